@@ -1,0 +1,24 @@
+//! What Hairstreak's data path is made of: messages and frames, the buffers they are cut from and
+//! encoded into, the single-producer ring between two engines, and the one-exchange lock.
+//!
+//! Nothing here knows a protocol, a socket or a clock. The lock and the ring run under loom
+//! (`RUSTFLAGS="--cfg loom"`).
+//!
+//! Reading order: [`Frame`] and [`Message`], [`ReadBuffer`], [`OutgoingBuffer`], [`ring`],
+//! [`Lock`], [`fence`], [`sync`].
+
+mod block;
+pub mod fence;
+mod frame;
+mod lock;
+mod message;
+mod outgoing;
+mod read_buffer;
+pub mod ring;
+pub mod sync;
+
+pub use frame::{Frame, INLINE_SIZE_MAX};
+pub use lock::{Lock, LockGuard};
+pub use message::Message;
+pub use outgoing::{OutgoingBuffer, SEGMENT_SIZE};
+pub use read_buffer::{BodyBuffer, READ_SIZE, ReadBuffer};

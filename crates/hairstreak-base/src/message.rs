@@ -1,0 +1,161 @@
+//! `Message`: one or more frames, delivered whole or not at all.
+//!
+//! The common message has one frame and is as wide as that frame; several frames cost one
+//! allocation for their list.
+
+use std::fmt;
+
+use crate::frame::Frame;
+
+/// One or more frames. Cloning shares long bodies.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Message(Repr);
+
+#[derive(Clone, PartialEq, Eq)]
+enum Repr {
+    One(Frame),
+    /// Never empty.
+    Many(Box<[Frame]>),
+}
+
+const _: () = assert!(size_of::<Option<Message>>() == 64);
+
+impl Message {
+    /// A message of one empty frame.
+    pub const fn new() -> Message {
+        Message(Repr::One(Frame::EMPTY))
+    }
+
+    /// A message of these frames, copied; of one empty frame if there are none.
+    pub fn from_frames<I>(frames: I) -> Message
+    where
+        I: IntoIterator,
+        I::Item: AsRef<[u8]>,
+    {
+        frames.into_iter().map(|frame| Frame::copy_of(frame.as_ref())).collect()
+    }
+
+    /// The last frame: the message itself when it has one frame, what follows the envelope otherwise.
+    #[inline]
+    pub fn body(&self) -> &[u8] {
+        match &self.0 {
+            Repr::One(frame) => frame.as_bytes(),
+            // INVARIANT: `Many` is never empty.
+            Repr::Many(frames) => frames.last().expect("a message has a frame").as_bytes(),
+        }
+    }
+
+    /// How many frames; at least one.
+    pub fn frame_count(&self) -> usize {
+        self.as_frames().len()
+    }
+
+    /// The bytes of frame `index`, counted from 0.
+    pub fn frame(&self, index: usize) -> Option<&[u8]> {
+        self.as_frames().get(index).map(Frame::as_bytes)
+    }
+
+    /// The bytes of every frame, in order.
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.as_frames().iter().map(Frame::as_bytes)
+    }
+
+    /// The frames themselves, to be shared.
+    #[inline]
+    pub fn as_frames(&self) -> &[Frame] {
+        match &self.0 {
+            Repr::One(frame) => std::slice::from_ref(frame),
+            Repr::Many(frames) => frames,
+        }
+    }
+
+    /// The bytes of all frames together.
+    #[inline]
+    pub fn size(&self) -> usize {
+        match &self.0 {
+            Repr::One(frame) => frame.size(),
+            Repr::Many(frames) => frames.iter().map(Frame::size).sum(),
+        }
+    }
+}
+
+impl Default for Message {
+    fn default() -> Message {
+        Message::new()
+    }
+}
+
+impl From<Frame> for Message {
+    #[inline]
+    fn from(frame: Frame) -> Message {
+        Message(Repr::One(frame))
+    }
+}
+
+impl FromIterator<Frame> for Message {
+    fn from_iter<I: IntoIterator<Item = Frame>>(frames: I) -> Message {
+        let mut frames = frames.into_iter();
+        let Some(first) = frames.next() else { return Message::new() };
+        match frames.next() {
+            None => Message(Repr::One(first)),
+            Some(second) => Message(Repr::Many([first, second].into_iter().chain(frames).collect())),
+        }
+    }
+}
+
+impl From<&[u8]> for Message {
+    fn from(bytes: &[u8]) -> Message {
+        Frame::copy_of(bytes).into()
+    }
+}
+
+impl<const N: usize> From<&[u8; N]> for Message {
+    fn from(bytes: &[u8; N]) -> Message {
+        Frame::copy_of(bytes).into()
+    }
+}
+
+impl From<&str> for Message {
+    fn from(text: &str) -> Message {
+        Frame::copy_of(text.as_bytes()).into()
+    }
+}
+
+impl From<Vec<u8>> for Message {
+    fn from(bytes: Vec<u8>) -> Message {
+        Frame::from_vec(bytes).into()
+    }
+}
+
+impl From<String> for Message {
+    fn from(text: String) -> Message {
+        Frame::from_vec(text.into_bytes()).into()
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.as_frames()).finish()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_keep_their_number_and_order() {
+        let message = Message::from_frames(["a", "", "ccc"]);
+        assert_eq!(message.frame_count(), 3);
+        assert_eq!(message.frames().collect::<Vec<_>>(), [&b"a"[..], b"", b"ccc"]);
+        assert_eq!(message.body(), b"ccc");
+        assert_eq!(message.size(), 4);
+        assert_eq!(message.frame(3), None);
+    }
+
+    #[test]
+    fn no_frames_make_one_empty_frame() {
+        let message = Message::from_frames(Vec::<Vec<u8>>::new());
+        assert_eq!((message.frame_count(), message.size()), (1, 0));
+    }
+}

@@ -1,0 +1,275 @@
+//! `OutgoingBuffer`: where frames are encoded once and from where they are written.
+//!
+//! Small bodies are copied behind their header into a segment; a large shared body stays where it
+//! is and takes its place in the sequence. A write takes as many segments as one vectored call
+//! carries. The segment being filled is written from while it grows.
+//!
+//! Invariants: the queue holds no empty segment; `written` counts into the first segment; a header
+//! and a copied body are never split between segments.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+
+use crate::frame::Frame;
+
+/// Bytes gathered in one segment, and so the size at which a busy link writes.
+pub const SEGMENT_SIZE: usize = 64 * 1024;
+
+/// Segments carried by one vectored write.
+const SLICES_MAX: usize = 32;
+
+enum Segment {
+    /// Encoded frames, and how many messages end in them.
+    Encoded(Vec<u8>, usize),
+    /// The body of the frame whose header ends the segment before, and how many messages (0 or 1) end with it.
+    Body(Frame, usize),
+}
+
+impl Segment {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Segment::Encoded(bytes, _) => bytes,
+            Segment::Body(frame, _) => frame.as_bytes(),
+        }
+    }
+
+    fn message_count(&self) -> usize {
+        match self {
+            Segment::Encoded(_, count) | Segment::Body(_, count) => *count,
+        }
+    }
+}
+
+/// Encoded frames on their way to one peer.
+pub struct OutgoingBuffer {
+    /// Full segments, oldest first.
+    queue: VecDeque<Segment>,
+    /// The segment that grows; behind all of `queue`.
+    tail: Vec<u8>,
+    tail_count: usize,
+    /// Bytes of the first segment (of the queue, else of the tail) that have been written.
+    written: usize,
+    /// Bytes in `queue`, written ones included.
+    queue_bytes: usize,
+    /// Messages ending in `queue`.
+    queue_count: usize,
+}
+
+impl OutgoingBuffer {
+    /// An empty buffer.
+    pub fn new() -> OutgoingBuffer {
+        OutgoingBuffer {
+            queue: VecDeque::new(),
+            tail: Vec::new(),
+            tail_count: 0,
+            written: 0,
+            queue_bytes: 0,
+            queue_count: 0,
+        }
+    }
+
+    /// Whether everything has been written.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.queue_bytes + self.tail.len() == 0
+    }
+
+    /// Bytes not yet written.
+    #[inline]
+    pub fn queued_bytes(&self) -> usize {
+        self.queue_bytes + self.tail.len() - self.written
+    }
+
+    /// Messages not yet completely written; those of a segment leave the count together.
+    #[inline]
+    pub fn queued_count(&self) -> usize {
+        self.queue_count + self.tail_count
+    }
+
+    /// Appends a frame's header and its body, copied. `ends_message`: no frame of it follows.
+    #[inline]
+    pub fn push_copy(&mut self, header: &[u8], body: &[u8], ends_message: bool) {
+        let size = header.len() + body.len();
+        if self.tail.capacity() - self.tail.len() < size {
+            self.next_segment(size);
+        }
+        let at = self.tail.len();
+        // SAFETY: `size` bytes of capacity are free, ensured above; the sources are other memory.
+        unsafe {
+            let to = self.tail.as_mut_ptr().add(at);
+            copy_short(header, to);
+            copy_short(body, to.add(header.len()));
+            self.tail.set_len(at + size);
+        }
+        self.tail_count += usize::from(ends_message);
+    }
+
+    /// Appends a frame's header, copied, and its body, shared.
+    pub fn push_shared(&mut self, header: &[u8], body: Frame, ends_message: bool) {
+        self.push_copy(header, &[], false);
+        self.seal_tail();
+        self.queue_bytes += body.size();
+        self.queue_count += usize::from(ends_message);
+        self.queue.push_back(Segment::Body(body, usize::from(ends_message)));
+    }
+
+    #[cold]
+    fn next_segment(&mut self, size: usize) {
+        if !self.tail.is_empty() {
+            self.seal_tail();
+        }
+        self.tail.reserve(size.max(SEGMENT_SIZE));
+    }
+
+    fn seal_tail(&mut self) {
+        let bytes = std::mem::take(&mut self.tail);
+        let count = std::mem::take(&mut self.tail_count);
+        self.queue_bytes += bytes.len();
+        self.queue_count += count;
+        self.queue.push_back(Segment::Encoded(bytes, count));
+    }
+
+    /// Writes once with as much as one call carries. `write` returns how many bytes it took.
+    /// Returns that number and whether it was all that was offered.
+    pub fn write_with(
+        &mut self,
+        write: impl FnOnce(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> io::Result<(usize, bool)> {
+        if self.queue.is_empty() {
+            let offered = self.tail.len() - self.written;
+            let taken = write(&[IoSlice::new(&self.tail[self.written..])])?.min(offered);
+            self.advance(taken);
+            return Ok((taken, taken == offered));
+        }
+        let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+        let (mut count, mut offered, mut skip) = (0, 0, self.written);
+        let segments = self.queue.iter().map(Segment::bytes).chain([self.tail.as_slice()]);
+        for (slot, bytes) in slices.iter_mut().zip(segments) {
+            *slot = IoSlice::new(&bytes[skip..]);
+            offered += bytes.len() - skip;
+            skip = 0;
+            count += 1;
+        }
+        let taken = write(&slices[..count])?.min(offered);
+        self.advance(taken);
+        Ok((taken, taken == offered))
+    }
+
+    fn advance(&mut self, taken: usize) {
+        self.written += taken;
+        while let Some(first) = self.queue.front() {
+            let size = first.bytes().len();
+            if self.written < size {
+                return;
+            }
+            self.written -= size;
+            self.queue_bytes -= size;
+            self.queue_count -= first.message_count();
+            if let Some(Segment::Encoded(mut bytes, _)) = self.queue.pop_front()
+                && self.tail.capacity() == 0
+                && bytes.capacity() <= SEGMENT_SIZE
+            {
+                bytes.clear();
+                self.tail = bytes;
+            }
+        }
+        if self.written == self.tail.len() {
+            self.tail.clear();
+            self.tail_count = 0;
+            self.written = 0;
+        }
+    }
+}
+
+impl Default for OutgoingBuffer {
+    fn default() -> OutgoingBuffer {
+        OutgoingBuffer::new()
+    }
+}
+
+/// Copies `from` to `to`, without a call for up to 16 bytes.
+///
+/// # Safety
+/// `to` is writable for `from.len()` bytes and does not overlap `from`.
+#[inline(always)]
+unsafe fn copy_short(from: &[u8], to: *mut u8) {
+    let size = from.len();
+    let start = from.as_ptr();
+    // SAFETY: every access stays within `size` bytes of either side; the two halves may overlap
+    // each other, both carrying the same bytes.
+    unsafe {
+        match size {
+            8..=16 => {
+                let head = start.cast::<u64>().read_unaligned();
+                let end = start.add(size - 8).cast::<u64>().read_unaligned();
+                to.cast::<u64>().write_unaligned(head);
+                to.add(size - 8).cast::<u64>().write_unaligned(end);
+            }
+            2 => to.cast::<u16>().write_unaligned(start.cast::<u16>().read_unaligned()),
+            _ => std::ptr::copy_nonoverlapping(start, to, size),
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Pushes frames of many sizes, writes at most `step` bytes at a time, and compares the stream.
+    fn check(step: usize) {
+        let mut buffer = OutgoingBuffer::new();
+        let (mut expected, mut got) = (Vec::new(), Vec::new());
+        for i in 0..300usize {
+            let body = vec![i as u8; (i * 977) % 9000];
+            let header = [i as u8, 7];
+            expected.extend_from_slice(&header);
+            expected.extend_from_slice(&body);
+            if i % 5 == 0 {
+                buffer.push_shared(&header, Frame::from_vec(body), true);
+            } else {
+                buffer.push_copy(&header, &body, true);
+            }
+            if i % 3 == 0 {
+                drain_once(&mut buffer, &mut got, step);
+            }
+        }
+        while !buffer.is_empty() {
+            drain_once(&mut buffer, &mut got, step);
+        }
+        assert_eq!(got, expected);
+        assert_eq!((buffer.queued_bytes(), buffer.queued_count()), (0, 0));
+    }
+
+    fn drain_once(buffer: &mut OutgoingBuffer, into: &mut Vec<u8>, step: usize) {
+        let before = buffer.queued_bytes();
+        let (taken, _) = buffer
+            .write_with(|slices| {
+                let all: Vec<u8> = slices.iter().flat_map(|s| s.iter().copied()).collect();
+                let taken = all.len().min(step);
+                into.extend_from_slice(&all[..taken]);
+                Ok(taken)
+            })
+            .unwrap();
+        assert_eq!(buffer.queued_bytes(), before - taken);
+    }
+
+    #[test]
+    fn the_stream_is_the_same_however_it_is_torn() {
+        for step in [1000, 4096, 65_536, usize::MAX] {
+            check(step);
+        }
+    }
+
+    #[test]
+    fn counts_messages_that_are_not_completely_written() {
+        let mut buffer = OutgoingBuffer::new();
+        buffer.push_copy(b"h", b"one", true);
+        buffer.push_copy(b"h", b"two", false);
+        buffer.push_copy(b"h", b"three", true);
+        assert_eq!(buffer.queued_count(), 2);
+        buffer.write_with(|slices| Ok(slices[0].len() - 1)).unwrap();
+        assert_eq!((buffer.queued_count(), buffer.queued_bytes()), (2, 1));
+        buffer.write_with(|slices| Ok(slices[0].len())).unwrap();
+        assert_eq!(buffer.queued_count(), 0);
+    }
+}

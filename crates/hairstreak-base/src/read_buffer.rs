@@ -1,0 +1,283 @@
+//! `ReadBuffer`: read big, slice, never copy; and `BodyBuffer`: a large body in its own allocation.
+//!
+//! Bytes enter at the end by [`ReadBuffer::fill`] and leave at the start as frames. A short frame is
+//! copied out, so a stream of short frames reuses one block for ever; a longer one becomes a counted
+//! slice of the block, and the next read goes to a fresh block while slices of the old one live.
+//!
+//! ```text
+//!   block: | handed out | unread     | spare            | slack |
+//!          0            start        end         capacity
+//! ```
+
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+
+use crate::block::Block;
+use crate::frame::{Frame, INLINE_SIZE_MAX};
+
+/// How many bytes a read buffer holds, and so the most that one read takes.
+pub const READ_SIZE: usize = 64 * 1024;
+
+/// References taken at once; topped up long before they run out.
+const CREDIT: usize = 1 << 20;
+
+/// Received bytes that have not been handed out yet, and room for more.
+pub struct ReadBuffer {
+    block: Block,
+    bytes: NonNull<u8>,
+    start: usize,
+    end: usize,
+    /// References this buffer may still give away; it keeps the last for itself.
+    credit: usize,
+}
+
+// SAFETY: the buffer owns its references and is the block's only writer.
+unsafe impl Send for ReadBuffer {}
+
+impl ReadBuffer {
+    /// An empty buffer of [`READ_SIZE`] bytes.
+    pub fn new() -> ReadBuffer {
+        let (block, bytes) = Block::with_capacity(READ_SIZE, CREDIT);
+        ReadBuffer { block, bytes, start: 0, end: 0, credit: CREDIT }
+    }
+
+    /// What has been received and not been handed out.
+    #[inline]
+    pub fn unread(&self) -> &[u8] {
+        // SAFETY: `start..end` was initialised by `fill` or `append`, and is written by nobody else.
+        unsafe { std::slice::from_raw_parts(self.bytes.as_ptr().add(self.start), self.end - self.start) }
+    }
+
+    /// Drops the next `count` unread bytes.
+    #[inline]
+    pub fn consume(&mut self, count: usize) {
+        assert!(count <= self.end - self.start);
+        self.start += count;
+    }
+
+    /// Hands out the `size` unread bytes that follow `skip` others, as a frame, and consumes both.
+    #[inline]
+    pub fn take(&mut self, skip: usize, size: usize) -> Frame {
+        assert!(skip + size <= self.end - self.start);
+        // SAFETY: within the unread part, by the assertion.
+        let start = unsafe { self.bytes.add(self.start + skip) };
+        self.start += skip + size;
+        if size <= INLINE_SIZE_MAX {
+            // SAFETY: `size` initialised bytes in a block that has slack behind its capacity.
+            return unsafe { Frame::inline_wide(start.as_ptr(), size) };
+        }
+        if self.credit == 1 {
+            self.block.retain(CREDIT);
+            self.credit += CREDIT;
+        }
+        self.credit -= 1;
+        // SAFETY: one reference of the credit goes with the slice; bytes before `start` are not
+        // written while other references exist (`make_room`).
+        unsafe { Frame::slice(self.block, start, size) }
+    }
+
+    /// Room behind the unread bytes, at least half the buffer unless more than that is unread.
+    fn make_room(&mut self) {
+        let unread = self.end - self.start;
+        let alone = self.block.references() == self.credit;
+        if self.start == 0 || (unread > 0 && READ_SIZE - self.end >= READ_SIZE / 2) {
+            return;
+        }
+        if alone {
+            // SAFETY: no slice refers to the block; the ranges may overlap.
+            unsafe {
+                let from = self.bytes.as_ptr().add(self.start);
+                std::ptr::copy(from, self.bytes.as_ptr(), unread);
+            }
+        } else {
+            if READ_SIZE - self.end >= READ_SIZE / 2 {
+                return;
+            }
+            let (block, bytes) = Block::with_capacity(READ_SIZE, CREDIT);
+            // SAFETY: `unread` bytes fit a fresh block of the same capacity.
+            unsafe {
+                let from = self.bytes.as_ptr().add(self.start);
+                std::ptr::copy_nonoverlapping(from, bytes.as_ptr(), unread);
+                self.block.release(self.credit);
+            }
+            (self.block, self.bytes, self.credit) = (block, bytes, CREDIT);
+        }
+        (self.start, self.end) = (0, unread);
+    }
+
+    /// Reads once into the spare room. `read` gets the room and returns the part it filled, which
+    /// starts where the room starts. Returns that part's length and whether it was all the room.
+    pub fn fill<E>(
+        &mut self,
+        read: impl for<'a> FnOnce(&'a mut [MaybeUninit<u8>]) -> Result<&'a mut [u8], E>,
+    ) -> Result<(usize, bool), E> {
+        self.make_room();
+        let room = READ_SIZE - self.end;
+        // SAFETY: `end..capacity` belongs to the buffer alone: slices end before `start`.
+        let spare = unsafe {
+            std::slice::from_raw_parts_mut(self.bytes.as_ptr().add(self.end).cast::<MaybeUninit<u8>>(), room)
+        };
+        let at = spare.as_ptr().cast::<u8>();
+        let filled = read(spare)?;
+        assert!(std::ptr::eq(filled.as_ptr(), at) && filled.len() <= room);
+        let count = filled.len();
+        self.end += count;
+        Ok((count, count == room))
+    }
+
+    /// Whether there is no room for another byte however the unread ones are moved.
+    pub fn is_full(&self) -> bool {
+        self.end - self.start == READ_SIZE
+    }
+
+    /// Copies `bytes` behind the unread ones; they must fit.
+    pub fn append(&mut self, bytes: &[u8]) {
+        self.make_room();
+        assert!(bytes.len() <= READ_SIZE - self.end);
+        // SAFETY: the spare room is the buffer's own and large enough.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.bytes.as_ptr().add(self.end), bytes.len());
+        }
+        self.end += bytes.len();
+    }
+}
+
+impl Default for ReadBuffer {
+    fn default() -> ReadBuffer {
+        ReadBuffer::new()
+    }
+}
+
+impl Drop for ReadBuffer {
+    fn drop(&mut self) {
+        // SAFETY: the credit is the buffer's own, and it is gone after this.
+        unsafe { self.block.release(self.credit) };
+    }
+}
+
+/// A body of known size that is read straight into its own allocation.
+pub struct BodyBuffer {
+    block: Block,
+    bytes: NonNull<u8>,
+    size: usize,
+    filled: usize,
+}
+
+// SAFETY: the buffer owns the block's only reference.
+unsafe impl Send for BodyBuffer {}
+
+impl BodyBuffer {
+    /// Room for a body of `size` bytes. Memory is used as it fills, not before.
+    pub fn new(size: usize) -> BodyBuffer {
+        let (block, bytes) = Block::with_capacity(size, 1);
+        BodyBuffer { block, bytes, size, filled: 0 }
+    }
+
+    /// How many bytes are still missing.
+    pub fn missing(&self) -> usize {
+        self.size - self.filled
+    }
+
+    /// Copies `bytes` in; no more than are missing.
+    pub fn append(&mut self, bytes: &[u8]) {
+        assert!(bytes.len() <= self.missing());
+        // SAFETY: within the block's capacity, which nobody else sees yet.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.bytes.as_ptr().add(self.filled), bytes.len());
+        }
+        self.filled += bytes.len();
+    }
+
+    /// Reads once into the missing part; as [`ReadBuffer::fill`].
+    pub fn fill<E>(
+        &mut self,
+        read: impl for<'a> FnOnce(&'a mut [MaybeUninit<u8>]) -> Result<&'a mut [u8], E>,
+    ) -> Result<(usize, bool), E> {
+        // SAFETY: within the block's capacity, which nobody else sees yet.
+        let room = unsafe {
+            let from = self.bytes.as_ptr().add(self.filled).cast::<MaybeUninit<u8>>();
+            std::slice::from_raw_parts_mut(from, self.missing())
+        };
+        let (at, room_size) = (room.as_ptr().cast::<u8>(), room.len());
+        let filled = read(room)?;
+        assert!(std::ptr::eq(filled.as_ptr(), at) && filled.len() <= room_size);
+        let count = filled.len();
+        self.filled += count;
+        Ok((count, count == room_size))
+    }
+
+    /// The complete body.
+    pub fn finish(self) -> Frame {
+        assert!(self.missing() == 0);
+        let this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: all `size` bytes are initialised; the one reference goes with the frame.
+        unsafe { Frame::slice(this.block, this.bytes, this.size) }
+    }
+}
+
+impl Drop for BodyBuffer {
+    fn drop(&mut self) {
+        // SAFETY: the only reference, and it is gone after this.
+        unsafe { self.block.release(1) };
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Fills from `source` as a read(2) would and returns how much was taken.
+    fn feed(buffer: &mut ReadBuffer, source: &[u8]) -> usize {
+        let result: Result<_, ()> = buffer.fill(|room| {
+            let count = room.len().min(source.len());
+            let (to, from) = (&mut room[..count], &source[..count]);
+            Ok(to.write_copy_of_slice(from))
+        });
+        result.unwrap().0
+    }
+
+    #[test]
+    fn long_frames_survive_later_reads() {
+        let mut buffer = ReadBuffer::new();
+        let mut held = Vec::new();
+        for round in 0..50u8 {
+            let source = vec![round; 3 * 1000];
+            assert_eq!(feed(&mut buffer, &source), 3000);
+            held.extend((0..3).map(|_| buffer.take(0, 1000)));
+        }
+        for (i, frame) in held.iter().enumerate() {
+            assert_eq!(frame.as_bytes(), vec![(i / 3) as u8; 1000]);
+        }
+    }
+
+    #[test]
+    fn short_frames_reuse_the_block_and_leftovers_move_to_its_front() {
+        let mut buffer = ReadBuffer::new();
+        let before = buffer.bytes;
+        let source: Vec<u8> = (0..READ_SIZE).map(|i| i as u8).collect();
+        for _ in 0..5 {
+            feed(&mut buffer, &source[..READ_SIZE - 100]);
+            while buffer.unread().len() > 10 {
+                let first = buffer.unread()[2];
+                assert_eq!(buffer.take(2, 7).as_bytes()[0], first);
+            }
+        }
+        assert_eq!(buffer.bytes, before);
+    }
+
+    #[test]
+    fn a_body_arrives_in_pieces() {
+        let mut body = BodyBuffer::new(100_000);
+        body.append(&[1; 10]);
+        while body.missing() > 0 {
+            let result: Result<_, ()> = body.fill(|room| {
+                let count = room.len().min(7777);
+                Ok(room[..count].write_copy_of_slice(&vec![2; count]))
+            });
+            result.unwrap();
+        }
+        let frame = body.finish();
+        assert_eq!(frame.size(), 100_000);
+        assert_eq!((frame.as_bytes()[9], frame.as_bytes()[10], frame.as_bytes()[99_999]), (1, 2, 2));
+    }
+}
