@@ -1,0 +1,249 @@
+//! The handshake of one connection, from the first byte to the end of the peer's last handshake
+//! command.
+//!
+//! ```text
+//!              64 bytes, ZMTP 3,            the mechanism has
+//!              our mechanism                the peer's properties
+//!  [Greeting] -----------------> [Commands] ---------------------> [Ready] --> traffic
+//!      |      our first command       |  ^                            (not our business)
+//!      |                              +--+ a command, an answer
+//!      | not ZMTP 3,                  | bad frame, command or property,
+//!      | another mechanism            | unfit socket type: ERROR is sent;
+//!      v                              v ERROR received
+//!  [Failed] <-------------------------+
+//! ```
+//!
+//! Both sides act alike: there is no client and no server here (a mechanism may have them).
+//!
+//! Use: write what [`Handshake::poll_transmit`] gives, from the very start and after every
+//! [`Handshake::handle_bytes`], even one that failed (the ERROR); then ask
+//! [`Handshake::poll_ready`]. How long a peer may take is for its owner to limit, who has a clock.
+//!
+//! Invariants:
+//! - nothing beyond the peer's last handshake command is consumed;
+//! - `received` holds a part of one greeting or of one command, at most
+//!   [`HandshakeLimits::command_size_max`] and a header; with the properties parsed from it, what a
+//!   peer can make us hold is twice that limit (64 KiB by default) and some bytes per property;
+//! - a failed handshake stays failed, with the same error.
+
+use super::{
+    command::{self, Command, CommandError},
+    frame::{self, FrameError},
+    greeting::{GREETING_SIZE, Greeting, GreetingError},
+    mechanism::{Mechanism, null::Null},
+    metadata::MetadataError,
+    peer::{LocalPeer, PeerError, RemotePeer},
+};
+use crate::{Blame, escaped::escaped};
+
+/// What a peer may make us hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandshakeLimits {
+    /// The largest body of a command, in bytes; [`frame::COMMAND_SIZE_MAX`] stands above it.
+    pub command_size_max: usize,
+}
+
+impl Default for HandshakeLimits {
+    fn default() -> HandshakeLimits {
+        HandshakeLimits { command_size_max: 32 * 1024 }
+    }
+}
+
+/// Why a handshake failed. The connection is of no more use.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HandshakeError {
+    /// The peer does not speak ZMTP 3 with our mechanism.
+    #[error(transparent)]
+    Greeting(#[from] GreetingError),
+    /// A frame header is wrong.
+    #[error("handshake: {0}")]
+    Frame(#[from] FrameError),
+    /// A message came before the handshake was over.
+    #[error("handshake: a message of {size} bytes before READY")]
+    MessageBeforeReady {
+        /// The size of its first frame, in bytes.
+        size: usize,
+    },
+    /// A command over [`HandshakeLimits::command_size_max`].
+    #[error("handshake: command of {size} bytes is over the limit of {limit}")]
+    CommandTooLarge {
+        /// The size that its header announces, in bytes.
+        size: usize,
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// A command is malformed.
+    #[error("handshake: {0}")]
+    Command(#[from] CommandError),
+    /// A command that the mechanism has no place for.
+    #[error("handshake: unexpected command {name}")]
+    UnexpectedCommand {
+        /// Its name, escaped.
+        name: String,
+    },
+    /// The properties are malformed.
+    #[error("handshake: {0}")]
+    Metadata(#[from] MetadataError),
+    /// The peer is well-formed but not for us.
+    #[error(transparent)]
+    Peer(#[from] PeerError),
+    /// The peer sent an ERROR.
+    #[error("peer refused the connection: \"{reason}\"")]
+    Refused {
+        /// The peer's reason, escaped, up to 255 bytes.
+        reason: String,
+    },
+}
+
+impl HandshakeError {
+    /// Whose fault it is.
+    pub fn blame(&self) -> Blame {
+        match self {
+            HandshakeError::Greeting(error) => error.blame(),
+            HandshakeError::Frame(error) => error.blame(),
+            HandshakeError::Command(error) => error.blame(),
+            HandshakeError::Metadata(error) => error.blame(),
+            HandshakeError::Peer(error) => error.blame(),
+            HandshakeError::Refused { .. } => Blame::PeerIncompatible,
+            HandshakeError::MessageBeforeReady { .. }
+            | HandshakeError::CommandTooLarge { .. }
+            | HandshakeError::UnexpectedCommand { .. } => Blame::PeerMisbehaved,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Greeting,
+    Commands { minor: u8 },
+    Ready,
+    Failed(HandshakeError),
+}
+
+/// A handshake in progress.
+#[derive(Clone, Debug)]
+pub struct Handshake {
+    local: LocalPeer,
+    limits: HandshakeLimits,
+    mechanism: Mechanism,
+    state: State,
+    received: Vec<u8>,
+    outbox: Vec<u8>,
+    remote: Option<RemotePeer>,
+}
+
+impl Handshake {
+    /// A handshake with the NULL mechanism. Its greeting is waiting to be sent.
+    ///
+    /// Panics when `local` has a routing id over 255 bytes or a property whose name is none.
+    pub fn new(local: LocalPeer, limits: HandshakeLimits) -> Handshake {
+        let mechanism = Mechanism::Null(Null::new(local.encode_metadata()));
+        let outbox = Greeting::encode(mechanism.name(), mechanism.as_server()).to_vec();
+        let (state, received) = (State::Greeting, Vec::new());
+        Handshake { local, limits, mechanism, state, received, outbox, remote: None }
+    }
+
+    /// Takes bytes from the peer and returns how many were consumed: all of them, unless the
+    /// handshake ended before, in which case the rest is traffic.
+    pub fn handle_bytes(&mut self, bytes: &[u8]) -> Result<usize, HandshakeError> {
+        let mut rest = bytes;
+        loop {
+            let step = match self.state {
+                State::Greeting => self.handle_greeting(&mut rest),
+                State::Commands { minor } => self.handle_command(minor, &mut rest),
+                State::Ready => break,
+                State::Failed(ref error) => return Err(error.clone()),
+            };
+            match step {
+                Ok(Step::Next) => {}
+                Ok(Step::NeedsBytes) => break,
+                Err(error) => {
+                    self.fail(&error);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(bytes.len() - rest.len())
+    }
+
+    /// Bytes to write to the peer now, None when there are none.
+    pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
+        (!self.outbox.is_empty()).then(|| std::mem::take(&mut self.outbox))
+    }
+
+    /// The peer, once, when the handshake is over and all of it has been transmitted.
+    pub fn poll_ready(&mut self) -> Option<RemotePeer> {
+        if self.outbox.is_empty() { self.remote.take() } else { None }
+    }
+
+    fn handle_greeting(&mut self, bytes: &mut &[u8]) -> Result<Step, HandshakeError> {
+        self.receive_until(GREETING_SIZE, bytes);
+        let Ok(greeting) = self.received.as_slice().try_into() else {
+            Greeting::check_start(&self.received)?;
+            return Ok(Step::NeedsBytes);
+        };
+        let greeting = Greeting::decode(greeting)?;
+        greeting.check_mechanism(self.mechanism.name())?;
+        self.received = Vec::new();
+        self.state = State::Commands { minor: greeting.shared_minor() };
+        self.mechanism.start(&mut self.outbox);
+        Ok(Step::Next)
+    }
+
+    fn handle_command(&mut self, minor: u8, bytes: &mut &[u8]) -> Result<Step, HandshakeError> {
+        let header = loop {
+            match frame::decode_header(&self.received, usize::MAX)? {
+                Some(header) => break header,
+                None if bytes.is_empty() => return Ok(Step::NeedsBytes),
+                None => self.receive_until(self.received.len() + 1, bytes),
+            }
+        };
+        let (size, limit) = (header.body_size, self.limits.command_size_max);
+        if !header.command {
+            return Err(HandshakeError::MessageBeforeReady { size });
+        }
+        if size > limit {
+            return Err(HandshakeError::CommandTooLarge { size, limit });
+        }
+        self.receive_until(header.header_size + size, bytes);
+        if self.received.len() < header.header_size + size {
+            return Ok(Step::NeedsBytes);
+        }
+        let received = std::mem::take(&mut self.received);
+        let command = command::parse(&received[header.header_size..])?;
+        if let Command::Error { reason } = command {
+            return Err(HandshakeError::Refused { reason: escaped(reason) });
+        }
+        if let Some(properties) = self.mechanism.handle_command(&command, &mut self.outbox)? {
+            self.remote = Some(RemotePeer::new(self.local.socket_type, minor, properties)?);
+            self.state = State::Ready;
+        }
+        Ok(Step::Next)
+    }
+
+    /// Moves bytes to `received` until it has `size`. Its capacity doubles, but never beyond `size`,
+    /// and never because of a size that was only announced.
+    fn receive_until(&mut self, size: usize, bytes: &mut &[u8]) {
+        let (taken, rest) = bytes.split_at(bytes.len().min(size - self.received.len()));
+        let (needed, capacity) = (self.received.len() + taken.len(), self.received.capacity());
+        if needed > capacity {
+            self.received.reserve_exact(needed.max(size.min(2 * capacity)) - self.received.len());
+        }
+        self.received.extend_from_slice(taken);
+        *bytes = rest;
+    }
+
+    fn fail(&mut self, error: &HandshakeError) {
+        let in_commands = matches!(self.state, State::Commands { .. });
+        if in_commands && !matches!(error, HandshakeError::Refused { .. }) {
+            command::encode_error(&mut self.outbox, error.to_string().as_bytes());
+        }
+        self.received = Vec::new();
+        self.state = State::Failed(error.clone());
+    }
+}
+
+enum Step {
+    Next,
+    NeedsBytes,
+}

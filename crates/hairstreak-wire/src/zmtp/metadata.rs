@@ -1,0 +1,114 @@
+//! Metadata: the properties that peers tell each other in READY (and INITIATE) commands.
+//!
+//! ```text
+//! property:  name size (1) | name (1 to 255) | value size (4, big endian) | value
+//! ```
+//!
+//! Names are compared without regard to case, as the RFC has it. A name may be any printable ASCII,
+//! which is wider than the RFC's name-char, because libzmq passes on what its user typed.
+//!
+//! Invariants: parsed metadata has no two properties of one name and at most
+//! [`PROPERTY_COUNT_MAX`] in all; its size is bounded by that of the command it came in.
+
+use crate::{Blame, escaped::escaped};
+
+/// The largest number of properties of a peer.
+pub const PROPERTY_COUNT_MAX: usize = 64;
+
+/// The largest name of a property, in bytes.
+pub const NAME_SIZE_MAX: usize = 255;
+
+/// Properties, name and value, in the order they were sent.
+pub type Properties = Vec<(String, Vec<u8>)>;
+
+/// Why metadata was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MetadataError {
+    /// The metadata ends inside a property.
+    #[error("metadata of {size} bytes ends inside property {index}")]
+    Cut {
+        /// The size of all metadata, in bytes.
+        size: usize,
+        /// Which property, counted from 0.
+        index: usize,
+    },
+    /// An empty name, or one with something else than printable ASCII.
+    #[error("property {index} has no printable name: \"{name}\"")]
+    BadName {
+        /// Which property, counted from 0.
+        index: usize,
+        /// The name, escaped.
+        name: String,
+    },
+    /// Two properties of one name.
+    #[error("property {name} is there twice")]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// More than [`PROPERTY_COUNT_MAX`] properties.
+    #[error("more than {PROPERTY_COUNT_MAX} properties")]
+    TooMany,
+}
+
+impl MetadataError {
+    /// Whose fault it is.
+    pub fn blame(&self) -> Blame {
+        Blame::PeerMisbehaved
+    }
+}
+
+/// Parses properties until the end of `bytes`.
+pub fn parse(bytes: &[u8]) -> Result<Properties, MetadataError> {
+    let mut properties = Properties::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let index = properties.len();
+        if index == PROPERTY_COUNT_MAX {
+            return Err(MetadataError::TooMany);
+        }
+        let cut = MetadataError::Cut { size: bytes.len(), index };
+        let Some((name, value, after)) = split_property(rest) else { return Err(cut) };
+        rest = after;
+        let name = match str::from_utf8(name) {
+            Ok(name) if is_name(name) => name,
+            _ => return Err(MetadataError::BadName { index, name: escaped(name) }),
+        };
+        if find(&properties, name).is_some() {
+            return Err(MetadataError::Duplicate { name: name.to_owned() });
+        }
+        properties.push((name.to_owned(), value.to_owned()));
+    }
+    Ok(properties)
+}
+
+/// The name, the value and what follows the first property.
+fn split_property(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let (&name_size, rest) = bytes.split_first()?;
+    let (name, rest) = rest.split_at_checked(usize::from(name_size))?;
+    let (value_size, rest) = rest.split_first_chunk()?;
+    let value_size = usize::try_from(u32::from_be_bytes(*value_size)).ok()?;
+    let (value, rest) = rest.split_at_checked(value_size)?;
+    Some((name, value, rest))
+}
+
+/// Whether `name` can be the name of a property.
+pub fn is_name(name: &str) -> bool {
+    (1..=NAME_SIZE_MAX).contains(&name.len()) && name.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
+/// The value of the property of that name, if there is one.
+pub fn find<'a>(properties: &'a Properties, name: &str) -> Option<&'a [u8]> {
+    let (_, value) = properties.iter().find(|(other, _)| other.eq_ignore_ascii_case(name))?;
+    Some(value)
+}
+
+/// Appends one property. Panics when `name` is none ([`is_name`]) or `value` is over 4 GiB.
+pub fn encode(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+    assert!(is_name(name), "{name:?} is no name for a property");
+    assert!(u32::try_from(value.len()).is_ok(), "value of {} bytes for property {name}", value.len());
+    out.push(name.len() as u8);
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(&(value.len() as u32).to_be_bytes());
+    out.extend_from_slice(value);
+}

@@ -1,0 +1,29 @@
+//! ZMTP 3.1 and 3.0, the protocol between ZeroMQ sockets (RFC 37, RFC 23).
+//!
+//! A connection begins with a [`handshake`]: both sides send a 64 byte [`greeting`], then the
+//! commands of the [`mechanism`] that the greetings name, which end with the exchange of
+//! [`metadata`]. What follows is traffic: a stream of frames ([`frame`]), each a part of a message
+//! or a [`command`].
+//!
+//! Not here: what a socket type does with its messages (the socket crate) and when to send a PING
+//! or give up on a peer (whoever has a clock).
+
+pub mod command;
+pub mod frame;
+pub mod greeting;
+pub mod handshake;
+pub mod mechanism;
+pub mod metadata;
+pub mod peer;
+pub mod socket_type;
+
+#[cfg(test)]
+mod tests;
+
+pub use command::{Command, CommandError};
+pub use frame::{FrameError, FrameHeader};
+pub use greeting::{Greeting, GreetingError};
+pub use handshake::{Handshake, HandshakeError, HandshakeLimits};
+pub use metadata::{MetadataError, Properties};
+pub use peer::{LocalPeer, PeerError, RemotePeer};
+pub use socket_type::SocketType;

@@ -1,0 +1,115 @@
+//! The two ends of a connection as READY describes them. Not the handshake that carries it.
+
+use super::{
+    metadata::{self, Properties},
+    socket_type::SocketType,
+};
+use crate::{Blame, escaped::escaped};
+
+/// The largest routing id, in bytes.
+pub const ROUTING_ID_SIZE_MAX: usize = 255;
+
+const SOCKET_TYPE: &str = "Socket-Type";
+const IDENTITY: &str = "Identity";
+
+/// What we tell a peer about ourselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalPeer {
+    /// The type of our socket.
+    pub socket_type: SocketType,
+    /// Up to 255 bytes. Sent as `Identity` by REQ, DEALER and ROUTER, empty or not.
+    pub routing_id: Vec<u8>,
+    /// Further properties; their names begin with `X-` unless an RFC gives them.
+    pub properties: Properties,
+}
+
+impl LocalPeer {
+    /// Our properties as metadata. Panics when the routing id is over [`ROUTING_ID_SIZE_MAX`] or a
+    /// name is none.
+    pub(super) fn encode_metadata(&self) -> Vec<u8> {
+        assert!(
+            self.routing_id.len() <= ROUTING_ID_SIZE_MAX,
+            "routing id of {} bytes",
+            self.routing_id.len()
+        );
+        let mut out = Vec::new();
+        metadata::encode(&mut out, SOCKET_TYPE, self.socket_type.as_str().as_bytes());
+        if self.socket_type.sends_identity() {
+            metadata::encode(&mut out, IDENTITY, &self.routing_id);
+        }
+        for (name, value) in &self.properties {
+            metadata::encode(&mut out, name, value);
+        }
+        out
+    }
+}
+
+/// What a peer told us about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemotePeer {
+    /// The minor version of ZMTP 3 that both sides speak: 0 means no PING and no SUBSCRIBE command.
+    pub minor: u8,
+    /// The type of its socket, compatible with ours.
+    pub socket_type: SocketType,
+    /// Its `Identity`, up to 255 bytes, empty when it has none.
+    pub routing_id: Vec<u8>,
+    /// All that it sent, `Socket-Type` and `Identity` included.
+    pub properties: Properties,
+}
+
+/// Why a peer that completed the handshake was refused for what it is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PeerError {
+    /// No `Socket-Type`.
+    #[error("peer names no Socket-Type")]
+    NoSocketType,
+    /// A `Socket-Type` that is not known here.
+    #[error("peer has the unknown socket type \"{theirs}\"")]
+    UnknownSocketType {
+        /// The peer's type, escaped.
+        theirs: String,
+    },
+    /// Two types that do not talk to each other.
+    #[error("peer is a {theirs}, which cannot talk to our {ours}")]
+    IncompatibleSocketType {
+        /// Our type.
+        ours: SocketType,
+        /// The peer's type.
+        theirs: SocketType,
+    },
+    /// An `Identity` over [`ROUTING_ID_SIZE_MAX`].
+    #[error("peer's Identity of {size} bytes is over the limit of {ROUTING_ID_SIZE_MAX}")]
+    RoutingIdTooLarge {
+        /// Its size, in bytes.
+        size: usize,
+    },
+}
+
+impl PeerError {
+    /// Whose fault it is.
+    pub fn blame(&self) -> Blame {
+        match self {
+            PeerError::UnknownSocketType { .. } | PeerError::IncompatibleSocketType { .. } => {
+                Blame::PeerIncompatible
+            }
+            PeerError::NoSocketType | PeerError::RoutingIdTooLarge { .. } => Blame::PeerMisbehaved,
+        }
+    }
+}
+
+impl RemotePeer {
+    /// The peer with these properties, if a socket of type `ours` can talk to it.
+    pub(super) fn new(ours: SocketType, minor: u8, properties: Properties) -> Result<RemotePeer, PeerError> {
+        let name = metadata::find(&properties, SOCKET_TYPE).ok_or(PeerError::NoSocketType)?;
+        let theirs = SocketType::from_bytes(name)
+            .ok_or_else(|| PeerError::UnknownSocketType { theirs: escaped(name) })?;
+        if !ours.compatible(theirs) {
+            return Err(PeerError::IncompatibleSocketType { ours, theirs });
+        }
+        let routing_id = metadata::find(&properties, IDENTITY).unwrap_or_default().to_vec();
+        if routing_id.len() > ROUTING_ID_SIZE_MAX {
+            return Err(PeerError::RoutingIdTooLarge { size: routing_id.len() });
+        }
+        Ok(RemotePeer { minor, socket_type: theirs, routing_id, properties })
+    }
+}
