@@ -1,0 +1,372 @@
+//! The tutorial's equations, applied to one pipeline: what each stage can do, which one is the
+//! slowest, and how the same work would fare undivided or as parallel copies.
+//!
+//! Rates are steady ones, in messages a second; what N messages take, with the fill of the
+//! pipeline and its last round, is [`simulate`](crate::simulate)'s part. A rate that nothing
+//! limits (all times are zero) is `None`.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::pipeline::{Pipeline, Stage, Times};
+
+/// What a pipeline can do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plan {
+    /// Stage by stage, in order.
+    pub stages: Vec<StagePlan>,
+    /// The name of the slowest stage; where two are equally slow, of the first of them.
+    pub bottleneck: String,
+    /// What holds the rate there.
+    pub limited_by: Limit,
+    /// What comes out, once the pipeline is full.
+    pub steady_per_s: Option<f64>,
+    /// What one transaction takes when no other is in its way, in seconds.
+    pub latency_s: f64,
+    /// Whether replies come in the order of their requests: only while no stage has a second
+    /// instance that could overtake the first.
+    pub order_kept: bool,
+    /// The undivided application, one copy of it.
+    pub monolith: Layout,
+    /// Divided into these stages, one instance of each.
+    pub pipelined: Layout,
+    /// As many copies of the undivided application as this pipeline has instances.
+    pub parallel: Layout,
+    /// This pipeline against the monolith: 0.33 is a third more.
+    pub gain: Option<f64>,
+    /// What a rate that was asked for needs.
+    pub target: Option<Target>,
+}
+
+/// What one stage can do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StagePlan {
+    /// Its name.
+    pub name: String,
+    /// How many of it there are.
+    pub instances: u32,
+    /// Seconds to receive a message.
+    pub receive_s: f64,
+    /// Seconds to process it.
+    pub process_s: f64,
+    /// Seconds to send the result.
+    pub send_s: f64,
+    /// Seconds of these in which it has the shared resource for itself.
+    pub serial_s: f64,
+    /// What a single instance can do.
+    pub per_instance_per_s: Option<f64>,
+    /// What all of them can do.
+    pub rate_per_s: Option<f64>,
+    /// Whether that is the shared resource's rate and not the instances'.
+    pub capped_by_serial: bool,
+    /// Instances that the target rate needs; none without a target, or where the shared resource
+    /// cannot follow however many there are.
+    pub instances_needed: Option<u64>,
+}
+
+/// What holds a pipeline's rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// The slowest stage has too few instances.
+    Instances,
+    /// The slowest stage's shared resource.
+    Serial,
+    /// The machine's cores.
+    Cores,
+}
+
+/// One way to arrange the same work.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Layout {
+    /// Processes it takes.
+    pub processes: u32,
+    /// Its steady rate.
+    pub per_s: Option<f64>,
+    /// Against the monolith: 0.33 is a third more.
+    pub gain: Option<f64>,
+    /// What one transaction takes, in seconds.
+    pub latency_s: f64,
+}
+
+/// What a rate that was asked for needs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Target {
+    /// The rate.
+    pub per_s: f64,
+    /// Whether enough instances and cores would reach it.
+    pub reachable: bool,
+    /// Cores that the CPU time of this many messages keeps busy.
+    pub cores_needed: u64,
+    /// Whether the cores the plan was given are at least that many.
+    pub cores_suffice: bool,
+}
+
+/// Applies the equations to `pipeline`; `target_per_s`, if given, is a positive rate to size it for.
+pub fn plan(pipeline: &Pipeline, target_per_s: Option<f64>) -> Plan {
+    let stages: Vec<StagePlan> =
+        pipeline.stages().iter().map(|stage| plan_stage(stage, target_per_s)).collect();
+    let monolith_rate = pipeline.monolith_rate(1);
+    let layout = |processes, rate: f64, latency: Duration| Layout {
+        processes,
+        per_s: finite(rate),
+        gain: gain(rate, monolith_rate),
+        latency_s: latency.as_secs_f64(),
+    };
+    let instances = pipeline.stages().iter().map(|stage| stage.instances).sum();
+    let latency = pipeline.latency();
+    let rate = pipeline.rate();
+    let (bottleneck, limited_by) = pipeline.bottleneck();
+    Plan {
+        bottleneck,
+        limited_by,
+        steady_per_s: finite(rate),
+        latency_s: latency.as_secs_f64(),
+        order_kept: pipeline.stages().iter().all(|stage| stage.instances == 1),
+        monolith: layout(1, monolith_rate, pipeline.monolith()),
+        pipelined: layout(pipeline.stages().len() as u32, pipeline.pipelined_rate(), latency),
+        parallel: layout(instances, pipeline.monolith_rate(instances), pipeline.monolith()),
+        gain: gain(rate, monolith_rate),
+        target: target_per_s.map(|per_s| target(pipeline, &stages, per_s)),
+        stages,
+    }
+}
+
+fn plan_stage(stage: &Stage, target_per_s: Option<f64>) -> StagePlan {
+    let Times { receive, process, send, serial, .. } = stage.times;
+    let of_instances = rate(stage.times.busy(), stage.instances);
+    let of_resource = rate(serial, 1);
+    let capped_by_serial = of_resource < of_instances;
+    let instances_needed = target_per_s
+        .filter(|&target| target <= of_resource * (1.0 + ROUNDING))
+        .map(|target| whole(target * stage.times.busy().as_secs_f64()).max(1));
+    StagePlan {
+        name: stage.name.clone(),
+        instances: stage.instances,
+        receive_s: receive.as_secs_f64(),
+        process_s: process.as_secs_f64(),
+        send_s: send.as_secs_f64(),
+        serial_s: serial.as_secs_f64(),
+        per_instance_per_s: finite(rate(stage.times.busy(), 1)),
+        rate_per_s: finite(of_instances.min(of_resource)),
+        capped_by_serial,
+        instances_needed,
+    }
+}
+
+fn target(pipeline: &Pipeline, stages: &[StagePlan], per_s: f64) -> Target {
+    let cores_needed = whole(per_s * pipeline.cpu().as_secs_f64());
+    let cores_suffice = pipeline.cores().is_none_or(|cores| u64::from(cores) >= cores_needed);
+    let reachable = cores_suffice && stages.iter().all(|stage| stage.instances_needed.is_some());
+    Target { per_s, reachable, cores_needed, cores_suffice }
+}
+
+impl Pipeline {
+    /// What the slowest stage and the cores let through.
+    fn rate(&self) -> f64 {
+        self.stages().iter().map(stage_rate).fold(self.core_rate(), f64::min)
+    }
+
+    fn pipelined_rate(&self) -> f64 {
+        self.stages().iter().map(|stage| rate(stage.times.busy(), 1)).fold(self.core_rate(), f64::min)
+    }
+
+    /// What that many copies of the undivided application do. They contend for the same shared
+    /// resources, one copy never waits for itself, and their CPU time is not more than they take.
+    fn monolith_rate(&self, copies: u32) -> f64 {
+        let mut slowest = rate(self.monolith(), copies);
+        if let Some(cores) = self.cores() {
+            slowest = slowest.min(rate(self.cpu().min(self.monolith()), cores));
+        }
+        if copies > 1 {
+            let resources = self.stages().iter().map(|stage| rate(stage.times.serial, 1));
+            slowest = resources.fold(slowest, f64::min);
+        }
+        slowest
+    }
+
+    fn core_rate(&self) -> f64 {
+        self.cores().map_or(f64::INFINITY, |cores| rate(self.cpu(), cores))
+    }
+
+    fn latency(&self) -> Duration {
+        let hops = self.stages().len().saturating_sub(1) as u32;
+        self.stages().iter().map(|stage| stage.times.busy()).sum::<Duration>() + self.hop() * hops
+    }
+
+    fn bottleneck(&self) -> (String, Limit) {
+        let mut slowest = &self.stages()[0];
+        for stage in &self.stages()[1..] {
+            if stage_rate(stage) < stage_rate(slowest) {
+                slowest = stage;
+            }
+        }
+        let limit = if self.core_rate() < stage_rate(slowest) {
+            Limit::Cores
+        } else if rate(slowest.times.serial, 1) < rate(slowest.times.busy(), slowest.instances) {
+            Limit::Serial
+        } else {
+            Limit::Instances
+        };
+        (slowest.name.clone(), limit)
+    }
+
+    /// Seconds between two results of the full pipeline.
+    pub(crate) fn interval_s(&self) -> f64 {
+        1.0 / self.rate()
+    }
+
+    /// Seconds between two results if only the cores counted.
+    pub(crate) fn cpu_interval_s(&self) -> f64 {
+        1.0 / self.core_rate()
+    }
+}
+
+fn stage_rate(stage: &Stage) -> f64 {
+    rate(stage.times.busy(), stage.instances).min(rate(stage.times.serial, 1))
+}
+
+/// Messages a second of `count` workers that take `time` each. One division of whole numbers, so
+/// that 1 / 8 us is 125,000 and not a little less.
+fn rate(time: Duration, count: u32) -> f64 {
+    if time.is_zero() { f64::INFINITY } else { f64::from(count) * 1e9 / time.as_nanos() as f64 }
+}
+
+/// Ten digits are compared, so that 125,000 messages of 8 us need one instance and not two.
+const ROUNDING: f64 = 1e-10;
+
+fn whole(count: f64) -> u64 {
+    (count * (1.0 - ROUNDING)).ceil() as u64
+}
+
+fn finite(rate: f64) -> Option<f64> {
+    rate.is_finite().then_some(rate)
+}
+
+fn gain(rate: f64, monolith: f64) -> Option<f64> {
+    (rate.is_finite() && monolith.is_finite()).then(|| rate / monolith - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(micros: u64) -> Duration {
+        Duration::from_micros(micros)
+    }
+
+    fn stage(name: &str, instances: u32, receive: u64, process: u64, send: u64) -> Stage {
+        let (receive, process, send) = (us(receive), us(process), us(send));
+        let cpu = receive + process + send;
+        let times = Times { receive, process, send, serial: Duration::ZERO, cpu };
+        Stage { name: name.into(), instances, times }
+    }
+
+    /// The tutorial's application, divided 6 to 2.
+    fn divided(first: u32, second: u32) -> Pipeline {
+        let stages = vec![stage("component1", first, 4, 6, 2), stage("component2", second, 2, 2, 4)];
+        Pipeline::new(stages).unwrap()
+    }
+
+    #[test]
+    fn one_monolith_does_62_500() {
+        let plan = plan(&Pipeline::new(vec![stage("monolith", 1, 4, 8, 4)]).unwrap(), None);
+        assert_eq!(plan.steady_per_s, Some(62_500.0));
+        assert_eq!(plan.monolith.per_s, Some(62_500.0));
+        assert_eq!(plan.gain, Some(0.0));
+    }
+
+    #[test]
+    fn two_steps_do_83_333_a_third_more() {
+        let plan = plan(&divided(1, 1), None);
+        let rates: Vec<f64> = plan.stages.iter().map(|stage| stage.rate_per_s.unwrap().floor()).collect();
+        assert_eq!(rates, [83_333.0, 125_000.0]);
+        assert_eq!(plan.steady_per_s.unwrap().floor(), 83_333.0);
+        assert_eq!(plan.monolith.per_s, Some(62_500.0));
+        assert_eq!((plan.gain.unwrap() * 100.0).round(), 33.0);
+        assert_eq!((plan.bottleneck.as_str(), plan.limited_by), ("component1", Limit::Instances));
+        assert!(plan.order_kept);
+    }
+
+    #[test]
+    fn three_copies_do_187_500() {
+        let plan = plan(&Pipeline::new(vec![stage("monolith", 3, 4, 8, 4)]).unwrap(), None);
+        assert_eq!(plan.steady_per_s, Some(187_500.0));
+        assert!(!plan.order_kept);
+    }
+
+    #[test]
+    fn two_of_the_slow_step_do_125_000() {
+        let plan = plan(&divided(2, 1), None);
+        assert_eq!(plan.stages[0].rate_per_s.unwrap().floor(), 166_666.0);
+        assert_eq!(plan.stages[1].rate_per_s, Some(125_000.0));
+        assert_eq!(plan.steady_per_s, Some(125_000.0));
+        assert_eq!(plan.parallel.per_s, Some(187_500.0), "three copies for three instances");
+        assert_eq!(plan.bottleneck, "component2");
+    }
+
+    #[test]
+    fn steps_of_half_a_second_nearly_double_a_second() {
+        let half = |name| stage(name, 1, 4, 500_000, 4);
+        let pipeline = Pipeline::new(vec![half("component1"), half("component2")]).unwrap();
+        let gain = plan(&pipeline.with_monolith(us(1_000_000)).unwrap(), None).gain.unwrap();
+        assert_eq!((gain * 1e5).round() / 1e3, 99.997);
+    }
+
+    #[test]
+    fn pipelining_costs_latency_and_parallel_copies_do_not() {
+        let pipeline = divided(2, 1).with_hop(us(3)).unwrap();
+        let plan = plan(&pipeline, None);
+        assert_eq!(plan.latency_s, 23e-6);
+        assert_eq!(plan.parallel.latency_s, 16e-6);
+        assert_eq!(plan.monolith.latency_s, 16e-6);
+    }
+
+    #[test]
+    fn a_target_says_how_many_instances_each_stage_needs() {
+        let needed = |target| {
+            let plan = plan(&divided(1, 1), Some(target));
+            plan.stages.iter().map(|stage| stage.instances_needed.unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(needed(1.0), [1, 1]);
+        assert_eq!(needed(83_333.0), [1, 1]);
+        assert_eq!(needed(125_000.0), [2, 1], "exactly what one of the second can do");
+        assert_eq!(needed(125_001.0), [2, 2]);
+        assert_eq!(needed(1_000_000.0), [12, 8]);
+    }
+
+    #[test]
+    fn a_shared_resource_caps_parallel_copies() {
+        let mut copies = stage("monolith", 64, 4, 8, 4);
+        copies.times.serial = us(2);
+        let pipeline = Pipeline::new(vec![copies]).unwrap();
+        let at_cap = plan(&pipeline, Some(500_000.0));
+        assert_eq!(at_cap.steady_per_s, Some(500_000.0));
+        assert_eq!(at_cap.limited_by, Limit::Serial);
+        assert_eq!(at_cap.stages[0].instances_needed, Some(8));
+        assert_eq!(at_cap.parallel.per_s, Some(500_000.0));
+        assert_eq!(at_cap.monolith.per_s, Some(62_500.0));
+        let past_cap = plan(&pipeline, Some(500_001.0));
+        assert_eq!(past_cap.stages[0].instances_needed, None);
+        assert!(!past_cap.target.unwrap().reachable);
+    }
+
+    #[test]
+    fn cores_cap_all_stages_together() {
+        let pipeline = divided(8, 8).with_cores(2).unwrap();
+        let plan = plan(&pipeline, Some(200_000.0));
+        assert_eq!(plan.steady_per_s, Some(100_000.0), "2 cores / 20 us");
+        assert_eq!(plan.limited_by, Limit::Cores);
+        assert_eq!(plan.parallel.per_s, Some(125_000.0), "2 cores / 16 us");
+        let target = plan.target.unwrap();
+        assert_eq!((target.cores_needed, target.cores_suffice, target.reachable), (4, false, false));
+    }
+
+    #[test]
+    fn stages_without_any_time_have_no_rate() {
+        let plan = plan(&Pipeline::new(vec![stage("echo", 1, 0, 0, 0)]).unwrap(), Some(10.0));
+        assert_eq!((plan.steady_per_s, plan.monolith.per_s, plan.gain), (None, None, None));
+        assert_eq!(plan.stages[0].instances_needed, Some(1));
+    }
+}
