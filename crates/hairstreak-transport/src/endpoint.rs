@@ -1,0 +1,169 @@
+//! `Endpoint`: where a socket binds or connects, as text and parsed.
+//!
+//! ```text
+//!   tcp://HOST:PORT       HOST: *, an IPv4 address, an [IPv6 address], an interface, a host name
+//!                         PORT: 1-65535; * or 0 when binding for one that is free
+//!   ipc:///PATH           a unix socket in the file system
+//!   ipc://@NAME           a unix socket in the abstract namespace
+//!   inproc://NAME         within the process
+//! ```
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// The longest endpoint that is looked at, in bytes.
+const ENDPOINT_SIZE_MAX: usize = 1024;
+/// `sun_path` holds 108 bytes with a closing NUL.
+const IPC_PATH_SIZE_MAX: usize = 107;
+
+/// A parsed endpoint; [`fmt::Display`] gives the text back.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Endpoint {
+    /// `tcp://host:port`
+    Tcp(TcpAddress),
+    /// `ipc://...`
+    Ipc(IpcAddress),
+    /// `inproc://name`
+    Inproc(String),
+}
+
+/// The part after `tcp://`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TcpAddress {
+    /// `*`, an address (an IPv6 one without brackets), an interface or a host name.
+    pub host: String,
+    /// 0 for any free port.
+    pub port: u16,
+}
+
+/// The part after `ipc://`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum IpcAddress {
+    /// A file.
+    Path(PathBuf),
+    /// A name in Linux's abstract namespace, without the `@`.
+    Abstract(String),
+}
+
+/// Why a text is no endpoint.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum EndpointError {
+    /// No scheme, or one that is not known.
+    #[error("endpoint \"{0}\": it must start with tcp://, ipc:// or inproc://")]
+    Scheme(String),
+    /// The part after the scheme is missing or too long.
+    #[error("endpoint \"{0}\": the part after :// must have between 1 and {ENDPOINT_SIZE_MAX} bytes")]
+    Size(String),
+    /// A tcp endpoint without port, or with a port that is none.
+    #[error("endpoint \"{0}\": tcp needs HOST:PORT with a port from 1 to 65535, or * when binding")]
+    Port(String),
+    /// A tcp endpoint without host.
+    #[error("endpoint \"{0}\": tcp needs a host before the port (* for every interface)")]
+    Host(String),
+    /// A path that does not fit a unix socket's address.
+    #[error("endpoint \"{0}\": a unix socket's path has at most {IPC_PATH_SIZE_MAX} bytes and no NUL")]
+    Path(String),
+}
+
+impl FromStr for Endpoint {
+    type Err = EndpointError;
+
+    fn from_str(text: &str) -> Result<Endpoint, EndpointError> {
+        let shown = || text.chars().take(80).collect::<String>();
+        let Some((scheme, rest)) = text.split_once("://") else {
+            return Err(EndpointError::Scheme(shown()));
+        };
+        if rest.is_empty() || rest.len() > ENDPOINT_SIZE_MAX {
+            return Err(EndpointError::Size(shown()));
+        }
+        match scheme {
+            "tcp" => parse_tcp(rest, shown),
+            "ipc" => parse_ipc(rest, shown),
+            "inproc" => Ok(Endpoint::Inproc(rest.to_owned())),
+            _ => Err(EndpointError::Scheme(shown())),
+        }
+    }
+}
+
+fn parse_tcp(rest: &str, shown: impl Fn() -> String) -> Result<Endpoint, EndpointError> {
+    let (host, port) = rest.rsplit_once(':').ok_or_else(|| EndpointError::Port(shown()))?;
+    let port = match port {
+        "*" => 0,
+        digits => digits.parse().map_err(|_| EndpointError::Port(shown()))?,
+    };
+    let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
+    if host.is_empty() || (bare.is_none() && host.contains([':', '[', ']'])) {
+        return Err(EndpointError::Host(shown()));
+    }
+    Ok(Endpoint::Tcp(TcpAddress { host: bare.unwrap_or(host).to_owned(), port }))
+}
+
+fn parse_ipc(rest: &str, shown: impl Fn() -> String) -> Result<Endpoint, EndpointError> {
+    if rest.len() > IPC_PATH_SIZE_MAX || rest.contains('\0') || rest == "@" {
+        return Err(EndpointError::Path(shown()));
+    }
+    Ok(Endpoint::Ipc(match rest.strip_prefix('@') {
+        Some(name) => IpcAddress::Abstract(name.to_owned()),
+        None => IpcAddress::Path(PathBuf::from(rest)),
+    }))
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Endpoint::Tcp(TcpAddress { host, port }) => {
+                let (open, close) = if host.contains(':') { ("[", "]") } else { ("", "") };
+                write!(f, "tcp://{open}{host}{close}:")?;
+                if *port == 0 { f.write_str("*") } else { write!(f, "{port}") }
+            }
+            Endpoint::Ipc(IpcAddress::Path(path)) => write!(f, "ipc://{}", path.display()),
+            Endpoint::Ipc(IpcAddress::Abstract(name)) => write!(f, "ipc://@{name}"),
+            Endpoint::Inproc(name) => write!(f, "inproc://{name}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn good_endpoints_print_as_they_were_read() {
+        for text in [
+            "tcp://*:*",
+            "tcp://127.0.0.1:5555",
+            "tcp://[::1]:80",
+            "tcp://eth0:*",
+            "ipc:///tmp/x",
+            "ipc://rel",
+            "ipc://@abstract",
+            "inproc://a b",
+        ] {
+            assert_eq!(text.parse::<Endpoint>().unwrap().to_string(), text);
+        }
+        assert_eq!("tcp://*:0".parse::<Endpoint>().unwrap().to_string(), "tcp://*:*");
+    }
+
+    #[test]
+    fn bad_endpoints_name_what_is_wrong() {
+        let long = format!("ipc:///{}", "x".repeat(IPC_PATH_SIZE_MAX));
+        for (text, part) in [
+            ("localhost:5555", "must start with"),
+            ("udp://x:1", "must start with"),
+            ("tcp://", "after ://"),
+            ("tcp://host", "a port"),
+            ("tcp://host:65536", "a port"),
+            ("tcp://host:-1", "a port"),
+            ("tcp://:5", "a host"),
+            ("tcp://::1:5", "a host"),
+            ("ipc://@", "path"),
+            (&long, "path"),
+        ] {
+            let error = text.parse::<Endpoint>().unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What carries bytes: endpoints, byte streams over tcp and ipc, their listeners, and the poller
+//! that tells when they are ready.
+//!
+//! Stream transports give bytes only; one session driver (in `hairstreak-socket`) serves all of
+//! them. Nothing here blocks but [`resolve`] and [`Poller::wait`].
+//!
+//! Adding a stream transport: a scheme in [`Endpoint`], a variant in [`Stream`] and [`Listener`].
+
+mod endpoint;
+mod listener;
+mod poller;
+mod resolve;
+mod stream;
+
+pub use endpoint::{Endpoint, EndpointError, IpcAddress, TcpAddress};
+pub use listener::Listener;
+pub use poller::{Interest, Poller, Readiness, Timer};
+pub use resolve::{ResolveError, resolve_bind, resolve_connect};
+pub use stream::{Connecting, Stream};

@@ -1,0 +1,145 @@
+//! `Listener`: a bound tcp or unix socket that accepts streams, never blocking.
+//!
+//! A unix socket's file that nobody listens on any more (its process was killed) is replaced; one
+//! that answers is in use. The file is removed when its listener goes.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
+
+use crate::endpoint::{Endpoint, IpcAddress, TcpAddress};
+use crate::stream::{Connecting, Stream, unix_address};
+
+/// Connections the kernel holds for us until they are accepted.
+const BACKLOG: i32 = 1024;
+const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
+
+/// A bound, listening socket.
+#[derive(Debug)]
+pub struct Listener {
+    fd: OwnedFd,
+    endpoint: Endpoint,
+    /// The file to remove, and its inode: somebody else's file of that name stays.
+    file: Option<(PathBuf, u64)>,
+}
+
+impl Listener {
+    /// Binds a tcp address. The endpoint read back has the real port; a wildcard host stays `*`.
+    pub fn bind_tcp(address: SocketAddr, wildcard: bool) -> io::Result<Listener> {
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let fd = net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
+        sockopt::set_socket_reuseaddr(&fd, true)?;
+        net::bind(&fd, &address)?;
+        net::listen(&fd, BACKLOG)?;
+        let bound = net::getsockname(&fd)?;
+        let bound = SocketAddr::try_from(bound)?;
+        let host = if wildcard { "*".to_owned() } else { bound.ip().to_string() };
+        let endpoint = Endpoint::Tcp(TcpAddress { host, port: bound.port() });
+        Ok(Listener { fd, endpoint, file: None })
+    }
+
+    /// Binds a unix socket.
+    pub fn bind_ipc(address: &IpcAddress) -> io::Result<Listener> {
+        let fd = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
+        let name = unix_address(address)?;
+        match (net::bind(&fd, &name), address) {
+            (Err(Errno::ADDRINUSE), IpcAddress::Path(path)) if is_stale(address) => {
+                std::fs::remove_file(path)?;
+                net::bind(&fd, &name)?;
+            }
+            (result, _) => result?,
+        }
+        net::listen(&fd, BACKLOG)?;
+        let file = match address {
+            IpcAddress::Path(path) => Some((path.clone(), inode(path)?)),
+            IpcAddress::Abstract(_) => None,
+        };
+        Ok(Listener { fd, endpoint: Endpoint::Ipc(address.clone()), file })
+    }
+
+    /// The next stream waiting to be accepted; `None` if there is none.
+    pub fn accept(&self) -> io::Result<Option<Stream>> {
+        loop {
+            match net::accept_with(&self.fd, FLAGS) {
+                Ok(fd) if matches!(self.endpoint, Endpoint::Tcp(_)) => return Stream::from_tcp(fd).map(Some),
+                Ok(fd) => return Ok(Some(Stream::from_unix(fd))),
+                Err(Errno::AGAIN) => return Ok(None),
+                // The peer went away before we came (accept(2) passes its errors on).
+                Err(Errno::INTR | Errno::CONNABORTED | Errno::PROTO | Errno::NETDOWN | Errno::NETUNREACH) => {
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// What was bound, with the real port.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some((path, ours)) = &self.file
+            && inode(path).is_ok_and(|now| now == *ours)
+        {
+            // Nothing to be done if it cannot be removed; the next bind replaces it.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Whether nobody listens behind the socket file.
+fn is_stale(address: &IpcAddress) -> bool {
+    match Stream::connect_ipc(address) {
+        Ok(Connecting::Done(_) | Connecting::Pending(_)) => false,
+        Err(error) => error.kind() == io::ErrorKind::ConnectionRefused,
+    }
+}
+
+fn inode(path: &std::path::Path) -> io::Result<u64> {
+    use std::os::unix::fs::MetadataExt;
+    Ok(std::fs::symlink_metadata(path)?.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch(name: &str) -> IpcAddress {
+        IpcAddress::Path(std::env::temp_dir().join(format!("hs-{}-{name}", std::process::id())))
+    }
+
+    #[test]
+    fn a_socket_file_left_by_a_killed_process_is_replaced_and_a_live_one_is_not() {
+        let address = scratch("stale");
+        let first = Listener::bind_ipc(&address).unwrap();
+        assert_eq!(Listener::bind_ipc(&address).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        let file = first.file.clone().unwrap().0;
+        // As after kill -9: the descriptor is closed, the file stays.
+        drop(Listener { file: None, fd: first.fd.try_clone().unwrap(), endpoint: first.endpoint.clone() });
+        let mut first = first;
+        first.file = None;
+        drop(first);
+        assert!(file.exists());
+        drop(Listener::bind_ipc(&address).unwrap());
+        assert!(!file.exists());
+    }
+
+    #[test]
+    fn an_abstract_name_in_use_is_an_error() {
+        let address = IpcAddress::Abstract(format!("hs-{}-abstract", std::process::id()));
+        let _first = Listener::bind_ipc(&address).unwrap();
+        assert_eq!(Listener::bind_ipc(&address).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+    }
+}

@@ -1,0 +1,103 @@
+//! From hosts to addresses: `*`, literal addresses, interface names and host names.
+//!
+//! A host name asks the system's resolver, which may block for seconds; the engine calls it from a
+//! thread of its own. Everything else answers at once.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+
+use thiserror::Error;
+
+use crate::endpoint::TcpAddress;
+
+/// Why a host gives no address.
+#[derive(Debug, Error)]
+pub enum ResolveError {
+    /// The system's resolver failed.
+    #[error("host \"{host}\" cannot be resolved: {source}")]
+    Lookup {
+        /// As it was given.
+        host: String,
+        /// What the resolver said.
+        source: io::Error,
+    },
+    /// The resolver knows the name and has no address for it.
+    #[error("host \"{0}\" has no address")]
+    Empty(String),
+    /// `*` or port 0 where one must connect to something.
+    #[error("tcp://{0}: connecting needs a host and a port, not a wildcard")]
+    Wildcard(String),
+}
+
+/// The address to bind for `address`: a wildcard, a literal, an interface's first address, or a name's.
+pub fn resolve_bind(address: &TcpAddress) -> Result<SocketAddr, ResolveError> {
+    if address.host == "*" {
+        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), address.port));
+    }
+    if let Some(ip) = literal(&address.host).or_else(|| interface_address(&address.host)) {
+        return Ok(SocketAddr::new(ip, address.port));
+    }
+    look_up(address)
+}
+
+/// The address to connect to for `address`. With `may_block` false, `None` means that the host is a
+/// name and only a blocking look-up can tell.
+pub fn resolve_connect(address: &TcpAddress, may_block: bool) -> Result<Option<SocketAddr>, ResolveError> {
+    let ip = literal(&address.host);
+    if address.host == "*" || address.port == 0 || ip.is_some_and(|ip| ip.is_unspecified()) {
+        return Err(ResolveError::Wildcard(format!("{}:{}", address.host, address.port)));
+    }
+    match ip {
+        Some(ip) => Ok(Some(SocketAddr::new(ip, address.port))),
+        None if may_block => look_up(address).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn literal(host: &str) -> Option<IpAddr> {
+    host.parse().ok()
+}
+
+/// The first address of the interface called `name`, IPv4 before IPv6.
+fn interface_address(name: &str) -> Option<IpAddr> {
+    let interfaces = if_addrs::get_if_addrs().ok()?;
+    let mut found: Vec<IpAddr> = interfaces.iter().filter(|i| i.name == name).map(|i| i.ip()).collect();
+    found.sort_by_key(IpAddr::is_ipv6);
+    found.first().copied()
+}
+
+fn look_up(address: &TcpAddress) -> Result<SocketAddr, ResolveError> {
+    let host = &address.host;
+    let found = (host.as_str(), address.port).to_socket_addrs();
+    let found = found.map_err(|source| ResolveError::Lookup { host: host.clone(), source })?;
+    let mut found: Vec<SocketAddr> = found.collect();
+    found.sort_by_key(SocketAddr::is_ipv6);
+    found.first().copied().ok_or_else(|| ResolveError::Empty(host.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tcp(host: &str, port: u16) -> TcpAddress {
+        TcpAddress { host: host.into(), port }
+    }
+
+    #[test]
+    fn an_interface_name_gives_its_address() {
+        assert_eq!(resolve_bind(&tcp("lo", 7)).unwrap(), "127.0.0.1:7".parse().unwrap());
+    }
+
+    #[test]
+    fn wildcards_cannot_be_connected_to() {
+        for (host, port) in [("*", 5), ("0.0.0.0", 5), ("::", 5), ("127.0.0.1", 0)] {
+            assert!(resolve_connect(&tcp(host, port), false).is_err(), "{host}:{port}");
+        }
+    }
+
+    #[test]
+    fn names_are_left_to_a_blocking_look_up() {
+        assert!(resolve_connect(&tcp("localhost", 5), false).unwrap().is_none());
+        assert!(resolve_connect(&tcp("localhost", 5), true).unwrap().unwrap().ip().is_loopback());
+    }
+}
