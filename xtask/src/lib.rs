@@ -1,0 +1,6 @@
+//! The chores of this checkout as a library, so that `cargo test` runs them too.
+
+mod checkout;
+pub mod tidy;
+
+pub use checkout::CHECKOUT;

@@ -1,0 +1,70 @@
+//! Which rules there are, and running them all.
+
+use std::path::Path;
+
+use super::tree::{ReadError, Tree};
+use super::{
+    Finding, adr, dependencies, file_names, heads, layers, length, module_roots, panics, places, sans_io,
+    sleeps, unfinished, unsafety,
+};
+
+/// Every rule.
+const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
+    layers::check,
+    dependencies::check,
+    sans_io::check,
+    heads::check,
+    module_roots::check,
+    file_names::check,
+    length::check,
+    unsafety::check,
+    panics::check,
+    unfinished::check,
+    sleeps::check,
+    places::check,
+    adr::check,
+];
+
+/// What the rules find in the checkout at `root`, in the order of its files.
+pub fn check_checkout(root: &Path) -> Result<Vec<Finding>, ReadError> {
+    Ok(check_tree(&Tree::read(root)?))
+}
+
+fn check_tree(tree: &Tree) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(tree)).collect();
+    findings.retain(|finding| !is_allowed(tree, finding));
+    findings.sort();
+    findings
+}
+
+/// Whether the finding's line or the line above it exempts it, with a reason.
+fn is_allowed(tree: &Tree, finding: &Finding) -> bool {
+    let Some(text) = tree.text_of(&finding.path) else { return false };
+    let permit = format!("tidy: allow({})", finding.rule);
+    text.lines()
+        .skip(finding.line.saturating_sub(2))
+        .take(2)
+        .filter_map(|line| line.split_once(&permit))
+        .any(|(_, reason)| reason.trim().len() >= 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(permit: &str) -> usize {
+        let text = format!("//! A test.\nfn f() {{\n    {permit}\n    std::thread::sleep(x);\n}}\n");
+        check_tree(&Tree::of(&[("crates/hairstreak-base/tests/a.rs", &text)]))
+            .iter()
+            .filter(|finding| finding.rule == "sleeps")
+            .count()
+    }
+
+    #[test]
+    fn a_permit_holds_for_its_rule_and_with_a_reason_only() {
+        assert_eq!(check(""), 1);
+        assert_eq!(check("// tidy: allow(sleeps) the stage under test is a slow one"), 0);
+        assert_eq!(check("// tidy: allow(sleeps)"), 1);
+        assert_eq!(check("// tidy: allow(panics) the stage under test is a slow one"), 1);
+    }
+}
