@@ -86,8 +86,8 @@ impl<'a> Command<'a> {
 /// Why a command was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// The body is empty or its name is. libzmq 4.3.3 and 4.3.4 seem to send this where they mean a
-    /// SUBSCRIBE to a prefix of 246 to 255 bytes: they write a long size without the LONG flag.
+    /// The body is empty or its name is. libzmq 4.3.3 and 4.3.4 send this for a SUBSCRIBE to
+    /// a prefix of 246 to 255 bytes: they write a long size without the LONG flag.
     #[error("command without a name")]
     NoName,
     /// The body ends inside the name.

@@ -247,3 +247,67 @@ enum Step {
     Next,
     NeedsBytes,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zmtp::{SocketType, metadata};
+
+    /// Bytes that the handshake holds for the peer: what it receives and what it found.
+    fn held_size(handshake: &Handshake) -> usize {
+        let properties = handshake.remote.iter().flat_map(|remote| &remote.properties);
+        handshake.received.capacity()
+            + properties.map(|(name, value)| name.capacity() + value.capacity()).sum::<usize>()
+    }
+
+    fn router() -> Handshake {
+        let local =
+            LocalPeer { socket_type: SocketType::Router, routing_id: Vec::new(), properties: Vec::new() };
+        Handshake::new(local, HandshakeLimits::default())
+    }
+
+    /// A DEALER whose READY is exactly as large as the default limit allows.
+    fn largest_handshake() -> Vec<u8> {
+        let mut bytes = vec![];
+        metadata::encode(&mut bytes, "Socket-Type", b"DEALER");
+        let overhead = 1 + "READY".len() + bytes.len() + 1 + "X".len() + 4;
+        metadata::encode(&mut bytes, "X", &vec![7; HandshakeLimits::default().command_size_max - overhead]);
+        let mut stream = Greeting::encode("NULL", false).to_vec();
+        command::encode_ready(&mut stream, &bytes);
+        stream
+    }
+
+    #[test]
+    fn the_largest_handshake_is_held_within_its_bound_however_it_is_cut() {
+        let stream = largest_handshake();
+        let limit = HandshakeLimits::default().command_size_max;
+        for chunk_size in [1, 7, 1000, stream.len()] {
+            let mut handshake = router();
+            for chunk in stream.chunks(chunk_size) {
+                assert_eq!(handshake.handle_bytes(chunk), Ok(chunk.len()));
+                assert!(held_size(&handshake) <= limit + frame::HEADER_SIZE_MAX);
+            }
+            handshake.poll_transmit().expect("greeting and READY");
+            assert!(handshake.poll_ready().is_some());
+        }
+    }
+
+    #[test]
+    fn an_announced_size_takes_no_memory_before_its_bytes_are_there() {
+        let stream = largest_handshake();
+        let mut handshake = router();
+        for (count, chunk) in stream.chunks(1).enumerate().take(64 + 1000) {
+            handshake.handle_bytes(chunk).expect("a valid handshake");
+            assert!(held_size(&handshake) <= 2 * (count + 1), "after {} bytes", count + 1);
+        }
+    }
+
+    #[test]
+    fn a_handshake_that_ended_holds_no_received_bytes() {
+        let mut failed = router();
+        failed.handle_bytes(b"GET / HTTP/1.1\r\n").expect_err("not ZMTP");
+        let mut ready = router();
+        ready.handle_bytes(&largest_handshake()).expect("a valid handshake");
+        assert_eq!((failed.received.capacity(), ready.received.capacity()), (0, 0));
+    }
+}

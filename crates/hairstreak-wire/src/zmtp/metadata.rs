@@ -103,10 +103,10 @@ pub fn find<'a>(properties: &'a Properties, name: &str) -> Option<&'a [u8]> {
     Some(value)
 }
 
-/// Appends one property. Panics when `name` is none ([`is_name`]) or `value` is over 4 GiB.
+/// Appends one property. Panics when `name` is none ([`is_name`]) or `value` is over 2^31 - 1 bytes.
 pub fn encode(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     assert!(is_name(name), "{name:?} is no name for a property");
-    assert!(u32::try_from(value.len()).is_ok(), "value of {} bytes for property {name}", value.len());
+    assert!(i32::try_from(value.len()).is_ok(), "value of {} bytes for property {name}", value.len());
     out.push(name.len() as u8);
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(&(value.len() as u32).to_be_bytes());

@@ -17,9 +17,6 @@ pub mod metadata;
 pub mod peer;
 pub mod socket_type;
 
-#[cfg(test)]
-mod tests;
-
 pub use command::{Command, CommandError};
 pub use frame::{FrameError, FrameHeader};
 pub use greeting::{Greeting, GreetingError};

@@ -51,7 +51,9 @@ pub struct RemotePeer {
     pub minor: u8,
     /// The type of its socket, compatible with ours.
     pub socket_type: SocketType,
-    /// Its `Identity`, up to 255 bytes, empty when it has none.
+    /// The `Identity` of a REQ, DEALER or ROUTER, up to 255 bytes; empty when it has none, and for
+    /// other types, whose Identity means nothing. The RFC reserves a leading zero byte, libzmq lets
+    /// its users set one, so it is not refused here.
     pub routing_id: Vec<u8>,
     /// All that it sent, `Socket-Type` and `Identity` included.
     pub properties: Properties,
@@ -70,7 +72,7 @@ pub enum PeerError {
         theirs: String,
     },
     /// Two types that do not talk to each other.
-    #[error("peer is a {theirs}, which cannot talk to our {ours}")]
+    #[error("a {ours} cannot talk to a {theirs} peer")]
     IncompatibleSocketType {
         /// Our type.
         ours: SocketType,
@@ -106,7 +108,8 @@ impl RemotePeer {
         if !ours.compatible(theirs) {
             return Err(PeerError::IncompatibleSocketType { ours, theirs });
         }
-        let routing_id = metadata::find(&properties, IDENTITY).unwrap_or_default().to_vec();
+        let identity = if theirs.sends_identity() { metadata::find(&properties, IDENTITY) } else { None };
+        let routing_id = identity.unwrap_or_default().to_vec();
         if routing_id.len() > ROUTING_ID_SIZE_MAX {
             return Err(PeerError::RoutingIdTooLarge { size: routing_id.len() });
         }

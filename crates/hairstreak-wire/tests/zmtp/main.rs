@@ -1,0 +1,13 @@
+//! ZMTP without a socket: what the codecs and the handshake make of bytes, good and bad.
+//!
+//! Bytes called `LIBZMQ_...` were captured from libzmq 4.3.5, not written by our own encoders.
+
+mod command;
+mod frame;
+mod greeting;
+mod handshake;
+mod hostile;
+mod metadata;
+mod pair;
+mod refusal;
+mod socket_type;
