@@ -1,0 +1,31 @@
+# The ways into this checkout. `make` alone lists them; what a recipe needs more than three lines for is in scripts/.
+.DEFAULT_GOAL := help
+.PHONY: help run test soak bench fmt lint clean
+
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile
+
+run: ## build the release binaries and run the real job: a monolith against a butterfly
+	cargo build --release --locked -p hairstreak-cli -p textjob
+	cargo run --release --locked -q -p textjob
+
+test: ## install what the tests need, then run every check and every test
+	scripts/test-setup
+	cargo fmt --all --check && cargo clippy --workspace --all-targets --locked -q -- -D warnings
+	cargo test --workspace --locked && scripts/loom
+
+soak: ## run the long forms of the tests and the fuzzers (SOAK_SECONDS each, an hour by default)
+	scripts/test-setup && scripts/soak
+
+bench: ## compare the sockets with libzmq in the same run
+	cargo run --release --locked -q -p hairstreak-bench -- sockets
+
+fmt: ## format the sources
+	cargo fmt --all
+
+lint: ## clippy and the house rules
+	cargo clippy --workspace --all-targets --locked -- -D warnings && cargo run -q --locked -p xtask -- tidy
+
+clean: ## remove everything that was built or installed here
+	cargo clean
+	rm -rf .venv
