@@ -1,0 +1,3 @@
+//! Messaging for applications that are split into components.
+
+pub mod topology;

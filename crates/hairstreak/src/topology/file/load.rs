@@ -1,0 +1,278 @@
+//! Reads a topology file, from its text to a checked [`Topology`].
+//!
+//! Every refusal is one line that names the file, the stage or section, the key and what is
+//! allowed.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use hairstreak_model::STAGES_MAX;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+use super::ends;
+use super::stage::stage;
+use super::typed::{TypedTopology, Whole};
+use crate::topology::definition::{INSTANCES_TOTAL_MAX, Machine, Output, PlanError, Stage, Topology};
+
+/// The largest topology file, in bytes.
+pub const FILE_SIZE_MAX: u64 = 1 << 20;
+
+/// Why there is no topology.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// The file cannot be read.
+    #[error("{}: cannot read the topology: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file does not say a topology.
+    #[error("{}: {reason}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Where in it, what is wrong, and what is allowed.
+        reason: String,
+    },
+}
+
+impl Topology {
+    /// Reads and checks the file `path`.
+    pub fn load(path: &Path) -> Result<Topology, LoadError> {
+        let unreadable = |source| LoadError::Read { path: path.to_owned(), source };
+        let size = std::fs::metadata(path).map_err(unreadable)?.len();
+        if size > FILE_SIZE_MAX {
+            let reason = format!("{size} bytes, a topology file has at most {FILE_SIZE_MAX}");
+            return Err(LoadError::Malformed { path: path.to_owned(), reason });
+        }
+        Topology::parse(&std::fs::read_to_string(path).map_err(unreadable)?, path)
+    }
+
+    /// Reads and checks `text`, the content of the file `path`.
+    pub fn parse(text: &str, path: &Path) -> Result<Topology, LoadError> {
+        let directory = match path.parent() {
+            Some(parent) if parent != Path::new("") => parent.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        read(text, directory).map_err(|reason| LoadError::Malformed {
+            path: path.to_owned(),
+            reason: reason.replace('\n', " ").trim_end().to_owned(),
+        })
+    }
+}
+
+/// In this folder a refusal is its text; [`Topology::parse`] adds the file's name.
+pub(super) type Meaning<T> = Result<T, String>;
+
+fn read(text: &str, directory: PathBuf) -> Meaning<Topology> {
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+        let line = error.span().map_or(0, |span| text[..span.start].matches('\n').count() + 1);
+        format!("line {line}: {}", error.message())
+    })?;
+    let typed: TypedTopology = table.try_into().map_err(|error| reason(&error))?;
+    if typed.stage.is_empty() || typed.stage.len() > STAGES_MAX {
+        return Err(format!("{} stages; write 1 to {STAGES_MAX} sections [[stage]]", typed.stage.len()));
+    }
+    let mut stages = Vec::with_capacity(typed.stage.len());
+    for (index, table) in typed.stage.into_iter().enumerate() {
+        stages.push(stage(index, table)?);
+    }
+    check_all(&stages)?;
+    let input = typed.input.map(|table| ends::input(section("[input]", table)?, &directory)).transpose()?;
+    let output = match typed.output {
+        Some(table) => ends::output(section("[output]", table)?, &directory)?,
+        None => Output::Discard,
+    };
+    let machine = match typed.plan {
+        Some(table) => ends::machine(section("[plan]", table)?)?,
+        None => Machine::default(),
+    };
+    let topology = Topology { stages, input, output, machine, directory };
+    match topology.pipeline() {
+        Err(PlanError::Pipeline(error)) => Err(error.to_string()),
+        Ok(_) | Err(PlanError::TimesUnknown { .. }) => Ok(topology),
+    }
+}
+
+/// The line that serde and the TOML reader have for it: what is wrong, then which key.
+fn reason(error: &toml::de::Error) -> String {
+    error.to_string().replace('\n', " ").replace("field", "key").trim_end().to_owned()
+}
+
+pub(super) fn section<T: DeserializeOwned>(owner: &str, table: toml::Table) -> Meaning<T> {
+    table.try_into().map_err(|error| format!("{owner}: {}", reason(&error)))
+}
+
+fn check_all(stages: &[Stage]) -> Meaning<()> {
+    let mut names = HashSet::new();
+    for stage in stages {
+        if !names.insert(&stage.name) {
+            return Err(format!("stage \"{}\": the name is taken; each stage has its own", stage.name));
+        }
+    }
+    let total: u32 = stages.iter().map(|stage| stage.instances).sum();
+    if total > INSTANCES_TOTAL_MAX {
+        return Err(format!("instances of all stages: {total}, allowed are {INSTANCES_TOTAL_MAX}"));
+    }
+    Ok(())
+}
+
+pub(super) fn within(Whole(number): Whole, key: &str, least: u64, most: u64) -> Meaning<u64> {
+    if (least..=most).contains(&number) {
+        Ok(number)
+    } else {
+        Err(format!("{key} = {number}, allowed are {least} to {most}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::definition::{CommandLine, Framing, Input, Stream, Work};
+    use hairstreak_model::Times;
+    use std::time::Duration;
+
+    fn parse(text: &str) -> Result<Topology, String> {
+        Topology::parse(text, Path::new("jobs/job.toml")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_key_has_its_meaning() {
+        let topology = parse(
+            r#"
+            [[stage]]
+            name = "wait"
+            instances = 3
+            sleep = "500ms"
+            receive = "4us"
+
+            [[stage]]
+            name = "count"
+            command = ["wc", "-w"]
+            framing = "length"
+            process = "2ms"
+            serial = "1ms"
+
+            [[stage]]
+            name = "join"
+            program = "exec python3 join.py"
+
+            [[stage]]
+            name = "last"
+            builtin = "echo"
+
+            [input]
+            files = "texts"
+            extensions = ["txt", ".md"]
+
+            [output]
+            file = "/tmp/results"
+
+            [plan]
+            cores = 2
+            hop = "10us"
+            "#,
+        )
+        .unwrap();
+        let us = Duration::from_micros;
+        assert_eq!(topology.stages[0].work, Some(Work::Sleep(us(500_000))));
+        assert_eq!(topology.stages[0].instances, 3);
+        let waiting = Times { receive: us(4), process: us(500_000), cpu: us(4), ..Times::default() };
+        assert_eq!(topology.stages[0].times, Some(waiting), "waiting keeps no core busy");
+        let command = CommandLine::Arguments(vec!["wc".into(), "-w".into()]);
+        assert_eq!(topology.stages[1].work, Some(Work::Filter { command, framing: Framing::Length }));
+        let working = Times { process: us(2000), serial: us(1000), cpu: us(2000), ..Times::default() };
+        assert_eq!(topology.stages[1].times, Some(working), "working does");
+        let program = CommandLine::Shell("exec python3 join.py".into());
+        assert_eq!(topology.stages[2].work, Some(Work::Program(program)));
+        assert_eq!(topology.stages[2].times, None);
+        assert_eq!((&topology.stages[3].work, topology.stages[3].instances), (&Some(Work::Echo), 1));
+        let extensions = vec!["txt".into(), "md".into()];
+        assert_eq!(topology.input, Some(Input::Files { directory: "jobs/texts".into(), extensions }));
+        let to = Stream::File("/tmp/results".into());
+        assert_eq!(topology.output, Output::Write { to, framing: Framing::Lines });
+        assert_eq!(topology.machine, Machine { cores: Some(2), hop: us(10), monolith: None });
+        assert_eq!(topology.directory, Path::new("jobs"));
+        assert_eq!(topology.pipeline(), Err(PlanError::TimesUnknown { stage: "join".into() }));
+    }
+
+    #[test]
+    fn a_stage_with_times_alone_can_be_planned() {
+        let topology = parse("[[stage]]\nname = 'a'\nprocess = '8us'").unwrap();
+        assert_eq!((&topology.stages[0].work, &topology.input), (&None, &None));
+        assert!(topology.pipeline().is_ok());
+    }
+
+    #[test]
+    fn refusals_are_one_line_with_the_culprit_and_what_is_allowed() {
+        let stage = |keys: &str| format!("[[stage]]\nname = \"work\"\n{keys}\n");
+        let echo = |rest: &str| format!("[[stage]]\nname = \"work\"\necho = true\n{rest}");
+        for (text, named) in [
+            ("[[stage]]\nname =".into(), "line 2: "),
+            (String::new(), "0 stages; write 1 to 64"),
+            ("[[stage]]\nname = 'a'\necho = true\n".repeat(65), "65 stages"),
+            (echo("[inptu]\nmessages = 1"), "unknown key `inptu`"),
+            (echo("slep = '1s'"), "stage \"work\": unknown key `slep`, expected one of `name`"),
+            ("[[stage]]\necho = true".into(), "stage 1: name is missing"),
+            ("[[stage]]\nname = ''\necho = true".into(), "name: 1 to 64 bytes"),
+            (echo("[[stage]]\nname = 'work'\necho = true"), "stage \"work\": the name is taken"),
+            (echo("instances = 0"), "stage \"work\": instances = 0, allowed are 1 to 1024"),
+            (echo("instances = 1025"), "instances = 1025, allowed are 1 to 1024"),
+            (echo("instances = -1"), "-1 is negative, expected a whole number in `instances`"),
+            (
+                echo("instances = 'two'"),
+                "invalid type: string \"two\", expected a whole number in `instances`",
+            ),
+            (echo("instances = 1024\n[[stage]]\nname = 'b'\necho = true"), "instances of all stages: 1025"),
+            (stage(""), "one of sleep, echo, builtin, command, program is missing"),
+            (echo("sleep = '1s'"), "exactly one of sleep, echo"),
+            (stage("echo = false"), "echo = false"),
+            (stage("builtin = 'sleep'"), "unknown variant `sleep`, expected `echo`"),
+            (stage("sleep = 500"), "expected a duration such as \"500ms\" in `sleep`"),
+            (stage("sleep = '5 parsecs'"), "\"5 parsecs\" is not a duration"),
+            (stage("sleep = '3601s'"), "stage \"work\": process is longer than 3600 s"),
+            (stage("command = ['cat']"), "command needs framing beside it"),
+            (
+                stage("command = ['cat']\nframing = 'words'"),
+                "`words`, expected `lines` or `length` in `framing`",
+            ),
+            (stage("command = []\nframing = 'lines'"), "command: names no program"),
+            (
+                stage("command = 5\nframing = 'lines'"),
+                "expected a string or an array of strings in `command`",
+            ),
+            (stage("program = ''"), "program: names no program"),
+            (echo("framing = 'lines'"), "framing belongs to a command"),
+            (stage("program = 'x'\nsend = '1us'"), "send needs process beside it"),
+            (stage("process = '1us'\nserial = '2us'"), "serial is longer than"),
+            (echo("[input]"), "[input]: write exactly one of"),
+            (echo("[input]\nmessages = 1\nlines = '-'"), "[input]: write exactly one of"),
+            (echo("[input]\nmessages = 0"), "[input]: messages = 0, allowed are 1 to"),
+            (echo("[input]\nmessages = 1\nsize = 134217729"), "[input]: size = 134217729, allowed are 0 to"),
+            (echo("[input]\nlines = '-'\nsize = 1"), "[input]: size belongs to messages"),
+            (echo("[input]\nlines = ''"), "[input]: lines: the path is empty"),
+            (echo("[input]\nmessages = 1\nextensions = ['a']"), "[input]: extensions belongs to files"),
+            (echo("[output]\nfile = 'a'\nstdout = true"), "[output]: write exactly one of"),
+            (echo("[output]\nframing = 'lines'"), "[output]: framing belongs to file or stdout"),
+            (echo("[plan]\ncores = 0"), "[plan]: cores = 0, allowed are 1 to"),
+            (echo("[plan]\nhop = '2h'"), "[plan]: \"2h\" is not a duration"),
+        ] {
+            let refusal = parse(&text).expect_err(&text);
+            assert!(refusal.contains(named), "{text:?} was refused by {refusal:?}");
+            assert!(refusal.starts_with("jobs/job.toml: "), "{refusal:?}");
+            assert!(!refusal.contains('\n'), "{refusal:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_named() {
+        let refusal = Topology::load(Path::new("/nowhere/job.toml")).unwrap_err().to_string();
+        assert!(
+            refusal.starts_with("/nowhere/job.toml: cannot read the topology: No such file"),
+            "{refusal}"
+        );
+    }
+}

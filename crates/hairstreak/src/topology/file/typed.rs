@@ -1,0 +1,101 @@
+//! A topology file as it was typed: which keys there are and what type each has.
+//!
+//! Nothing here knows which keys exclude each other or what a value may be; that is for
+//! `stage.rs` and `ends.rs`, which turn these into a [`Topology`](crate::topology::Topology).
+
+use serde::{Deserialize, Deserializer, de};
+
+use super::written_duration::WrittenDuration;
+use crate::topology::definition::Framing;
+
+/// A whole number. A file has no sign and no type for it; its bounds depend on the key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whole(pub(super) u64);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TypedTopology {
+    #[serde(default)]
+    pub(super) stage: Vec<toml::Table>,
+    pub(super) input: Option<toml::Table>,
+    pub(super) output: Option<toml::Table>,
+    pub(super) plan: Option<toml::Table>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TypedStage {
+    pub(super) name: Option<String>,
+    pub(super) instances: Option<Whole>,
+    pub(super) sleep: Option<WrittenDuration>,
+    pub(super) echo: Option<bool>,
+    pub(super) builtin: Option<Builtin>,
+    pub(super) command: Option<TypedCommand>,
+    pub(super) program: Option<TypedCommand>,
+    pub(super) framing: Option<Framing>,
+    pub(super) receive: Option<WrittenDuration>,
+    pub(super) process: Option<WrittenDuration>,
+    pub(super) send: Option<WrittenDuration>,
+    pub(super) serial: Option<WrittenDuration>,
+    pub(super) cpu: Option<WrittenDuration>,
+}
+
+/// The built-in work that takes no argument.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Builtin {
+    Echo,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "invalid type: expected a string or an array of strings")]
+pub(super) enum TypedCommand {
+    Shell(String),
+    Arguments(Vec<String>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TypedInput {
+    pub(super) messages: Option<Whole>,
+    pub(super) size: Option<Whole>,
+    pub(super) lines: Option<String>,
+    pub(super) files: Option<String>,
+    pub(super) extensions: Option<Vec<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TypedOutput {
+    pub(super) file: Option<String>,
+    pub(super) stdout: Option<bool>,
+    pub(super) discard: Option<bool>,
+    pub(super) framing: Option<Framing>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TypedPlan {
+    pub(super) cores: Option<Whole>,
+    pub(super) hop: Option<WrittenDuration>,
+    pub(super) monolith: Option<WrittenDuration>,
+}
+
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Number;
+        impl de::Visitor<'_> for Number {
+            type Value = Whole;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("a whole number")
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Whole, E> {
+                let wrong = || E::custom(format!("{number} is negative, expected a whole number"));
+                u64::try_from(number).map(Whole).map_err(|_| wrong())
+            }
+        }
+        deserializer.deserialize_i64(Number)
+    }
+}
