@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::tree::{ReadError, Tree};
 use super::{
-    Finding, adr, dependencies, file_names, heads, layers, length, module_roots, panics, places, sans_io,
-    sleeps, unfinished, unsafety,
+    Finding, adr, dependencies, file_names, heads, layers, length, limits, module_roots, panics, places,
+    sans_io, sleeps, unfinished, unsafety,
 };
 
 /// Every rule.
@@ -23,6 +23,7 @@ const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     sleeps::check,
     places::check,
     adr::check,
+    limits::check,
 ];
 
 /// What the rules find in the checkout at `root`, in the order of its files.

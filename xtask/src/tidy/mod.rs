@@ -16,6 +16,7 @@ mod finding;
 mod heads;
 mod layers;
 mod length;
+mod limits;
 mod manifest;
 mod module_roots;
 mod panics;
