@@ -10,6 +10,7 @@
 //!   and never beyond a named limit.
 
 mod blame;
+pub mod directory;
 mod escaped;
 pub mod zmtp;
 

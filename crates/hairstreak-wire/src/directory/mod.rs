@@ -1,0 +1,35 @@
+//! HSD1, the protocol between the directory and its clients: names to endpoints, with leases.
+//!
+//! A request or a reply is one ZeroMQ message; the directory is a ROUTER, a client a DEALER or REQ.
+//!
+//! ```text
+//! +-----------+--------+------------+------+-----------+
+//! | empty (?) | "HSD1" | request id | verb | field ... |     one box is one frame
+//! +-----------+--------+------------+------+-----------+
+//! ```
+//!
+//! The empty first frame is what a REQ sends; a reply begins as its request began. The request id
+//! is any 0 to 16 bytes and comes back in the reply. Numbers are unsigned, 32 bits, big endian.
+//! docs/directory.md lists verbs and fields.
+//!
+//! Not here: who holds a name and for how long (the broker crate), and anything that sends.
+
+mod attributes;
+mod endpoint;
+mod envelope;
+mod field;
+mod name;
+mod owner;
+mod reply;
+mod request;
+#[cfg(test)]
+mod tests;
+
+pub use attributes::{ATTRIBUTE_COUNT_MAX, ATTRIBUTE_KEY_SIZE_MAX, ATTRIBUTE_VALUE_SIZE_MAX, Attributes};
+pub use endpoint::{ENDPOINT_SIZE_MAX, Endpoint};
+pub use envelope::{Envelope, EnvelopeError, PROTOCOL, REQUEST_ID_SIZE_MAX, RequestId};
+pub use field::FieldError;
+pub use name::{NAME_SIZE_MAX, Name};
+pub use owner::{OWNER_SIZE, Owner};
+pub use reply::{ErrorCode, LIST_ENTRY_COUNT_MAX, Reply, ReplyError, TEXT_SIZE_MAX};
+pub use request::{RefusedRequest, Registration, Request, RequestError};

@@ -1,0 +1,41 @@
+//! `Name`: what a directory entry is found by. 1 to [`NAME_SIZE_MAX`] bytes of printable UTF-8;
+//! case counts, and no structure is read into it.
+
+use std::fmt;
+
+use super::field::{self, FieldError};
+
+/// The longest name, in bytes.
+pub const NAME_SIZE_MAX: usize = 255;
+
+/// A name that obeys the limits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(Box<str>);
+
+impl Name {
+    /// Checks and copies `text`.
+    pub fn new(text: &str) -> Result<Name, FieldError> {
+        Name::decode(text.as_bytes())
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Result<Name, FieldError> {
+        Ok(Name(field::some_text("name", bytes, NAME_SIZE_MAX)?.into()))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::borrow::Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

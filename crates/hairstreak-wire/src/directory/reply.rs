@@ -1,0 +1,239 @@
+//! `Reply`: what the directory answers.
+//!
+//! ```text
+//! OK         lease_ms                         lease_ms: 0 unless a REGISTER is answered
+//! FOUND      name  endpoint  {key  value}*
+//! NOT_FOUND  name
+//! DUPLICATE  name  endpoint                   endpoint: that of the holder
+//! LIST       more  {name  endpoint}*          more: one byte, 1 when another page follows
+//! ERROR      code  text
+//! ```
+
+use super::attributes::Attributes;
+use super::endpoint::Endpoint;
+use super::envelope::{Envelope, EnvelopeError, Opened};
+use super::field::{self, FieldError};
+use super::name::Name;
+use crate::Blame;
+use crate::escaped::escaped;
+
+/// The largest number of entries in a LIST reply.
+pub const LIST_ENTRY_COUNT_MAX: usize = 256;
+
+/// The longest text of an ERROR reply, in bytes.
+pub const TEXT_SIZE_MAX: usize = 255;
+
+/// The directory's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// Done.
+    Ok {
+        /// After REGISTER: how long the name is held unless renewed; otherwise 0.
+        lease_ms: u32,
+    },
+    /// LOOKUP: here it is.
+    Found {
+        /// The name.
+        name: Name,
+        /// Where to connect to.
+        endpoint: Endpoint,
+        /// What else its holder said.
+        attributes: Attributes,
+    },
+    /// LOOKUP: the wait ran out. UNREGISTER: there is no such name.
+    NotFound {
+        /// The name.
+        name: Name,
+    },
+    /// REGISTER, UNREGISTER: another owner holds the name.
+    Duplicate {
+        /// The name.
+        name: Name,
+        /// Where its holder is.
+        endpoint: Endpoint,
+    },
+    /// LIST: a page of names.
+    List {
+        /// Whether there are names behind the last of these.
+        more: bool,
+        /// Names with their endpoints, in the order of the names' bytes.
+        entries: Vec<(Name, Endpoint)>,
+    },
+    /// The request was refused.
+    Error {
+        /// What kind of refusal.
+        code: ErrorCode,
+        /// What was wrong, on one line.
+        text: String,
+    },
+}
+
+/// The kinds of refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorCode {
+    /// `protocol`: the message is not HSD1.
+    Protocol,
+    /// `malformed`: the request breaks a rule of HSD1.
+    Malformed,
+    /// `limit`: the directory is full, or this client has had its share of it.
+    Limit,
+}
+
+impl ErrorCode {
+    /// The code as it is sent.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ErrorCode::Protocol => "protocol",
+            ErrorCode::Malformed => "malformed",
+            ErrorCode::Limit => "limit",
+        }
+    }
+
+    fn decode(bytes: &[u8]) -> Result<ErrorCode, ReplyError> {
+        let codes = [ErrorCode::Protocol, ErrorCode::Malformed, ErrorCode::Limit];
+        let known = codes.into_iter().find(|code| code.as_str().as_bytes() == bytes);
+        known.ok_or_else(|| ReplyError::UnknownCode { code: escaped(bytes) })
+    }
+}
+
+/// Why a reply was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplyError {
+    /// Not HSD1.
+    #[error(transparent)]
+    Envelope(#[from] EnvelopeError),
+    /// A verb that is none.
+    #[error("unknown verb \"{verb}\" in a reply")]
+    UnknownVerb {
+        /// The verb, escaped.
+        verb: String,
+    },
+    /// Too few or too many fields.
+    #[error("{verb} reply with {count} fields")]
+    FieldCount {
+        /// The verb.
+        verb: &'static str,
+        /// How many fields there are.
+        count: usize,
+    },
+    /// An error code that is none.
+    #[error("unknown error code \"{code}\"")]
+    UnknownCode {
+        /// The code, escaped.
+        code: String,
+    },
+    /// A field that breaks a rule.
+    #[error("in a reply: {0}")]
+    Field(#[from] FieldError),
+}
+
+impl ReplyError {
+    /// Whose fault it is.
+    pub fn blame(&self) -> Blame {
+        match self {
+            ReplyError::Envelope(error) => error.blame(),
+            _ => Blame::PeerMisbehaved,
+        }
+    }
+}
+
+impl Reply {
+    /// A refusal, its text cut to [`TEXT_SIZE_MAX`] and made one line.
+    pub fn error(code: ErrorCode, text: &str) -> Reply {
+        let mut text = text.replace(char::is_control, " ");
+        text.truncate(text.floor_char_boundary(TEXT_SIZE_MAX));
+        Reply::Error { code, text }
+    }
+
+    /// Reads a message.
+    pub fn decode(frames: &[&[u8]]) -> Result<(Envelope, Reply), ReplyError> {
+        let Opened { envelope, verb, fields } = Envelope::open(frames).map_err(|(_, error)| error)?;
+        Ok((envelope, Reply::decode_verb(verb, fields)?))
+    }
+
+    fn decode_verb(verb: &[u8], fields: &[&[u8]]) -> Result<Reply, ReplyError> {
+        let count = fields.len();
+        let wrong = move |verb| Err(ReplyError::FieldCount { verb, count });
+        match (verb, fields) {
+            (b"OK", [lease_ms]) => Ok(Reply::Ok { lease_ms: field::number("lease_ms", lease_ms)? }),
+            (b"OK", _) => wrong("OK"),
+            (b"FOUND", [name, endpoint, attributes @ ..]) => Ok(Reply::Found {
+                name: Name::decode(name)?,
+                endpoint: Endpoint::decode(endpoint)?,
+                attributes: Attributes::decode(attributes)?,
+            }),
+            (b"FOUND", _) => wrong("FOUND"),
+            (b"NOT_FOUND", [name]) => Ok(Reply::NotFound { name: Name::decode(name)? }),
+            (b"NOT_FOUND", _) => wrong("NOT_FOUND"),
+            (b"DUPLICATE", [name, endpoint]) => {
+                Ok(Reply::Duplicate { name: Name::decode(name)?, endpoint: Endpoint::decode(endpoint)? })
+            }
+            (b"DUPLICATE", _) => wrong("DUPLICATE"),
+            (b"LIST", [more, entries @ ..]) => match entries.as_chunks::<2>() {
+                (entries, []) if entries.len() <= LIST_ENTRY_COUNT_MAX => decode_list(more, entries),
+                _ => wrong("LIST"),
+            },
+            (b"LIST", _) => wrong("LIST"),
+            (b"ERROR", [code, text]) => {
+                let text = field::text("text", text, TEXT_SIZE_MAX)?.to_owned();
+                Ok(Reply::Error { code: ErrorCode::decode(code)?, text })
+            }
+            (b"ERROR", _) => wrong("ERROR"),
+            (other, _) => Err(ReplyError::UnknownVerb { verb: escaped(other) }),
+        }
+    }
+
+    /// The frames of the message.
+    pub fn encode(&self, envelope: &Envelope) -> Vec<Vec<u8>> {
+        let mut frames = envelope.seal(self.verb());
+        match self {
+            Reply::Ok { lease_ms } => frames.push(lease_ms.to_be_bytes().into()),
+            Reply::Found { name, endpoint, attributes } => {
+                frames.push(name.as_str().into());
+                frames.push(endpoint.as_str().into());
+                attributes.encode(&mut frames);
+            }
+            Reply::NotFound { name } => frames.push(name.as_str().into()),
+            Reply::Duplicate { name, endpoint } => {
+                frames.push(name.as_str().into());
+                frames.push(endpoint.as_str().into());
+            }
+            Reply::List { more, entries } => {
+                frames.push(vec![u8::from(*more)]);
+                for (name, endpoint) in entries {
+                    frames.push(name.as_str().into());
+                    frames.push(endpoint.as_str().into());
+                }
+            }
+            Reply::Error { code, text } => {
+                frames.push(code.as_str().into());
+                frames.push(text.as_str().into());
+            }
+        }
+        frames
+    }
+
+    fn verb(&self) -> &'static str {
+        match self {
+            Reply::Ok { .. } => "OK",
+            Reply::Found { .. } => "FOUND",
+            Reply::NotFound { .. } => "NOT_FOUND",
+            Reply::Duplicate { .. } => "DUPLICATE",
+            Reply::List { .. } => "LIST",
+            Reply::Error { .. } => "ERROR",
+        }
+    }
+}
+
+fn decode_list(more: &[u8], entries: &[[&[u8]; 2]]) -> Result<Reply, ReplyError> {
+    let more = match more {
+        [0] => false,
+        [1] => true,
+        _ => return Err(FieldError::NotAFlag { field: "more" }.into()),
+    };
+    let entries = entries
+        .iter()
+        .map(|[name, endpoint]| Ok((Name::decode(name)?, Endpoint::decode(endpoint)?)))
+        .collect::<Result<_, FieldError>>()?;
+    Ok(Reply::List { more, entries })
+}

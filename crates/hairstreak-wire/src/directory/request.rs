@@ -1,0 +1,241 @@
+//! `Request`: what a client asks of the directory.
+//!
+//! ```text
+//! REGISTER    name  owner  lease_ms  endpoint  {key  value}*
+//! UNREGISTER  name  owner
+//! LOOKUP      name  wait_ms
+//! LIST        prefix  after
+//! PING
+//! ```
+
+use super::attributes::Attributes;
+use super::endpoint::Endpoint;
+use super::envelope::{Envelope, EnvelopeError, Opened};
+use super::field::{self, FieldError};
+use super::name::{NAME_SIZE_MAX, Name};
+use super::owner::Owner;
+use super::reply::{ErrorCode, Reply};
+use crate::Blame;
+use crate::escaped::escaped;
+
+/// What a client asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Enter a name or renew its lease; the same for the directory, so it may be sent at any time.
+    Register(Registration),
+    /// Give a name back before its lease ends.
+    Unregister {
+        /// The name.
+        name: Name,
+        /// Who holds it.
+        owner: Owner,
+    },
+    /// Where is the holder of a name?
+    Lookup {
+        /// The name.
+        name: Name,
+        /// How long to wait for the name to appear; 0: answer at once.
+        wait_ms: u32,
+    },
+    /// Which names are there? In the order of their bytes, a page at a time.
+    List {
+        /// What the names begin with; may be empty.
+        prefix: String,
+        /// Only names behind this one; may be empty.
+        after: String,
+    },
+    /// Is the directory there?
+    Ping,
+}
+
+/// What REGISTER carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registration {
+    /// The name.
+    pub name: Name,
+    /// Who will hold it.
+    pub owner: Owner,
+    /// How long to hold it unless renewed; 0: what the directory thinks right.
+    pub lease_ms: u32,
+    /// Where the holder can be connected to.
+    pub endpoint: Endpoint,
+    /// What else there is to say.
+    pub attributes: Attributes,
+}
+
+/// Why a request was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// Not HSD1.
+    #[error(transparent)]
+    Envelope(#[from] EnvelopeError),
+    /// A verb that is none.
+    #[error("unknown verb \"{verb}\"")]
+    UnknownVerb {
+        /// The verb, escaped.
+        verb: String,
+    },
+    /// Too few or too many fields.
+    #[error("{verb} has {count} fields where {expected} belong")]
+    FieldCount {
+        /// The verb.
+        verb: &'static str,
+        /// How many fields there are.
+        count: usize,
+        /// The fields of that verb.
+        expected: &'static str,
+    },
+    /// A field that breaks a rule.
+    #[error("{verb}: {error}")]
+    Field {
+        /// The verb.
+        verb: &'static str,
+        /// What is wrong.
+        error: FieldError,
+    },
+}
+
+impl RequestError {
+    /// Whose fault it is.
+    pub fn blame(&self) -> Blame {
+        match self {
+            RequestError::Envelope(error) => error.blame(),
+            _ => Blame::PeerMisbehaved,
+        }
+    }
+}
+
+/// A refused request and how to answer it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedRequest {
+    /// As much of its envelope as could be read.
+    pub envelope: Envelope,
+    /// What was wrong.
+    pub error: RequestError,
+}
+
+impl RefusedRequest {
+    /// What to tell the client.
+    pub fn reply(&self) -> Reply {
+        let code = match self.error.blame() {
+            Blame::PeerIncompatible => ErrorCode::Protocol,
+            Blame::PeerMisbehaved => ErrorCode::Malformed,
+        };
+        Reply::error(code, &self.error.to_string())
+    }
+}
+
+impl Request {
+    /// Reads a message without its routing id.
+    pub fn decode(frames: &[&[u8]]) -> Result<(Envelope, Request), RefusedRequest> {
+        let Opened { envelope, verb, fields } = Envelope::open(frames)
+            .map_err(|(envelope, error)| RefusedRequest { envelope, error: error.into() })?;
+        let request = match verb {
+            b"REGISTER" => decode_register(fields),
+            b"UNREGISTER" => decode_unregister(fields),
+            b"LOOKUP" => decode_lookup(fields),
+            b"LIST" => decode_list(fields),
+            b"PING" if fields.is_empty() => Ok(Request::Ping),
+            b"PING" => Err(field_count("PING", fields, "none")),
+            other => Err(RequestError::UnknownVerb { verb: escaped(other) }),
+        };
+        match request {
+            Ok(request) => Ok((envelope, request)),
+            Err(error) => Err(RefusedRequest { envelope, error }),
+        }
+    }
+
+    /// The frames of the message.
+    pub fn encode(&self, envelope: &Envelope) -> Vec<Vec<u8>> {
+        let mut frames = envelope.seal(self.verb());
+        match self {
+            Request::Register(registration) => {
+                frames.push(registration.name.as_str().into());
+                frames.push(registration.owner.0.into());
+                frames.push(registration.lease_ms.to_be_bytes().into());
+                frames.push(registration.endpoint.as_str().into());
+                registration.attributes.encode(&mut frames);
+            }
+            Request::Unregister { name, owner } => {
+                frames.push(name.as_str().into());
+                frames.push(owner.0.into());
+            }
+            Request::Lookup { name, wait_ms } => {
+                frames.push(name.as_str().into());
+                frames.push(wait_ms.to_be_bytes().into());
+            }
+            Request::List { prefix, after } => {
+                frames.push(prefix.as_str().into());
+                frames.push(after.as_str().into());
+            }
+            Request::Ping => {}
+        }
+        frames
+    }
+
+    fn verb(&self) -> &'static str {
+        match self {
+            Request::Register(_) => "REGISTER",
+            Request::Unregister { .. } => "UNREGISTER",
+            Request::Lookup { .. } => "LOOKUP",
+            Request::List { .. } => "LIST",
+            Request::Ping => "PING",
+        }
+    }
+}
+
+fn field_count(verb: &'static str, fields: &[&[u8]], expected: &'static str) -> RequestError {
+    RequestError::FieldCount { verb, count: fields.len(), expected }
+}
+
+/// Says which verb a wrong field belonged to.
+fn of(verb: &'static str) -> impl Fn(FieldError) -> RequestError {
+    move |error| RequestError::Field { verb, error }
+}
+
+fn decode_register(fields: &[&[u8]]) -> Result<Request, RequestError> {
+    let of = of("REGISTER");
+    let [name, owner, lease_ms, endpoint, attributes @ ..] = fields else {
+        return Err(field_count("REGISTER", fields, "name, owner, lease_ms, endpoint, {key, value}*"));
+    };
+    Ok(Request::Register(Registration {
+        name: Name::decode(name).map_err(&of)?,
+        owner: Owner::decode(owner).map_err(&of)?,
+        lease_ms: field::number("lease_ms", lease_ms).map_err(&of)?,
+        endpoint: Endpoint::decode(endpoint).map_err(&of)?,
+        attributes: Attributes::decode(attributes).map_err(&of)?,
+    }))
+}
+
+fn decode_unregister(fields: &[&[u8]]) -> Result<Request, RequestError> {
+    let of = of("UNREGISTER");
+    let [name, owner] = fields else {
+        return Err(field_count("UNREGISTER", fields, "name, owner"));
+    };
+    Ok(Request::Unregister {
+        name: Name::decode(name).map_err(&of)?,
+        owner: Owner::decode(owner).map_err(&of)?,
+    })
+}
+
+fn decode_lookup(fields: &[&[u8]]) -> Result<Request, RequestError> {
+    let of = of("LOOKUP");
+    let [name, wait_ms] = fields else {
+        return Err(field_count("LOOKUP", fields, "name, wait_ms"));
+    };
+    Ok(Request::Lookup {
+        name: Name::decode(name).map_err(&of)?,
+        wait_ms: field::number("wait_ms", wait_ms).map_err(&of)?,
+    })
+}
+
+fn decode_list(fields: &[&[u8]]) -> Result<Request, RequestError> {
+    let of = of("LIST");
+    let [prefix, after] = fields else {
+        return Err(field_count("LIST", fields, "prefix, after"));
+    };
+    Ok(Request::List {
+        prefix: field::text("prefix", prefix, NAME_SIZE_MAX).map_err(&of)?.to_owned(),
+        after: field::text("after", after, NAME_SIZE_MAX).map_err(&of)?.to_owned(),
+    })
+}
