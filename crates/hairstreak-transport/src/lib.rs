@@ -7,12 +7,14 @@
 //! Adding a stream transport: a scheme in [`Endpoint`], a variant in [`Stream`] and [`Listener`].
 
 mod endpoint;
+mod exit;
 mod listener;
 mod poller;
 mod resolve;
 mod stream;
 
 pub use endpoint::{Endpoint, EndpointError, IpcAddress, TcpAddress};
+pub use exit::at_exit;
 pub use listener::Listener;
 pub use poller::{Interest, Poller, Readiness, Timer};
 pub use resolve::{ResolveError, resolve_bind, resolve_connect};

@@ -1,0 +1,137 @@
+//! The background thread: one per process. It drives the engines that no caller is in.
+//!
+//! It watches the pollers of idle engines, the timerfd of every engine, and keeps engines alive whose
+//! closed sockets still have something to send; process exit waits for those, up to their linger time.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use hairstreak_transport::{Interest, Poller, at_exit};
+
+use crate::engine::Engine;
+
+/// How often process exit looks whether all is sent.
+const EXIT_TICK: Duration = Duration::from_millis(1);
+
+/// The process's background thread, as seen by everybody else.
+pub(crate) struct Background {
+    poller: Poller,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    engines: HashMap<u64, Weak<Engine>>,
+    /// Engines with closed sockets that still send.
+    lingering: Vec<Arc<Engine>>,
+}
+
+static BACKGROUND: OnceLock<Background> = OnceLock::new();
+
+impl Background {
+    /// The thread, started when it does not run yet.
+    pub fn start() -> io::Result<&'static Background> {
+        if BACKGROUND.get().is_none() {
+            let new = Background { poller: Poller::new()?, table: Mutex::default() };
+            if BACKGROUND.set(new).is_ok() {
+                let background = Background::running();
+                std::thread::Builder::new().name("hairstreak-io".into()).spawn(|| background.run())?;
+                at_exit(wait_for_lingering);
+            }
+        }
+        Ok(Background::running())
+    }
+
+    pub fn running() -> &'static Background {
+        // INVARIANT: every engine starts the background thread before anything else.
+        BACKGROUND.get().expect("an engine exists, so the background thread does")
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the engine known: its timer is watched from now on.
+    pub fn register(&self, engine: &Arc<Engine>) -> io::Result<()> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mut table = self.table();
+        table.engines.retain(|_, engine| engine.strong_count() > 0);
+        table.engines.insert(id, Arc::downgrade(engine));
+        engine.set_id(id);
+        self.poller.add(&engine.timer, id * 2, Interest::Readable)
+    }
+
+    /// Watches the engine's poller.
+    pub fn watch(&self, engine: &Engine) {
+        // Known already: it is being watched.
+        let _ = self.poller.add(engine, engine.id() * 2 + 1, Interest::Readable);
+    }
+
+    /// Watches the engine's poller no more: a caller drives it.
+    pub fn unwatch(&self, engine: &Engine) {
+        self.poller.remove(engine);
+    }
+
+    /// Has the thread look at its engines' timers again.
+    pub fn nudge(&self) {
+        self.poller.wake();
+    }
+
+    /// Keeps the engine until its closed sockets have sent everything.
+    pub fn linger(&self, engine: &Arc<Engine>) {
+        self.table().lingering.push(Arc::clone(engine));
+        self.nudge();
+    }
+
+    fn run(&self) {
+        loop {
+            let timeout = self.next_due().map(|due| due.saturating_duration_since(Instant::now()));
+            let mut tokens = Vec::new();
+            // INVARIANT: the poller and the arguments are valid; epoll_wait fails for no other cause.
+            self.poller.wait(timeout, |event| tokens.push(event.token)).expect("epoll_wait");
+            for token in tokens {
+                let engine = self.table().engines.get(&(token / 2)).and_then(Weak::upgrade);
+                let Some(engine) = engine else { continue };
+                if token % 2 == 0 { engine.background_tick() } else { engine.background_turn() }
+            }
+            self.run_due();
+        }
+    }
+
+    fn engines(&self) -> Vec<Arc<Engine>> {
+        self.table().engines.values().filter_map(Weak::upgrade).collect()
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        self.engines().iter().filter_map(|engine| engine.background_due()).min()
+    }
+
+    fn run_due(&self) {
+        let now = Instant::now();
+        for engine in self.engines() {
+            if engine.background_due().is_some_and(|due| due <= now) {
+                engine.background_turn();
+            }
+        }
+        let over: Vec<Arc<Engine>> = {
+            let mut table = self.table();
+            let (stay, over) = table.lingering.drain(..).partition(|engine| engine.lock().is_lingering());
+            table.lingering = stay;
+            over
+        };
+        // Dropped without the table's lock: an engine may be the last of its sockets.
+        drop(over);
+    }
+}
+
+/// Process exit: what closed sockets still have to send is sent, within their linger time.
+extern "C" fn wait_for_lingering() {
+    let background = Background::running();
+    while !background.table().lingering.is_empty() {
+        std::thread::sleep(EXIT_TICK);
+    }
+}

@@ -1,0 +1,275 @@
+//! What the poller reports: connections to accept, handshakes to continue, links to read and write;
+//! and how links come and go.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hairstreak_base::Frame;
+use hairstreak_transport::{Interest, Readiness, Stream};
+use hairstreak_wire::zmtp::{LocalPeer, RemotePeer, SocketType};
+
+use super::state::{ConnectorState, Link, LinkKind, Origin, State, Token};
+use super::wait::Engine;
+use crate::pattern;
+use crate::session::{Phase, Session, SessionError, SessionLimits};
+
+/// Connections accepted from one listener in one turn.
+const ACCEPT_MAX: usize = 64;
+/// How long a listener rests when descriptors are short.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+impl State {
+    /// Handles the poller's events and what is due by the clock; `self.now` is fresh.
+    pub fn handle_events<'a>(&mut self, engine: &Arc<Engine>, events: impl Iterator<Item = &'a Readiness>) {
+        for event in events {
+            match Token::decode(event.token) {
+                Token::Listener { index } => self.accept(engine, index),
+                Token::Link { index, serial } => {
+                    if self.links.get(index).is_some_and(|link| link.serial == serial) {
+                        self.on_link(engine, index, event);
+                    }
+                }
+            }
+        }
+        if self.ring_count > 0 && (!self.followers.is_empty() || self.has_wakers()) {
+            self.notify_rings();
+        }
+        self.run_timers(engine);
+    }
+
+    fn on_link(&mut self, engine: &Engine, index: usize, event: &Readiness) {
+        let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
+        session.readable |= event.readable;
+        session.writable |= event.writable;
+        match session.phase {
+            Phase::Connecting | Phase::Handshaking => self.go_on_with_handshake(engine, index),
+            Phase::Draining => {
+                if session.drain() {
+                    self.end_link(engine, index, &SessionError::Closed);
+                }
+            }
+            Phase::Ready => {
+                if event.writable && !session.outgoing.is_empty() {
+                    self.flush_link(engine, index);
+                }
+                if self.links.contains(index) {
+                    self.on_readable(engine, index);
+                }
+            }
+        }
+    }
+
+    /// A ready link may have bytes: whoever receives is told, or they are read ahead.
+    fn on_readable(&mut self, engine: &Engine, index: usize) {
+        let link = &mut self.links[index];
+        let LinkKind::Stream(session) = &mut link.kind else { return };
+        if !session.readable {
+            return;
+        }
+        let socket = link.socket;
+        if pattern::receives(self.sockets[socket].socket_type) {
+            let state = &self.sockets[socket];
+            let somebody_comes = state.receivers > 0 || !state.wakers.is_empty();
+            self.list_messages(index);
+            self.notify(socket);
+            if somebody_comes {
+                return;
+            }
+        }
+        let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
+        match session.read_ahead() {
+            Ok(()) if session.outgoing.is_empty() => {}
+            Ok(()) => self.flush_link(engine, index),
+            Err(error) => self.end_link(engine, index, &error),
+        }
+    }
+
+    fn accept(&mut self, engine: &Engine, listener: usize) {
+        for _ in 0..ACCEPT_MAX {
+            let Some(bound) = self.listeners.get_mut(listener) else { return };
+            match bound.listener.accept() {
+                Ok(Some(stream)) => {
+                    let (socket, origin) = (bound.socket, Origin::Listener(bound.listener.endpoint().clone()));
+                    self.add_stream(engine, socket, origin, stream, true);
+                }
+                Ok(None) => return,
+                Err(_) => {
+                    // Out of descriptors or memory: a level-triggered listener would spin.
+                    let until = self.now + ACCEPT_PAUSE;
+                    bound.paused_until = Some(until);
+                    engine.poller().remove(&bound.listener);
+                    self.due_at(until);
+                    return;
+                }
+            }
+        }
+    }
+
+    pub fn resume_listener(&mut self, engine: &Engine, index: usize) {
+        let bound = &mut self.listeners[index];
+        let token = Token::Listener { index }.encode();
+        bound.paused_until = match engine.poller().add(&bound.listener, token, Interest::Readable) {
+            Ok(()) => None,
+            Err(_) => Some(self.now + ACCEPT_PAUSE),
+        };
+        if let Some(until) = bound.paused_until {
+            self.due_at(until);
+        }
+    }
+
+    /// A new connection; `connected` or still on its way. Returns whether the socket took it.
+    pub fn add_stream(&mut self, engine: &Engine, socket: usize, origin: Origin, stream: Stream, connected: bool) -> bool {
+        let serial = self.new_serial();
+        let state = &mut self.sockets[socket];
+        let options = Arc::clone(&state.options);
+        if state.connection_count >= options.connections_max {
+            state.refused_connections += 1;
+            return false;
+        }
+        let local = LocalPeer {
+            socket_type: state.socket_type,
+            routing_id: options.routing_id.clone().unwrap_or_default(),
+            properties: Default::default(),
+        };
+        let limits = SessionLimits {
+            message_size_max: options.message_size_max,
+            frame_count_max: options.frame_count_max,
+            receive_count_max: options.receive_count_max.max(1),
+            receive_bytes_max: options.receive_bytes_max.max(1),
+            receives: pattern::receives(state.socket_type),
+        };
+        let deadline = self.now + options.handshake_timeout();
+        let session = Session::new(stream, connected, local, limits, deadline, self.now);
+        let entry = self.links.vacant_entry();
+        let index = entry.key();
+        let token = Token::Link { index, serial }.encode();
+        if engine.poller().add(session.fd(), token, Interest::Edges).is_err() {
+            return false;
+        }
+        state.connection_count += 1;
+        entry.insert(Link {
+            serial,
+            socket,
+            origin,
+            peer: None,
+            routing_id: Frame::EMPTY,
+            kind: LinkKind::Stream(Box::new(session)),
+            listed_room: false,
+            listed_messages: false,
+            listed_dirty: false,
+        });
+        self.due_at(deadline);
+        if connected {
+            self.go_on_with_handshake(engine, index);
+        }
+        true
+    }
+
+    fn go_on_with_handshake(&mut self, engine: &Engine, index: usize) {
+        let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
+        match session.advance_handshake() {
+            Ok(Some(peer)) => {
+                // What came behind the READY makes no new edge.
+                session.readable = true;
+                self.link_is_ready(index, peer);
+                self.on_readable(engine, index);
+            }
+            Ok(None) => {}
+            Err(error) => self.end_link(engine, index, &error),
+        }
+    }
+
+    /// The link takes part in its socket's routing from now on.
+    pub fn link_is_ready(&mut self, index: usize, peer: RemotePeer) {
+        let link = &mut self.links[index];
+        let socket = link.socket;
+        let state = &mut self.sockets[socket];
+        if let Origin::Connector(connector) = link.origin
+            && let Some(connector) = self.connectors.get_mut(connector)
+        {
+            connector.attempt = 0;
+        }
+        if state.socket_type == SocketType::Router {
+            let id = free_routing_id(state, &peer.routing_id);
+            link.routing_id = Frame::copy_of(&id);
+            state.by_routing_id.insert(id, index);
+        } else {
+            link.routing_id = Frame::copy_of(&peer.routing_id);
+        }
+        let heartbeat = Duration::from_millis(state.options.heartbeat_ms.max(1));
+        link.peer = Some(peer);
+        state.links.push(index);
+        if let LinkKind::Ring(_) = link.kind {
+            state.rings.push(index);
+        }
+        self.due_at(self.now + heartbeat);
+        self.list_room(index);
+        self.notify(socket);
+    }
+
+    /// The connection is over. Its connector tries again. Messages received whole and not yet taken
+    /// keep the link, without its connection, until they are.
+    pub fn end_link(&mut self, engine: &Engine, index: usize, error: &SessionError) {
+        let link = &mut self.links[index];
+        let (socket, origin) = (link.socket, std::mem::replace(&mut link.origin, Origin::Ended));
+        let state = &mut self.sockets[socket];
+        if !matches!(error, SessionError::Closed) {
+            state.failed_connections += 1;
+        }
+        state.by_routing_id.retain(|_, other| *other != index);
+        super::routing::remove_turn(&mut state.with_room, &mut state.send_turn, index);
+        link.listed_room = false;
+        let mut has_messages = false;
+        match &mut link.kind {
+            LinkKind::Stream(session) => {
+                engine.poller().remove(session.fd());
+                state.dropped_peer_lost += session.outgoing.queued_count() as u64;
+                has_messages = session.end() && !state.closed;
+            }
+            LinkKind::Ring(ring) => {
+                self.ring_count -= 1;
+                state.dropped_peer_lost += ring.queued().0 as u64;
+            }
+        }
+        if has_messages {
+            self.list_messages(index);
+        } else {
+            state.connection_count -= 1;
+            state.links.retain(|&other| other != index);
+            state.rings.retain(|&other| other != index);
+            super::routing::remove_turn(&mut state.with_messages, &mut state.receive_turn, index);
+            self.links.remove(index);
+        }
+        self.reconnect(&origin, socket);
+        self.notify(socket);
+        self.forget_if_over(engine, socket);
+    }
+
+    pub fn reconnect(&mut self, origin: &Origin, socket: usize) {
+        let Origin::Connector(connector) = *origin else { return };
+        let delay_of = |attempt| self.sockets[socket].options.reconnect_delay(attempt);
+        let Some(connector) = self.connectors.get_mut(connector) else { return };
+        if connector.socket != socket || connector.state != ConnectorState::Linked {
+            return;
+        }
+        let at = Instant::now() + delay_of(connector.attempt);
+        connector.attempt += 1;
+        connector.state = ConnectorState::Waiting(at);
+        self.due_at(at);
+    }
+}
+
+/// What a ROUTER calls a peer: what the peer announced if nobody has it, else 0 and a number.
+fn free_routing_id(state: &mut super::state::SocketState, announced: &[u8]) -> Vec<u8> {
+    if !announced.is_empty() && announced[0] != 0 && !state.by_routing_id.contains_key(announced) {
+        return announced.to_vec();
+    }
+    loop {
+        state.next_routing_id = state.next_routing_id.wrapping_add(1);
+        let mut id = vec![0];
+        id.extend_from_slice(&state.next_routing_id.to_be_bytes());
+        if !state.by_routing_id.contains_key(&id) {
+            return id;
+        }
+    }
+}

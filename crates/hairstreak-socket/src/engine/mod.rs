@@ -1,0 +1,33 @@
+//! The engine: one epoll, and all sockets, connections, listeners and timers of one component,
+//! under one lock of one atomic exchange.
+//!
+//! **Who drives it.** A thread that has to wait in a call becomes the *leader*: it flushes what has
+//! gathered, releases the lock, sleeps in the poller, takes the lock, and handles every event of
+//! the engine, whichever socket it is for. Other threads that have to wait meanwhile are
+//! *followers*: they sleep apart until their socket has news or the leader leaves. With nobody
+//! inside, the background thread watches the engine (background.rs).
+//!
+//! ```text
+//!            a caller blocks                        5 ms tick, nobody was here
+//!   watched -----------------> led by callers ------------------------------> watched
+//! ```
+//!
+//! The lock is never held while sleeping, nor while the application's code (a waker) runs.
+//!
+//! - `state`: the tables, and what a socket and a link are
+//! - `wait`: leading, following, leaving
+//! - `events`: what the poller reports; handshakes; links coming and going
+//! - `wiring`: bind, connect, reconnect, close
+//! - `routing`: which link a message goes to, and which it is taken from
+//! - `timers`: heartbeats, time-outs, ticks
+
+mod events;
+mod routing;
+mod state;
+mod timers;
+mod wait;
+mod wiring;
+
+pub(crate) use routing::Sent;
+pub(crate) use state::{ConnectorState, Link, LinkKind, Origin, State};
+pub(crate) use wait::{Engine, Guard};

@@ -1,0 +1,266 @@
+//! What an engine holds: sockets, links, listeners and connectors, in tables; all behind its lock.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::task::Waker;
+use std::thread::Thread;
+use std::time::Instant;
+
+use hairstreak_base::Frame;
+use hairstreak_transport::{Endpoint, Listener};
+use hairstreak_wire::zmtp::{RemotePeer, SocketType};
+use slab::Slab;
+
+use crate::options::Options;
+use crate::ring_link::RingLink;
+use crate::session::Session;
+
+/// The engine's tables. A socket, link, listener or connector is named by its index in its table.
+pub(crate) struct State {
+    pub sockets: Slab<SocketState>,
+    pub links: Slab<Link>,
+    pub listeners: Slab<BoundListener>,
+    pub connectors: Slab<Connector>,
+    /// Links with bytes or messages that gather.
+    pub dirty: Vec<usize>,
+    pub ring_count: usize,
+    /// Serial numbers for links and connectors: an index is used again, a serial is not.
+    pub next_serial: u32,
+
+    /// Whether a thread sleeps in the poller or handles its events.
+    pub leader: bool,
+    pub followers: Vec<Follower>,
+    /// To be run when the lock has been released.
+    pub after: Vec<After>,
+    /// Turns led so far: how the tick sees that callers were here.
+    pub turns: u64,
+    /// Reads and writes since the last turn: control work is due when it grows.
+    pub io_since_turn: u32,
+    /// Whether the background thread watches the engine's poller.
+    pub watched: bool,
+    pub ticks: super::timers::Ticks,
+    /// The earliest time at which a timer of the tables is due.
+    pub due: Option<Instant>,
+    /// The time of the last turn; good enough for time-outs of seconds.
+    pub now: Instant,
+}
+
+/// A blocked thread that is not the leader.
+pub(crate) struct Follower {
+    pub socket: usize,
+    pub thread: Thread,
+}
+
+/// What must not happen under the lock.
+pub(crate) enum After {
+    Wake(Waker),
+    /// Look for the inproc name of this connector (index, serial).
+    ConnectInproc(usize, u32),
+    /// Resolve the host of this connector (index, serial) on a thread of its own.
+    Resolve(usize, u32),
+}
+
+pub(crate) struct SocketState {
+    pub socket_type: SocketType,
+    pub options: Arc<Options>,
+    /// Its ready links.
+    pub links: Vec<usize>,
+    /// Ready links with room, and whose turn it is.
+    pub with_room: Vec<usize>,
+    pub send_turn: usize,
+    /// Ready links that may have a message, and whose turn it is.
+    pub with_messages: Vec<usize>,
+    pub receive_turn: usize,
+    /// Ready ring links, which have no poller event and must be looked at.
+    pub rings: Vec<usize>,
+    /// ROUTER: links by routing id.
+    pub by_routing_id: HashMap<Vec<u8>, usize>,
+    pub next_routing_id: u32,
+    /// Threads blocked in a receive.
+    pub receivers: usize,
+    pub wakers: Vec<Waker>,
+    pub closed: bool,
+    /// Connections in any phase.
+    pub connection_count: usize,
+    pub sent: u64,
+    pub received: u64,
+    pub dropped_no_peer: u64,
+    pub dropped_peer_lost: u64,
+    pub failed_connections: u64,
+    pub refused_connections: u64,
+}
+
+impl SocketState {
+    pub fn new(socket_type: SocketType, options: Options) -> SocketState {
+        SocketState {
+            socket_type,
+            options: Arc::new(options),
+            links: Vec::new(),
+            with_room: Vec::new(),
+            send_turn: 0,
+            with_messages: Vec::new(),
+            receive_turn: 0,
+            rings: Vec::new(),
+            by_routing_id: HashMap::new(),
+            next_routing_id: fastrand::u32(..),
+            receivers: 0,
+            wakers: Vec::new(),
+            closed: false,
+            connection_count: 0,
+            sent: 0,
+            received: 0,
+            dropped_no_peer: 0,
+            dropped_peer_lost: 0,
+            failed_connections: 0,
+            refused_connections: 0,
+        }
+    }
+}
+
+/// Where a link came from.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    /// A connector of ours, by index.
+    Connector(usize),
+    /// An endpoint we bound.
+    Listener(Endpoint),
+    /// The connection has ended; messages of it remain.
+    Ended,
+}
+
+/// A connection of a socket, in any phase.
+pub(crate) struct Link {
+    pub serial: u32,
+    pub socket: usize,
+    pub origin: Origin,
+    /// Set when ready.
+    pub peer: Option<RemotePeer>,
+    /// What a ROUTER calls the peer.
+    pub routing_id: Frame,
+    pub kind: LinkKind,
+    /// Listed in its socket's `with_room`, `with_messages`, in the engine's `dirty`.
+    pub listed_room: bool,
+    pub listed_messages: bool,
+    pub listed_dirty: bool,
+}
+
+pub(crate) enum LinkKind {
+    Stream(Box<Session>),
+    Ring(RingLink),
+}
+
+pub(crate) struct BoundListener {
+    pub socket: usize,
+    pub listener: Listener,
+    /// Set while descriptors are short.
+    pub paused_until: Option<Instant>,
+}
+
+/// What keeps one connected endpoint connected.
+pub(crate) struct Connector {
+    pub serial: u32,
+    pub socket: usize,
+    pub endpoint: Endpoint,
+    pub attempt: u32,
+    pub state: ConnectorState,
+}
+
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+pub(crate) enum ConnectorState {
+    /// A link is up or on its way.
+    Linked,
+    /// The next attempt is due then.
+    Waiting(Instant),
+    /// The resolver's thread, or the inproc registry, will call back.
+    Asked,
+}
+
+/// Tokens of the poller: what an event is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Token {
+    Link { index: usize, serial: u32 },
+    Listener { index: usize },
+}
+
+const LISTENER_BIT: u64 = 1 << 63;
+
+impl Token {
+    pub fn encode(self) -> u64 {
+        match self {
+            Token::Link { index, serial } => (u64::from(serial & 0x7fff_ffff) << 32) | index as u64,
+            Token::Listener { index } => LISTENER_BIT | index as u64,
+        }
+    }
+
+    pub fn decode(token: u64) -> Token {
+        if token & LISTENER_BIT != 0 {
+            return Token::Listener { index: (token & !LISTENER_BIT) as usize };
+        }
+        Token::Link { index: token as u32 as usize, serial: (token >> 32) as u32 }
+    }
+}
+
+impl State {
+    pub fn new(now: Instant) -> State {
+        State {
+            sockets: Slab::new(),
+            links: Slab::new(),
+            listeners: Slab::new(),
+            connectors: Slab::new(),
+            dirty: Vec::new(),
+            ring_count: 0,
+            next_serial: 0,
+            leader: false,
+            followers: Vec::new(),
+            after: Vec::new(),
+            turns: 0,
+            io_since_turn: 0,
+            watched: false,
+            ticks: super::timers::Ticks::default(),
+            due: None,
+            now,
+        }
+    }
+
+    pub fn new_serial(&mut self) -> u32 {
+        self.next_serial = (self.next_serial + 1) & 0x7fff_ffff;
+        self.next_serial
+    }
+
+    /// Tells everybody who waits for this socket to look again.
+    pub fn notify(&mut self, socket: usize) {
+        for follower in self.followers.iter().filter(|follower| follower.socket == socket) {
+            follower.thread.unpark();
+        }
+        if let Some(socket) = self.sockets.get_mut(socket) {
+            self.after.extend(socket.wakers.drain(..).map(After::Wake));
+        }
+    }
+
+    /// A timer is due at `at`, perhaps earlier than all others.
+    pub fn due_at(&mut self, at: Instant) {
+        self.due = Some(self.due.map_or(at, |due| due.min(at)));
+    }
+
+    /// Whether a task waits for any socket: then the engine must be watched while nobody is inside.
+    pub fn has_wakers(&self) -> bool {
+        self.sockets.iter().any(|(_, socket)| !socket.wakers.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_come_back_as_they_were() {
+        for token in [
+            Token::Link { index: 0, serial: 0x7fff_ffff },
+            Token::Link { index: u32::MAX as usize, serial: 1 },
+            Token::Listener { index: 5 },
+        ] {
+            assert_eq!(Token::decode(token.encode()), token);
+            assert_ne!(token.encode(), u64::MAX);
+        }
+    }
+}

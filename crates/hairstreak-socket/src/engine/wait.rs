@@ -1,0 +1,307 @@
+//! `Engine`: the lock, the poller, and how callers wait: leading, following, leaving.
+
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use hairstreak_base::{Lock, LockGuard};
+use hairstreak_transport::{Poller, Readiness, Timer};
+
+use super::state::{After, Follower, LinkKind, State};
+use crate::background::Background;
+use crate::ring_link::Doorbell;
+
+/// Reads and writes after which a caller that never waits takes a turn at the poller all the same.
+const IO_PER_TURN: u32 = 16;
+/// Events handled in one turn.
+const EVENTS_MAX: usize = 64;
+
+/// One epoll and everything of one component; see the module's description.
+pub(crate) struct Engine {
+    state: Lock<State>,
+    pub doorbell: Arc<Doorbell>,
+    /// Watched by the background thread.
+    pub timer: Timer,
+    /// What the background thread calls it.
+    id: AtomicU64,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Engine")
+    }
+}
+
+/// The engine's state, locked. Dropping it releases the lock and then does what must not be done
+/// under it.
+pub(crate) struct Guard<'a> {
+    engine: &'a Arc<Engine>,
+    /// `Some` until dropped.
+    state: Option<LockGuard<'a, State>>,
+}
+
+impl Deref for Guard<'_> {
+    type Target = State;
+    #[inline]
+    fn deref(&self) -> &State {
+        // INVARIANT: `state` is taken only in drop.
+        self.state.as_ref().expect("a guard holds the lock")
+    }
+}
+
+impl DerefMut for Guard<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut State {
+        // INVARIANT: `state` is taken only in drop.
+        self.state.as_mut().expect("a guard holds the lock")
+    }
+}
+
+impl Drop for Guard<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.after.is_empty() {
+            let after = std::mem::take(&mut self.after);
+            self.state = None;
+            self.engine.act(after);
+        }
+    }
+}
+
+impl Engine {
+    /// A new engine, watched by the background thread until a caller blocks in it.
+    pub fn start() -> io::Result<Arc<Engine>> {
+        let background = Background::start()?;
+        let poller = Poller::new()?;
+        let doorbell = Arc::new(Doorbell { poller, sleeping: false.into() });
+        let timer = Timer::new()?;
+        let engine = Arc::new(Engine { state: Lock::new(State::new(Instant::now())), doorbell, timer, id: AtomicU64::new(0) });
+        background.register(&engine)?;
+        engine.lock().watch(&engine);
+        Ok(engine)
+    }
+
+    pub fn poller(&self) -> &Poller {
+        &self.doorbell.poller
+    }
+
+    pub fn id(&self) -> u64 {
+        self.id.load(Ordering::Relaxed)
+    }
+
+    pub fn set_id(&self, id: u64) {
+        self.id.store(id, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn lock(self: &Arc<Self>) -> Guard<'_> {
+        Guard { engine: self, state: Some(self.state.lock()) }
+    }
+
+    #[cold]
+    fn act(self: &Arc<Self>, after: Vec<After>) {
+        for action in after {
+            match action {
+                After::Wake(waker) => waker.wake(),
+                After::ConnectInproc(connector, serial) => crate::inproc::connect(self, connector, serial),
+                After::Resolve(connector, serial) => self.resolve(connector, serial),
+            }
+        }
+    }
+
+    /// After a call that did not wait: the control work of the engine, when it is due.
+    #[inline]
+    pub fn after_call(self: &Arc<Self>, state: Guard<'_>) {
+        if state.io_since_turn >= IO_PER_TURN && !state.leader {
+            drop(self.lead(state, Some(Duration::ZERO)));
+        }
+    }
+
+    /// One turn without waiting, unless somebody else leads: for callers that never block.
+    pub fn turn<'a>(self: &'a Arc<Self>, state: Guard<'a>) -> Guard<'a> {
+        if state.leader { state } else { self.lead(state, Some(Duration::ZERO)) }
+    }
+
+    /// Repeats `attempt` until it gives something or the deadline has passed, driving the engine in
+    /// between. `receives`: the caller will take messages of `socket` itself.
+    pub fn wait<'a, R>(
+        self: &'a Arc<Self>,
+        mut state: Guard<'a>,
+        socket: usize,
+        receives: bool,
+        deadline: Option<Instant>,
+        mut attempt: impl FnMut(&mut State) -> Option<R>,
+    ) -> Option<R> {
+        let mut receivers = usize::from(receives);
+        if let Some(socket) = state.sockets.get_mut(socket) {
+            socket.receivers += receivers;
+        } else {
+            receivers = 0;
+        }
+        let result = loop {
+            if let Some(result) = attempt(&mut state) {
+                break Some(result);
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                break None;
+            }
+            state = if state.leader { self.follow(state, socket, left) } else { self.lead(state, left) };
+        };
+        if let Some(socket) = state.sockets.get_mut(socket) {
+            socket.receivers -= receivers;
+        }
+        self.leave(&mut state);
+        result
+    }
+
+    /// Sleeps apart until the socket has news or the leader leaves.
+    fn follow<'a>(self: &'a Arc<Self>, mut state: Guard<'a>, socket: usize, left: Option<Duration>) -> Guard<'a> {
+        let thread = std::thread::current();
+        let id = thread.id();
+        state.followers.push(Follower { socket, thread });
+        state.flush_dirty(self, true);
+        drop(state);
+        match left {
+            Some(left) => std::thread::park_timeout(left),
+            None => std::thread::park(),
+        }
+        let mut state = self.lock();
+        state.followers.retain(|follower| follower.thread.id() != id);
+        state
+    }
+
+    /// A caller goes: a follower takes over, else the ticks do.
+    fn leave(self: &Arc<Self>, state: &mut State) {
+        if state.leader {
+            return;
+        }
+        if let Some(next) = state.followers.first() {
+            next.thread.unpark();
+        } else if state.has_wakers() {
+            state.watch(self);
+            state.expect_rings(self);
+        } else {
+            state.arm_watch(self);
+        }
+    }
+
+    /// Waits in the poller at most `timeout` and handles what it reports. With a timeout of zero it
+    /// only looks.
+    pub fn lead<'a>(self: &'a Arc<Self>, mut state: Guard<'a>, timeout: Option<Duration>) -> Guard<'a> {
+        debug_assert!(!state.leader);
+        let mut timeout = timeout;
+        state.leader = true;
+        state.turns += 1;
+        state.io_since_turn = 0;
+        if timeout != Some(Duration::ZERO) {
+            state.flush_dirty(self, true);
+            if std::mem::take(&mut state.watched) {
+                Background::running().unwatch(self);
+            }
+            if state.ring_count > 0 && state.expect_rings(self) {
+                timeout = Some(Duration::ZERO);
+            } else if let Some(due) = state.due {
+                let until_due = due.saturating_duration_since(Instant::now());
+                timeout = Some(timeout.map_or(until_due, |timeout| timeout.min(until_due)));
+            }
+        }
+        drop(state);
+        let mut events = [None::<Readiness>; EVENTS_MAX];
+        let mut count = 0;
+        let waited = self.poller().wait(timeout, |event| {
+            events[count] = Some(event);
+            count += 1;
+        });
+        // INVARIANT: the poller and the arguments are valid; epoll_wait fails for no other cause.
+        waited.expect("epoll_wait");
+        let mut state = self.lock();
+        state.leader = false;
+        state.now = Instant::now();
+        state.handle_events(self, events.iter().take(count).flatten());
+        state
+    }
+
+    /// The background thread's turn: as a caller's that only looks.
+    pub fn background_turn(self: &Arc<Self>) {
+        let state = self.lock();
+        if state.leader || !state.watched {
+            return;
+        }
+        let mut state = self.lead(state, Some(Duration::ZERO));
+        state.flush_dirty(self, true);
+        if state.has_wakers() && state.expect_rings(self) {
+            state.notify_rings();
+        }
+        self.leave(&mut state);
+    }
+
+    /// The timerfd fired, in the background thread.
+    pub fn background_tick(self: &Arc<Self>) {
+        self.lock().on_tick(self);
+    }
+
+    /// When the background thread has to look again, if the engine is its to look after.
+    pub fn background_due(self: &Arc<Self>) -> Option<Instant> {
+        let state = self.lock();
+        state.due.filter(|_| state.watched && !state.leader)
+    }
+}
+
+impl State {
+    /// A task waits for news of the socket: its waker is kept, and the engine watched, until there is some.
+    pub fn await_news(&mut self, engine: &Arc<Engine>, socket: usize, waker: &Waker) {
+        let Some(state) = self.sockets.get_mut(socket) else { return };
+        if !state.wakers.iter().any(|other| other.will_wake(waker)) {
+            state.wakers.push(waker.clone());
+        }
+        self.flush_dirty(engine, true);
+        if self.leader {
+            return;
+        }
+        self.watch(engine);
+        if self.expect_rings(engine) {
+            self.notify_rings();
+        }
+    }
+
+    /// Rings have no event: says that this engine sleeps, and whether one has a message after all.
+    pub fn expect_rings(&self, engine: &Engine) -> bool {
+        if self.ring_count == 0 {
+            return false;
+        }
+        engine.doorbell.expect();
+        let found = self.rings_with_news().next().is_some();
+        if found {
+            engine.doorbell.sleeping.store(false, Ordering::Relaxed);
+        }
+        found
+    }
+
+    /// Sockets whose rings have messages or room that they did not have.
+    fn rings_with_news(&self) -> impl Iterator<Item = usize> {
+        self.links.iter().filter_map(|(_, link)| match &link.kind {
+            LinkKind::Ring(ring) if ring.has_messages() || ring.is_over() => Some(link.socket),
+            _ => None,
+        })
+    }
+
+    /// Tells whoever waits for a socket with a ring to look again.
+    pub fn notify_rings(&mut self) {
+        let sockets: Vec<usize> = self.links.iter().filter_map(|(_, link)| match &link.kind {
+            LinkKind::Ring(_) => Some(link.socket),
+            LinkKind::Stream(_) => None,
+        }).collect();
+        sockets.into_iter().for_each(|socket| self.notify(socket));
+    }
+}
+
+impl AsFd for Engine {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.doorbell.poller.as_fd()
+    }
+}

@@ -1,0 +1,238 @@
+//! Opening, binding, connecting and closing: what changes an engine's tables from outside.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hairstreak_transport::{
+    Connecting, Endpoint, Listener, Stream, resolve_bind, resolve_connect,
+};
+use hairstreak_wire::zmtp::SocketType;
+
+use super::state::{After, BoundListener, Connector, ConnectorState, LinkKind, Origin, SocketState, State};
+use super::wait::Engine;
+use crate::background::Background;
+use crate::errors::{BindError, ConnectError};
+use crate::options::Options;
+use crate::session::{Phase, SessionError};
+
+impl Engine {
+    pub fn open(self: &Arc<Self>, socket_type: SocketType, options: Options) -> usize {
+        self.lock().sockets.insert(SocketState::new(socket_type, options))
+    }
+
+    pub fn bind(self: &Arc<Self>, socket: usize, endpoint: &Endpoint) -> Result<Endpoint, BindError> {
+        let text = endpoint.to_string();
+        let bound = match endpoint {
+            Endpoint::Tcp(address) => {
+                let resolved = resolve_bind(address)
+                    .map_err(|source| BindError::Resolve { endpoint: text.clone(), source })?;
+                Listener::bind_tcp(resolved, address.host == "*")
+            }
+            Endpoint::Ipc(address) => Listener::bind_ipc(address),
+            Endpoint::Inproc(name) => return crate::inproc::bind(self, socket, name),
+        };
+        let listener = bound.map_err(|source| match source.kind() {
+            std::io::ErrorKind::AddrInUse => BindError::InUse(text.clone()),
+            _ => BindError::System { endpoint: text.clone(), source },
+        })?;
+        let endpoint = listener.endpoint().clone();
+        let mut state = self.lock();
+        if state.sockets.get(socket).is_none_or(|socket| socket.closed) {
+            return Err(BindError::Closed);
+        }
+        let index = state.listeners.insert(BoundListener { socket, listener, paused_until: None });
+        state.resume_listener(self, index);
+        state.look_after(self);
+        Ok(endpoint)
+    }
+
+    /// Stops listening; connections stay. Returns whether it was bound.
+    pub fn unbind(self: &Arc<Self>, socket: usize, endpoint: &Endpoint) -> bool {
+        if let Endpoint::Inproc(name) = endpoint {
+            return crate::inproc::unbind(self, socket, name);
+        }
+        let mut state = self.lock();
+        let found = state.listeners.iter().find(|(_, bound)| {
+            bound.socket == socket && bound.listener.endpoint() == endpoint
+        });
+        let Some((index, _)) = found else { return false };
+        let bound = state.listeners.remove(index);
+        self.poller().remove(&bound.listener);
+        true
+    }
+
+    pub fn connect(self: &Arc<Self>, socket: usize, endpoint: Endpoint) -> Result<(), ConnectError> {
+        if let Endpoint::Tcp(address) = &endpoint {
+            resolve_connect(address, false)?;
+        }
+        let mut state = self.lock();
+        if state.sockets.get(socket).is_none_or(|socket| socket.closed) {
+            return Err(ConnectError::Closed);
+        }
+        state.now = Instant::now();
+        let serial = state.new_serial();
+        let waiting = ConnectorState::Waiting(state.now);
+        let index = state.connectors.insert(Connector { serial, socket, endpoint, attempt: 0, state: waiting });
+        state.start_connector(self, index);
+        state.look_after(self);
+        Ok(())
+    }
+
+    /// Gives up the endpoint and its connection, after what was accepted for it is written.
+    pub fn disconnect(self: &Arc<Self>, socket: usize, endpoint: &Endpoint) -> bool {
+        let mut state = self.lock();
+        let found = state.connectors.iter().find(|(_, c)| c.socket == socket && c.endpoint == *endpoint);
+        let Some((index, _)) = found else { return false };
+        state.connectors.remove(index);
+        let links = state.links_where(|link| matches!(link.origin, Origin::Connector(c) if c == index));
+        for link in links {
+            state.close_link(self, link);
+        }
+        state.look_after(self);
+        true
+    }
+
+    /// A host's name has to be looked up, which may take seconds: on a thread of its own.
+    pub(super) fn resolve(self: &Arc<Self>, connector: usize, serial: u32) {
+        let endpoint = self.lock().connector(connector, serial).map(|c| c.endpoint.clone());
+        let Some(Endpoint::Tcp(address)) = endpoint else { return };
+        let engine = Arc::clone(self);
+        let look_up = move || {
+            let found = resolve_connect(&address, true).ok().flatten();
+            let mut state = engine.lock();
+            state.now = Instant::now();
+            if state.connector(connector, serial).is_some() {
+                let stream = found.map_or(Err(std::io::ErrorKind::NotFound.into()), Stream::connect_tcp);
+                state.connector_has_stream(&engine, connector, stream);
+                state.look_after(&engine);
+            }
+        };
+        let spawned = std::thread::Builder::new().name("hairstreak-dns".into()).spawn(look_up);
+        if spawned.is_err() {
+            let mut state = self.lock();
+            let error = Err(std::io::ErrorKind::OutOfMemory.into());
+            state.connector_has_stream(self, connector, error);
+        }
+    }
+
+    /// Closes the socket: no more calls, no more connections; what was accepted is still sent.
+    pub fn close(self: &Arc<Self>, socket: usize) {
+        crate::inproc::unbind_all(self, socket);
+        let mut state = self.lock();
+        let Some(closing) = state.sockets.get_mut(socket) else { return };
+        if std::mem::replace(&mut closing.closed, true) {
+            return;
+        }
+        state.now = Instant::now();
+        for index in state.listeners_of(socket) {
+            let bound = state.listeners.remove(index);
+            self.poller().remove(&bound.listener);
+        }
+        state.connectors.retain(|_, connector| connector.socket != socket);
+        for link in state.links_where(|link| link.socket == socket) {
+            state.close_link(self, link);
+        }
+        state.notify(socket);
+        state.forget_if_over(self, socket);
+        if state.sockets.contains(socket) {
+            Background::running().linger(self);
+        }
+        state.look_after(self);
+    }
+}
+
+impl State {
+    fn connector(&self, index: usize, serial: u32) -> Option<&Connector> {
+        self.connectors.get(index).filter(|connector| connector.serial == serial)
+    }
+
+    fn links_where(&self, wanted: impl Fn(&super::state::Link) -> bool) -> Vec<usize> {
+        self.links.iter().filter(|(_, link)| wanted(link)).map(|(index, _)| index).collect()
+    }
+
+    fn listeners_of(&self, socket: usize) -> Vec<usize> {
+        self.listeners.iter().filter(|(_, bound)| bound.socket == socket).map(|(index, _)| index).collect()
+    }
+
+    /// Something is under way that the caller will not wait for: whoever drives the engine hears of it.
+    pub fn look_after(&mut self, engine: &Arc<Engine>) {
+        if self.leader {
+            engine.poller().wake();
+        } else {
+            self.watch(engine);
+            Background::running().nudge();
+        }
+    }
+
+    /// The connector's next attempt.
+    pub fn start_connector(&mut self, engine: &Engine, index: usize) {
+        let connector = &mut self.connectors[index];
+        let serial = connector.serial;
+        let stream = match &connector.endpoint {
+            Endpoint::Inproc(_) => {
+                connector.state = ConnectorState::Asked;
+                self.after.push(After::ConnectInproc(index, serial));
+                return;
+            }
+            Endpoint::Ipc(address) => Stream::connect_ipc(address),
+            Endpoint::Tcp(address) => match resolve_connect(address, false) {
+                Ok(Some(address)) => Stream::connect_tcp(address),
+                _ => {
+                    connector.state = ConnectorState::Asked;
+                    self.after.push(After::Resolve(index, serial));
+                    return;
+                }
+            },
+        };
+        self.connector_has_stream(engine, index, stream);
+    }
+
+    fn connector_has_stream(&mut self, engine: &Engine, index: usize, stream: std::io::Result<Connecting>) {
+        let connector = &mut self.connectors[index];
+        let socket = connector.socket;
+        connector.state = ConnectorState::Linked;
+        let origin = Origin::Connector(index);
+        let taken = match stream {
+            Ok(Connecting::Done(stream)) => self.add_stream(engine, socket, origin, stream, true),
+            Ok(Connecting::Pending(stream)) => self.add_stream(engine, socket, origin, stream, false),
+            Err(_) => false,
+        };
+        if !taken {
+            self.reconnect(&Origin::Connector(index), socket);
+        }
+    }
+
+    /// Ends a link from this side: at once when nothing is left to be sent, else by draining.
+    fn close_link(&mut self, engine: &Engine, index: usize) {
+        self.unlist_room(index);
+        self.unlist_messages(index);
+        let link = &mut self.links[index];
+        let options = &self.sockets[link.socket].options;
+        let deadline = self.now + Duration::from_millis(options.linger_ms);
+        let over = match &mut link.kind {
+            LinkKind::Stream(session) if session.phase == Phase::Ready => {
+                session.start_draining(deadline);
+                session.drain()
+            }
+            _ => true,
+        };
+        if over {
+            self.end_link(engine, index, &SessionError::Closed);
+        } else {
+            link.origin = Origin::Ended;
+            self.due_at(self.now);
+        }
+    }
+
+    /// Removes a closed socket when its last link is gone.
+    pub fn forget_if_over(&mut self, _engine: &Engine, socket: usize) {
+        if self.sockets.get(socket).is_some_and(|s| s.closed && s.connection_count == 0) {
+            self.sockets.remove(socket);
+        }
+    }
+
+    /// Whether closed sockets still have something to send.
+    pub fn is_lingering(&self) -> bool {
+        self.sockets.iter().any(|(_, socket)| socket.closed)
+    }
+}

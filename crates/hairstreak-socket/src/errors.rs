@@ -1,0 +1,110 @@
+//! The errors of the socket operations, one enum per operation.
+
+use std::io;
+
+use hairstreak_transport::{EndpointError, ResolveError};
+use thiserror::Error;
+
+use crate::options::OptionsError;
+
+/// Why a socket could not be opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// An option is out of range.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// The system has no descriptors or threads left.
+    #[error("cannot open a socket: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Why an endpoint could not be bound.
+#[derive(Debug, Error)]
+pub enum BindError {
+    /// The text is no endpoint.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// The host has no address here.
+    #[error("cannot bind {endpoint}: {source}")]
+    Resolve {
+        /// As given.
+        endpoint: String,
+        /// Why.
+        source: ResolveError,
+    },
+    /// The name or port is taken.
+    #[error("cannot bind {0}: it is in use")]
+    InUse(String),
+    /// The system refused otherwise.
+    #[error("cannot bind {endpoint}: {source}")]
+    System {
+        /// As given.
+        endpoint: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The socket is closed.
+    #[error("the socket is closed")]
+    Closed,
+}
+
+/// Why an endpoint cannot be connected to, now or ever. A peer that is merely absent is no error.
+#[derive(Debug, Error)]
+pub enum ConnectError {
+    /// The text is no endpoint.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// The endpoint is a wildcard.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+    /// The socket is closed.
+    #[error("the socket is closed")]
+    Closed,
+}
+
+/// Why a message was not accepted. The caller still has it.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum SendError {
+    /// No peer has room now.
+    #[error("no peer has room for the message now")]
+    WouldBlock,
+    /// No peer had room in time.
+    #[error("no peer had room for the message in time")]
+    TimedOut,
+    /// The message is larger than the socket's limit.
+    #[error("the message of {size} bytes is larger than message_size_max ({limit})")]
+    TooLarge {
+        /// Bytes of all frames.
+        size: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The message has more frames than the socket's limit.
+    #[error("the message of {count} frames has more than frame_count_max ({limit})")]
+    TooManyFrames {
+        /// Its frames.
+        count: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The first frame is not the routing id of a connected peer.
+    #[error("no connected peer has the routing id that the first frame gives")]
+    Unroutable,
+    /// The socket is closed.
+    #[error("the socket is closed")]
+    Closed,
+}
+
+/// Why there is no message.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum RecvError {
+    /// None is here now.
+    #[error("no message is here now")]
+    WouldBlock,
+    /// None came in time.
+    #[error("no message came in time")]
+    TimedOut,
+    /// The socket is closed.
+    #[error("the socket is closed")]
+    Closed,
+}

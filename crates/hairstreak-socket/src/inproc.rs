@@ -1,0 +1,181 @@
+//! inproc: names within the process, and the ring pairs that join sockets by them.
+//!
+//! A connector whose name nobody has bound yet waits in the registry. Lock order: the registry, then
+//! one engine at a time; nobody comes here holding an engine's lock.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
+
+use hairstreak_base::Frame;
+use hairstreak_base::ring::ring;
+use hairstreak_transport::Endpoint;
+use hairstreak_wire::zmtp::{RemotePeer, SocketType};
+
+use crate::engine::{ConnectorState, Engine, Link, LinkKind, Origin, State};
+use crate::errors::BindError;
+use crate::pattern;
+use crate::ring_link::RingLink;
+
+/// Slots of one ring at most, whatever the marks say.
+const RING_COUNT_MAX: usize = 1 << 16;
+
+#[derive(Default)]
+struct Name {
+    bound: Option<(Weak<Engine>, usize)>,
+    waiting: Vec<Waiting>,
+}
+
+struct Waiting {
+    engine: Weak<Engine>,
+    connector: usize,
+    serial: u32,
+}
+
+type Registry = HashMap<String, Name>;
+
+fn registry() -> MutexGuard<'static, Registry> {
+    static NAMES: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
+    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Binds the name and joins all who waited for it.
+pub(crate) fn bind(engine: &Arc<Engine>, socket: usize, name: &str) -> Result<Endpoint, BindError> {
+    let endpoint = Endpoint::Inproc(name.to_owned());
+    let mut names = registry();
+    if engine.lock().sockets.get(socket).is_none_or(|socket| socket.closed) {
+        return Err(BindError::Closed);
+    }
+    let entry = names.entry(name.to_owned()).or_default();
+    if entry.bound.is_some() {
+        return Err(BindError::InUse(endpoint.to_string()));
+    }
+    entry.bound = Some((Arc::downgrade(engine), socket));
+    for waiting in std::mem::take(&mut entry.waiting) {
+        if let Some(connecting) = waiting.engine.upgrade() {
+            join(&connecting, waiting.connector, waiting.serial, engine, socket, name);
+        }
+    }
+    Ok(endpoint)
+}
+
+/// Takes the name back. Returns whether the socket had it.
+pub(crate) fn unbind(engine: &Arc<Engine>, socket: usize, name: &str) -> bool {
+    let mut names = registry();
+    let Some(entry) = names.get_mut(name) else { return false };
+    if !is_bound_by(entry, engine, socket) {
+        return false;
+    }
+    entry.bound = None;
+    if entry.waiting.is_empty() {
+        names.remove(name);
+    }
+    true
+}
+
+/// Takes back every name the socket has.
+pub(crate) fn unbind_all(engine: &Arc<Engine>, socket: usize) {
+    registry().retain(|_, entry| {
+        if is_bound_by(entry, engine, socket) {
+            entry.bound = None;
+        }
+        entry.waiting.retain(|waiting| waiting.engine.strong_count() > 0);
+        entry.bound.is_some() || !entry.waiting.is_empty()
+    });
+}
+
+fn is_bound_by(entry: &Name, engine: &Arc<Engine>, socket: usize) -> bool {
+    entry.bound.as_ref().is_some_and(|(e, s)| *s == socket && std::ptr::eq(e.as_ptr(), Arc::as_ptr(engine)))
+}
+
+/// Joins the connector to its name's socket, or has it wait for one.
+pub(crate) fn connect(engine: &Arc<Engine>, connector: usize, serial: u32) {
+    let mut names = registry();
+    let name = {
+        let state = engine.lock();
+        match state.connectors.get(connector) {
+            Some(found) if found.serial == serial => match &found.endpoint {
+                Endpoint::Inproc(name) => name.clone(),
+                _ => return,
+            },
+            _ => return,
+        }
+    };
+    let entry = names.entry(name.clone()).or_default();
+    match entry.bound.as_ref().and_then(|(bound, socket)| Some((bound.upgrade()?, *socket))) {
+        Some((bound, socket)) => join(engine, connector, serial, &bound, socket, &name),
+        None => entry.waiting.push(Waiting { engine: Arc::downgrade(engine), connector, serial }),
+    }
+}
+
+/// What one side has to know of the other.
+struct Side {
+    socket_type: SocketType,
+    routing_id: Vec<u8>,
+    count_max: usize,
+    bytes_max: usize,
+}
+
+fn side(state: &State, socket: usize) -> Option<Side> {
+    let socket = state.sockets.get(socket).filter(|socket| !socket.closed)?;
+    Some(Side {
+        socket_type: socket.socket_type,
+        routing_id: socket.options.routing_id.clone().unwrap_or_default(),
+        count_max: socket.options.send_count_max.clamp(1, RING_COUNT_MAX),
+        bytes_max: socket.options.send_bytes_max.max(1),
+    })
+}
+
+fn join(from: &Arc<Engine>, connector: usize, serial: u32, to: &Arc<Engine>, to_socket: usize, name: &str) {
+    let connecting = {
+        let state = from.lock();
+        let found = state.connectors.get(connector).filter(|found| found.serial == serial);
+        found.and_then(|found| Some((found.socket, side(&state, found.socket)?)))
+    };
+    let Some((from_socket, a)) = connecting else { return };
+    let Some(b) = side(&to.lock(), to_socket) else { return };
+    if !a.socket_type.compatible(b.socket_type) {
+        from.lock().sockets[from_socket].failed_connections += 1;
+        return;
+    }
+    let (a_out, b_in) = pattern::sends(a.socket_type).then(|| ring(a.count_max)).unzip();
+    let (b_out, a_in) = pattern::sends(b.socket_type).then(|| ring(b.count_max)).unzip();
+    let a_ring = RingLink::new(a_out, a_in, Arc::clone(&to.doorbell), a.count_max, a.bytes_max);
+    let b_ring = RingLink::new(b_out, b_in, Arc::clone(&from.doorbell), b.count_max, b.bytes_max);
+    let origin = Origin::Listener(Endpoint::Inproc(name.to_owned()));
+    add_ring(to, to_socket, origin, b_ring, &a);
+    add_ring(from, from_socket, Origin::Connector(connector), a_ring, &b);
+}
+
+fn add_ring(engine: &Arc<Engine>, socket: usize, origin: Origin, ring: RingLink, peer: &Side) {
+    let mut state = engine.lock();
+    if state.sockets.get(socket).is_none_or(|socket| socket.closed) {
+        return;
+    }
+    state.now = Instant::now();
+    if let Origin::Connector(connector) = origin {
+        state.connectors[connector].state = ConnectorState::Linked;
+    }
+    let serial = state.new_serial();
+    let index = state.links.insert(Link {
+        serial,
+        socket,
+        origin,
+        peer: None,
+        routing_id: Frame::EMPTY,
+        kind: LinkKind::Ring(ring),
+        listed_room: false,
+        listed_messages: false,
+        listed_dirty: false,
+    });
+    state.ring_count += 1;
+    state.sockets[socket].connection_count += 1;
+    let peer = RemotePeer {
+        minor: 1,
+        socket_type: peer.socket_type,
+        routing_id: peer.routing_id.clone(),
+        properties: Default::default(),
+    };
+    state.link_is_ready(index, peer);
+    state.look_after(engine);
+}

@@ -1,0 +1,42 @@
+//! ZeroMQ's socket patterns on an engine where **the calling thread does its own I/O**.
+//!
+//! A [`Socket`] belongs to an engine: one epoll and all connections of the sockets that one thread
+//! opened in one [`Context`]. A thread inside `send` or `recv` drives that engine itself; a
+//! background thread steps in only while no caller is there. Handles are `Send + Sync`; a socket used
+//! by several threads shares one lock of one atomic exchange per call. For independent speed, open
+//! sockets in the thread that uses them.
+//!
+//! Reading order: [`Socket`] (socket.rs, sending.rs, receiving.rs), engine/ (who drives what, and
+//! when), session/ (one connection's bytes), ring_link.rs (inproc), pipeline/ and reqrep/ (patterns).
+
+mod background;
+mod context;
+mod engine;
+mod errors;
+mod inproc;
+mod options;
+mod outgoing;
+mod pattern;
+mod peer;
+mod receiving;
+mod ring_link;
+mod sending;
+mod session;
+mod socket;
+mod stats;
+
+pub mod pipeline;
+pub mod reqrep;
+
+pub use context::Context;
+pub use errors::{BindError, ConnectError, OpenError, RecvError, SendError};
+pub use hairstreak_base::{Frame, Message};
+pub use hairstreak_transport::Endpoint;
+pub use options::{Distribution, Options};
+pub use outgoing::Outgoing;
+pub use pattern::{Pattern, Receives, Sends};
+pub use peer::PeerInfo;
+pub use pipeline::{Pull, Push};
+pub use reqrep::{Dealer, Router};
+pub use socket::Socket;
+pub use stats::Stats;

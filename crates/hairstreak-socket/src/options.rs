@@ -1,0 +1,123 @@
+//! `Options`: every limit and interval of a socket, with its default.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// What a socket that sends does with a message when several peers could have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Distribution {
+    /// Each message to one peer, in turn, skipping peers without room.
+    #[default]
+    RoundRobin,
+    /// Each message to every peer; without a peer it is dropped and counted. Waits for all to have room.
+    All,
+}
+
+/// Limits and intervals of one socket. Marks hold per peer; a mark of 0 is taken as 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// High-water mark by messages accepted and not yet written to a peer. (ZMQ_SNDHWM)
+    pub send_count_max: usize,
+    /// High-water mark by bytes accepted and not yet written to a peer. One message may pass it.
+    pub send_bytes_max: usize,
+    /// Low-water mark: a peer that was full gets messages again when its count falls to this.
+    pub send_count_low: usize,
+    /// Low-water mark by bytes.
+    pub send_bytes_low: usize,
+    /// Messages read ahead of the application, per peer, while it is not receiving. (ZMQ_RCVHWM)
+    pub receive_count_max: usize,
+    /// Bytes read ahead of the application, per peer, while it is not receiving.
+    pub receive_bytes_max: usize,
+    /// The largest message accepted or sent, all frames together, in bytes. (ZMQ_MAXMSGSIZE)
+    pub message_size_max: usize,
+    /// Frames of one message.
+    pub frame_count_max: usize,
+    /// Connections of this socket at one time; further ones are closed as they come.
+    pub connections_max: usize,
+    /// How long unsent bytes are kept after close, and process exit waits for them. (ZMQ_LINGER)
+    pub linger_ms: u64,
+    /// The first wait before connecting again; it doubles up to the next field, with jitter. (ZMQ_RECONNECT_IVL)
+    pub reconnect_min_ms: u64,
+    /// The longest wait before connecting again. (ZMQ_RECONNECT_IVL_MAX)
+    pub reconnect_max_ms: u64,
+    /// A peer that has been silent this long is sent a PING; 0 never. (ZMQ_HEARTBEAT_IVL)
+    pub heartbeat_ms: u64,
+    /// How long a PING may stay unanswered. (ZMQ_HEARTBEAT_TIMEOUT)
+    pub heartbeat_timeout_ms: u64,
+    /// How long connecting and the handshake may take. (ZMQ_HANDSHAKE_IVL)
+    pub handshake_timeout_ms: u64,
+    /// Who gets a message.
+    pub distribution: Distribution,
+    /// The routing id told to ROUTER peers: 1 to 255 bytes, the first not 0. (ZMQ_ROUTING_ID)
+    pub routing_id: Option<Vec<u8>>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            send_count_max: 4096,
+            send_bytes_max: 8 << 20,
+            send_count_low: 2048,
+            send_bytes_low: 4 << 20,
+            receive_count_max: 4096,
+            receive_bytes_max: 1 << 20,
+            message_size_max: 128 << 20,
+            frame_count_max: 1024,
+            connections_max: 4096,
+            linger_ms: 30_000,
+            reconnect_min_ms: 10,
+            reconnect_max_ms: 2_000,
+            heartbeat_ms: 10_000,
+            heartbeat_timeout_ms: 30_000,
+            handshake_timeout_ms: 30_000,
+            distribution: Distribution::RoundRobin,
+            routing_id: None,
+        }
+    }
+}
+
+/// An option out of its range.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum OptionsError {
+    /// The routing id breaks ZeroMQ's rules.
+    #[error("routing id of {0} bytes: it must have 1 to 255 bytes, the first not 0")]
+    RoutingId(usize),
+    /// The low-water mark stands above the high one.
+    #[error("low-water mark {low} stands above the high-water mark {high}")]
+    Marks {
+        /// As given.
+        low: usize,
+        /// As given.
+        high: usize,
+    },
+}
+
+impl Options {
+    pub(crate) fn check(&self) -> Result<(), OptionsError> {
+        if let Some(id) = &self.routing_id
+            && (id.is_empty() || id.len() > 255 || id[0] == 0)
+        {
+            return Err(OptionsError::RoutingId(id.len()));
+        }
+        for (low, high) in
+            [(self.send_count_low, self.send_count_max), (self.send_bytes_low, self.send_bytes_max)]
+        {
+            if low > high && high > 0 {
+                return Err(OptionsError::Marks { low, high });
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn handshake_timeout(&self) -> Duration {
+        Duration::from_millis(self.handshake_timeout_ms.max(1))
+    }
+
+    /// How long to wait before attempt `attempt` (from 0): doubling, between half and all of it.
+    pub(crate) fn reconnect_delay(&self, attempt: u32) -> Duration {
+        let min = self.reconnect_min_ms.max(1);
+        let delay = min.saturating_mul(1 << attempt.min(20)).min(self.reconnect_max_ms.max(min));
+        Duration::from_micros(fastrand::u64(delay * 500..=delay * 1000))
+    }
+}

@@ -1,0 +1,96 @@
+//! `Outgoing`: what may be sent, always borrowed: a send that fails leaves it with the caller.
+
+use hairstreak_base::{Frame, Message};
+
+/// A message to send.
+#[derive(Clone, Copy, Debug)]
+pub enum Outgoing<'a> {
+    /// One frame, copied.
+    Body(&'a [u8]),
+    /// Several frames, copied. No frames stand for one empty frame.
+    Frames(&'a [&'a [u8]]),
+    /// A message; its long bodies are shared, not copied.
+    Message(&'a Message),
+}
+
+impl Outgoing<'_> {
+    /// Bytes of all frames.
+    #[inline]
+    pub fn size(&self) -> usize {
+        match self {
+            Outgoing::Body(body) => body.len(),
+            Outgoing::Frames(frames) => frames.iter().map(|frame| frame.len()).sum(),
+            Outgoing::Message(message) => message.size(),
+        }
+    }
+
+    /// How many frames.
+    pub fn frame_count(&self) -> usize {
+        match self {
+            Outgoing::Body(_) => 1,
+            Outgoing::Frames(frames) => frames.len().max(1),
+            Outgoing::Message(message) => message.frame_count(),
+        }
+    }
+
+    /// The message itself, for a link that does not serialise.
+    #[inline]
+    pub(crate) fn to_message(self) -> Message {
+        match self {
+            Outgoing::Body(body) => Frame::copy_of(body).into(),
+            Outgoing::Frames(frames) => Message::from_frames(frames),
+            Outgoing::Message(message) => message.clone(),
+        }
+    }
+}
+
+impl<'a> From<&'a [u8]> for Outgoing<'a> {
+    #[inline]
+    fn from(body: &'a [u8]) -> Self {
+        Outgoing::Body(body)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Outgoing<'a> {
+    #[inline]
+    fn from(body: &'a [u8; N]) -> Self {
+        Outgoing::Body(body)
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for Outgoing<'a> {
+    fn from(body: &'a Vec<u8>) -> Self {
+        Outgoing::Body(body)
+    }
+}
+
+impl<'a> From<&'a str> for Outgoing<'a> {
+    fn from(text: &'a str) -> Self {
+        Outgoing::Body(text.as_bytes())
+    }
+}
+
+impl<'a> From<&'a String> for Outgoing<'a> {
+    fn from(text: &'a String) -> Self {
+        Outgoing::Body(text.as_bytes())
+    }
+}
+
+impl<'a> From<&'a [&'a [u8]]> for Outgoing<'a> {
+    fn from(frames: &'a [&'a [u8]]) -> Self {
+        Outgoing::Frames(frames)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [&'a [u8]; N]> for Outgoing<'a> {
+    fn from(frames: &'a [&'a [u8]; N]) -> Self {
+        Outgoing::Frames(frames)
+    }
+}
+
+impl<'a> From<&'a Message> for Outgoing<'a> {
+    #[inline]
+    fn from(message: &'a Message) -> Self {
+        Outgoing::Message(message)
+    }
+}

@@ -1,0 +1,22 @@
+//! `PeerInfo`: what a socket knows of one ready peer.
+
+use std::net::SocketAddr;
+
+/// A ready peer, as of the moment it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerInfo {
+    /// The endpoint bound or connected that this peer came by.
+    pub endpoint: String,
+    /// This end's address (tcp).
+    pub local: Option<SocketAddr>,
+    /// The peer's address (tcp).
+    pub remote: Option<SocketAddr>,
+    /// What a ROUTER calls the peer; else what the peer announced, possibly nothing.
+    pub routing_id: Vec<u8>,
+    /// Messages accepted for it and not yet written.
+    pub queued_count: usize,
+    /// Bytes accepted for it and not yet written.
+    pub queued_bytes: usize,
+    /// The metadata of its handshake.
+    pub properties: Vec<(String, Vec<u8>)>,
+}

@@ -1,0 +1,19 @@
+//! PULL: messages of all connected PUSHes, fairly: one from each that has any, in turn.
+
+use hairstreak_wire::zmtp::SocketType;
+
+use crate::pattern::{Pattern, Receives};
+use crate::socket::Socket;
+
+/// The receiving end of a pipeline.
+pub type Pull = Socket<PullPattern>;
+
+/// Marks a [`Pull`].
+#[derive(Debug)]
+pub struct PullPattern;
+
+impl Pattern for PullPattern {
+    const SOCKET_TYPE: SocketType = SocketType::Pull;
+}
+
+impl Receives for PullPattern {}

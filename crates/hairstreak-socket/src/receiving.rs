@@ -1,0 +1,110 @@
+//! Receiving: blocking, timed, non-blocking, asynchronous, and in batches.
+
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use hairstreak_base::Message;
+
+use crate::engine::{Guard, State};
+use crate::errors::RecvError;
+use crate::pattern::Receives;
+use crate::socket::Socket;
+
+impl<P: Receives> Socket<P> {
+    /// The next message, waiting for it.
+    #[inline]
+    pub fn recv(&self) -> Result<Message, RecvError> {
+        self.recv_until(None)
+    }
+
+    /// The next message, waiting at most `timeout`.
+    pub fn recv_timeout(&self, timeout: Duration) -> Result<Message, RecvError> {
+        self.recv_until(Some(Instant::now() + timeout))
+    }
+
+    /// The next message if one is here; [`RecvError::WouldBlock`] if none is.
+    pub fn try_recv(&self) -> Result<Message, RecvError> {
+        let handle = &*self.handle;
+        let mut state = handle.engine.lock();
+        let mut message = state.receive(&handle.engine, handle.index);
+        if message.is_none() {
+            state = handle.engine.turn(state);
+            message = state.receive(&handle.engine, handle.index);
+        }
+        let closed = is_closed(&state, handle.index);
+        handle.engine.after_call(state);
+        message.ok_or(if closed { RecvError::Closed } else { RecvError::WouldBlock })
+    }
+
+    /// The next message, when there is one. Cancel safe: a message leaves the socket only in the poll
+    /// that returns it.
+    pub async fn recv_async(&self) -> Result<Message, RecvError> {
+        poll_fn(|context| {
+            let handle = &*self.handle;
+            let mut state = handle.engine.lock();
+            if let Some(message) = state.receive(&handle.engine, handle.index) {
+                handle.engine.after_call(state);
+                return Poll::Ready(Ok(message));
+            }
+            if is_closed(&state, handle.index) {
+                return Poll::Ready(Err(RecvError::Closed));
+            }
+            state.await_news(&handle.engine, handle.index, context.waker());
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Waits for a message, then takes all that are here, at most `max` (at least 1). Appends them to
+    /// `into` and returns how many.
+    pub fn recv_many(&self, into: &mut Vec<Message>, max: usize) -> Result<usize, RecvError> {
+        let handle = &*self.handle;
+        let before = into.len();
+        let mut state = handle.engine.lock();
+        while into.len() - before < max.max(1) {
+            match state.receive(&handle.engine, handle.index) {
+                Some(message) => into.push(message),
+                None if into.len() > before => break,
+                None => {
+                    into.push(self.recv_waiting(state, None)?);
+                    state = handle.engine.lock();
+                }
+            }
+        }
+        handle.engine.after_call(state);
+        Ok(into.len() - before)
+    }
+
+    #[inline]
+    fn recv_until(&self, deadline: Option<Instant>) -> Result<Message, RecvError> {
+        let handle = &*self.handle;
+        let mut state = handle.engine.lock();
+        match state.receive(&handle.engine, handle.index) {
+            Some(message) => {
+                handle.engine.after_call(state);
+                Ok(message)
+            }
+            None => self.recv_waiting(state, deadline),
+        }
+    }
+
+    #[cold]
+    fn recv_waiting<'s>(
+        &'s self,
+        state: Guard<'s>,
+        deadline: Option<Instant>,
+    ) -> Result<Message, RecvError> {
+        let handle = &*self.handle;
+        let attempt = |state: &mut State| match state.receive(&handle.engine, handle.index) {
+            Some(message) => Some(Ok(message)),
+            None => is_closed(state, handle.index).then_some(Err(RecvError::Closed)),
+        };
+        let result = handle.engine.wait(state, handle.index, true, deadline, attempt);
+        result.unwrap_or(Err(RecvError::TimedOut))
+    }
+}
+
+fn is_closed(state: &State, socket: usize) -> bool {
+    state.sockets.get(socket).is_none_or(|socket| socket.closed)
+}

@@ -1,0 +1,21 @@
+//! DEALER: sends to its peers in turn and receives from all of them fairly; never drops, blocks
+//! instead. It adds no envelope: towards a REP send an empty frame first.
+
+use hairstreak_wire::zmtp::SocketType;
+
+use crate::pattern::{Pattern, Receives, Sends};
+use crate::socket::Socket;
+
+/// An asynchronous client.
+pub type Dealer = Socket<DealerPattern>;
+
+/// Marks a [`Dealer`].
+#[derive(Debug)]
+pub struct DealerPattern;
+
+impl Pattern for DealerPattern {
+    const SOCKET_TYPE: SocketType = SocketType::Dealer;
+}
+
+impl Sends for DealerPattern {}
+impl Receives for DealerPattern {}

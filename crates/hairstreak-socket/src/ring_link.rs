@@ -1,0 +1,155 @@
+//! `RingLink`: one end of an inproc connection. Messages cross as they are, through a ring each way.
+//!
+//! Like a busy stream, a busy ring gathers: messages become visible in batches. A peer that sleeps
+//! gets what is there at once, and its doorbell rung.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hairstreak_base::ring::{Consumer, Producer};
+use hairstreak_base::{Message, fence};
+use hairstreak_transport::Poller;
+
+/// Messages that gather before they are published to a peer that is awake.
+const BATCH_COUNT: usize = 64;
+
+/// How to wake an engine: whether anybody sleeps there, and the poller they sleep on.
+#[derive(Debug)]
+pub(crate) struct Doorbell {
+    pub poller: Poller,
+    /// Set by whoever is about to sleep and cares for rings; taken by whoever wakes them.
+    pub sleeping: AtomicBool,
+}
+
+impl Doorbell {
+    /// Call after a store that a sleeper should see.
+    #[inline]
+    pub fn ring(&self) {
+        fence::light();
+        if self.sleeping.load(Ordering::Relaxed) && self.sleeping.swap(false, Ordering::Relaxed) {
+            self.poller.wake();
+        }
+    }
+
+    /// The sleeper's half: after this, either its next look sees the store or it will be woken.
+    pub fn expect(&self) {
+        self.sleeping.store(true, Ordering::Relaxed);
+        fence::heavy();
+    }
+}
+
+pub(crate) struct RingLink {
+    outgoing: Option<Producer<Message>>,
+    incoming: Option<Consumer<Message>>,
+    peer: Arc<Doorbell>,
+    count_max: usize,
+    bytes_max: usize,
+    bytes_in: usize,
+    bytes_out: usize,
+}
+
+impl RingLink {
+    pub fn new(
+        outgoing: Option<Producer<Message>>,
+        incoming: Option<Consumer<Message>>,
+        peer: Arc<Doorbell>,
+        count_max: usize,
+        bytes_max: usize,
+    ) -> RingLink {
+        RingLink { outgoing, incoming, peer, count_max, bytes_max, bytes_in: 0, bytes_out: 0 }
+    }
+
+    /// Puts the message in; false when the marks do not allow it.
+    #[inline]
+    pub fn push(&mut self, message: Message) -> bool {
+        let Some(ring) = &mut self.outgoing else { return false };
+        self.bytes_in += message.size();
+        if ring.push(message).is_err() {
+            return false;
+        }
+        if ring.unpublished() >= BATCH_COUNT || self.peer.sleeping.load(Ordering::Relaxed) {
+            ring.publish();
+            self.peer.ring();
+        }
+        true
+    }
+
+    /// Whether the marks allow another message.
+    #[inline]
+    pub fn has_room(&mut self) -> bool {
+        let Some(ring) = &mut self.outgoing else { return false };
+        if ring.occupied() < self.count_max && self.bytes_in - self.bytes_out < self.bytes_max {
+            return true;
+        }
+        let (count, taken) = ring.look();
+        self.bytes_out = taken;
+        if count >= self.count_max || self.bytes_in - taken >= self.bytes_max {
+            // The peer cannot make room for what it does not see.
+            self.publish();
+            return false;
+        }
+        true
+    }
+
+    /// Messages and bytes put in and not taken out.
+    pub fn queued(&mut self) -> (usize, usize) {
+        let Some(ring) = &mut self.outgoing else { return (0, 0) };
+        let (count, taken) = ring.look();
+        self.bytes_out = taken;
+        (count, self.bytes_in - taken)
+    }
+
+    #[inline]
+    pub fn is_gathering(&self) -> bool {
+        self.outgoing.as_ref().is_some_and(|ring| ring.unpublished() > 0)
+    }
+
+    pub fn publish(&mut self) {
+        if let Some(ring) = &mut self.outgoing
+            && ring.unpublished() > 0
+        {
+            ring.publish();
+            self.peer.ring();
+        }
+    }
+
+    /// The next message, if one is visible.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Message> {
+        let ring = self.incoming.as_mut()?;
+        let message = ring.pop(Message::size);
+        if message.is_none() || ring.unreleased() >= self.count_max / 4 {
+            self.release();
+        }
+        message
+    }
+
+    #[inline]
+    fn release(&mut self) {
+        if let Some(ring) = &mut self.incoming
+            && ring.unreleased() > 0
+        {
+            ring.release();
+            self.peer.ring();
+        }
+    }
+
+    #[inline]
+    pub fn has_messages(&self) -> bool {
+        self.incoming.as_ref().is_some_and(|ring| !ring.is_empty())
+    }
+
+    /// Whether the peer is gone and nothing of it is left.
+    pub fn is_over(&self) -> bool {
+        let in_over = self.incoming.as_ref().is_none_or(|ring| ring.is_closed() && ring.is_empty());
+        let out_over = self.outgoing.as_ref().is_none_or(Producer::is_closed);
+        in_over && out_over
+    }
+}
+
+impl Drop for RingLink {
+    fn drop(&mut self) {
+        (self.outgoing, self.incoming) = (None, None);
+        self.peer.ring();
+    }
+}

@@ -1,0 +1,157 @@
+//! Sending: blocking, timed, non-blocking, asynchronous, and in batches.
+
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use crate::engine::{Guard, Sent, State};
+use crate::errors::SendError;
+use crate::outgoing::Outgoing;
+use crate::pattern::Sends;
+use crate::socket::Socket;
+
+impl<P: Sends> Socket<P> {
+    /// Sends, waiting while no peer has room (or there is none).
+    #[inline]
+    pub fn send<'a>(&self, message: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
+        self.send_until(&message.into(), None)
+    }
+
+    /// Sends, waiting at most `timeout`.
+    pub fn send_timeout<'a>(
+        &self,
+        message: impl Into<Outgoing<'a>>,
+        timeout: Duration,
+    ) -> Result<(), SendError> {
+        self.send_until(&message.into(), Some(Instant::now() + timeout))
+    }
+
+    /// Sends if a peer has room now; [`SendError::WouldBlock`] if none has.
+    pub fn try_send<'a>(&self, message: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
+        let (message, handle) = (&message.into(), &*self.handle);
+        let mut state = handle.engine.lock();
+        self.check(&state, message)?;
+        let mut sent = state.send(&handle.engine, handle.index, message);
+        if sent == Sent::Full {
+            state = handle.engine.turn(state);
+            sent = state.send(&handle.engine, handle.index, message);
+        }
+        handle.engine.after_call(state);
+        outcome(sent).unwrap_or(Err(SendError::WouldBlock))
+    }
+
+    /// Sends when a peer has room. Cancel safe: dropped before it is ready, nothing was sent.
+    pub async fn send_async<'a>(&self, message: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
+        let message = message.into();
+        poll_fn(|context| {
+            let handle = &*self.handle;
+            let mut state = handle.engine.lock();
+            if let Err(error) = self.check(&state, &message) {
+                return Poll::Ready(Err(error));
+            }
+            let sent = state.send(&handle.engine, handle.index, &message);
+            match outcome(sent) {
+                Some(result) => {
+                    handle.engine.after_call(state);
+                    Poll::Ready(result)
+                }
+                None => {
+                    state.await_news(&handle.engine, handle.index, context.waker());
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// Sends every message, waiting as need be; one turn at the lock for as many as have room.
+    /// Returns how many. On an error the earlier ones are sent and the rest is not taken from the
+    /// iterator, but for the one that failed.
+    pub fn send_all<'a, I>(&self, messages: I) -> Result<usize, SendError>
+    where
+        I: IntoIterator,
+        I::Item: Into<Outgoing<'a>>,
+    {
+        let handle = &*self.handle;
+        let mut count = 0;
+        let mut state = handle.engine.lock();
+        for message in messages {
+            let message = message.into();
+            self.check(&state, &message)?;
+            let sent = state.send(&handle.engine, handle.index, &message);
+            if sent == Sent::Full {
+                self.send_waiting(state, &message, None)?;
+                state = handle.engine.lock();
+            } else if let Some(Err(error)) = outcome(sent) {
+                return Err(error);
+            }
+            count += 1;
+        }
+        handle.engine.after_call(state);
+        Ok(count)
+    }
+
+    /// Writes what has gathered now.
+    pub fn flush(&self) {
+        self.handle.engine.lock().flush_dirty(&self.handle.engine, true);
+    }
+
+    #[inline]
+    fn send_until(&self, message: &Outgoing<'_>, deadline: Option<Instant>) -> Result<(), SendError> {
+        let handle = &*self.handle;
+        let mut state = handle.engine.lock();
+        self.check(&state, message)?;
+        match state.send(&handle.engine, handle.index, message) {
+            Sent::Done => {
+                handle.engine.after_call(state);
+                Ok(())
+            }
+            Sent::Full => self.send_waiting(state, message, deadline),
+            sent => outcome(sent).unwrap_or(Ok(())),
+        }
+    }
+
+    #[cold]
+    fn send_waiting<'s>(
+        &'s self,
+        state: Guard<'s>,
+        message: &Outgoing<'_>,
+        deadline: Option<Instant>,
+    ) -> Result<(), SendError> {
+        let handle = &*self.handle;
+        let attempt = |state: &mut State| outcome(state.send(&handle.engine, handle.index, message));
+        let result = handle.engine.wait(state, handle.index, false, deadline, attempt);
+        result.unwrap_or(Err(SendError::TimedOut))
+    }
+
+    /// Refuses what is over the socket's limits, before anything of it is sent.
+    #[inline]
+    fn check(&self, state: &State, message: &Outgoing<'_>) -> Result<(), SendError> {
+        if let Outgoing::Body(body) = message
+            && body.len() <= 255
+        {
+            return Ok(());
+        }
+        let Some(socket) = state.sockets.get(self.handle.index) else { return Err(SendError::Closed) };
+        let (size, limit) = (message.size(), socket.options.message_size_max);
+        if size > limit {
+            return Err(SendError::TooLarge { size, limit });
+        }
+        let (count, limit) = (message.frame_count(), socket.options.frame_count_max);
+        if count > limit {
+            return Err(SendError::TooManyFrames { count, limit });
+        }
+        Ok(())
+    }
+}
+
+/// The result of a send; `None`: no room yet.
+#[inline]
+fn outcome(sent: Sent) -> Option<Result<(), SendError>> {
+    match sent {
+        Sent::Done => Some(Ok(())),
+        Sent::Full => None,
+        Sent::Unroutable => Some(Err(SendError::Unroutable)),
+        Sent::Closed => Some(Err(SendError::Closed)),
+    }
+}

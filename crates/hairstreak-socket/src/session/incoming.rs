@@ -1,0 +1,178 @@
+//! A session's incoming side: read big, slice, never copy; large bodies into their own allocation.
+
+use std::io;
+
+use hairstreak_base::{BodyBuffer, Frame, Message};
+use hairstreak_wire::zmtp::frame::{self, COMMAND_SIZE_MAX};
+
+use super::{Session, SessionError};
+
+/// Bodies longer than this are read straight into their own allocation.
+const OWN_BODY_SIZE: usize = 16 * 1024;
+
+impl Session {
+    /// The next whole message, reading as long as the stream is readable. `None`: nothing more now.
+    #[inline]
+    pub fn next_message(&mut self) -> Result<Option<Message>, SessionError> {
+        if self.ahead.is_empty() && self.partial.is_empty() && self.body.is_none() {
+            let unread = self.buffer.unread();
+            // The common case: a short single frame that is here already.
+            if let [0, size, body @ ..] = unread
+                && body.len() >= *size as usize
+                && (*size as usize) <= self.limits.message_size_max
+            {
+                let size = *size as usize;
+                return Ok(Some(self.buffer.take(2, size).into()));
+            }
+        }
+        self.next_message_slowly()
+    }
+
+    fn next_message_slowly(&mut self) -> Result<Option<Message>, SessionError> {
+        if let Some(message) = self.ahead.pop_front() {
+            self.ahead_bytes -= message.size();
+            return Ok(Some(message));
+        }
+        if self.ended {
+            return Err(SessionError::Closed);
+        }
+        loop {
+            if let Some(message) = self.decode()? {
+                return Ok(Some(message));
+            }
+            if !self.readable || !self.read()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Reads ahead of an application that is not receiving, up to the limits, so that commands are
+    /// answered and the end of the stream is seen.
+    pub fn read_ahead(&mut self) -> Result<(), SessionError> {
+        loop {
+            while self.has_room_ahead() {
+                match self.decode()? {
+                    Some(message) => {
+                        self.ahead_bytes += message.size();
+                        self.ahead.push_back(message);
+                    }
+                    None => break,
+                }
+            }
+            if !self.has_room_ahead() || !self.readable || !self.read()? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn has_room_ahead(&self) -> bool {
+        self.ahead.len() < self.limits.receive_count_max && self.ahead_bytes < self.limits.receive_bytes_max
+    }
+
+    /// Whether bytes of the peer lie unread because the application is not receiving.
+    pub fn is_backlogged(&self) -> bool {
+        self.readable || !self.ahead.is_empty()
+    }
+
+    /// One read. Returns false when there was nothing.
+    fn read(&mut self) -> Result<bool, SessionError> {
+        let stream = &self.stream;
+        let result = match &mut self.body {
+            Some((body, _)) if body.missing() > 0 => body.fill(|room| stream.read(room)),
+            _ => self.buffer.fill(|room| stream.read(room)),
+        };
+        match result {
+            Ok((0, _)) => Err(SessionError::Closed),
+            Ok((_, filled)) => {
+                // A short read emptied the stream: the next bytes make a new edge.
+                self.readable = filled;
+                self.on_bytes();
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.readable = false;
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The next whole message in the buffer, handling commands on the way.
+    fn decode(&mut self) -> Result<Option<Message>, SessionError> {
+        loop {
+            if let Some((body, _)) = &mut self.body {
+                let unread = self.buffer.unread();
+                let count = body.missing().min(unread.len());
+                body.append(&unread[..count]);
+                self.buffer.consume(count);
+                if body.missing() > 0 {
+                    return Ok(None);
+                }
+            }
+            let (frame, more) = match self.body.take() {
+                Some((body, more)) => (body.finish(), more),
+                None => match self.decode_frame()? {
+                    Some(next) => next,
+                    None => return Ok(None),
+                },
+            };
+            if let Some(message) = self.add_frame(frame, more)? {
+                return Ok(Some(message));
+            }
+        }
+    }
+
+    /// The next message frame that lies whole in the buffer, after any commands before it.
+    fn decode_frame(&mut self) -> Result<Option<(Frame, bool)>, SessionError> {
+        loop {
+            let unread = self.buffer.unread();
+            let size_left = self.limits.message_size_max - self.partial_size;
+            let header = frame::decode_header(unread, size_left.max(COMMAND_SIZE_MAX))?;
+            let Some(header) = header else { return Ok(None) };
+            let (skip, size) = (header.header_size, header.body_size);
+            let limit = if header.command { COMMAND_SIZE_MAX } else { size_left };
+            if size > limit {
+                return Err(SessionError::TooLarge(self.limits.message_size_max));
+            }
+            if !header.command && !self.limits.receives {
+                return Err(SessionError::Unexpected);
+            }
+            if unread.len() >= skip + size {
+                let frame = self.buffer.take(skip, size);
+                if header.command {
+                    self.on_command(frame.as_bytes())?;
+                    continue;
+                }
+                return Ok(Some((frame, header.more)));
+            }
+            if size > OWN_BODY_SIZE {
+                let mut body = BodyBuffer::new(size);
+                body.append(&unread[skip..]);
+                let count = unread.len();
+                self.buffer.consume(count);
+                if header.command {
+                    // A command that large is none this side knows; its size is bounded above.
+                    return Err(SessionError::TooLarge(OWN_BODY_SIZE));
+                }
+                self.body = Some((body, header.more));
+            }
+            return Ok(None);
+        }
+    }
+
+    fn add_frame(&mut self, frame: Frame, more: bool) -> Result<Option<Message>, SessionError> {
+        if !more && self.partial.is_empty() {
+            return Ok(Some(frame.into()));
+        }
+        if self.partial.len() >= self.limits.frame_count_max {
+            return Err(SessionError::TooManyFrames(self.limits.frame_count_max));
+        }
+        self.partial_size += frame.size();
+        self.partial.push(frame);
+        if more {
+            return Ok(None);
+        }
+        self.partial_size = 0;
+        Ok(Some(self.partial.drain(..).collect()))
+    }
+}

@@ -1,0 +1,117 @@
+//! A session's outgoing side: encode once into the outgoing buffer; one write carries what gathered.
+
+use std::io::{self, IoSlice};
+use std::time::Instant;
+
+use hairstreak_base::SEGMENT_SIZE;
+use hairstreak_wire::zmtp::frame::{HEADER_SIZE_MAX, encode_header};
+
+use super::{GATHER_TIME, Phase, Session, SessionError};
+use crate::outgoing::Outgoing;
+
+/// A borrowed body of at least this size is written from where it lies when the link is idle.
+const DIRECT_SIZE: usize = 32 * 1024;
+/// A shared body of at least this size is not copied into the outgoing buffer.
+const SHARE_SIZE: usize = 8 * 1024;
+
+impl Session {
+    /// Encodes the message. Returns whether it gathers: the link is busy, a later write takes it.
+    /// An error leaves the session to be closed.
+    #[inline]
+    pub fn push(&mut self, message: &Outgoing<'_>, skip_frames: usize) -> Result<bool, SessionError> {
+        let was_empty = self.outgoing.is_empty();
+        match message {
+            Outgoing::Body(body) if body.len() <= 255 => {
+                self.outgoing.push_copy(&[0, body.len() as u8], body, true);
+            }
+            other => self.push_frames(other, skip_frames)?,
+        }
+        if !was_empty && self.outgoing.queued_bytes() < SEGMENT_SIZE {
+            return Ok(true);
+        }
+        self.write_or_gather(was_empty)
+    }
+
+    #[cold]
+    fn write_or_gather(&mut self, was_empty: bool) -> Result<bool, SessionError> {
+        self.sent_since_heard = true;
+        if was_empty && self.outgoing.queued_bytes() < SEGMENT_SIZE {
+            let now = Instant::now();
+            if self.last_write.is_some_and(|last| now.duration_since(last) < GATHER_TIME) {
+                return Ok(!self.outgoing.is_empty());
+            }
+            self.last_write = Some(now);
+        }
+        self.flush()?;
+        Ok(!self.outgoing.is_empty())
+    }
+
+    fn push_frames(&mut self, message: &Outgoing<'_>, skip: usize) -> Result<(), SessionError> {
+        match message {
+            Outgoing::Body(body) => self.push_borrowed(body, false)?,
+            Outgoing::Frames([]) => self.push_borrowed(&[], false)?,
+            Outgoing::Frames(frames) => {
+                for (index, frame) in frames.iter().enumerate().skip(skip) {
+                    self.push_borrowed(frame, index + 1 < frames.len())?;
+                }
+            }
+            Outgoing::Message(message) => {
+                let frames = message.as_frames();
+                for (index, frame) in frames.iter().enumerate().skip(skip) {
+                    let more = index + 1 < frames.len();
+                    if frame.size() < SHARE_SIZE {
+                        self.push_borrowed(frame.as_bytes(), more)?;
+                        continue;
+                    }
+                    let mut header = [0; HEADER_SIZE_MAX];
+                    let size = encode_header(&mut header, more, false, frame.size());
+                    self.outgoing.push_shared(&header[..size], frame.clone(), !more);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn push_borrowed(&mut self, body: &[u8], more: bool) -> Result<(), SessionError> {
+        let mut header = [0; HEADER_SIZE_MAX];
+        let size = encode_header(&mut header, more, false, body.len());
+        let header = &header[..size];
+        if body.len() < DIRECT_SIZE || !self.writable || self.phase != Phase::Ready {
+            self.outgoing.push_copy(header, body, !more);
+            return Ok(());
+        }
+        self.flush()?;
+        let mut taken = 0;
+        if self.outgoing.is_empty() && self.writable {
+            match self.stream.write(&[IoSlice::new(header), IoSlice::new(body)]) {
+                Ok(count) => taken = count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable = false,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if taken < header.len() {
+            self.outgoing.push_copy(&header[taken..], body, !more);
+        } else if taken < header.len() + body.len() {
+            self.outgoing.push_copy(&[], &body[taken - header.len()..], !more);
+        }
+        Ok(())
+    }
+
+    /// Writes what has gathered, as far as the kernel takes it.
+    pub fn flush(&mut self) -> Result<(), SessionError> {
+        while self.writable && !self.outgoing.is_empty() {
+            let stream = &self.stream;
+            match self.outgoing.write_with(|slices| stream.write(slices)) {
+                Ok((_, all)) => self.writable = all || self.outgoing.is_empty(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable = false,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The caller is about to sleep: whatever it sends next finds the link idle.
+    pub fn forget_last_write(&mut self) {
+        self.last_write = None;
+    }
+}

@@ -1,0 +1,258 @@
+//! PUSH and PULL over every transport: one suite, run for each.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use hairstreak_socket::{Context, Message, Options, Pull, Push, RecvError, SendError};
+
+const LONG: Duration = Duration::from_secs(20);
+const TRANSPORTS: [&str; 4] = ["tcp", "tcp6", "ipc", "inproc"];
+
+fn endpoint(transport: &str) -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let unique = format!("hs-{}-{number}", std::process::id());
+    match transport {
+        "tcp" => "tcp://127.0.0.1:*".into(),
+        "tcp6" => "tcp://[::1]:*".into(),
+        "ipc" if number.is_multiple_of(2) => format!("ipc://@{unique}"),
+        "ipc" => format!("ipc://{}/{unique}", std::env::temp_dir().display()),
+        _ => format!("inproc://{unique}"),
+    }
+}
+
+/// A connected pair in engines of their own, PULL bound.
+fn pair(transport: &str) -> (Push, Pull) {
+    pair_with(transport, Options::default())
+}
+
+fn pair_with(transport: &str, options: Options) -> (Push, Pull) {
+    let pull = Pull::with_options(&Context::new(), options.clone()).unwrap();
+    let bound = pull.bind(&endpoint(transport)).unwrap();
+    let push = Push::with_options(&Context::new(), options).unwrap();
+    push.connect(&bound.to_string()).unwrap();
+    (push, pull)
+}
+
+fn body(index: usize) -> Vec<u8> {
+    let size = match index % 13 {
+        0 => 0,
+        1 => 255,
+        2 => 256,
+        3 => 70_000,
+        4 => 1 << 20,
+        n => n * 17,
+    };
+    vec![index as u8; size]
+}
+
+#[test]
+fn messages_of_all_sizes_arrive_in_order() {
+    for transport in TRANSPORTS {
+        let (push, pull) = pair(transport);
+        let sender = std::thread::spawn(move || {
+            for index in 0..400 {
+                let message = match index % 3 {
+                    0 => Message::from(body(index)),
+                    1 => Message::from_frames([body(index), vec![], body(index + 1)]),
+                    _ => {
+                        push.send(&body(index)).unwrap();
+                        continue;
+                    }
+                };
+                push.send(&message).unwrap();
+            }
+        });
+        for index in 0..400 {
+            let message = pull.recv_timeout(LONG).unwrap();
+            let expected = match index % 3 {
+                1 => Message::from_frames([body(index), vec![], body(index + 1)]),
+                _ => Message::from(body(index)),
+            };
+            assert!(message == expected, "{transport}: message {index} differs");
+        }
+        sender.join().unwrap();
+    }
+}
+
+#[test]
+fn many_small_messages_arrive_one_by_one_and_in_batches() {
+    for transport in TRANSPORTS {
+        let (push, pull) = pair(transport);
+        let sender = std::thread::spawn(move || {
+            for number in 0..100_000u64 {
+                push.send(&number.to_le_bytes()).unwrap();
+            }
+            let numbers: Vec<[u8; 8]> = (100_000..200_000u64).map(u64::to_le_bytes).collect();
+            assert_eq!(push.send_all(&numbers).unwrap(), 100_000);
+        });
+        let mut expected = 0u64;
+        while expected < 100_000 {
+            let message = pull.recv_timeout(LONG).unwrap();
+            assert_eq!(message.body(), expected.to_le_bytes());
+            expected += 1;
+        }
+        let mut batch = Vec::new();
+        while expected < 200_000 {
+            batch.clear();
+            assert!(pull.recv_many(&mut batch, 1000).unwrap() > 0);
+            for message in &batch {
+                assert_eq!(message.body(), expected.to_le_bytes());
+                expected += 1;
+            }
+        }
+        sender.join().unwrap();
+    }
+}
+
+#[test]
+fn connecting_before_binding_works() {
+    for transport in TRANSPORTS {
+        let name = match transport {
+            "tcp" | "tcp6" => {
+                let probe = Pull::new(&Context::new()).unwrap();
+                probe.bind(&endpoint(transport)).unwrap().to_string()
+            }
+            _ => endpoint(transport),
+        };
+        let push = Push::new(&Context::new()).unwrap();
+        push.connect(&name).unwrap();
+        assert_eq!(push.try_send("early"), Err(SendError::WouldBlock));
+        let pull = Pull::new(&Context::new()).unwrap();
+        pull.bind(&name).unwrap();
+        push.send_timeout("hello", LONG).unwrap();
+        assert_eq!(pull.recv_timeout(LONG).unwrap().body(), b"hello");
+    }
+}
+
+#[test]
+fn a_peer_that_comes_back_is_connected_again() {
+    for transport in TRANSPORTS {
+        let (push, pull) = pair(transport);
+        push.send_timeout("one", LONG).unwrap();
+        assert_eq!(pull.recv_timeout(LONG).unwrap().body(), b"one");
+        let name = push.peers()[0].endpoint.clone();
+        pull.close();
+        while !push.peers().is_empty() {
+            std::thread::yield_now();
+        }
+        let pull = Pull::new(&Context::new()).unwrap();
+        pull.bind(&name).unwrap();
+        push.send_timeout("two", LONG).unwrap();
+        assert_eq!(pull.recv_timeout(LONG).unwrap().body(), b"two");
+    }
+}
+
+#[test]
+fn work_is_shared_in_turn_and_results_are_taken_fairly() {
+    for transport in TRANSPORTS {
+        let push = Push::new(&Context::new()).unwrap();
+        let bound = push.bind(&endpoint(transport)).unwrap().to_string();
+        let pulls: Vec<Pull> = (0..3)
+            .map(|_| {
+                let pull = Pull::new(&Context::new()).unwrap();
+                pull.connect(&bound).unwrap();
+                pull
+            })
+            .collect();
+        assert!(push.wait_for_peers(3, LONG));
+        for number in 0..300u32 {
+            push.send(&number.to_le_bytes()).unwrap();
+        }
+        push.flush();
+        for pull in &pulls {
+            for _ in 0..100 {
+                pull.recv_timeout(LONG).unwrap();
+            }
+            assert_eq!(pull.try_recv(), Err(RecvError::WouldBlock));
+        }
+    }
+}
+
+#[test]
+fn a_full_peer_blocks_the_sender_and_room_frees_it() {
+    let options = Options { send_count_max: 10, send_count_low: 5, ..Options::default() };
+    for transport in TRANSPORTS {
+        let (push, pull) = pair_with(transport, options.clone());
+        assert!(push.wait_for_peers(1, LONG));
+        let body = vec![7; 100_000];
+        let mut sent = 0;
+        while push.try_send(&body).is_ok() {
+            sent += 1;
+            assert!(sent < 1000, "{transport}: no mark holds");
+        }
+        assert_eq!(push.send_timeout(&body, Duration::from_millis(20)), Err(SendError::TimedOut));
+        let sender = std::thread::spawn(move || push.send_timeout(&body, LONG));
+        for _ in 0..=sent {
+            assert_eq!(pull.recv_timeout(LONG).unwrap().size(), 100_000);
+        }
+        sender.join().unwrap().unwrap();
+    }
+}
+
+#[test]
+fn what_was_accepted_is_delivered_after_close() {
+    for transport in TRANSPORTS {
+        let (push, pull) = pair(transport);
+        let body = vec![1; 50_000];
+        assert!(push.wait_for_peers(1, LONG));
+        let mut sent = 0;
+        while push.try_send(&body).is_ok() {
+            sent += 1;
+        }
+        push.close();
+        for number in 0..sent {
+            assert!(pull.recv_timeout(LONG).is_ok(), "{transport}: {number} of {sent} arrived");
+        }
+    }
+}
+
+#[test]
+fn receiving_times_out_and_never_blocks_when_asked_not_to() {
+    for transport in TRANSPORTS {
+        let (_push, pull) = pair(transport);
+        assert_eq!(pull.try_recv(), Err(RecvError::WouldBlock));
+        assert_eq!(pull.recv_timeout(Duration::from_millis(10)), Err(RecvError::TimedOut));
+    }
+}
+
+#[test]
+fn closing_ends_a_blocked_receiver() {
+    let pull = Pull::new(&Context::new()).unwrap();
+    let other = pull.clone();
+    let thread = std::thread::spawn(move || other.recv());
+    while !thread.is_finished() {
+        std::thread::yield_now();
+        pull.clone().close();
+    }
+    assert_eq!(thread.join().unwrap(), Err(RecvError::Closed));
+}
+
+#[test]
+fn several_threads_share_one_handle() {
+    for transport in TRANSPORTS {
+        let (push, pull) = pair(transport);
+        let threads: Vec<_> = (0..3)
+            .map(|_| {
+                let push = push.clone();
+                std::thread::spawn(move || (0..5_000).for_each(|_| push.send("x").unwrap()))
+            })
+            .collect();
+        let receivers: Vec<_> = (0..2)
+            .map(|_| {
+                let pull = pull.clone();
+                std::thread::spawn(move || {
+                    let mut count = 0;
+                    while pull.recv_timeout(Duration::from_millis(500)).is_ok() {
+                        count += 1;
+                    }
+                    count
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|t| t.join().unwrap());
+        push.flush();
+        let total: usize = receivers.into_iter().map(|t| t.join().unwrap()).sum();
+        assert_eq!(total, 15_000, "{transport}");
+    }
+}
