@@ -2,15 +2,16 @@
 //! case counts, and no structure is read into it.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::field::{self, FieldError};
 
 /// The longest name, in bytes.
 pub const NAME_SIZE_MAX: usize = 255;
 
-/// A name that obeys the limits.
+/// A name that obeys the limits. Cloning shares the text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name(Box<str>);
+pub struct Name(Arc<str>);
 
 impl Name {
     /// Checks and copies `text`.

@@ -1,0 +1,45 @@
+//! `Change`: what happened to a name, to be shown to an operator. Renewals are no change.
+
+use std::fmt;
+
+use hairstreak_wire::directory::{Endpoint, Name};
+
+/// What happened to a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It appeared.
+    Registered {
+        /// The name.
+        name: Name,
+        /// Where it is.
+        endpoint: Endpoint,
+    },
+    /// It is elsewhere now, or another owner's.
+    Moved {
+        /// The name.
+        name: Name,
+        /// Where it is now.
+        endpoint: Endpoint,
+    },
+    /// Its holder gave it back.
+    Unregistered {
+        /// The name.
+        name: Name,
+    },
+    /// Its lease ended.
+    Expired {
+        /// The name.
+        name: Name,
+    },
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::Registered { name, endpoint } => write!(f, "registered {name} at {endpoint}"),
+            Change::Moved { name, endpoint } => write!(f, "moved {name} to {endpoint}"),
+            Change::Unregistered { name } => write!(f, "unregistered {name}"),
+            Change::Expired { name } => write!(f, "expired {name}"),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! `Entries`: the names that exist, and whom each counts against.
+//!
+//! An entry counts against its owner always and against its peer while that is connected. Limits
+//! are the caller's business; the tallies are kept here.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::time::Duration;
+
+use hairstreak_wire::directory::{Attributes, Endpoint, Name, Owner, Registration};
+
+use super::Peer;
+use super::deadlines::Deadlines;
+use super::index::Index;
+
+/// What is known of a name.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) owner: Owner,
+    /// The connection that its last REGISTER came over; `None`: gone, the entry is an orphan.
+    pub(super) peer: Option<Peer>,
+    pub(super) endpoint: Endpoint,
+    pub(super) attributes: Attributes,
+}
+
+#[derive(Debug)]
+pub(super) struct Entries {
+    entries: BTreeMap<Name, Entry>,
+    leases: Deadlines<Name>,
+    by_owner: Index<Owner, Name>,
+    by_peer: Index<Peer, Name>,
+}
+
+impl Entries {
+    pub(super) fn new() -> Entries {
+        Entries {
+            entries: BTreeMap::new(),
+            leases: Deadlines::new(),
+            by_owner: Index::new(),
+            by_peer: Index::new(),
+        }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn count_of_owner(&self, owner: &Owner) -> usize {
+        self.by_owner.count(owner)
+    }
+
+    pub(super) fn count_of_peer(&self, peer: &Peer) -> usize {
+        self.by_peer.count(peer)
+    }
+
+    pub(super) fn find(&self, name: &Name) -> Option<&Entry> {
+        self.entries.get(name)
+    }
+
+    /// Enters a name, in the place of what stood there.
+    pub(super) fn put(&mut self, registration: Registration, peer: Peer, lease_end: Duration) {
+        let Registration { name, owner, endpoint, attributes, .. } = registration;
+        self.remove(&name);
+        self.by_owner.add(&owner, name.clone());
+        self.by_peer.add(&peer, name.clone());
+        self.leases.set(&name, lease_end);
+        self.entries.insert(name, Entry { owner, peer: Some(peer), endpoint, attributes });
+    }
+
+    pub(super) fn remove(&mut self, name: &Name) {
+        let Some(entry) = self.entries.remove(name) else { return };
+        self.leases.remove(name);
+        self.by_owner.remove(&entry.owner, name);
+        if let Some(peer) = &entry.peer {
+            self.by_peer.remove(peer, name);
+        }
+    }
+
+    /// Takes a name whose lease is over out.
+    pub(super) fn pop_expired(&mut self, now: Duration) -> Option<Name> {
+        let name = self.leases.pop_due(now)?;
+        self.remove(&name);
+        Some(name)
+    }
+
+    pub(super) fn first_lease_end(&self) -> Option<Duration> {
+        self.leases.first()
+    }
+
+    /// Makes orphans of all entries of `peer`.
+    pub(super) fn orphan(&mut self, peer: &Peer) {
+        for name in self.by_peer.take(peer) {
+            if let Some(entry) = self.entries.get_mut(&name) {
+                entry.peer = None;
+            }
+        }
+    }
+
+    pub(super) fn peers(&self) -> impl Iterator<Item = &Peer> {
+        self.by_peer.keys()
+    }
+
+    /// Names that begin with `prefix` and stand behind `after`, in order.
+    pub(super) fn list<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: &str,
+    ) -> impl Iterator<Item = (&'a Name, &'a Endpoint)> {
+        let from = if after < prefix { Bound::Included(prefix) } else { Bound::Excluded(after) };
+        self.entries
+            .range::<str, _>((from, Bound::Unbounded))
+            .take_while(move |(name, _)| name.as_str().starts_with(prefix))
+            .map(|(name, entry)| (name, &entry.endpoint))
+    }
+}

@@ -1,0 +1,215 @@
+//! `Directory`: the state machine of mod.rs.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use hairstreak_wire::directory::{
+    Endpoint, Envelope, ErrorCode, LIST_ENTRY_COUNT_MAX, Name, Owner, Registration, Reply, Request,
+};
+
+use super::entries::Entries;
+use super::waiters::{Waiter, Waiters};
+use super::{Change, Effect, Options, Peer};
+
+/// Names, their holders, and those who wait.
+///
+/// `now` is the time since whoever drives it started counting; it never runs backwards. After each
+/// `handle_...`, [`Directory::poll_effect`] is to be called until it has nothing more.
+#[derive(Debug)]
+pub struct Directory {
+    options: Options,
+    entries: Entries,
+    waiters: Waiters,
+    effects: VecDeque<Effect>,
+}
+
+impl Directory {
+    /// A directory without names.
+    pub fn new(options: Options) -> Directory {
+        Directory { options, entries: Entries::new(), waiters: Waiters::new(), effects: VecDeque::new() }
+    }
+
+    /// A request came.
+    pub fn handle_request(&mut self, now: Duration, peer: &Peer, envelope: Envelope, request: Request) {
+        self.handle_timeout(now);
+        let reply = match request {
+            Request::Register(registration) => self.register(now, peer, registration),
+            Request::Unregister { name, owner } => self.unregister(name, owner),
+            Request::Lookup { name, wait_ms } => {
+                match self.lookup(now, Waiter { peer: peer.clone(), envelope, name }, wait_ms) {
+                    Some(reply) => reply,
+                    None => return,
+                }
+            }
+            Request::List { prefix, after } => self.list(&prefix, &after),
+            Request::Ping => Reply::Ok { lease_ms: 0 },
+        };
+        self.reply(peer.clone(), envelope, reply);
+    }
+
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now: Duration) {
+        while let Some(name) = self.entries.pop_expired(now) {
+            self.effects.push_back(Effect::Changed(Change::Expired { name }));
+        }
+        while let Some(Waiter { peer, envelope, name }) = self.waiters.pop_due(now) {
+            self.reply(peer, envelope, Reply::NotFound { name });
+        }
+    }
+
+    /// A peer's connection ended: nobody waits there any more, and its names are orphans.
+    pub fn handle_peer_gone(&mut self, peer: &Peer) {
+        self.waiters.remove_of_peer(peer);
+        self.entries.orphan(peer);
+    }
+
+    /// What to do next, in order.
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// When [`Directory::handle_timeout`] has something to do.
+    pub fn poll_timeout(&self) -> Option<Duration> {
+        [self.entries.first_lease_end(), self.waiters.first_deadline()].into_iter().flatten().min()
+    }
+
+    /// The peers whose going would change something.
+    pub fn peers(&self) -> BTreeSet<Peer> {
+        self.entries.peers().chain(self.waiters.peers()).cloned().collect()
+    }
+
+    /// The peer because of whom this request would be refused as a duplicate: worth a look whether
+    /// it is still there.
+    pub fn rival(&self, request: &Request) -> Option<&Peer> {
+        let Request::Register(registration) = request else { return None };
+        let entry = self.entries.find(&registration.name)?;
+        entry.peer.as_ref().filter(|_| entry.owner != registration.owner)
+    }
+
+    /// How many names there are.
+    pub fn entry_count(&self) -> usize {
+        self.entries.count()
+    }
+
+    /// How many LOOKUPs wait.
+    pub fn waiter_count(&self) -> usize {
+        self.waiters.count()
+    }
+
+    fn register(&mut self, now: Duration, peer: &Peer, registration: Registration) -> Reply {
+        let name = registration.name.clone();
+        let before = self.entries.find(&name);
+        if let Some(entry) = before
+            && entry.owner != registration.owner
+            && entry.peer.is_some()
+        {
+            return Reply::Duplicate { name, endpoint: entry.endpoint.clone() };
+        }
+        if before.is_none_or(|entry| entry.owner != registration.owner)
+            && let Some(refusal) = self.refuse_entry(&registration.owner, peer, before.is_none())
+        {
+            return refusal;
+        }
+        let endpoint = registration.endpoint.clone();
+        let change = match before {
+            None => Some(Change::Registered { name: name.clone(), endpoint }),
+            Some(entry) if entry.owner != registration.owner || entry.endpoint != endpoint => {
+                Some(Change::Moved { name: name.clone(), endpoint })
+            }
+            Some(_) => None,
+        };
+        let lease_ms = match registration.lease_ms {
+            0 => self.options.lease_ms,
+            asked => asked.min(self.options.lease_max_ms),
+        };
+        let is_new = before.is_none();
+        self.entries.put(registration, peer.clone(), now + milliseconds(lease_ms));
+        self.effects.extend(change.map(Effect::Changed));
+        if is_new {
+            self.answer_waiters(&name);
+        }
+        Reply::Ok { lease_ms }
+    }
+
+    /// Why there may be no further entry for this client, if so. `is_new`: it replaces none.
+    fn refuse_entry(&self, owner: &Owner, peer: &Peer, is_new: bool) -> Option<Reply> {
+        let refuse = |text: String| Some(Reply::error(ErrorCode::Limit, &text));
+        let Options { entries_max, entries_per_client_max, .. } = self.options;
+        if is_new && self.entries.count() >= entries_max {
+            return refuse(format!("the directory is full with {entries_max} names"));
+        }
+        let count = self.entries.count_of_owner(owner).max(self.entries.count_of_peer(peer));
+        if count >= entries_per_client_max {
+            return refuse(format!("this client holds {count} names, the limit is {entries_per_client_max}"));
+        }
+        None
+    }
+
+    fn answer_waiters(&mut self, name: &Name) {
+        for Waiter { peer, envelope, .. } in self.waiters.take_of_name(name) {
+            if let Some(found) = self.found(name) {
+                self.reply(peer, envelope, found);
+            }
+        }
+    }
+
+    fn unregister(&mut self, name: Name, owner: Owner) -> Reply {
+        match self.entries.find(&name) {
+            None => Reply::NotFound { name },
+            Some(entry) if entry.owner != owner => {
+                Reply::Duplicate { name, endpoint: entry.endpoint.clone() }
+            }
+            Some(_) => {
+                self.entries.remove(&name);
+                self.effects.push_back(Effect::Changed(Change::Unregistered { name }));
+                Reply::Ok { lease_ms: 0 }
+            }
+        }
+    }
+
+    /// `None`: the reply comes when the name does, or the wait is over.
+    fn lookup(&mut self, now: Duration, waiter: Waiter, wait_ms: u32) -> Option<Reply> {
+        if let Some(found) = self.found(&waiter.name) {
+            return Some(found);
+        }
+        if wait_ms == 0 {
+            return Some(Reply::NotFound { name: waiter.name });
+        }
+        let Options { waiters_max, waiters_per_peer_max, wait_max_ms, .. } = self.options;
+        let limit = if self.waiters.count() >= waiters_max {
+            Some(waiters_max)
+        } else {
+            Some(waiters_per_peer_max).filter(|max| self.waiters.count_of(&waiter.peer) >= *max)
+        };
+        if let Some(limit) = limit {
+            let text = format!("{limit} lookups wait already, the limit is reached");
+            return Some(Reply::error(ErrorCode::Limit, &text));
+        }
+        self.waiters.add(waiter, now + milliseconds(wait_ms.min(wait_max_ms)));
+        None
+    }
+
+    fn found(&self, name: &Name) -> Option<Reply> {
+        let entry = self.entries.find(name)?;
+        Some(Reply::Found {
+            name: name.clone(),
+            endpoint: entry.endpoint.clone(),
+            attributes: entry.attributes.clone(),
+        })
+    }
+
+    fn list(&self, prefix: &str, after: &str) -> Reply {
+        let mut names = self.entries.list(prefix, after);
+        let entries: Vec<(Name, Endpoint)> =
+            names.by_ref().take(LIST_ENTRY_COUNT_MAX).map(|(name, at)| (name.clone(), at.clone())).collect();
+        Reply::List { more: names.next().is_some(), entries }
+    }
+
+    fn reply(&mut self, peer: Peer, envelope: Envelope, reply: Reply) {
+        self.effects.push_back(Effect::Reply { peer, envelope, reply });
+    }
+}
+
+fn milliseconds(count: u32) -> Duration {
+    Duration::from_millis(u64::from(count))
+}

@@ -1,0 +1,37 @@
+//! The directory: which name is held by whom, until when, and who waits for it to appear.
+//!
+//! ```text
+//!               REGISTER                      REGISTER by its owner: renewed
+//! (no entry) ---------------> held ----------------------------------------> held
+//!     ^                        |  \ peer gone
+//!     |  UNREGISTER by owner   |   `-----------> orphaned --- REGISTER by its owner ---> held
+//!     +------------------------+                    |  `----- REGISTER by another -----> held by it
+//!     |           lease ends                        |
+//!     +---------------------------------------------+
+//! ```
+//!
+//! Only a *held* name is refused to others. An orphan (its holder's connection ended, its lease has
+//! not) is still found, because the holder may be well and only its way to the directory broken; but
+//! whoever restarts a crashed program gets the name at once.
+//!
+//! Invariants, tested in tests.rs on random events: every request is answered exactly once, unless
+//! its peer goes first; whoever waits, waits for a name that does not exist; nothing outgrows
+//! [`Options`].
+//!
+//! Not here: bytes (the wire crate), connections and the clock (the node).
+
+mod change;
+mod deadlines;
+mod effect;
+mod entries;
+mod index;
+mod machine;
+mod options;
+#[cfg(test)]
+mod tests;
+mod waiters;
+
+pub use change::Change;
+pub use effect::{Effect, Peer};
+pub use machine::Directory;
+pub use options::Options;
