@@ -4,10 +4,10 @@
 //! appends to the outbox. A mechanism knows nothing of greetings, of how frames are cut out of the
 //! stream, or of what properties mean; it ends by handing over the peer's properties.
 //!
-//! PLAIN and CURVE are to be further variants of [`Mechanism`], a file each beside `null`, with
+//! PLAIN and CURVE are to be further variants of `Mechanism`, a file each beside `null`, with
 //! client and server as their two roles.
 
-pub mod null;
+pub(super) mod null;
 
 use super::{command::Command, handshake::HandshakeError, metadata::Properties};
 use null::Null;

@@ -1,7 +1,7 @@
 //! ZMTP 3.1 and 3.0, the protocol between ZeroMQ sockets (RFC 37, RFC 23).
 //!
 //! A connection begins with a [`handshake`]: both sides send a 64 byte [`greeting`], then the
-//! commands of the [`mechanism`] that the greetings name, which end with the exchange of
+//! commands of the `mechanism` that the greetings name, which end with the exchange of
 //! [`metadata`]. What follows is traffic: a stream of frames ([`frame`]), each a part of a message
 //! or a [`command`].
 //!
@@ -12,7 +12,7 @@ pub mod command;
 pub mod frame;
 pub mod greeting;
 pub mod handshake;
-pub mod mechanism;
+mod mechanism;
 pub mod metadata;
 pub mod peer;
 pub mod socket_type;
