@@ -1,0 +1,103 @@
+//! `Desk`: takes requests from the socket to the state machine and its replies back.
+//!
+//! One thread, which never waits for a client: a reply for which a client has no room is dropped,
+//! and the client asks again. A ROUTER does not say when a peer goes, so the desk looks round: every
+//! [`SWEEP`], and when a name is about to be refused because of a holder who may be gone.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use hairstreak_broker::directory::{Change, Directory, Effect, Options, Peer};
+use hairstreak_socket::{Message, RecvError, Router};
+use hairstreak_wire::directory::{Envelope, Reply, Request};
+
+/// How often the desk looks which peers are still there.
+const SWEEP: Duration = Duration::from_secs(1);
+/// It never looks more often than this, whatever is asked of it.
+const SWEEP_PAUSE: Duration = Duration::from_millis(20);
+
+pub(crate) struct Desk {
+    router: Router,
+    directory: Directory,
+    on_change: Box<dyn FnMut(&Change) + Send>,
+    started: Instant,
+    /// When it looked last, since `started`.
+    swept: Duration,
+}
+
+impl Desk {
+    pub(crate) fn new(router: Router, options: Options, on_change: Box<dyn FnMut(&Change) + Send>) -> Desk {
+        let directory = Directory::new(options);
+        Desk { router, directory, on_change, started: Instant::now(), swept: Duration::ZERO }
+    }
+
+    /// Serves until the socket is closed.
+    pub(crate) fn run(mut self) {
+        loop {
+            let message = match self.next_due() {
+                Some(due) => self.router.recv_timeout(due.saturating_sub(self.started.elapsed())),
+                None => self.router.recv(),
+            };
+            let now = self.started.elapsed();
+            match message {
+                Ok(message) => self.handle_message(now, &message),
+                Err(RecvError::TimedOut | RecvError::WouldBlock) => self.directory.handle_timeout(now),
+                Err(RecvError::Closed) => return,
+            }
+            if now >= self.swept + SWEEP {
+                self.sweep(now);
+            }
+            self.act();
+        }
+    }
+
+    /// When there is something to do even if no message comes.
+    fn next_due(&self) -> Option<Duration> {
+        let timeout = self.directory.poll_timeout()?;
+        Some(timeout.min(self.swept + SWEEP))
+    }
+
+    fn handle_message(&mut self, now: Duration, message: &Message) {
+        let frames: Vec<&[u8]> = message.frames().collect();
+        let Some((routing_id, frames)) = frames.split_first() else { return };
+        let peer = Peer::from(*routing_id);
+        match Request::decode(frames) {
+            Ok((envelope, request)) => {
+                if self.directory.rival(&request).is_some() && now >= self.swept + SWEEP_PAUSE {
+                    self.sweep(now);
+                }
+                self.directory.handle_request(now, &peer, envelope, request);
+            }
+            Err(refused) => self.send(&peer, &refused.envelope, &refused.reply()),
+        }
+    }
+
+    /// Tells the state machine which peers are gone.
+    fn sweep(&mut self, now: Duration) {
+        self.swept = now;
+        let known = self.directory.peers();
+        if known.is_empty() {
+            return;
+        }
+        let here: HashSet<Vec<u8>> = self.router.peers().into_iter().map(|peer| peer.routing_id).collect();
+        for gone in known.iter().filter(|peer| !here.contains(&***peer)) {
+            self.directory.handle_peer_gone(gone);
+        }
+    }
+
+    fn act(&mut self) {
+        while let Some(effect) = self.directory.poll_effect() {
+            match effect {
+                Effect::Reply { peer, envelope, reply } => self.send(&peer, &envelope, &reply),
+                Effect::Changed(change) => (self.on_change)(&change),
+            }
+        }
+    }
+
+    fn send(&self, peer: &Peer, envelope: &Envelope, reply: &Reply) {
+        let frames = reply.encode(envelope);
+        let frames: Vec<&[u8]> = [&**peer].into_iter().chain(frames.iter().map(Vec::as_slice)).collect();
+        // Refused when the peer is gone or stalled: it asks again if it still cares.
+        let _ = self.router.try_send(frames.as_slice());
+    }
+}
