@@ -1,0 +1,27 @@
+//! The binary `hairstreak-bench`: hands the command line to a benchmark, or runs as one of its workers.
+//!
+//! It holds no logic but the exit code: 0 when every sample was measured and verified, 1 otherwise.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use hairstreak_bench::allocations::CountingAllocator;
+use hairstreak_bench::arguments::{Arguments, Benchmark};
+use hairstreak_bench::sockets;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().benchmark {
+        Benchmark::Sockets(settings) => sockets::run(&settings).map_err(|error| error.to_string()),
+        Benchmark::SocketsWorker { task } => sockets::work(&task).map_err(|error| error.to_string()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("hairstreak-bench: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What a contender has to be able to do.
+//!
+//! Everything is generic and static: the timing loops are compiled once per contender, without a call through a table.
+
+use crate::sockets::plan::Transport;
+use crate::sockets::task::{CaseName, Task};
+
+/// Why a contender could not do its part.
+#[derive(Debug, thiserror::Error)]
+pub enum ContenderError {
+    /// The library is not there or lacks a function.
+    #[error("cannot load {library}: {source}")]
+    Library {
+        /// As it was asked for.
+        library: String,
+        /// What the loader says.
+        source: libloading::Error,
+    },
+    /// A call of the contender failed.
+    #[error("{call} failed: {reason}")]
+    Call {
+        /// Which one.
+        call: &'static str,
+        /// Its own words.
+        reason: String,
+    },
+    /// An endpoint of a limit program that nobody bound.
+    #[error("endpoint {0} is unknown")]
+    UnknownEndpoint(String),
+    /// The other end broke the framing of a stream.
+    #[error("the stream ended or is malformed after {0} messages")]
+    BrokenStream(u64),
+}
+
+impl ContenderError {
+    /// A failed call, with the error as its reason.
+    pub fn call(call: &'static str, reason: impl ToString) -> Self {
+        Self::Call { call, reason: reason.to_string() }
+    }
+}
+
+/// What a contender needs to know before it opens anything.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening<'a> {
+    /// What is measured; a limit program may wait differently in a round trip.
+    pub case: CaseName,
+    /// Over what.
+    pub transport: Transport,
+    /// Bytes per message.
+    pub size: usize,
+    /// The libzmq to load.
+    pub libzmq: &'a str,
+}
+
+impl<'a> Opening<'a> {
+    /// The part of `task` that a contender may know.
+    pub fn of(task: &'a Task) -> Self {
+        Self { case: task.case, transport: task.transport, size: task.size, libzmq: &task.libzmq }
+    }
+}
+
+/// One messaging system, opened once per process.
+pub trait Contender: Sized + Sync {
+    /// What one thread opens its sockets in.
+    type Component: Component;
+
+    /// Prepares the process.
+    fn open(opening: Opening<'_>) -> Result<Self, ContenderError>;
+
+    /// Prepares the calling thread.
+    fn component(&self) -> Result<Self::Component, ContenderError>;
+}
+
+/// The sockets of one thread.
+pub trait Component {
+    /// A PUSH end.
+    type Sender: Sending;
+    /// A PULL end.
+    type Receiver: Receiving;
+
+    /// Binds a PULL end and gives the endpoint to connect to. `number` tells the endpoints of a sample apart.
+    fn bind_receiver(&self, number: usize) -> Result<(Self::Receiver, String), ContenderError>;
+
+    /// Binds a PUSH end.
+    fn bind_sender(&self, number: usize) -> Result<(Self::Sender, String), ContenderError>;
+
+    /// Connects a PULL end.
+    fn connect_receiver(&self, endpoint: &str) -> Result<Self::Receiver, ContenderError>;
+
+    /// Connects a PUSH end.
+    fn connect_sender(&self, endpoint: &str) -> Result<Self::Sender, ContenderError>;
+}
+
+/// A PUSH end.
+pub trait Sending {
+    /// Blocks until the other end is there, where the contender can tell.
+    fn wait_ready(&mut self) -> Result<(), ContenderError>;
+
+    /// Sends one message, blocking while there is no room.
+    fn send(&mut self, body: &[u8]) -> Result<(), ContenderError>;
+
+    /// Sends `count` messages of the same body by the contender's batch call; one by one where it has none.
+    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<(), ContenderError> {
+        (0..count).try_for_each(|_| self.send(body))
+    }
+
+    /// Called before the application waits for something else: writes what has gathered, where that is its duty.
+    fn flush(&mut self) -> Result<(), ContenderError>;
+}
+
+/// A PULL end.
+pub trait Receiving {
+    /// Blocks until the other end is there, where the contender can tell.
+    fn wait_ready(&mut self) -> Result<(), ContenderError>;
+
+    /// Blocks for a message and gives its size.
+    fn receive(&mut self) -> Result<usize, ContenderError>;
+
+    /// Blocks for at least one message, takes up to `max` by the contender's batch call (one where it has none), and
+    /// gives their count; each is of `size` bytes or it is an error.
+    fn receive_batch(&mut self, size: usize, _max: usize) -> Result<usize, ContenderError> {
+        match self.receive()? {
+            received if received == size => Ok(1),
+            received => Err(wrong_size(received, size)),
+        }
+    }
+}
+
+/// The error for a message of a size that was not sent.
+pub fn wrong_size(size: usize, expected: usize) -> ContenderError {
+    ContenderError::call("receive", format!("a message of {size} bytes arrived where {expected} were sent"))
+}
+
+/// The endpoint of a unix socket without a file, of this process and `number`.
+pub fn abstract_name(number: usize) -> String {
+    format!("hairstreak-bench-{}-{number}", std::process::id())
+}

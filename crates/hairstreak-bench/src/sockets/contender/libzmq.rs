@@ -1,0 +1,111 @@
+//! The rival: the system's libzmq, used as its own performance tools use it.
+//!
+//! zmq_send from a buffer, zmq_msg_recv into a message used over and over (zmq_recv into a buffer was slower), all
+//! options at their defaults: water marks of 1000 messages, one I/O thread, linger without end. Both ends stay open
+//! until the receiver has everything, because libzmq over ipc loses messages if the sender closes earlier.
+
+use super::contract::{Component, Contender, ContenderError, Opening, Receiving, Sending, abstract_name};
+use super::libzmq_api::{Context, Socket, SocketType};
+use crate::sockets::plan::Transport;
+
+/// A context, shared by the threads of a process as inproc requires.
+pub struct Libzmq {
+    context: Context,
+    transport: Transport,
+}
+
+/// The version of the library `name`, if it can be loaded.
+pub fn version(name: &str) -> Result<String, ContenderError> {
+    Ok(Context::new(name)?.version())
+}
+
+impl Contender for Libzmq {
+    type Component = LibzmqComponent;
+
+    fn open(opening: Opening<'_>) -> Result<Self, ContenderError> {
+        Ok(Self { context: Context::new(opening.libzmq)?, transport: opening.transport })
+    }
+
+    fn component(&self) -> Result<LibzmqComponent, ContenderError> {
+        Ok(LibzmqComponent { context: self.context.clone(), transport: self.transport })
+    }
+}
+
+/// The context as one thread sees it.
+pub struct LibzmqComponent {
+    context: Context,
+    transport: Transport,
+}
+
+impl LibzmqComponent {
+    fn endpoint(&self, number: usize) -> String {
+        match self.transport {
+            Transport::Tcp => "tcp://127.0.0.1:*".to_owned(),
+            Transport::Ipc => format!("ipc://@{}", abstract_name(number)),
+            Transport::Inproc => format!("inproc://{}", abstract_name(number)),
+        }
+    }
+
+    fn bind(&self, socket_type: SocketType, number: usize) -> Result<(LibzmqSocket, String), ContenderError> {
+        let socket = self.context.socket(socket_type)?;
+        let endpoint = socket.bind(&self.endpoint(number))?;
+        Ok((LibzmqSocket(socket), endpoint))
+    }
+
+    fn connect(&self, socket_type: SocketType, endpoint: &str) -> Result<LibzmqSocket, ContenderError> {
+        let socket = self.context.socket(socket_type)?;
+        socket.connect(endpoint)?;
+        Ok(LibzmqSocket(socket))
+    }
+}
+
+impl Component for LibzmqComponent {
+    type Sender = LibzmqSocket;
+    type Receiver = LibzmqSocket;
+
+    fn bind_receiver(&self, number: usize) -> Result<(LibzmqSocket, String), ContenderError> {
+        self.bind(SocketType::Pull, number)
+    }
+
+    fn bind_sender(&self, number: usize) -> Result<(LibzmqSocket, String), ContenderError> {
+        self.bind(SocketType::Push, number)
+    }
+
+    fn connect_receiver(&self, endpoint: &str) -> Result<LibzmqSocket, ContenderError> {
+        self.connect(SocketType::Pull, endpoint)
+    }
+
+    fn connect_sender(&self, endpoint: &str) -> Result<LibzmqSocket, ContenderError> {
+        self.connect(SocketType::Push, endpoint)
+    }
+}
+
+/// A PUSH or a PULL socket.
+pub struct LibzmqSocket(Socket);
+
+impl Sending for LibzmqSocket {
+    /// libzmq has no such call; its first send blocks until there is a peer.
+    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn send(&mut self, body: &[u8]) -> Result<(), ContenderError> {
+        self.0.send(body)
+    }
+
+    fn flush(&mut self) -> Result<(), ContenderError> {
+        Ok(())
+    }
+}
+
+impl Receiving for LibzmqSocket {
+    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn receive(&mut self) -> Result<usize, ContenderError> {
+        self.0.receive()
+    }
+}

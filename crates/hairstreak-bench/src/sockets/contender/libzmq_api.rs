@@ -1,0 +1,211 @@
+//! libzmq's C API, loaded at run time: the only place that knows it, and safe to use from outside.
+//!
+//! Only what the benchmark calls is bound. The library stays loaded as long as a context or socket of it lives.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::sync::Arc;
+
+use libloading::Library;
+
+use super::contract::ContenderError;
+
+type Handle = *mut c_void;
+
+const LAST_ENDPOINT: c_int = 32;
+const ENDPOINT_SIZE_MAX: usize = 256;
+
+/// Socket types by libzmq's numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum SocketType {
+    /// ZMQ_PULL.
+    Pull = 7,
+    /// ZMQ_PUSH.
+    Push = 8,
+}
+
+/// The functions, valid while the library is loaded.
+struct Api {
+    ctx_new: unsafe extern "C" fn() -> Handle,
+    ctx_term: unsafe extern "C" fn(Handle) -> c_int,
+    socket: unsafe extern "C" fn(Handle, c_int) -> Handle,
+    close: unsafe extern "C" fn(Handle) -> c_int,
+    bind: unsafe extern "C" fn(Handle, *const c_char) -> c_int,
+    connect: unsafe extern "C" fn(Handle, *const c_char) -> c_int,
+    getsockopt: unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut usize) -> c_int,
+    send: unsafe extern "C" fn(Handle, *const c_void, usize, c_int) -> c_int,
+    msg_init: unsafe extern "C" fn(*mut RawMessage) -> c_int,
+    msg_recv: unsafe extern "C" fn(*mut RawMessage, Handle, c_int) -> c_int,
+    msg_close: unsafe extern "C" fn(*mut RawMessage) -> c_int,
+    version: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int),
+    errno: unsafe extern "C" fn() -> c_int,
+    strerror: unsafe extern "C" fn(c_int) -> *const c_char,
+    _library: Library,
+}
+
+/// zmq_msg_t of libzmq 4: 64 bytes, aligned like a pointer.
+#[repr(C, align(8))]
+struct RawMessage([u8; 64]);
+
+impl Api {
+    fn load(name: &str) -> Result<Self, libloading::Error> {
+        // SAFETY: loading libzmq runs its initialisers, which have no preconditions. Each symbol is given the type
+        // that zmq.h of version 4 declares for it.
+        unsafe {
+            let library = Library::new(name)?;
+            Ok(Self {
+                ctx_new: *library.get(b"zmq_ctx_new\0")?,
+                ctx_term: *library.get(b"zmq_ctx_term\0")?,
+                socket: *library.get(b"zmq_socket\0")?,
+                close: *library.get(b"zmq_close\0")?,
+                bind: *library.get(b"zmq_bind\0")?,
+                connect: *library.get(b"zmq_connect\0")?,
+                getsockopt: *library.get(b"zmq_getsockopt\0")?,
+                send: *library.get(b"zmq_send\0")?,
+                msg_init: *library.get(b"zmq_msg_init\0")?,
+                msg_recv: *library.get(b"zmq_msg_recv\0")?,
+                msg_close: *library.get(b"zmq_msg_close\0")?,
+                version: *library.get(b"zmq_version\0")?,
+                errno: *library.get(b"zmq_errno\0")?,
+                strerror: *library.get(b"zmq_strerror\0")?,
+                _library: library,
+            })
+        }
+    }
+
+    /// The error of the calling thread's last failed call.
+    fn error(&self, call: &'static str) -> ContenderError {
+        // SAFETY: both functions may be called at any time; the text is static and ends with a zero.
+        let reason = unsafe { CStr::from_ptr((self.strerror)((self.errno)())) };
+        ContenderError::call(call, reason.to_string_lossy())
+    }
+}
+
+/// A zmq context; clones share it, and the last one terminates it after the last socket was closed.
+#[derive(Clone)]
+pub struct Context {
+    inner: Arc<ContextInner>,
+}
+
+struct ContextInner {
+    api: Api,
+    handle: Handle,
+}
+
+// SAFETY: libzmq documents contexts as thread-safe, and the API holds only addresses of functions.
+unsafe impl Send for ContextInner {}
+// SAFETY: as above.
+unsafe impl Sync for ContextInner {}
+
+impl Context {
+    /// Loads the library `name` and makes a context with default options.
+    pub fn new(name: &str) -> Result<Self, ContenderError> {
+        let api =
+            Api::load(name).map_err(|source| ContenderError::Library { library: name.to_owned(), source })?;
+        // SAFETY: no preconditions.
+        let handle = unsafe { (api.ctx_new)() };
+        if handle.is_null() {
+            return Err(api.error("zmq_ctx_new"));
+        }
+        Ok(Self { inner: Arc::new(ContextInner { api, handle }) })
+    }
+
+    /// The library's version, such as `4.3.4`.
+    pub fn version(&self) -> String {
+        let (mut major, mut minor, mut patch) = (0, 0, 0);
+        // SAFETY: three valid places to write to.
+        unsafe { (self.inner.api.version)(&mut major, &mut minor, &mut patch) };
+        format!("{major}.{minor}.{patch}")
+    }
+
+    /// A socket with default options.
+    pub fn socket(&self, socket_type: SocketType) -> Result<Socket, ContenderError> {
+        let api = &self.inner.api;
+        // SAFETY: the context lives as long as `inner`.
+        let handle = unsafe { (api.socket)(self.inner.handle, socket_type as c_int) };
+        if handle.is_null() {
+            return Err(api.error("zmq_socket"));
+        }
+        let mut message = Box::new(RawMessage([0; 64]));
+        // SAFETY: the box is writable, 64 bytes, and is not moved out of until it is closed.
+        unsafe { (api.msg_init)(&mut *message) };
+        Ok(Socket { handle, message, context: Arc::clone(&self.inner) })
+    }
+}
+
+impl Drop for ContextInner {
+    fn drop(&mut self) {
+        // SAFETY: every socket holds this context, so all are closed by now; nobody uses the handle afterwards.
+        unsafe { (self.api.ctx_term)(self.handle) };
+    }
+}
+
+/// A zmq socket, used by one thread at a time (it is not Send), with a message to receive into.
+pub struct Socket {
+    handle: Handle,
+    message: Box<RawMessage>,
+    context: Arc<ContextInner>,
+}
+
+impl Socket {
+    /// zmq_bind, then the endpoint with its real port.
+    pub fn bind(&self, endpoint: &str) -> Result<String, ContenderError> {
+        let api = &self.context.api;
+        let text = CString::new(endpoint).map_err(|error| ContenderError::call("zmq_bind", error))?;
+        // SAFETY: the socket is open and the text ends with a zero.
+        if unsafe { (api.bind)(self.handle, text.as_ptr()) } != 0 {
+            return Err(api.error("zmq_bind"));
+        }
+        let mut bound = [0_u8; ENDPOINT_SIZE_MAX];
+        let mut size = bound.len();
+        // SAFETY: `size` says how many bytes of `bound` may be written.
+        let outcome =
+            unsafe { (api.getsockopt)(self.handle, LAST_ENDPOINT, bound.as_mut_ptr().cast(), &mut size) };
+        if outcome != 0 {
+            return Err(api.error("zmq_getsockopt"));
+        }
+        let bound = CStr::from_bytes_until_nul(&bound)
+            .map_err(|error| ContenderError::call("zmq_getsockopt", error))?;
+        Ok(bound.to_string_lossy().into_owned())
+    }
+
+    /// zmq_connect.
+    pub fn connect(&self, endpoint: &str) -> Result<(), ContenderError> {
+        let api = &self.context.api;
+        let text = CString::new(endpoint).map_err(|error| ContenderError::call("zmq_connect", error))?;
+        // SAFETY: the socket is open and the text ends with a zero.
+        match unsafe { (api.connect)(self.handle, text.as_ptr()) } {
+            0 => Ok(()),
+            _ => Err(api.error("zmq_connect")),
+        }
+    }
+
+    /// zmq_send, which copies `body` and blocks while there is no room.
+    #[inline]
+    pub fn send(&self, body: &[u8]) -> Result<(), ContenderError> {
+        let api = &self.context.api;
+        // SAFETY: the socket is open and the body is readable for its length.
+        if unsafe { (api.send)(self.handle, body.as_ptr().cast(), body.len(), 0) } < 0 {
+            return Err(api.error("zmq_send"));
+        }
+        Ok(())
+    }
+
+    /// zmq_msg_recv into this socket's message, and its size; the message before it is released by libzmq.
+    #[inline]
+    pub fn receive(&mut self) -> Result<usize, ContenderError> {
+        let api = &self.context.api;
+        // SAFETY: the socket is open and the message is initialised.
+        let size = unsafe { (api.msg_recv)(&mut *self.message, self.handle, 0) };
+        usize::try_from(size).map_err(|_| api.error("zmq_msg_recv"))
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // SAFETY: message and socket are valid and are not used afterwards.
+        unsafe {
+            (self.context.api.msg_close)(&mut *self.message);
+            (self.context.api.close)(self.handle);
+        }
+    }
+}

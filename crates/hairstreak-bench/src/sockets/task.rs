@@ -1,0 +1,140 @@
+//! What a worker process is told (a [`Task`], one JSON argument) and what it answers (one [`Answer`] a line).
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use super::plan::Transport;
+use crate::usage::Usage;
+
+/// Messages in one batch call, of ours and of the limit programs.
+pub const BATCH_COUNT: usize = 64;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+pub enum CaseName {
+    /// One way, as many as go through.
+    Throughput,
+    /// There and back, one at a time.
+    RoundTrip,
+}
+
+impl CaseName {
+    /// Its name in reports and options.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput",
+            Self::RoundTrip => "round_trip",
+        }
+    }
+
+    /// What its rates count.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Throughput => "messages/s",
+            Self::RoundTrip => "round_trips/s",
+        }
+    }
+}
+
+/// How the application calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Calls {
+    /// One message per call, on both sides.
+    One,
+    /// Up to [`BATCH_COUNT`] messages per call, on both sides.
+    Batch,
+}
+
+impl Calls {
+    /// Its name in reports and options.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::One => "one",
+            Self::Batch => "batch",
+        }
+    }
+}
+
+/// Who is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContenderName {
+    /// Hairstreak's sockets.
+    Ours,
+    /// The system's libzmq.
+    Libzmq,
+    /// The bare program that does no more than the case needs.
+    Limit,
+}
+
+impl ContenderName {
+    /// The name in messages to people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Ours => "hairstreak",
+            Self::Libzmq => "libzmq",
+            Self::Limit => "limit program",
+        }
+    }
+}
+
+/// Which end of a sample a worker is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Binds, and holds the clock: it receives, or starts the round trips.
+    Measurer,
+    /// Connects: it sends, or returns what it gets.
+    Peer,
+    /// Both in one process, a thread each (inproc).
+    Both,
+}
+
+/// One worker's part of one sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// What is measured.
+    pub case: CaseName,
+    /// Over what.
+    pub transport: Transport,
+    /// Bytes per message.
+    pub size: usize,
+    /// How the application calls.
+    pub calls: Calls,
+    /// Whose sockets.
+    pub contender: ContenderName,
+    /// Which end.
+    pub role: Role,
+    /// Messages, or round trips, of the whole sample.
+    pub message_count: u64,
+    /// What the peer connects to: the measurer's receiving end, then (round trips) its sending end.
+    pub endpoints: Vec<String>,
+    /// Whether allocations are counted, which slows them down.
+    pub is_counting: bool,
+    /// The libzmq to load.
+    pub libzmq: String,
+}
+
+/// A line a worker prints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The measurer listens here; the peer may start.
+    Bound(Vec<String>),
+    /// Done, everything verified.
+    Measured(Measurement),
+}
+
+/// What a worker measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Messages, or round trips, while the clock ran; 0 for a peer, which has none.
+    pub timed_count: u64,
+    /// The clock, in seconds.
+    pub elapsed_s: f64,
+    /// Used by this process for all messages, timed or not.
+    pub usage: Usage,
+}

@@ -1,0 +1,131 @@
+//! Counts the system calls of a worker process from outside: by perf's tracepoint, else by strace.
+//!
+//! perf only counts and hardly slows the worker down; strace stops it at each call, so its counts are those of a
+//! slower program and the report says which one was used. With neither there is no count, never an assumed one.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const PERF_EVENT: &str = "raw_syscalls:sys_enter";
+
+/// A program that can count another's system calls on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tracer {
+    /// `perf stat` on the kernel's tracepoint.
+    Perf,
+    /// `strace -c`.
+    Strace,
+}
+
+impl Tracer {
+    /// The best one that works here: it must count a trivial program, being installed is not enough.
+    pub fn detect() -> Option<Self> {
+        [Self::Perf, Self::Strace].into_iter().find(|tracer| tracer.counts_trivial_program())
+    }
+
+    /// Its name in a report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Perf => "perf",
+            Self::Strace => "strace",
+        }
+    }
+
+    /// A command that runs `program` (its arguments are added by the caller) and leaves the count in `file`.
+    pub fn command(self, program: &OsStr, file: &CountFile) -> Command {
+        let (name, options): (_, &[&str]) = match self {
+            Self::Perf => ("perf", &["stat", "-x", ",", "-e", PERF_EVENT, "-o"]),
+            Self::Strace => ("strace", &["-f", "-q", "-c", "-o"]),
+        };
+        let mut command = Command::new(name);
+        command.args(options).arg(&file.path).arg("--").arg(program);
+        command
+    }
+
+    /// The count a finished command left in `file`; `None` if there is none.
+    pub fn read(self, file: &CountFile) -> Option<u64> {
+        let text = fs::read_to_string(&file.path).ok()?;
+        match self {
+            Self::Perf => perf_count(&text),
+            Self::Strace => strace_count(&text),
+        }
+    }
+
+    fn counts_trivial_program(self) -> bool {
+        let file = CountFile::new();
+        let outcome = self
+            .command(OsStr::new("true"), &file)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        outcome.is_ok_and(|status| status.success()) && self.read(&file).is_some_and(|count| count > 0)
+    }
+}
+
+/// A temporary file for one count, removed when dropped.
+#[derive(Debug)]
+pub struct CountFile {
+    path: PathBuf,
+}
+
+impl CountFile {
+    /// A name of its own in the temporary directory; the tracer creates it.
+    pub fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("hairstreak-bench-{}-{number}.count", std::process::id());
+        Self { path: Path::new(&std::env::temp_dir()).join(name) }
+    }
+}
+
+impl Default for CountFile {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for CountFile {
+    fn drop(&mut self) {
+        // The tracer may have failed before it made the file.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn perf_count(text: &str) -> Option<u64> {
+    text.lines().find(|line| line.contains(PERF_EVENT))?.split(',').next()?.parse().ok()
+}
+
+fn strace_count(text: &str) -> Option<u64> {
+    let total = text.lines().find(|line| line.trim_end().ends_with(" total"))?;
+    total.split_whitespace().nth(3)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{perf_count, strace_count};
+
+    #[test]
+    fn perf_prints_the_count_first() {
+        let text = "# started on Fri Nov 21 03:10:00 2026\n\n1234,,raw_syscalls:sys_enter,801004,100.00,,\n";
+        assert_eq!(perf_count(text), Some(1234));
+    }
+
+    #[test]
+    fn an_event_perf_may_not_read_has_no_count() {
+        assert_eq!(perf_count("<not supported>,,raw_syscalls:sys_enter,0,100.00,,\n"), None);
+    }
+
+    #[test]
+    fn strace_prints_the_count_in_its_total_line() {
+        let text = "% time     seconds  usecs/call     calls    errors syscall\n\
+                    ------ ----------- ----------- --------- --------- ----------------\n\
+                     60.00    0.000120           4        30         2 read\n\
+                    ------ ----------- ----------- --------- --------- ----------------\n\
+                    100.00    0.000200           3        57         2 total\n";
+        assert_eq!(strace_count(text), Some(57));
+    }
+}
