@@ -8,6 +8,9 @@
 mod definition;
 mod duration;
 mod file;
+mod framing;
+mod run;
+pub mod stage;
 
 pub use definition::{
     CommandLine, Framing, INSTANCES_TOTAL_MAX, Input, MESSAGE_SIZE_MAX, MESSAGES_MAX, Machine, NAME_SIZE_MAX,
@@ -15,3 +18,4 @@ pub use definition::{
 };
 pub use duration::{DurationError, parse_duration};
 pub use file::{FILE_SIZE_MAX, LoadError};
+pub use run::{Observer, Progress, RunError, RunOptions, RunReport, StageProgress, StageReport, run};

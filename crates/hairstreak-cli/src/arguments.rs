@@ -1,0 +1,125 @@
+//! What may be typed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Messaging for applications that are split into components.
+#[derive(Debug, Parser)]
+#[command(name = "hairstreak", version, arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Plan(PlanArguments),
+    Run(RunArguments),
+    Bench(BenchArguments),
+}
+
+/// Compute what a topology can do, before it runs
+///
+/// A stage handles instances / (receive + process + send) messages a second, and the slowest stage
+/// decides. The times come from the topology: `sleep` says its own, any other stage says `process`,
+/// and optionally `receive`, `send`, `serial` (the part that only one instance at a time can do) and
+/// `cpu` (the part that keeps a core busy; all of it unless the stage sleeps).
+#[derive(Debug, Args)]
+#[command(after_long_help = PLAN_EXAMPLE)]
+pub struct PlanArguments {
+    /// The topology.
+    pub file: PathBuf,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+    /// Say how many instances each stage needs for this many messages a second.
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub target: Option<f64>,
+    /// Predict a run of so many messages; without it, as many as the topology generates.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub messages: Option<u64>,
+}
+
+const PLAN_EXAMPLE: &str = "\
+Example: an application that needs 4 us to receive a transaction, 8 us to process it and 4 us to
+send the reply does 62,500 a second. Divided into two steps that spend 2 us to pass it on:
+
+    [[stage]]
+    name = \"component1\"
+    receive = \"4us\"
+    process = \"6us\"
+    send = \"2us\"
+
+    [[stage]]
+    name = \"component2\"
+    receive = \"2us\"
+    process = \"2us\"
+    send = \"4us\"
+
+it does 83,333, a third more; with instances = 2 in the first step, 125,000.";
+
+/// Run a topology: start its stages as processes, feed them, measure
+///
+/// Results are written in the order they arrive; a stage with several instances may change it.
+/// Relative paths in the topology start at its own folder, and so do its commands. If a stage fails,
+/// all others are ended and the reason is one line on standard error.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// The topology.
+    pub file: PathBuf,
+    /// Print one JSON object on standard output instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Show how far the run is, on standard error. `auto`: if that is a terminal.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub progress: When,
+    /// Pass on what the stages write to their standard error.
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// How long the stages may take to connect.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = hairstreak::topology::parse_duration)]
+    pub connect_timeout: std::time::Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    Auto,
+    Never,
+    Always,
+}
+
+/// Run a benchmark: `hairstreak bench --help` lists them
+///
+/// The benchmarks are a program of their own, hairstreak-bench, beside this one.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub struct BenchArguments {
+    /// What to pass on to it.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<OsString>,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate: f64 = text.parse().map_err(|_| "a rate is a number of messages a second".to_owned())?;
+    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err("a rate is more than 0".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_benchmark_gets_its_arguments_untouched() {
+        let parsed = Arguments::parse_from(["hairstreak", "bench", "sockets", "--quick", "--help"]);
+        let Command::Bench(bench) = parsed.command else { panic!("{parsed:?}") };
+        assert_eq!(bench.arguments, ["sockets", "--quick", "--help"]);
+    }
+}

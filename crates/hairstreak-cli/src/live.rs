@@ -1,0 +1,130 @@
+//! How far a run is, shown while it goes on: bars on a terminal, else a line a second.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use hairstreak::topology::{Observer, Progress};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+use crate::arguments::When;
+use crate::numbers::{grouped, rate};
+
+/// Between two lines where there are no bars.
+const LINE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What a run is shown on.
+pub struct Live {
+    display: Display,
+    /// Whether what stages write to standard error is shown.
+    verbose: bool,
+}
+
+enum Display {
+    Nothing,
+    Lines { next: Instant },
+    Bars(Bars),
+}
+
+/// One bar for the run and a line below it for each stage.
+struct Bars {
+    all: MultiProgress,
+    run: ProgressBar,
+    stages: Vec<ProgressBar>,
+}
+
+impl Live {
+    pub fn new(progress: When, verbose: bool) -> Live {
+        let display = match (progress, std::io::stderr().is_terminal()) {
+            (When::Never, _) | (When::Auto, false) => Display::Nothing,
+            (When::Always, false) => Display::Lines { next: Instant::now() },
+            (_, true) => Display::Bars(Bars::new()),
+        };
+        Live { display, verbose }
+    }
+
+    /// Takes the bars away, for what is printed next.
+    pub fn finish(&self) {
+        if let Display::Bars(bars) = &self.display {
+            // What cannot be cleared stays on the screen; nothing depends on it.
+            let _ = bars.all.clear();
+        }
+    }
+}
+
+impl Observer for Live {
+    fn progress(&mut self, progress: &Progress) {
+        match &mut self.display {
+            Display::Nothing => {}
+            Display::Bars(bars) => bars.show(progress),
+            Display::Lines { next } if Instant::now() < *next => {}
+            Display::Lines { next } => {
+                *next = Instant::now() + LINE_INTERVAL;
+                eprintln!("{}, slowest: {}", summary(progress), progress.stages[progress.slowest].name);
+            }
+        }
+    }
+
+    fn stage_line(&mut self, stage: &str, instance: u32, line: &str) {
+        if !self.verbose {
+            return;
+        }
+        match &self.display {
+            Display::Bars(bars) => {
+                // A line that the terminal refuses is lost.
+                let _ = bars.all.println(format!("{stage} {instance}: {line}"));
+            }
+            _ => eprintln!("{stage} {instance}: {line}"),
+        }
+    }
+}
+
+impl Bars {
+    fn new() -> Bars {
+        let all = MultiProgress::new();
+        let run = all.add(ProgressBar::no_length());
+        Bars { all, run, stages: Vec::new() }
+    }
+
+    fn show(&mut self, progress: &Progress) {
+        if let Some(total) = progress.messages_total {
+            self.run.set_length(total);
+            self.run.set_style(style("{wide_bar} {msg}"));
+        } else {
+            self.run.set_style(style("{spinner} {msg}"));
+        }
+        self.run.set_position(progress.messages);
+        self.run.set_message(summary(progress));
+        let width = progress.stages.iter().map(|stage| stage.name.chars().count()).max().unwrap_or(0);
+        for (index, stage) in progress.stages.iter().enumerate() {
+            if self.stages.len() == index {
+                let line = self.all.add(ProgressBar::no_length());
+                line.set_style(style("  {msg}"));
+                self.stages.push(line);
+            }
+            let mark = if index == progress.slowest { "  slowest" } else { "" };
+            self.stages[index].set_message(format!(
+                "{:width$}  {} of {} done, {}/s{mark}",
+                stage.name,
+                grouped(stage.processed),
+                grouped(stage.given),
+                rate(Some(stage.rate_per_s))
+            ));
+        }
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    // INVARIANT: the templates are those above, and indicatif accepts them.
+    ProgressStyle::with_template(template).expect("a template of this file")
+}
+
+fn summary(progress: &Progress) -> String {
+    let done = grouped(progress.messages);
+    let done = match progress.messages_total {
+        Some(total) => format!("{done} of {}", grouped(total)),
+        None => done,
+    };
+    let measured = rate(Some(progress.rate_per_s));
+    let predicted = progress.predicted_per_s.map(|per_s| format!(", predicted {}/s", rate(Some(per_s))));
+    format!("{done} messages, {measured}/s{}", predicted.unwrap_or_default())
+}

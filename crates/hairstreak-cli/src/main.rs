@@ -1,0 +1,39 @@
+//! The command line of Hairstreak. Each subcommand is a file; what they do is in the libraries.
+//!
+//! Exit status: 0 all went well, 1 it did not, 2 the arguments or the topology make no sense, 130
+//! and 143 stopped by SIGINT and SIGTERM. Every error is one line on standard error.
+
+mod arguments;
+mod bench_command;
+mod failure;
+mod live;
+mod numbers;
+mod plan_command;
+mod run_command;
+mod table;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == "stage") {
+        return hairstreak::topology::stage::main(words.collect::<Vec<OsString>>());
+    }
+    let done = match Arguments::parse().command {
+        Command::Plan(arguments) => plan_command::plan(&arguments),
+        Command::Run(arguments) => run_command::run(&arguments),
+        Command::Bench(arguments) => bench_command::bench(&arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("hairstreak: {failure}");
+            ExitCode::from(failure.status)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! `hairstreak run`: runs a topology, shows how far it is, prints what was measured.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use hairstreak::topology::{self, Output, RunError, RunOptions, RunReport, Stream, Topology};
+use serde::Serialize;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::arguments::RunArguments;
+use crate::failure::Failure;
+use crate::live::Live;
+use crate::numbers::{grouped, rate, time};
+use crate::table::{row, table};
+
+/// The JSON object.
+#[derive(Serialize)]
+struct RunOutput<'a> {
+    topology: String,
+    /// Whether all messages came through.
+    complete: bool,
+    #[serde(flatten)]
+    report: &'a RunReport,
+}
+
+pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    let topology = Topology::load(&arguments.file).map_err(Failure::usage)?;
+    let to_stdout = matches!(topology.output, Output::Write { to: Stream::Standard, .. });
+    if to_stdout && arguments.json {
+        return Err(Failure::usage("--json prints on standard output, and so does [output] of the topology"));
+    }
+    let options = RunOptions { connect_timeout: arguments.connect_timeout, ..RunOptions::default() };
+    let signal = stop_on_signals(&options.stop).map_err(Failure::failed)?;
+    let mut live = Live::new(arguments.progress, arguments.verbose);
+    let done = topology::run(&topology, &options, &mut live);
+    live.finish();
+    let show = |report: &RunReport, complete: bool| match (arguments.json, to_stdout) {
+        (true, _) => {
+            let topology = arguments.file.display().to_string();
+            let output = RunOutput { topology, complete, report };
+            println!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
+        }
+        (false, true) => eprint!("{}", describe(report)),
+        (false, false) => print!("{}", describe(report)),
+    };
+    match done {
+        Ok(report) => {
+            show(&report, true);
+            Ok(())
+        }
+        Err(RunError::Stopped(report)) => {
+            show(&report, false);
+            let signal = signal.load(Ordering::Relaxed) as u8;
+            let name = if i32::from(signal) == SIGINT { "SIGINT" } else { "SIGTERM" };
+            Err(Failure::stopped(
+                signal,
+                format!("stopped by {name} after {} messages", grouped(report.messages)),
+            ))
+        }
+        Err(error @ (RunError::NoInput | RunError::NoWork { .. })) => {
+            Err(Failure::usage(format!("{}: {error}", arguments.file.display())))
+        }
+        Err(error) => Err(Failure::failed(error)),
+    }
+}
+
+/// Sets `stop` on SIGINT and SIGTERM; which of them it was is in what is returned. Another one does
+/// not wait for the run to end: its processes notice that it is gone.
+fn stop_on_signals(stop: &Arc<AtomicBool>) -> std::io::Result<Arc<AtomicUsize>> {
+    let which = Arc::new(AtomicUsize::new(0));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_shutdown(signal, 128 + signal, stop.clone())?;
+        flag::register_usize(signal, which.clone(), signal as usize)?;
+        flag::register(signal, stop.clone())?;
+    }
+    Ok(which)
+}
+
+fn describe(report: &RunReport) -> String {
+    let mut rows = vec![row(["stage", "instances", "processed", "messages/s", "planned", ""])];
+    for stage in &report.stages {
+        let slowest = report.slowest.as_ref() == Some(&stage.name);
+        rows.push(vec![
+            stage.name.clone(),
+            stage.instances.to_string(),
+            grouped(stage.processed),
+            rate(Some(stage.rate_per_s)),
+            stage.planned_per_s.map_or("-".into(), |per_s| rate(Some(per_s))),
+            if slowest { "slowest".into() } else { String::new() },
+        ]);
+    }
+    let predicted = match (report.predicted_per_s, report.steady_per_s) {
+        (Some(predicted), Some(steady)) => {
+            format!("predicted {} messages/s, steadily {}", rate(Some(predicted)), rate(Some(steady)))
+        }
+        _ => "no prediction, for the time of a stage is not known".to_owned(),
+    };
+    format!(
+        "{}\n{} messages in {}: {} messages/s\n{predicted}\n",
+        table(&rows),
+        grouped(report.messages),
+        time(report.elapsed_s),
+        rate(Some(report.throughput_per_s)),
+    )
+}

@@ -1,0 +1,153 @@
+//! The process of one stage instance, seen from the runner.
+//!
+//! It leads a process group of its own, so that whatever it starts can be ended with it. Two threads
+//! read what it prints; one of them waits for its end, ends what is left of its group, and only
+//! then lets the system forget its id.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{self, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use super::event::Event;
+use crate::topology::definition::Stage;
+use crate::topology::stage::{self, Ending, Role};
+
+/// The longest line of standard error that is kept whole, in bytes.
+const LINE_SIZE_MAX: usize = 4096;
+/// How long the last words of a process that has ended may take to be read.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// A process, as long as it lives.
+pub(super) struct Child {
+    /// The stage's index, and the instance's.
+    pub(super) stage: usize,
+    pub(super) instance: usize,
+    /// Held open: its end tells the process to go.
+    stdin: Option<ChildStdin>,
+    pid: Pid,
+    reaped: Arc<Mutex<bool>>,
+}
+
+/// What it takes to start one.
+pub(super) struct Start<'a> {
+    pub(super) executable: &'a Path,
+    pub(super) directory: &'a Path,
+    pub(super) stage: (usize, &'a Stage),
+    pub(super) instance: usize,
+    pub(super) role: &'a Role,
+    /// The endpoints for its PULL and its PUSH.
+    pub(super) endpoints: (&'a str, &'a str),
+    /// What the events call it.
+    pub(super) child: usize,
+    pub(super) events: &'a Sender<Event>,
+}
+
+impl Child {
+    pub(super) fn start(start: Start<'_>) -> io::Result<Child> {
+        let mut process = Command::new(start.executable)
+            .args(start.role.arguments())
+            .env(stage::IN, start.endpoints.0)
+            .env(stage::OUT, start.endpoints.1)
+            .env(stage::STAGE, &start.stage.1.name)
+            .env(stage::INSTANCE, (start.instance + 1).to_string())
+            .env(stage::RUNNER, process::id().to_string())
+            .current_dir(start.directory)
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let pid = Pid::from_child(&process);
+        let reaped = Arc::new(Mutex::new(false));
+        let stdin = process.stdin.take();
+        // INVARIANT: both were asked to be piped, and are taken here only.
+        let (stdout, stderr) = (process.stdout.take().expect("piped"), process.stderr.take().expect("piped"));
+        let (child, events) = (start.child, start.events.clone());
+        let (last_words, heard) = mpsc::channel();
+        let lines = events.clone();
+        std::thread::spawn(move || drop(last_words.send(read_stderr(stderr, child, &lines))));
+        let watched = reaped.clone();
+        std::thread::spawn(move || {
+            let said = read_stdout(stdout, child, &events);
+            let status = reap(process, pid, &watched);
+            let last_line = heard.recv_timeout(LAST_WORDS).ok().flatten();
+            let ending = said.unwrap_or_else(|| {
+                status.map_or_else(|error| Ending::Fault(error.to_string()), Ending::from)
+            });
+            // The run may be over; then nobody waits for this.
+            let _ = events.send(Event::Ended { child, ending, last_line });
+        });
+        Ok(Child { stage: start.stage.0, instance: start.instance, stdin, pid, reaped })
+    }
+
+    /// Tells a filter how many messages it gets in all.
+    pub(super) fn announce_last(&mut self, count: u64) {
+        if let Some(stdin) = &mut self.stdin {
+            // A process that is gone has an event of its own.
+            let _ = writeln!(stdin, "{count}");
+        }
+    }
+
+    /// Lets a process go that holds nothing any more.
+    pub(super) fn release(&mut self) {
+        self.stdin = None;
+    }
+
+    /// Sends a signal to the process and all that it started.
+    pub(super) fn signal(&self, signal: Signal) {
+        let reaped = self.reaped.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*reaped {
+            let _ = kill_process_group(self.pid, signal);
+        }
+    }
+}
+
+/// Waits for the end, then ends what the process left behind. Until it is reaped its id, which is
+/// its group's, cannot be anyone else's.
+fn reap(mut process: process::Child, pid: Pid, reaped: &Mutex<bool>) -> io::Result<ExitStatus> {
+    waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
+    let mut reaped = reaped.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = kill_process_group(pid, Signal::KILL);
+    *reaped = true;
+    process.wait()
+}
+
+/// What a stage's process says of itself, to the end: how it ended, if it came to say it.
+fn read_stdout(stdout: ChildStdout, child: usize, events: &Sender<Event>) -> Option<Ending> {
+    let mut ending = None;
+    for line in BufReader::new(stdout).lines() {
+        let Ok(line) = line else { break };
+        if line == stage::FINISHED {
+            let _ = events.send(Event::FilterFinished { child });
+        } else {
+            ending = Ending::from_line(&line).or(ending);
+        }
+    }
+    ending
+}
+
+/// Passes its lines on, to the end: the last one that was not empty.
+fn read_stderr(stderr: ChildStderr, child: usize, events: &Sender<Event>) -> Option<String> {
+    let mut reader = BufReader::new(stderr);
+    let mut last = None;
+    let mut bytes = Vec::new();
+    loop {
+        bytes.clear();
+        let mut part = io::Read::take(&mut reader, LINE_SIZE_MAX as u64);
+        match part.read_until(b'\n', &mut bytes) {
+            Ok(0) | Err(_) => return last,
+            Ok(_) => {}
+        }
+        let line = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+        if !line.is_empty() {
+            last = Some(line.clone());
+        }
+        let _ = events.send(Event::StageLine { child, line });
+    }
+}

@@ -1,0 +1,172 @@
+//! Reading the input, message by message, as far ahead as one batch.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use hairstreak_socket::Message;
+
+use super::error::RunError;
+use crate::topology::definition::{Framing, Input, MESSAGE_SIZE_MAX, Stream};
+use crate::topology::framing::read_message;
+
+/// Files a folder may have.
+pub(super) const FILES_COUNT_MAX: usize = 1_000_000;
+/// Messages of a batch, and its bytes unless a single message has more.
+const BATCH_COUNT: usize = 64;
+const BATCH_SIZE: usize = 1 << 20;
+
+/// An opened input.
+pub(super) enum Reader {
+    Generated {
+        left: u64,
+        message: Message,
+    },
+    /// `waits`: reading may have to wait for someone.
+    Lines {
+        reader: BufReader<File>,
+        path: PathBuf,
+        waits: bool,
+    },
+    Files {
+        files: Vec<PathBuf>,
+        next: usize,
+    },
+}
+
+impl Reader {
+    /// Opens a file, lists a folder.
+    pub(super) fn open(input: &Input) -> Result<Reader, RunError> {
+        match input {
+            Input::Generated { messages, size } => {
+                Ok(Reader::Generated { left: *messages, message: Message::from(vec![b'x'; *size]) })
+            }
+            Input::Lines(Stream::Standard) => {
+                let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+                lines(file, PathBuf::from("standard input"), true)
+            }
+            Input::Lines(Stream::File(path)) => lines(File::open(path), path.clone(), false),
+            Input::Files { directory, extensions } => {
+                let mut files = Vec::new();
+                list(directory, extensions, &mut files)?;
+                if files.is_empty() {
+                    return Err(unreadable(directory, io::Error::other("it has no such file")));
+                }
+                files.sort();
+                Ok(Reader::Files { files, next: 0 })
+            }
+        }
+    }
+
+    /// How many messages there are from here on, where that is known.
+    pub(super) fn left(&mut self) -> Result<Option<u64>, RunError> {
+        match self {
+            Reader::Generated { left, .. } => Ok(Some(*left)),
+            Reader::Files { files, next } => Ok(Some((files.len() - *next) as u64)),
+            Reader::Lines { waits: true, .. } => Ok(None),
+            Reader::Lines { reader, path, .. } => {
+                let rest = reader.fill_buf().map_err(|source| unreadable(path, source))?;
+                Ok(rest.is_empty().then_some(0))
+            }
+        }
+    }
+
+    /// Adds the next messages; none is the end. What comes down a pipe is not waited for once there
+    /// is a message.
+    pub(super) fn fill(&mut self, batch: &mut Vec<Message>) -> Result<(), RunError> {
+        let mut size = 0;
+        while batch.len() < BATCH_COUNT && size < BATCH_SIZE {
+            let Some(message) = self.read()? else { return Ok(()) };
+            size += message.size();
+            batch.push(message);
+            if self.would_wait() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn would_wait(&self) -> bool {
+        match self {
+            Reader::Lines { reader, waits: true, .. } => !reader.buffer().contains(&b'\n'),
+            _ => false,
+        }
+    }
+
+    fn read(&mut self) -> Result<Option<Message>, RunError> {
+        match self {
+            Reader::Generated { left: 0, .. } => Ok(None),
+            Reader::Generated { left, message } => {
+                *left -= 1;
+                Ok(Some(message.clone()))
+            }
+            Reader::Lines { reader, path, .. } => {
+                let line = read_message(reader, Framing::Lines);
+                Ok(line.map_err(|source| unreadable(path, source))?.map(Message::from))
+            }
+            Reader::Files { files, next } => {
+                let Some(path) = files.get(*next) else { return Ok(None) };
+                *next += 1;
+                Ok(Some(read_file(path)?))
+            }
+        }
+    }
+
+    /// What to call message `number`, counted from 1.
+    pub(super) fn name(&self, number: u64) -> String {
+        let file = match self {
+            Reader::Files { files, .. } => files.get(number as usize - 1),
+            _ => None,
+        };
+        file.map_or(format!("message {number}"), |path| format!("message {number} ({})", path.display()))
+    }
+}
+
+fn lines(file: io::Result<File>, path: PathBuf, waits: bool) -> Result<Reader, RunError> {
+    match file {
+        Ok(file) => Ok(Reader::Lines { reader: BufReader::with_capacity(1 << 16, file), path, waits }),
+        Err(source) => Err(unreadable(&path, source)),
+    }
+}
+
+fn read_file(path: &Path) -> Result<Message, RunError> {
+    let failed = |source| unreadable(path, source);
+    let size = fs::metadata(path).map_err(failed)?.len();
+    if size > MESSAGE_SIZE_MAX as u64 {
+        let reason = format!("it has {size} bytes, a message at most {MESSAGE_SIZE_MAX}");
+        return Err(unreadable(path, io::Error::other(reason)));
+    }
+    fs::read(path).map(Message::from).map_err(failed)
+}
+
+/// Adds the files below `directory`. Links to files count as files; links to folders are not
+/// followed and links to nothing are passed over.
+fn list(directory: &Path, extensions: &[String], files: &mut Vec<PathBuf>) -> Result<(), RunError> {
+    let failed = |source| unreadable(directory, source);
+    for entry in fs::read_dir(directory).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        if entry.file_type().map_err(failed)?.is_dir() {
+            list(&path, extensions, files)?;
+        } else if wanted(&path, extensions) && fs::metadata(&path).is_ok_and(|file| file.is_file()) {
+            if files.len() == FILES_COUNT_MAX {
+                let reason = format!("more than {FILES_COUNT_MAX} files");
+                return Err(unreadable(directory, io::Error::other(reason)));
+            }
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn wanted(path: &Path, extensions: &[String]) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let has =
+        |extension: &String| name.strip_suffix(extension.as_str()).is_some_and(|stem| stem.ends_with('.'));
+    extensions.is_empty() || extensions.iter().any(has)
+}
+
+fn unreadable(path: &Path, source: io::Error) -> RunError {
+    RunError::Input { path: path.to_owned(), source }
+}

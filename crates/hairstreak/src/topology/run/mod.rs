@@ -1,0 +1,29 @@
+//! Running a topology: its stages as processes, this process as the hub between them.
+//!
+//! Between two stages (and at both ends) stands a *boundary*, one thread that takes the results of
+//! the stage before it in order of arrival and hands them to the instances of the stage after it,
+//! strictly one after another. It holds a PULL socket and one PUSH socket for each instance, so a
+//! message is in exactly one place and what waits is bounded by the sockets' marks.
+//!
+//! Reading order: `runner` (the phases of a run), `boundary`, `fan`, `crew` and `child` (the
+//! processes), `input`, `output`, `tally` (what is counted), [`RunReport`].
+
+mod boundary;
+mod child;
+mod command;
+mod crew;
+mod error;
+mod event;
+mod fan;
+mod input;
+mod options;
+mod outlook;
+mod output;
+mod report;
+mod runner;
+mod tally;
+
+pub use error::RunError;
+pub use options::{Observer, Progress, RunOptions, StageProgress};
+pub use report::{RunReport, StageReport};
+pub use runner::run;

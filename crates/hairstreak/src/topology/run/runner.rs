@@ -1,0 +1,249 @@
+//! The phases of a run: check, open, start, connect, flow, end.
+
+use std::iter::once;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::boundary::{Boundary, Downstream, Ends, Upstream};
+use super::command::check_command;
+use super::crew::{Crew, executable};
+use super::error::RunError;
+use super::event::Event;
+use super::input::Reader;
+use super::options::{Observer, RunOptions};
+use super::outlook::Outlook;
+use super::output::Writer;
+use super::report::RunReport;
+use super::tally::Tally;
+use crate::topology::definition::{Stage, Topology};
+use crate::topology::stage;
+
+/// Between two looks at the progress, the stop flag and those who are late.
+const TICK: Duration = Duration::from_millis(100);
+/// Between two looks whether all instances are connected.
+const CONNECT_TICK: Duration = Duration::from_millis(5);
+/// How long processes may take to end by themselves.
+const ENDING_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Starts the stages of `topology` as processes, passes its input through them and returns what was
+/// measured. When it returns, none of these processes is left.
+///
+/// The kernel ends them should the calling *thread* die before, so call it from one that lives as long
+/// as the run does. A topology that reads standard input leaves behind a thread that waits there if
+/// the run fails.
+pub fn run(
+    topology: &Topology,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+) -> Result<RunReport, RunError> {
+    let input = topology.input.as_ref().ok_or(RunError::NoInput)?;
+    for stage in &topology.stages {
+        check_command(stage, &topology.directory)?;
+    }
+    let executable = executable(options.stage_executable.as_ref())?;
+    let mut reader = Reader::open(input)?;
+    let expected = reader.left()?;
+    let writer = Writer::open(&topology.output)?;
+    let tally = Arc::new(Tally::new(topology.stages.iter().map(|stage| stage.instances)));
+    let (sender, events) = mpsc::channel();
+    let starters = start_boundaries(topology, reader, writer, &tally, &sender)?;
+    let outlook = Outlook::of(topology, expected);
+    let crew = Crew::new(topology);
+    let mut run = Run { topology, options, observer, tally, events, starters, crew, outlook };
+    let done = run.ends().and_then(|ends| {
+        run.crew.start(&executable, &ends, &sender)?;
+        run.connect(&ends)?;
+        run.flow()
+    });
+    let done = done.and_then(|()| run.dismiss());
+    drop(sender);
+    let ended = run.end();
+    done.and(ended).map(|()| RunReport::of(topology, &run.tally))
+}
+
+/// Starts one thread for each boundary: between each two stages, and at both ends. Each goes on when
+/// told so and ends when its sender here is dropped.
+fn start_boundaries(
+    topology: &Topology,
+    reader: Reader,
+    writer: Writer,
+    tally: &Arc<Tally>,
+    events: &Sender<Event>,
+) -> Result<Vec<Sender<()>>, RunError> {
+    let stages: Vec<(usize, Stage)> = topology.stages.iter().cloned().enumerate().collect();
+    let before = stages.iter().cloned().map(|(index, stage)| Downstream::Stage(index, stage));
+    let after = stages.iter().cloned().map(|(index, stage)| Upstream::Stage(index, stage));
+    let upstreams = once(Upstream::Input(reader)).chain(after);
+    let downstreams = before.chain(once(Downstream::Output(writer)));
+    let mut starters = Vec::new();
+    for (index, (upstream, downstream)) in upstreams.zip(downstreams).enumerate() {
+        let (starter, go) = mpsc::channel();
+        let (tally, events) = (tally.clone(), events.clone());
+        let boundary = Boundary { index, upstream, downstream, tally, events, go };
+        let thread = thread::Builder::new().name(format!("boundary {index}")).spawn(move || boundary.live());
+        thread.map_err(|error| RunError::Hub(error.to_string()))?;
+        starters.push(starter);
+    }
+    Ok(starters)
+}
+
+struct Run<'a> {
+    topology: &'a Topology,
+    options: &'a RunOptions,
+    observer: &'a mut dyn Observer,
+    tally: Arc<Tally>,
+    events: Receiver<Event>,
+    /// One for each boundary's thread.
+    starters: Vec<Sender<()>>,
+    crew: Crew<'a>,
+    outlook: Outlook,
+}
+
+impl Run<'_> {
+    /// The sockets of all boundaries, in order.
+    fn ends(&mut self) -> Result<Vec<Ends>, RunError> {
+        let mut all: Vec<Option<Ends>> = self.starters.iter().map(|_| None).collect();
+        while all.iter().any(Option::is_none) {
+            match self.events.recv() {
+                Ok(Event::Opened { boundary, ends }) => all[boundary] = Some(ends),
+                Ok(Event::Failed(error)) => return Err(error),
+                Ok(_) => {}
+                Err(error) => return Err(RunError::Hub(error.to_string())),
+            }
+        }
+        Ok(all.into_iter().flatten().collect())
+    }
+
+    /// Waits until every instance is connected on both sides.
+    fn connect(&mut self, ends: &[Ends]) -> Result<(), RunError> {
+        let deadline = Instant::now() + self.options.connect_timeout;
+        while let Some((index, instance, variable)) = self.unconnected(ends) {
+            if Instant::now() >= deadline {
+                return Err(RunError::NotConnected {
+                    stage: self.topology.stages[index].name.clone(),
+                    instance: instance as u32 + 1,
+                    variable,
+                    within: self.options.connect_timeout,
+                });
+            }
+            self.next_event(CONNECT_TICK)?;
+        }
+        Ok(())
+    }
+
+    /// The first instance that is not connected, and to what.
+    fn unconnected(&self, ends: &[Ends]) -> Option<(usize, usize, &'static str)> {
+        for (index, _) in self.topology.stages.iter().enumerate() {
+            let waits = |(push, _): &(hairstreak_socket::Push, String)| push.peers().is_empty();
+            if let Some(instance) = ends[index].downstream.iter().position(waits) {
+                return Some((index, instance, stage::IN));
+            }
+            let Some((pull, endpoints)) = &ends[index + 1].upstream else { continue };
+            let peers = pull.peers();
+            let waits = |endpoint: &String| !peers.iter().any(|peer| peer.endpoint == *endpoint);
+            if let Some(instance) = endpoints.iter().position(waits) {
+                return Some((index, instance, stage::OUT));
+            }
+        }
+        None
+    }
+
+    /// Lets messages flow until the last result is in.
+    fn flow(&mut self) -> Result<(), RunError> {
+        for starter in &self.starters {
+            // A boundary that is gone has said why.
+            let _ = starter.send(());
+        }
+        let mut next_tick = Instant::now() + TICK;
+        loop {
+            if self.next_event(next_tick.saturating_duration_since(Instant::now()))? == Happened::Finished {
+                return Ok(());
+            }
+            if Instant::now() >= next_tick {
+                next_tick = Instant::now() + TICK;
+                self.crew.check_underway(&self.tally)?;
+                self.observer.progress(&self.outlook.progress(self.topology, &self.tally));
+            }
+        }
+    }
+
+    /// All results are in: waits until every process has ended as it should.
+    fn dismiss(&mut self) -> Result<(), RunError> {
+        let deadline = Instant::now() + ENDING_TIMEOUT;
+        self.crew.dismiss();
+        while !self.crew.is_gone() && Instant::now() < deadline {
+            if self.next_event(CONNECT_TICK)? == Happened::FilterFinished {
+                self.crew.dismiss();
+            }
+        }
+        Ok(())
+    }
+
+    /// Whatever happened, no process is left after this, and no thread but one that waits for
+    /// standard input or output. A stage that sent more than it should is noticed here.
+    fn end(&mut self) -> Result<(), RunError> {
+        self.tally.abandon();
+        self.crew.signal(Signal::TERM);
+        let mut deadline = Instant::now() + ENDING_TIMEOUT;
+        while !self.crew.is_gone() {
+            if Instant::now() >= deadline {
+                self.crew.signal(Signal::KILL);
+            }
+            if let Ok(Event::Ended { child, .. }) = self.events.recv_timeout(TICK) {
+                self.crew.gone(child);
+            }
+        }
+        self.starters.clear();
+        deadline = Instant::now() + ENDING_TIMEOUT;
+        loop {
+            match self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(Event::Failed(error)) => return Err(error),
+                Ok(_) => {}
+                Err(_) => return Ok(()),
+            }
+        }
+    }
+
+    /// Waits for an event that long at most and does what it asks for.
+    fn next_event(&mut self, timeout: Duration) -> Result<Happened, RunError> {
+        if self.options.stop.load(Ordering::Relaxed) {
+            return Err(RunError::Stopped(Box::new(RunReport::of(self.topology, &self.tally))));
+        }
+        let event = match self.events.recv_timeout(timeout) {
+            Ok(event) => event,
+            Err(RecvTimeoutError::Timeout) => return Ok(Happened::Nothing),
+            Err(error) => return Err(RunError::Hub(error.to_string())),
+        };
+        match event {
+            Event::Opened { .. } => {}
+            Event::AllGiven { stage } => self.crew.announce_last(stage, &self.tally),
+            Event::Finished => return Ok(Happened::Finished),
+            Event::Failed(error) => return Err(error),
+            Event::StageLine { child, line } => {
+                let (stage, instance) = self.crew.name(child);
+                self.observer.stage_line(stage, instance, &line);
+            }
+            Event::FilterFinished { child } => {
+                self.crew.finished(child);
+                return Ok(Happened::FilterFinished);
+            }
+            Event::Ended { child, ending, last_line } => {
+                self.crew.ended(child, &ending, last_line.as_deref(), &self.tally)?;
+            }
+        }
+        Ok(Happened::Nothing)
+    }
+}
+
+/// What those who wait for an event act on themselves.
+#[derive(PartialEq)]
+enum Happened {
+    Nothing,
+    Finished,
+    FilterFinished,
+}

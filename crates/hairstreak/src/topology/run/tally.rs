@@ -1,0 +1,164 @@
+//! What the boundaries count and when things happened, readable from other threads at any time.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// The counts of one run.
+pub(super) struct Tally {
+    /// When the first message was sent. All times below are nanoseconds since then.
+    started: OnceLock<Instant>,
+    /// How many messages there are, known by the time the last one is sent.
+    total: OnceLock<u64>,
+    stages: Vec<StageTally>,
+    abandoned: AtomicBool,
+}
+
+/// The counts of one stage.
+pub(super) struct StageTally {
+    given: Vec<AtomicU64>,
+    processed: AtomicU64,
+    first_given_ns: AtomicU64,
+    last_result_ns: AtomicU64,
+}
+
+const NEVER: u64 = u64::MAX;
+
+impl Tally {
+    /// For stages of so many instances each.
+    pub(super) fn new(instances: impl IntoIterator<Item = u32>) -> Tally {
+        let stage = |instances| StageTally {
+            given: (0..instances).map(|_| AtomicU64::new(0)).collect(),
+            processed: AtomicU64::new(0),
+            first_given_ns: AtomicU64::new(NEVER),
+            last_result_ns: AtomicU64::new(0),
+        };
+        Tally {
+            started: OnceLock::new(),
+            total: OnceLock::new(),
+            stages: instances.into_iter().map(stage).collect(),
+            abandoned: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn stage(&self, index: usize) -> &StageTally {
+        &self.stages[index]
+    }
+
+    /// The clock starts, unless it already runs.
+    pub(super) fn start(&self) {
+        self.started.get_or_init(Instant::now);
+    }
+
+    pub(super) fn since_start(&self) -> Duration {
+        self.started.get().map_or(Duration::ZERO, Instant::elapsed)
+    }
+
+    pub(super) fn set_total(&self, total: u64) {
+        self.total.get_or_init(|| total);
+    }
+
+    pub(super) fn total(&self) -> Option<u64> {
+        self.total.get().copied()
+    }
+
+    /// Results of the last stage.
+    pub(super) fn messages(&self) -> u64 {
+        self.stages.last().map_or(0, StageTally::processed)
+    }
+
+    /// From the first message to the last result so far.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.stages.last().map_or(Duration::ZERO, StageTally::last_result)
+    }
+
+    /// Nobody wants results any more; boundaries stop where they are.
+    pub(super) fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed)
+    }
+
+    /// An instance is about to be given a message.
+    pub(super) fn giving(&self, stage: usize, instance: usize) {
+        let stage = &self.stages[stage];
+        stage.given[instance].fetch_add(1, Ordering::Relaxed);
+        if stage.first_given_ns.load(Ordering::Relaxed) == NEVER {
+            stage.first_given_ns.store(self.since_start_ns(), Ordering::Relaxed);
+        }
+    }
+
+    /// It could not be given to it.
+    pub(super) fn not_given(&self, stage: usize, instance: usize) {
+        self.stages[stage].given[instance].fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Results of a stage arrived just now.
+    pub(super) fn processed(&self, stage: usize, count: u64) {
+        let stage = &self.stages[stage];
+        stage.processed.fetch_add(count, Ordering::Relaxed);
+        stage.last_result_ns.store(self.since_start_ns(), Ordering::Relaxed);
+    }
+
+    fn since_start_ns(&self) -> u64 {
+        u64::try_from(self.since_start().as_nanos()).unwrap_or(NEVER)
+    }
+}
+
+impl StageTally {
+    pub(super) fn given(&self) -> u64 {
+        self.given.iter().map(|count| count.load(Ordering::Relaxed)).sum()
+    }
+
+    pub(super) fn given_to_each(&self) -> Vec<u64> {
+        self.given.iter().map(|count| count.load(Ordering::Relaxed)).collect()
+    }
+
+    pub(super) fn processed(&self) -> u64 {
+        self.processed.load(Ordering::Relaxed)
+    }
+
+    /// When the latest result came, since the start.
+    pub(super) fn last_result(&self) -> Duration {
+        Duration::from_nanos(self.last_result_ns.load(Ordering::Relaxed))
+    }
+
+    /// Results a second between the first message given and the last result.
+    pub(super) fn rate_per_s(&self) -> f64 {
+        let first = self.first_given_ns.load(Ordering::Relaxed);
+        let last = self.last_result_ns.load(Ordering::Relaxed);
+        if last > first { self.processed() as f64 * 1e9 / (last - first) as f64 } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_could_not_be_given_does_not_count() {
+        let tally = Tally::new([2]);
+        tally.start();
+        tally.giving(0, 0);
+        tally.giving(0, 1);
+        tally.not_given(0, 0);
+        assert_eq!(tally.stage(0).given_to_each(), [0, 1]);
+        assert_eq!(tally.stage(0).given(), 1);
+    }
+
+    #[test]
+    fn the_run_ends_with_the_last_stage() {
+        let tally = Tally::new([1, 1]);
+        tally.start();
+        tally.giving(0, 0);
+        tally.processed(0, 1);
+        assert_eq!((tally.messages(), tally.elapsed()), (0, Duration::ZERO));
+        tally.giving(1, 0);
+        tally.processed(1, 1);
+        assert_eq!(tally.messages(), 1);
+        assert!(tally.elapsed() > Duration::ZERO);
+        assert_eq!(tally.total(), None);
+    }
+}

@@ -1,0 +1,36 @@
+//! Where the process of a stage instance begins.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+use super::builtin;
+use super::command;
+use super::ending::Ending;
+use super::filter;
+use super::program;
+use super::role::Role;
+
+/// What `hairstreak stage` does; `arguments` are those after `stage`. An executable that
+/// [`run`](crate::topology::run) is told to start its stages with calls this for the argument
+/// `stage` before it does anything else.
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    let ending = match Role::from_arguments(arguments) {
+        Some(Role::Sleep(time)) => builtin::sleep(time),
+        Some(Role::Echo) => builtin::echo(),
+        Some(Role::Filter(framing, command)) => filter::filter(framing, command),
+        Some(Role::Program(command)) => program::program(command),
+        Some(Role::Exec(parent, command)) => return exit_code(&command::exec(parent, &command)),
+        None => Ending::Fault("not a stage's role; stages are started by `hairstreak run`".into()),
+    };
+    // The runner may be gone; then nobody reads how this ended.
+    let _ = writeln!(std::io::stdout(), "{}", ending.line());
+    exit_code(&ending)
+}
+
+fn exit_code(ending: &Ending) -> ExitCode {
+    match ending {
+        Ending::Exited(status) => ExitCode::from(u8::try_from(*status).unwrap_or(1)),
+        Ending::Killed(_) | Ending::Fault(_) => ExitCode::FAILURE,
+    }
+}

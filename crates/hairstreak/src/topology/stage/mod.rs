@@ -1,0 +1,23 @@
+//! The process of one stage instance, as [`run`](super::run) starts it: `hairstreak stage ROLE`.
+//!
+//! It finds its endpoints in `HAIRSTREAK_IN` and `HAIRSTREAK_OUT`, lives no longer than its runner
+//! (`lifeline`), and says on its standard output how it ended ([`Ending`]). Whatever is not built
+//! in runs as a child of this process, in the same process group.
+//!
+//! Reading order: [`Role`], [`main`], `lifeline`, `builtin`, `filter`, `program`, [`Ending`].
+
+mod builtin;
+mod command;
+mod ending;
+mod entry;
+mod environment;
+mod filter;
+mod lifeline;
+mod program;
+mod role;
+
+pub(super) use ending::Ending;
+pub use entry::main;
+pub(super) use environment::{IN, INSTANCE, OUT, RUNNER, STAGE};
+pub(super) use filter::FINISHED;
+pub(super) use role::Role;

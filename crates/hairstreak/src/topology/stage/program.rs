@@ -1,0 +1,30 @@
+//! A stage that is someone else's program, with ZeroMQ sockets of its own.
+//!
+//! This process stays beside it: it outlives the SIGTERM by which a run ends, so that the program
+//! can clean up, and takes everything the program started with it when the runner dies.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsFd;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::SIGTERM;
+
+use super::command::bound_to_this_process;
+use super::ending::Ending;
+use super::lifeline;
+
+/// Runs `command` to its end. What it prints goes to this process's standard error.
+pub(super) fn program(command: Vec<OsString>) -> Ending {
+    run(command).unwrap_or_else(Ending::fault)
+}
+
+fn run(command: Vec<OsString>) -> io::Result<Ending> {
+    signal_hook::flag::register(SIGTERM, Arc::new(AtomicBool::new(false)))?;
+    lifeline::hold(lifeline::leave_with_group, |_| ())?;
+    let prints = io::stderr().as_fd().try_clone_to_owned()?;
+    let mut child = bound_to_this_process(command)?.stdin(Stdio::null()).stdout(prints).spawn()?;
+    Ok(child.wait()?.into())
+}

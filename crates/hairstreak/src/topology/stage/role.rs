@@ -1,0 +1,109 @@
+//! What the process of a stage instance is to do, and how that is passed on its command line.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use crate::topology::definition::{CommandLine, Framing, Work};
+
+/// What the process is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::topology) enum Role {
+    /// Wait that long for each message.
+    Sleep(Duration),
+    /// Pass messages on.
+    Echo,
+    /// Run a command and pump messages through it.
+    Filter(Framing, Vec<OsString>),
+    /// Run a program that has its own sockets.
+    Program(Vec<OsString>),
+    /// Become a command that dies with its parent, the process of that id.
+    Exec(u32, Vec<OsString>),
+}
+
+impl Role {
+    /// The role that does `work`.
+    pub(in crate::topology) fn of(work: &Work) -> Role {
+        match work {
+            Work::Sleep(time) => Role::Sleep(*time),
+            Work::Echo => Role::Echo,
+            Work::Filter { command, framing } => Role::Filter(*framing, words(command)),
+            Work::Program(command) => Role::Program(words(command)),
+        }
+    }
+
+    /// The arguments after the executable's name.
+    pub(in crate::topology) fn arguments(&self) -> Vec<OsString> {
+        let (own, command) = match self {
+            Role::Sleep(time) => (format!("sleep {}", time.as_nanos()), None),
+            Role::Echo => ("echo".to_owned(), None),
+            Role::Filter(Framing::Lines, command) => ("filter lines".to_owned(), Some(command)),
+            Role::Filter(Framing::Length, command) => ("filter length".to_owned(), Some(command)),
+            Role::Program(command) => ("program".to_owned(), Some(command)),
+            Role::Exec(parent, command) => (format!("exec {parent}"), Some(command)),
+        };
+        let mut arguments = vec![OsString::from("stage")];
+        arguments.extend(own.split(' ').map(OsString::from));
+        if let Some(command) = command {
+            arguments.push("--".into());
+            arguments.extend(command.iter().cloned());
+        }
+        arguments
+    }
+
+    /// The role whose [`Role::arguments`] after `stage` these are.
+    pub(super) fn from_arguments(arguments: Vec<OsString>) -> Option<Role> {
+        let mut words = arguments.into_iter();
+        let own: Vec<OsString> = words.by_ref().take_while(|word| word != "--").collect();
+        let command: Vec<OsString> = words.collect();
+        let own: Vec<&str> = own.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
+        match (own.as_slice(), command.is_empty()) {
+            (["sleep", time], true) => Some(Role::Sleep(Duration::from_nanos(time.parse().ok()?))),
+            (["echo"], true) => Some(Role::Echo),
+            (["filter", "lines"], false) => Some(Role::Filter(Framing::Lines, command)),
+            (["filter", "length"], false) => Some(Role::Filter(Framing::Length, command)),
+            (["program"], false) => Some(Role::Program(command)),
+            (["exec", parent], false) => Some(Role::Exec(parent.parse().ok()?, command)),
+            _ => None,
+        }
+    }
+}
+
+fn words(command: &CommandLine) -> Vec<OsString> {
+    match command {
+        CommandLine::Shell(line) => vec!["sh".into(), "-c".into(), line.into()],
+        CommandLine::Arguments(words) => words.iter().map(OsString::from).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_survives_its_command_line() {
+        let command = || vec![OsString::from("tr"), "--".into(), "a b".into()];
+        for role in [
+            Role::Sleep(Duration::from_millis(500)),
+            Role::Echo,
+            Role::Filter(Framing::Lines, command()),
+            Role::Filter(Framing::Length, command()),
+            Role::Program(command()),
+            Role::Exec(42, command()),
+        ] {
+            let arguments = role.arguments();
+            assert_eq!(arguments[0], "stage");
+            assert_eq!(Role::from_arguments(arguments[1..].to_vec()), Some(role));
+        }
+    }
+
+    #[test]
+    fn anything_else_is_no_role() {
+        for line in
+            ["", "sleep", "sleep x", "echo --", "filter lines", "filter words -- cat", "exec x -- cat"]
+        {
+            let arguments = line.split(' ').map(OsString::from).collect();
+            let role = Role::from_arguments(arguments);
+            assert!(role.is_none() || line == "echo --", "{line:?} is {role:?}");
+        }
+    }
+}
