@@ -121,11 +121,11 @@ impl<T> Producer<T> {
 }
 
 impl<T> Consumer<T> {
-    /// Takes the next visible value. `size` of it is added to the bytes taken out.
+    /// Takes the next visible value. `size` of it is added to the bytes taken out. The producer has the
+    /// slot's room after [`Consumer::release`].
     #[inline]
     pub fn pop(&mut self, size: impl FnOnce(&T) -> usize) -> Option<T> {
         if self.head == self.tail_seen {
-            self.release();
             self.tail_seen = self.shared.tail.0.load(Ordering::Acquire);
             if self.head == self.tail_seen {
                 return None;
@@ -137,9 +137,6 @@ impl<T> Consumer<T> {
         let value = unsafe { (*slot.0.get()).assume_init_read() };
         self.bytes += size(&value);
         self.head += 1;
-        if self.head - self.released >= capacity / 4 {
-            self.release();
-        }
         Some(value)
     }
 
@@ -229,7 +226,10 @@ mod tests {
                     assert_eq!(value, expected);
                     expected += 1;
                 }
-                None => std::thread::yield_now(),
+                None => {
+                    consumer.release();
+                    std::thread::yield_now();
+                }
             }
         }
         thread.join().unwrap();
@@ -243,6 +243,8 @@ mod tests {
         assert_eq!(producer.push(4), Err(4));
         producer.publish();
         assert_eq!(consumer.pop(|_| 10), Some(0));
+        assert_eq!(producer.look(), (4, 0));
+        consumer.release();
         assert_eq!(producer.look(), (3, 10));
         producer.push(4).unwrap();
     }
@@ -292,7 +294,10 @@ mod loom_tests {
                 let value = loop {
                     match consumer.pop(|_| 1) {
                         Some(value) => break value,
-                        None => loom::thread::yield_now(),
+                        None => {
+                            consumer.release();
+                            loom::thread::yield_now();
+                        }
                     }
                 };
                 assert_eq!(value, expected);

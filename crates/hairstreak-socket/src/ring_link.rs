@@ -99,6 +99,12 @@ impl RingLink {
         (count, self.bytes_in - taken)
     }
 
+    /// Whether this end sends and the low-water marks allow it.
+    pub fn is_low(&mut self, count_low: usize, bytes_low: usize) -> bool {
+        let (count, bytes) = self.queued();
+        self.outgoing.is_some() && count <= count_low && bytes <= bytes_low
+    }
+
     #[inline]
     pub fn is_gathering(&self) -> bool {
         self.outgoing.as_ref().is_some_and(|ring| ring.unpublished() > 0)
@@ -150,6 +156,7 @@ impl RingLink {
 impl Drop for RingLink {
     fn drop(&mut self) {
         (self.outgoing, self.incoming) = (None, None);
-        self.peer.ring();
+        // Whoever drives the peer's engine has to end its half, sleeping for rings or not.
+        self.peer.poller.wake();
     }
 }

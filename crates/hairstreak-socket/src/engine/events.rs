@@ -31,8 +31,8 @@ impl State {
                 }
             }
         }
-        if self.ring_count > 0 && (!self.followers.is_empty() || self.has_wakers()) {
-            self.notify_rings();
+        if self.ring_count > 0 {
+            self.look_at_rings(engine);
         }
         self.run_timers(engine);
     }

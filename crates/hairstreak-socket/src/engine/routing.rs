@@ -282,11 +282,14 @@ impl State {
         }
         let socket = link.socket;
         let state = &mut self.sockets[socket];
-        let (count, bytes) = match &mut link.kind {
-            LinkKind::Stream(session) => (session.outgoing.queued_count(), session.outgoing.queued_bytes()),
-            LinkKind::Ring(ring) => ring.queued(),
+        let (count_low, bytes_low) = (state.options.send_count_low, state.options.send_bytes_low);
+        let is_low = match &mut link.kind {
+            LinkKind::Stream(session) => {
+                session.outgoing.queued_count() <= count_low && session.outgoing.queued_bytes() <= bytes_low
+            }
+            LinkKind::Ring(ring) => ring.is_low(count_low, bytes_low),
         };
-        if count > state.options.send_count_low || bytes > state.options.send_bytes_low {
+        if !is_low {
             return;
         }
         if state.closed || !crate::pattern::sends(state.socket_type) {

@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 use hairstreak_base::{Lock, LockGuard};
 use hairstreak_transport::{Poller, Readiness, Timer};
 
-use super::state::{After, Follower, LinkKind, State};
+use super::state::{After, Follower, Link, LinkKind, State};
 use crate::background::Background;
 use crate::ring_link::Doorbell;
+use crate::session::SessionError;
 
 /// Reads and writes after which a caller that never waits takes a turn at the poller all the same.
 const IO_PER_TURN: u32 = 16;
@@ -235,7 +236,7 @@ impl Engine {
         let mut state = self.lead(state, Some(Duration::ZERO));
         state.flush_dirty(self, true);
         if state.has_wakers() && state.expect_rings(self) {
-            state.notify_rings();
+            state.look_at_rings(self);
         }
         self.leave(&mut state);
     }
@@ -265,38 +266,47 @@ impl State {
         }
         self.watch(engine);
         if self.expect_rings(engine) {
-            self.notify_rings();
+            self.look_at_rings(engine);
         }
     }
 
     /// Rings have no event: says that this engine sleeps, and whether one has a message after all.
-    pub fn expect_rings(&self, engine: &Engine) -> bool {
+    pub fn expect_rings(&mut self, engine: &Engine) -> bool {
         if self.ring_count == 0 {
             return false;
         }
         engine.doorbell.expect();
-        let found = self.rings_with_news().next().is_some();
+        let found = self.a_ring_has_news();
         if found {
             engine.doorbell.sleeping.store(false, Ordering::Relaxed);
         }
         found
     }
 
-    /// Sockets whose rings have messages or room that they did not have.
-    fn rings_with_news(&self) -> impl Iterator<Item = usize> {
-        self.links.iter().filter_map(|(_, link)| match &link.kind {
-            LinkKind::Ring(ring) if ring.has_messages() || ring.is_over() => Some(link.socket),
-            _ => None,
+    /// Whether a ring has a message, or room that it did not have, or has lost its peer.
+    fn a_ring_has_news(&mut self) -> bool {
+        let sockets = &self.sockets;
+        self.links.iter_mut().any(|(_, link)| match &mut link.kind {
+            LinkKind::Ring(ring) => {
+                let options = &sockets[link.socket].options;
+                let gained_room = !link.listed_room && ring.is_low(options.send_count_low, options.send_bytes_low);
+                ring.has_messages() || gained_room || ring.is_over()
+            }
+            LinkKind::Stream(_) => false,
         })
     }
 
-    /// Tells whoever waits for a socket with a ring to look again.
-    pub fn notify_rings(&mut self) {
-        let sockets: Vec<usize> = self.links.iter().filter_map(|(_, link)| match &link.kind {
-            LinkKind::Ring(_) => Some(link.socket),
-            LinkKind::Stream(_) => None,
-        }).collect();
-        sockets.into_iter().for_each(|socket| self.notify(socket));
+    /// Rings have no event: ends those whose peer is gone, and has whoever waits for the others look.
+    pub fn look_at_rings(&mut self, engine: &Engine) {
+        for index in 0..self.links.capacity() {
+            let Some(Link { kind: LinkKind::Ring(ring), socket, .. }) = self.links.get(index) else { continue };
+            let socket = *socket;
+            if ring.is_over() {
+                self.end_link(engine, index, &SessionError::Closed);
+            } else {
+                self.notify(socket);
+            }
+        }
     }
 }
 
