@@ -18,6 +18,7 @@ const FOLDERS: &[&str] = &[
     "/usr/share/perl5",
     "/usr/lib/python3",
     "/usr/lib/python3.11",
+    "/usr/lib/python3.13",
 ];
 /// Larger files are tables rather than text.
 const FILE_SIZE_MAX: u64 = 1 << 20;

@@ -8,7 +8,8 @@
 use thiserror::Error;
 
 /// The lengths of the shingles, in bytes of normalised text: short ones find edited copies, long ones verbatim copies.
-pub const SCALES: [usize; 2] = [8, 16];
+/// Multiples of eight.
+pub const SCALES: [usize; 4] = [8, 16, 24, 32];
 /// The longest word that is counted as such; longer ones (encoded data) are cut.
 pub const WORD_SIZE_MAX: usize = 64;
 
@@ -81,7 +82,7 @@ mod tests {
 
     fn example() -> Features {
         let words = vec![(b"a".to_vec(), 3), (b"licence".to_vec(), 1)];
-        Features { number: 7, shingles: [vec![1, 2, u32::MAX], vec![]], words }
+        Features { number: 7, shingles: [vec![1, 2, u32::MAX], vec![], vec![5], vec![]], words }
     }
 
     #[test]

@@ -2,8 +2,7 @@
 //!
 //! MinHash: of the shingles' images under each of [`HASH_COUNT`] hash functions the smallest is kept. Two texts have
 //! the same one with a probability that is the share of shingles they have in common, so the share of equal
-//! minima estimates how alike they are. SimHash: 64 bits of which similar texts share most. The line also has the words that
-//! are most frequent among those that are not frequent everywhere.
+//! minima estimates how alike they are. The line also has the most frequent of the longer words.
 
 use crate::features::{Features, FeaturesError};
 
@@ -14,12 +13,12 @@ const WORD_COUNT: usize = 5;
 /// Shorter words say little about a text.
 const WORD_SIZE_MIN: usize = 5;
 
-/// Stage two: the line `number words simhash minima simhash minima`, without its end.
+/// Stage two: the line `number words minima minima ...`, minima for each scale, without its end.
 pub fn reduce(features: &[u8]) -> Result<Vec<u8>, FeaturesError> {
     let features = Features::decode(features)?;
     let mut line = format!("{:06} {}", features.number, frequent_words(&features.words)).into_bytes();
     for hashes in &features.shingles {
-        line.extend(format!(" {:016x} ", similarity_bits(hashes)).into_bytes());
+        line.push(b' ');
         minima(hashes).iter().for_each(|minimum| push_hex(*minimum, &mut line));
     }
     Ok(line)
@@ -36,18 +35,6 @@ fn minima(hashes: &[u32]) -> [u32; HASH_COUNT] {
         }
     }
     minima
-}
-
-/// Bit by bit, whether more of the hashes have it set than not.
-fn similarity_bits(hashes: &[u32]) -> u64 {
-    let mut balance = [0i32; 64];
-    for hash in hashes {
-        let spread = u64::from(*hash).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        for (bit, balance) in balance.iter_mut().enumerate() {
-            *balance += 2 * (spread >> bit & 1) as i32 - 1;
-        }
-    }
-    balance.iter().rev().fold(0, |bits, balance| bits << 1 | u64::from(*balance > 0))
 }
 
 /// The most frequent of the longer words, joined by commas; of equally frequent ones the first in order.
@@ -88,22 +75,15 @@ mod tests {
     }
 
     #[test]
-    fn similar_sets_share_most_bits() {
-        let bits = similarity_bits(&hashes(0, 2000));
-        let near = (bits ^ similarity_bits(&hashes(50, 2050))).count_ones();
-        let far = (bits ^ similarity_bits(&hashes(9000, 11000))).count_ones();
-        assert!(near < 16 && far > 16, "{near} and {far} bits differ");
-    }
-
-    #[test]
-    fn a_line_has_number_words_and_two_signatures() {
+    fn a_line_has_number_words_and_the_minima_of_each_scale() {
         let words =
             [("often", 9), ("seldom", 1), ("a", 99), ("again", 9)].map(|(word, count)| (word.into(), count));
-        let features = Features { number: 42, shingles: [vec![1, 2, 3], vec![]], words: words.to_vec() };
+        let features =
+            Features { number: 42, shingles: [vec![1, 2, 3], vec![], vec![], vec![]], words: words.to_vec() };
         let line = String::from_utf8(reduce(&features.encode()).unwrap()).unwrap();
         let fields: Vec<&str> = line.split(' ').collect();
         assert_eq!(fields[..2], ["000042", "often,again,seldom"]);
-        assert_eq!(fields[2..].iter().map(|field| field.len()).collect::<Vec<_>>(), [16, 1024, 16, 1024]);
+        assert_eq!(fields[2..].iter().map(|field| field.len()).collect::<Vec<_>>(), [1024; 4]);
         assert!(reduce(b"abc").is_err());
     }
 }
