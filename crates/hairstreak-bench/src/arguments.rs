@@ -29,7 +29,7 @@ pub enum Benchmark {
 /// What `hairstreak-bench sockets` takes.
 #[derive(Clone, Debug, Args)]
 pub struct SocketsSettings {
-    /// Fewer sizes, 3 repeats of about 0.2 s: under a minute in all
+    /// Fewer sizes, 3 repeats of about 0.15 s: under a minute in all
     #[arg(long)]
     pub quick: bool,
     /// Print the report as JSON instead of a table

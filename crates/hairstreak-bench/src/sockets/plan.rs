@@ -12,7 +12,7 @@ const ROUND_TRIP_SIZE: u32 = 8;
 const REPEAT_COUNT: u32 = 5;
 const REPEAT_COUNT_QUICK: u32 = 3;
 const SAMPLE_S: f64 = 0.6;
-const SAMPLE_S_QUICK: f64 = 0.2;
+const SAMPLE_S_QUICK: f64 = 0.15;
 
 /// What the messages travel over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
