@@ -23,6 +23,9 @@ const ROUNDS: u32 = 2;
 /// How often they are sent through a link for a measurement.
 const LINK_ROUNDS: u32 = 10;
 
+/// A message that takes this long will never come.
+const LINK_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// What a chunk costs.
 #[derive(Clone, Copy, Debug)]
 pub struct Calibration {
@@ -136,7 +139,7 @@ fn time_link(messages: &[Vec<u8>]) -> Result<Duration, Failure> {
             Ok(())
         });
         for _ in 0..LINK_ROUNDS as usize * messages.len() {
-            pull.recv()?;
+            pull.recv_timeout(LINK_TIMEOUT)?;
         }
         sender.join().map_err(|_| "the calibrating sender panicked")?
     })?;

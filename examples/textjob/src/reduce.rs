@@ -7,7 +7,7 @@
 use crate::features::{Features, FeaturesError};
 
 /// Hash functions per scale, and so numbers in a signature.
-pub const HASH_COUNT: usize = 128;
+pub const HASH_COUNT: usize = 64;
 /// Words told of a chunk.
 const WORD_COUNT: usize = 5;
 /// Shorter words say little about a text.
@@ -83,7 +83,7 @@ mod tests {
         let line = String::from_utf8(reduce(&features.encode()).unwrap()).unwrap();
         let fields: Vec<&str> = line.split(' ').collect();
         assert_eq!(fields[..2], ["000042", "often,again,seldom"]);
-        assert_eq!(fields[2..].iter().map(|field| field.len()).collect::<Vec<_>>(), [1024; 4]);
+        assert_eq!(fields[2..].iter().map(|field| field.len()).collect::<Vec<_>>(), [512; 4]);
         assert!(reduce(b"abc").is_err());
     }
 }
