@@ -6,8 +6,8 @@ help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile
 
 run: ## build the release binaries and run the real job: a monolith against a butterfly
-	cargo build --release --locked -p hairstreak-cli -p textjob
-	cargo run --release --locked -q -p textjob
+	cargo build --release --locked -p hairstreak-cli -p hairstreak-bench -p textjob
+	@$${CARGO_TARGET_DIR:-target}/release/textjob
 
 test: ## install what the tests need, then run every check and every test
 	scripts/test-setup
