@@ -96,6 +96,24 @@ impl Frame {
         Frame(Repr::Inline(Inline { size: size as u8, bytes }))
     }
 
+    /// As [`Frame::inline_wide`], in place: no copy of the whole frame on the way to its owner.
+    ///
+    /// # Safety
+    /// As [`Frame::inline_wide`].
+    #[inline]
+    pub(crate) unsafe fn set_inline_wide(&mut self, start: *const u8, size: usize) {
+        let Repr::Inline(inline) = &mut self.0 else {
+            // SAFETY: passed on.
+            *self = unsafe { Frame::inline_wide(start, size) };
+            return;
+        };
+        inline.size = size as u8;
+        let to: *mut MaybeUninit<u8> = inline.bytes.as_mut_ptr();
+        let width = if size <= 16 { 16 } else { INLINE_SIZE_MAX };
+        // SAFETY: 64 bytes are readable at `start`, 62 writable at `to`.
+        unsafe { std::ptr::copy_nonoverlapping(start.cast(), to, width) };
+    }
+
     /// # Safety
     /// The caller hands over one reference to `block`, of which `start..start + size` is initialised
     /// and will not be written while the reference lives.

@@ -69,6 +69,14 @@ impl Message {
         }
     }
 
+    #[inline]
+    pub(crate) fn as_single_mut(&mut self) -> Option<&mut Frame> {
+        match &mut self.0 {
+            Repr::One(frame) => Some(frame),
+            Repr::Many(_) => None,
+        }
+    }
+
     /// The bytes of all frames together.
     #[inline]
     pub fn size(&self) -> usize {

@@ -14,6 +14,7 @@ use std::ptr::NonNull;
 
 use crate::block::Block;
 use crate::frame::{Frame, INLINE_SIZE_MAX};
+use crate::message::Message;
 
 /// How many bytes a read buffer holds, and so the most that one read takes.
 pub const READ_SIZE: usize = 64 * 1024;
@@ -74,6 +75,21 @@ impl ReadBuffer {
         // SAFETY: one reference of the credit goes with the slice; bytes before `start` are not
         // written while other references exist (`make_room`).
         unsafe { Frame::slice(self.block, start, size) }
+    }
+
+    /// As [`ReadBuffer::take`], for a message of one frame, written where it is wanted.
+    #[inline]
+    pub fn take_into(&mut self, skip: usize, size: usize, message: &mut Message) {
+        if size <= INLINE_SIZE_MAX
+            && let Some(frame) = message.as_single_mut()
+        {
+            assert!(skip + size <= self.end - self.start);
+            // SAFETY: within the unread part, by the assertion, in a block that has slack.
+            unsafe { frame.set_inline_wide(self.bytes.as_ptr().add(self.start + skip), size) };
+            self.start += skip + size;
+        } else {
+            *message = self.take(skip, size).into();
+        }
     }
 
     /// Room behind the unread bytes, at least half the buffer unless more than that is unread.

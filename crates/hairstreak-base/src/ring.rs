@@ -121,23 +121,23 @@ impl<T> Producer<T> {
 }
 
 impl<T> Consumer<T> {
-    /// Takes the next visible value. `size` of it is added to the bytes taken out. The producer has the
+    /// Takes the next visible value into `into`; false if there is none. `size` of it is added to the bytes taken out. The producer has the
     /// slot's room after [`Consumer::release`].
     #[inline]
-    pub fn pop(&mut self, size: impl FnOnce(&T) -> usize) -> Option<T> {
+    pub fn pop(&mut self, into: &mut T, size: impl FnOnce(&T) -> usize) -> bool {
         if self.head == self.tail_seen {
             self.tail_seen = self.shared.tail.0.load(Ordering::Acquire);
             if self.head == self.tail_seen {
-                return None;
+                return false;
             }
         }
         let capacity = self.shared.slots.len();
         let slot = &self.shared.slots[self.head & (capacity - 1)];
         // SAFETY: the slot is published and not yet taken.
-        let value = unsafe { (*slot.0.get()).assume_init_read() };
-        self.bytes += size(&value);
+        *into = unsafe { (*slot.0.get()).assume_init_read() };
+        self.bytes += size(into);
         self.head += 1;
-        Some(value)
+        true
     }
 
     /// Gives the room of everything taken so far back to the producer.
@@ -203,6 +203,11 @@ impl<T> Drop for Shared<T> {
 mod tests {
     use super::*;
 
+    fn pop<T: Default>(consumer: &mut Consumer<T>, size: usize) -> Option<T> {
+        let mut value = T::default();
+        consumer.pop(&mut value, |_| size).then_some(value)
+    }
+
     #[test]
     fn values_cross_threads_in_order() {
         let (mut producer, mut consumer) = ring(64);
@@ -221,7 +226,7 @@ mod tests {
         });
         let mut expected = 0;
         while expected < 200_000 {
-            match consumer.pop(|_| 1) {
+            match pop(&mut consumer, 1) {
                 Some(value) => {
                     assert_eq!(value, expected);
                     expected += 1;
@@ -242,7 +247,7 @@ mod tests {
         (0..4).for_each(|i| producer.push(i).unwrap());
         assert_eq!(producer.push(4), Err(4));
         producer.publish();
-        assert_eq!(consumer.pop(|_| 10), Some(0));
+        assert_eq!(pop(&mut consumer, 10), Some(0));
         assert_eq!(producer.look(), (4, 0));
         consumer.release();
         assert_eq!(producer.look(), (3, 10));
@@ -253,9 +258,9 @@ mod tests {
     fn unpublished_values_are_invisible() {
         let (mut producer, mut consumer) = ring(4);
         producer.push(1).unwrap();
-        assert_eq!((consumer.pop(|_| 0), producer.unpublished()), (None, 1));
+        assert_eq!((pop(&mut consumer, 0), producer.unpublished()), (None, 1));
         producer.publish();
-        assert_eq!(consumer.pop(|_| 0), Some(1));
+        assert_eq!(pop(&mut consumer, 0), Some(1));
     }
 
     #[test]
@@ -264,8 +269,8 @@ mod tests {
         let (mut producer, mut consumer) = ring(8);
         (0..6).for_each(|_| producer.push(std::sync::Arc::clone(&value)).unwrap());
         producer.publish();
-        consumer.pop(|_| 0);
-        consumer.pop(|_| 0);
+        pop(&mut consumer, 0);
+        pop(&mut consumer, 0);
         drop((producer, consumer));
         assert_eq!(std::sync::Arc::strong_count(&value), 1);
     }
@@ -274,6 +279,11 @@ mod tests {
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
+
+    fn pop(consumer: &mut Consumer<usize>) -> Option<usize> {
+        let mut value = 0;
+        consumer.pop(&mut value, |_| 1).then_some(value)
+    }
 
     #[test]
     fn loom_values_cross_in_order_and_none_is_lost() {
@@ -292,7 +302,7 @@ mod loom_tests {
             });
             for expected in 0..3 {
                 let value = loop {
-                    match consumer.pop(|_| 1) {
+                    match pop(&mut consumer) {
                         Some(value) => break value,
                         None => {
                             consumer.release();
@@ -324,7 +334,7 @@ mod loom_tests {
             });
             sleeping.store(true, Ordering::Relaxed);
             fence::heavy();
-            let seen = consumer.pop(|_| 1).is_some();
+            let seen = pop(&mut consumer).is_some();
             let (woken, _producer) = thread.join().unwrap();
             assert!(seen || woken);
         });

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hairstreak_transport::{Interest, Poller, at_exit};
 
@@ -76,49 +76,33 @@ impl Background {
         self.poller.remove(engine);
     }
 
-    /// Has the thread look at its engines' timers again.
-    pub fn nudge(&self) {
-        self.poller.wake();
-    }
-
     /// Keeps the engine until its closed sockets have sent everything.
     pub fn linger(&self, engine: &Arc<Engine>) {
         self.table().lingering.push(Arc::clone(engine));
-        self.nudge();
+        self.poller.wake();
     }
 
     fn run(&self) {
         loop {
-            let timeout = self.next_due().map(|due| due.saturating_duration_since(Instant::now()));
             let mut tokens = Vec::new();
             // INVARIANT: the poller and the arguments are valid; epoll_wait fails for no other cause.
-            self.poller.wait(timeout, |event| tokens.push(event.token)).expect("epoll_wait");
+            self.poller.wait(None, |event| tokens.push(event.token)).expect("epoll_wait");
             for token in tokens {
                 let engine = self.table().engines.get(&(token / 2)).and_then(Weak::upgrade);
                 let Some(engine) = engine else { continue };
                 if token % 2 == 0 { engine.background_tick() } else { engine.background_turn() }
             }
-            self.run_due();
+            self.let_go();
         }
     }
 
-    fn engines(&self) -> Vec<Arc<Engine>> {
-        self.table().engines.values().filter_map(Weak::upgrade).collect()
-    }
-
-    fn next_due(&self) -> Option<Instant> {
-        self.engines().iter().filter_map(|engine| engine.background_due()).min()
-    }
-
-    fn run_due(&self) {
-        let now = Instant::now();
-        for engine in self.engines() {
-            if engine.background_due().is_some_and(|due| due <= now) {
-                engine.background_turn();
-            }
-        }
+    /// Engines whose closed sockets have sent everything need not be kept any more.
+    fn let_go(&self) {
         let over: Vec<Arc<Engine>> = {
             let mut table = self.table();
+            if table.lingering.is_empty() {
+                return;
+            }
             let (stay, over) = table.lingering.drain(..).partition(|engine| engine.lock().is_lingering());
             table.lingering = stay;
             over

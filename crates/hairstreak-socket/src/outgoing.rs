@@ -1,6 +1,6 @@
 //! `Outgoing`: what may be sent, always borrowed: a send that fails leaves it with the caller.
 
-use hairstreak_base::{Frame, Message};
+use hairstreak_base::Message;
 
 /// A message to send.
 #[derive(Clone, Copy, Debug)]
@@ -30,16 +30,6 @@ impl Outgoing<'_> {
             Outgoing::Body(_) => 1,
             Outgoing::Frames(frames) => frames.len().max(1),
             Outgoing::Message(message) => message.frame_count(),
-        }
-    }
-
-    /// The message itself, for a link that does not serialise.
-    #[inline]
-    pub(crate) fn to_message(self) -> Message {
-        match self {
-            Outgoing::Body(body) => Frame::copy_of(body).into(),
-            Outgoing::Frames(frames) => Message::from_frames(frames),
-            Outgoing::Message(message) => message.clone(),
         }
     }
 }

@@ -27,14 +27,18 @@ impl<P: Receives> Socket<P> {
     pub fn try_recv(&self) -> Result<Message, RecvError> {
         let handle = &*self.handle;
         let mut state = handle.engine.lock();
-        let mut message = state.receive(&handle.engine, handle.index);
-        if message.is_none() {
+        let mut message = Message::new();
+        let mut received = state.receive(&handle.engine, handle.index, &mut message);
+        if !received {
             state = handle.engine.turn(state);
-            message = state.receive(&handle.engine, handle.index);
+            received = state.receive(&handle.engine, handle.index, &mut message);
         }
         let closed = is_closed(&state, handle.index);
         handle.engine.after_call(state);
-        message.ok_or(if closed { RecvError::Closed } else { RecvError::WouldBlock })
+        match received {
+            true => Ok(message),
+            false => Err(if closed { RecvError::Closed } else { RecvError::WouldBlock }),
+        }
     }
 
     /// The next message, when there is one. Cancel safe: a message leaves the socket only in the poll
@@ -43,7 +47,8 @@ impl<P: Receives> Socket<P> {
         poll_fn(|context| {
             let handle = &*self.handle;
             let mut state = handle.engine.lock();
-            if let Some(message) = state.receive(&handle.engine, handle.index) {
+            let mut message = Message::new();
+            if state.receive(&handle.engine, handle.index, &mut message) {
                 handle.engine.after_call(state);
                 return Poll::Ready(Ok(message));
             }
@@ -63,14 +68,17 @@ impl<P: Receives> Socket<P> {
         let before = into.len();
         let mut state = handle.engine.lock();
         while into.len() - before < max.max(1) {
-            match state.receive(&handle.engine, handle.index) {
-                Some(message) => into.push(message),
-                None if into.len() > before => break,
-                None => {
-                    into.push(self.recv_waiting(state, None)?);
-                    state = handle.engine.lock();
-                }
+            into.push(Message::new());
+            let at = into.len() - 1;
+            if state.receive(&handle.engine, handle.index, &mut into[at]) {
+                continue;
             }
+            into.pop();
+            if into.len() > before {
+                break;
+            }
+            into.push(self.recv_waiting(state, None)?);
+            state = handle.engine.lock();
         }
         handle.engine.after_call(state);
         Ok(into.len() - before)
@@ -80,13 +88,12 @@ impl<P: Receives> Socket<P> {
     fn recv_until(&self, deadline: Option<Instant>) -> Result<Message, RecvError> {
         let handle = &*self.handle;
         let mut state = handle.engine.lock();
-        match state.receive(&handle.engine, handle.index) {
-            Some(message) => {
-                handle.engine.after_call(state);
-                Ok(message)
-            }
-            None => self.recv_waiting(state, deadline),
+        let mut message = Message::new();
+        if state.receive(&handle.engine, handle.index, &mut message) {
+            handle.engine.after_call(state);
+            return Ok(message);
         }
+        self.recv_waiting(state, deadline)
     }
 
     #[cold]
@@ -96,9 +103,12 @@ impl<P: Receives> Socket<P> {
         deadline: Option<Instant>,
     ) -> Result<Message, RecvError> {
         let handle = &*self.handle;
-        let attempt = |state: &mut State| match state.receive(&handle.engine, handle.index) {
-            Some(message) => Some(Ok(message)),
-            None => is_closed(state, handle.index).then_some(Err(RecvError::Closed)),
+        let attempt = |state: &mut State| {
+            let mut message = Message::new();
+            if state.receive(&handle.engine, handle.index, &mut message) {
+                return Some(Ok(message));
+            }
+            is_closed(state, handle.index).then_some(Err(RecvError::Closed))
         };
         let result = handle.engine.wait(state, handle.index, true, deadline, attempt);
         result.unwrap_or(Err(RecvError::TimedOut))

@@ -7,11 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hairstreak_base::ring::{Consumer, Producer};
-use hairstreak_base::{Message, fence};
+use hairstreak_base::{Frame, INLINE_SIZE_MAX, Message, ReadBuffer, fence};
 use hairstreak_transport::Poller;
+
+use crate::outgoing::Outgoing;
 
 /// Messages that gather before they are published to a peer that is awake.
 const BATCH_COUNT: usize = 64;
+/// A copied body larger than this gets an allocation of its own.
+const ARENA_SIZE_MAX: usize = 8 * 1024;
 
 /// How to wake an engine: whether anybody sleeps there, and the poller they sleep on.
 #[derive(Debug)]
@@ -46,6 +50,8 @@ pub(crate) struct RingLink {
     bytes_max: usize,
     bytes_in: usize,
     bytes_out: usize,
+    /// Where bodies of middling size are copied: one allocation for many.
+    arena: ReadBuffer,
 }
 
 impl RingLink {
@@ -56,13 +62,17 @@ impl RingLink {
         count_max: usize,
         bytes_max: usize,
     ) -> RingLink {
-        RingLink { outgoing, incoming, peer, count_max, bytes_max, bytes_in: 0, bytes_out: 0 }
+        RingLink { outgoing, incoming, peer, count_max, bytes_max, bytes_in: 0, bytes_out: 0, arena: ReadBuffer::new() }
     }
 
-    /// Puts the message in; false when the marks do not allow it.
+    /// Puts the message in, without its first `skip_frames`; false when the marks do not allow it.
     #[inline]
-    pub fn push(&mut self, message: Message) -> bool {
+    pub fn push(&mut self, message: &Outgoing<'_>, skip_frames: usize) -> bool {
         let Some(ring) = &mut self.outgoing else { return false };
+        let message = match message {
+            Outgoing::Body(body) => copied(&mut self.arena, body).into(),
+            other => other_message(&mut self.arena, other, skip_frames),
+        };
         self.bytes_in += message.size();
         if ring.push(message).is_err() {
             return false;
@@ -119,15 +129,15 @@ impl RingLink {
         }
     }
 
-    /// The next message, if one is visible.
+    /// Puts the next message, if one is visible, into `into`.
     #[inline]
-    pub fn pop(&mut self) -> Option<Message> {
-        let ring = self.incoming.as_mut()?;
-        let message = ring.pop(Message::size);
-        if message.is_none() || ring.unreleased() >= self.count_max / 4 {
+    pub fn pop(&mut self, into: &mut Message) -> bool {
+        let Some(ring) = &mut self.incoming else { return false };
+        let popped = ring.pop(into, Message::size);
+        if !popped || ring.unreleased() >= self.count_max / 4 {
             self.release();
         }
-        message
+        popped
     }
 
     #[inline]
@@ -150,6 +160,26 @@ impl RingLink {
         let in_over = self.incoming.as_ref().is_none_or(|ring| ring.is_closed() && ring.is_empty());
         let out_over = self.outgoing.as_ref().is_none_or(Producer::is_closed);
         in_over && out_over
+    }
+}
+
+/// A frame of these bytes, cut from the arena unless it is short or large.
+#[inline]
+fn copied(arena: &mut ReadBuffer, bytes: &[u8]) -> Frame {
+    if bytes.len() <= INLINE_SIZE_MAX || bytes.len() > ARENA_SIZE_MAX {
+        return Frame::copy_of(bytes);
+    }
+    arena.append(bytes);
+    arena.take(0, bytes.len())
+}
+
+#[cold]
+fn other_message(arena: &mut ReadBuffer, message: &Outgoing<'_>, skip: usize) -> Message {
+    match message {
+        Outgoing::Body(body) => copied(arena, body).into(),
+        Outgoing::Frames(frames) => frames.iter().skip(skip).map(|frame| copied(arena, frame)).collect(),
+        Outgoing::Message(message) if skip == 0 => (*message).clone(),
+        Outgoing::Message(message) => message.as_frames().iter().skip(skip).cloned().collect(),
     }
 }
 

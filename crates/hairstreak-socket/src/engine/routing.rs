@@ -129,10 +129,12 @@ impl State {
                 Ok(gathers) => {
                     let full = session.outgoing.queued_count() >= self.sockets[link.socket].options.send_count_max
                         || session.outgoing.queued_bytes() >= self.sockets[link.socket].options.send_bytes_max;
-                    if gathers && !link.listed_dirty {
-                        self.list_dirty(engine, index);
-                    } else if !gathers {
+                    if !gathers {
                         self.io_since_turn += 1;
+                    } else if !link.listed_dirty {
+                        self.list_dirty(engine, index);
+                    } else {
+                        self.arm_flush(engine);
                     }
                     if full {
                         self.unlist_room_if_full(index);
@@ -145,33 +147,33 @@ impl State {
                 }
             },
             LinkKind::Ring(ring) => {
-                let message = match (skip_frames, message) {
-                    (0, message) => message.to_message(),
-                    (_, message) => message.to_message().as_frames()[skip_frames..].iter().cloned().collect(),
-                };
-                if !ring.has_room() || !ring.push(message) {
+                if !ring.has_room() || !ring.push(message, skip_frames) {
                     self.unlist_room(index);
                     return false;
                 }
-                if ring.is_gathering() && !link.listed_dirty {
+                if !ring.is_gathering() {
+                    self.io_since_turn += 1;
+                } else if !link.listed_dirty {
                     self.list_dirty(engine, index);
+                } else {
+                    self.arm_flush(engine);
                 }
                 true
             }
         }
     }
 
-    /// The next message for the socket, reading what is readable.
+    /// Puts the socket's next message into `into`, reading what is readable. False: none is here.
     #[inline]
-    pub fn receive(&mut self, engine: &Engine, socket: usize) -> Option<Message> {
+    pub fn receive(&mut self, engine: &Engine, socket: usize, into: &mut Message) -> bool {
         loop {
-            let state = self.sockets.get_mut(socket)?;
+            let Some(state) = self.sockets.get_mut(socket) else { return false };
             let count = state.with_messages.len();
             if count == 0 {
                 if self.find_messages(socket) {
                     continue;
                 }
-                return None;
+                return false;
             }
             if state.receive_turn >= count {
                 state.receive_turn = 0;
@@ -179,19 +181,22 @@ impl State {
             let index = state.with_messages[state.receive_turn];
             let link = &mut self.links[index];
             let next = match &mut link.kind {
-                LinkKind::Stream(session) => session.next_message(),
-                LinkKind::Ring(ring) => Ok(ring.pop()),
+                LinkKind::Stream(session) => session.next_message(into),
+                LinkKind::Ring(ring) => {
+                    self.ring_traffic += 1;
+                    Ok(ring.pop(into))
+                }
             };
             match next {
-                Ok(Some(message)) => {
+                Ok(true) => {
                     state.receive_turn += 1;
                     state.received += 1;
                     if state.socket_type == SocketType::Router {
-                        return Some(with_routing_id(&link.routing_id, message));
+                        *into = with_routing_id(&link.routing_id, into);
                     }
-                    return Some(message);
+                    return true;
                 }
-                Ok(None) => self.link_is_dry(engine, index),
+                Ok(false) => self.link_is_dry(engine, index),
                 Err(error) => self.end_link(engine, index, &error),
             }
         }
@@ -351,6 +356,6 @@ pub(super) fn remove_turn(list: &mut Vec<usize>, turn: &mut usize, index: usize)
     }
 }
 
-fn with_routing_id(id: &Frame, message: Message) -> Message {
+fn with_routing_id(id: &Frame, message: &Message) -> Message {
     std::iter::once(id).chain(message.as_frames()).cloned().collect()
 }

@@ -24,6 +24,8 @@ pub(crate) struct State {
     /// Links with bytes or messages that gather.
     pub dirty: Vec<usize>,
     pub ring_count: usize,
+    /// Messages that crossed a ring since a caller last slept.
+    pub ring_traffic: usize,
     /// Serial numbers for links and connectors: an index is used again, a serial is not.
     pub next_serial: u32,
 
@@ -209,6 +211,7 @@ impl State {
             connectors: Slab::new(),
             dirty: Vec::new(),
             ring_count: 0,
+            ring_traffic: 0,
             next_serial: 0,
             leader: false,
             followers: Vec::new(),

@@ -21,22 +21,30 @@ const DRAIN_TICK: Duration = Duration::from_millis(5);
 /// What the timerfd is armed for.
 #[derive(Debug, Default)]
 pub(crate) struct Ticks {
-    flush_armed: bool,
-    /// Whether the flush tick was put off once, the link having written by itself meanwhile.
+    flush_at: Option<Instant>,
+    /// Whether the flush tick was put off once, the engine having written by itself meanwhile.
     flush_postponed: bool,
-    io_at_flush_arm: u32,
+    io_at_flush_arm: (u64, u32),
     watch_at: Option<Instant>,
-    turns_at_watch_arm: u64,
+    io_at_watch_arm: (u64, u32),
+    /// When the timerfd will fire.
+    armed_for: Option<Instant>,
 }
 
 impl State {
+    /// Grows with every turn, read and write: whether a caller was here since.
+    fn io_seen(&self) -> (u64, u32) {
+        (self.turns, self.io_since_turn)
+    }
+
     /// Bytes gather: they are to be written soon, whatever the caller does next.
+    #[inline]
     pub fn arm_flush(&mut self, engine: &Engine) {
-        if !self.ticks.flush_armed {
-            self.ticks.flush_armed = true;
+        if self.ticks.flush_at.is_none() {
+            self.ticks.flush_at = Some(Instant::now() + GATHER_TIME);
             self.ticks.flush_postponed = false;
-            self.ticks.io_at_flush_arm = self.io_since_turn;
-            engine.timer.arm(GATHER_TIME);
+            self.ticks.io_at_flush_arm = self.io_seen();
+            self.arm(engine);
         }
     }
 
@@ -44,10 +52,21 @@ impl State {
     pub fn arm_watch(&mut self, engine: &Engine) {
         if !self.watched && self.ticks.watch_at.is_none() {
             self.ticks.watch_at = Some(self.now + WATCH_TICK);
-            self.ticks.turns_at_watch_arm = self.turns;
-            if !self.ticks.flush_armed {
-                engine.timer.arm(WATCH_TICK);
-            }
+            self.ticks.io_at_watch_arm = self.io_seen();
+            self.arm(engine);
+        }
+    }
+
+    /// Has the timerfd fire for the earliest of all that may come.
+    #[cold]
+    fn arm(&mut self, engine: &Engine) {
+        let due = self.due.filter(|_| self.watched);
+        let Some(at) = [self.ticks.flush_at, self.ticks.watch_at, due].into_iter().flatten().min() else {
+            return;
+        };
+        if self.ticks.armed_for.is_none_or(|armed| at < armed) {
+            self.ticks.armed_for = Some(at);
+            engine.timer.arm(at.saturating_duration_since(Instant::now()));
         }
     }
 
@@ -55,33 +74,33 @@ impl State {
     pub fn on_tick(&mut self, engine: &Arc<Engine>) {
         engine.timer.acknowledge();
         self.now = Instant::now();
-        if self.ticks.flush_armed {
+        self.ticks.armed_for = None;
+        if self.ticks.flush_at.is_some_and(|at| at <= self.now) {
             self.on_flush_tick(engine);
         }
         if self.ticks.watch_at.is_some_and(|at| at <= self.now) {
             self.ticks.watch_at = None;
-            let nobody_came = self.turns == self.ticks.turns_at_watch_arm;
+            let nobody_came = self.io_seen() == self.ticks.io_at_watch_arm;
             if !self.leader && nobody_came {
                 self.watch(engine);
             } else if !self.leader {
                 self.arm_watch(engine);
             }
         }
-        if self.ticks.flush_armed {
-            engine.timer.arm(GATHER_TIME);
-        } else if let Some(at) = self.ticks.watch_at {
-            engine.timer.arm(at.saturating_duration_since(self.now));
+        if self.watched && !self.leader {
+            self.run_timers(engine);
         }
+        self.arm(engine);
     }
 
     fn on_flush_tick(&mut self, engine: &Arc<Engine>) {
-        let wrote_itself = self.io_since_turn != self.ticks.io_at_flush_arm;
-        if wrote_itself && !self.ticks.flush_postponed {
+        if self.io_seen() != self.ticks.io_at_flush_arm && !self.ticks.flush_postponed {
+            self.ticks.flush_at = Some(self.now + GATHER_TIME);
             self.ticks.flush_postponed = true;
-            self.ticks.io_at_flush_arm = self.io_since_turn;
+            self.ticks.io_at_flush_arm = self.io_seen();
             return;
         }
-        self.ticks.flush_armed = false;
+        self.ticks.flush_at = None;
         self.flush_dirty(engine, false);
         if !self.dirty.is_empty() && !self.leader {
             // The kernel is full: the poller will tell when it is not, and somebody must hear it.
@@ -95,6 +114,7 @@ impl State {
             self.watched = true;
             Background::running().watch(engine);
         }
+        self.arm(engine);
     }
 
     /// Runs what is due by `self.now`, and finds out what is due next.

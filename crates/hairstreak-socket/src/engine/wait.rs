@@ -18,6 +18,11 @@ use crate::session::SessionError;
 
 /// Reads and writes after which a caller that never waits takes a turn at the poller all the same.
 const IO_PER_TURN: u32 = 16;
+/// How often a caller looks at busy rings again before it sleeps: about two microseconds. The peer is
+/// likely to be in the middle of its next batch.
+const RING_SPIN_COUNT: u32 = 100;
+/// Messages since the last sleep that make a ring busy.
+const RING_TRAFFIC_BUSY: usize = 16;
 /// Events handled in one turn.
 const EVENTS_MAX: usize = 64;
 
@@ -118,8 +123,15 @@ impl Engine {
     #[inline]
     pub fn after_call(self: &Arc<Self>, state: Guard<'_>) {
         if state.io_since_turn >= IO_PER_TURN && !state.leader {
-            drop(self.lead(state, Some(Duration::ZERO)));
+            self.turn_of_a_busy_caller(state);
         }
+    }
+
+    #[cold]
+    fn turn_of_a_busy_caller(self: &Arc<Self>, mut state: Guard<'_>) {
+        state.take_over(self);
+        let mut state = self.lead(state, Some(Duration::ZERO));
+        self.leave(&mut state);
     }
 
     /// One turn without waiting, unless somebody else leads: for callers that never block.
@@ -150,6 +162,21 @@ impl Engine {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
                 break None;
+            }
+            if state.rings_are_busy() {
+                let mut result = None;
+                for _ in 0..RING_SPIN_COUNT {
+                    drop(state);
+                    std::hint::spin_loop();
+                    state = self.lock();
+                    result = attempt(&mut state);
+                    if result.is_some() {
+                        break;
+                    }
+                }
+                if result.is_some() {
+                    break result;
+                }
             }
             state = if state.leader { self.follow(state, socket, left) } else { self.lead(state, left) };
         };
@@ -201,9 +228,7 @@ impl Engine {
         state.io_since_turn = 0;
         if timeout != Some(Duration::ZERO) {
             state.flush_dirty(self, true);
-            if std::mem::take(&mut state.watched) {
-                Background::running().unwatch(self);
-            }
+            state.take_over(self);
             if state.ring_count > 0 && state.expect_rings(self) {
                 timeout = Some(Duration::ZERO);
             } else if let Some(due) = state.due {
@@ -238,6 +263,7 @@ impl Engine {
         if state.has_wakers() && state.expect_rings(self) {
             state.look_at_rings(self);
         }
+        state.watch(self);
         self.leave(&mut state);
     }
 
@@ -245,15 +271,21 @@ impl Engine {
     pub fn background_tick(self: &Arc<Self>) {
         self.lock().on_tick(self);
     }
-
-    /// When the background thread has to look again, if the engine is its to look after.
-    pub fn background_due(self: &Arc<Self>) -> Option<Instant> {
-        let state = self.lock();
-        state.due.filter(|_| state.watched && !state.leader)
-    }
 }
 
 impl State {
+    /// Whether messages crossed a ring since the last sleep, enough to expect more at once.
+    fn rings_are_busy(&mut self) -> bool {
+        self.ring_count > 0 && std::mem::take(&mut self.ring_traffic) >= RING_TRAFFIC_BUSY
+    }
+
+    /// A caller drives the engine from here on, not the background thread.
+    fn take_over(&mut self, engine: &Engine) {
+        if std::mem::take(&mut self.watched) {
+            Background::running().unwatch(engine);
+        }
+    }
+
     /// A task waits for news of the socket: its waker is kept, and the engine watched, until there is some.
     pub fn await_news(&mut self, engine: &Arc<Engine>, socket: usize, waker: &Waker) {
         let Some(state) = self.sockets.get_mut(socket) else { return };

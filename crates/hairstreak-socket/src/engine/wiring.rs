@@ -160,7 +160,6 @@ impl State {
             engine.poller().wake();
         } else {
             self.watch(engine);
-            Background::running().nudge();
         }
     }
 

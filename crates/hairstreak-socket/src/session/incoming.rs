@@ -11,9 +11,10 @@ use super::{Session, SessionError};
 const OWN_BODY_SIZE: usize = 16 * 1024;
 
 impl Session {
-    /// The next whole message, reading as long as the stream is readable. `None`: nothing more now.
+    /// Puts the next whole message into `into`, reading as long as the stream is readable. False:
+    /// nothing more now.
     #[inline]
-    pub fn next_message(&mut self) -> Result<Option<Message>, SessionError> {
+    pub fn next_message(&mut self, into: &mut Message) -> Result<bool, SessionError> {
         if self.ahead.is_empty() && self.partial.is_empty() && self.body.is_none() {
             let unread = self.buffer.unread();
             // The common case: a short single frame that is here already.
@@ -22,12 +23,20 @@ impl Session {
                 && (*size as usize) <= self.limits.message_size_max
             {
                 let size = *size as usize;
-                return Ok(Some(self.buffer.take(2, size).into()));
+                self.buffer.take_into(2, size, into);
+                return Ok(true);
             }
         }
-        self.next_message_slowly()
+        match self.next_message_slowly()? {
+            Some(message) => {
+                *into = message;
+                Ok(true)
+            }
+            None => Ok(false),
+        }
     }
 
+    #[inline(never)]
     fn next_message_slowly(&mut self) -> Result<Option<Message>, SessionError> {
         if let Some(message) = self.ahead.pop_front() {
             self.ahead_bytes -= message.size();

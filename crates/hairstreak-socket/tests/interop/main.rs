@@ -1,0 +1,22 @@
+//! Hairstreak's sockets against pyzmq, which is libzmq: the same bytes both ways, on either side of
+//! every connection. The scripts of the other side stand in tests/python.
+//!
+//! Every wait is bounded by its own time-out, on either side; a side that waits in vain says for what.
+
+#[path = "../workbench/endpoints.rs"]
+mod endpoints;
+#[path = "../workbench/soak.rs"]
+mod soak;
+
+mod closing;
+mod heartbeats;
+mod pipeline;
+mod python;
+mod reconnect;
+mod reqrep;
+mod stream;
+
+use std::time::Duration;
+
+/// Longer than anything here takes: who waits this long waits in vain.
+const LONG: Duration = Duration::from_secs(60);
