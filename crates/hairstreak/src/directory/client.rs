@@ -1,0 +1,280 @@
+//! `Client`: the connection to the directory, its thread, requests and their replies.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hairstreak_socket::{Context, Dealer, Message, Options, RecvError};
+use hairstreak_wire::directory::{
+    Attributes, Endpoint, Envelope, Name, OWNER_SIZE, Owner, Reply, Request, RequestId,
+};
+use thiserror::Error;
+
+use super::follow::Followed;
+use super::registration::Held;
+use crate::node::BuildError;
+
+/// How often registrations are renewed and followed names asked for.
+const ROUND: Duration = Duration::from_secs(1);
+/// How long a reply may take before the request is sent again.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long one LOOKUP waits in the directory before it is sent anew.
+const LOOKUP_WAIT: Duration = Duration::from_millis(500);
+
+/// The connection to one directory.
+pub(crate) struct Client {
+    endpoint: String,
+    dealer: Dealer,
+    owner: Owner,
+    last_number: AtomicU64,
+    state: Mutex<State>,
+}
+
+/// What the client's thread shares with the others. All by request number.
+#[derive(Default)]
+pub(super) struct State {
+    calls: HashMap<u64, Sender<Reply>>,
+    pub held: BTreeMap<u64, Held>,
+    pub followed: BTreeMap<u64, Followed>,
+}
+
+/// Why a question to the directory has no good answer.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum AskError {
+    #[error("no answer from the directory at {directory}")]
+    NoAnswer { directory: String },
+    #[error("the directory at {directory} refuses: {text}")]
+    Refused { directory: String, text: String },
+}
+
+/// Where a name is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub endpoint: Endpoint,
+    pub attributes: Attributes,
+}
+
+/// What a request was for: the first byte of its id, before a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Purpose {
+    Call = b'c',
+    Renewal = b'r',
+    Follow = b'f',
+    /// Nobody waits for the reply.
+    Farewell = b'u',
+}
+
+impl Client {
+    /// Connects, now or when the directory is there, and starts the thread. The thread ends when
+    /// the last `Arc` is gone.
+    pub(crate) fn start(endpoint: String) -> Result<Arc<Client>, BuildError> {
+        // A context of its own: the thread that waits for replies must not drive the sockets of
+        // whoever builds the node.
+        let dealer = Dealer::with_options(&Context::new(), options())?;
+        dealer.connect(&endpoint)?;
+        let client = Arc::new(Client {
+            endpoint,
+            dealer: dealer.clone(),
+            owner: random_owner(),
+            last_number: AtomicU64::new(0),
+            state: Mutex::default(),
+        });
+        let weak = Arc::downgrade(&client);
+        thread::Builder::new().name("directory".into()).spawn(move || run(&dealer, &weak))?;
+        Ok(client)
+    }
+
+    /// The directory's endpoint.
+    pub(crate) fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// Waits until the directory is connected.
+    pub(crate) fn wait_until_connected(&self, deadline: Instant) -> Result<(), AskError> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if self.dealer.wait_for_peers(1, left) { Ok(()) } else { Err(AskError::no_answer(self)) }
+    }
+
+    /// This machine's address on the connection to the directory: `None` without a connection,
+    /// `Some(None)` when it is none of the network.
+    pub(crate) fn local_address(&self) -> Option<Option<IpAddr>> {
+        let peer = self.dealer.peers().into_iter().next()?;
+        Some(peer.local.map(|address| address.ip()))
+    }
+
+    /// Asks where `name` is, once, letting the directory wait a little for it to appear but not
+    /// beyond `deadline`.
+    pub(crate) fn look_up(&self, name: &Name, deadline: Instant) -> Result<Option<Found>, AskError> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let wait_ms = left.min(LOOKUP_WAIT).as_millis() as u32;
+        let until = Instant::now() + left.min(LOOKUP_WAIT) + PATIENCE;
+        match self.ask_until(until, || Some(Request::Lookup { name: name.clone(), wait_ms }))? {
+            Reply::Found { endpoint, attributes, .. } => Ok(Some(Found { endpoint, attributes })),
+            Reply::NotFound { .. } => Ok(None),
+            other => Err(AskError::refused(self, other)),
+        }
+    }
+
+    /// Sends what `request` gives, again whenever a reply takes too long.
+    pub(super) fn ask_until(
+        &self,
+        deadline: Instant,
+        request: impl Fn() -> Option<Request>,
+    ) -> Result<Reply, AskError> {
+        let call = Call::new(self);
+        loop {
+            self.wait_until_connected(deadline)?;
+            if let Some(request) = request() {
+                self.send(Purpose::Call, call.number, &request);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            match call.reply.recv_timeout(left.min(LOOKUP_WAIT + PATIENCE)) {
+                Ok(reply) => return Ok(reply),
+                Err(RecvTimeoutError::Timeout) if Instant::now() < deadline => {}
+                Err(_) => return Err(AskError::no_answer(self)),
+            }
+        }
+    }
+
+    /// Sends if it can be done at once. What is lost is asked for again, or not missed.
+    pub(super) fn send(&self, purpose: Purpose, number: u64, request: &Request) {
+        let mut id = [purpose as u8; 9];
+        id[1..].copy_from_slice(&number.to_be_bytes());
+        let Some(request_id) = RequestId::new(&id) else { return };
+        let frames = request.encode(&Envelope { delimited: false, request_id });
+        let frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
+        let _ = self.dealer.try_send(frames.as_slice());
+    }
+
+    fn handle_message(&self, message: &Message) {
+        let frames: Vec<&[u8]> = message.frames().collect();
+        // What no directory says is of no use here.
+        let Ok((envelope, reply)) = Reply::decode(&frames) else { return };
+        let Some((&purpose, number)) = envelope.request_id.as_bytes().split_first() else { return };
+        let Ok(number) = number.try_into().map(u64::from_be_bytes) else { return };
+        match purpose {
+            b'c' => {
+                if let Some(call) = self.state().calls.remove(&number) {
+                    // Whoever asked may have given up meanwhile.
+                    let _ = call.send(reply);
+                }
+            }
+            b'r' => self.handle_renewal(number, &reply),
+            b'f' => self.handle_followed(number, reply),
+            _ => {}
+        }
+    }
+
+    pub(super) fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    pub(super) fn next_number(&self) -> u64 {
+        self.last_number.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // Wakes the thread. What was sent last, a name given back, still goes out.
+        self.dealer.clone().close();
+    }
+}
+
+impl AskError {
+    fn no_answer(client: &Client) -> AskError {
+        AskError::NoAnswer { directory: client.endpoint.clone() }
+    }
+
+    /// For a reply that is none to the question.
+    pub(super) fn refused(client: &Client, reply: Reply) -> AskError {
+        let text = match reply {
+            Reply::Error { text, .. } => text,
+            other => format!("unexpected reply {other:?}"),
+        };
+        AskError::Refused { directory: client.endpoint.clone(), text }
+    }
+}
+
+/// A reply that is waited for.
+struct Call<'c> {
+    client: &'c Client,
+    number: u64,
+    reply: Receiver<Reply>,
+}
+
+impl Call<'_> {
+    fn new(client: &Client) -> Call<'_> {
+        let (sender, reply) = channel();
+        let number = client.next_number();
+        client.state().calls.insert(number, sender);
+        Call { client, number, reply }
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        self.client.state().calls.remove(&self.number);
+    }
+}
+
+/// The client's thread.
+fn run(dealer: &Dealer, client: &Weak<Client>) {
+    loop {
+        let is_connected = dealer.wait_for_peers(1, ROUND);
+        let Some(strong) = client.upgrade() else { return };
+        if !is_connected {
+            continue;
+        }
+        strong.renew();
+        strong.ask_for_followed();
+        drop(strong);
+        let end = Instant::now() + ROUND;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match dealer.recv_timeout(left) {
+                Ok(message) => {
+                    let Some(client) = client.upgrade() else { return };
+                    client.handle_message(&message);
+                }
+                Err(RecvError::TimedOut | RecvError::WouldBlock) => break,
+                Err(RecvError::Closed) => return,
+            }
+            // However many messages there are, the next round is due.
+            if left.is_zero() {
+                break;
+            }
+        }
+    }
+}
+
+/// A directory is near and its messages are small: notice a loss early, keep little.
+fn options() -> Options {
+    Options {
+        reconnect_max_ms: 500,
+        heartbeat_ms: 5_000,
+        heartbeat_timeout_ms: 5_000,
+        message_size_max: 256 << 10,
+        linger_ms: 1_000,
+        ..Options::default()
+    }
+}
+
+/// From the system's randomness, by way of the keys that the standard library's hash tables get.
+fn random_owner() -> Owner {
+    let mut token = [0; OWNER_SIZE];
+    for half in token.chunks_exact_mut(8) {
+        half.copy_from_slice(&RandomState::new().hash_one(half.len()).to_be_bytes());
+    }
+    Owner(token)
+}

@@ -1,0 +1,199 @@
+//! `Exchange`: what a component sends to.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hairstreak_socket::{Endpoint, Outgoing, Push, SendError};
+
+use crate::marks::Marks;
+use crate::node::{Node, Object, OpenError, Placement};
+use crate::scope::Scope;
+use crate::style::Style;
+
+/// What a component sends to. Clones share it; with the last of them it closes.
+///
+/// A send never consumes its message: on an error the caller still has it.
+#[derive(Clone)]
+pub struct Exchange {
+    name: Arc<str>,
+    object: Arc<Object>,
+    push: Push,
+}
+
+/// Counters of an exchange since it was opened, and its depth now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExchangeStats {
+    /// Messages accepted, each counted once however many queues get it.
+    pub sent: u64,
+    /// Messages dropped because no queue was bound (data distribution).
+    pub dropped_unroutable: u64,
+    /// Messages accepted and not completely sent when their queue was lost.
+    pub dropped_queue_lost: u64,
+    /// Queues that are connected.
+    pub queue_count: usize,
+    /// Messages accepted and not yet sent, all queues.
+    pub depth_count: usize,
+    /// Bytes accepted and not yet sent, all queues.
+    pub depth_bytes: usize,
+}
+
+impl Exchange {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it listens, if it is global.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        self.object.endpoint()
+    }
+
+    /// Whether it is global and the directory agreed to its name when last asked.
+    pub fn is_registered(&self) -> bool {
+        self.object.is_registered()
+    }
+
+    /// Sends. Waits while there is no room: in any queue (load balancing, also when there is no
+    /// queue), or in one of them (data distribution).
+    #[inline]
+    pub fn send<'a>(&self, message: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
+        self.push.send(message)
+    }
+
+    /// Sends if it can be done without waiting; [`SendError::WouldBlock`] if not.
+    #[inline]
+    pub fn try_send<'a>(&self, message: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
+        self.push.try_send(message)
+    }
+
+    /// Sends, waiting at most `timeout`.
+    pub fn send_timeout<'a>(
+        &self,
+        message: impl Into<Outgoing<'a>>,
+        timeout: Duration,
+    ) -> Result<(), SendError> {
+        self.push.send_timeout(message, timeout)
+    }
+
+    /// Sends when there is room. Cancel safe.
+    pub async fn send_async<'a>(&self, message: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
+        self.push.send_async(message).await
+    }
+
+    /// Sends every message, waiting as need be. Returns how many.
+    pub fn send_all<'a, I>(&self, messages: I) -> Result<usize, SendError>
+    where
+        I: IntoIterator,
+        I::Item: Into<Outgoing<'a>>,
+    {
+        self.push.send_all(messages)
+    }
+
+    /// Hands what has gathered to the system now, rather than within 50 microseconds.
+    pub fn flush(&self) {
+        self.push.flush();
+    }
+
+    /// Waits until `count` queues are connected. Returns whether they are.
+    pub fn wait_for_queues(&self, count: usize, timeout: Duration) -> bool {
+        self.push.wait_for_peers(count, timeout)
+    }
+
+    /// Counters and depth.
+    pub fn stats(&self) -> ExchangeStats {
+        let stats = self.push.stats();
+        ExchangeStats {
+            sent: stats.sent,
+            dropped_unroutable: stats.dropped_no_peer,
+            dropped_queue_lost: stats.dropped_peer_lost,
+            queue_count: stats.peer_count,
+            depth_count: stats.queued_count,
+            depth_bytes: stats.queued_bytes,
+        }
+    }
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exchange")
+            .field("name", &self.name)
+            .field("endpoint", &self.endpoint())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Describes an exchange.
+#[derive(Clone, Debug)]
+#[must_use = "nothing is opened before open()"]
+pub struct ExchangeBuilder<'n> {
+    node: &'n Node,
+    placement: Placement,
+    style: Style,
+    marks: Marks,
+}
+
+impl<'n> ExchangeBuilder<'n> {
+    pub(crate) fn new(node: &'n Node, name: &str) -> ExchangeBuilder<'n> {
+        let (placement, style) = (Placement::new(name), Style::default());
+        ExchangeBuilder { node, placement, style, marks: Marks::default() }
+    }
+
+    /// Who can find it. Local unless given.
+    pub fn scope(mut self, scope: Scope) -> Self {
+        self.placement.scope = scope;
+        self
+    }
+
+    /// Which queues get a message. Load balancing unless given.
+    pub fn style(mut self, style: Style) -> Self {
+        self.style = style;
+        self
+    }
+
+    /// Where a global one listens: `nic`, an address or `*`, with `:port` or without, or an
+    /// endpoint. Every interface and any free port unless given.
+    pub fn interface(mut self, interface: &str) -> Self {
+        self.placement.interface = Some(interface.to_owned());
+        self
+    }
+
+    /// What the directory tells others where it is, if not what is found out: `host`, `host:port` or
+    /// an endpoint.
+    pub fn advertise(mut self, host: &str) -> Self {
+        self.placement.advertise = Some(host.to_owned());
+        self
+    }
+
+    /// High-water mark by messages accepted and not yet sent, per queue.
+    pub fn high_water_count(mut self, count: usize) -> Self {
+        self.marks.high_count = Some(count);
+        self
+    }
+
+    /// High-water mark by bytes accepted and not yet sent, per queue. One message may pass it.
+    pub fn high_water_bytes(mut self, bytes: usize) -> Self {
+        self.marks.high_bytes = Some(bytes);
+        self
+    }
+
+    /// A full queue gets messages again when its count has fallen to this. Half of the high-water
+    /// mark unless given.
+    pub fn low_water_count(mut self, count: usize) -> Self {
+        self.marks.low_count = Some(count);
+        self
+    }
+
+    /// A full queue gets messages again when its bytes have fallen to this. Half of the high-water
+    /// mark unless given.
+    pub fn low_water_bytes(mut self, bytes: usize) -> Self {
+        self.marks.low_bytes = Some(bytes);
+        self
+    }
+
+    /// Opens it. A global one waits for the directory.
+    pub fn open(self) -> Result<Exchange, OpenError> {
+        let (object, push) = self.node.open_exchange(&self.placement, self.style, self.marks.sending())?;
+        Ok(Exchange { name: self.placement.name.into(), object, push })
+    }
+}

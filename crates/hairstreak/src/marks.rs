@@ -1,0 +1,37 @@
+//! `Marks`: high- and low-water marks as a builder collects them, and the socket options they make.
+
+use hairstreak_socket::Options;
+
+/// What was asked for; the rest is the socket's default.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Marks {
+    pub high_count: Option<usize>,
+    pub high_bytes: Option<usize>,
+    pub low_count: Option<usize>,
+    pub low_bytes: Option<usize>,
+}
+
+impl Marks {
+    /// Of an exchange: messages accepted and not yet written. A low mark that was not asked for is
+    /// half of the high one.
+    pub(crate) fn sending(&self) -> Options {
+        let mut options = Options::default();
+        if let Some(high) = self.high_count {
+            (options.send_count_max, options.send_count_low) = (high, high / 2);
+        }
+        if let Some(high) = self.high_bytes {
+            (options.send_bytes_max, options.send_bytes_low) = (high, high / 2);
+        }
+        options.send_count_low = self.low_count.unwrap_or(options.send_count_low);
+        options.send_bytes_low = self.low_bytes.unwrap_or(options.send_bytes_low);
+        options
+    }
+
+    /// Of a queue: messages read and not yet received.
+    pub(crate) fn receiving(&self) -> Options {
+        let mut options = Options::default();
+        options.receive_count_max = self.high_count.unwrap_or(options.receive_count_max);
+        options.receive_bytes_max = self.high_bytes.unwrap_or(options.receive_bytes_max);
+        options
+    }
+}

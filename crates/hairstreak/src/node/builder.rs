@@ -1,0 +1,75 @@
+//! `NodeBuilder`: describes a node.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use hairstreak_socket::{ConnectError, Context, OpenError};
+use thiserror::Error;
+
+use super::component::{Inner, Node};
+use crate::directory::Client;
+use crate::host_port;
+
+/// The port of the directory unless another is given.
+const DIRECTORY_PORT: &str = "5682";
+
+/// Describes a node.
+#[derive(Clone, Debug)]
+pub struct NodeBuilder {
+    directory: Option<String>,
+    patience: Duration,
+}
+
+/// Why a node could not be built. A directory that is merely absent is no reason.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// The directory's address is none.
+    #[error("cannot use the directory: {0}")]
+    Directory(#[from] ConnectError),
+    /// The socket towards it could not be opened.
+    #[error("cannot use the directory: {0}")]
+    Socket(#[from] OpenError),
+    /// The thread that talks to it could not be started.
+    #[error("cannot use the directory: {0}")]
+    Thread(#[from] io::Error),
+}
+
+impl Default for NodeBuilder {
+    fn default() -> NodeBuilder {
+        NodeBuilder { directory: None, patience: Duration::from_secs(30) }
+    }
+}
+
+impl NodeBuilder {
+    /// Uses the directory at `host[:port]` (port 5682 unless given) or at an endpoint. Without one,
+    /// only names of this process exist.
+    pub fn directory(mut self, host: &str) -> NodeBuilder {
+        self.directory = Some(host_port::endpoint(host, DIRECTORY_PORT));
+        self
+    }
+
+    /// How long opening and binding wait for the directory, and for a name to appear. 30 s unless
+    /// given.
+    pub fn patience(mut self, patience: Duration) -> NodeBuilder {
+        self.patience = patience;
+        self
+    }
+
+    /// Makes the node. Does not wait for the directory.
+    pub fn build(self) -> Result<Node, BuildError> {
+        static LAST_ID: AtomicU64 = AtomicU64::new(0);
+        let directory = match self.directory {
+            Some(endpoint) => Some(Client::start(endpoint)?),
+            None => None,
+        };
+        let inner = Inner {
+            id: LAST_ID.fetch_add(1, Ordering::Relaxed) + 1,
+            context: Context::new(),
+            directory,
+            patience: self.patience,
+        };
+        Ok(Node { inner: Arc::new(inner) })
+    }
+}

@@ -1,0 +1,26 @@
+//! The node: a component's names, its exchanges and queues, and its way to the directory.
+//!
+//! On the wire an exchange is a PUSH socket and a queue a PULL socket, so either end of a link may
+//! be any ZeroMQ program. Two ends in one process are joined by inproc; otherwise the global one
+//! listens and the other connects.
+//!
+//! - `builder`, `component`: the node
+//! - `open`: an exchange or queue gets its socket, its name, and if global its endpoint
+//! - `object`: what an open exchange or queue is to the node
+//! - `names`: the names of this process
+//! - `bind`: two names become a link
+
+mod bind;
+mod builder;
+mod component;
+mod names;
+mod object;
+mod open;
+
+pub use bind::BindError;
+pub use builder::{BuildError, NodeBuilder};
+pub use component::Node;
+pub use object::Kind;
+pub(crate) use object::Object;
+pub use open::OpenError;
+pub(crate) use open::Placement;

@@ -1,0 +1,113 @@
+//! A node and a directory that the test itself plays, so that it can say and omit what it likes.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use hairstreak::{Node, OpenError, Scope};
+use hairstreak_socket::{Context, Message, Router};
+use hairstreak_wire::directory::{Envelope, ErrorCode, Reply, Request};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Played {
+    router: Router,
+    address: String,
+}
+
+impl Played {
+    fn new() -> Played {
+        let router = Router::new(&Context::new()).unwrap();
+        let address = router.bind("tcp://127.0.0.1:*").unwrap().to_string();
+        Played { router, address }
+    }
+
+    fn node(&self) -> Node {
+        Node::builder().directory(&self.address).patience(PATIENCE).build().unwrap()
+    }
+
+    /// The next request, and what to answer it with.
+    fn receive(&self) -> (Request, Answer<'_>) {
+        let message = self.router.recv_timeout(PATIENCE).unwrap();
+        let frames: Vec<&[u8]> = message.frames().collect();
+        let (envelope, request) = Request::decode(&frames[1..]).unwrap();
+        (request, Answer { router: &self.router, peer: frames[0].to_vec(), envelope })
+    }
+}
+
+struct Answer<'p> {
+    router: &'p Router,
+    peer: Vec<u8>,
+    envelope: Envelope,
+}
+
+impl Answer<'_> {
+    fn send(self, reply: Reply) {
+        let frames = reply.encode(&self.envelope);
+        let message = Message::from_frames([self.peer].into_iter().chain(frames));
+        self.router.send(&message).unwrap();
+    }
+}
+
+#[test]
+fn a_name_that_was_lost_is_known_and_won_back() {
+    let played = Played::new();
+    let node = played.node();
+    let (opened, is_open) = mpsc::channel();
+    thread::spawn(move || opened.send(node.queue("Q").scope(Scope::Global).open().unwrap()).unwrap());
+    played.receive().1.send(Reply::Ok { lease_ms: 5000 });
+    let queue = is_open.recv().unwrap();
+    assert!(queue.is_registered());
+
+    let (request, answer) = played.receive();
+    let Request::Register(renewal) = request else { panic!("not a renewal: {request:?}") };
+    answer.send(Reply::Duplicate { name: renewal.name, endpoint: renewal.endpoint });
+    while queue.is_registered() {
+        thread::yield_now();
+    }
+    played.receive().1.send(Reply::Ok { lease_ms: 5000 });
+    while !queue.is_registered() {
+        thread::yield_now();
+    }
+    drop(queue);
+    assert!(matches!(played.receive().0, Request::Unregister { .. }));
+}
+
+#[test]
+fn a_request_without_a_reply_is_sent_again() {
+    let played = Played::new();
+    let node = played.node();
+    let opener = thread::spawn(move || node.queue("Q").scope(Scope::Global).open());
+    let (first, unanswered) = played.receive();
+    drop(unanswered);
+    let (second, answer) = played.receive();
+    assert_eq!(first, second);
+    answer.send(Reply::Ok { lease_ms: 5000 });
+    opener.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_refusal_is_passed_on() {
+    let played = Played::new();
+    let node = played.node();
+    let opener = thread::spawn(move || node.queue("Q").scope(Scope::Global).open());
+    played.receive().1.send(Reply::error(ErrorCode::Limit, "the directory is full"));
+    let error = opener.join().unwrap().unwrap_err();
+    assert!(matches!(error, OpenError::Refused { .. }));
+    let expected = format!("Q: the directory at {} refuses: the directory is full", played.address);
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn what_is_no_reply_is_passed_over() {
+    let played = Played::new();
+    let node = played.node();
+    let opener = thread::spawn(move || node.queue("Q").scope(Scope::Global).open());
+    let (_, answer) = played.receive();
+    for garbage in [&["x"][..], &["HSD1"], &["HSD1", "", "OK"], &["HSD1", "c12345678", "OK", ""]] {
+        let frames = garbage.iter().map(|text| text.as_bytes().to_vec());
+        played.router.send(&Message::from_frames([answer.peer.clone()].into_iter().chain(frames))).unwrap();
+    }
+    answer.send(Reply::Ok { lease_ms: 5000 });
+    opener.join().unwrap().unwrap();
+}
