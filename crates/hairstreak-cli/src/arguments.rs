@@ -17,6 +17,7 @@ pub struct Arguments {
 pub enum Command {
     Plan(PlanArguments),
     Run(RunArguments),
+    Serve(ServeArguments),
     Bench(BenchArguments),
 }
 
@@ -66,6 +67,7 @@ it does 83,333, a third more; with instances = 2 in the first step, 125,000.";
 /// Relative paths in the topology start at its own folder, and so do its commands. If a stage fails,
 /// all others are ended and the reason is one line on standard error.
 #[derive(Debug, Args)]
+#[command(after_long_help = RUN_EXAMPLE)]
 pub struct RunArguments {
     /// The topology.
     pub file: PathBuf,
@@ -81,6 +83,56 @@ pub struct RunArguments {
     /// How long the stages may take to connect.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = hairstreak::topology::parse_duration)]
     pub connect_timeout: std::time::Duration,
+}
+
+const RUN_EXAMPLE: &str = "\
+Example: count the words of some texts, two of them at a time.
+
+    [[stage]]
+    name = \"count\"
+    instances = 2
+    command = [\"python3\", \"count.py\"]
+    framing = \"length\"
+
+    [input]
+    files = \"texts\"
+    extensions = [\"txt\"]
+
+    [output]
+    file = \"counts\"
+
+A stage does one of these with each message:
+    sleep = \"500ms\", echo = true    wait, or do nothing
+    command, framing                a filter: messages on its standard input, one result for each
+                                    on its standard output; \"lines\", or \"length\": 4 bytes,
+                                    big-endian, before each
+    program                         anything that speaks ZeroMQ: it connects a PULL socket to
+                                    $HAIRSTREAK_IN and a PUSH socket to $HAIRSTREAK_OUT and
+                                    sends one result for each message
+Commands are an array of words, or a line for the shell. [input] is messages = N and size = BYTES,
+lines = \"FILE\" (\"-\" is standard input), or files = \"FOLDER\"; [output] is file = \"FILE\",
+stdout = true, or nothing, each with framing.";
+
+/// Serve the directory, in which components find each other by name
+///
+/// Prints what it listens on, one line for each endpoint, and serves until SIGINT or SIGTERM. It keeps
+/// nothing: after a restart the components register again by themselves, and messages between them
+/// do not pass through it anyway.
+#[derive(Debug, Args)]
+pub struct ServeArguments {
+    /// Listen on this tcp port of every interface; 0 for any free one.
+    #[arg(long, value_name = "N", default_value_t = hairstreak_server::DEFAULT_PORT, conflicts_with = "bind")]
+    pub port: u16,
+    /// Listen on this endpoint instead, such as tcp://eth0:5682 or ipc:///run/directory. May be
+    /// repeated.
+    #[arg(long, value_name = "ENDPOINT")]
+    pub bind: Vec<String>,
+    /// How long a name is kept after its holder renewed it, if the holder asks for no time itself.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = lease)]
+    pub lease: std::time::Duration,
+    /// Report names that come, move and go, on standard error.
+    #[arg(short, long)]
+    pub verbose: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -104,6 +156,12 @@ pub struct BenchArguments {
 fn rate(text: &str) -> Result<f64, String> {
     let rate: f64 = text.parse().map_err(|_| "a rate is a number of messages a second".to_owned())?;
     if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err("a rate is more than 0".into()) }
+}
+
+fn lease(text: &str) -> Result<std::time::Duration, String> {
+    let lease = hairstreak::topology::parse_duration(text).map_err(|error| error.to_string())?;
+    let is_allowed = (1..=3_600_000).contains(&lease.as_millis());
+    if is_allowed { Ok(lease) } else { Err("a lease is between 1ms and 3600s".into()) }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod live;
 mod numbers;
 mod plan_command;
 mod run_command;
+mod serve_command;
 mod table;
 
 use std::ffi::OsString;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Plan(arguments) => plan_command::plan(&arguments),
         Command::Run(arguments) => run_command::run(&arguments),
+        Command::Serve(arguments) => serve_command::serve(&arguments),
         Command::Bench(arguments) => bench_command::bench(&arguments),
     };
     match done {

@@ -1,0 +1,37 @@
+//! `hairstreak serve`: runs the node until a signal ends it.
+
+use hairstreak_server::{DirectoryOptions, ServeOptions, Server};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::arguments::ServeArguments;
+use crate::failure::Failure;
+
+/// Returns when a signal has ended it, which is how it is meant to end.
+pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
+    // Before it says that it is there: whoever reads that may send a signal at once.
+    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::failed)?;
+    let verbose = arguments.verbose;
+    let options = ServeOptions {
+        bind: match &arguments.bind[..] {
+            [] => vec![format!("tcp://*:{}", arguments.port)],
+            endpoints => endpoints.to_vec(),
+        },
+        directory: DirectoryOptions {
+            lease_ms: arguments.lease.as_millis() as u32,
+            ..DirectoryOptions::default()
+        },
+        on_change: Box::new(move |change| {
+            if verbose {
+                eprintln!("{change}");
+            }
+        }),
+    };
+    let server = Server::start(options).map_err(Failure::failed)?;
+    for endpoint in server.endpoints() {
+        println!("directory at {endpoint}");
+    }
+    signals.forever().next();
+    server.stop();
+    Ok(())
+}
