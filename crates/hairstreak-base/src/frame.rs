@@ -8,6 +8,7 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 use crate::block::Block;
+use crate::copy::copy_short;
 
 /// The longest body that is held inside the frame, in bytes.
 pub const INLINE_SIZE_MAX: usize = 62;
@@ -71,7 +72,7 @@ impl Frame {
     unsafe fn inline(start: *const u8, size: usize) -> Frame {
         let mut bytes = [MaybeUninit::<u8>::uninit(); INLINE_SIZE_MAX];
         // SAFETY: both ranges are valid for `size` bytes by the caller's promise.
-        unsafe { std::ptr::copy_nonoverlapping(start, bytes.as_mut_ptr().cast(), size) };
+        unsafe { copy_short(std::slice::from_raw_parts(start, size), bytes.as_mut_ptr().cast()) };
         Frame(Repr::Inline(Inline { size: size as u8, bytes }))
     }
 

@@ -8,6 +8,7 @@
 //! [`Lock`], [`fence`], [`sync`].
 
 mod block;
+mod copy;
 pub mod fence;
 mod frame;
 mod lock;

@@ -10,6 +10,7 @@
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 
+use crate::copy::copy_short;
 use crate::frame::Frame;
 
 /// Bytes gathered in one segment, and so the size at which a busy link writes.
@@ -84,6 +85,26 @@ impl OutgoingBuffer {
     #[inline]
     pub fn queued_count(&self) -> usize {
         self.queue_count + self.tail_count
+    }
+
+    /// Appends a short single-frame message behind others that gather: only if some do, the segment
+    /// has room, and fewer than `count_max` are queued. Returns whether it did.
+    #[inline]
+    pub fn push_gathering(&mut self, header: [u8; 2], body: &[u8], count_max: usize) -> bool {
+        let at = self.tail.len();
+        let size = at + 2 + body.len();
+        if at == 0 || size > self.tail.capacity().min(SEGMENT_SIZE) || self.queued_count() >= count_max {
+            return false;
+        }
+        // SAFETY: `size` is within the capacity; the sources are other memory.
+        unsafe {
+            let to = self.tail.as_mut_ptr().add(at);
+            to.cast::<[u8; 2]>().write(header);
+            copy_short(body, to.add(2));
+            self.tail.set_len(size);
+        }
+        self.tail_count += 1;
+        true
     }
 
     /// Appends a frame's header and its body, copied. `ends_message`: no frame of it follows.
@@ -187,30 +208,6 @@ impl Default for OutgoingBuffer {
     }
 }
 
-/// Copies `from` to `to`, without a call for up to 16 bytes.
-///
-/// # Safety
-/// `to` is writable for `from.len()` bytes and does not overlap `from`.
-#[inline(always)]
-unsafe fn copy_short(from: &[u8], to: *mut u8) {
-    let size = from.len();
-    let start = from.as_ptr();
-    // SAFETY: every access stays within `size` bytes of either side; the two halves may overlap
-    // each other, both carrying the same bytes.
-    unsafe {
-        match size {
-            8..=16 => {
-                let head = start.cast::<u64>().read_unaligned();
-                let end = start.add(size - 8).cast::<u64>().read_unaligned();
-                to.cast::<u64>().write_unaligned(head);
-                to.add(size - 8).cast::<u64>().write_unaligned(end);
-            }
-            2 => to.cast::<u16>().write_unaligned(start.cast::<u16>().read_unaligned()),
-            _ => std::ptr::copy_nonoverlapping(start, to, size),
-        }
-    }
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
@@ -258,6 +255,21 @@ mod tests {
         for step in [1000, 4096, 65_536, usize::MAX] {
             check(step);
         }
+    }
+
+    #[test]
+    fn gathering_needs_company_room_and_a_count_below_the_mark() {
+        let mut buffer = OutgoingBuffer::new();
+        assert!(!buffer.push_gathering([0, 1], b"x", 10));
+        buffer.push_copy(&[0, 1], b"x", true);
+        assert!(buffer.push_gathering([0, 1], b"y", 2));
+        assert!(!buffer.push_gathering([0, 1], b"z", 2));
+        let mut count = 2;
+        while buffer.push_gathering([0, 200], &[7; 200], usize::MAX) {
+            count += 1;
+        }
+        assert_eq!(buffer.queued_bytes(), 6 + (count - 2) * 202);
+        assert!(buffer.queued_bytes() + 202 > SEGMENT_SIZE);
     }
 
     #[test]

@@ -97,11 +97,7 @@ impl<P: Receives> Socket<P> {
     }
 
     #[cold]
-    fn recv_waiting<'s>(
-        &'s self,
-        state: Guard<'s>,
-        deadline: Option<Instant>,
-    ) -> Result<Message, RecvError> {
+    fn recv_waiting<'s>(&'s self, state: Guard<'s>, deadline: Option<Instant>) -> Result<Message, RecvError> {
         let handle = &*self.handle;
         let attempt = |state: &mut State| {
             let mut message = Message::new();

@@ -62,7 +62,16 @@ impl RingLink {
         count_max: usize,
         bytes_max: usize,
     ) -> RingLink {
-        RingLink { outgoing, incoming, peer, count_max, bytes_max, bytes_in: 0, bytes_out: 0, arena: ReadBuffer::new() }
+        RingLink {
+            outgoing,
+            incoming,
+            peer,
+            count_max,
+            bytes_max,
+            bytes_in: 0,
+            bytes_out: 0,
+            arena: ReadBuffer::new(),
+        }
     }
 
     /// Puts the message in, without its first `skip_frames`; false when the marks do not allow it.
@@ -82,6 +91,25 @@ impl RingLink {
             self.peer.ring();
         }
         true
+    }
+
+    /// Puts a short body in if it can simply join others that gather already: the marks allow it as far
+    /// as they were last looked at, the peer is awake and the batch not full.
+    #[inline]
+    pub fn push_gathering(&mut self, body: &[u8]) -> bool {
+        let Some(ring) = &mut self.outgoing else { return false };
+        let gathering = ring.unpublished();
+        if gathering == 0
+            || gathering + 1 >= BATCH_COUNT
+            || body.len() > INLINE_SIZE_MAX
+            || ring.occupied() >= self.count_max
+            || self.bytes_in - self.bytes_out >= self.bytes_max
+            || self.peer.sleeping.load(Ordering::Relaxed)
+        {
+            return false;
+        }
+        self.bytes_in += body.len();
+        ring.push(Frame::copy_of(body).into()).is_ok()
     }
 
     /// Whether the marks allow another message.

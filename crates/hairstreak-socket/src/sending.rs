@@ -77,6 +77,12 @@ impl<P: Sends> Socket<P> {
         let mut state = handle.engine.lock();
         for message in messages {
             let message = message.into();
+            if let Outgoing::Body(body) = message
+                && state.send_gathering(handle.index, body)
+            {
+                count += 1;
+                continue;
+            }
             self.check(&state, &message)?;
             let sent = state.send(&handle.engine, handle.index, &message);
             if sent == Sent::Full {
@@ -100,6 +106,23 @@ impl<P: Sends> Socket<P> {
     fn send_until(&self, message: &Outgoing<'_>, deadline: Option<Instant>) -> Result<(), SendError> {
         let handle = &*self.handle;
         let mut state = handle.engine.lock();
+        if let Outgoing::Body(body) = message
+            && state.send_gathering(handle.index, body)
+        {
+            return Ok(());
+        }
+        self.send_at_length(state, message, deadline)
+    }
+
+    /// A send that may write, wait or fail.
+    #[inline(never)]
+    fn send_at_length<'s>(
+        &'s self,
+        mut state: Guard<'s>,
+        message: &Outgoing<'_>,
+        deadline: Option<Instant>,
+    ) -> Result<(), SendError> {
+        let handle = &*self.handle;
         self.check(&state, message)?;
         match state.send(&handle.engine, handle.index, message) {
             Sent::Done => {

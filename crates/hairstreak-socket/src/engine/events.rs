@@ -89,7 +89,8 @@ impl State {
             let Some(bound) = self.listeners.get_mut(listener) else { return };
             match bound.listener.accept() {
                 Ok(Some(stream)) => {
-                    let (socket, origin) = (bound.socket, Origin::Listener(bound.listener.endpoint().clone()));
+                    let (socket, origin) =
+                        (bound.socket, Origin::Listener(bound.listener.endpoint().clone()));
                     self.add_stream(engine, socket, origin, stream, true);
                 }
                 Ok(None) => return,
@@ -118,7 +119,14 @@ impl State {
     }
 
     /// A new connection; `connected` or still on its way. Returns whether the socket took it.
-    pub fn add_stream(&mut self, engine: &Engine, socket: usize, origin: Origin, stream: Stream, connected: bool) -> bool {
+    pub fn add_stream(
+        &mut self,
+        engine: &Engine,
+        socket: usize,
+        origin: Origin,
+        stream: Stream,
+        connected: bool,
+    ) -> bool {
         let serial = self.new_serial();
         let state = &mut self.sockets[socket];
         let options = Arc::clone(&state.options);
@@ -134,6 +142,7 @@ impl State {
         let limits = SessionLimits {
             message_size_max: options.message_size_max,
             frame_count_max: options.frame_count_max,
+            send_count_max: options.send_count_max,
             receive_count_max: options.receive_count_max.max(1),
             receive_bytes_max: options.receive_bytes_max.max(1),
             receives: pattern::receives(state.socket_type),

@@ -9,9 +9,11 @@ use hairstreak_wire::zmtp::SocketType;
 
 use super::state::{LinkKind, State};
 use super::wait::Engine;
-use crate::options::Distribution;
 use crate::outgoing::Outgoing;
 use crate::session::SessionError;
+
+/// The longest body that takes the short way.
+const SHORT_SIZE_MAX: usize = 255;
 
 /// What became of a message that was to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,15 +27,36 @@ pub(crate) enum Sent {
 }
 
 impl State {
-    /// Sends one message if a peer has room.
+    /// Sends a short message if it is as simple as that: one peer's turn, which gathers already.
     #[inline]
+    pub fn send_gathering(&mut self, socket: usize, body: &[u8]) -> bool {
+        let Some(state) = self.sockets.get_mut(socket) else { return false };
+        let Some(&index) = state.with_room.get(state.send_turn) else { return false };
+        if body.len() > SHORT_SIZE_MAX || !state.in_turn {
+            return false;
+        }
+        let gathered = match &mut self.links[index].kind {
+            LinkKind::Stream(session) => session.push_gathering(body),
+            LinkKind::Ring(ring) => ring.push_gathering(body),
+        };
+        if gathered {
+            state.sent += 1;
+            state.send_turn += 1;
+            if state.send_turn == state.with_room.len() {
+                state.send_turn = 0;
+            }
+        }
+        gathered
+    }
+
+    /// Sends one message if a peer has room.
     pub fn send(&mut self, engine: &Engine, socket: usize, message: &Outgoing<'_>) -> Sent {
         let Some(state) = self.sockets.get_mut(socket) else { return Sent::Closed };
-        if state.socket_type == SocketType::Router {
-            return self.send_to_named(engine, socket, message);
-        }
-        if state.options.distribution == Distribution::All {
-            return self.send_to_all(engine, socket, message);
+        if !state.in_turn {
+            return match state.socket_type {
+                SocketType::Router => self.send_to_named(engine, socket, message),
+                _ => self.send_to_all(engine, socket, message),
+            };
         }
         loop {
             let Some(state) = self.sockets.get_mut(socket) else { return Sent::Closed };
@@ -46,8 +69,11 @@ impl State {
             let link = state.with_room[state.send_turn];
             if self.send_to_link(engine, link, message, 0) {
                 let state = &mut self.sockets[socket];
-                state.send_turn += 1;
                 state.sent += 1;
+                state.send_turn += 1;
+                if state.send_turn >= state.with_room.len() {
+                    state.send_turn = 0;
+                }
                 return Sent::Done;
             }
         }
@@ -122,13 +148,21 @@ impl State {
     /// Puts the message on its way. False when the link had no room or failed: it is not listed
     /// with room any more then.
     #[inline]
-    fn send_to_link(&mut self, engine: &Engine, index: usize, message: &Outgoing<'_>, skip_frames: usize) -> bool {
+    fn send_to_link(
+        &mut self,
+        engine: &Engine,
+        index: usize,
+        message: &Outgoing<'_>,
+        skip_frames: usize,
+    ) -> bool {
         let link = &mut self.links[index];
         match &mut link.kind {
             LinkKind::Stream(session) => match session.push(message, skip_frames) {
                 Ok(gathers) => {
-                    let full = session.outgoing.queued_count() >= self.sockets[link.socket].options.send_count_max
-                        || session.outgoing.queued_bytes() >= self.sockets[link.socket].options.send_bytes_max;
+                    let full = session.outgoing.queued_count()
+                        >= self.sockets[link.socket].options.send_count_max
+                        || session.outgoing.queued_bytes()
+                            >= self.sockets[link.socket].options.send_bytes_max;
                     if !gathers {
                         self.io_since_turn += 1;
                     } else if !link.listed_dirty {
@@ -175,10 +209,9 @@ impl State {
                 }
                 return false;
             }
-            if state.receive_turn >= count {
-                state.receive_turn = 0;
-            }
-            let index = state.with_messages[state.receive_turn];
+            let turn = if state.receive_turn < count { state.receive_turn } else { 0 };
+            state.receive_turn = turn;
+            let index = state.with_messages[turn];
             let link = &mut self.links[index];
             let next = match &mut link.kind {
                 LinkKind::Stream(session) => session.next_message(into),
@@ -189,8 +222,11 @@ impl State {
             };
             match next {
                 Ok(true) => {
-                    state.receive_turn += 1;
                     state.received += 1;
+                    state.receive_turn += 1;
+                    if state.receive_turn == count {
+                        state.receive_turn = 0;
+                    }
                     if state.socket_type == SocketType::Router {
                         *into = with_routing_id(&link.routing_id, into);
                     }

@@ -11,12 +11,14 @@ use hairstreak_transport::{Endpoint, Listener};
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 use slab::Slab;
 
-use crate::options::Options;
-use crate::ring_link::RingLink;
+use crate::options::{Distribution, Options};
+use crate::ring_link::{Doorbell, RingLink};
 use crate::session::Session;
 
 /// The engine's tables. A socket, link, listener or connector is named by its index in its table.
 pub(crate) struct State {
+    /// Wakes the leader.
+    pub doorbell: Arc<Doorbell>,
     pub sockets: Slab<SocketState>,
     pub links: Slab<Link>,
     pub listeners: Slab<BoundListener>,
@@ -31,6 +33,9 @@ pub(crate) struct State {
 
     /// Whether a thread sleeps in the poller or handles its events.
     pub leader: bool,
+    /// The socket for which the leader waits, and whether there was news for it since it last looked.
+    pub leads_for: Option<usize>,
+    pub leader_has_news: bool,
     pub followers: Vec<Follower>,
     /// To be run when the lock has been released.
     pub after: Vec<After>,
@@ -65,6 +70,8 @@ pub(crate) enum After {
 pub(crate) struct SocketState {
     pub socket_type: SocketType,
     pub options: Arc<Options>,
+    /// Messages go to its links in turn: neither by name nor to all.
+    pub in_turn: bool,
     /// Its ready links.
     pub links: Vec<usize>,
     /// Ready links with room, and whose turn it is.
@@ -96,6 +103,7 @@ impl SocketState {
     pub fn new(socket_type: SocketType, options: Options) -> SocketState {
         SocketState {
             socket_type,
+            in_turn: socket_type != SocketType::Router && options.distribution == Distribution::RoundRobin,
             options: Arc::new(options),
             links: Vec::new(),
             with_room: Vec::new(),
@@ -203,8 +211,9 @@ impl Token {
 }
 
 impl State {
-    pub fn new(now: Instant) -> State {
+    pub fn new(doorbell: Arc<Doorbell>, now: Instant) -> State {
         State {
+            doorbell,
             sockets: Slab::new(),
             links: Slab::new(),
             listeners: Slab::new(),
@@ -214,6 +223,8 @@ impl State {
             ring_traffic: 0,
             next_serial: 0,
             leader: false,
+            leads_for: None,
+            leader_has_news: false,
             followers: Vec::new(),
             after: Vec::new(),
             turns: 0,
@@ -232,6 +243,12 @@ impl State {
 
     /// Tells everybody who waits for this socket to look again.
     pub fn notify(&mut self, socket: usize) {
+        if self.leads_for == Some(socket)
+            && !std::mem::replace(&mut self.leader_has_news, true)
+            && self.leader
+        {
+            self.doorbell.poller.wake();
+        }
         for follower in self.followers.iter().filter(|follower| follower.socket == socket) {
             follower.thread.unpark();
         }

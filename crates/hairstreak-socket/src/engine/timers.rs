@@ -1,8 +1,8 @@
 //! What happens by the clock: heartbeats, time-outs, reconnects; and the ticks of the timerfd that
 //! stand in for callers who are busy elsewhere.
 //!
-//! - The **flush tick** comes within 50 us of bytes that gather (twice that on a link that keeps
-//!   writing by itself) and writes them.
+//! - The **flush tick** comes 50 us after the first bytes that gather and writes them. While callers
+//!   keep writing by themselves it is put off, up to 200 us at a time: each tick costs a wake-up.
 //! - The **watch tick** comes 5 ms after the last caller left and, if no other came, gives the
 //!   engine to the background thread.
 
@@ -14,6 +14,8 @@ use super::wait::Engine;
 use crate::background::Background;
 use crate::session::{GATHER_TIME, Phase, SessionError};
 
+/// The longest that the flush tick is put off on an engine that keeps writing by itself.
+const BUSY_GATHER_TIME: Duration = Duration::from_micros(200);
 const WATCH_TICK: Duration = Duration::from_millis(5);
 /// How often a session that drains looks whether the peer has everything.
 const DRAIN_TICK: Duration = Duration::from_millis(5);
@@ -22,8 +24,8 @@ const DRAIN_TICK: Duration = Duration::from_millis(5);
 #[derive(Debug, Default)]
 pub(crate) struct Ticks {
     flush_at: Option<Instant>,
-    /// Whether the flush tick was put off once, the engine having written by itself meanwhile.
-    flush_postponed: bool,
+    /// How far the flush tick was put off last, the engine having written by itself meanwhile.
+    flush_delay: Duration,
     io_at_flush_arm: (u64, u32),
     watch_at: Option<Instant>,
     io_at_watch_arm: (u64, u32),
@@ -42,7 +44,7 @@ impl State {
     pub fn arm_flush(&mut self, engine: &Engine) {
         if self.ticks.flush_at.is_none() {
             self.ticks.flush_at = Some(Instant::now() + GATHER_TIME);
-            self.ticks.flush_postponed = false;
+            self.ticks.flush_delay = GATHER_TIME;
             self.ticks.io_at_flush_arm = self.io_seen();
             self.arm(engine);
         }
@@ -94,9 +96,9 @@ impl State {
     }
 
     fn on_flush_tick(&mut self, engine: &Arc<Engine>) {
-        if self.io_seen() != self.ticks.io_at_flush_arm && !self.ticks.flush_postponed {
-            self.ticks.flush_at = Some(self.now + GATHER_TIME);
-            self.ticks.flush_postponed = true;
+        if self.io_seen() != self.ticks.io_at_flush_arm {
+            self.ticks.flush_delay = (self.ticks.flush_delay * 2).min(BUSY_GATHER_TIME);
+            self.ticks.flush_at = Some(self.now + self.ticks.flush_delay);
             self.ticks.io_at_flush_arm = self.io_seen();
             return;
         }
@@ -145,7 +147,9 @@ impl State {
 
     fn run_listeners(&mut self, engine: &Engine) {
         for index in 0..self.listeners.capacity() {
-            let Some(until) = self.listeners.get(index).and_then(|bound| bound.paused_until) else { continue };
+            let Some(until) = self.listeners.get(index).and_then(|bound| bound.paused_until) else {
+                continue;
+            };
             if until <= self.now {
                 self.resume_listener(engine, index);
             } else {

@@ -71,10 +71,18 @@ impl Drop for Guard<'_> {
     #[inline]
     fn drop(&mut self) {
         if !self.after.is_empty() {
-            let after = std::mem::take(&mut self.after);
-            self.state = None;
-            self.engine.act(after);
+            self.release_and_act();
         }
+    }
+}
+
+impl Guard<'_> {
+    #[cold]
+    #[inline(never)]
+    fn release_and_act(&mut self) {
+        let after = std::mem::take(&mut self.after);
+        self.state = None;
+        self.engine.act(after);
     }
 }
 
@@ -85,7 +93,12 @@ impl Engine {
         let poller = Poller::new()?;
         let doorbell = Arc::new(Doorbell { poller, sleeping: false.into() });
         let timer = Timer::new()?;
-        let engine = Arc::new(Engine { state: Lock::new(State::new(Instant::now())), doorbell, timer, id: AtomicU64::new(0) });
+        let engine = Arc::new(Engine {
+            state: Lock::new(State::new(Arc::clone(&doorbell), Instant::now())),
+            doorbell,
+            timer,
+            id: AtomicU64::new(0),
+        });
         background.register(&engine)?;
         engine.lock().watch(&engine);
         Ok(engine)
@@ -122,21 +135,21 @@ impl Engine {
     /// After a call that did not wait: the control work of the engine, when it is due.
     #[inline]
     pub fn after_call(self: &Arc<Self>, state: Guard<'_>) {
-        if state.io_since_turn >= IO_PER_TURN && !state.leader {
-            self.turn_of_a_busy_caller(state);
+        if state.io_since_turn >= IO_PER_TURN {
+            drop(self.turn(state));
         }
     }
 
-    #[cold]
-    fn turn_of_a_busy_caller(self: &Arc<Self>, mut state: Guard<'_>) {
-        state.take_over(self);
-        let mut state = self.lead(state, Some(Duration::ZERO));
-        self.leave(&mut state);
-    }
-
     /// One turn without waiting, unless somebody else leads: for callers that never block.
-    pub fn turn<'a>(self: &'a Arc<Self>, state: Guard<'a>) -> Guard<'a> {
-        if state.leader { state } else { self.lead(state, Some(Duration::ZERO)) }
+    #[cold]
+    pub fn turn<'a>(self: &'a Arc<Self>, mut state: Guard<'a>) -> Guard<'a> {
+        if state.leader {
+            return state;
+        }
+        state.take_over(self);
+        let mut state = self.lead(state, None, Some(Duration::ZERO));
+        self.leave(&mut state);
+        state
     }
 
     /// Repeats `attempt` until it gives something or the deadline has passed, driving the engine in
@@ -178,7 +191,11 @@ impl Engine {
                     break result;
                 }
             }
-            state = if state.leader { self.follow(state, socket, left) } else { self.lead(state, left) };
+            state = if state.leader {
+                self.follow(state, socket, left)
+            } else {
+                self.lead(state, Some(socket), left)
+            };
         };
         if let Some(socket) = state.sockets.get_mut(socket) {
             socket.receivers -= receivers;
@@ -188,7 +205,12 @@ impl Engine {
     }
 
     /// Sleeps apart until the socket has news or the leader leaves.
-    fn follow<'a>(self: &'a Arc<Self>, mut state: Guard<'a>, socket: usize, left: Option<Duration>) -> Guard<'a> {
+    fn follow<'a>(
+        self: &'a Arc<Self>,
+        mut state: Guard<'a>,
+        socket: usize,
+        left: Option<Duration>,
+    ) -> Guard<'a> {
         let thread = std::thread::current();
         let id = thread.id();
         state.followers.push(Follower { socket, thread });
@@ -218,24 +240,30 @@ impl Engine {
         }
     }
 
-    /// Waits in the poller at most `timeout` and handles what it reports. With a timeout of zero it
-    /// only looks.
-    pub fn lead<'a>(self: &'a Arc<Self>, mut state: Guard<'a>, timeout: Option<Duration>) -> Guard<'a> {
+    /// Waits in the poller at most `timeout`, or until there is news for `socket`, and handles what it
+    /// reports. With a timeout of zero it only looks.
+    pub fn lead<'a>(
+        self: &'a Arc<Self>,
+        mut state: Guard<'a>,
+        socket: Option<usize>,
+        timeout: Option<Duration>,
+    ) -> Guard<'a> {
         debug_assert!(!state.leader);
         let mut timeout = timeout;
-        state.leader = true;
+        (state.leads_for, state.leader_has_news) = (socket, false);
         state.turns += 1;
         state.io_since_turn = 0;
         if timeout != Some(Duration::ZERO) {
             state.flush_dirty(self, true);
             state.take_over(self);
-            if state.ring_count > 0 && state.expect_rings(self) {
+            if state.leader_has_news || state.expect_rings(self) {
                 timeout = Some(Duration::ZERO);
             } else if let Some(due) = state.due {
                 let until_due = due.saturating_duration_since(Instant::now());
                 timeout = Some(timeout.map_or(until_due, |timeout| timeout.min(until_due)));
             }
         }
+        state.leader = true;
         drop(state);
         let mut events = [None::<Readiness>; EVENTS_MAX];
         let mut count = 0;
@@ -246,7 +274,7 @@ impl Engine {
         // INVARIANT: the poller and the arguments are valid; epoll_wait fails for no other cause.
         waited.expect("epoll_wait");
         let mut state = self.lock();
-        state.leader = false;
+        (state.leader, state.leads_for) = (false, None);
         state.now = Instant::now();
         state.handle_events(self, events.iter().take(count).flatten());
         state
@@ -258,7 +286,7 @@ impl Engine {
         if state.leader || !state.watched {
             return;
         }
-        let mut state = self.lead(state, Some(Duration::ZERO));
+        let mut state = self.lead(state, None, Some(Duration::ZERO));
         state.flush_dirty(self, true);
         if state.has_wakers() && state.expect_rings(self) {
             state.look_at_rings(self);
@@ -321,7 +349,8 @@ impl State {
         self.links.iter_mut().any(|(_, link)| match &mut link.kind {
             LinkKind::Ring(ring) => {
                 let options = &sockets[link.socket].options;
-                let gained_room = !link.listed_room && ring.is_low(options.send_count_low, options.send_bytes_low);
+                let gained_room =
+                    !link.listed_room && ring.is_low(options.send_count_low, options.send_bytes_low);
                 ring.has_messages() || gained_room || ring.is_over()
             }
             LinkKind::Stream(_) => false,
@@ -331,7 +360,9 @@ impl State {
     /// Rings have no event: ends those whose peer is gone, and has whoever waits for the others look.
     pub fn look_at_rings(&mut self, engine: &Engine) {
         for index in 0..self.links.capacity() {
-            let Some(Link { kind: LinkKind::Ring(ring), socket, .. }) = self.links.get(index) else { continue };
+            let Some(Link { kind: LinkKind::Ring(ring), socket, .. }) = self.links.get(index) else {
+                continue;
+            };
             let socket = *socket;
             if ring.is_over() {
                 self.end_link(engine, index, &SessionError::Closed);

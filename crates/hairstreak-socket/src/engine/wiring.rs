@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hairstreak_transport::{
-    Connecting, Endpoint, Listener, Stream, resolve_bind, resolve_connect,
-};
+use hairstreak_transport::{Connecting, Endpoint, Listener, Stream, resolve_bind, resolve_connect};
 use hairstreak_wire::zmtp::SocketType;
 
 use super::state::{After, BoundListener, Connector, ConnectorState, LinkKind, Origin, SocketState, State};
@@ -52,9 +50,10 @@ impl Engine {
             return crate::inproc::unbind(self, socket, name);
         }
         let mut state = self.lock();
-        let found = state.listeners.iter().find(|(_, bound)| {
-            bound.socket == socket && bound.listener.endpoint() == endpoint
-        });
+        let found = state
+            .listeners
+            .iter()
+            .find(|(_, bound)| bound.socket == socket && bound.listener.endpoint() == endpoint);
         let Some((index, _)) = found else { return false };
         let bound = state.listeners.remove(index);
         self.poller().remove(&bound.listener);
@@ -72,7 +71,8 @@ impl Engine {
         state.now = Instant::now();
         let serial = state.new_serial();
         let waiting = ConnectorState::Waiting(state.now);
-        let index = state.connectors.insert(Connector { serial, socket, endpoint, attempt: 0, state: waiting });
+        let index =
+            state.connectors.insert(Connector { serial, socket, endpoint, attempt: 0, state: waiting });
         state.start_connector(self, index);
         state.look_after(self);
         Ok(())

@@ -35,7 +35,10 @@ impl Session {
         result
     }
 
-    fn exchange(&mut self, handshake: &mut hairstreak_wire::zmtp::Handshake) -> Result<Option<RemotePeer>, SessionError> {
+    fn exchange(
+        &mut self,
+        handshake: &mut hairstreak_wire::zmtp::Handshake,
+    ) -> Result<Option<RemotePeer>, SessionError> {
         loop {
             self.send_of(handshake)?;
             if let Some(peer) = handshake.poll_ready() {

@@ -15,7 +15,7 @@ impl Session {
     /// nothing more now.
     #[inline]
     pub fn next_message(&mut self, into: &mut Message) -> Result<bool, SessionError> {
-        if self.ahead.is_empty() && self.partial.is_empty() && self.body.is_none() {
+        if self.in_step {
             let unread = self.buffer.unread();
             // The common case: a short single frame that is here already.
             if let [0, size, body @ ..] = unread
@@ -27,7 +27,9 @@ impl Session {
                 return Ok(true);
             }
         }
-        match self.next_message_slowly()? {
+        let next = self.next_message_slowly();
+        self.keep_step();
+        match next? {
             Some(message) => {
                 *into = message;
                 Ok(true)
@@ -58,6 +60,16 @@ impl Session {
     /// Reads ahead of an application that is not receiving, up to the limits, so that commands are
     /// answered and the end of the stream is seen.
     pub fn read_ahead(&mut self) -> Result<(), SessionError> {
+        let result = self.read_until_full();
+        self.keep_step();
+        result
+    }
+
+    fn keep_step(&mut self) {
+        self.in_step = self.ahead.is_empty() && self.partial.is_empty() && self.body.is_none();
+    }
+
+    fn read_until_full(&mut self) -> Result<(), SessionError> {
         loop {
             while self.has_room_ahead() {
                 match self.decode()? {

@@ -20,7 +20,9 @@ use std::time::{Duration, Instant};
 
 use hairstreak_base::{BodyBuffer, Frame, Message, OutgoingBuffer, ReadBuffer};
 use hairstreak_transport::Stream;
-use hairstreak_wire::zmtp::{Command, CommandError, FrameError, Handshake, HandshakeError, LocalPeer, command};
+use hairstreak_wire::zmtp::{
+    Command, CommandError, FrameError, Handshake, HandshakeError, LocalPeer, command,
+};
 use thiserror::Error;
 
 /// A link with bytes gathered longer ago than this counts as idle: the next send writes at once.
@@ -69,6 +71,7 @@ pub(crate) enum Phase {
 pub(crate) struct SessionLimits {
     pub message_size_max: usize,
     pub frame_count_max: usize,
+    pub send_count_max: usize,
     pub receive_count_max: usize,
     pub receive_bytes_max: usize,
     pub receives: bool,
@@ -89,6 +92,8 @@ pub(crate) struct Session {
     /// The first frames of a message whose last has not come.
     partial: Vec<Frame>,
     partial_size: usize,
+    /// Nothing is in `body`, `partial` or `ahead`: what the buffer holds comes next.
+    in_step: bool,
     /// Messages read while the application was not receiving.
     ahead: VecDeque<Message>,
     ahead_bytes: usize,
@@ -112,7 +117,14 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub fn new(stream: Stream, connected: bool, local: LocalPeer, limits: SessionLimits, deadline: Instant, now: Instant) -> Session {
+    pub fn new(
+        stream: Stream,
+        connected: bool,
+        local: LocalPeer,
+        limits: SessionLimits,
+        deadline: Instant,
+        now: Instant,
+    ) -> Session {
         Session {
             stream,
             phase: if connected { Phase::Handshaking } else { Phase::Connecting },
@@ -124,6 +136,7 @@ impl Session {
             body: None,
             partial: Vec::new(),
             partial_size: 0,
+            in_step: true,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
             ended: false,

@@ -15,9 +15,14 @@ const DIRECT_SIZE: usize = 32 * 1024;
 const SHARE_SIZE: usize = 8 * 1024;
 
 impl Session {
+    /// Encodes a body of at most 255 bytes if it can simply join others that gather already.
+    #[inline]
+    pub fn push_gathering(&mut self, body: &[u8]) -> bool {
+        self.outgoing.push_gathering([0, body.len() as u8], body, self.limits.send_count_max)
+    }
+
     /// Encodes the message. Returns whether it gathers: the link is busy, a later write takes it.
     /// An error leaves the session to be closed.
-    #[inline]
     pub fn push(&mut self, message: &Outgoing<'_>, skip_frames: usize) -> Result<bool, SessionError> {
         let was_empty = self.outgoing.is_empty();
         match message {
