@@ -14,7 +14,6 @@ use crate::endpoint::IpcAddress;
 #[derive(Debug)]
 pub struct Stream {
     fd: OwnedFd,
-    is_tcp: bool,
 }
 
 /// How a connect went.
@@ -54,11 +53,11 @@ impl Stream {
 
     pub(crate) fn from_tcp(fd: OwnedFd) -> io::Result<Stream> {
         sockopt::set_tcp_nodelay(&fd, true)?;
-        Ok(Stream { fd, is_tcp: true })
+        Ok(Stream { fd })
     }
 
     pub(crate) fn from_unix(fd: OwnedFd) -> Stream {
-        Stream { fd, is_tcp: false }
+        Stream { fd }
     }
 
     /// Why a pending connect failed; `None` if it did not.
@@ -110,12 +109,10 @@ impl Stream {
         let _ = net::shutdown(&self.fd, net::Shutdown::Write);
     }
 
-    /// Bytes written that the peer's host has not acknowledged; 0 for unix sockets, whose peer
-    /// holds everything written.
+    /// Bytes written that the peer's host has not acknowledged (tcp) or the peer has not read (unix).
+    /// A unix socket must not be closed before: its peer would see the hang-up ahead of the bytes, and
+    /// libzmq then leaves them unread.
     pub fn unacknowledged_bytes(&self) -> usize {
-        if !self.is_tcp {
-            return 0;
-        }
         let mut bytes: libc::c_int = 0;
         // SAFETY: TIOCOUTQ (SIOCOUTQ) stores one int at the address given.
         let result = unsafe { libc::ioctl(self.fd.as_raw_fd(), libc::TIOCOUTQ, &mut bytes) };

@@ -256,7 +256,7 @@ impl Engine {
         if timeout != Some(Duration::ZERO) {
             state.flush_dirty(self, true);
             state.take_over(self);
-            if state.leader_has_news || state.expect_rings(self) {
+            if state.expect_rings(self) {
                 timeout = Some(Duration::ZERO);
             } else if let Some(due) = state.due {
                 let until_due = due.saturating_duration_since(Instant::now());
@@ -288,8 +288,8 @@ impl Engine {
         }
         let mut state = self.lead(state, None, Some(Duration::ZERO));
         state.flush_dirty(self, true);
-        if state.has_wakers() && state.expect_rings(self) {
-            state.look_at_rings(self);
+        if state.has_wakers() {
+            state.expect_rings(self);
         }
         state.watch(self);
         self.leave(&mut state);
@@ -325,50 +325,32 @@ impl State {
             return;
         }
         self.watch(engine);
-        if self.expect_rings(engine) {
+        self.expect_rings(engine);
+    }
+
+    /// Rings have no event: says that this engine sleeps, then looks at them once more. Returns whether
+    /// the leader has news after all.
+    pub fn expect_rings(&mut self, engine: &Engine) -> bool {
+        if self.ring_count > 0 {
+            engine.doorbell.expect();
             self.look_at_rings(engine);
         }
+        self.leader_has_news
     }
 
-    /// Rings have no event: says that this engine sleeps, and whether one has a message after all.
-    pub fn expect_rings(&mut self, engine: &Engine) -> bool {
-        if self.ring_count == 0 {
-            return false;
-        }
-        engine.doorbell.expect();
-        let found = self.a_ring_has_news();
-        if found {
-            engine.doorbell.sleeping.store(false, Ordering::Relaxed);
-        }
-        found
-    }
-
-    /// Whether a ring has a message, or room that it did not have, or has lost its peer.
-    fn a_ring_has_news(&mut self) -> bool {
-        let sockets = &self.sockets;
-        self.links.iter_mut().any(|(_, link)| match &mut link.kind {
-            LinkKind::Ring(ring) => {
-                let options = &sockets[link.socket].options;
-                let gained_room =
-                    !link.listed_room && ring.is_low(options.send_count_low, options.send_bytes_low);
-                ring.has_messages() || gained_room || ring.is_over()
-            }
-            LinkKind::Stream(_) => false,
-        })
-    }
-
-    /// Rings have no event: ends those whose peer is gone, and has whoever waits for the others look.
+    /// Ends rings whose peer is gone, and tells whoever waits for a socket of messages and room.
     pub fn look_at_rings(&mut self, engine: &Engine) {
         for index in 0..self.links.capacity() {
-            let Some(Link { kind: LinkKind::Ring(ring), socket, .. }) = self.links.get(index) else {
-                continue;
-            };
+            let Some(Link { kind: LinkKind::Ring(ring), socket, .. }) = self.links.get(index) else { continue };
             let socket = *socket;
             if ring.is_over() {
                 self.end_link(engine, index, &SessionError::Closed);
-            } else {
+                continue;
+            }
+            if ring.has_messages() {
                 self.notify(socket);
             }
+            self.list_room(index);
         }
     }
 }
