@@ -14,6 +14,8 @@ use crate::host_port;
 
 /// The port of the directory unless another is given.
 const DIRECTORY_PORT: &str = "5682";
+/// Nobody waits longer than a year, and later than that there may be no [`std::time::Instant`].
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Describes a node.
 #[derive(Clone, Debug)]
@@ -53,7 +55,7 @@ impl NodeBuilder {
     /// How long opening and binding wait for the directory, and for a name to appear. 30 s unless
     /// given.
     pub fn patience(mut self, patience: Duration) -> NodeBuilder {
-        self.patience = patience;
+        self.patience = patience.min(LONGEST);
         self
     }
 

@@ -1,0 +1,31 @@
+//! `receive_replies`: gathers the replies; when all of a run are in, tells `send_requests`.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use butterfly::{Arguments, Usage, run};
+use hairstreak::{Node, Scope};
+
+const USAGE: Usage<1> =
+    Usage { program: "receive_replies", interfaces: ["in-interface"], number: Some("transaction-count") };
+
+fn main() -> ExitCode {
+    run(USAGE, receive_replies)
+}
+
+fn receive_replies(arguments: &Arguments<1>) -> Result<(), Box<dyn Error>> {
+    let [in_interface] = &arguments.interfaces;
+    let node = Node::builder().directory(&arguments.host).build()?;
+    let replies = node.queue("RECEIVE_REPLIES_IN").scope(Scope::Global).interface(in_interface).open()?;
+    let sync = node.exchange("SYNC_OUT").open()?;
+    node.bind("SYNC_OUT", "SYNC_IN")?;
+    println!("Ready.");
+
+    let transaction_count = arguments.number;
+    loop {
+        for _ in 0..transaction_count {
+            replies.recv()?;
+        }
+        sync.send(b"!")?;
+    }
+}

@@ -1,0 +1,48 @@
+//! `send_requests`: hands out the requests, waits for the word that all replies are in, and says how
+//! many transactions that made a second. Again and again, until its input ends.
+
+use std::error::Error;
+use std::io;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use butterfly::{Arguments, Usage, run};
+use hairstreak::{Node, Scope, Style};
+
+const USAGE: Usage<2> = Usage {
+    program: "send_requests",
+    interfaces: ["out-interface", "sync-interface"],
+    number: Some("transaction-count"),
+};
+
+fn main() -> ExitCode {
+    run(USAGE, send_requests)
+}
+
+fn send_requests(arguments: &Arguments<2>) -> Result<(), Box<dyn Error>> {
+    let [out_interface, sync_interface] = &arguments.interfaces;
+    let node = Node::builder().directory(&arguments.host).build()?;
+    let requests = node
+        .exchange("SEND_REQUESTS_OUT")
+        .scope(Scope::Global)
+        .style(Style::LoadBalancing)
+        .interface(out_interface)
+        .open()?;
+    let sync = node.queue("SYNC_IN").scope(Scope::Global).interface(sync_interface).open()?;
+
+    let transaction_count = arguments.number;
+    loop {
+        println!("Hit ENTER to start!");
+        if io::stdin().read_line(&mut String::new())? == 0 {
+            return Ok(());
+        }
+        println!("Running...");
+        let start = Instant::now();
+        for _ in 0..transaction_count {
+            requests.send(&[0; 100])?;
+        }
+        sync.recv()?;
+        let throughput = transaction_count as f64 / start.elapsed().as_secs_f64();
+        println!("Throughput: {throughput:.3} transactions/second.");
+    }
+}

@@ -1,0 +1,76 @@
+//! The tutorial's five set-ups at their full length, all at the same time: on one machine, and with
+//! each singleton on a host of its own. About 80 seconds, mostly asleep.
+
+use std::thread;
+
+use crate::host::{HUB, Host, Network};
+use crate::stage::{Singletons, serve, start_workers};
+
+/// Instances and processing time of each step, what the tutorial measured, and the best there is.
+struct Setup {
+    steps: [(usize, &'static str); 2],
+    tutorial: f64,
+    ideal: f64,
+}
+
+const SETUPS: [Setup; 5] = [
+    Setup { steps: [(1, "500"), (1, "500")], tutorial: 1.928, ideal: 1.980 },
+    Setup { steps: [(2, "500"), (2, "500")], tutorial: 3.780, ideal: 3.922 },
+    Setup { steps: [(3, "500"), (3, "500")], tutorial: 5.584, ideal: 5.714 },
+    Setup { steps: [(2, "500"), (1, "500")], tutorial: 1.972, ideal: 1.980 },
+    Setup { steps: [(1, "250"), (1, "750")], tutorial: 1.297, ideal: 1.329 },
+];
+
+/// Where a set-up runs and listens.
+struct Site {
+    hub: Host,
+    address: &'static str,
+    singletons: [Host; 3],
+    interface: Option<&'static str>,
+}
+
+impl Setup {
+    fn check(&self, site: &Site) {
+        let (_node, port) = serve(&site.hub, "0");
+        let directory = format!("{}:{port}", site.address);
+        let hosts = site.singletons.each_ref();
+        let mut singletons = Singletons::start(hosts, &directory, site.interface, "100");
+        let _workers = start_workers(&site.hub, &directory, self.steps);
+        let throughput = singletons.run();
+        println!("{:?}: {throughput}", self.steps);
+        let expected = self.tutorial..=self.ideal;
+        assert!(expected.contains(&throughput), "{:?}: {throughput} is not in {expected:?}", self.steps);
+        assert!(singletons.send_requests.end_input().success());
+    }
+}
+
+fn check_all(sites: [Site; 5]) {
+    let runs = SETUPS.into_iter().zip(sites).map(|(setup, site)| thread::spawn(move || setup.check(&site)));
+    let ended: Vec<_> = runs.collect::<Vec<_>>().into_iter().map(thread::JoinHandle::join).collect();
+    let failed = ended.iter().filter(|result| result.is_err()).count();
+    assert_eq!(failed, 0, "set-ups failed; see above");
+}
+
+#[test]
+fn five_setups_on_one_machine_do_what_the_tutorial_says() {
+    let site = || Site {
+        hub: Host::Own,
+        address: "127.0.0.1",
+        singletons: [Host::Own, Host::Own, Host::Own],
+        interface: None,
+    };
+    check_all(std::array::from_fn(|_| site()));
+}
+
+#[test]
+fn five_setups_with_each_singleton_on_its_own_host_do_what_the_tutorial_says() {
+    let mut network = Network::new();
+    // Every other set-up names its interface, the others leave it to the programs.
+    let mut site = |number: usize| Site {
+        hub: network.hub(),
+        address: HUB,
+        singletons: std::array::from_fn(|_| network.add_host()),
+        interface: (number % 2 == 1).then_some("eth0"),
+    };
+    check_all(std::array::from_fn(&mut site));
+}
