@@ -97,6 +97,19 @@ impl Frame {
         Frame(Repr::Inline(Inline { size: size as u8, bytes }))
     }
 
+    /// Becomes a copy of `bytes`, in place if they and what was there are short.
+    #[inline]
+    pub(crate) fn set(&mut self, bytes: &[u8]) {
+        match &mut self.0 {
+            Repr::Inline(inline) if bytes.len() <= INLINE_SIZE_MAX => {
+                inline.size = bytes.len() as u8;
+                // SAFETY: the bytes fit, by the condition.
+                unsafe { copy_short(bytes, inline.bytes.as_mut_ptr().cast()) };
+            }
+            _ => *self = Frame::copy_of(bytes),
+        }
+    }
+
     /// As [`Frame::inline_wide`], in place: no copy of the whole frame on the way to its owner.
     ///
     /// # Safety

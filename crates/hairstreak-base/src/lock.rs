@@ -104,7 +104,11 @@ impl<T> DerefMut for LockGuard<'_, T> {
 impl<T> Drop for LockGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        #[cfg(not(loom))]
         self.lock.state.value.store(FREE, Ordering::Release);
+        // loom lets a plain store slip into another thread's exchange (tokio-rs/loom#254).
+        #[cfg(loom)]
+        self.lock.state.value.swap(FREE, Ordering::Release);
         fence::light();
         if self.lock.sleepers.load(Ordering::Relaxed) != 0 {
             self.lock.state.wake_one();

@@ -69,6 +69,15 @@ impl Message {
         }
     }
 
+    /// Becomes a message of one frame, a copy of `bytes`; in place if they and what was there are short.
+    #[inline]
+    pub fn set(&mut self, bytes: &[u8]) {
+        match &mut self.0 {
+            Repr::One(frame) => frame.set(bytes),
+            Repr::Many(_) => *self = Frame::copy_of(bytes).into(),
+        }
+    }
+
     #[inline]
     pub(crate) fn as_single_mut(&mut self) -> Option<&mut Frame> {
         match &mut self.0 {

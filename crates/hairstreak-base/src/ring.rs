@@ -88,6 +88,21 @@ impl<T> Producer<T> {
         Ok(())
     }
 
+    /// As [`Producer::push`], for a value that is finished where it lies: `start` goes into the slot and
+    /// `finish` gets it there. Returns false, without calling it, when all slots are taken.
+    #[inline]
+    pub fn push_in_place(&mut self, start: T, finish: impl FnOnce(&mut T)) -> bool {
+        let capacity = self.shared.slots.len();
+        if self.tail - self.head_seen == capacity {
+            return false;
+        }
+        let slot = &self.shared.slots[self.tail & (capacity - 1)];
+        // SAFETY: the slot was given back (or never used) and is not published.
+        finish(unsafe { (*slot.0.get()).write(start) });
+        self.tail += 1;
+        true
+    }
+
     /// Makes every slot put in so far visible.
     #[inline]
     pub fn publish(&mut self) {
@@ -252,6 +267,16 @@ mod tests {
         consumer.release();
         assert_eq!(producer.look(), (3, 10));
         producer.push(4).unwrap();
+    }
+
+    #[test]
+    fn a_value_may_be_finished_in_its_slot() {
+        let (mut producer, mut consumer) = ring(2);
+        assert!(producer.push_in_place(1, |value| *value += 1));
+        assert!(producer.push_in_place(3, |_| ()));
+        assert!(!producer.push_in_place(4, |_| unreachable!()));
+        producer.publish();
+        assert_eq!((pop(&mut consumer, 0), pop(&mut consumer, 0)), (Some(2), Some(3)));
     }
 
     #[test]

@@ -88,12 +88,16 @@ impl<P: Receives> Socket<P> {
     fn recv_until(&self, deadline: Option<Instant>) -> Result<Message, RecvError> {
         let handle = &*self.handle;
         let mut state = handle.engine.lock();
-        let mut message = Message::new();
-        if state.receive(&handle.engine, handle.index, &mut message) {
+        // Made where it is returned: a message is a cache line, and moving it costs as much as the rest.
+        let mut result = Ok(Message::new());
+        if let Ok(message) = &mut result
+            && state.receive(&handle.engine, handle.index, message)
+        {
             handle.engine.after_call(state);
-            return Ok(message);
+        } else {
+            result = self.recv_waiting(state, deadline);
         }
-        self.recv_waiting(state, deadline)
+        result
     }
 
     #[cold]

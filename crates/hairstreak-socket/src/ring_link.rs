@@ -109,7 +109,7 @@ impl RingLink {
             return false;
         }
         self.bytes_in += body.len();
-        ring.push(Frame::copy_of(body).into()).is_ok()
+        ring.push_in_place(Message::new(), |message| message.set(body))
     }
 
     /// Whether the marks allow another message.
