@@ -1,5 +1,8 @@
 //! Exchanges and queues within one process: scopes, styles, marks, and what is refused.
 
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -211,6 +214,58 @@ fn what_cannot_be_opened_is_refused_by_name() {
         "Q is process: only what is global listens on an interface or advertises one",
     );
     assert!(Node::builder().directory("host:port").build().is_err());
+}
+
+/// The smallest executor there is.
+fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+#[test]
+fn any_executor_will_do() {
+    let node = node();
+    let (exchange, queues) = fan(&node, Style::LoadBalancing, 1);
+    let sender = thread::spawn(move || {
+        block_on(async {
+            for i in 0..10_000u32 {
+                exchange.send_async(&i.to_be_bytes()).await.unwrap();
+            }
+        });
+        exchange
+    });
+    block_on(async {
+        for i in 0..10_000u32 {
+            assert_eq!(queues[0].recv_async().await.unwrap().body(), i.to_be_bytes());
+        }
+    });
+    assert_eq!(sender.join().unwrap().stats().sent, 10_000);
+}
+
+#[test]
+fn what_has_gathered_is_received_in_batches() {
+    let node = node();
+    let (exchange, queues) = fan(&node, Style::LoadBalancing, 1);
+    assert_eq!(exchange.send_all((0..100u8).map(|i| vec![i]).collect::<Vec<_>>().iter()), Ok(100));
+    exchange.flush();
+    let mut got = Vec::new();
+    while got.len() < 100 {
+        let count = queues[0].recv_many(&mut got, 30).unwrap();
+        assert!((1..=30).contains(&count));
+    }
+    assert!(got.iter().enumerate().all(|(i, message)| message.body() == [i as u8]));
 }
 
 #[test]
