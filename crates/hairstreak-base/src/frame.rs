@@ -158,6 +158,15 @@ impl Frame {
         }
     }
 
+    /// How many frames share the bytes; 0 when they are held inside.
+    #[cfg(test)]
+    pub(crate) fn reference_count(&self) -> usize {
+        match &self.0 {
+            Repr::Inline(_) => 0,
+            Repr::Slice(slice) => slice.block.references(),
+        }
+    }
+
     /// Whether cloning shares the bytes (a long frame) or copies them (a short one).
     pub fn is_shared(&self) -> bool {
         matches!(self.0, Repr::Slice(_))

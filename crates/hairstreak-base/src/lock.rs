@@ -56,7 +56,7 @@ impl<T> Lock<T> {
 
     /// Takes the lock if it is free now.
     pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
-        (self.state.value.swap(HELD, Ordering::Acquire) == FREE).then_some(LockGuard { lock: self })
+        (self.state.value.swap(HELD, Ordering::Acquire) == FREE).then(|| LockGuard { lock: self })
     }
 
     #[cold]
@@ -139,6 +139,7 @@ mod tests {
         let lock = Lock::new(());
         let guard = lock.lock();
         assert!(lock.try_lock().is_none());
+        assert!(lock.try_lock().is_none(), "a refusal must not release the lock");
         drop(guard);
         assert!(lock.try_lock().is_some());
     }

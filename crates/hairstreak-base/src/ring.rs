@@ -1,17 +1,39 @@
 //! The ring between two engines: single producer, single consumer, bounded, published in batches.
 //!
-//! The producer writes slots and makes them visible by [`Producer::publish`]; the consumer takes them
-//! and gives the room back in batches. Each side keeps its own position and a copy of the other's, so
-//! that while neither runs out the two share no cache line but the slots'.
+//! A short message lies in the ring as its bytes, several to a cache line; any other as the `Message`
+//! itself, its long bodies shared. The producer makes records visible by [`Producer::publish`]; the
+//! consumer takes them and gives the room back by [`Consumer::release`]. Each side keeps its own
+//! position and a copy of the other's, so that while neither runs out they share only the records.
 //!
-//! Waking a sleeping side is the caller's business: publish (or give back), then look whether the
-//! other side sleeps, behind the fence of [`crate::fence`].
+//! ```text
+//!   granules of 16 bytes; a record starts on one and never wraps:
+//!   short    | SHORT | size | up to 62 bytes of body ...                    |   1 to 4 granules
+//!   whole    | WHOLE | ...                          | Message (64 bytes)    |   5 granules
+//!   padding  | PADDING | to the end of the ring                            |
+//! ```
+//!
+//! Waking a sleeping side is the caller's business: publish (or release), then look whether the
+//! other side sleeps, a full fence in between.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 
+use crate::copy::copy_short;
+use crate::frame::INLINE_SIZE_MAX;
+use crate::message::Message;
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+const GRANULE_SIZE: usize = 16;
+const WHOLE_GRANULES: usize = 1 + size_of::<Message>() / GRANULE_SIZE;
+const SHORT: u8 = 0;
+const WHOLE: u8 = 1;
+const PADDING: u8 = 2;
+
+#[repr(align(16))]
+#[derive(Debug)]
+#[expect(dead_code, reason = "records are reached through the slice's address")]
+struct Granule(UnsafeCell<MaybeUninit<[u8; GRANULE_SIZE]>>);
 
 /// On a line of its own (two, for the adjacent-line prefetcher).
 #[repr(align(128))]
@@ -19,114 +41,164 @@ use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 struct Line<T>(T);
 
 #[derive(Debug)]
-struct Shared<T> {
-    /// Slots published so far.
-    tail: Line<AtomicUsize>,
-    /// Slots given back so far, and the bytes that were in them.
-    head: Line<(AtomicUsize, AtomicUsize)>,
-    closed: AtomicBool,
-    slots: Box<[Slot<T>]>,
+struct Given {
+    /// Granules given back so far; stored last.
+    head: AtomicUsize,
+    /// Messages, and bytes of their bodies, taken so far.
+    count: AtomicUsize,
+    bytes: AtomicUsize,
 }
 
-#[repr(align(64))]
 #[derive(Debug)]
-struct Slot<T>(UnsafeCell<MaybeUninit<T>>);
+struct Shared {
+    /// Granules published so far.
+    tail: Line<AtomicUsize>,
+    given: Line<Given>,
+    closed: AtomicBool,
+    granules: Box<[Granule]>,
+}
 
-// SAFETY: a slot is touched by the producer while free and by the consumer while published, never
-// by both; the positions that say which are atomics.
-unsafe impl<T: Send> Sync for Shared<T> {}
+// SAFETY: a granule is touched by the producer while free and by the consumer while published, never
+// by both; the positions that say which are atomics. Messages may move between threads.
+unsafe impl Sync for Shared {}
 // SAFETY: as above.
-unsafe impl<T: Send> Send for Shared<T> {}
+unsafe impl Send for Shared {}
+
+impl Shared {
+    /// The address of the granule at `position`, as long as the record there may be.
+    fn at(&self, position: usize) -> *mut u8 {
+        let index = position & (self.granules.len() - 1);
+        // Through the whole slice: a record is several granules.
+        UnsafeCell::raw_get(self.granules[index..].as_ptr().cast::<UnsafeCell<u8>>())
+    }
+}
 
 /// The side that puts in.
 #[derive(Debug)]
-pub struct Producer<T> {
-    shared: Arc<Shared<T>>,
+pub struct Producer {
+    shared: Arc<Shared>,
     tail: usize,
-    published: usize,
     head_seen: usize,
+    /// Messages put in, published, and seen taken.
+    count: usize,
+    published: usize,
+    taken: usize,
 }
 
 /// The side that takes out.
 #[derive(Debug)]
-pub struct Consumer<T> {
-    shared: Arc<Shared<T>>,
+pub struct Consumer {
+    shared: Arc<Shared>,
     head: usize,
-    bytes: usize,
-    released: usize,
     tail_seen: usize,
+    count: usize,
+    bytes: usize,
+    /// Messages taken when room was last given back.
+    released: usize,
 }
 
-/// A ring of at least `capacity` slots (a power of two).
-pub fn ring<T>(capacity: usize) -> (Producer<T>, Consumer<T>) {
-    let capacity = capacity.max(2).next_power_of_two();
+/// A ring with room for `count` messages of any kind.
+pub fn ring(count: usize) -> (Producer, Consumer) {
+    // One record more at the end may go to padding.
+    let capacity = ((count.max(1) + 1) * WHOLE_GRANULES).next_power_of_two();
+    let granule = || Granule(UnsafeCell::new(MaybeUninit::uninit()));
     let shared = Arc::new(Shared {
         tail: Line(AtomicUsize::new(0)),
-        head: Line((AtomicUsize::new(0), AtomicUsize::new(0))),
+        given: Line(Given {
+            head: AtomicUsize::new(0),
+            count: AtomicUsize::new(0),
+            bytes: AtomicUsize::new(0),
+        }),
         closed: AtomicBool::new(false),
-        slots: (0..capacity).map(|_| Slot(UnsafeCell::new(MaybeUninit::uninit()))).collect(),
+        granules: (0..capacity).map(|_| granule()).collect(),
     });
-    let producer = Producer { shared: Arc::clone(&shared), tail: 0, published: 0, head_seen: 0 };
-    (producer, Consumer { shared, head: 0, bytes: 0, released: 0, tail_seen: 0 })
+    let producer =
+        Producer { shared: Arc::clone(&shared), tail: 0, head_seen: 0, count: 0, published: 0, taken: 0 };
+    (producer, Consumer { shared, head: 0, tail_seen: 0, count: 0, bytes: 0, released: 0 })
 }
 
-impl<T> Producer<T> {
-    /// Puts `value` into the next slot, not yet visible; gives it back when all slots are taken.
+impl Producer {
+    /// Room for a record of `size` granules in one piece; `None` when it is not there.
     #[inline]
-    pub fn push(&mut self, value: T) -> Result<(), T> {
-        let capacity = self.shared.slots.len();
-        if self.tail - self.head_seen == capacity {
-            self.head_seen = self.shared.head.0.0.load(Ordering::Acquire);
-            if self.tail - self.head_seen == capacity {
-                return Err(value);
+    fn reserve(&mut self, size: usize) -> Option<*mut u8> {
+        let capacity = self.shared.granules.len();
+        let to_end = capacity - (self.tail & (capacity - 1));
+        let needed = if size <= to_end { size } else { to_end + size };
+        if capacity - (self.tail - self.head_seen) < needed {
+            self.look();
+            if capacity - (self.tail - self.head_seen) < needed {
+                return None;
             }
         }
-        let slot = &self.shared.slots[self.tail & (capacity - 1)];
-        // SAFETY: the slot was given back (or never used) and is not published.
-        unsafe { (*slot.0.get()).write(value) };
-        self.tail += 1;
-        Ok(())
+        if size > to_end {
+            // SAFETY: the granule is free.
+            unsafe { self.shared.at(self.tail).write(PADDING) };
+            self.tail += to_end;
+        }
+        Some(self.shared.at(self.tail))
     }
 
-    /// As [`Producer::push`], for a value that is finished where it lies: `start` goes into the slot and
-    /// `finish` gets it there. Returns false, without calling it, when all slots are taken.
+    /// Puts in a message of one short frame, at most [`INLINE_SIZE_MAX`] bytes, not yet visible.
+    /// False when there is no room.
     #[inline]
-    pub fn push_in_place(&mut self, start: T, finish: impl FnOnce(&mut T)) -> bool {
-        let capacity = self.shared.slots.len();
-        if self.tail - self.head_seen == capacity {
-            return false;
+    pub fn push_short(&mut self, body: &[u8]) -> bool {
+        assert!(body.len() <= INLINE_SIZE_MAX);
+        let size = (2 + body.len()).div_ceil(GRANULE_SIZE);
+        let Some(record) = self.reserve(size) else { return false };
+        // SAFETY: `size` granules at `record` are free and not published.
+        unsafe {
+            record.cast::<[u8; 2]>().write([SHORT, body.len() as u8]);
+            copy_short(body, record.add(2));
         }
-        let slot = &self.shared.slots[self.tail & (capacity - 1)];
-        // SAFETY: the slot was given back (or never used) and is not published.
-        finish(unsafe { (*slot.0.get()).write(start) });
-        self.tail += 1;
+        self.tail += size;
+        self.count += 1;
         true
     }
 
-    /// Makes every slot put in so far visible.
+    /// Puts in a message, not yet visible; gives it back when there is no room.
+    pub fn push(&mut self, message: Message) -> Result<(), Message> {
+        if let [frame] = message.as_frames()
+            && frame.size() <= INLINE_SIZE_MAX
+        {
+            return if self.push_short(frame.as_bytes()) { Ok(()) } else { Err(message) };
+        }
+        let Some(record) = self.reserve(WHOLE_GRANULES) else { return Err(message) };
+        // SAFETY: the record's granules are free and not published; the message's place is aligned to
+        // 16 bytes.
+        unsafe {
+            record.write(WHOLE);
+            record.add(GRANULE_SIZE).cast::<Message>().write(message);
+        }
+        self.tail += WHOLE_GRANULES;
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Makes every message put in so far visible.
     #[inline]
     pub fn publish(&mut self) {
-        self.published = self.tail;
+        self.published = self.count;
         self.shared.tail.0.store(self.tail, Ordering::Release);
     }
 
-    /// Slots put in and not yet visible.
+    /// Messages put in and not yet visible.
     #[inline]
     pub fn unpublished(&self) -> usize {
-        self.tail - self.published
+        self.count - self.published
     }
 
-    /// Slots put in and not given back, as far as the last look tells: never too few.
+    /// Messages put in and not taken, as far as the last look tells: never too few.
     #[inline]
     pub fn occupied(&self) -> usize {
-        self.tail - self.head_seen
+        self.count - self.taken
     }
 
     /// As [`Producer::occupied`], after a look at the consumer; and the bytes taken out in all.
     pub fn look(&mut self) -> (usize, usize) {
-        let bytes = self.shared.head.0.1.load(Ordering::Relaxed);
-        self.head_seen = self.shared.head.0.0.load(Ordering::Acquire);
-        (self.tail - self.head_seen, bytes)
+        let given = &self.shared.given.0;
+        self.head_seen = given.head.load(Ordering::Acquire);
+        self.taken = given.count.load(Ordering::Relaxed);
+        (self.occupied(), given.bytes.load(Ordering::Relaxed))
     }
 
     /// Whether the consumer is gone.
@@ -135,32 +207,56 @@ impl<T> Producer<T> {
     }
 }
 
-impl<T> Consumer<T> {
-    /// Takes the next visible value into `into`; false if there is none. `size` of it is added to the bytes taken out. The producer has the
-    /// slot's room after [`Consumer::release`].
+impl Consumer {
+    /// Takes the next visible message into `into`; false if there is none. The producer has its room
+    /// after [`Consumer::release`].
     #[inline]
-    pub fn pop(&mut self, into: &mut T, size: impl FnOnce(&T) -> usize) -> bool {
-        if self.head == self.tail_seen {
-            self.tail_seen = self.shared.tail.0.load(Ordering::Acquire);
+    pub fn pop(&mut self, into: &mut Message) -> bool {
+        loop {
             if self.head == self.tail_seen {
-                return false;
+                self.tail_seen = self.shared.tail.0.load(Ordering::Acquire);
+                if self.head == self.tail_seen {
+                    return false;
+                }
             }
+            let record = self.shared.at(self.head);
+            // SAFETY: a published record starts here.
+            match unsafe { record.read() } {
+                SHORT => {
+                    // SAFETY: a short record's size and body were written before it was published.
+                    let body = unsafe {
+                        let size = record.add(1).read() as usize;
+                        std::slice::from_raw_parts(record.add(2), size)
+                    };
+                    into.set(body);
+                    self.bytes += body.len();
+                    self.head += (2 + body.len()).div_ceil(GRANULE_SIZE);
+                }
+                WHOLE => {
+                    // SAFETY: the message was written before it was published and is read once.
+                    *into = unsafe { record.add(GRANULE_SIZE).cast::<Message>().read() };
+                    self.bytes += into.size();
+                    self.head += WHOLE_GRANULES;
+                }
+                _ => {
+                    let capacity = self.shared.granules.len();
+                    self.head += capacity - (self.head & (capacity - 1));
+                    continue;
+                }
+            }
+            self.count += 1;
+            return true;
         }
-        let capacity = self.shared.slots.len();
-        let slot = &self.shared.slots[self.head & (capacity - 1)];
-        // SAFETY: the slot is published and not yet taken.
-        *into = unsafe { (*slot.0.get()).assume_init_read() };
-        self.bytes += size(into);
-        self.head += 1;
-        true
     }
 
     /// Gives the room of everything taken so far back to the producer.
     pub fn release(&mut self) {
-        if self.released != self.head {
-            self.released = self.head;
-            self.shared.head.0.1.store(self.bytes, Ordering::Relaxed);
-            self.shared.head.0.0.store(self.head, Ordering::Release);
+        if self.released != self.count {
+            self.released = self.count;
+            let given = &self.shared.given.0;
+            given.count.store(self.count, Ordering::Relaxed);
+            given.bytes.store(self.bytes, Ordering::Relaxed);
+            given.head.store(self.head, Ordering::Release);
         }
     }
 
@@ -170,15 +266,10 @@ impl<T> Consumer<T> {
         self.head == self.tail_seen && self.head == self.shared.tail.0.load(Ordering::Acquire)
     }
 
-    /// Values visible and not taken.
-    pub fn len(&self) -> usize {
-        self.shared.tail.0.load(Ordering::Acquire) - self.head
-    }
-
-    /// Slots taken since the room was last given back.
+    /// Messages taken since the room was last given back.
     #[inline]
     pub fn unreleased(&self) -> usize {
-        self.head - self.released
+        self.count - self.released
     }
 
     /// Whether the producer is gone; what it published stays to be taken.
@@ -187,29 +278,38 @@ impl<T> Consumer<T> {
     }
 }
 
-impl<T> Drop for Producer<T> {
+impl Drop for Producer {
     fn drop(&mut self) {
         self.publish();
         self.shared.closed.store(true, Ordering::Release);
     }
 }
 
-impl<T> Drop for Consumer<T> {
+impl Drop for Consumer {
     fn drop(&mut self) {
-        self.release();
         self.shared.closed.store(true, Ordering::Release);
+        // What was never taken is dropped by whoever goes last: the position tells where it starts.
+        self.release();
     }
 }
 
-impl<T> Drop for Shared<T> {
+impl Drop for Shared {
     fn drop(&mut self) {
-        // Both sides are gone: the producer published everything and the consumer gave back all it
-        // took, each in its own drop. What lies between was never taken.
-        let capacity = self.slots.len();
-        let (head, tail) = (self.head.0.0.load(Ordering::Acquire), self.tail.0.load(Ordering::Acquire));
-        for index in head..tail {
-            // SAFETY: published and, since the consumer releases on drop, not taken.
-            unsafe { (*self.slots[index & (capacity - 1)].0.get()).assume_init_drop() };
+        let (mut head, tail) =
+            (self.given.0.head.load(Ordering::Acquire), self.tail.0.load(Ordering::Acquire));
+        while head != tail {
+            let record = self.at(head);
+            // SAFETY: published records lie between the two positions; both sides are gone.
+            head += match unsafe { record.read() } {
+                // SAFETY: as above; the size follows the kind.
+                SHORT => (2 + unsafe { record.add(1).read() } as usize).div_ceil(GRANULE_SIZE),
+                WHOLE => {
+                    // SAFETY: as above; the message was not taken.
+                    unsafe { record.add(GRANULE_SIZE).cast::<Message>().drop_in_place() };
+                    WHOLE_GRANULES
+                }
+                _ => self.granules.len() - (head & (self.granules.len() - 1)),
+            };
         }
     }
 }
@@ -218,32 +318,42 @@ impl<T> Drop for Shared<T> {
 mod tests {
     use super::*;
 
-    fn pop<T: Default>(consumer: &mut Consumer<T>, size: usize) -> Option<T> {
-        let mut value = T::default();
-        consumer.pop(&mut value, |_| size).then_some(value)
+    fn pop(consumer: &mut Consumer) -> Option<Message> {
+        let mut message = Message::new();
+        consumer.pop(&mut message).then_some(message)
+    }
+
+    fn message(index: usize) -> Message {
+        match index % 4 {
+            0 => Message::from(vec![index as u8; index % 63]),
+            1 => Message::from(vec![index as u8; 63 + index % 500]),
+            2 => Message::from_frames([vec![1; index % 10], vec![index as u8; 3]]),
+            _ => Message::from(&index.to_le_bytes()),
+        }
     }
 
     #[test]
-    fn values_cross_threads_in_order() {
-        let (mut producer, mut consumer) = ring(64);
+    fn messages_of_every_kind_cross_threads_in_order() {
+        const COUNT: usize = 200_000;
+        let (mut producer, mut consumer) = ring(50);
         let thread = std::thread::spawn(move || {
-            for value in 0..200_000usize {
-                let mut value = value;
-                while let Err(back) = producer.push(value) {
+            for index in 0..COUNT {
+                let mut next = message(index);
+                while let Err(back) = producer.push(next) {
                     producer.publish();
                     std::thread::yield_now();
-                    value = back;
+                    next = back;
                 }
-                if value % 7 == 0 {
+                if index % 7 == 0 {
                     producer.publish();
                 }
             }
         });
         let mut expected = 0;
-        while expected < 200_000 {
-            match pop(&mut consumer, 1) {
-                Some(value) => {
-                    assert_eq!(value, expected);
+        while expected < COUNT {
+            match pop(&mut consumer) {
+                Some(got) => {
+                    assert!(got == message(expected), "message {expected}");
                     expected += 1;
                 }
                 None => {
@@ -257,47 +367,55 @@ mod tests {
     }
 
     #[test]
-    fn a_full_ring_returns_the_value_and_room_comes_back() {
-        let (mut producer, mut consumer) = ring(4);
-        (0..4).for_each(|i| producer.push(i).unwrap());
-        assert_eq!(producer.push(4), Err(4));
+    fn a_ring_has_room_for_its_count_of_the_widest_messages_wherever_it_stands() {
+        for start in 0..40 {
+            let (mut producer, mut consumer) = ring(7);
+            for _ in 0..start {
+                assert!(producer.push_short(b"x"));
+                producer.publish();
+                pop(&mut consumer).unwrap();
+                consumer.release();
+            }
+            for index in 0..7 {
+                assert!(producer.push(Message::from(vec![7; 100])).is_ok(), "{start} {index}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_ring_returns_the_message_and_room_comes_back() {
+        let (mut producer, mut consumer) = ring(1);
+        let wide = Message::from(vec![1; 100]);
+        let mut count = 0;
+        while producer.push(wide.clone()).is_ok() {
+            count += 1;
+        }
         producer.publish();
-        assert_eq!(pop(&mut consumer, 10), Some(0));
-        assert_eq!(producer.look(), (4, 0));
+        assert_eq!(pop(&mut consumer).unwrap(), wide);
+        assert_eq!(producer.look(), (count, 0));
         consumer.release();
-        assert_eq!(producer.look(), (3, 10));
-        producer.push(4).unwrap();
+        assert_eq!(producer.look(), (count - 1, 100));
+        producer.push(wide).unwrap();
     }
 
     #[test]
-    fn a_value_may_be_finished_in_its_slot() {
-        let (mut producer, mut consumer) = ring(2);
-        assert!(producer.push_in_place(1, |value| *value += 1));
-        assert!(producer.push_in_place(3, |_| ()));
-        assert!(!producer.push_in_place(4, |_| unreachable!()));
-        producer.publish();
-        assert_eq!((pop(&mut consumer, 0), pop(&mut consumer, 0)), (Some(2), Some(3)));
-    }
-
-    #[test]
-    fn unpublished_values_are_invisible() {
+    fn unpublished_messages_are_invisible() {
         let (mut producer, mut consumer) = ring(4);
-        producer.push(1).unwrap();
-        assert_eq!((pop(&mut consumer, 0), producer.unpublished()), (None, 1));
+        assert!(producer.push_short(b"one"));
+        assert_eq!((pop(&mut consumer), producer.unpublished()), (None, 1));
         producer.publish();
-        assert_eq!(pop(&mut consumer, 0), Some(1));
+        assert_eq!(pop(&mut consumer).unwrap().body(), b"one");
     }
 
     #[test]
     fn what_was_not_taken_is_dropped_once() {
-        let value = std::sync::Arc::new(());
+        let body = Message::from(vec![9; 1000]);
         let (mut producer, mut consumer) = ring(8);
-        (0..6).for_each(|_| producer.push(std::sync::Arc::clone(&value)).unwrap());
+        (0..6).for_each(|_| producer.push(body.clone()).unwrap());
         producer.publish();
-        pop(&mut consumer, 0);
-        pop(&mut consumer, 0);
+        pop(&mut consumer).unwrap();
         drop((producer, consumer));
-        assert_eq!(std::sync::Arc::strong_count(&value), 1);
+        assert_eq!(body.as_frames()[0].reference_count(), 1);
     }
 }
 
@@ -305,60 +423,60 @@ mod tests {
 mod loom_tests {
     use super::*;
 
-    fn pop(consumer: &mut Consumer<usize>) -> Option<usize> {
-        let mut value = 0;
-        consumer.pop(&mut value, |_| 1).then_some(value)
+    fn pop(consumer: &mut Consumer) -> Option<Message> {
+        let mut message = Message::new();
+        consumer.pop(&mut message).then_some(message)
     }
 
     #[test]
-    fn loom_values_cross_in_order_and_none_is_lost() {
+    fn loom_messages_cross_in_order_and_none_is_lost() {
         loom::model(|| {
-            let (mut producer, mut consumer) = ring::<usize>(2);
+            let (mut producer, mut consumer) = ring(1);
             let thread = loom::thread::spawn(move || {
-                for value in 0..3 {
-                    let mut value = value;
-                    while let Err(back) = producer.push(value) {
+                for value in 0..3u8 {
+                    // Wide ones, so that the ring is full after one and wraps.
+                    let mut next = Message::from(vec![value; 70]);
+                    while let Err(back) = producer.push(next) {
                         producer.publish();
                         loom::thread::yield_now();
-                        value = back;
+                        next = back;
                     }
                     producer.publish();
                 }
             });
-            for expected in 0..3 {
-                let value = loop {
+            for expected in 0..3u8 {
+                let message = loop {
                     match pop(&mut consumer) {
-                        Some(value) => break value,
+                        Some(message) => break message,
                         None => {
                             consumer.release();
                             loom::thread::yield_now();
                         }
                     }
                 };
-                assert_eq!(value, expected);
+                assert_eq!(message.body()[0], expected);
             }
             thread.join().unwrap();
         });
     }
 
-    /// The sleep protocol of an engine: publish, light fence, look for a sleeper; against: say that
-    /// one sleeps, heavy fence, look for values. Either side must notice the other.
+    /// The sleep protocol of an engine: publish, fence, look for a sleeper; against: say that one
+    /// sleeps, fence, look for messages. Either side must notice the other.
     #[test]
-    fn loom_a_sleeper_is_seen_or_sees_the_value() {
-        use crate::fence;
-        use loom::sync::atomic::AtomicBool;
+    fn loom_a_sleeper_is_seen_or_sees_the_message() {
+        use loom::sync::atomic::{AtomicBool, fence};
         loom::model(|| {
-            let (mut producer, mut consumer) = ring::<usize>(2);
+            let (mut producer, mut consumer) = ring(2);
             let sleeping = Arc::new(AtomicBool::new(false));
             let flag = Arc::clone(&sleeping);
             let thread = loom::thread::spawn(move || {
-                producer.push(1).unwrap();
+                assert!(producer.push_short(b"x"));
                 producer.publish();
-                fence::light();
+                fence(Ordering::SeqCst);
                 (flag.load(Ordering::Relaxed), producer)
             });
             sleeping.store(true, Ordering::Relaxed);
-            fence::heavy();
+            fence(Ordering::SeqCst);
             let seen = pop(&mut consumer).is_some();
             let (woken, _producer) = thread.join().unwrap();
             assert!(seen || woken);

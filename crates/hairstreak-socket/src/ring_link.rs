@@ -4,10 +4,10 @@
 //! gets what is there at once, and its doorbell rung.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 
 use hairstreak_base::ring::{Consumer, Producer};
-use hairstreak_base::{Frame, INLINE_SIZE_MAX, Message, ReadBuffer, fence};
+use hairstreak_base::{Frame, INLINE_SIZE_MAX, Message, ReadBuffer};
 use hairstreak_transport::Poller;
 
 use crate::outgoing::Outgoing;
@@ -26,10 +26,10 @@ pub(crate) struct Doorbell {
 }
 
 impl Doorbell {
-    /// Call after a store that a sleeper should see.
+    /// Call after a store that a sleeper should see: once a batch, so that a full fence is no matter.
     #[inline]
     pub fn ring(&self) {
-        fence::light();
+        fence(Ordering::SeqCst);
         if self.sleeping.load(Ordering::Relaxed) && self.sleeping.swap(false, Ordering::Relaxed) {
             self.poller.wake();
         }
@@ -38,13 +38,13 @@ impl Doorbell {
     /// The sleeper's half: after this, either its next look sees the store or it will be woken.
     pub fn expect(&self) {
         self.sleeping.store(true, Ordering::Relaxed);
-        fence::heavy();
+        fence(Ordering::SeqCst);
     }
 }
 
 pub(crate) struct RingLink {
-    outgoing: Option<Producer<Message>>,
-    incoming: Option<Consumer<Message>>,
+    outgoing: Option<Producer>,
+    incoming: Option<Consumer>,
     peer: Arc<Doorbell>,
     count_max: usize,
     bytes_max: usize,
@@ -56,8 +56,8 @@ pub(crate) struct RingLink {
 
 impl RingLink {
     pub fn new(
-        outgoing: Option<Producer<Message>>,
-        incoming: Option<Consumer<Message>>,
+        outgoing: Option<Producer>,
+        incoming: Option<Consumer>,
         peer: Arc<Doorbell>,
         count_max: usize,
         bytes_max: usize,
@@ -78,14 +78,18 @@ impl RingLink {
     #[inline]
     pub fn push(&mut self, message: &Outgoing<'_>, skip_frames: usize) -> bool {
         let Some(ring) = &mut self.outgoing else { return false };
-        let message = match message {
-            Outgoing::Body(body) => copied(&mut self.arena, body).into(),
-            other => other_message(&mut self.arena, other, skip_frames),
+        let (pushed, size) = match message {
+            Outgoing::Body(body) if body.len() <= INLINE_SIZE_MAX => (ring.push_short(body), body.len()),
+            other => {
+                let message = to_message(&mut self.arena, other, skip_frames);
+                let size = message.size();
+                (ring.push(message).is_ok(), size)
+            }
         };
-        self.bytes_in += message.size();
-        if ring.push(message).is_err() {
+        if !pushed {
             return false;
         }
+        self.bytes_in += size;
         if ring.unpublished() >= BATCH_COUNT || self.peer.sleeping.load(Ordering::Relaxed) {
             ring.publish();
             self.peer.ring();
@@ -109,7 +113,7 @@ impl RingLink {
             return false;
         }
         self.bytes_in += body.len();
-        ring.push_in_place(Message::new(), |message| message.set(body))
+        ring.push_short(body)
     }
 
     /// Whether the marks allow another message.
@@ -161,7 +165,7 @@ impl RingLink {
     #[inline]
     pub fn pop(&mut self, into: &mut Message) -> bool {
         let Some(ring) = &mut self.incoming else { return false };
-        let popped = ring.pop(into, Message::size);
+        let popped = ring.pop(into);
         if !popped || ring.unreleased() >= self.count_max / 4 {
             self.release();
         }
@@ -201,8 +205,7 @@ fn copied(arena: &mut ReadBuffer, bytes: &[u8]) -> Frame {
     arena.take(0, bytes.len())
 }
 
-#[cold]
-fn other_message(arena: &mut ReadBuffer, message: &Outgoing<'_>, skip: usize) -> Message {
+fn to_message(arena: &mut ReadBuffer, message: &Outgoing<'_>, skip: usize) -> Message {
     match message {
         Outgoing::Body(body) => copied(arena, body).into(),
         Outgoing::Frames(frames) => frames.iter().skip(skip).map(|frame| copied(arena, frame)).collect(),

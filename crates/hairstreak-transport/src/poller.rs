@@ -38,6 +38,8 @@ pub struct Readiness {
     pub readable: bool,
     /// There is room to write, or an error.
     pub writable: bool,
+    /// The peer has ended its side; not told again.
+    pub ended: bool,
 }
 
 /// An epoll descriptor and a way to wake it.
@@ -95,6 +97,7 @@ impl Poller {
                 token,
                 readable: over || flags.intersects(EventFlags::IN | EventFlags::RDHUP),
                 writable: over || flags.intersects(EventFlags::OUT),
+                ended: over || flags.intersects(EventFlags::RDHUP),
             });
         }
         Ok(())

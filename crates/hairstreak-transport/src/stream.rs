@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
@@ -107,16 +107,6 @@ impl Stream {
     pub fn shutdown_write(&self) {
         // A connection that is gone already needs no farewell.
         let _ = net::shutdown(&self.fd, net::Shutdown::Write);
-    }
-
-    /// Bytes written that the peer's host has not acknowledged (tcp) or the peer has not read (unix).
-    /// A unix socket must not be closed before: its peer would see the hang-up ahead of the bytes, and
-    /// libzmq then leaves them unread.
-    pub fn unacknowledged_bytes(&self) -> usize {
-        let mut bytes: libc::c_int = 0;
-        // SAFETY: TIOCOUTQ (SIOCOUTQ) stores one int at the address given.
-        let result = unsafe { libc::ioctl(self.fd.as_raw_fd(), libc::TIOCOUTQ, &mut bytes) };
-        if result < 0 { 0 } else { bytes.max(0) as usize }
     }
 
     /// This end's address; `None` for unix sockets.

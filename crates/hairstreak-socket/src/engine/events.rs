@@ -41,6 +41,7 @@ impl State {
         let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
         session.readable |= event.readable;
         session.writable |= event.writable;
+        session.peer_ended |= event.ended;
         match session.phase {
             Phase::Connecting | Phase::Handshaking => self.go_on_with_handshake(engine, index),
             Phase::Draining => {

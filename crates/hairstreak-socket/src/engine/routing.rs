@@ -165,6 +165,7 @@ impl State {
                             >= self.sockets[link.socket].options.send_bytes_max;
                     if !gathers {
                         self.io_since_turn += 1;
+                        self.own_writes += 1;
                     } else if !link.listed_dirty {
                         self.list_dirty(engine, index);
                     } else {
@@ -187,6 +188,7 @@ impl State {
                 }
                 if !ring.is_gathering() {
                     self.io_since_turn += 1;
+                    self.own_writes += 1;
                 } else if !link.listed_dirty {
                     self.list_dirty(engine, index);
                 } else {

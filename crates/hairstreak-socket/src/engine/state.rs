@@ -41,6 +41,8 @@ pub(crate) struct State {
     pub after: Vec<After>,
     /// Turns led so far: how the tick sees that callers were here.
     pub turns: u64,
+    /// Writes by callers whose segment or batch was full.
+    pub own_writes: u64,
     /// Reads and writes since the last turn: control work is due when it grows.
     pub io_since_turn: u32,
     /// Whether the background thread watches the engine's poller.
@@ -228,6 +230,7 @@ impl State {
             followers: Vec::new(),
             after: Vec::new(),
             turns: 0,
+            own_writes: 0,
             io_since_turn: 0,
             watched: false,
             ticks: super::timers::Ticks::default(),

@@ -2,7 +2,7 @@
 //! stand in for callers who are busy elsewhere.
 //!
 //! - The **flush tick** comes 50 us after the first bytes that gather and writes them. While callers
-//!   keep writing by themselves it is put off, up to 200 us at a time: each tick costs a wake-up.
+//!   keep writing by themselves it is put off, up to 400 us at a time: each tick costs a wake-up.
 //! - The **watch tick** comes 5 ms after the last caller left and, if no other came, gives the
 //!   engine to the background thread.
 
@@ -15,10 +15,8 @@ use crate::background::Background;
 use crate::session::{GATHER_TIME, Phase, SessionError};
 
 /// The longest that the flush tick is put off on an engine that keeps writing by itself.
-const BUSY_GATHER_TIME: Duration = Duration::from_micros(200);
+const BUSY_GATHER_TIME: Duration = Duration::from_micros(400);
 const WATCH_TICK: Duration = Duration::from_millis(5);
-/// How often a session that drains looks whether the peer has everything.
-const DRAIN_TICK: Duration = Duration::from_millis(5);
 
 /// What the timerfd is armed for.
 #[derive(Debug, Default)]
@@ -26,7 +24,7 @@ pub(crate) struct Ticks {
     flush_at: Option<Instant>,
     /// How far the flush tick was put off last, the engine having written by itself meanwhile.
     flush_delay: Duration,
-    io_at_flush_arm: (u64, u32),
+    writes_at_flush_arm: u64,
     watch_at: Option<Instant>,
     io_at_watch_arm: (u64, u32),
     /// When the timerfd will fire.
@@ -45,7 +43,7 @@ impl State {
         if self.ticks.flush_at.is_none() {
             self.ticks.flush_at = Some(Instant::now() + GATHER_TIME);
             self.ticks.flush_delay = GATHER_TIME;
-            self.ticks.io_at_flush_arm = self.io_seen();
+            self.ticks.writes_at_flush_arm = self.own_writes;
             self.arm(engine);
         }
     }
@@ -96,10 +94,10 @@ impl State {
     }
 
     fn on_flush_tick(&mut self, engine: &Arc<Engine>) {
-        if self.io_seen() != self.ticks.io_at_flush_arm {
+        if self.own_writes != self.ticks.writes_at_flush_arm {
             self.ticks.flush_delay = (self.ticks.flush_delay * 2).min(BUSY_GATHER_TIME);
             self.ticks.flush_at = Some(self.now + self.ticks.flush_delay);
-            self.ticks.io_at_flush_arm = self.io_seen();
+            self.ticks.writes_at_flush_arm = self.own_writes;
             return;
         }
         self.ticks.flush_at = None;
@@ -170,7 +168,7 @@ impl State {
             Phase::Draining => match (session.drain(), session.deadline <= now) {
                 (true, _) => Err(SessionError::Closed),
                 (false, true) => Err(SessionError::Linger),
-                (false, false) => Ok(now + DRAIN_TICK),
+                (false, false) => Ok(session.deadline),
             },
             Phase::Ready => {
                 let options = &self.sockets[link.socket].options;

@@ -14,7 +14,7 @@ use hairstreak_transport::{Poller, Readiness, Timer};
 use super::state::{After, Follower, Link, LinkKind, State};
 use crate::background::Background;
 use crate::ring_link::Doorbell;
-use crate::session::SessionError;
+use crate::session::{GATHER_TIME, SessionError};
 
 /// Reads and writes after which a caller that never waits takes a turn at the poller all the same.
 const IO_PER_TURN: u32 = 16;
@@ -119,6 +119,10 @@ impl Engine {
     #[inline]
     pub fn lock(self: &Arc<Self>) -> Guard<'_> {
         Guard { engine: self, state: Some(self.state.lock()) }
+    }
+
+    fn try_lock(self: &Arc<Self>) -> Option<Guard<'_>> {
+        self.state.try_lock().map(|state| Guard { engine: self, state: Some(state) })
     }
 
     #[cold]
@@ -297,7 +301,11 @@ impl Engine {
 
     /// The timerfd fired, in the background thread.
     pub fn background_tick(self: &Arc<Self>) {
-        self.lock().on_tick(self);
+        match self.try_lock() {
+            Some(mut state) => state.on_tick(self),
+            // A caller is inside at this moment: the tick is not needed, and must not hold it up.
+            None => self.timer.arm(GATHER_TIME),
+        }
     }
 }
 
@@ -341,7 +349,9 @@ impl State {
     /// Ends rings whose peer is gone, and tells whoever waits for a socket of messages and room.
     pub fn look_at_rings(&mut self, engine: &Engine) {
         for index in 0..self.links.capacity() {
-            let Some(Link { kind: LinkKind::Ring(ring), socket, .. }) = self.links.get(index) else { continue };
+            let Some(Link { kind: LinkKind::Ring(ring), socket, .. }) = self.links.get(index) else {
+                continue;
+            };
             let socket = *socket;
             if ring.is_over() {
                 self.end_link(engine, index, &SessionError::Closed);

@@ -106,7 +106,7 @@ impl Session {
             Ok((0, _)) => Err(SessionError::Closed),
             Ok((_, filled)) => {
                 // A short read emptied the stream: the next bytes make a new edge.
-                self.readable = filled;
+                self.readable = filled || self.peer_ended;
                 self.on_bytes();
                 Ok(true)
             }

@@ -85,6 +85,8 @@ pub(crate) struct Session {
     handshake: Option<Box<Handshake>>,
     pub readable: bool,
     pub writable: bool,
+    /// The peer has ended its side: no further edge will come, so reading goes on to the end.
+    pub peer_ended: bool,
 
     buffer: ReadBuffer,
     /// A large body on its way into its own allocation, and whether more frames follow it.
@@ -106,6 +108,9 @@ pub(crate) struct Session {
 
     /// ZMTP minor version shared with the peer; PING needs 1.
     pub minor: u8,
+    /// Whether any message was sent, and the end of the stream after the last.
+    has_sent: bool,
+    end_sent: bool,
     /// Whether anything came since the heartbeat last looked, and when it last saw that.
     heard: bool,
     last_heard: Instant,
@@ -132,6 +137,7 @@ impl Session {
             handshake: Some(Box::new(Handshake::new(local, Default::default()))),
             readable: false,
             writable: connected,
+            peer_ended: false,
             buffer: ReadBuffer::new(),
             body: None,
             partial: Vec::new(),
@@ -143,6 +149,8 @@ impl Session {
             outgoing: OutgoingBuffer::new(),
             last_write: None,
             minor: 0,
+            has_sent: false,
+            end_sent: false,
             heard: false,
             last_heard: now,
             ping_sent: None,
@@ -172,7 +180,7 @@ impl Session {
     /// Asks the peer for a sign of life.
     fn send_ping(&mut self, ttl: Duration, now: Instant) {
         let mut ping = Vec::new();
-        let tenths = u16::try_from(ttl.as_millis() / 100).unwrap_or(u16::MAX);
+        let tenths = u16::try_from(ttl.as_millis().div_ceil(100)).unwrap_or(u16::MAX);
         command::encode_ping(&mut ping, tenths, &[]);
         self.outgoing.push_copy(&ping, &[], false);
         self.ping_sent = Some(now);
@@ -198,13 +206,14 @@ impl Session {
         }
         let excused = self.is_backlogged() || self.sent_since_heard || !self.outgoing.is_empty();
         match self.ping_sent {
-            Some(sent) if now < sent + timeout => Ok(sent + timeout),
+            Some(sent) if now < sent + timeout => Ok((sent + timeout).min(now + interval)),
             Some(_) if excused => Ok(now + interval),
             Some(_) => Err(SessionError::Silent),
             None if now < self.last_heard + interval => Ok(self.last_heard + interval),
             None => {
-                self.send_ping(interval + timeout, now);
-                Ok(now + timeout)
+                // The next one leaves within two intervals.
+                self.send_ping(interval * 3 + timeout, now);
+                Ok(now + timeout.min(interval))
             }
         }
     }
@@ -231,12 +240,14 @@ impl Session {
         self.ahead.clear();
     }
 
-    /// Goes on draining. Returns whether the peer has everything, or will not take it.
+    /// Goes on draining. Returns whether the peer has everything, or will not take it. What the kernel
+    /// took is not enough: a peer that is behind and writes to a closed connection loses what it has
+    /// not read. The peer has everything when it closes its side after ours.
     pub fn drain(&mut self) -> bool {
         if self.flush().is_err() {
             return true;
         }
-        if self.outgoing.is_empty() {
+        if self.outgoing.is_empty() && !std::mem::replace(&mut self.end_sent, true) {
             self.stream.shutdown_write();
         }
         let mut scrap = [std::mem::MaybeUninit::<u8>::uninit(); 4096];
@@ -248,7 +259,7 @@ impl Session {
                 Err(_) => return true,
             }
         }
-        self.outgoing.is_empty() && self.stream.unacknowledged_bytes() == 0
+        self.outgoing.is_empty() && !self.has_sent
     }
 
     pub fn fd(&self) -> std::os::fd::BorrowedFd<'_> {

@@ -39,14 +39,15 @@ impl Session {
 
     #[cold]
     fn write_or_gather(&mut self, was_empty: bool) -> Result<bool, SessionError> {
-        self.sent_since_heard = true;
-        if was_empty && self.outgoing.queued_bytes() < SEGMENT_SIZE {
-            let now = Instant::now();
-            if self.last_write.is_some_and(|last| now.duration_since(last) < GATHER_TIME) {
-                return Ok(!self.outgoing.is_empty());
-            }
-            self.last_write = Some(now);
+        (self.has_sent, self.sent_since_heard) = (true, true);
+        let now = Instant::now();
+        if was_empty
+            && self.outgoing.queued_bytes() < SEGMENT_SIZE
+            && self.last_write.is_some_and(|last| now.duration_since(last) < GATHER_TIME)
+        {
+            return Ok(!self.outgoing.is_empty());
         }
+        self.last_write = Some(now);
         self.flush()?;
         Ok(!self.outgoing.is_empty())
     }
