@@ -43,10 +43,9 @@ impl Live {
     }
 
     /// Takes the bars away, for what is printed next.
-    pub fn finish(&self) {
-        if let Display::Bars(bars) = &self.display {
-            // What cannot be cleared stays on the screen; nothing depends on it.
-            let _ = bars.all.clear();
+    pub fn finish(self) {
+        if let Display::Bars(bars) = self.display {
+            bars.stages.iter().rev().chain([&bars.run]).for_each(ProgressBar::finish_and_clear);
         }
     }
 }

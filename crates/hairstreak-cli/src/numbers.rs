@@ -14,7 +14,7 @@ pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut grouped = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);
@@ -25,7 +25,7 @@ pub fn grouped(count: u64) -> String {
 /// A time in the unit that leaves one to three digits before the point.
 pub fn time(seconds: f64) -> String {
     let (scaled, unit) = match seconds {
-        s if s == 0.0 => return "0".to_owned(),
+        0.0 => return "0".to_owned(),
         s if s < 1e-6 => (s * 1e9, "ns"),
         s if s < 1e-3 => (s * 1e6, "us"),
         s if s < 1.0 => (s * 1e3, "ms"),

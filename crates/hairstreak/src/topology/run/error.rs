@@ -38,7 +38,7 @@ pub enum RunError {
         source: std::io::Error,
     },
     /// An instance did not connect.
-    #[error("stage \"{stage}\" instance {instance} did not connect to {variable} within {} s", .within.as_secs())]
+    #[error("stage \"{stage}\" instance {instance} did not connect to {variable} within {} ms", .within.as_millis())]
     NotConnected {
         /// The stage.
         stage: String,

@@ -1,7 +1,7 @@
 //! Handing messages to the instances of a stage, strictly one after another.
 //!
 //! Message `j` goes to instance `j mod n`. Only an instance that has no room left, being thousands of
-//! messages behind, is passed over; when none has room the one whose turn it is is waited for.
+//! messages behind, is passed over; when none has room the first that has it again is taken.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use super::error::RunError;
 use super::tally::Tally;
 use crate::topology::definition::{Framing, Stage, Work};
 
-/// How often a wait for room looks whether the run is still wanted.
-const ABANDON_CHECK: Duration = Duration::from_millis(100);
+/// How long the instance whose turn it is is waited for, before the others are asked again.
+const WAIT: Duration = Duration::from_millis(10);
 
 /// The sockets towards one stage.
 pub(super) struct Fan {
@@ -70,14 +70,14 @@ impl Fan {
     /// Gives `message` to the instance whose turn it is. `name` says which one it is, for errors.
     pub(super) fn give(&mut self, message: &Message, name: impl Fn() -> String) -> Result<Given, RunError> {
         self.check(message, &name)?;
-        for _ in 0..self.pushes.len() {
-            match self.try_give(|push| push.try_send(message)) {
-                Err(SendError::WouldBlock) => self.turn(),
-                sent => return self.sent(sent, &name),
-            }
-        }
         loop {
-            match self.try_give(|push| push.send_timeout(message, ABANDON_CHECK)) {
+            for _ in 0..self.pushes.len() {
+                match self.try_give(|push| push.try_send(message)) {
+                    Err(SendError::WouldBlock) => self.turn(),
+                    sent => return self.sent(sent, &name),
+                }
+            }
+            match self.try_give(|push| push.send_timeout(message, WAIT)) {
                 Err(SendError::TimedOut) if self.tally.is_abandoned() => return Ok(Given::Abandoned),
                 Err(SendError::TimedOut) => {}
                 sent => return self.sent(sent, &name),
@@ -131,5 +131,85 @@ impl Fan {
             ));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hairstreak_socket::Pull;
+
+    /// A fan to two instances whose queues hold four messages each, and the other ends.
+    fn fan_of_two(name: &str, work: Work) -> (Fan, Vec<Pull>, Arc<Tally>) {
+        let context = Context::new();
+        let options = Options {
+            send_count_max: 4,
+            send_count_low: 2,
+            receive_count_max: 4,
+            linger_ms: 0,
+            ..Options::default()
+        };
+        let tally = Arc::new(Tally::new([2]));
+        tally.start();
+        let stage = Stage { name: "work".into(), instances: 2, work: Some(work), times: None };
+        let fan = Fan::open(&context, &options, (0, &stage), tally.clone()).unwrap();
+        let connected = |(index, push): (usize, &Push)| {
+            let endpoint = format!("inproc://fan-{name}-{index}");
+            push.bind(&endpoint).unwrap();
+            let pull = Pull::with_options(&context, options.clone()).unwrap();
+            pull.connect(&endpoint).unwrap();
+            assert!(push.wait_for_peers(1, Duration::from_secs(10)));
+            pull
+        };
+        let pulls = fan.pushes().iter().enumerate().map(connected).collect();
+        (fan, pulls, tally)
+    }
+
+    fn give(fan: &mut Fan, body: &str) -> Result<bool, String> {
+        let given = fan.give(&Message::from(body), || "message 7".into());
+        given.map(|given| matches!(given, Given::Done)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn messages_go_to_the_instances_in_turn() {
+        let (mut fan, pulls, tally) = fan_of_two("turn", Work::Echo);
+        for body in ["a", "b", "c"] {
+            assert_eq!(give(&mut fan, body), Ok(true));
+        }
+        let received = [&pulls[0], &pulls[1], &pulls[0]].map(|pull| pull.recv().unwrap());
+        assert_eq!(received.map(|message| message.body().to_vec()), [b"a", b"b", b"c"]);
+        assert_eq!(tally.stage(0).given_to_each(), [2, 1]);
+    }
+
+    #[test]
+    fn an_instance_without_room_is_passed_over() {
+        let (mut fan, pulls, tally) = fan_of_two("room", Work::Echo);
+        for _ in 0..100 {
+            assert_eq!(give(&mut fan, "x"), Ok(true));
+            fan.pushes()[1].flush();
+            while pulls[1].try_recv().is_ok() {}
+        }
+        let given = tally.stage(0).given_to_each();
+        assert!(given[0] < 20 && given[0] + given[1] == 100, "{given:?}");
+    }
+
+    #[test]
+    fn a_wait_for_room_ends_when_the_run_is_abandoned() {
+        let (mut fan, _pulls, tally) = fan_of_two("abandoned", Work::Echo);
+        tally.abandon();
+        let all_given = (0..100).all(|_| give(&mut fan, "x") == Ok(true));
+        assert!(!all_given);
+    }
+
+    #[test]
+    fn a_filter_of_lines_is_given_lines_only() {
+        let command = crate::topology::CommandLine::Shell("cat".into());
+        let (mut fan, ..) = fan_of_two("lines", Work::Filter { command, framing: Framing::Lines });
+        assert_eq!(give(&mut fan, "one line"), Ok(true));
+        let refusal = give(&mut fan, "two\nlines").unwrap_err();
+        assert!(refusal.starts_with("message 7 contains a newline, which framing = \"lines\""), "{refusal}");
+        let frames = Message::from_frames(["head", "body"]);
+        let refused = fan.give(&frames, || "message 8".into()).map(|_| ()).unwrap_err().to_string();
+        assert_eq!(refused, "message 8 has 2 frames, filter \"work\" takes one");
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn sleep(time: Duration) -> Ending {
     // The kernel may otherwise delay the end of a wait by 50 us, to save wake-ups.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     started(|| {
-        let (pull, push) = sockets(0)?;
+        let (pull, push) = sockets()?;
         loop {
             let message = pull.recv().map_err(Ending::fault)?;
             std::thread::sleep(time);
@@ -27,7 +27,7 @@ pub(super) fn sleep(time: Duration) -> Ending {
 /// Passes each message on. Ends only with the runner.
 pub(super) fn echo() -> Ending {
     started(|| {
-        let (pull, push) = sockets(0)?;
+        let (pull, push) = sockets()?;
         let mut batch = Vec::with_capacity(BATCH_COUNT);
         loop {
             pull.recv_many(&mut batch, BATCH_COUNT).map_err(Ending::fault)?;
@@ -38,7 +38,7 @@ pub(super) fn echo() -> Ending {
 }
 
 fn started(work: impl FnOnce() -> Result<std::convert::Infallible, Ending>) -> Ending {
-    if let Err(error) = lifeline::hold(lifeline::leave, |_| ()) {
+    if let Err(error) = lifeline::hold(|_| ()) {
         return Ending::fault(error);
     }
     match work() {

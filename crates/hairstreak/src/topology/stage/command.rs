@@ -3,15 +3,14 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
-use super::ending::Ending;
 use super::role::Role;
 
 /// What a shell returns for a command that it cannot start.
-const NOT_STARTED: i32 = 127;
+const NOT_STARTED: u8 = 127;
 
 /// The command, by way of [`exec`] in a process of this executable.
 pub(super) fn bound_to_this_process(command: Vec<OsString>) -> io::Result<Command> {
@@ -20,16 +19,17 @@ pub(super) fn bound_to_this_process(command: Vec<OsString>) -> io::Result<Comman
     Ok(bound)
 }
 
-/// Turns this process into `command`, which the kernel kills once `parent` is dead.
-pub(super) fn exec(parent: u32, command: &[OsString]) -> Ending {
+/// Turns this process into `command`, which the kernel kills once `parent` is dead. Returns only if
+/// it cannot.
+pub(super) fn exec(parent: u32, command: &[OsString]) -> ExitCode {
     if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
-        return Ending::fault(error);
+        eprintln!("cannot follow process {parent}: {error}");
+        return ExitCode::from(NOT_STARTED);
     }
-    if getppid().is_none_or(|pid| pid.as_raw_nonzero().get() as u32 != parent) {
-        return Ending::Exited(NOT_STARTED);
+    let orphaned = getppid().is_none_or(|pid| pid.as_raw_nonzero().get() as u32 != parent);
+    if let (false, Some((program, arguments))) = (orphaned, command.split_first()) {
+        let error = Command::new(program).args(arguments).exec();
+        eprintln!("cannot start {}: {error}", program.display());
     }
-    let Some((program, arguments)) = command.split_first() else { return Ending::Exited(NOT_STARTED) };
-    let error = Command::new(program).args(arguments).exec();
-    eprintln!("cannot start {}: {error}", program.display());
-    Ending::Exited(NOT_STARTED)
+    ExitCode::from(NOT_STARTED)
 }

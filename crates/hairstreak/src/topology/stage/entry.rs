@@ -8,6 +8,7 @@ use super::builtin;
 use super::command;
 use super::ending::Ending;
 use super::filter;
+use super::lifeline;
 use super::program;
 use super::role::Role;
 
@@ -20,17 +21,12 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Some(Role::Echo) => builtin::echo(),
         Some(Role::Filter(framing, command)) => filter::filter(framing, command),
         Some(Role::Program(command)) => program::program(command),
-        Some(Role::Exec(parent, command)) => return exit_code(&command::exec(parent, &command)),
+        Some(Role::Exec(parent, command)) => return command::exec(parent, &command),
         None => Ending::Fault("not a stage's role; stages are started by `hairstreak run`".into()),
     };
+    let mut stdout = std::io::stdout();
     // The runner may be gone; then nobody reads how this ended.
-    let _ = writeln!(std::io::stdout(), "{}", ending.line());
-    exit_code(&ending)
-}
-
-fn exit_code(ending: &Ending) -> ExitCode {
-    match ending {
-        Ending::Exited(status) => ExitCode::from(u8::try_from(*status).unwrap_or(1)),
-        Ending::Killed(_) | Ending::Fault(_) => ExitCode::FAILURE,
-    }
+    let _ = writeln!(stdout, "{}", ending.line()).and_then(|()| stdout.flush());
+    lifeline::leave();
+    ExitCode::FAILURE
 }

@@ -17,10 +17,11 @@ pub(in crate::topology) const INSTANCE: &str = "HAIRSTREAK_INSTANCE";
 /// The process id of the runner.
 pub(in crate::topology) const RUNNER: &str = "HAIRSTREAK_RUNNER";
 
-/// Both sockets of this instance, connected. They wait `linger_ms` for unsent results at the end.
-pub(super) fn sockets(linger_ms: u64) -> Result<(Pull, Push), Ending> {
+/// Both sockets of this instance, connected. They do not linger: an instance stays until all results
+/// have arrived, or ends because they are not wanted.
+pub(super) fn sockets() -> Result<(Pull, Push), Ending> {
     let context = Context::new();
-    let options = Options { linger_ms, ..Options::default() };
+    let options = Options { linger_ms: 0, ..Options::default() };
     let pull = Pull::with_options(&context, options.clone()).map_err(Ending::fault)?;
     pull.connect(&endpoint(IN)?).map_err(Ending::fault)?;
     let push = Push::with_options(&context, options).map_err(Ending::fault)?;

@@ -23,8 +23,6 @@ use crate::topology::framing::{read_message, write_message};
 
 /// Messages taken at once while more are there.
 const BATCH_COUNT: usize = 256;
-/// How long unsent results may take to leave once the run is over.
-const LINGER_MS: u64 = 1000;
 /// The line by which the runner knows that a filter did all its work and ended well.
 pub(in crate::topology) const FINISHED: &str = "finished";
 
@@ -36,14 +34,13 @@ pub(super) fn filter(framing: Framing, command: Vec<OsString>) -> Ending {
 fn run(framing: Framing, command: Vec<OsString>) -> Result<Ending, Ending> {
     let inlet = Arc::new(Inlet::default());
     let last = inlet.clone();
-    lifeline::hold(lifeline::leave_with_group, move |count| last.announce_last(count))
-        .map_err(Ending::fault)?;
+    lifeline::hold(move |count| last.announce_last(count)).map_err(Ending::fault)?;
     let mut child = bound_to_this_process(command)
         .and_then(|mut command| command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn())
         .map_err(Ending::fault)?;
     // INVARIANT: both are piped, a line above, and taken here only.
     let (stdin, stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
-    let (pull, push) = sockets(LINGER_MS)?;
+    let (pull, push) = sockets()?;
     inlet.open(stdin);
     let taking = inlet.clone();
     std::thread::spawn(move || take_messages(&pull, framing, &taking));

@@ -8,20 +8,22 @@
 use std::io::{self, BufRead};
 use std::num::NonZeroU32;
 
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{
+    Pid, Signal, getpgrp, getpid, getppid, kill_current_process_group, set_parent_process_death_signal,
+};
 use signal_hook::consts::SIGHUP;
 use signal_hook::iterator::Signals;
 
 use super::environment::RUNNER;
 
-/// Watches for the runner's end and calls `gone` then, from another thread, once or twice. Each
-/// count that the runner writes goes to `last`.
-pub(super) fn hold(gone: fn(), last: impl Fn(u64) + Send + 'static) -> io::Result<()> {
+/// Watches for the runner's end, to [`leave`] then. A count that the runner writes goes to `last`,
+/// in another thread.
+pub(super) fn hold(last: impl Fn(u64) + Send + 'static) -> io::Result<()> {
     let mut signals = Signals::new([SIGHUP])?;
     set_parent_process_death_signal(Some(Signal::HUP))?;
     std::thread::spawn(move || {
         if signals.forever().next().is_some() {
-            gone();
+            leave();
         }
     });
     std::thread::spawn(move || {
@@ -31,10 +33,10 @@ pub(super) fn hold(gone: fn(), last: impl Fn(u64) + Send + 'static) -> io::Resul
                 None => break,
             }
         }
-        gone();
+        leave();
     });
     if getppid() != runner() {
-        gone();
+        leave();
     }
     Ok(())
 }
@@ -48,13 +50,11 @@ fn runner() -> Option<Pid> {
     }
 }
 
-/// Ends this process, which holds nothing that anyone still wants.
+/// Ends this process and all that came of it: its process group, which it leads if a runner
+/// started it.
 pub(super) fn leave() {
-    std::process::exit(0);
-}
-
-/// Ends this process and all that came of it: whatever is in its process group.
-pub(super) fn leave_with_group() {
-    let _ = rustix::process::kill_current_process_group(Signal::KILL);
+    if getpgrp() == getpid() {
+        let _ = kill_current_process_group(Signal::KILL);
+    }
     std::process::exit(1);
 }

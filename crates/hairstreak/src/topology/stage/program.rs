@@ -23,7 +23,7 @@ pub(super) fn program(command: Vec<OsString>) -> Ending {
 
 fn run(command: Vec<OsString>) -> io::Result<Ending> {
     signal_hook::flag::register(SIGTERM, Arc::new(AtomicBool::new(false)))?;
-    lifeline::hold(lifeline::leave_with_group, |_| ())?;
+    lifeline::hold(|_| ())?;
     let prints = io::stderr().as_fd().try_clone_to_owned()?;
     let mut child = bound_to_this_process(command)?.stdin(Stdio::null()).stdout(prints).spawn()?;
     Ok(child.wait()?.into())

@@ -1,0 +1,11 @@
+//! The built `hairstreak`, driven as people drive it.
+
+mod butterfly;
+mod ends;
+mod failures;
+mod harness;
+mod malformed;
+mod plan;
+mod processes;
+mod run;
+mod stages;

@@ -1,0 +1,132 @@
+//! Whatever ends a run, none of its processes is left.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::harness::{Job, Outcome};
+
+/// Stages of every kind, some of them with processes of their own, that would work for hours. Each
+/// of the last two writes a line to standard error when it is up.
+const BUSY: &str = "[[stage]]\nname = 'wait'\ninstances = 2\nsleep = '600s'\n\
+    [[stage]]\nname = 'filter'\ncommand = 'sleep 1000 & echo up >&2; cat'\nframing = 'lines'\n\
+    [[stage]]\nname = 'program'\nprogram = 'sleep 1000 & echo up >&2; sleep 1000'\n\
+    [input]\nmessages = 10";
+
+/// The processes that a runner started, and those that they started.
+fn started_by(runner: u32) -> Vec<String> {
+    let mark = format!("HAIRSTREAK_RUNNER={runner}");
+    let named = |process: &fs::DirEntry| {
+        let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+        environment.split(|&byte| byte == 0).any(|variable| variable == mark.as_bytes())
+    };
+    let command = |process: fs::DirEntry| fs::read_to_string(process.path().join("comm")).unwrap_or_default();
+    fs::read_dir("/proc").unwrap().flatten().filter(named).map(command).collect()
+}
+
+fn wait_until_none_is_left(runner: u32) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let left = started_by(runner);
+        if left.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < deadline, "still there: {left:?}");
+        // tidy: allow(sleeps) nothing tells the end of processes that are not one's children
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Starts the busy job and waits until all its processes are there.
+fn busy() -> (Job, Child) {
+    let job = Job::new(BUSY);
+    let mut runner = job.start(&["--verbose"]);
+    let mut lines = BufReader::new(runner.stderr.as_mut().unwrap()).lines();
+    for _ in 0..2 {
+        assert!(lines.next().unwrap().unwrap().ends_with(" 1: up"));
+    }
+    let processes = started_by(runner.id());
+    assert!(
+        processes.len() >= 7,
+        "two sleeps, two stages with commands and what these started: {processes:?}"
+    );
+    (job, runner)
+}
+
+fn kill(runner: &Child, signal: Signal) {
+    kill_process(Pid::from_child(runner), signal).unwrap();
+}
+
+#[test]
+fn kill_9_of_the_runner_leaves_no_orphans() {
+    let (_job, mut runner) = busy();
+    kill(&runner, Signal::KILL);
+    runner.wait().unwrap();
+    wait_until_none_is_left(runner.id());
+}
+
+#[test]
+fn a_signal_stops_the_run_and_its_processes() {
+    for (signal, status, name) in [(Signal::INT, 130, "SIGINT"), (Signal::TERM, 143, "SIGTERM")] {
+        let (_job, runner) = busy();
+        let id = runner.id();
+        kill(&runner, signal);
+        let outcome = Outcome::from(runner.wait_with_output().unwrap());
+        assert_eq!(outcome.refusal(status), format!("stopped by {name} after 0 messages"));
+        assert_eq!(started_by(id), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_stopped_run_says_what_was_done() {
+    let job = Job::new(
+        "[[stage]]\nname = 'wait'\nsleep = '1ms'\n[input]\nmessages = 1000000\n[output]\nfile = 'out'",
+    );
+    let mut runner = job.start(&["--json", "--progress", "always"]);
+    let mut lines = BufReader::new(runner.stderr.take().unwrap()).lines();
+    lines.find(|line| !line.as_ref().unwrap().starts_with("0 of")).unwrap().unwrap();
+    kill(&runner, Signal::INT);
+    let outcome = Outcome::from(runner.wait_with_output().unwrap());
+    assert_eq!(outcome.status, 130);
+    let report = outcome.json();
+    let messages = report["messages"].as_u64().unwrap();
+    assert!(messages > 0 && messages < 1_000_000, "{report}");
+    assert_eq!(report["complete"], false);
+    assert!(job.read("out").lines().count() as u64 >= messages, "results until then are written");
+}
+
+#[test]
+fn a_failed_stage_takes_the_others_with_it() {
+    let topology = BUSY.replace("echo up >&2; sleep 1000'", "exit 3'");
+    let job = Job::new(&topology);
+    let runner = job.start(&[]);
+    let id = runner.id();
+    let outcome = Outcome::from(runner.wait_with_output().unwrap());
+    assert_eq!(outcome.refusal(1), "stage \"program\" instance 1 exited with status 3");
+    assert_eq!(started_by(id), Vec::<String>::new());
+}
+
+#[test]
+fn a_program_is_asked_before_it_is_ended() {
+    let worker = "import os, signal, sys, zmq\n\
+        pull = zmq.Context.instance().socket(zmq.PULL)\n\
+        pull.connect(os.environ['HAIRSTREAK_IN'])\n\
+        push = zmq.Context.instance().socket(zmq.PUSH)\n\
+        push.connect(os.environ['HAIRSTREAK_OUT'])\n\
+        def end(*_):\n\
+        \x20   open('ended', 'w').write('in order')\n\
+        \x20   sys.exit()\n\
+        signal.signal(signal.SIGTERM, end)\n\
+        while True:\n\
+        \x20   push.send(pull.recv())\n";
+    let topology = format!(
+        "[[stage]]\nname = 'work'\nprogram = ['{}', 'worker.py']\n[input]\nmessages = 3",
+        crate::harness::python()
+    );
+    let job = Job::new(&topology).with("worker.py", worker);
+    job.run(&[]).succeeded();
+    assert_eq!(job.read("ended"), "in order");
+}
