@@ -75,11 +75,11 @@ fn wrong_arguments_have_the_status_of_usage() {
 
 #[test]
 fn every_command_explains_itself() {
-    for command in ["plan", "run"] {
+    for command in ["plan", "run", "serve"] {
         let outcome = hairstreak(&[command, "--help"]).succeeded();
         assert!(outcome.stdout.contains("Usage: hairstreak"), "{outcome:?}");
     }
     let all = hairstreak(&["--help"]).succeeded().stdout;
-    assert!(["plan", "run", "bench"].iter().all(|command| all.contains(command)), "{all}");
+    assert!(["plan", "run", "serve", "bench"].iter().all(|command| all.contains(command)), "{all}");
     assert!(!all.contains("\n  stage"), "stages are started by `run` only: {all}");
 }
