@@ -89,7 +89,7 @@ impl OutgoingBuffer {
 
     /// Appends a short single-frame message behind others that gather: only if some do, the segment
     /// has room, and fewer than `count_max` are queued. Returns whether it did.
-    #[inline]
+    #[inline(always)]
     pub fn push_gathering(&mut self, header: [u8; 2], body: &[u8], count_max: usize) -> bool {
         let at = self.tail.len();
         let size = at + 2 + body.len();

@@ -77,6 +77,23 @@ impl ReadBuffer {
         unsafe { Frame::slice(self.block, start, size) }
     }
 
+    /// Takes a message that is here whole and short: two bytes of header, 0 and its size, then at most
+    /// [`INLINE_SIZE_MAX`] bytes. Returns false, taking nothing, for anything else.
+    #[inline]
+    pub fn take_short(&mut self, message: &mut Message) -> bool {
+        let [0, size, body @ ..] = self.unread() else { return false };
+        let size = *size as usize;
+        if size > INLINE_SIZE_MAX || size > body.len() {
+            return false;
+        }
+        let start = body.as_ptr();
+        let Some(frame) = message.as_single_mut() else { return false };
+        // SAFETY: `size` initialised bytes in a block that has slack behind its capacity.
+        unsafe { frame.set_inline_wide(start, size) };
+        self.start += 2 + size;
+        true
+    }
+
     /// As [`ReadBuffer::take`], for a message of one frame, written where it is wanted.
     #[inline]
     pub fn take_into(&mut self, skip: usize, size: usize, message: &mut Message) {
@@ -279,6 +296,27 @@ mod tests {
             }
         }
         assert_eq!(buffer.bytes, before);
+    }
+
+    #[test]
+    fn only_whole_short_single_frames_are_taken_the_short_way() {
+        let mut buffer = ReadBuffer::new();
+        let mut message = Message::new();
+        for (bytes, expected) in [
+            (vec![0, 3, b'a', b'b', b'c'], Some(&b"abc"[..])),
+            (vec![0, 0], Some(&b""[..])),
+            (vec![0], None),
+            (vec![0, 2, b'x'], None),
+            (vec![1, 1, b'x'], None),
+            ([vec![0, 63], vec![7; 63]].concat(), None),
+        ] {
+            buffer.consume(buffer.unread().len());
+            buffer.append(&bytes);
+            assert_eq!(buffer.take_short(&mut message), expected.is_some(), "{bytes:?}");
+            if let Some(body) = expected {
+                assert_eq!(message.body(), body);
+            }
+        }
     }
 
     #[test]

@@ -222,16 +222,7 @@ impl Consumer {
             let record = self.shared.at(self.head);
             // SAFETY: a published record starts here.
             match unsafe { record.read() } {
-                SHORT => {
-                    // SAFETY: a short record's size and body were written before it was published.
-                    let body = unsafe {
-                        let size = record.add(1).read() as usize;
-                        std::slice::from_raw_parts(record.add(2), size)
-                    };
-                    into.set(body);
-                    self.bytes += body.len();
-                    self.head += (2 + body.len()).div_ceil(GRANULE_SIZE);
-                }
+                SHORT => return self.pop_short(into),
                 WHOLE => {
                     // SAFETY: the message was written before it was published and is read once.
                     *into = unsafe { record.add(GRANULE_SIZE).cast::<Message>().read() };
@@ -247,6 +238,27 @@ impl Consumer {
             self.count += 1;
             return true;
         }
+    }
+
+    /// Takes the next message if it is a short one that has been seen already.
+    #[inline]
+    pub fn pop_short(&mut self, into: &mut Message) -> bool {
+        if self.head == self.tail_seen {
+            return false;
+        }
+        let record = self.shared.at(self.head);
+        // SAFETY: a published record starts here; a short one's size and body follow.
+        let body = unsafe {
+            if record.read() != SHORT {
+                return false;
+            }
+            std::slice::from_raw_parts(record.add(2), record.add(1).read() as usize)
+        };
+        into.set(body);
+        self.bytes += body.len();
+        self.head += (2 + body.len()).div_ceil(GRANULE_SIZE);
+        self.count += 1;
+        true
     }
 
     /// Gives the room of everything taken so far back to the producer.

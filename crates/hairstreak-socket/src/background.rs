@@ -96,19 +96,14 @@ impl Background {
         }
     }
 
-    /// Engines whose closed sockets have sent everything need not be kept any more.
+    /// Engines whose closed sockets have sent everything need not be kept any more. An engine's lock is
+    /// never taken under the table's: closing takes them the other way round.
     fn let_go(&self) {
-        let over: Vec<Arc<Engine>> = {
-            let mut table = self.table();
-            if table.lingering.is_empty() {
-                return;
-            }
-            let (stay, over) = table.lingering.drain(..).partition(|engine| engine.lock().is_lingering());
-            table.lingering = stay;
-            over
-        };
-        // Dropped without the table's lock: an engine may be the last of its sockets.
-        drop(over);
+        let lingering = self.table().lingering.clone();
+        let over: Vec<_> = lingering.iter().filter(|engine| !engine.lock().is_lingering()).collect();
+        if !over.is_empty() {
+            self.table().lingering.retain(|engine| !over.iter().any(|other| Arc::ptr_eq(engine, other)));
+        }
     }
 }
 

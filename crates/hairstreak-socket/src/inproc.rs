@@ -15,7 +15,7 @@ use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 use crate::engine::{ConnectorState, Engine, Link, LinkKind, Origin, State};
 use crate::errors::BindError;
 use crate::pattern;
-use crate::ring_link::RingLink;
+use crate::ring_link::{Marks, RingLink};
 
 /// Slots of one ring at most, whatever the marks say.
 const RING_COUNT_MAX: usize = 1 << 16;
@@ -112,8 +112,7 @@ pub(crate) fn connect(engine: &Arc<Engine>, connector: usize, serial: u32) {
 struct Side {
     socket_type: SocketType,
     routing_id: Vec<u8>,
-    count_max: usize,
-    bytes_max: usize,
+    marks: Marks,
 }
 
 fn side(state: &State, socket: usize) -> Option<Side> {
@@ -121,8 +120,11 @@ fn side(state: &State, socket: usize) -> Option<Side> {
     Some(Side {
         socket_type: socket.socket_type,
         routing_id: socket.options.routing_id.clone().unwrap_or_default(),
-        count_max: socket.options.send_count_max.clamp(1, RING_COUNT_MAX),
-        bytes_max: socket.options.send_bytes_max.max(1),
+        marks: Marks {
+            count_max: socket.options.send_count_max.clamp(1, RING_COUNT_MAX),
+            count_low: socket.options.send_count_low,
+            bytes_max: socket.options.send_bytes_max.max(1),
+        },
     })
 }
 
@@ -138,10 +140,10 @@ fn join(from: &Arc<Engine>, connector: usize, serial: u32, to: &Arc<Engine>, to_
         from.lock().sockets[from_socket].failed_connections += 1;
         return;
     }
-    let (a_out, b_in) = pattern::sends(a.socket_type).then(|| ring(a.count_max)).unzip();
-    let (b_out, a_in) = pattern::sends(b.socket_type).then(|| ring(b.count_max)).unzip();
-    let a_ring = RingLink::new(a_out, a_in, Arc::clone(&to.doorbell), a.count_max, a.bytes_max);
-    let b_ring = RingLink::new(b_out, b_in, Arc::clone(&from.doorbell), b.count_max, b.bytes_max);
+    let (a_out, b_in) = pattern::sends(a.socket_type).then(|| ring(a.marks.count_max)).unzip();
+    let (b_out, a_in) = pattern::sends(b.socket_type).then(|| ring(b.marks.count_max)).unzip();
+    let a_ring = RingLink::new(a_out, a_in, Arc::clone(&to.doorbell), a.marks, b.marks);
+    let b_ring = RingLink::new(b_out, b_in, Arc::clone(&from.doorbell), b.marks, a.marks);
     let origin = Origin::Listener(Endpoint::Inproc(name.to_owned()));
     add_ring(to, to_socket, origin, b_ring, &a);
     add_ring(from, from_socket, Origin::Connector(connector), a_ring, &b);

@@ -20,7 +20,7 @@ impl<P: Receives> Socket<P> {
 
     /// The next message, waiting at most `timeout`.
     pub fn recv_timeout(&self, timeout: Duration) -> Result<Message, RecvError> {
-        self.recv_until(Some(Instant::now() + timeout))
+        self.recv_until(Instant::now().checked_add(timeout))
     }
 
     /// The next message if one is here; [`RecvError::WouldBlock`] if none is.
@@ -70,7 +70,9 @@ impl<P: Receives> Socket<P> {
         while into.len() - before < max.max(1) {
             into.push(Message::new());
             let at = into.len() - 1;
-            if state.receive(&handle.engine, handle.index, &mut into[at]) {
+            if state.receive_ready(handle.index, &mut into[at])
+                || state.receive(&handle.engine, handle.index, &mut into[at])
+            {
                 continue;
             }
             into.pop();
@@ -91,13 +93,27 @@ impl<P: Receives> Socket<P> {
         // Made where it is returned: a message is a cache line, and moving it costs as much as the rest.
         let mut result = Ok(Message::new());
         if let Ok(message) = &mut result
-            && state.receive(&handle.engine, handle.index, message)
+            && state.receive_ready(handle.index, message)
         {
-            handle.engine.after_call(state);
-        } else {
-            result = self.recv_waiting(state, deadline);
+            return result;
         }
-        result
+        self.recv_at_length(state, deadline)
+    }
+
+    /// A receive that may read, wait or fail.
+    #[inline(never)]
+    fn recv_at_length<'s>(
+        &'s self,
+        mut state: Guard<'s>,
+        deadline: Option<Instant>,
+    ) -> Result<Message, RecvError> {
+        let handle = &*self.handle;
+        let mut message = Message::new();
+        if state.receive(&handle.engine, handle.index, &mut message) {
+            handle.engine.after_call(state);
+            return Ok(message);
+        }
+        self.recv_waiting(state, deadline)
     }
 
     #[cold]

@@ -42,12 +42,22 @@ impl Doorbell {
     }
 }
 
+/// High-water marks of one direction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Marks {
+    pub count_max: usize,
+    pub count_low: usize,
+    pub bytes_max: usize,
+}
+
 pub(crate) struct RingLink {
     outgoing: Option<Producer>,
     incoming: Option<Consumer>,
     peer: Arc<Doorbell>,
-    count_max: usize,
-    bytes_max: usize,
+    marks: Marks,
+    /// Messages taken before their room is given back, unless the ring is found dry first: no more than
+    /// the producer's low-water mark, so that a ring that is empty never looks full.
+    release_count: usize,
     bytes_in: usize,
     bytes_out: usize,
     /// Where bodies of middling size are copied: one allocation for many.
@@ -59,15 +69,15 @@ impl RingLink {
         outgoing: Option<Producer>,
         incoming: Option<Consumer>,
         peer: Arc<Doorbell>,
-        count_max: usize,
-        bytes_max: usize,
+        marks: Marks,
+        peer_marks: Marks,
     ) -> RingLink {
         RingLink {
             outgoing,
             incoming,
             peer,
-            count_max,
-            bytes_max,
+            marks,
+            release_count: (peer_marks.count_max / 4).min(peer_marks.count_low).max(1),
             bytes_in: 0,
             bytes_out: 0,
             arena: ReadBuffer::new(),
@@ -106,8 +116,8 @@ impl RingLink {
         if gathering == 0
             || gathering + 1 >= BATCH_COUNT
             || body.len() > INLINE_SIZE_MAX
-            || ring.occupied() >= self.count_max
-            || self.bytes_in - self.bytes_out >= self.bytes_max
+            || ring.occupied() >= self.marks.count_max
+            || self.bytes_in - self.bytes_out >= self.marks.bytes_max
             || self.peer.sleeping.load(Ordering::Relaxed)
         {
             return false;
@@ -120,12 +130,12 @@ impl RingLink {
     #[inline]
     pub fn has_room(&mut self) -> bool {
         let Some(ring) = &mut self.outgoing else { return false };
-        if ring.occupied() < self.count_max && self.bytes_in - self.bytes_out < self.bytes_max {
+        if ring.occupied() < self.marks.count_max && self.bytes_in - self.bytes_out < self.marks.bytes_max {
             return true;
         }
         let (count, taken) = ring.look();
         self.bytes_out = taken;
-        if count >= self.count_max || self.bytes_in - taken >= self.bytes_max {
+        if count >= self.marks.count_max || self.bytes_in - taken >= self.marks.bytes_max {
             // The peer cannot make room for what it does not see.
             self.publish();
             return false;
@@ -162,17 +172,22 @@ impl RingLink {
     }
 
     /// Puts the next message, if one is visible, into `into`.
-    #[inline]
     pub fn pop(&mut self, into: &mut Message) -> bool {
         let Some(ring) = &mut self.incoming else { return false };
         let popped = ring.pop(into);
-        if !popped || ring.unreleased() >= self.count_max / 4 {
+        if !popped || ring.unreleased() >= self.release_count {
             self.release();
         }
         popped
     }
 
+    /// Takes the next message if it is short and seen already.
     #[inline]
+    pub fn take_ready(&mut self, into: &mut Message) -> bool {
+        let Some(ring) = &mut self.incoming else { return false };
+        ring.unreleased() + 1 < self.release_count && ring.pop_short(into)
+    }
+
     fn release(&mut self) {
         if let Some(ring) = &mut self.incoming
             && ring.unreleased() > 0

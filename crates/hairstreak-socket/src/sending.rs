@@ -23,7 +23,7 @@ impl<P: Sends> Socket<P> {
         message: impl Into<Outgoing<'a>>,
         timeout: Duration,
     ) -> Result<(), SendError> {
-        self.send_until(&message.into(), Some(Instant::now() + timeout))
+        self.send_until(&message.into(), Instant::now().checked_add(timeout))
     }
 
     /// Sends if a peer has room now; [`SendError::WouldBlock`] if none has.

@@ -120,9 +120,9 @@ impl<P: Pattern> Socket<P> {
     /// Waits until at least `count` peers are ready. Returns whether they are.
     pub fn wait_for_peers(&self, count: usize, timeout: Duration) -> bool {
         let index = self.handle.index;
-        let deadline = Instant::now() + timeout;
+        let deadline = Instant::now().checked_add(timeout);
         let state = self.handle.engine.lock();
-        let found = self.handle.engine.wait(state, index, false, Some(deadline), |state| {
+        let found = self.handle.engine.wait(state, index, false, deadline, |state| {
             let socket = state.sockets.get(index)?;
             (socket.links.len() >= count).then_some(())
         });

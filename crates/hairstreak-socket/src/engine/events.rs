@@ -85,6 +85,19 @@ impl State {
         }
     }
 
+    /// Links whose edge has come and whose application stopped receiving before it had read to the end:
+    /// they are read ahead, for there may be a command or the end of the stream and no edge will follow.
+    pub fn read_unattended(&mut self, engine: &Engine) {
+        for index in 0..self.links.capacity() {
+            let Some(Link { socket, kind: LinkKind::Stream(session), .. }) = self.links.get(index) else {
+                continue;
+            };
+            if session.phase == Phase::Ready && session.readable && self.sockets[*socket].receivers == 0 {
+                self.on_readable(engine, index);
+            }
+        }
+    }
+
     fn accept(&mut self, engine: &Engine, listener: usize) {
         for _ in 0..ACCEPT_MAX {
             let Some(bound) = self.listeners.get_mut(listener) else { return };

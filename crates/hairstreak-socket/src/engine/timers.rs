@@ -50,7 +50,14 @@ impl State {
 
     /// A caller leaves: somebody must look after the engine if none comes back.
     pub fn arm_watch(&mut self, engine: &Engine) {
-        if !self.watched && self.ticks.watch_at.is_none() {
+        if !self.watched {
+            self.arm_look(engine);
+        }
+    }
+
+    /// Somebody must look, soon, whether a caller left something unread.
+    pub fn arm_look(&mut self, engine: &Engine) {
+        if self.ticks.watch_at.is_none() {
             self.ticks.watch_at = Some(self.now + WATCH_TICK);
             self.ticks.io_at_watch_arm = self.io_seen();
             self.arm(engine);
@@ -81,10 +88,13 @@ impl State {
         if self.ticks.watch_at.is_some_and(|at| at <= self.now) {
             self.ticks.watch_at = None;
             let nobody_came = self.io_seen() == self.ticks.io_at_watch_arm;
+            if self.leader || nobody_came {
+                self.read_unattended(engine);
+            }
             if !self.leader && nobody_came {
                 self.watch(engine);
             } else if !self.leader {
-                self.arm_watch(engine);
+                self.arm_look(engine);
             }
         }
         if self.watched && !self.leader {

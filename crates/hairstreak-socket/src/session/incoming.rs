@@ -2,7 +2,7 @@
 
 use std::io;
 
-use hairstreak_base::{BodyBuffer, Frame, Message};
+use hairstreak_base::{BodyBuffer, Frame, INLINE_SIZE_MAX, Message};
 use hairstreak_wire::zmtp::frame::{self, COMMAND_SIZE_MAX};
 
 use super::{Session, SessionError};
@@ -11,22 +11,15 @@ use super::{Session, SessionError};
 const OWN_BODY_SIZE: usize = 16 * 1024;
 
 impl Session {
+    /// Takes the next message if it is short and here already.
+    #[inline]
+    pub fn take_ready(&mut self, into: &mut Message) -> bool {
+        self.in_step && self.buffer.take_short(into)
+    }
+
     /// Puts the next whole message into `into`, reading as long as the stream is readable. False:
     /// nothing more now.
-    #[inline]
     pub fn next_message(&mut self, into: &mut Message) -> Result<bool, SessionError> {
-        if self.in_step {
-            let unread = self.buffer.unread();
-            // The common case: a short single frame that is here already.
-            if let [0, size, body @ ..] = unread
-                && body.len() >= *size as usize
-                && (*size as usize) <= self.limits.message_size_max
-            {
-                let size = *size as usize;
-                self.buffer.take_into(2, size, into);
-                return Ok(true);
-            }
-        }
         let next = self.next_message_slowly();
         self.keep_step();
         match next? {
@@ -38,7 +31,6 @@ impl Session {
         }
     }
 
-    #[inline(never)]
     fn next_message_slowly(&mut self) -> Result<Option<Message>, SessionError> {
         if let Some(message) = self.ahead.pop_front() {
             self.ahead_bytes -= message.size();
@@ -66,7 +58,10 @@ impl Session {
     }
 
     fn keep_step(&mut self) {
-        self.in_step = self.ahead.is_empty() && self.partial.is_empty() && self.body.is_none();
+        self.in_step = self.ahead.is_empty()
+            && self.partial.is_empty()
+            && self.body.is_none()
+            && self.limits.message_size_max >= INLINE_SIZE_MAX;
     }
 
     fn read_until_full(&mut self) -> Result<(), SessionError> {
@@ -95,8 +90,13 @@ impl Session {
         self.readable || !self.ahead.is_empty()
     }
 
+    pub fn take_read_count(&mut self) -> u32 {
+        std::mem::take(&mut self.read_count)
+    }
+
     /// One read. Returns false when there was nothing.
     fn read(&mut self) -> Result<bool, SessionError> {
+        self.read_count += 1;
         let stream = &self.stream;
         let result = match &mut self.body {
             Some((body, _)) if body.missing() > 0 => body.fill(|room| stream.read(room)),

@@ -18,7 +18,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use hairstreak_base::{BodyBuffer, Frame, Message, OutgoingBuffer, ReadBuffer};
+use hairstreak_base::{BodyBuffer, Frame, INLINE_SIZE_MAX, Message, OutgoingBuffer, ReadBuffer};
 use hairstreak_transport::Stream;
 use hairstreak_wire::zmtp::{
     Command, CommandError, FrameError, Handshake, HandshakeError, LocalPeer, command,
@@ -94,12 +94,15 @@ pub(crate) struct Session {
     /// The first frames of a message whose last has not come.
     partial: Vec<Frame>,
     partial_size: usize,
-    /// Nothing is in `body`, `partial` or `ahead`: what the buffer holds comes next.
+    /// Nothing is in `body`, `partial` or `ahead`: what the buffer holds comes next, and is within the
+    /// limits if it is short.
     in_step: bool,
     /// Messages read while the application was not receiving.
     ahead: VecDeque<Message>,
     ahead_bytes: usize,
 
+    /// Reads since the engine last asked.
+    read_count: u32,
     /// The connection is gone; only `ahead` is left.
     ended: bool,
 
@@ -142,9 +145,10 @@ impl Session {
             body: None,
             partial: Vec::new(),
             partial_size: 0,
-            in_step: true,
+            in_step: limits.message_size_max >= INLINE_SIZE_MAX,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
+            read_count: 0,
             ended: false,
             outgoing: OutgoingBuffer::new(),
             last_write: None,
@@ -228,6 +232,7 @@ impl Session {
         self.ended = true;
         (self.readable, self.writable) = (false, false);
         self.outgoing = OutgoingBuffer::new();
+        self.stream.shutdown();
         !self.ahead.is_empty()
     }
 
