@@ -36,7 +36,7 @@ impl Doorbell {
     }
 
     /// The sleeper's half: after this, either its next look sees the store or it will be woken.
-    pub fn expect(&self) {
+    pub fn announce_sleep(&self) {
         self.sleeping.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }

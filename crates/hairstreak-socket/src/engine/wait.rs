@@ -340,7 +340,7 @@ impl State {
     /// the leader has news after all.
     pub fn expect_rings(&mut self, engine: &Engine) -> bool {
         if self.ring_count > 0 {
-            engine.doorbell.expect();
+            engine.doorbell.announce_sleep();
             self.look_at_rings(engine);
         }
         self.leader_has_news

@@ -5,7 +5,8 @@ use std::mem::MaybeUninit;
 
 use hairstreak_wire::zmtp::RemotePeer;
 
-use super::{Phase, Session, SessionError};
+use super::connection::{Phase, Session};
+use super::error::SessionError;
 
 /// Bytes taken by one read of a handshake.
 const HANDSHAKE_READ_SIZE: usize = 4096;

@@ -5,7 +5,8 @@ use std::io;
 use hairstreak_base::{BodyBuffer, Frame, INLINE_SIZE_MAX, Message};
 use hairstreak_wire::zmtp::frame::{self, COMMAND_SIZE_MAX};
 
-use super::{Session, SessionError};
+use super::connection::Session;
+use super::error::SessionError;
 
 /// Bodies longer than this are read straight into their own allocation.
 const OWN_BODY_SIZE: usize = 16 * 1024;

@@ -1,14 +1,17 @@
 //! A session's outgoing side: encode once into the outgoing buffer; one write carries what gathered.
 
 use std::io::{self, IoSlice};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hairstreak_base::SEGMENT_SIZE;
 use hairstreak_wire::zmtp::frame::{HEADER_SIZE_MAX, encode_header};
 
-use super::{GATHER_TIME, Phase, Session, SessionError};
+use super::connection::{Phase, Session};
+use super::error::SessionError;
 use crate::outgoing::Outgoing;
 
+/// A link that last wrote longer ago than this counts as idle: the next send writes at once.
+pub(crate) const GATHER_TIME: Duration = Duration::from_micros(50);
 /// A borrowed body of at least this size is written from where it lies when the link is idle.
 const DIRECT_SIZE: usize = 32 * 1024;
 /// A shared body of at least this size is not copied into the outgoing buffer.

@@ -1,0 +1,125 @@
+//! `Session` itself: what it holds, from its first byte to its last.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Instant;
+
+use hairstreak_base::{BodyBuffer, Frame, INLINE_SIZE_MAX, Message, OutgoingBuffer, ReadBuffer};
+use hairstreak_transport::Stream;
+use hairstreak_wire::zmtp::{Handshake, LocalPeer};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Connecting,
+    Handshaking,
+    Ready,
+    /// Closed by us: what is left is written, what comes is discarded, until the peer has it all.
+    Draining,
+}
+
+/// What a session may hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SessionLimits {
+    pub message_size_max: usize,
+    pub frame_count_max: usize,
+    pub send_count_max: usize,
+    pub receive_count_max: usize,
+    pub receive_bytes_max: usize,
+    pub receives: bool,
+}
+
+/// One connection; see the module's description.
+pub(crate) struct Session {
+    pub(super) stream: Stream,
+    pub phase: Phase,
+    pub(super) limits: SessionLimits,
+    /// Until READY.
+    pub(super) handshake: Option<Box<Handshake>>,
+    pub readable: bool,
+    pub writable: bool,
+    /// The peer has ended its side: no further edge will come, so reading goes on to the end.
+    pub peer_ended: bool,
+
+    pub(super) buffer: ReadBuffer,
+    /// A large body on its way into its own allocation, and whether more frames follow it.
+    pub(super) body: Option<(BodyBuffer, bool)>,
+    /// The first frames of a message whose last has not come.
+    pub(super) partial: Vec<Frame>,
+    pub(super) partial_size: usize,
+    /// Nothing is in `body`, `partial` or `ahead`: what the buffer holds comes next, and is within the
+    /// limits if it is short.
+    pub(super) in_step: bool,
+    /// Messages read while the application was not receiving.
+    pub(super) ahead: VecDeque<Message>,
+    pub(super) ahead_bytes: usize,
+
+    /// Reads since the engine last asked.
+    pub(super) read_count: u32,
+    /// The connection is gone; only `ahead` is left.
+    pub(super) ended: bool,
+
+    pub outgoing: OutgoingBuffer,
+    pub(super) last_write: Option<Instant>,
+
+    /// ZMTP minor version shared with the peer; PING needs 1.
+    pub minor: u8,
+    /// Whether any message was sent, and the end of the stream after the last.
+    pub(super) has_sent: bool,
+    pub(super) end_sent: bool,
+    /// Whether anything came since the heartbeat last looked, and when it last saw that.
+    pub(super) heard: bool,
+    pub(super) last_heard: Instant,
+    pub(super) ping_sent: Option<Instant>,
+    /// Whether messages were sent since the peer was last heard: its PONG may be behind them.
+    pub(super) sent_since_heard: bool,
+    /// When connecting, handshaking or draining must be over.
+    pub deadline: Instant,
+}
+
+impl Session {
+    pub fn new(
+        stream: Stream,
+        connected: bool,
+        local: LocalPeer,
+        limits: SessionLimits,
+        deadline: Instant,
+        now: Instant,
+    ) -> Session {
+        Session {
+            stream,
+            phase: if connected { Phase::Handshaking } else { Phase::Connecting },
+            limits,
+            handshake: Some(Box::new(Handshake::new(local, Default::default()))),
+            readable: false,
+            writable: connected,
+            peer_ended: false,
+            buffer: ReadBuffer::new(),
+            body: None,
+            partial: Vec::new(),
+            partial_size: 0,
+            in_step: limits.message_size_max >= INLINE_SIZE_MAX,
+            ahead: VecDeque::new(),
+            ahead_bytes: 0,
+            read_count: 0,
+            ended: false,
+            outgoing: OutgoingBuffer::new(),
+            last_write: None,
+            minor: 0,
+            has_sent: false,
+            end_sent: false,
+            heard: false,
+            last_heard: now,
+            ping_sent: None,
+            sent_since_heard: false,
+            deadline,
+        }
+    }
+
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}

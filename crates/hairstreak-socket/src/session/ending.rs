@@ -1,0 +1,54 @@
+//! The end of a session: by the peer, or by us once the peer has everything.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::time::Instant;
+
+use hairstreak_base::OutgoingBuffer;
+
+use super::connection::{Phase, Session};
+
+/// Bytes discarded by one read while draining.
+const SCRAP_SIZE: usize = 4096;
+
+impl Session {
+    /// The connection is gone. Returns whether messages are left to be taken.
+    pub fn end(&mut self) -> bool {
+        self.ended = true;
+        (self.readable, self.writable) = (false, false);
+        self.outgoing = OutgoingBuffer::new();
+        self.stream.shutdown();
+        !self.ahead.is_empty()
+    }
+
+    /// Nothing more will be sent: the peer may see the end once it has read the rest.
+    pub fn start_draining(&mut self, deadline: Instant) {
+        self.phase = Phase::Draining;
+        self.deadline = deadline;
+        self.partial.clear();
+        self.body = None;
+        self.ahead.clear();
+    }
+
+    /// Goes on draining. Returns whether the peer has everything, or will not take it. What the kernel
+    /// took is not enough: a peer that is behind and writes to a closed connection loses what it has
+    /// not read. The peer has everything when it closes its side after ours.
+    pub fn drain(&mut self) -> bool {
+        if self.flush().is_err() {
+            return true;
+        }
+        if self.outgoing.is_empty() && !std::mem::replace(&mut self.end_sent, true) {
+            self.stream.shutdown_write();
+        }
+        let mut scrap = [MaybeUninit::<u8>::uninit(); SCRAP_SIZE];
+        while self.readable {
+            match self.stream.read(&mut scrap) {
+                Ok([]) => return true,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable = false,
+                Err(_) => return true,
+            }
+        }
+        self.outgoing.is_empty() && !self.has_sent
+    }
+}

@@ -1,0 +1,33 @@
+//! Why a connection ended.
+
+use std::io;
+
+use hairstreak_wire::zmtp::{CommandError, FrameError, HandshakeError};
+use thiserror::Error;
+
+/// Why a connection ended.
+#[derive(Debug, Error)]
+pub(crate) enum SessionError {
+    #[error("the peer closed the connection")]
+    Closed,
+    #[error("the connection failed: {0}")]
+    Io(#[from] io::Error),
+    #[error("the handshake failed: {0}")]
+    Handshake(#[from] HandshakeError),
+    #[error("the peer sent a bad frame: {0}")]
+    Frame(#[from] FrameError),
+    #[error("the peer sent a bad command: {0}")]
+    Command(#[from] CommandError),
+    #[error("the peer sent a message of more than {0} bytes (message_size_max)")]
+    TooLarge(usize),
+    #[error("the peer sent a message of more than {0} frames (frame_count_max)")]
+    TooManyFrames(usize),
+    #[error("the peer sent a message to a socket that receives none")]
+    Unexpected,
+    #[error("no handshake in time")]
+    HandshakeTimeout,
+    #[error("the peer answered no PING in time")]
+    Silent,
+    #[error("what remained to be sent was not taken in time")]
+    Linger,
+}
