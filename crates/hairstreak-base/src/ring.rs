@@ -93,8 +93,9 @@ pub struct Consumer {
     tail_seen: usize,
     count: usize,
     bytes: usize,
-    /// Messages taken when room was last given back.
+    /// Messages, and their bytes, taken when room was last given back.
     released: usize,
+    released_bytes: usize,
 }
 
 /// A ring with room for `count` messages of any kind.
@@ -114,7 +115,7 @@ pub fn ring(count: usize) -> (Producer, Consumer) {
     });
     let producer =
         Producer { shared: Arc::clone(&shared), tail: 0, head_seen: 0, count: 0, published: 0, taken: 0 };
-    (producer, Consumer { shared, head: 0, tail_seen: 0, count: 0, bytes: 0, released: 0 })
+    (producer, Consumer { shared, head: 0, tail_seen: 0, count: 0, bytes: 0, released: 0, released_bytes: 0 })
 }
 
 impl Producer {
@@ -264,7 +265,7 @@ impl Consumer {
     /// Gives the room of everything taken so far back to the producer.
     pub fn release(&mut self) {
         if self.released != self.count {
-            self.released = self.count;
+            (self.released, self.released_bytes) = (self.count, self.bytes);
             let given = &self.shared.given.0;
             given.count.store(self.count, Ordering::Relaxed);
             given.bytes.store(self.bytes, Ordering::Relaxed);
@@ -282,6 +283,11 @@ impl Consumer {
     #[inline]
     pub fn unreleased(&self) -> usize {
         self.count - self.released
+    }
+
+    /// Bytes taken since the room was last given back.
+    pub fn unreleased_bytes(&self) -> usize {
+        self.bytes - self.released_bytes
     }
 
     /// Whether the producer is gone; what it published stays to be taken.

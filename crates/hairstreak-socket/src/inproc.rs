@@ -124,6 +124,7 @@ fn side(state: &State, socket: usize) -> Option<Side> {
             count_max: socket.options.send_count_max.clamp(1, RING_COUNT_MAX),
             count_low: socket.options.send_count_low,
             bytes_max: socket.options.send_bytes_max.max(1),
+            bytes_low: socket.options.send_bytes_low,
         },
     })
 }

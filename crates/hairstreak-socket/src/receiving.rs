@@ -11,6 +11,9 @@ use crate::errors::RecvError;
 use crate::pattern::Receives;
 use crate::socket::Socket;
 
+/// Bytes after which a batch is handed over.
+const BATCH_BYTES_MAX: usize = 1 << 20;
+
 impl<P: Receives> Socket<P> {
     /// The next message, waiting for it.
     #[inline]
@@ -61,18 +64,20 @@ impl<P: Receives> Socket<P> {
         .await
     }
 
-    /// Waits for a message, then takes all that are here, at most `max` (at least 1). Appends them to
-    /// `into` and returns how many.
+    /// Waits for a message, then takes those that are here, at most `max` (at least 1) and about a
+    /// mebibyte: more at once would only be cold memory. Appends them to `into` and returns how many.
     pub fn recv_many(&self, into: &mut Vec<Message>, max: usize) -> Result<usize, RecvError> {
         let handle = &*self.handle;
         let before = into.len();
+        let mut bytes = 0;
         let mut state = handle.engine.lock();
-        while into.len() - before < max.max(1) {
+        while into.len() - before < max.max(1) && bytes < BATCH_BYTES_MAX {
             into.push(Message::new());
             let at = into.len() - 1;
             if state.receive_ready(handle.index, &mut into[at])
                 || state.receive(&handle.engine, handle.index, &mut into[at])
             {
+                bytes += into[at].size();
                 continue;
             }
             into.pop();

@@ -48,6 +48,7 @@ pub(crate) struct Marks {
     pub count_max: usize,
     pub count_low: usize,
     pub bytes_max: usize,
+    pub bytes_low: usize,
 }
 
 pub(crate) struct RingLink {
@@ -55,9 +56,10 @@ pub(crate) struct RingLink {
     incoming: Option<Consumer>,
     peer: Arc<Doorbell>,
     marks: Marks,
-    /// Messages taken before their room is given back, unless the ring is found dry first: no more than
-    /// the producer's low-water mark, so that a ring that is empty never looks full.
+    /// Messages, and bytes, taken before their room is given back, unless the ring is found dry first:
+    /// within the producer's low-water marks, so that a ring that is empty never looks full.
     release_count: usize,
+    release_bytes: usize,
     bytes_in: usize,
     bytes_out: usize,
     /// Where bodies of middling size are copied: one allocation for many.
@@ -72,12 +74,17 @@ impl RingLink {
         marks: Marks,
         peer_marks: Marks,
     ) -> RingLink {
+        let release_bytes = (peer_marks.bytes_max / 4).min(peer_marks.bytes_low).max(1);
         RingLink {
             outgoing,
             incoming,
             peer,
             marks,
-            release_count: (peer_marks.count_max / 4).min(peer_marks.count_low).max(1),
+            release_count: (peer_marks.count_max / 4)
+                .min(peer_marks.count_low)
+                .min(release_bytes / INLINE_SIZE_MAX)
+                .max(1),
+            release_bytes,
             bytes_in: 0,
             bytes_out: 0,
             arena: ReadBuffer::new(),
@@ -175,7 +182,8 @@ impl RingLink {
     pub fn pop(&mut self, into: &mut Message) -> bool {
         let Some(ring) = &mut self.incoming else { return false };
         let popped = ring.pop(into);
-        if !popped || ring.unreleased() >= self.release_count {
+        if !popped || ring.unreleased() >= self.release_count || ring.unreleased_bytes() >= self.release_bytes
+        {
             self.release();
         }
         popped
