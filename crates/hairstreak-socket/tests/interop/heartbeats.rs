@@ -1,1 +1,95 @@
-//! x
+//! PING and PONG with libzmq: they keep a connection that nobody uses, and end one to a peer that does
+//! not answer, but not one to a peer that is merely behind.
+
+use std::thread;
+
+use hairstreak_socket::{Context, Options, Pull, Push};
+
+use crate::endpoints::endpoint;
+use crate::python::Python;
+use crate::stream::Tally;
+use crate::{LONG, PAUSE};
+
+const INTERVAL_MS: u64 = 50;
+const TIMEOUT_MS: u64 = 10 * INTERVAL_MS;
+/// How long a connection is watched: several time-outs.
+const WATCH: &str = "watch 2000";
+
+fn quick_heartbeats() -> Options {
+    Options { heartbeat_ms: INTERVAL_MS, heartbeat_timeout_ms: TIMEOUT_MS, ..Options::default() }
+}
+
+/// A script that watches its one connection; 0 for no heartbeats of its own.
+fn watcher(role: &str, join: &str, place: &str, heartbeat_ms: u64) -> Python {
+    let numbers = [heartbeat_ms, TIMEOUT_MS].map(|number| number.to_string());
+    Python::start("watch.py", [role, join, place, &numbers[0], &numbers[1]])
+}
+
+#[test]
+fn pings_of_pyzmq_are_answered_while_nobody_calls() {
+    for transport in ["tcp", "ipc"] {
+        let pull = Pull::new(&Context::new()).unwrap();
+        let place = pull.bind(&endpoint(transport)).unwrap().to_string();
+        let mut push = watcher("push", "connect", &place, INTERVAL_MS);
+        push.hear("connected");
+        push.say(WATCH);
+        assert_eq!(push.hear("ended"), "0", "{transport}");
+        push.say("send alive");
+        assert_eq!(pull.recv_timeout(LONG).unwrap().body(), b"alive");
+    }
+}
+
+#[test]
+fn pings_to_pyzmq_keep_an_idle_connection() {
+    for transport in ["tcp", "ipc"] {
+        let mut pull = watcher("pull", "bind", &endpoint(transport), 0);
+        let push = Push::with_options(&Context::new(), quick_heartbeats()).unwrap();
+        push.connect(&pull.hear("bound")).unwrap();
+        pull.hear("connected");
+        pull.say(WATCH);
+        assert_eq!(pull.hear("ended"), "0", "{transport}");
+        push.send_timeout("alive", LONG).unwrap();
+        pull.say("receive 1");
+        assert!(pull.hear("tally").starts_with("1 messages, 1 frames, 5 bytes"));
+        assert_eq!(push.stats().failed_connections, 0, "{transport}");
+    }
+}
+
+#[test]
+fn a_peer_that_answers_no_ping_is_given_up_and_found_again() {
+    for transport in ["tcp", "ipc"] {
+        let mut push = watcher("push", "bind", &endpoint(transport), 0);
+        let pull = Pull::with_options(&Context::new(), quick_heartbeats()).unwrap();
+        pull.connect(&push.hear("bound")).unwrap();
+        push.hear("connected");
+        push.freeze();
+        while pull.stats().failed_connections == 0 {
+            thread::yield_now();
+        }
+        push.thaw();
+        // The first ones may go the way of the old connection.
+        push.say("send back");
+        while pull.recv_timeout(PAUSE).is_err() {
+            push.say("send back");
+        }
+    }
+}
+
+#[test]
+fn a_peer_that_is_behind_is_not_taken_for_dead() {
+    for transport in ["tcp", "ipc"] {
+        let mut pull = watcher("pull", "bind", &endpoint(transport), 0);
+        let push = Push::with_options(&Context::new(), quick_heartbeats()).unwrap();
+        push.connect(&pull.hear("bound")).unwrap();
+        pull.hear("connected");
+        let (body, mut tally) = (vec![0; 10_000], Tally::default());
+        // Until every buffer on the way is full.
+        while push.send_timeout(&body, PAUSE).is_ok() {
+            tally.add(std::iter::once(&body[..]));
+        }
+        pull.say(WATCH);
+        assert_eq!(pull.hear("ended"), "0", "{transport}");
+        pull.say(&format!("receive {}", push.stats().sent));
+        assert_eq!(pull.hear("tally"), tally.text(), "{transport}");
+    }
+}

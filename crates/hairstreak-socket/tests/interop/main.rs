@@ -20,3 +20,5 @@ use std::time::Duration;
 
 /// Longer than anything here takes: who waits this long waits in vain.
 const LONG: Duration = Duration::from_secs(60);
+/// Long enough for buffers to move on, if they can.
+const PAUSE: Duration = Duration::from_millis(20);

@@ -31,16 +31,15 @@ fn check_from_pyzmq(transport: &str) {
         } else {
             pull.bind(&endpoint(transport)).unwrap().to_string()
         };
-        let mut push = Python::start(
-            "pipeline.py",
-            ["push", join, &place, &count().to_string(), &SEED.to_string()],
-        );
+        let mut push =
+            Python::start("pipeline.py", ["push", join, &place, &count().to_string(), &SEED.to_string()]);
         if they_bind {
             pull.connect(&push.hear("bound")).unwrap();
         }
         let mut tally = Tally::default();
         for number in 0..count() {
-            let message = pull.recv_timeout(LONG).unwrap_or_else(|e| panic!("{place}: message {number}: {e}"));
+            let message =
+                pull.recv_timeout(LONG).unwrap_or_else(|e| panic!("{place}: message {number}: {e}"));
             tally.add_message(&message);
         }
         report(&format!("pyzmq PUSH ({join}) -> PULL, {transport}"), &tally, since);

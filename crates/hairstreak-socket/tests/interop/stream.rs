@@ -9,8 +9,7 @@ use hairstreak_socket::Message;
 
 pub const MEBIBYTE: usize = 1 << 20;
 /// Sizes around those at which an encoding, a buffer or a path changes; they come first.
-const EDGES: [usize; 14] =
-    [0, 1, 30, 31, 254, 255, 256, 257, 8191, 8192, 16_385, 65_535, 65_537, MEBIBYTE];
+const EDGES: [usize; 14] = [0, 1, 30, 31, 254, 255, 256, 257, 8191, 8192, 16_385, 65_535, 65_537, MEBIBYTE];
 
 /// Draws messages, mostly small, up to 1 MiB, one in eight of several frames.
 pub struct Stream {
@@ -74,6 +73,10 @@ impl Tally {
 
     pub fn add_message(&mut self, message: &Message) {
         self.add(message.frames());
+    }
+
+    pub fn messages(&self) -> u64 {
+        self.messages
     }
 
     /// As the scripts print it.

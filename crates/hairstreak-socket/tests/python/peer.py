@@ -1,34 +1,31 @@
-"""What every script needs: a socket that joins as it is told to, gives up after a minute, and lines to
-and from the test on the other side."""
-
-import sys
+"""What every script needs: a socket that joins as it is told to and gives up after a minute, and lines
+for the test on the other side."""
 
 import zmq
 
 LONG_MS = 60_000
 
 
-def socket(kind, join, endpoint, **options):
-    """A socket of `kind` ("PUSH") that binds or connects; says what it bound."""
-    made = zmq.Context.instance().socket(getattr(zmq, kind))
+def make(kind, **options):
+    """A socket of `kind` ("push")."""
+    made = zmq.Context.instance().socket(getattr(zmq, kind.upper()))
     made.sndtimeo = made.rcvtimeo = LONG_MS
     for name, value in options.items():
         made.setsockopt(getattr(zmq, name), value)
-    if join == "bind":
+    return made
+
+
+def join(made, how, endpoint):
+    """Binds or connects; says what it bound."""
+    if how == "connect":
+        made.connect(endpoint)
+    else:
         made.bind(endpoint)
         say("bound", made.last_endpoint.decode())
-    else:
-        made.connect(endpoint)
-    return made
 
 
 def say(*words):
     print(*words, flush=True)
-
-
-def hear():
-    """The test's next word; the test is gone when there is none."""
-    return sys.stdin.readline().strip() or sys.exit("the test is gone")
 
 
 def end():

@@ -1,4 +1,6 @@
-"""PUSH or PULL of a cell: pipeline.py push|pull bind|connect ENDPOINT COUNT [SEED]"""
+"""One end of a cell: pipeline.py push|pull bind|connect ENDPOINT COUNT [SEED]
+
+Sends or receives COUNT messages and says the tally."""
 
 import sys
 
@@ -7,16 +9,18 @@ import stream
 
 role, join, endpoint, count = sys.argv[1:5]
 tally = stream.Tally()
-if role == "push":
+if role == "pull":
+    pull = peer.make("pull")
+    peer.join(pull, join, endpoint)
+    for _ in range(int(count)):
+        tally.add(pull.recv_multipart())
+else:
+    push = peer.make("push")
+    peer.join(push, join, endpoint)
     source = stream.Stream(int(sys.argv[5]))
-    push = peer.socket("PUSH", join, endpoint)
     for _ in range(int(count)):
         frames = source.draw()
         push.send_multipart(frames)
         tally.add(frames)
-else:
-    pull = peer.socket("PULL", join, endpoint)
-    for _ in range(int(count)):
-        tally.add(pull.recv_multipart())
 peer.say("tally", tally)
 peer.end()
