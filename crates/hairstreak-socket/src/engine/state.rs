@@ -158,7 +158,7 @@ pub(crate) struct Link {
 
 pub(crate) enum LinkKind {
     Stream(Box<Session>),
-    Ring(RingLink),
+    Ring(Box<RingLink>),
 }
 
 pub(crate) struct BoundListener {
