@@ -89,7 +89,8 @@ fn many_small_messages_arrive_one_by_one_and_in_batches() {
         let mut expected = 0u64;
         while expected < 100_000 {
             let message = pull.recv_timeout(LONG);
-            let message = message.unwrap_or_else(|e| panic!("{transport}: {expected}: {e} {:?}", pull.peers()));
+            let message =
+                message.unwrap_or_else(|e| panic!("{transport}: {expected}: {e} {:?}", pull.peers()));
             assert_eq!(message.body(), expected.to_le_bytes());
             expected += 1;
         }

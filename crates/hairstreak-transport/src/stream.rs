@@ -109,6 +109,12 @@ impl Stream {
         let _ = net::shutdown(&self.fd, net::Shutdown::Write);
     }
 
+    /// Ends both directions, as closing does, while the descriptor stays.
+    pub fn shutdown(&self) {
+        // As above.
+        let _ = net::shutdown(&self.fd, net::Shutdown::Both);
+    }
+
     /// This end's address; `None` for unix sockets.
     pub fn local_address(&self) -> Option<SocketAddr> {
         net::getsockname(&self.fd).ok().and_then(|address| SocketAddr::try_from(address).ok())
