@@ -20,6 +20,8 @@ const EXIT_TICK: Duration = Duration::from_millis(1);
 pub(crate) struct Background {
     poller: Poller,
     table: Mutex<Table>,
+    /// The process it runs in: a forked child has no such thread.
+    process: u32,
 }
 
 #[derive(Default)]
@@ -35,7 +37,8 @@ impl Background {
     /// The thread, started when it does not run yet.
     pub fn start() -> io::Result<&'static Background> {
         if BACKGROUND.get().is_none() {
-            let new = Background { poller: Poller::new()?, table: Mutex::default() };
+            let process = std::process::id();
+            let new = Background { poller: Poller::new()?, table: Mutex::default(), process };
             if BACKGROUND.set(new).is_ok() {
                 let background = Background::running();
                 std::thread::Builder::new().name("hairstreak-io".into()).spawn(|| background.run())?;
@@ -110,7 +113,7 @@ impl Background {
 /// Process exit: what closed sockets still have to send is sent, within their linger time.
 extern "C" fn wait_for_lingering() {
     let background = Background::running();
-    while !background.table().lingering.is_empty() {
+    while background.process == std::process::id() && !background.table().lingering.is_empty() {
         std::thread::sleep(EXIT_TICK);
     }
 }

@@ -94,7 +94,7 @@ impl<P: Receives> Socket<P> {
     #[inline]
     fn recv_until(&self, deadline: Option<Instant>) -> Result<Message, RecvError> {
         let handle = &*self.handle;
-        let mut state = handle.engine.lock();
+        let mut state = handle.engine.lock_short();
         // Made where it is returned: a message is a cache line, and moving it costs as much as the rest.
         let mut result = Ok(Message::new());
         if let Ok(message) = &mut result
@@ -102,7 +102,7 @@ impl<P: Receives> Socket<P> {
         {
             return result;
         }
-        self.recv_at_length(state, deadline)
+        self.recv_at_length(handle.engine.guarded(state), deadline)
     }
 
     /// A receive that may read, wait or fail.

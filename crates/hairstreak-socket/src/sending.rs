@@ -105,13 +105,13 @@ impl<P: Sends> Socket<P> {
     #[inline]
     fn send_until(&self, message: &Outgoing<'_>, deadline: Option<Instant>) -> Result<(), SendError> {
         let handle = &*self.handle;
-        let mut state = handle.engine.lock();
+        let mut state = handle.engine.lock_short();
         if let Outgoing::Body(body) = message
             && state.send_gathering(handle.index, body)
         {
             return Ok(());
         }
-        self.send_at_length(state, message, deadline)
+        self.send_at_length(handle.engine.guarded(state), message, deadline)
     }
 
     /// A send that may write, wait or fail.

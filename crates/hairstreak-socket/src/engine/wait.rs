@@ -121,6 +121,18 @@ impl Engine {
         Guard { engine: self, state: Some(self.state.lock()) }
     }
 
+    /// The state for a call that leaves nothing to be done behind the lock, or goes on with
+    /// [`Engine::guarded`].
+    #[inline]
+    pub fn lock_short(&self) -> LockGuard<'_, State> {
+        self.state.lock()
+    }
+
+    #[inline]
+    pub fn guarded<'a>(self: &'a Arc<Self>, state: LockGuard<'a, State>) -> Guard<'a> {
+        Guard { engine: self, state: Some(state) }
+    }
+
     fn try_lock(self: &Arc<Self>) -> Option<Guard<'_>> {
         self.state.try_lock().map(|state| Guard { engine: self, state: Some(state) })
     }
