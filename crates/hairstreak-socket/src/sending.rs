@@ -150,11 +150,6 @@ impl<P: Sends> Socket<P> {
     /// Refuses what is over the socket's limits, before anything of it is sent.
     #[inline]
     fn check(&self, state: &State, message: &Outgoing<'_>) -> Result<(), SendError> {
-        if let Outgoing::Body(body) = message
-            && body.len() <= 255
-        {
-            return Ok(());
-        }
         let Some(socket) = state.sockets.get(self.handle.index) else { return Err(SendError::Closed) };
         let (size, limit) = (message.size(), socket.options.message_size_max);
         if size > limit {

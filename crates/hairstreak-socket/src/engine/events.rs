@@ -61,7 +61,7 @@ impl State {
     }
 
     /// A ready link may have bytes: whoever receives is told, or they are read ahead.
-    fn on_readable(&mut self, engine: &Engine, index: usize) {
+    pub fn on_readable(&mut self, engine: &Engine, index: usize) {
         let link = &mut self.links[index];
         let LinkKind::Stream(session) = &mut link.kind else { return };
         if !session.readable {
@@ -79,7 +79,7 @@ impl State {
         }
         let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
         match session.read_ahead() {
-            Ok(()) if session.outgoing.is_empty() => {}
+            Ok(()) if session.outgoing.is_empty() || session.write_failed => {}
             Ok(()) => self.flush_link(engine, index),
             Err(error) => self.end_link(engine, index, &error),
         }

@@ -9,11 +9,12 @@ use hairstreak_wire::zmtp::SocketType;
 
 use super::state::{LinkKind, State};
 use super::wait::Engine;
+use crate::options::Distribution;
 use crate::outgoing::Outgoing;
 use crate::session::SessionError;
 
 /// The longest body that takes the short way.
-const SHORT_SIZE_MAX: usize = 255;
+pub(super) const SHORT_SIZE_MAX: usize = 255;
 
 /// What became of a message that was to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +33,7 @@ impl State {
     pub fn send_gathering(&mut self, socket: usize, body: &[u8]) -> bool {
         let Some(state) = self.sockets.get_mut(socket) else { return false };
         let Some(&index) = state.with_room.get(state.send_turn) else { return false };
-        if body.len() > SHORT_SIZE_MAX || !state.in_turn {
+        if body.len() > SHORT_SIZE_MAX || !state.short_in_turn {
             return false;
         }
         let gathered = match &mut self.links[index].kind {
@@ -52,11 +53,11 @@ impl State {
     /// Sends one message if a peer has room.
     pub fn send(&mut self, engine: &Engine, socket: usize, message: &Outgoing<'_>) -> Sent {
         let Some(state) = self.sockets.get_mut(socket) else { return Sent::Closed };
-        if !state.in_turn {
-            return match state.socket_type {
-                SocketType::Router => self.send_to_named(engine, socket, message),
-                _ => self.send_to_all(engine, socket, message),
-            };
+        if state.socket_type == SocketType::Router {
+            return self.send_to_named(engine, socket, message);
+        }
+        if state.options.distribution == Distribution::All {
+            return self.send_to_all(engine, socket, message);
         }
         loop {
             let Some(state) = self.sockets.get_mut(socket) else { return Sent::Closed };
@@ -159,6 +160,7 @@ impl State {
         match &mut link.kind {
             LinkKind::Stream(session) => match session.push(message, skip_frames) {
                 Ok(gathers) => {
+                    let session_failed = session.write_failed;
                     let full = session.outgoing.queued_count()
                         >= self.sockets[link.socket].options.send_count_max
                         || session.outgoing.queued_bytes()
@@ -171,7 +173,10 @@ impl State {
                     } else {
                         self.arm_flush(engine);
                     }
-                    if full {
+                    if session_failed {
+                        self.unlist_room(index);
+                        self.on_readable(engine, index);
+                    } else if full {
                         self.unlist_room_if_full(index);
                     }
                     true
@@ -313,9 +318,17 @@ impl State {
             }
         };
         match result {
+            Ok(()) if self.has_write_failed(index) => {
+                self.unlist_room(index);
+                self.on_readable(engine, index);
+            }
             Ok(()) => self.list_room(index),
             Err(error) => self.end_link(engine, index, &error),
         }
+    }
+
+    fn has_write_failed(&self, index: usize) -> bool {
+        matches!(&self.links[index].kind, LinkKind::Stream(session) if session.write_failed)
     }
 
     /// Writes and publishes all that has gathered. Links whose kernel buffer is full stay listed.
@@ -361,7 +374,9 @@ impl State {
         let (count_low, bytes_low) = (state.options.send_count_low, state.options.send_bytes_low);
         let is_low = match &mut link.kind {
             LinkKind::Stream(session) => {
-                session.outgoing.queued_count() <= count_low && session.outgoing.queued_bytes() <= bytes_low
+                !session.write_failed
+                    && session.outgoing.queued_count() <= count_low
+                    && session.outgoing.queued_bytes() <= bytes_low
             }
             LinkKind::Ring(ring) => ring.is_low(count_low, bytes_low),
         };

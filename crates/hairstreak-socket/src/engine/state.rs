@@ -15,6 +15,8 @@ use crate::options::{Distribution, Options};
 use crate::ring_link::{Doorbell, RingLink};
 use crate::session::Session;
 
+use super::routing::SHORT_SIZE_MAX;
+
 /// The engine's tables. A socket, link, listener or connector is named by its index in its table.
 pub(crate) struct State {
     /// Wakes the leader.
@@ -72,8 +74,8 @@ pub(crate) enum After {
 pub(crate) struct SocketState {
     pub socket_type: SocketType,
     pub options: Arc<Options>,
-    /// Messages go to its links in turn: neither by name nor to all.
-    pub in_turn: bool,
+    /// Any short message goes to its links in turn: neither by name nor to all, and within the limit.
+    pub short_in_turn: bool,
     /// Its ready links.
     pub links: Vec<usize>,
     /// Ready links with room, and whose turn it is.
@@ -105,7 +107,9 @@ impl SocketState {
     pub fn new(socket_type: SocketType, options: Options) -> SocketState {
         SocketState {
             socket_type,
-            in_turn: socket_type != SocketType::Router && options.distribution == Distribution::RoundRobin,
+            short_in_turn: socket_type != SocketType::Router
+                && options.distribution == Distribution::RoundRobin
+                && options.message_size_max >= SHORT_SIZE_MAX,
             options: Arc::new(options),
             links: Vec::new(),
             with_room: Vec::new(),

@@ -37,6 +37,8 @@ pub(crate) struct Session {
     pub(super) handshake: Option<Box<Handshake>>,
     pub readable: bool,
     pub writable: bool,
+    /// The peer takes nothing more; it is read to its end.
+    pub write_failed: bool,
     /// The peer has ended its side: no further edge will come, so reading goes on to the end.
     pub peer_ended: bool,
 
@@ -50,8 +52,11 @@ pub(crate) struct Session {
     /// limits if it is short.
     pub(super) in_step: bool,
     /// Messages read while the application was not receiving.
-    pub(super) ahead: VecDeque<Message>,
+    pub(super) ahead: VecDeque<(Message, usize)>,
+    /// What they are charged with: wire bytes (commands between them too) and the width of their frames.
     pub(super) ahead_bytes: usize,
+    /// Wire bytes decoded since the last message was read ahead.
+    pub(super) decoded_bytes: usize,
 
     /// Reads since the engine last asked.
     pub(super) read_count: u32,
@@ -92,6 +97,7 @@ impl Session {
             handshake: Some(Box::new(Handshake::new(local, Default::default()))),
             readable: false,
             writable: connected,
+            write_failed: false,
             peer_ended: false,
             buffer: ReadBuffer::new(),
             body: None,
@@ -100,6 +106,7 @@ impl Session {
             in_step: limits.message_size_max >= INLINE_SIZE_MAX,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
+            decoded_bytes: 0,
             read_count: 0,
             ended: false,
             outgoing: OutgoingBuffer::new(),

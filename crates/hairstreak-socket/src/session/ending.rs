@@ -34,7 +34,7 @@ impl Session {
     /// took is not enough: a peer that is behind and writes to a closed connection loses what it has
     /// not read. The peer has everything when it closes its side after ours.
     pub fn drain(&mut self) -> bool {
-        if self.flush().is_err() {
+        if self.ended || self.flush().is_err() {
             return true;
         }
         if self.outgoing.is_empty() && !std::mem::replace(&mut self.end_sent, true) {

@@ -33,8 +33,8 @@ impl Session {
     }
 
     fn next_message_slowly(&mut self) -> Result<Option<Message>, SessionError> {
-        if let Some(message) = self.ahead.pop_front() {
-            self.ahead_bytes -= message.size();
+        if let Some((message, charge)) = self.ahead.pop_front() {
+            self.ahead_bytes -= charge;
             return Ok(Some(message));
         }
         if self.ended {
@@ -66,12 +66,15 @@ impl Session {
     }
 
     fn read_until_full(&mut self) -> Result<(), SessionError> {
+        self.decoded_bytes = 0;
         loop {
             while self.has_room_ahead() {
                 match self.decode()? {
                     Some(message) => {
-                        self.ahead_bytes += message.size();
-                        self.ahead.push_back(message);
+                        let frames = message.frame_count() * size_of::<Frame>();
+                        let charge = frames + std::mem::take(&mut self.decoded_bytes);
+                        self.ahead_bytes += charge;
+                        self.ahead.push_back((message, charge));
                     }
                     None => break,
                 }
@@ -160,6 +163,7 @@ impl Session {
                 return Err(SessionError::Unexpected);
             }
             if unread.len() >= skip + size {
+                self.decoded_bytes += skip + size;
                 let frame = self.buffer.take(skip, size);
                 if header.command {
                     self.on_command(frame.as_bytes())?;
@@ -176,6 +180,7 @@ impl Session {
                     // A command that large is none this side knows; its size is bounded above.
                     return Err(SessionError::TooLarge(OWN_BODY_SIZE));
                 }
+                self.decoded_bytes += size;
                 self.body = Some((body, header.more));
             }
             return Ok(None);

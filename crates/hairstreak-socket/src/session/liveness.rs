@@ -48,7 +48,9 @@ impl Session {
         if interval.is_zero() || self.minor == 0 {
             return Ok(now + NEVER);
         }
-        if std::mem::take(&mut self.heard) {
+        // A peer whose bytes lie here unread is not silent. A PING could even destroy what it has still to
+        // say: it may have closed, and its host answers with a reset.
+        if std::mem::take(&mut self.heard) || self.is_backlogged() {
             self.last_heard = now;
             self.ping_sent = None;
         }
@@ -59,8 +61,8 @@ impl Session {
             Some(_) => Err(SessionError::Silent),
             None if now < self.last_heard + interval => Ok(self.last_heard + interval),
             None => {
-                // The next one leaves within two intervals.
-                self.send_ping(interval * 3 + timeout, now);
+                // Without a time to live (as libzmq): while we do not read, we do not PING either.
+                self.send_ping(Duration::ZERO, now);
                 Ok(now + timeout.min(interval))
             }
         }

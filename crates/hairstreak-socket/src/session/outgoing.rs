@@ -95,7 +95,7 @@ impl Session {
             match self.stream.write(&[IoSlice::new(header), IoSlice::new(body)]) {
                 Ok(count) => taken = count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable = false,
-                Err(error) => return Err(error.into()),
+                Err(error) => self.on_write_error(error)?,
             }
         }
         if taken < header.len() {
@@ -113,9 +113,19 @@ impl Session {
             match self.outgoing.write_with(|slices| stream.write(slices)) {
                 Ok((_, all)) => self.writable = all || self.outgoing.is_empty(),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable = false,
-                Err(error) => return Err(error.into()),
+                Err(error) => self.on_write_error(error)?,
             }
         }
+        Ok(())
+    }
+
+    /// The peer takes nothing more. What it sent before is still to be read, and then the end.
+    fn on_write_error(&mut self, error: io::Error) -> Result<(), SessionError> {
+        if !self.limits.receives || self.phase != Phase::Ready {
+            return Err(error.into());
+        }
+        (self.write_failed, self.writable) = (true, false);
+        (self.peer_ended, self.readable) = (true, true);
         Ok(())
     }
 
