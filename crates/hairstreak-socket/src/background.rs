@@ -106,6 +106,10 @@ impl Background {
         let over: Vec<_> = lingering.iter().filter(|engine| !engine.lock().is_lingering()).collect();
         if !over.is_empty() {
             self.table().lingering.retain(|engine| !over.iter().any(|other| Arc::ptr_eq(engine, other)));
+            // A socket may have closed in between: its engine is kept again.
+            for engine in over.into_iter().filter(|engine| engine.lock().is_lingering()) {
+                self.table().lingering.push(Arc::clone(engine));
+            }
         }
     }
 }

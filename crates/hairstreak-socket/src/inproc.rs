@@ -1,7 +1,7 @@
 //! inproc: names within the process, and the ring pairs that join sockets by them.
 //!
-//! A connector whose name nobody has bound yet waits in the registry. Lock order: the registry, then
-//! one engine at a time; nobody comes here holding an engine's lock.
+//! A connector whose name nobody has bound yet waits in the registry. Nobody comes here holding an
+//! engine's lock, and two sockets are joined with the registry's lock released.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
@@ -51,7 +51,10 @@ pub(crate) fn bind(engine: &Arc<Engine>, socket: usize, name: &str) -> Result<En
         return Err(BindError::InUse(endpoint.to_string()));
     }
     entry.bound = Some((Arc::downgrade(engine), socket));
-    for waiting in std::mem::take(&mut entry.waiting) {
+    let waiting = std::mem::take(&mut entry.waiting);
+    // Joining runs wakers of tasks that wait: the application's code, which may come back here.
+    drop(names);
+    for waiting in waiting {
         if let Some(connecting) = waiting.engine.upgrade() {
             join(&connecting, waiting.connector, waiting.serial, engine, socket, name);
         }
@@ -103,7 +106,10 @@ pub(crate) fn connect(engine: &Arc<Engine>, connector: usize, serial: u32) {
     };
     let entry = names.entry(name.clone()).or_default();
     match entry.bound.as_ref().and_then(|(bound, socket)| Some((bound.upgrade()?, *socket))) {
-        Some((bound, socket)) => join(engine, connector, serial, &bound, socket, &name),
+        Some((bound, socket)) => {
+            drop(names);
+            join(engine, connector, serial, &bound, socket, &name);
+        }
         None => entry.waiting.push(Waiting { engine: Arc::downgrade(engine), connector, serial }),
     }
 }
@@ -136,7 +142,12 @@ fn join(from: &Arc<Engine>, connector: usize, serial: u32, to: &Arc<Engine>, to_
         found.and_then(|found| Some((found.socket, side(&state, found.socket)?)))
     };
     let Some((from_socket, a)) = connecting else { return };
-    let Some(b) = side(&to.lock(), to_socket) else { return };
+    let Some(b) = side(&to.lock(), to_socket) else {
+        // It closed meanwhile: the connector waits for the next that binds the name.
+        let waiting = Waiting { engine: Arc::downgrade(from), connector, serial };
+        registry().entry(name.to_owned()).or_default().waiting.push(waiting);
+        return;
+    };
     if !a.socket_type.compatible(b.socket_type) {
         from.lock().sockets[from_socket].failed_connections += 1;
         return;

@@ -24,6 +24,7 @@ mod sending;
 mod session;
 mod socket;
 mod stats;
+mod waiting;
 
 pub mod pipeline;
 pub mod reqrep;

@@ -10,6 +10,7 @@ use crate::engine::{Guard, State};
 use crate::errors::RecvError;
 use crate::pattern::Receives;
 use crate::socket::Socket;
+use crate::waiting::Waiter;
 
 /// Bytes after which a batch is handed over.
 const BATCH_BYTES_MAX: usize = 1 << 20;
@@ -47,8 +48,9 @@ impl<P: Receives> Socket<P> {
     /// The next message, when there is one. Cancel safe: a message leaves the socket only in the poll
     /// that returns it.
     pub async fn recv_async(&self) -> Result<Message, RecvError> {
+        let handle = &*self.handle;
+        let waiter = Waiter::new(handle);
         poll_fn(|context| {
-            let handle = &*self.handle;
             let mut state = handle.engine.lock();
             let mut message = Message::new();
             if state.receive(&handle.engine, handle.index, &mut message) {
@@ -58,7 +60,7 @@ impl<P: Receives> Socket<P> {
             if is_closed(&state, handle.index) {
                 return Poll::Ready(Err(RecvError::Closed));
             }
-            state.await_news(&handle.engine, handle.index, context.waker());
+            waiter.wait(&mut state, context.waker());
             Poll::Pending
         })
         .await

@@ -9,6 +9,7 @@ use crate::errors::SendError;
 use crate::outgoing::Outgoing;
 use crate::pattern::Sends;
 use crate::socket::Socket;
+use crate::waiting::Waiter;
 
 impl<P: Sends> Socket<P> {
     /// Sends, waiting while no peer has room (or there is none).
@@ -43,8 +44,9 @@ impl<P: Sends> Socket<P> {
     /// Sends when a peer has room. Cancel safe: dropped before it is ready, nothing was sent.
     pub async fn send_async<'a>(&self, message: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
         let message = message.into();
+        let handle = &*self.handle;
+        let waiter = Waiter::new(handle);
         poll_fn(|context| {
-            let handle = &*self.handle;
             let mut state = handle.engine.lock();
             if let Err(error) = self.check(&state, &message) {
                 return Poll::Ready(Err(error));
@@ -56,7 +58,7 @@ impl<P: Sends> Socket<P> {
                     Poll::Ready(result)
                 }
                 None => {
-                    state.await_news(&handle.engine, handle.index, context.waker());
+                    waiter.wait(&mut state, context.waker());
                     Poll::Pending
                 }
             }

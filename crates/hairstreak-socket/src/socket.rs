@@ -29,7 +29,7 @@ pub(crate) struct Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.engine.close(self.index);
+        self.engine.abandon(self.index);
     }
 }
 
@@ -117,16 +117,16 @@ impl<P: Pattern> Socket<P> {
         peers
     }
 
-    /// Waits until at least `count` peers are ready. Returns whether they are.
+    /// Waits until at least `count` peers are ready, or the socket is closed. Returns whether they are.
     pub fn wait_for_peers(&self, count: usize, timeout: Duration) -> bool {
         let index = self.handle.index;
         let deadline = Instant::now().checked_add(timeout);
         let state = self.handle.engine.lock();
         let found = self.handle.engine.wait(state, index, false, deadline, |state| {
             let socket = state.sockets.get(index)?;
-            (socket.links.len() >= count).then_some(())
+            (socket.links.len() >= count).then_some(true).or(socket.closed.then_some(false))
         });
-        found.is_some()
+        found.unwrap_or(false)
     }
 
     /// The socket's counters and depth.

@@ -15,6 +15,8 @@ use crate::session::{Phase, Session, SessionError, SessionLimits};
 
 /// Connections accepted from one listener in one turn.
 const ACCEPT_MAX: usize = 64;
+/// When a session that drains, with more to discard, has its next turn.
+pub(super) const DRAIN_TICK: Duration = Duration::from_millis(1);
 /// How long a listener rests when descriptors are short.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -45,8 +47,11 @@ impl State {
         match session.phase {
             Phase::Connecting | Phase::Handshaking => self.go_on_with_handshake(engine, index),
             Phase::Draining => {
-                if session.drain() {
+                let over = session.drain();
+                if over {
                     self.end_link(engine, index, &SessionError::Closed);
+                } else if session.readable {
+                    self.due_at(self.now + DRAIN_TICK);
                 }
             }
             Phase::Ready => {
@@ -70,15 +75,25 @@ impl State {
         let socket = link.socket;
         if pattern::receives(self.sockets[socket].socket_type) {
             let state = &self.sockets[socket];
-            let somebody_comes = state.receivers > 0 || !state.wakers.is_empty();
+            let (called, awaited) = (state.receivers > 0, !state.wakers.is_empty());
             self.list_messages(index);
             self.notify(socket);
-            if somebody_comes {
+            if awaited {
+                // The task may be busy elsewhere, or gone: no edge will tell of what it leaves.
+                self.arm_look(engine);
+            }
+            if called || awaited {
                 return;
             }
         }
         let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
-        match session.read_ahead() {
+        let result = session.read_ahead();
+        let unfinished = session.readable && session.has_room_ahead();
+        if unfinished {
+            self.arm_look(engine);
+        }
+        let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
+        match result {
             Ok(()) if session.outgoing.is_empty() || session.write_failed => {}
             Ok(()) => self.flush_link(engine, index),
             Err(error) => self.end_link(engine, index, &error),

@@ -108,7 +108,15 @@ impl State {
         }
         let links = std::mem::take(&mut self.sockets[socket].links);
         links.iter().for_each(|link| self.list_room(*link));
-        let ready = links.iter().all(|link| self.links[*link].listed_room);
+        let ready = links.iter().all(|link| {
+            let link = &mut self.links[*link];
+            let has_room = match &mut link.kind {
+                // A ring's room goes without an event: ask it.
+                LinkKind::Ring(ring) => ring.has_room(),
+                LinkKind::Stream(_) => true,
+            };
+            link.listed_room && has_room
+        });
         self.sockets[socket].links = links;
         if !ready {
             self.sockets[socket].sent -= 1;
@@ -156,15 +164,17 @@ impl State {
         message: &Outgoing<'_>,
         skip_frames: usize,
     ) -> bool {
+        if self.is_at_mark(index) {
+            self.unlist_room_if_full(index);
+            if !self.links[index].listed_room {
+                return false;
+            }
+        }
         let link = &mut self.links[index];
         match &mut link.kind {
             LinkKind::Stream(session) => match session.push(message, skip_frames) {
                 Ok(gathers) => {
                     let session_failed = session.write_failed;
-                    let full = session.outgoing.queued_count()
-                        >= self.sockets[link.socket].options.send_count_max
-                        || session.outgoing.queued_bytes()
-                            >= self.sockets[link.socket].options.send_bytes_max;
                     if !gathers {
                         self.io_since_turn += 1;
                         self.own_writes += 1;
@@ -176,7 +186,7 @@ impl State {
                     if session_failed {
                         self.unlist_room(index);
                         self.on_readable(engine, index);
-                    } else if full {
+                    } else if self.is_at_mark(index) {
                         self.unlist_room_if_full(index);
                     }
                     true
@@ -231,6 +241,7 @@ impl State {
 
     /// Puts the socket's next message into `into`, reading what is readable. False: none is here.
     pub fn receive(&mut self, engine: &Engine, socket: usize, into: &mut Message) -> bool {
+        let mut unfinished = 0;
         loop {
             let Some(state) = self.sockets.get_mut(socket) else { return false };
             let count = state.with_messages.len();
@@ -238,6 +249,11 @@ impl State {
                 if self.find_messages(socket) {
                     continue;
                 }
+                return false;
+            }
+            if unfinished >= count {
+                // All that is left are peers that send no end of commands: come back after a turn.
+                self.unread_left = true;
                 return false;
             }
             let turn = if state.receive_turn < count { state.receive_turn } else { 0 };
@@ -272,6 +288,12 @@ impl State {
                     }
                     return true;
                 }
+                Ok(false) if matches!(&link.kind, LinkKind::Stream(session) if session.readable) => {
+                    state.receive_turn += 1;
+                    unfinished += 1;
+                    self.io_since_turn += 1;
+                    self.flush_answers(engine, index);
+                }
                 Ok(false) => self.link_is_dry(engine, index),
                 Err(error) => self.end_link(engine, index, &error),
             }
@@ -301,10 +323,16 @@ impl State {
         self.unlist_messages(index);
         let link = &self.links[index];
         match &link.kind {
-            // Answers to commands that came between the messages.
-            LinkKind::Stream(session) if !session.outgoing.is_empty() => self.flush_link(engine, index),
+            LinkKind::Stream(_) => self.flush_answers(engine, index),
             LinkKind::Ring(ring) if ring.is_over() => self.end_link(engine, index, &SessionError::Closed),
-            _ => {}
+            LinkKind::Ring(_) => {}
+        }
+    }
+
+    /// Answers to commands that came between the messages.
+    fn flush_answers(&mut self, engine: &Engine, index: usize) {
+        if matches!(&self.links[index].kind, LinkKind::Stream(session) if !session.outgoing.is_empty()) {
+            self.flush_link(engine, index);
         }
     }
 
@@ -391,20 +419,26 @@ impl State {
         self.notify(socket);
     }
 
+    /// Whether a stream holds as much as its marks allow.
+    fn is_at_mark(&self, index: usize) -> bool {
+        let link = &self.links[index];
+        let options = &self.sockets[link.socket].options;
+        matches!(&link.kind, LinkKind::Stream(session)
+            if session.outgoing.queued_count() >= options.send_count_max.max(1)
+                || session.outgoing.queued_bytes() >= options.send_bytes_max.max(1))
+    }
+
     #[cold]
     fn unlist_room_if_full(&mut self, index: usize) {
         let link = &mut self.links[index];
-        let options = &self.sockets[link.socket].options;
         if let LinkKind::Stream(session) = &mut link.kind {
-            // A count may be high only because small messages gather: writing them makes room.
-            if session.flush().is_ok()
-                && session.outgoing.queued_count() < options.send_count_max
-                && session.outgoing.queued_bytes() < options.send_bytes_max
-            {
-                return;
-            }
+            // A count may be high only because small messages gather: writing them makes room. A write
+            // that fails is found again by the next flush, which ends the link.
+            let _ = session.flush();
         }
-        self.unlist_room(index);
+        if self.is_at_mark(index) {
+            self.unlist_room(index);
+        }
     }
 
     pub fn unlist_room(&mut self, index: usize) {

@@ -32,6 +32,8 @@ pub(crate) struct State {
     pub ring_traffic: usize,
     /// Serial numbers for links and connectors: an index is used again, a serial is not.
     pub next_serial: u32,
+    /// Numbers for futures that wait.
+    pub next_waiter: u64,
 
     /// Whether a thread sleeps in the poller or handles its events.
     pub leader: bool,
@@ -47,6 +49,8 @@ pub(crate) struct State {
     pub own_writes: u64,
     /// Reads and writes since the last turn: control work is due when it grows.
     pub io_since_turn: u32,
+    /// A receive stopped before it had read what is readable: the leader must not sleep on it.
+    pub unread_left: bool,
     /// Whether the background thread watches the engine's poller.
     pub watched: bool,
     pub ticks: super::timers::Ticks,
@@ -91,8 +95,10 @@ pub(crate) struct SocketState {
     pub next_routing_id: u32,
     /// Threads blocked in a receive.
     pub receivers: usize,
-    pub wakers: Vec<Waker>,
+    pub wakers: Vec<(u64, Waker)>,
     pub closed: bool,
+    /// No handle is left: its index may be used again once the last connection is gone.
+    pub abandoned: bool,
     /// Connections in any phase.
     pub connection_count: usize,
     pub sent: u64,
@@ -122,6 +128,7 @@ impl SocketState {
             receivers: 0,
             wakers: Vec::new(),
             closed: false,
+            abandoned: false,
             connection_count: 0,
             sent: 0,
             received: 0,
@@ -236,6 +243,8 @@ impl State {
             turns: 0,
             own_writes: 0,
             io_since_turn: 0,
+            unread_left: false,
+            next_waiter: 0,
             watched: false,
             ticks: super::timers::Ticks::default(),
             due: None,
@@ -260,7 +269,7 @@ impl State {
             follower.thread.unpark();
         }
         if let Some(socket) = self.sockets.get_mut(socket) {
-            self.after.extend(socket.wakers.drain(..).map(After::Wake));
+            self.after.extend(socket.wakers.drain(..).map(|(_, waker)| After::Wake(waker)));
         }
     }
 

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::events::DRAIN_TICK;
 use super::state::{ConnectorState, LinkKind, State};
 use super::wait::Engine;
 use crate::background::Background;
@@ -178,6 +179,7 @@ impl State {
             Phase::Draining => match (session.drain(), session.deadline <= now) {
                 (true, _) => Err(SessionError::Closed),
                 (false, true) => Err(SessionError::Linger),
+                (false, false) if session.readable => Ok(now + DRAIN_TICK),
                 (false, false) => Ok(session.deadline),
             },
             Phase::Ready => {

@@ -272,7 +272,7 @@ impl Engine {
         if timeout != Some(Duration::ZERO) {
             state.flush_dirty(self, true);
             state.take_over(self);
-            if state.expect_rings(self) {
+            if state.expect_rings(self) || std::mem::take(&mut state.unread_left) {
                 timeout = Some(Duration::ZERO);
             } else if let Some(due) = state.due {
                 let until_due = due.saturating_duration_since(Instant::now());
@@ -327,6 +327,13 @@ impl State {
         self.ring_count > 0 && std::mem::take(&mut self.ring_traffic) >= RING_TRAFFIC_BUSY
     }
 
+    /// The future is gone, ready or not.
+    pub fn forget_waiter(&mut self, socket: usize, waiter: u64) {
+        if let Some(state) = self.sockets.get_mut(socket) {
+            state.wakers.retain(|(other, _)| *other != waiter);
+        }
+    }
+
     /// A caller drives the engine from here on, not the background thread.
     fn take_over(&mut self, engine: &Engine) {
         if std::mem::take(&mut self.watched) {
@@ -335,10 +342,14 @@ impl State {
     }
 
     /// A task waits for news of the socket: its waker is kept, and the engine watched, until there is some.
-    pub fn await_news(&mut self, engine: &Arc<Engine>, socket: usize, waker: &Waker) {
+    pub fn await_news(&mut self, engine: &Arc<Engine>, socket: usize, waiter: u64, waker: &Waker) {
         let Some(state) = self.sockets.get_mut(socket) else { return };
-        if !state.wakers.iter().any(|other| other.will_wake(waker)) {
-            state.wakers.push(waker.clone());
+        match state.wakers.iter_mut().find(|(other, _)| *other == waiter) {
+            Some((_, known)) => known.clone_from(waker),
+            None => state.wakers.push((waiter, waker.clone())),
+        }
+        if std::mem::take(&mut self.unread_left) {
+            self.notify(socket);
         }
         self.flush_dirty(engine, true);
         if self.leader {

@@ -134,10 +134,20 @@ impl Engine {
         }
         state.notify(socket);
         state.forget_if_over(self, socket);
-        if state.sockets.contains(socket) {
+        if state.is_lingering() {
             Background::running().linger(self);
         }
         state.look_after(self);
+    }
+
+    /// The last handle of the socket is gone.
+    pub fn abandon(self: &Arc<Self>, socket: usize) {
+        self.close(socket);
+        let mut state = self.lock();
+        if let Some(socket) = state.sockets.get_mut(socket) {
+            socket.abandoned = true;
+        }
+        state.forget_if_over(self, socket);
     }
 }
 
@@ -223,15 +233,15 @@ impl State {
         }
     }
 
-    /// Removes a closed socket when its last link is gone.
+    /// Removes a closed socket when its last handle and its last link are gone.
     pub fn forget_if_over(&mut self, _engine: &Engine, socket: usize) {
-        if self.sockets.get(socket).is_some_and(|s| s.closed && s.connection_count == 0) {
+        if self.sockets.get(socket).is_some_and(|s| s.closed && s.abandoned && s.connection_count == 0) {
             self.sockets.remove(socket);
         }
     }
 
     /// Whether closed sockets still have something to send.
     pub fn is_lingering(&self) -> bool {
-        self.sockets.iter().any(|(_, socket)| socket.closed)
+        self.sockets.iter().any(|(_, socket)| socket.closed && socket.connection_count > 0)
     }
 }

@@ -8,6 +8,8 @@ use hairstreak_base::OutgoingBuffer;
 
 use super::connection::{Phase, Session};
 
+/// Reads of one go while draining; [`Session::drain`] is called again as long as there is more.
+const SCRAP_READS_MAX: u32 = 64;
 /// Bytes discarded by one read while draining.
 const SCRAP_SIZE: usize = 4096;
 
@@ -41,7 +43,10 @@ impl Session {
             self.stream.shutdown_write();
         }
         let mut scrap = [MaybeUninit::<u8>::uninit(); SCRAP_SIZE];
-        while self.readable {
+        for _ in 0..SCRAP_READS_MAX {
+            if !self.readable {
+                break;
+            }
             match self.stream.read(&mut scrap) {
                 Ok([]) => return true,
                 Ok(_) => {}

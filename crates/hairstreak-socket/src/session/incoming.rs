@@ -8,6 +8,9 @@ use hairstreak_wire::zmtp::frame::{self, COMMAND_SIZE_MAX};
 use super::connection::Session;
 use super::error::SessionError;
 
+/// Reads in one go; then other connections, and whoever waits for the lock, have their turn.
+const READS_MAX: u32 = 4;
+
 /// Bodies longer than this are read straight into their own allocation.
 const OWN_BODY_SIZE: usize = 16 * 1024;
 
@@ -18,8 +21,8 @@ impl Session {
         self.in_step && self.buffer.take_short(into)
     }
 
-    /// Puts the next whole message into `into`, reading as long as the stream is readable. False:
-    /// nothing more now.
+    /// Puts the next whole message into `into`, reading up to [`READS_MAX`] times. False: nothing
+    /// more now, or nothing yet if the stream is still readable.
     pub fn next_message(&mut self, into: &mut Message) -> Result<bool, SessionError> {
         let next = self.next_message_slowly();
         self.keep_step();
@@ -40,7 +43,7 @@ impl Session {
         if self.ended {
             return Err(SessionError::Closed);
         }
-        loop {
+        for _ in 0..READS_MAX {
             if let Some(message) = self.decode()? {
                 return Ok(Some(message));
             }
@@ -48,10 +51,11 @@ impl Session {
                 return Ok(None);
             }
         }
+        self.decode()
     }
 
-    /// Reads ahead of an application that is not receiving, up to the limits, so that commands are
-    /// answered and the end of the stream is seen.
+    /// Reads ahead of an application that is not receiving, up to the limits and [`READS_MAX`] times, so
+    /// that commands are answered and the end of the stream is seen.
     pub fn read_ahead(&mut self) -> Result<(), SessionError> {
         let result = self.read_until_full();
         self.keep_step();
@@ -67,7 +71,7 @@ impl Session {
 
     fn read_until_full(&mut self) -> Result<(), SessionError> {
         self.decoded_bytes = 0;
-        loop {
+        for _ in 0..READS_MAX {
             while self.has_room_ahead() {
                 match self.decode()? {
                     Some(message) => {
@@ -83,9 +87,10 @@ impl Session {
                 return Ok(());
             }
         }
+        Ok(())
     }
 
-    fn has_room_ahead(&self) -> bool {
+    pub fn has_room_ahead(&self) -> bool {
         self.ahead.len() < self.limits.receive_count_max && self.ahead_bytes < self.limits.receive_bytes_max
     }
 

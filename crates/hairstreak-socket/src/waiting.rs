@@ -1,0 +1,40 @@
+//! `Waiter`: what a future that waits leaves in its socket, and takes back when it is dropped.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Waker;
+
+use crate::engine::Guard;
+use crate::socket::Handle;
+
+/// One future's place among those who wait for a socket.
+pub(crate) struct Waiter<'a> {
+    handle: &'a Handle,
+    /// Given with the first wait; 0 before. An atomic so that the future may move between threads.
+    number: AtomicU64,
+}
+
+impl<'a> Waiter<'a> {
+    pub fn new(handle: &'a Handle) -> Waiter<'a> {
+        Waiter { handle, number: AtomicU64::new(0) }
+    }
+
+    /// Has `waker` woken when there is news for the socket.
+    pub fn wait(&self, state: &mut Guard<'_>, waker: &Waker) {
+        let mut number = self.number.load(Ordering::Relaxed);
+        if number == 0 {
+            state.next_waiter += 1;
+            number = state.next_waiter;
+            self.number.store(number, Ordering::Relaxed);
+        }
+        state.await_news(&self.handle.engine, self.handle.index, number, waker);
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        let number = *self.number.get_mut();
+        if number != 0 {
+            self.handle.engine.lock().forget_waiter(self.handle.index, number);
+        }
+    }
+}
