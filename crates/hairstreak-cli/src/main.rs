@@ -8,6 +8,7 @@ mod bench_command;
 mod failure;
 mod live;
 mod numbers;
+mod output;
 mod plan_command;
 mod run_command;
 mod serve_command;

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
 use crate::numbers::{grouped, percent, rate, time};
+use crate::output;
 use crate::table::{row, table};
 
 /// The JSON object.
@@ -40,11 +41,11 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
             predicted_per_s: simulation.and_then(|simulation| simulation.predicted_per_s),
             plan: &plan,
         };
-        println!("{}", serde_json::to_string_pretty(&output).map_err(Failure::failed)?);
+        let text = serde_json::to_string_pretty(&output).map_err(Failure::failed)?;
+        output::print(&format!("{text}\n"))
     } else {
-        print!("{}", describe(&plan, simulation));
+        output::print(&describe(&plan, simulation))
     }
-    Ok(())
 }
 
 fn describe(plan: &Plan, simulation: Option<Simulation>) -> String {

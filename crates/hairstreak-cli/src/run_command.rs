@@ -12,6 +12,7 @@ use crate::arguments::RunArguments;
 use crate::failure::Failure;
 use crate::live::Live;
 use crate::numbers::{grouped, rate, time};
+use crate::output;
 use crate::table::{row, table};
 
 /// The JSON object.
@@ -39,18 +40,19 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         (true, _) => {
             let topology = arguments.file.display().to_string();
             let output = RunOutput { topology, complete, report };
-            println!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
+            let text = serde_json::to_string_pretty(&output).map_err(Failure::failed)?;
+            output::print(&format!("{text}\n"))
         }
-        (false, true) => eprint!("{}", describe(report)),
-        (false, false) => print!("{}", describe(report)),
-    };
-    match done {
-        Ok(report) => {
-            show(&report, true);
+        (false, true) => {
+            eprint!("{}", describe(report));
             Ok(())
         }
+        (false, false) => output::print(&describe(report)),
+    };
+    match done {
+        Ok(report) => show(&report, true),
         Err(RunError::Stopped(report)) => {
-            show(&report, false);
+            show(&report, false)?;
             let signal = signal.load(Ordering::Relaxed) as u8;
             let name = if i32::from(signal) == SIGINT { "SIGINT" } else { "SIGTERM" };
             Err(Failure::stopped(

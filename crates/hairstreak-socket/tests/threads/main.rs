@@ -1,39 +1,22 @@
-//! Sockets and threads: several threads blocked in one engine, hand-over of its lead, sockets closed,
-//! moved, cloned and dropped from anywhere, and exact counts whatever happens.
+//! Threads that share sockets, engines, or nothing but messages: everything arrives once, everybody who
+//! waits is woken or times out, and what is closed or dropped elsewhere leaves nothing behind.
 
 #[path = "../workbench/endpoints.rs"]
 mod endpoints;
 #[path = "../workbench/soak.rs"]
 mod soak;
 
-mod chains;
+mod both_ways;
 mod closing;
-mod leading;
-mod numbers;
-mod sharing;
+mod crowd;
+mod exit;
+mod hand_over;
+mod joined;
+mod moving;
+mod timing;
 
 use std::time::Duration;
-
-use hairstreak_socket::{Context, Options, Pull, Push};
 
 /// Longer than anything here takes: who waits this long waits in vain.
 const LONG: Duration = Duration::from_secs(60);
 const TRANSPORTS: [&str; 3] = ["tcp", "ipc", "inproc"];
-
-/// A connected pair, PULL bound; both in one engine if the contexts are the same one.
-fn pair(transport: &str, push: &Context, pull: &Context) -> (Push, Pull) {
-    pair_with(transport, push, pull, &Options::default())
-}
-
-fn pair_with(transport: &str, push: &Context, pull: &Context, options: &Options) -> (Push, Pull) {
-    let pull = Pull::with_options(pull, options.clone()).unwrap();
-    let bound = pull.bind(&endpoints::endpoint(transport)).unwrap().to_string();
-    let push = Push::with_options(push, options.clone()).unwrap();
-    push.connect(&bound).unwrap();
-    (push, pull)
-}
-
-/// Marks so low that senders have to wait.
-fn low_marks() -> Options {
-    Options { send_count_max: 20, send_count_low: 10, receive_count_max: 20, ..Options::default() }
-}

@@ -4,6 +4,7 @@
 //! allowed.
 
 use std::collections::HashSet;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use hairstreak_model::STAGES_MAX;
@@ -43,12 +44,15 @@ impl Topology {
     /// Reads and checks the file `path`.
     pub fn load(path: &Path) -> Result<Topology, LoadError> {
         let unreadable = |source| LoadError::Read { path: path.to_owned(), source };
-        let size = std::fs::metadata(path).map_err(unreadable)?.len();
-        if size > FILE_SIZE_MAX {
-            let reason = format!("{size} bytes, a topology file has at most {FILE_SIZE_MAX}");
+        let mut text = String::new();
+        // A device or a pipe has no size to ask for: read one byte more than is allowed, at most.
+        let mut file = std::fs::File::open(path).map_err(unreadable)?.take(FILE_SIZE_MAX + 1);
+        file.read_to_string(&mut text).map_err(unreadable)?;
+        if text.len() as u64 > FILE_SIZE_MAX {
+            let reason = format!("a topology file has at most {FILE_SIZE_MAX} bytes");
             return Err(LoadError::Malformed { path: path.to_owned(), reason });
         }
-        Topology::parse(&std::fs::read_to_string(path).map_err(unreadable)?, path)
+        Topology::parse(&text, path)
     }
 
     /// Reads and checks `text`, the content of the file `path`.

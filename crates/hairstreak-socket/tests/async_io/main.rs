@@ -1,0 +1,21 @@
+//! Sending and receiving by futures, on an executor of a few lines and on tokio: nothing is lost,
+//! doubled or forgotten, whoever else uses the socket or the engine, and whenever a future is dropped.
+
+#[path = "../workbench/endpoints.rs"]
+mod endpoints;
+#[path = "../workbench/soak.rs"]
+mod soak;
+
+mod cancelling;
+mod company;
+mod executor;
+mod pairs;
+mod streams;
+mod tasks;
+mod waking;
+
+use std::time::Duration;
+
+/// Longer than anything here takes: who waits this long waits in vain.
+const LONG: Duration = Duration::from_secs(60);
+const TRANSPORTS: [&str; 3] = ["tcp", "ipc", "inproc"];
