@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use hairstreak_socket::{Context, Message, Options, Pull, Push, RecvError, SendError};
+use hairstreak_socket::{Context, Distribution, Message, Options, Pull, Push, RecvError, SendError};
 
 const LONG: Duration = Duration::from_secs(20);
 const TRANSPORTS: [&str; 4] = ["tcp", "tcp6", "ipc", "inproc"];
@@ -256,5 +256,58 @@ fn several_threads_share_one_handle() {
         push.flush();
         let total: usize = receivers.into_iter().map(|t| t.join().unwrap()).sum();
         assert_eq!(total, 15_000, "{transport}");
+    }
+}
+
+#[test]
+fn a_clone_of_a_closed_socket_stays_closed_when_another_is_opened() {
+    let context = Context::new();
+    let pull = Pull::new(&context).unwrap();
+    let clone = pull.clone();
+    pull.close();
+    let other = Pull::new(&context).unwrap();
+    let bound = other.bind(&endpoint("tcp")).unwrap().to_string();
+    let push = Push::new(&Context::new()).unwrap();
+    push.connect(&bound).unwrap();
+    push.send_timeout("for the other", LONG).unwrap();
+    assert_eq!(clone.recv_timeout(LONG), Err(RecvError::Closed));
+    drop(clone);
+    assert_eq!(other.recv_timeout(LONG).unwrap().body(), b"for the other");
+}
+
+#[test]
+fn copies_to_all_leave_nobody_out_when_one_is_slow() {
+    let options = Options {
+        send_count_max: 64,
+        send_count_low: 16,
+        distribution: Distribution::All,
+        ..Options::default()
+    };
+    for transport in TRANSPORTS {
+        let push = Push::with_options(&Context::new(), options.clone()).unwrap();
+        let bound = push.bind(&endpoint(transport)).unwrap().to_string();
+        let receivers: Vec<_> = (0..2)
+            .map(|slow| {
+                let bound = bound.clone();
+                std::thread::spawn(move || {
+                    let pull = Pull::new(&Context::new()).unwrap();
+                    pull.connect(&bound).unwrap();
+                    for expected in 0..5_000u32 {
+                        let message = pull.recv_timeout(LONG).unwrap();
+                        assert_eq!(message.body(), expected.to_le_bytes());
+                        if slow == 1 && expected % 64 == 0 {
+                            std::thread::yield_now();
+                        }
+                    }
+                })
+            })
+            .collect();
+        assert!(push.wait_for_peers(2, LONG));
+        for number in 0..5_000u32 {
+            push.send_timeout(&number.to_le_bytes(), LONG).unwrap();
+        }
+        push.flush();
+        receivers.into_iter().for_each(|receiver| receiver.join().unwrap());
+        assert_eq!(push.stats().dropped_no_peer, 0);
     }
 }
