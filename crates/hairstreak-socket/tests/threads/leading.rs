@@ -1,16 +1,17 @@
 //! Several threads blocked in one engine: one leads, the others follow, whoever comes and goes.
 
 use std::sync::Barrier;
-use std::sync::mpsc::channel;
-use std::time::{Duration, Instant};
 
-use hairstreak_socket::{Context, Pull, RecvError};
+use hairstreak_socket::{Context, Options, Pull, Push, RecvError};
 
+use crate::joined::joined;
 use crate::soak::amount;
-use crate::{LONG, TRANSPORTS, pair};
+use crate::{LONG, TRANSPORTS};
 
-/// Time for threads to block, which is what gives these tests their point and not their result.
-const MOMENT: Duration = Duration::from_millis(20);
+fn pair(transport: &str, pushing: &Context, pulling: &Context) -> (Push, Pull) {
+    let (pull, push) = joined(pulling, pushing, transport, &Options::default());
+    (push, pull)
+}
 
 #[test]
 fn threads_blocked_on_sockets_of_one_engine_each_get_their_own() {
@@ -41,68 +42,6 @@ fn threads_blocked_on_sockets_of_one_engine_each_get_their_own() {
                     push.flush();
                 }
             }
-        });
-    }
-}
-
-#[test]
-fn the_lead_is_handed_on_when_the_leader_has_its_message() {
-    for transport in TRANSPORTS {
-        let (one, other) = (Context::new(), Context::new());
-        let pairs: Vec<_> = (0..4).map(|_| pair(transport, &other, &one)).collect();
-        let (pushes, pulls): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
-        let (done, ended) = channel();
-        // Each thread gets one message and goes, in the order of blocking and in the opposite one.
-        for backwards in [false, true] {
-            std::thread::scope(|scope| {
-                let mut order: Vec<usize> = (0..pulls.len()).collect();
-                for (index, pull) in pulls.iter().enumerate() {
-                    let done = done.clone();
-                    scope.spawn(move || {
-                        assert_eq!(pull.recv_timeout(LONG).expect(transport).body(), [index as u8]);
-                        done.send(index).unwrap();
-                    });
-                    // Whoever comes first leads; which one does not matter to the result.
-                    let _ = ended.recv_timeout(MOMENT);
-                }
-                if backwards {
-                    order.reverse();
-                }
-                for index in order {
-                    pushes[index].send(&[index as u8]).unwrap();
-                    pushes[index].flush();
-                    assert_eq!(ended.recv_timeout(LONG), Ok(index), "{transport}");
-                }
-            });
-        }
-    }
-}
-
-#[test]
-fn time_outs_are_kept_while_another_thread_leads() {
-    for transport in TRANSPORTS {
-        let (one, other) = (Context::new(), Context::new());
-        let (push, pull) = pair(transport, &other, &one);
-        let (_quiet, idle) = pair(transport, &other, &one);
-        std::thread::scope(|scope| {
-            // It leads or follows until the others have had their time-outs.
-            let leader = scope.spawn(|| pull.recv_timeout(LONG));
-            let waiters: Vec<_> = (1..5)
-                .map(|n| {
-                    let idle = &idle;
-                    scope.spawn(move || {
-                        for _ in 0..3 {
-                            let (timeout, since) = (n * MOMENT, Instant::now());
-                            assert_eq!(idle.recv_timeout(timeout), Err(RecvError::TimedOut));
-                            assert!(since.elapsed() >= timeout);
-                        }
-                    })
-                })
-                .collect();
-            waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
-            push.send("now").unwrap();
-            push.flush();
-            assert_eq!(leader.join().unwrap().expect(transport).body(), b"now");
         });
     }
 }
@@ -139,20 +78,6 @@ fn calls_that_never_wait_pass_between_those_that_do() {
                 assert_eq!(message.body(), n.to_be_bytes());
             }
         });
-    }
-}
-
-#[test]
-fn a_socket_opened_by_one_thread_works_in_another_when_the_first_is_gone() {
-    for transport in TRANSPORTS {
-        let (push, pull) =
-            std::thread::spawn(move || pair(transport, &Context::new(), &Context::new())).join().unwrap();
-        let sender = std::thread::spawn(move || (0..100u8).for_each(|n| push.send(&[n]).unwrap()));
-        let receiver = std::thread::spawn(move || {
-            (0..100u8).for_each(|n| assert_eq!(pull.recv_timeout(LONG).expect(transport).body(), [n]));
-        });
-        sender.join().unwrap();
-        receiver.join().unwrap();
     }
 }
 

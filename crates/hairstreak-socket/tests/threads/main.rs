@@ -12,6 +12,7 @@ mod crowd;
 mod exit;
 mod hand_over;
 mod joined;
+mod leading;
 mod moving;
 mod timing;
 
