@@ -85,6 +85,7 @@ impl<P: Pattern> Socket<P> {
     /// The peers that are ready now.
     pub fn peers(&self) -> Vec<PeerInfo> {
         let mut state = self.handle.engine.lock();
+        state.look_at_rings(&self.handle.engine);
         let state = &mut *state;
         let Some(socket) = state.sockets.get(self.handle.index) else { return Vec::new() };
         let mut peers = Vec::with_capacity(socket.links.len());
@@ -132,6 +133,7 @@ impl<P: Pattern> Socket<P> {
     /// The socket's counters and depth.
     pub fn stats(&self) -> Stats {
         let mut state = self.handle.engine.lock();
+        state.look_at_rings(&self.handle.engine);
         let state = &mut *state;
         let Some(socket) = state.sockets.get(self.handle.index) else { return Stats::default() };
         let mut stats = Stats {

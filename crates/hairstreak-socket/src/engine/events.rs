@@ -100,6 +100,26 @@ impl State {
         }
     }
 
+    /// Links that had used up their turn with more to read are read again.
+    pub fn relist_unread(&mut self) {
+        if !std::mem::take(&mut self.unread_left) {
+            return;
+        }
+        for index in 0..self.links.capacity() {
+            let Some(Link { socket, kind: LinkKind::Stream(session), .. }) = self.links.get(index) else {
+                continue;
+            };
+            let socket = *socket;
+            if session.phase == Phase::Ready
+                && session.readable
+                && pattern::receives(self.sockets[socket].socket_type)
+            {
+                self.list_messages(index);
+                self.notify(socket);
+            }
+        }
+    }
+
     /// Links whose edge has come and whose application stopped receiving before it had read to the end:
     /// they are read ahead, for there may be a command or the end of the stream and no edge will follow.
     pub fn read_unattended(&mut self, engine: &Engine) {

@@ -241,7 +241,6 @@ impl State {
 
     /// Puts the socket's next message into `into`, reading what is readable. False: none is here.
     pub fn receive(&mut self, engine: &Engine, socket: usize, into: &mut Message) -> bool {
-        let mut unfinished = 0;
         loop {
             let Some(state) = self.sockets.get_mut(socket) else { return false };
             let count = state.with_messages.len();
@@ -249,11 +248,6 @@ impl State {
                 if self.find_messages(socket) {
                     continue;
                 }
-                return false;
-            }
-            if unfinished >= count {
-                // All that is left are peers that send no end of commands: come back after a turn.
-                self.unread_left = true;
                 return false;
             }
             let turn = if state.receive_turn < count { state.receive_turn } else { 0 };
@@ -289,8 +283,10 @@ impl State {
                     return true;
                 }
                 Ok(false) if matches!(&link.kind, LinkKind::Stream(session) if session.readable) => {
-                    state.receive_turn += 1;
-                    unfinished += 1;
+                    // Commands without end, or a large body on its way: it is on again after a turn of the
+                    // engine, and the others go on meanwhile.
+                    self.unlist_messages(index);
+                    self.unread_left = true;
                     self.io_since_turn += 1;
                     self.flush_answers(engine, index);
                 }

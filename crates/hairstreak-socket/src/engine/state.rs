@@ -49,7 +49,7 @@ pub(crate) struct State {
     pub own_writes: u64,
     /// Reads and writes since the last turn: control work is due when it grows.
     pub io_since_turn: u32,
-    /// A receive stopped before it had read what is readable: the leader must not sleep on it.
+    /// A link had used up its turn with more to read: the leader must not sleep on it.
     pub unread_left: bool,
     /// Whether the background thread watches the engine's poller.
     pub watched: bool,

@@ -272,7 +272,7 @@ impl Engine {
         if timeout != Some(Duration::ZERO) {
             state.flush_dirty(self, true);
             state.take_over(self);
-            if state.expect_rings(self) || std::mem::take(&mut state.unread_left) {
+            if state.expect_rings(self) || state.unread_left {
                 timeout = Some(Duration::ZERO);
             } else if let Some(due) = state.due {
                 let until_due = due.saturating_duration_since(Instant::now());
@@ -293,6 +293,7 @@ impl Engine {
         (state.leader, state.leads_for) = (false, None);
         state.now = Instant::now();
         state.handle_events(self, events.iter().take(count).flatten());
+        state.relist_unread();
         state
     }
 
@@ -348,9 +349,7 @@ impl State {
             Some((_, known)) => known.clone_from(waker),
             None => state.wakers.push((waiter, waker.clone())),
         }
-        if std::mem::take(&mut self.unread_left) {
-            self.notify(socket);
-        }
+        self.relist_unread();
         self.flush_dirty(engine, true);
         if self.leader {
             return;
@@ -385,6 +384,13 @@ impl State {
             }
             self.list_room(index);
         }
+    }
+}
+
+impl Drop for Engine {
+    /// The poller lives on in the peers' rings, and would wake the background thread for nobody.
+    fn drop(&mut self) {
+        Background::running().unwatch(self);
     }
 }
 

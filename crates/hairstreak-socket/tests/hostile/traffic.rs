@@ -132,3 +132,14 @@ fn check_unreceived(bytes: &[u8]) {
     let grown = crate::memory::resident_bytes().saturating_sub(before);
     assert!(grown <= MEMORY_MAX, "{grown} bytes more than before");
 }
+
+#[test]
+fn a_flood_of_commands_leaves_the_others_their_share() {
+    besiege(&options(), |place, peer_type| {
+        let flood = command("PING", &[0; 10]).repeat(4096);
+        // Never reads: its answers are given up once enough of them wait.
+        let mut raw = Raw::ready(place, peer_type);
+        raw.send_until_stuck(&flood, 64 << 20);
+        raw
+    });
+}
