@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
-use hairstreak_base::Frame;
 use hairstreak_base::ring::ring;
+use hairstreak_base::{BlockPool, Frame};
 use hairstreak_transport::Endpoint;
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 
@@ -119,6 +119,7 @@ struct Side {
     socket_type: SocketType,
     routing_id: Vec<u8>,
     marks: Marks,
+    pool: Arc<BlockPool>,
 }
 
 fn side(state: &State, socket: usize) -> Option<Side> {
@@ -132,6 +133,7 @@ fn side(state: &State, socket: usize) -> Option<Side> {
             bytes_max: socket.options.send_bytes_max.max(1),
             bytes_low: socket.options.send_bytes_low,
         },
+        pool: Arc::clone(&state.pool),
     })
 }
 
@@ -154,8 +156,8 @@ fn join(from: &Arc<Engine>, connector: usize, serial: u32, to: &Arc<Engine>, to_
     }
     let (a_out, b_in) = pattern::sends(a.socket_type).then(|| ring(a.marks.count_max)).unzip();
     let (b_out, a_in) = pattern::sends(b.socket_type).then(|| ring(b.marks.count_max)).unzip();
-    let a_ring = RingLink::new(a_out, a_in, Arc::clone(&to.doorbell), a.marks, b.marks);
-    let b_ring = RingLink::new(b_out, b_in, Arc::clone(&from.doorbell), b.marks, a.marks);
+    let a_ring = RingLink::new(a_out, a_in, Arc::clone(&to.doorbell), a.marks, b.marks, &a.pool);
+    let b_ring = RingLink::new(b_out, b_in, Arc::clone(&from.doorbell), b.marks, a.marks, &b.pool);
     let origin = Origin::Listener(Endpoint::Inproc(name.to_owned()));
     add_ring(to, to_socket, origin, b_ring, &a);
     add_ring(from, from_socket, Origin::Connector(connector), a_ring, &b);

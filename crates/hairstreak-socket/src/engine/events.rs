@@ -191,13 +191,14 @@ impl State {
         let limits = SessionLimits {
             message_size_max: options.message_size_max,
             frame_count_max: options.frame_count_max,
-            send_count_max: options.send_count_max,
+            send_count_max: options.send_count_max.max(1),
+            send_bytes_max: options.send_bytes_max.max(1),
             receive_count_max: options.receive_count_max.max(1),
             receive_bytes_max: options.receive_bytes_max.max(1),
             receives: pattern::receives(state.socket_type),
         };
         let deadline = self.now + options.handshake_timeout();
-        let session = Session::new(stream, connected, local, limits, deadline, self.now);
+        let session = Session::new(stream, connected, local, limits, deadline, self.now, &self.pool);
         let entry = self.links.vacant_entry();
         let index = entry.key();
         let token = Token::Link { index, serial }.encode();

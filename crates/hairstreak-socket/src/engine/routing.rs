@@ -14,7 +14,7 @@ use crate::outgoing::Outgoing;
 use crate::session::SessionError;
 
 /// The longest body that takes the short way.
-pub(super) const SHORT_SIZE_MAX: usize = 255;
+pub(super) const SHORT_SIZE_MAX: usize = 8 * 1024;
 
 /// What became of a message that was to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -371,7 +371,12 @@ impl State {
                     }
                     !session.outgoing.is_empty()
                 }
-                LinkKind::Ring(_) => false,
+                LinkKind::Ring(ring) => {
+                    if about_to_sleep {
+                        ring.forget_last_wake();
+                    }
+                    false
+                }
             };
             link.listed_dirty = left;
             left

@@ -6,7 +6,7 @@ use std::task::Waker;
 use std::thread::Thread;
 use std::time::Instant;
 
-use hairstreak_base::Frame;
+use hairstreak_base::{BlockPool, Frame};
 use hairstreak_transport::{Endpoint, Listener};
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 use slab::Slab;
@@ -21,6 +21,8 @@ use super::routing::SHORT_SIZE_MAX;
 pub(crate) struct State {
     /// Wakes the leader.
     pub doorbell: Arc<Doorbell>,
+    /// Spare memory for messages.
+    pub pool: Arc<BlockPool>,
     pub sockets: Slab<SocketState>,
     pub links: Slab<Link>,
     pub listeners: Slab<BoundListener>,
@@ -30,6 +32,8 @@ pub(crate) struct State {
     pub ring_count: usize,
     /// Messages that crossed a ring since a caller last slept.
     pub ring_traffic: usize,
+    /// How often a caller looks at busy rings before it sleeps.
+    pub ring_spin_count: u32,
     /// Serial numbers for links and connectors: an index is used again, a serial is not.
     pub next_serial: u32,
     /// Numbers for futures that wait.
@@ -227,6 +231,7 @@ impl State {
     pub fn new(doorbell: Arc<Doorbell>, now: Instant) -> State {
         State {
             doorbell,
+            pool: BlockPool::new(),
             sockets: Slab::new(),
             links: Slab::new(),
             listeners: Slab::new(),
@@ -234,6 +239,7 @@ impl State {
             dirty: Vec::new(),
             ring_count: 0,
             ring_traffic: 0,
+            ring_spin_count: 64,
             next_serial: 0,
             leader: false,
             leads_for: None,

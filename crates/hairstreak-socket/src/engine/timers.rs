@@ -93,6 +93,7 @@ impl State {
                 self.read_unattended(engine);
             }
             if !self.leader && nobody_came {
+                self.pool.trim();
                 self.watch(engine);
             } else if !self.leader {
                 self.arm_look(engine);

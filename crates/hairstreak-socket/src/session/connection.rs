@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::time::Instant;
 
-use hairstreak_base::{BodyBuffer, Frame, INLINE_SIZE_MAX, Message, OutgoingBuffer, ReadBuffer};
+use hairstreak_base::{BlockPool, BodyBuffer, Frame, Message, OutgoingBuffer, READ_SIZE, ReadBuffer};
 use hairstreak_transport::Stream;
 use hairstreak_wire::zmtp::{Handshake, LocalPeer};
 
@@ -23,6 +24,7 @@ pub(crate) struct SessionLimits {
     pub message_size_max: usize,
     pub frame_count_max: usize,
     pub send_count_max: usize,
+    pub send_bytes_max: usize,
     pub receive_count_max: usize,
     pub receive_bytes_max: usize,
     pub receives: bool,
@@ -42,6 +44,7 @@ pub(crate) struct Session {
     /// The peer has ended its side: no further edge will come, so reading goes on to the end.
     pub peer_ended: bool,
 
+    pub(super) pool: Arc<BlockPool>,
     pub(super) buffer: ReadBuffer,
     /// A large body on its way into its own allocation, and whether more frames follow it.
     pub(super) body: Option<(BodyBuffer, bool)>,
@@ -49,7 +52,7 @@ pub(crate) struct Session {
     pub(super) partial: Vec<Frame>,
     pub(super) partial_size: usize,
     /// Nothing is in `body`, `partial` or `ahead`: what the buffer holds comes next, and is within the
-    /// limits if it is short.
+    /// limits if it is there whole.
     pub(super) in_step: bool,
     /// Messages read while the application was not receiving.
     pub(super) ahead: VecDeque<(Message, usize)>,
@@ -89,6 +92,7 @@ impl Session {
         limits: SessionLimits,
         deadline: Instant,
         now: Instant,
+        pool: &Arc<BlockPool>,
     ) -> Session {
         Session {
             stream,
@@ -99,17 +103,18 @@ impl Session {
             writable: connected,
             write_failed: false,
             peer_ended: false,
-            buffer: ReadBuffer::new(),
+            pool: Arc::clone(pool),
+            buffer: ReadBuffer::new(pool),
             body: None,
             partial: Vec::new(),
             partial_size: 0,
-            in_step: limits.message_size_max >= INLINE_SIZE_MAX,
+            in_step: limits.message_size_max >= READ_SIZE,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
             decoded_bytes: 0,
             read_count: 0,
             ended: false,
-            outgoing: OutgoingBuffer::new(),
+            outgoing: OutgoingBuffer::new(pool),
             last_write: None,
             minor: 0,
             has_sent: false,

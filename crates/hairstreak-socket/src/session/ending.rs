@@ -4,8 +4,6 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::time::Instant;
 
-use hairstreak_base::OutgoingBuffer;
-
 use super::connection::{Phase, Session};
 
 /// Reads of one go while draining; [`Session::drain`] is called again as long as there is more.
@@ -18,7 +16,7 @@ impl Session {
     pub fn end(&mut self) -> bool {
         self.ended = true;
         (self.readable, self.writable) = (false, false);
-        self.outgoing = OutgoingBuffer::new();
+        self.outgoing.clear();
         self.stream.shutdown();
         !self.ahead.is_empty()
     }

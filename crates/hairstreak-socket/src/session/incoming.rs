@@ -2,7 +2,7 @@
 
 use std::io;
 
-use hairstreak_base::{BodyBuffer, Frame, INLINE_SIZE_MAX, Message};
+use hairstreak_base::{BodyBuffer, Frame, Message, READ_SIZE};
 use hairstreak_wire::zmtp::frame::{self, COMMAND_SIZE_MAX};
 
 use super::connection::Session;
@@ -15,10 +15,10 @@ const READS_MAX: u32 = 4;
 const OWN_BODY_SIZE: usize = 16 * 1024;
 
 impl Session {
-    /// Takes the next message if it is short and here already.
+    /// Takes the next message if it has one frame and is here already.
     #[inline]
     pub fn take_ready(&mut self, into: &mut Message) -> bool {
-        self.in_step && self.buffer.take_short(into)
+        self.in_step && self.buffer.take_single(into)
     }
 
     /// Puts the next whole message into `into`, reading up to [`READS_MAX`] times. False: nothing
@@ -66,7 +66,7 @@ impl Session {
         self.in_step = self.ahead.is_empty()
             && self.partial.is_empty()
             && self.body.is_none()
-            && self.limits.message_size_max >= INLINE_SIZE_MAX;
+            && self.limits.message_size_max >= READ_SIZE;
     }
 
     fn read_until_full(&mut self) -> Result<(), SessionError> {
@@ -177,7 +177,7 @@ impl Session {
                 return Ok(Some((frame, header.more)));
             }
             if size > OWN_BODY_SIZE {
-                let mut body = BodyBuffer::new(size);
+                let mut body = BodyBuffer::new(size, &self.pool);
                 body.append(&unread[skip..]);
                 let count = unread.len();
                 self.buffer.consume(count);

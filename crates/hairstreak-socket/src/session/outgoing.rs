@@ -4,7 +4,7 @@ use std::io::{self, IoSlice};
 use std::time::{Duration, Instant};
 
 use hairstreak_base::SEGMENT_SIZE;
-use hairstreak_wire::zmtp::frame::{HEADER_SIZE_MAX, encode_header};
+use hairstreak_wire::zmtp::frame::{HEADER_SIZE_MAX, SHORT_BODY_SIZE_MAX, encode_header};
 
 use super::connection::{Phase, Session};
 use super::error::SessionError;
@@ -18,10 +18,17 @@ const DIRECT_SIZE: usize = 32 * 1024;
 const SHARE_SIZE: usize = 8 * 1024;
 
 impl Session {
-    /// Encodes a body of at most 255 bytes if it can simply join others that gather already.
+    /// Encodes a body as one message if it can simply join others that gather already.
     #[inline]
     pub fn push_gathering(&mut self, body: &[u8]) -> bool {
-        self.outgoing.push_gathering([0, body.len() as u8], body, self.limits.send_count_max)
+        let (count_max, bytes_max) = (self.limits.send_count_max, self.limits.send_bytes_max);
+        if body.len() <= SHORT_BODY_SIZE_MAX {
+            self.outgoing.push_gathering([0, body.len() as u8], body, count_max, bytes_max)
+        } else {
+            let mut header = [0; HEADER_SIZE_MAX];
+            encode_header(&mut header, false, false, body.len());
+            self.outgoing.push_gathering(header, body, count_max, bytes_max)
+        }
     }
 
     /// Encodes the message. Returns whether it gathers: the link is busy, a later write takes it.
@@ -29,7 +36,7 @@ impl Session {
     pub fn push(&mut self, message: &Outgoing<'_>, skip_frames: usize) -> Result<bool, SessionError> {
         let was_empty = self.outgoing.is_empty();
         match message {
-            Outgoing::Body(body) if body.len() <= 255 => {
+            Outgoing::Body(body) if body.len() <= SHORT_BODY_SIZE_MAX => {
                 self.outgoing.push_copy(&[0, body.len() as u8], body, true);
             }
             other => self.push_frames(other, skip_frames)?,
