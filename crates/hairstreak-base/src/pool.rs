@@ -28,6 +28,7 @@ pub struct BlockPool {
 
 #[derive(Default)]
 struct Spare {
+    #[expect(clippy::vec_box, reason = "a block is known by its address")]
     blocks: [Vec<Box<Header>>; CLASS_COUNT],
     segments: Vec<Vec<u8>>,
     bytes: usize,
