@@ -77,14 +77,35 @@ impl ReadBuffer {
             // SAFETY: `size` initialised bytes that nobody writes while they are copied.
             return Frame::copy_of(unsafe { std::slice::from_raw_parts(start.as_ptr(), size) });
         }
+        self.count_slice();
+        // SAFETY: one reference of the credit goes with the slice; bytes before `start` are not
+        // written while other references exist (`make_room`).
+        unsafe { Frame::slice(self.block, start, size) }
+    }
+
+    /// As [`ReadBuffer::take`], in place, for any size.
+    #[inline]
+    fn take_slice(&mut self, frame: &mut Frame, skip: usize, size: usize) {
+        if size <= INLINE_SIZE_MAX {
+            *frame = self.take(skip, size);
+            return;
+        }
+        assert!(skip + size <= self.end - self.start);
+        // SAFETY: within the unread part, by the assertion.
+        let start = unsafe { self.bytes.add(self.start + skip) };
+        self.start += skip + size;
+        self.count_slice();
+        // SAFETY: as in `take`.
+        unsafe { frame.set_slice(self.block, start, size) };
+    }
+
+    #[inline]
+    fn count_slice(&mut self) {
         if self.credit == 1 {
             self.block.retain(CREDIT);
             self.credit += CREDIT;
         }
         self.credit -= 1;
-        // SAFETY: one reference of the credit goes with the slice; bytes before `start` are not
-        // written while other references exist (`make_room`).
-        unsafe { Frame::slice(self.block, start, size) }
     }
 
     /// Takes a message of one frame that is here whole: a header of 2 or 9 bytes (0 and the size, or 2
@@ -109,7 +130,7 @@ impl ReadBuffer {
             unsafe { self.copy_short(message.single_mut()) };
             self.start += SHORT_HEADER_SIZE + size;
         } else {
-            *message.single_mut() = self.take(header_size, size);
+            self.take_slice(message.single_mut(), header_size, size);
         }
         true
     }

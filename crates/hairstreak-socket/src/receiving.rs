@@ -22,6 +22,12 @@ impl<P: Receives> Socket<P> {
         self.recv_until(None)
     }
 
+    /// The next message in the place of `into`, waiting for it; on an error `into` is what it was.
+    #[inline]
+    pub fn recv_into(&self, into: &mut Message) -> Result<(), RecvError> {
+        self.recv_into_until(into, None)
+    }
+
     /// The next message, waiting at most `timeout`.
     pub fn recv_timeout(&self, timeout: Duration) -> Result<Message, RecvError> {
         self.recv_until(Instant::now().checked_add(timeout))
@@ -34,11 +40,11 @@ impl<P: Receives> Socket<P> {
         let mut message = Message::new();
         let mut received = state.receive(&handle.engine, handle.index, &mut message);
         if !received {
-            state = handle.engine.turn(state);
+            state = handle.engine.turn(state, Some(handle.index));
             received = state.receive(&handle.engine, handle.index, &mut message);
         }
         let closed = is_closed(&state, handle.index);
-        handle.engine.after_call(state);
+        handle.engine.after_call(state, Some(handle.index));
         match received {
             true => Ok(message),
             false => Err(if closed { RecvError::Closed } else { RecvError::WouldBlock }),
@@ -54,7 +60,7 @@ impl<P: Receives> Socket<P> {
             let mut state = handle.engine.lock();
             let mut message = Message::new();
             if state.receive(&handle.engine, handle.index, &mut message) {
-                handle.engine.after_call(state);
+                handle.engine.after_call(state, Some(handle.index));
                 return Poll::Ready(Ok(message));
             }
             if is_closed(&state, handle.index) {
@@ -89,22 +95,26 @@ impl<P: Receives> Socket<P> {
             into.push(self.recv_waiting(state, None)?);
             state = handle.engine.lock();
         }
-        handle.engine.after_call(state);
+        handle.engine.after_call(state, Some(handle.index));
         Ok(into.len() - before)
     }
 
     #[inline]
     fn recv_until(&self, deadline: Option<Instant>) -> Result<Message, RecvError> {
+        let mut message = Message::new();
+        self.recv_into_until(&mut message, deadline)?;
+        Ok(message)
+    }
+
+    /// The message is written where it is wanted: it is a cache line, and moving it costs as much as the
+    /// rest.
+    fn recv_into_until(&self, into: &mut Message, deadline: Option<Instant>) -> Result<(), RecvError> {
         let handle = &*self.handle;
         let mut state = handle.engine.lock_short();
-        // Made where it is returned: a message is a cache line, and moving it costs as much as the rest.
-        let mut result = Ok(Message::new());
-        if let Ok(message) = &mut result
-            && state.receive_ready(handle.index, message)
-        {
-            return result;
+        if state.receive_ready(handle.index, into) {
+            return Ok(());
         }
-        self.recv_at_length(handle.engine.guarded(state), deadline)
+        self.recv_at_length(handle.engine.guarded(state), into, deadline)
     }
 
     /// A receive that may read, wait or fail.
@@ -112,15 +122,16 @@ impl<P: Receives> Socket<P> {
     fn recv_at_length<'s>(
         &'s self,
         mut state: Guard<'s>,
+        into: &mut Message,
         deadline: Option<Instant>,
-    ) -> Result<Message, RecvError> {
+    ) -> Result<(), RecvError> {
         let handle = &*self.handle;
-        let mut message = Message::new();
-        if state.receive(&handle.engine, handle.index, &mut message) {
-            handle.engine.after_call(state);
-            return Ok(message);
+        if state.receive(&handle.engine, handle.index, into) {
+            handle.engine.after_call(state, Some(handle.index));
+            return Ok(());
         }
-        self.recv_waiting(state, deadline)
+        *into = self.recv_waiting(state, deadline)?;
+        Ok(())
     }
 
     #[cold]

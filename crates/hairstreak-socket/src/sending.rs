@@ -34,10 +34,10 @@ impl<P: Sends> Socket<P> {
         self.check(&state, message)?;
         let mut sent = state.send(&handle.engine, handle.index, message);
         if sent == Sent::Full {
-            state = handle.engine.turn(state);
+            state = handle.engine.turn(state, None);
             sent = state.send(&handle.engine, handle.index, message);
         }
-        handle.engine.after_call(state);
+        handle.engine.after_call(state, None);
         outcome(sent).unwrap_or(Err(SendError::WouldBlock))
     }
 
@@ -54,7 +54,7 @@ impl<P: Sends> Socket<P> {
             let sent = state.send(&handle.engine, handle.index, &message);
             match outcome(sent) {
                 Some(result) => {
-                    handle.engine.after_call(state);
+                    handle.engine.after_call(state, None);
                     Poll::Ready(result)
                 }
                 None => {
@@ -95,7 +95,7 @@ impl<P: Sends> Socket<P> {
             }
             count += 1;
         }
-        handle.engine.after_call(state);
+        handle.engine.after_call(state, None);
         Ok(count)
     }
 
@@ -128,7 +128,7 @@ impl<P: Sends> Socket<P> {
         self.check(&state, message)?;
         match state.send(&handle.engine, handle.index, message) {
             Sent::Done => {
-                handle.engine.after_call(state);
+                handle.engine.after_call(state, None);
                 Ok(())
             }
             Sent::Full => self.send_waiting(state, message, deadline),

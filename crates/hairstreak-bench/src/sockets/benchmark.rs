@@ -4,7 +4,7 @@
 //! the machine's drift meets all alike; progress goes to standard error, the report alone to standard output.
 
 use super::contender::libzmq_version;
-use super::plan::{Plan, Scenario};
+use super::plan::{Plan, Scenario, Transport};
 use super::report::{Case, Evidence, Report, Rival};
 use super::sample::{Sample, SampleError, Subject};
 use super::table;
@@ -54,6 +54,9 @@ pub fn run(settings: &SocketsSettings) -> Result<(), BenchmarkError> {
     }
     if cfg!(debug_assertions) {
         notes.push("this is a debug build: its figures say nothing about a release build".to_owned());
+    }
+    if plan.scenarios.iter().any(|scenario| scenario.transport == Transport::Inproc) {
+        notes.push("the two threads of an inproc sample keep to a core each, whoever's they are".to_owned());
     }
     let mut cases = Vec::new();
     for (index, scenario) in plan.scenarios.iter().enumerate() {

@@ -152,22 +152,28 @@ impl Engine {
         }
     }
 
-    /// After a call that did not wait: the control work of the engine, when it is due.
+    /// After a call that did not wait: the control work of the engine, when it is due. `receiver`: the
+    /// socket whose messages the caller takes.
     #[inline]
-    pub fn after_call(self: &Arc<Self>, state: Guard<'_>) {
+    pub fn after_call(self: &Arc<Self>, state: Guard<'_>, receiver: Option<usize>) {
         if state.io_since_turn >= IO_PER_TURN {
-            drop(self.turn(state));
+            drop(self.turn(state, receiver));
         }
     }
 
     /// One turn without waiting, unless somebody else leads: for callers that never block.
     #[cold]
-    pub fn turn<'a>(self: &'a Arc<Self>, mut state: Guard<'a>) -> Guard<'a> {
+    pub fn turn<'a>(self: &'a Arc<Self>, mut state: Guard<'a>, receiver: Option<usize>) -> Guard<'a> {
         if state.leader {
             return state;
         }
         state.take_over(self);
+        // What comes for a receiver is left where it is: reading it ahead would be a detour.
+        let receiver = receiver.filter(|&socket| state.count_receiver(socket));
         let mut state = self.lead(state, None, Some(Duration::ZERO));
+        if let Some(socket) = receiver {
+            state.discount_receiver(socket);
+        }
         self.leave(&mut state);
         state
     }
@@ -182,12 +188,7 @@ impl Engine {
         deadline: Option<Instant>,
         mut attempt: impl FnMut(&mut State) -> Option<R>,
     ) -> Option<R> {
-        let mut receivers = usize::from(receives);
-        if let Some(socket) = state.sockets.get_mut(socket) {
-            socket.receivers += receivers;
-        } else {
-            receivers = 0;
-        }
+        let counted = receives && state.count_receiver(socket);
         let result = loop {
             if let Some(result) = attempt(&mut state) {
                 break Some(result);
@@ -209,8 +210,8 @@ impl Engine {
                 self.lead(state, Some(socket), left)
             };
         };
-        if let Some(socket) = state.sockets.get_mut(socket) {
-            socket.receivers -= receivers;
+        if counted {
+            state.discount_receiver(socket);
         }
         self.leave(&mut state);
         result
@@ -340,6 +341,19 @@ impl Engine {
 }
 
 impl State {
+    /// A caller is about to take messages of the socket. False when there is no such socket.
+    fn count_receiver(&mut self, socket: usize) -> bool {
+        let state = self.sockets.get_mut(socket);
+        state.map(|state| state.receivers += 1).is_some()
+    }
+
+    /// The caller has gone. Its handle has kept the socket's place.
+    fn discount_receiver(&mut self, socket: usize) {
+        if let Some(state) = self.sockets.get_mut(socket) {
+            state.receivers -= 1;
+        }
+    }
+
     /// Whether messages crossed a ring since the last sleep, enough to expect more at once.
     fn rings_are_busy(&mut self) -> bool {
         self.ring_count > 0 && std::mem::take(&mut self.ring_traffic) >= RING_TRAFFIC_BUSY
