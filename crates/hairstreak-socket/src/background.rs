@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -20,6 +20,8 @@ const EXIT_TICK: Duration = Duration::from_millis(1);
 pub(crate) struct Background {
     poller: Poller,
     table: Mutex<Table>,
+    /// Another thread was faster: this one ends.
+    surplus: AtomicBool,
     /// The process it runs in: a forked child has no such thread.
     process: u32,
 }
@@ -31,18 +33,28 @@ struct Table {
     lingering: Vec<Arc<Engine>>,
 }
 
-static BACKGROUND: OnceLock<Background> = OnceLock::new();
+static BACKGROUND: OnceLock<Arc<Background>> = OnceLock::new();
 
 impl Background {
-    /// The thread, started when it does not run yet.
+    /// The thread, started when it does not run yet. A failure leaves nothing behind: the next call
+    /// tries again.
     pub fn start() -> io::Result<&'static Background> {
         if BACKGROUND.get().is_none() {
-            let process = std::process::id();
-            let new = Background { poller: Poller::new()?, table: Mutex::default(), process };
-            if BACKGROUND.set(new).is_ok() {
-                let background = Background::running();
-                std::thread::Builder::new().name("hairstreak-io".into()).spawn(|| background.run())?;
-                at_exit(wait_for_lingering);
+            let new = Arc::new(Background {
+                poller: Poller::new()?,
+                table: Mutex::default(),
+                surplus: AtomicBool::new(false),
+                process: std::process::id(),
+            });
+            // Known to others only once its thread is there.
+            let thread = Arc::clone(&new);
+            std::thread::Builder::new().name("hairstreak-io".into()).spawn(move || thread.run())?;
+            match BACKGROUND.set(new) {
+                Ok(()) => at_exit(wait_for_lingering),
+                Err(surplus) => {
+                    surplus.surplus.store(true, Ordering::Relaxed);
+                    surplus.poller.wake();
+                }
             }
         }
         Ok(Background::running())
@@ -86,7 +98,7 @@ impl Background {
     }
 
     fn run(&self) {
-        loop {
+        while !self.surplus.load(Ordering::Relaxed) {
             let mut tokens = Vec::new();
             // INVARIANT: the poller and the arguments are valid; epoll_wait fails for no other cause.
             self.poller.wait(None, |event| tokens.push(event.token)).expect("epoll_wait");
