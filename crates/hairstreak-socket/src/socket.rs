@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hairstreak_transport::Endpoint;
+use hairstreak_transport::{Endpoint, ResolveError};
 
 use crate::context::Context;
 use crate::engine::{Engine, LinkKind, Origin};
@@ -118,14 +118,24 @@ impl<P: Pattern> Socket<P> {
         peers
     }
 
-    /// Waits until at least `count` peers are ready, or the socket is closed. Returns whether they are.
+    /// Why the host of a connected endpoint could not be looked up the last time, if one could not. It is looked
+    /// up again and again, as long as the endpoint is connected.
+    pub fn trouble(&self) -> Option<ResolveError> {
+        let state = self.handle.engine.lock();
+        let mut connectors = state.connectors.iter().filter(|(_, c)| c.socket == self.handle.index);
+        connectors.find_map(|(_, connector)| connector.trouble.clone())
+    }
+
+    /// Waits until at least `count` peers are ready, or the socket is closed, or none can come: it is connected
+    /// to hosts only that the resolver does not know. Returns whether they are.
     pub fn wait_for_peers(&self, count: usize, timeout: Duration) -> bool {
         let index = self.handle.index;
         let deadline = Instant::now().checked_add(timeout);
         let state = self.handle.engine.lock();
         let found = self.handle.engine.wait(state, index, false, deadline, |state| {
             let socket = state.sockets.get(index)?;
-            (socket.links.len() >= count).then_some(true).or(socket.closed.then_some(false))
+            let ready = socket.links.len() >= count;
+            (ready || socket.closed || state.is_in_vain(index)).then_some(ready)
         });
         found.unwrap_or(false)
     }

@@ -7,7 +7,7 @@ use std::thread::Thread;
 use std::time::Instant;
 
 use hairstreak_base::Frame;
-use hairstreak_transport::{Endpoint, Listener};
+use hairstreak_transport::{Endpoint, Listener, ResolveError};
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 use slab::Slab;
 
@@ -186,6 +186,8 @@ pub(crate) struct Connector {
     pub endpoint: Endpoint,
     pub attempt: u32,
     pub state: ConnectorState,
+    /// Why the last look-up of its host failed.
+    pub trouble: Option<ResolveError>,
 }
 
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
@@ -271,6 +273,16 @@ impl State {
         if let Some(socket) = self.sockets.get_mut(socket) {
             self.after.extend(socket.wakers.drain(..).map(|(_, waker)| After::Wake(waker)));
         }
+    }
+
+    /// Whether the socket connects only to hosts that the resolver does not know, and nobody can connect to it:
+    /// then waiting for a peer is in vain.
+    pub fn is_in_vain(&self, socket: usize) -> bool {
+        let mut connectors =
+            self.connectors.iter().filter(|(_, connector)| connector.socket == socket).peekable();
+        connectors.peek().is_some()
+            && connectors.all(|(_, c)| c.trouble.as_ref().is_some_and(|trouble| !trouble.is_temporary()))
+            && !self.listeners.iter().any(|(_, bound)| bound.socket == socket)
     }
 
     /// A timer is due at `at`, perhaps earlier than all others.
