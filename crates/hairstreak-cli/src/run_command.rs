@@ -31,7 +31,8 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if to_stdout && arguments.json {
         return Err(Failure::usage("--json prints on standard output, and so does [output] of the topology"));
     }
-    let options = RunOptions { connect_timeout: arguments.connect_timeout, ..RunOptions::default() };
+    let options =
+        RunOptions { connect_timeout: arguments.connect_timeout, adopts: true, ..RunOptions::default() };
     let signal = stop_on_signals(&options.stop).map_err(Failure::failed)?;
     let mut live = Live::new(arguments.progress, arguments.verbose);
     let done = topology::run(&topology, &options, &mut live);
