@@ -13,7 +13,7 @@ use slab::Slab;
 
 use crate::options::{Distribution, Options};
 use crate::ring_link::{Doorbell, RingLink};
-use crate::session::Session;
+use crate::session::{ArrivingBudget, Session};
 
 use super::routing::SHORT_SIZE_MAX;
 
@@ -101,6 +101,8 @@ pub(crate) struct SocketState {
     pub abandoned: bool,
     /// Connections in any phase.
     pub connection_count: usize,
+    /// What their messages hold that have not come whole.
+    pub arriving: Arc<ArrivingBudget>,
     pub sent: u64,
     pub received: u64,
     pub dropped_no_peer: u64,
@@ -116,6 +118,7 @@ impl SocketState {
             short_in_turn: socket_type != SocketType::Router
                 && options.distribution == Distribution::RoundRobin
                 && options.message_size_max >= SHORT_SIZE_MAX,
+            arriving: Arc::new(ArrivingBudget::new(options.arriving_bytes_max)),
             options: Arc::new(options),
             links: Vec::new(),
             with_room: Vec::new(),

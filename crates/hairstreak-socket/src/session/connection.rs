@@ -2,11 +2,14 @@
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::time::Instant;
 
 use hairstreak_base::{BodyBuffer, Frame, INLINE_SIZE_MAX, Message, OutgoingBuffer, ReadBuffer};
 use hairstreak_transport::Stream;
 use hairstreak_wire::zmtp::{Handshake, LocalPeer};
+
+use super::arriving::{Arriving, ArrivingBudget};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -48,6 +51,8 @@ pub(crate) struct Session {
     /// The first frames of a message whose last has not come.
     pub(super) partial: Vec<Frame>,
     pub(super) partial_size: usize,
+    /// What the message is charged with that has not come whole.
+    pub(super) arriving: Arriving,
     /// Nothing is in `body`, `partial` or `ahead`: what the buffer holds comes next, and is within the
     /// limits if it is short.
     pub(super) in_step: bool,
@@ -87,6 +92,7 @@ impl Session {
         connected: bool,
         local: LocalPeer,
         limits: SessionLimits,
+        budget: Arc<ArrivingBudget>,
         deadline: Instant,
         now: Instant,
     ) -> Session {
@@ -103,6 +109,7 @@ impl Session {
             body: None,
             partial: Vec::new(),
             partial_size: 0,
+            arriving: Arriving::new(budget),
             in_step: limits.message_size_max >= INLINE_SIZE_MAX,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
