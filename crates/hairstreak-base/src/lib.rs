@@ -14,6 +14,7 @@ mod frame;
 mod lock;
 mod message;
 mod outgoing;
+pub mod process;
 mod read_buffer;
 pub mod ring;
 pub mod sync;

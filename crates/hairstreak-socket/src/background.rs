@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use hairstreak_base::process::PerProcess;
 use hairstreak_transport::{Interest, Poller, at_exit};
 
 use crate::engine::Engine;
@@ -22,8 +23,6 @@ pub(crate) struct Background {
     table: Mutex<Table>,
     /// Another thread was faster: this one ends.
     surplus: AtomicBool,
-    /// The process it runs in: a forked child has no such thread.
-    process: u32,
 }
 
 #[derive(Default)]
@@ -33,7 +32,10 @@ struct Table {
     lingering: Vec<Arc<Engine>>,
 }
 
-static BACKGROUND: OnceLock<Arc<Background>> = OnceLock::new();
+/// A forked child has no such thread until it opens a socket of its own.
+static BACKGROUND: PerProcess<Arc<Background>> = PerProcess::new();
+/// Whether process exit waits, in this process and those that it forks.
+static EXIT_WAITS: AtomicBool = AtomicBool::new(false);
 
 impl Background {
     /// The thread, started when it does not run yet. A failure leaves nothing behind: the next call
@@ -44,13 +46,13 @@ impl Background {
                 poller: Poller::new()?,
                 table: Mutex::default(),
                 surplus: AtomicBool::new(false),
-                process: std::process::id(),
             });
             // Known to others only once its thread is there.
             let thread = Arc::clone(&new);
             std::thread::Builder::new().name("hairstreak-io".into()).spawn(move || thread.run())?;
             match BACKGROUND.set(new) {
-                Ok(()) => at_exit(wait_for_lingering),
+                Ok(_) if EXIT_WAITS.swap(true, Ordering::Relaxed) => {}
+                Ok(_) => at_exit(wait_for_lingering),
                 Err(surplus) => {
                     surplus.surplus.store(true, Ordering::Relaxed);
                     surplus.poller.wake();
@@ -128,8 +130,8 @@ impl Background {
 
 /// Process exit: what closed sockets still have to send is sent, within their linger time.
 extern "C" fn wait_for_lingering() {
-    let background = Background::running();
-    while background.process == std::process::id() && !background.table().lingering.is_empty() {
+    let Some(background) = BACKGROUND.get() else { return };
+    while !background.table().lingering.is_empty() {
         std::thread::sleep(EXIT_TICK);
     }
 }

@@ -30,6 +30,9 @@ impl<P: Receives> Socket<P> {
     /// The next message if one is here; [`RecvError::WouldBlock`] if none is.
     pub fn try_recv(&self) -> Result<Message, RecvError> {
         let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(RecvError::Forked);
+        }
         let mut state = handle.engine.lock();
         let mut message = Message::new();
         let mut received = state.receive(&handle.engine, handle.index, &mut message);
@@ -51,6 +54,9 @@ impl<P: Receives> Socket<P> {
         let handle = &*self.handle;
         let waiter = Waiter::new(handle);
         poll_fn(|context| {
+            if handle.is_foreign() {
+                return Poll::Ready(Err(RecvError::Forked));
+            }
             let mut state = handle.engine.lock();
             let mut message = Message::new();
             if state.receive(&handle.engine, handle.index, &mut message) {
@@ -70,6 +76,9 @@ impl<P: Receives> Socket<P> {
     /// mebibyte: more at once would only be cold memory. Appends them to `into` and returns how many.
     pub fn recv_many(&self, into: &mut Vec<Message>, max: usize) -> Result<usize, RecvError> {
         let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(RecvError::Forked);
+        }
         let before = into.len();
         let mut bytes = 0;
         let mut state = handle.engine.lock();
@@ -96,6 +105,9 @@ impl<P: Receives> Socket<P> {
     #[inline]
     fn recv_until(&self, deadline: Option<Instant>) -> Result<Message, RecvError> {
         let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(RecvError::Forked);
+        }
         let mut state = handle.engine.lock_short();
         // Made where it is returned: a message is a cache line, and moving it costs as much as the rest.
         let mut result = Ok(Message::new());

@@ -1,7 +1,6 @@
 //! `Client`: the connection to the directory, its thread, requests and their replies.
 
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -9,10 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hairstreak_base::process;
 use hairstreak_socket::{Context, Dealer, Message, Options, RecvError, ResolveError};
 use hairstreak_wire::directory::{
     Attributes, Endpoint, Envelope, Name, OWNER_SIZE, Owner, Reply, Request, RequestId,
 };
+use rustix::rand::GetRandomFlags;
 use thiserror::Error;
 
 use super::follow::Followed;
@@ -37,6 +38,8 @@ pub(crate) struct Client {
     owner: Owner,
     last_number: AtomicU64,
     state: Mutex<State>,
+    /// The process that its thread runs in.
+    process: u32,
 }
 
 /// What the client's thread shares with the others. All by request number.
@@ -96,9 +99,10 @@ impl Client {
             endpoint,
             dealer: dealer.clone(),
             on_delay,
-            owner: random_owner(),
+            owner: random_owner()?,
             last_number: AtomicU64::new(0),
             state: Mutex::default(),
+            process: process::current(),
         });
         let weak = Arc::downgrade(&client);
         thread::Builder::new().name("directory".into()).spawn(move || run(&dealer, &weak))?;
@@ -209,6 +213,11 @@ impl Client {
         }
     }
 
+    /// Whether this is a forked child: what the parent holds in the directory stays the parent's.
+    pub(super) fn is_foreign(&self) -> bool {
+        !process::is_current(self.process)
+    }
+
     pub(super) fn owner(&self) -> Owner {
         self.owner
     }
@@ -286,7 +295,7 @@ fn run(dealer: &Dealer, client: &Weak<Client>) {
                     client.handle_message(&message);
                 }
                 Err(RecvError::TimedOut | RecvError::WouldBlock) => break,
-                Err(RecvError::Closed) => return,
+                Err(RecvError::Closed | RecvError::Forked) => return,
             }
             // However many messages there are, the next round is due.
             if left.is_zero() {
@@ -308,11 +317,10 @@ fn options() -> Options {
     }
 }
 
-/// From the system's randomness, by way of the keys that the standard library's hash tables get.
-fn random_owner() -> Owner {
+/// From the system's randomness. Nothing that lies in this process will do: a forked child would get the same.
+fn random_owner() -> std::io::Result<Owner> {
     let mut token = [0; OWNER_SIZE];
-    for half in token.chunks_exact_mut(8) {
-        half.copy_from_slice(&RandomState::new().hash_one(half.len()).to_be_bytes());
-    }
-    Owner(token)
+    // As few bytes as these come at once or not at all.
+    rustix::rand::getrandom(&mut token, GetRandomFlags::empty())?;
+    Ok(Owner(token))
 }
