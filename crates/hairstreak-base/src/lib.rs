@@ -15,6 +15,7 @@ mod lock;
 mod message;
 mod outgoing;
 mod pool;
+pub mod process;
 mod read_buffer;
 pub mod ring;
 pub mod sync;

@@ -4,9 +4,10 @@
 //! engine's lock, and two sockets are joined with the registry's lock released.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
+use hairstreak_base::process::PerProcess;
 use hairstreak_base::ring::ring;
 use hairstreak_base::{BlockPool, Frame};
 use hairstreak_transport::Endpoint;
@@ -35,8 +36,8 @@ struct Waiting {
 type Registry = HashMap<String, Name>;
 
 fn registry() -> MutexGuard<'static, Registry> {
-    static NAMES: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
-    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
+    static NAMES: PerProcess<Mutex<Registry>> = PerProcess::new();
+    NAMES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Binds the name and joins all who waited for it.

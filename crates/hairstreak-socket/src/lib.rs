@@ -32,7 +32,7 @@ pub mod reqrep;
 pub use context::Context;
 pub use errors::{BindError, ConnectError, OpenError, RecvError, SendError};
 pub use hairstreak_base::{Frame, Message};
-pub use hairstreak_transport::Endpoint;
+pub use hairstreak_transport::{Endpoint, ResolveError};
 pub use options::{Distribution, Options};
 pub use outgoing::Outgoing;
 pub use pattern::{Pattern, Receives, Sends};

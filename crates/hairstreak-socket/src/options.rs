@@ -31,6 +31,11 @@ pub struct Options {
     pub receive_bytes_max: usize,
     /// The largest message accepted or sent, all frames together, in bytes. (ZMQ_MAXMSGSIZE)
     pub message_size_max: usize,
+    /// Bytes of messages that have not arrived whole, of all connections together and beyond the first 64 KiB of
+    /// each. Further ones wait; one message may pass it.
+    pub arriving_bytes_max: usize,
+    /// How long a message may take to arrive while others wait for its room.
+    pub arriving_timeout_ms: u64,
     /// Frames of one message.
     pub frame_count_max: usize,
     /// Connections of this socket at one time; further ones are closed as they come.
@@ -63,6 +68,8 @@ impl Default for Options {
             receive_count_max: 4096,
             receive_bytes_max: 1 << 20,
             message_size_max: 128 << 20,
+            arriving_bytes_max: 256 << 20,
+            arriving_timeout_ms: 30_000,
             frame_count_max: 1024,
             connections_max: 4096,
             linger_ms: 30_000,

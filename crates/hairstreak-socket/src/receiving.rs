@@ -36,6 +36,9 @@ impl<P: Receives> Socket<P> {
     /// The next message if one is here; [`RecvError::WouldBlock`] if none is.
     pub fn try_recv(&self) -> Result<Message, RecvError> {
         let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(RecvError::Forked);
+        }
         let mut state = handle.engine.lock();
         let mut message = Message::new();
         let mut received = state.receive(&handle.engine, handle.index, &mut message);
@@ -57,6 +60,9 @@ impl<P: Receives> Socket<P> {
         let handle = &*self.handle;
         let waiter = Waiter::new(handle);
         poll_fn(|context| {
+            if handle.is_foreign() {
+                return Poll::Ready(Err(RecvError::Forked));
+            }
             let mut state = handle.engine.lock();
             let mut message = Message::new();
             if state.receive(&handle.engine, handle.index, &mut message) {
@@ -76,6 +82,9 @@ impl<P: Receives> Socket<P> {
     /// mebibyte: more at once would only be cold memory. Appends them to `into` and returns how many.
     pub fn recv_many(&self, into: &mut Vec<Message>, max: usize) -> Result<usize, RecvError> {
         let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(RecvError::Forked);
+        }
         let before = into.len();
         let mut bytes = 0;
         let mut state = handle.engine.lock();
@@ -110,6 +119,9 @@ impl<P: Receives> Socket<P> {
     /// rest.
     fn recv_into_until(&self, into: &mut Message, deadline: Option<Instant>) -> Result<(), RecvError> {
         let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(RecvError::Forked);
+        }
         let mut state = handle.engine.lock_short();
         if state.receive_ready(handle.index, into) {
             return Ok(());

@@ -30,6 +30,9 @@ impl<P: Sends> Socket<P> {
     /// Sends if a peer has room now; [`SendError::WouldBlock`] if none has.
     pub fn try_send<'a>(&self, message: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
         let (message, handle) = (&message.into(), &*self.handle);
+        if handle.is_foreign() {
+            return Err(SendError::Forked);
+        }
         let mut state = handle.engine.lock();
         self.check(&state, message)?;
         let mut sent = state.send(&handle.engine, handle.index, message);
@@ -47,6 +50,9 @@ impl<P: Sends> Socket<P> {
         let handle = &*self.handle;
         let waiter = Waiter::new(handle);
         poll_fn(|context| {
+            if handle.is_foreign() {
+                return Poll::Ready(Err(SendError::Forked));
+            }
             let mut state = handle.engine.lock();
             if let Err(error) = self.check(&state, &message) {
                 return Poll::Ready(Err(error));
@@ -75,6 +81,9 @@ impl<P: Sends> Socket<P> {
         I::Item: Into<Outgoing<'a>>,
     {
         let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(SendError::Forked);
+        }
         let mut count = 0;
         let mut state = handle.engine.lock();
         for message in messages {
@@ -101,12 +110,18 @@ impl<P: Sends> Socket<P> {
 
     /// Writes what has gathered now.
     pub fn flush(&self) {
+        if self.handle.is_foreign() {
+            return;
+        }
         self.handle.engine.lock().flush_dirty(&self.handle.engine, true);
     }
 
     #[inline]
     fn send_until(&self, message: &Outgoing<'_>, deadline: Option<Instant>) -> Result<(), SendError> {
         let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(SendError::Forked);
+        }
         let mut state = handle.engine.lock_short();
         if let Outgoing::Body(body) = message
             && state.send_gathering(handle.index, body)

@@ -44,7 +44,7 @@ impl CaseName {
 pub enum Calls {
     /// One message per call, on both sides.
     One,
-    /// Up to [`BATCH_COUNT`] messages per call, on both sides.
+    /// Up to 64 messages per call, on both sides.
     Batch,
 }
 

@@ -12,8 +12,8 @@ use crate::harness::{Job, Outcome};
 /// Stages of every kind, some of them with processes of their own, that would work for hours. Each
 /// of the last two writes a line to standard error when it is up.
 const BUSY: &str = "[[stage]]\nname = 'wait'\ninstances = 2\nsleep = '600s'\n\
-    [[stage]]\nname = 'filter'\ncommand = 'sleep 1000 & echo up >&2; cat'\nframing = 'lines'\n\
-    [[stage]]\nname = 'program'\nprogram = 'sleep 1000 & echo up >&2; sleep 1000'\n\
+    [[stage]]\nname = 'filter'\ncommand = 'sleep 1000 & setsid sleep 1000 & (setsid sleep 1000 &); echo up >&2; cat'\nframing = 'lines'\n\
+    [[stage]]\nname = 'program'\nprogram = 'sleep 1000 & setsid sleep 1000 & (setsid sleep 1000 &); echo up >&2; sleep 1000'\n\
     [input]\nmessages = 10";
 
 /// The processes that a runner started, and those that they started.
@@ -50,7 +50,7 @@ fn busy() -> (Job, Child) {
     }
     let processes = started_by(runner.id());
     assert!(
-        processes.len() >= 7,
+        processes.len() >= 11,
         "two sleeps, two stages with commands and what these started: {processes:?}"
     );
     (job, runner)
@@ -101,12 +101,40 @@ fn a_stopped_run_says_what_was_done() {
 #[test]
 fn a_failed_stage_takes_the_others_with_it() {
     let topology = BUSY.replace("echo up >&2; sleep 1000'", "exit 3'");
+    assert_ne!(topology, BUSY);
     let job = Job::new(&topology);
     let runner = job.start(&[]);
     let id = runner.id();
     let outcome = Outcome::from(runner.wait_with_output().unwrap());
     assert_eq!(outcome.refusal(1), "stage \"program\" instance 1 exited with status 3");
     assert_eq!(started_by(id), Vec::<String>::new());
+}
+
+#[test]
+fn a_stage_whose_process_is_killed_leaves_nothing_either() {
+    let topology = BUSY.replace("echo up >&2; sleep 1000'", "kill -9 $PPID; sleep 1000'");
+    assert_ne!(topology, BUSY);
+    let job = Job::new(&topology);
+    let runner = job.start(&[]);
+    let id = runner.id();
+    let outcome = Outcome::from(runner.wait_with_output().unwrap());
+    assert_eq!(outcome.refusal(1), "stage \"program\" instance 1 was killed by signal 9");
+    assert_eq!(started_by(id), Vec::<String>::new());
+}
+
+#[test]
+fn orphans_that_end_are_not_kept_as_zombies() {
+    // Each message leaves an orphan that ends at once; its zombie would be a child of the stage's process.
+    let filter = r#"lines=$(while read -r line; do (setsid true &); echo $line; done)
+        for attempt in $(seq 1000); do
+          states=$(for child in $(cat /proc/$PPID/task/*/children); do cat /proc/$child/status; done 2>/dev/null)
+          case $states in *"State:"?"Z"*) sleep 0.01 ;; *) echo "$lines"; exit 0 ;; esac
+        done
+        exit 9"#;
+    let topology = format!(
+        "[[stage]]\nname = 'work'\ncommand = '''{filter}'''\nframing = 'lines'\n[input]\nmessages = 20"
+    );
+    Job::new(&topology).run(&[]).succeeded();
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl Desk {
             match message {
                 Ok(message) => self.handle_message(now, &message),
                 Err(RecvError::TimedOut | RecvError::WouldBlock) => self.directory.handle_timeout(now),
-                Err(RecvError::Closed) => return,
+                Err(RecvError::Closed | RecvError::Forked) => return,
             }
             if now >= self.swept + SWEEP {
                 self.sweep(now);

@@ -11,12 +11,14 @@ use hairstreak_wire::zmtp::{LocalPeer, RemotePeer, SocketType};
 use super::state::{ConnectorState, Link, LinkKind, Origin, State, Token};
 use super::wait::Engine;
 use crate::pattern;
-use crate::session::{Phase, Session, SessionError, SessionLimits};
+use crate::session::{Phase, Session, SessionError, SessionLimits, SessionShares};
 
 /// Connections accepted from one listener in one turn.
 const ACCEPT_MAX: usize = 64;
 /// When a session that drains, with more to discard, has its next turn.
 pub(super) const DRAIN_TICK: Duration = Duration::from_millis(1);
+/// How often it is looked whether there is room again for what a connection has still to bring.
+pub(super) const ROOM_TICK: Duration = Duration::from_millis(5);
 /// How long a listener rests when descriptors are short.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -89,7 +91,10 @@ impl State {
         let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
         let result = session.read_ahead();
         let unfinished = session.readable && session.has_room_ahead();
-        if unfinished {
+        let waits = session.waits_for_room();
+        if waits {
+            self.due_at(self.now + ROOM_TICK);
+        } else if unfinished {
             self.arm_look(engine);
         }
         let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
@@ -110,7 +115,10 @@ impl State {
                 continue;
             };
             let socket = *socket;
-            if session.phase == Phase::Ready
+            if session.waits_for_room() {
+                // Its bytes stay where they are until a timer finds room for them.
+                self.due_at(self.now + ROOM_TICK);
+            } else if session.phase == Phase::Ready
                 && session.readable
                 && pattern::receives(self.sockets[socket].socket_type)
             {
@@ -198,7 +206,8 @@ impl State {
             receives: pattern::receives(state.socket_type),
         };
         let deadline = self.now + options.handshake_timeout();
-        let session = Session::new(stream, connected, local, limits, deadline, self.now, &self.pool);
+        let shares = SessionShares { arriving: Arc::clone(&state.arriving), pool: Arc::clone(&self.pool) };
+        let session = Session::new(stream, connected, local, limits, shares, deadline, self.now);
         let entry = self.links.vacant_entry();
         let index = entry.key();
         let token = Token::Link { index, serial }.encode();

@@ -7,13 +7,13 @@ use std::thread::Thread;
 use std::time::Instant;
 
 use hairstreak_base::{BlockPool, Frame};
-use hairstreak_transport::{Endpoint, Listener};
+use hairstreak_transport::{Endpoint, Listener, ResolveError};
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 use slab::Slab;
 
 use crate::options::{Distribution, Options};
 use crate::ring_link::{Doorbell, RingLink};
-use crate::session::Session;
+use crate::session::{ArrivingBudget, Session};
 
 use super::routing::SHORT_SIZE_MAX;
 
@@ -105,6 +105,8 @@ pub(crate) struct SocketState {
     pub abandoned: bool,
     /// Connections in any phase.
     pub connection_count: usize,
+    /// What their messages hold that have not come whole.
+    pub arriving: Arc<ArrivingBudget>,
     pub sent: u64,
     pub received: u64,
     pub dropped_no_peer: u64,
@@ -120,6 +122,7 @@ impl SocketState {
             short_in_turn: socket_type != SocketType::Router
                 && options.distribution == Distribution::RoundRobin
                 && options.message_size_max >= SHORT_SIZE_MAX,
+            arriving: Arc::new(ArrivingBudget::new(options.arriving_bytes_max)),
             options: Arc::new(options),
             links: Vec::new(),
             with_room: Vec::new(),
@@ -190,6 +193,8 @@ pub(crate) struct Connector {
     pub endpoint: Endpoint,
     pub attempt: u32,
     pub state: ConnectorState,
+    /// Why the last look-up of its host failed.
+    pub trouble: Option<ResolveError>,
 }
 
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
@@ -277,6 +282,16 @@ impl State {
         if let Some(socket) = self.sockets.get_mut(socket) {
             self.after.extend(socket.wakers.drain(..).map(|(_, waker)| After::Wake(waker)));
         }
+    }
+
+    /// Whether the socket connects only to hosts that the resolver does not know, and nobody can connect to it:
+    /// then waiting for a peer is in vain.
+    pub fn is_in_vain(&self, socket: usize) -> bool {
+        let mut connectors =
+            self.connectors.iter().filter(|(_, connector)| connector.socket == socket).peekable();
+        connectors.peek().is_some()
+            && connectors.all(|(_, c)| c.trouble.as_ref().is_some_and(|trouble| !trouble.is_temporary()))
+            && !self.listeners.iter().any(|(_, bound)| bound.socket == socket)
     }
 
     /// A timer is due at `at`, perhaps earlier than all others.

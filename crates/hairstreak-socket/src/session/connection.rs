@@ -9,6 +9,8 @@ use hairstreak_base::{BlockPool, BodyBuffer, Frame, Message, OutgoingBuffer, REA
 use hairstreak_transport::Stream;
 use hairstreak_wire::zmtp::{Handshake, LocalPeer};
 
+use super::arriving::{Arriving, ArrivingBudget};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Connecting,
@@ -28,6 +30,12 @@ pub(crate) struct SessionLimits {
     pub receive_count_max: usize,
     pub receive_bytes_max: usize,
     pub receives: bool,
+}
+
+/// What a session has together with others: its socket's budget, its engine's spare memory.
+pub(crate) struct SessionShares {
+    pub arriving: Arc<ArrivingBudget>,
+    pub pool: Arc<BlockPool>,
 }
 
 /// One connection; see the module's description.
@@ -51,6 +59,8 @@ pub(crate) struct Session {
     /// The first frames of a message whose last has not come.
     pub(super) partial: Vec<Frame>,
     pub(super) partial_size: usize,
+    /// What the message is charged with that has not come whole.
+    pub(super) arriving: Arriving,
     /// Nothing is in `body`, `partial` or `ahead`: what the buffer holds comes next, and is within the
     /// limits if it is there whole.
     pub(super) in_step: bool,
@@ -90,9 +100,9 @@ impl Session {
         connected: bool,
         local: LocalPeer,
         limits: SessionLimits,
+        shares: SessionShares,
         deadline: Instant,
         now: Instant,
-        pool: &Arc<BlockPool>,
     ) -> Session {
         Session {
             stream,
@@ -103,18 +113,18 @@ impl Session {
             writable: connected,
             write_failed: false,
             peer_ended: false,
-            pool: Arc::clone(pool),
-            buffer: ReadBuffer::new(pool),
+            buffer: ReadBuffer::new(&shares.pool),
             body: None,
             partial: Vec::new(),
             partial_size: 0,
+            arriving: Arriving::new(shares.arriving),
             in_step: limits.message_size_max >= READ_SIZE,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
             decoded_bytes: 0,
             read_count: 0,
             ended: false,
-            outgoing: OutgoingBuffer::new(pool),
+            outgoing: OutgoingBuffer::new(&shares.pool),
             last_write: None,
             minor: 0,
             has_sent: false,
@@ -124,6 +134,7 @@ impl Session {
             ping_sent: None,
             sent_since_heard: false,
             deadline,
+            pool: shares.pool,
         }
     }
 

@@ -24,6 +24,8 @@ pub(crate) enum SessionError {
     TooManyFrames(usize),
     #[error("the peer sent a message to a socket that receives none")]
     Unexpected,
+    #[error("the peer kept others waiting and did not end its message in time (arriving_timeout_ms)")]
+    Slow,
     #[error("no handshake in time")]
     HandshakeTimeout,
     #[error("the peer answered no PING in time")]

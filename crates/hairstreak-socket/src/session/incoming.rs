@@ -47,7 +47,7 @@ impl Session {
             if let Some(message) = self.decode()? {
                 return Ok(Some(message));
             }
-            if !self.readable || !self.read()? {
+            if self.arriving.waits() || !self.readable || !self.read()? {
                 return Ok(None);
             }
         }
@@ -83,7 +83,7 @@ impl Session {
                     None => break,
                 }
             }
-            if !self.has_room_ahead() || !self.readable || !self.read()? {
+            if !self.has_room_ahead() || self.arriving.waits() || !self.readable || !self.read()? {
                 return Ok(());
             }
         }
@@ -147,6 +147,9 @@ impl Session {
                 },
             };
             if let Some(message) = self.add_frame(frame, more)? {
+                if self.arriving.has_begun() {
+                    self.arriving.finish();
+                }
                 return Ok(Some(message));
             }
         }
@@ -167,16 +170,26 @@ impl Session {
             if !header.command && !self.limits.receives {
                 return Err(SessionError::Unexpected);
             }
-            if unread.len() >= skip + size {
+            let is_whole = unread.len() >= skip + size;
+            let is_part = !header.command && (header.more || self.arriving.has_begun());
+            let needs_own = !is_whole && size > OWN_BODY_SIZE;
+            if (is_part && is_whole || needs_own) && !self.arriving.admit(skip + size) {
+                // No edge will tell when there is room.
+                self.readable = true;
+                return Ok(None);
+            }
+            if is_whole {
                 self.decoded_bytes += skip + size;
                 let frame = self.buffer.take(skip, size);
                 if header.command {
+                    self.arriving.add_command(skip + size);
                     self.on_command(frame.as_bytes())?;
                     continue;
                 }
                 return Ok(Some((frame, header.more)));
             }
-            if size > OWN_BODY_SIZE {
+            if needs_own {
+                let unread = self.buffer.unread();
                 let mut body = BodyBuffer::new(size, &self.pool);
                 body.append(&unread[skip..]);
                 let count = unread.len();

@@ -9,6 +9,7 @@
 //! `readable` and `writable` remember the poller's edges: they are true until a read or a write
 //! comes back short. Nothing here waits, locks or knows other connections.
 
+mod arriving;
 mod connection;
 mod ending;
 mod error;
@@ -17,6 +18,7 @@ mod incoming;
 mod liveness;
 mod outgoing;
 
-pub(crate) use connection::{Phase, Session, SessionLimits};
+pub(crate) use arriving::ArrivingBudget;
+pub(crate) use connection::{Phase, Session, SessionLimits, SessionShares};
 pub(crate) use error::SessionError;
 pub(crate) use outgoing::GATHER_TIME;

@@ -160,6 +160,11 @@ impl<'a> Crew<'a> {
         }
     }
 
+    /// Lets everyone go, whatever they hold: a stage's process then takes along what came of it.
+    pub(super) fn release(&mut self) {
+        self.members.iter_mut().for_each(|member| member.child.release());
+    }
+
     /// Sends a signal to all processes and to what they started.
     pub(super) fn signal(&self, signal: Signal) {
         for member in &self.members {

@@ -21,7 +21,7 @@ use super::output::Writer;
 use super::report::RunReport;
 use super::tally::Tally;
 use crate::topology::definition::{Stage, Topology};
-use crate::topology::stage;
+use crate::topology::stage::{self, descendants};
 
 /// Between two looks at the progress, the stop flag and those who are late.
 const TICK: Duration = Duration::from_millis(100);
@@ -31,7 +31,9 @@ const CONNECT_TICK: Duration = Duration::from_millis(5);
 const ENDING_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Starts the stages of `topology` as processes, passes its input through them and returns what was
-/// measured. When it returns, none of these processes is left.
+/// measured. When it returns, none of these processes is left, nor what they started, in whatever process
+/// group or session. If a stage's own process was killed by SIGKILL, what it started is found only with
+/// [`RunOptions::adopts`].
 ///
 /// The kernel ends them should the calling *thread* die before, so call it from one that lives as long
 /// as the run does. A topology that reads standard input leaves behind a thread that waits there if
@@ -46,6 +48,9 @@ pub fn run(
         check_command(stage, &topology.directory)?;
     }
     let executable = executable(options.stage_executable.as_ref())?;
+    if options.adopts {
+        descendants::adopt().map_err(|error| RunError::Hub(error.to_string()))?;
+    }
     let mut reader = Reader::open(input)?;
     let expected = reader.left()?;
     let writer = Writer::open(&topology.output)?;
@@ -190,13 +195,23 @@ impl Run<'_> {
         self.tally.abandon();
         self.crew.signal(Signal::TERM);
         let mut deadline = Instant::now() + ENDING_TIMEOUT;
+        let mut released = false;
         while !self.crew.is_gone() {
-            if Instant::now() >= deadline {
-                self.crew.signal(Signal::KILL);
+            match (Instant::now() >= deadline, released) {
+                (true, true) => self.crew.signal(Signal::KILL),
+                (true, false) => {
+                    // First by way of the stages' processes: they know what left their groups.
+                    self.crew.release();
+                    (released, deadline) = (true, Instant::now() + ENDING_TIMEOUT);
+                }
+                (false, _) => {}
             }
             if let Ok(Event::Ended { child, .. }) = self.events.recv_timeout(TICK) {
                 self.crew.gone(child);
             }
+        }
+        if self.options.adopts {
+            descendants::end();
         }
         self.starters.clear();
         deadline = Instant::now() + ENDING_TIMEOUT;
