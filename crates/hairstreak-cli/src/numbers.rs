@@ -1,7 +1,7 @@
 //! Numbers as people read them.
 
 /// Decimals of the lowest rates.
-const DECIMALS_MAX: f64 = 12.0;
+const DECIMALS: f64 = 12.0;
 
 /// Messages a second: whole ones from a thousand on, three decimals below, three digits where these would
 /// be lost. `None` has no limit.
@@ -10,7 +10,7 @@ pub fn rate(per_s: Option<f64>) -> String {
         Some(per_s) if per_s >= 1000.0 => grouped(per_s as u64),
         Some(per_s) if per_s >= 0.1 || per_s <= 0.0 => format!("{per_s:.3}"),
         Some(per_s) => {
-            let decimals = (2.0 - per_s.log10().floor()).min(DECIMALS_MAX) as usize;
+            let decimals = (2.0 - per_s.log10().floor()).min(DECIMALS) as usize;
             format!("{per_s:.decimals$}")
         }
         None => "no limit".to_owned(),

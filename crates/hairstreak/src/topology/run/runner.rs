@@ -3,7 +3,7 @@
 use std::iter::once;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,8 @@ use super::tally::Tally;
 use crate::topology::definition::{Stage, Topology};
 use crate::topology::stage::{self, descendants};
 
+/// Events that wait to be looked at; then whoever has another one waits, a stage that floods its standard error too.
+const EVENTS_MAX: usize = 1024;
 /// Between two looks at the progress, the stop flag and those who are late.
 const TICK: Duration = Duration::from_millis(100);
 /// Between two looks whether all instances are connected.
@@ -55,7 +57,7 @@ pub fn run(
     let expected = reader.left()?;
     let writer = Writer::open(&topology.output)?;
     let tally = Arc::new(Tally::new(topology.stages.iter().map(|stage| stage.instances)));
-    let (sender, events) = mpsc::channel();
+    let (sender, events) = mpsc::sync_channel(EVENTS_MAX);
     let starters = start_boundaries(topology, reader, writer, &tally, &sender)?;
     let outlook = Outlook::of(topology, expected);
     let crew = Crew::new(topology);
@@ -78,7 +80,7 @@ fn start_boundaries(
     reader: Reader,
     writer: Writer,
     tally: &Arc<Tally>,
-    events: &Sender<Event>,
+    events: &SyncSender<Event>,
 ) -> Result<Vec<Sender<()>>, RunError> {
     let stages: Vec<(usize, Stage)> = topology.stages.iter().cloned().enumerate().collect();
     let before = stages.iter().cloned().map(|(index, stage)| Downstream::Stage(index, stage));
