@@ -226,8 +226,7 @@ impl RingLink {
     pub fn pop(&mut self, into: &mut Message) -> bool {
         let Some(ring) = &mut self.incoming else { return false };
         let popped = ring.pop(into);
-        if !popped || ring.unreleased() >= self.release_count || ring.unreleased_bytes() >= self.release_bytes
-        {
+        if !popped || self.is_room_due() {
             self.release();
         }
         popped
@@ -237,9 +236,22 @@ impl RingLink {
     #[inline]
     pub fn take_ready(&mut self, into: &mut Message) -> bool {
         let Some(ring) = &mut self.incoming else { return false };
-        ring.unreleased() + 1 < self.release_count && ring.pop_single(into)
+        let popped = ring.pop_single(into);
+        if popped && self.is_room_due() {
+            self.release();
+        }
+        popped
     }
 
+    /// Whether so much has been taken that its room must go back now.
+    #[inline]
+    fn is_room_due(&self) -> bool {
+        self.incoming.as_ref().is_some_and(|ring| {
+            ring.unreleased() >= self.release_count || ring.unreleased_bytes() >= self.release_bytes
+        })
+    }
+
+    #[cold]
     fn release(&mut self) {
         if let Some(ring) = &mut self.incoming
             && ring.unreleased() > 0

@@ -168,6 +168,7 @@ fn send_all<S: Sending>(sender: &mut S, task: &Task) -> Result<(), ContenderErro
                 sender.send(&body)?;
             }
         }
+        Calls::Handle => sender.send_handles(&body, task.message_count)?,
         Calls::Batch => {
             let mut left = task.message_count;
             while left > 0 {
@@ -199,7 +200,7 @@ fn measure_throughput<R: Receiving>(receiver: &mut R, task: &Task) -> Result<Mea
     let start = Instant::now();
     let mut count = first_count;
     match task.calls {
-        Calls::One => {
+        Calls::One | Calls::Handle => {
             while count < task.message_count {
                 check_size(receiver.receive().map_err(blame(task))?, count, task)?;
                 count += 1;
@@ -218,7 +219,7 @@ fn measure_throughput<R: Receiving>(receiver: &mut R, task: &Task) -> Result<Mea
 /// One call of the kind the task asks for; gives how many messages it brought.
 fn receive_some<R: Receiving>(receiver: &mut R, task: &Task, count: u64) -> Result<u64, WorkerError> {
     match task.calls {
-        Calls::One => {
+        Calls::One | Calls::Handle => {
             check_size(receiver.receive().map_err(blame(task))?, count, task)?;
             Ok(1)
         }

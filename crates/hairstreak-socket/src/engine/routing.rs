@@ -8,7 +8,7 @@ use hairstreak_base::{Frame, Message};
 use hairstreak_wire::zmtp::SocketType;
 
 use super::state::{LinkKind, State};
-use super::wait::Engine;
+use super::wait::{Engine, RING_TRAFFIC_BUSY};
 use crate::options::Distribution;
 use crate::outgoing::Outgoing;
 use crate::session::SessionError;
@@ -91,6 +91,8 @@ impl State {
             self.list_room(self.sockets[socket].links[index]);
         }
         if self.sockets[socket].with_room.is_empty() {
+            // Whoever is to make room in a ring has messages to take: it is likely to be at it.
+            self.ring_traffic += RING_TRAFFIC_BUSY;
             return Sent::Full;
         }
         self.send(engine, socket, message)

@@ -24,7 +24,7 @@ const IO_PER_TURN: u32 = 16;
 const RING_SPIN_COUNT_MIN: u32 = 4;
 const RING_SPIN_COUNT_MAX: u32 = 400;
 /// Messages since the last sleep that make a ring busy.
-const RING_TRAFFIC_BUSY: usize = 16;
+pub(super) const RING_TRAFFIC_BUSY: usize = 16;
 /// Events handled in one turn.
 const EVENTS_MAX: usize = 64;
 

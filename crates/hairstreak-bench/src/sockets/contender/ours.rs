@@ -93,6 +93,13 @@ impl Sending for OurSender {
         self.push.send(body).map_err(|error| ContenderError::call("Push::send", error))
     }
 
+    fn send_handles(&mut self, body: &[u8], count: u64) -> Result<(), ContenderError> {
+        let message = Message::from(body);
+        (0..count)
+            .try_for_each(|_| self.push.send(&message))
+            .map_err(|error| ContenderError::call("Push::send", error))
+    }
+
     fn send_batch(&mut self, body: &[u8], count: usize) -> Result<(), ContenderError> {
         let sent = self
             .push
