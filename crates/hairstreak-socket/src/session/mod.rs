@@ -16,7 +16,9 @@ mod handshaking;
 mod incoming;
 mod liveness;
 mod outgoing;
+mod sealing;
 
 pub(crate) use connection::{Phase, Session, SessionLimits};
 pub(crate) use error::SessionError;
+pub(crate) use handshaking::Advance;
 pub(crate) use outgoing::GATHER_TIME;

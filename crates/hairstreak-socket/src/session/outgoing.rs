@@ -21,7 +21,7 @@ impl Session {
     /// Encodes a body of at most 255 bytes if it can simply join others that gather already.
     #[inline]
     pub fn push_gathering(&mut self, body: &[u8]) -> bool {
-        self.outgoing.push_gathering([0, body.len() as u8], body, self.limits.send_count_max)
+        self.outgoing.push_gathering([0, body.len() as u8], body, self.gather_count_max)
     }
 
     /// Encodes the message. Returns whether it gathers: the link is busy, a later write takes it.
@@ -29,6 +29,7 @@ impl Session {
     pub fn push(&mut self, message: &Outgoing<'_>, skip_frames: usize) -> Result<bool, SessionError> {
         let was_empty = self.outgoing.is_empty();
         match message {
+            message if self.cipher.is_some() => self.push_frames_sealed(message, skip_frames),
             Outgoing::Body(body) if body.len() <= 255 => {
                 self.outgoing.push_copy(&[0, body.len() as u8], body, true);
             }
