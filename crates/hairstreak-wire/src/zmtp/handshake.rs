@@ -372,11 +372,15 @@ impl Handshake {
             return Ok(Step::NeedsBytes);
         }
         let received = std::mem::take(&mut self.received);
-        let command = command::parse(&received[header.header_size..])?;
+        let Some(mechanism) = &mut self.mechanism else { return Ok(Step::NeedsBytes) };
+        let body = &received[header.header_size..];
+        let command = match mechanism.odd_refusal(body) {
+            Some(reason) => Command::Error { reason },
+            None => command::parse(body)?,
+        };
         if let Command::Error { reason } = command {
             return Err(HandshakeError::Refused { reason: escaped(reason) });
         }
-        let Some(mechanism) = &mut self.mechanism else { return Ok(Step::NeedsBytes) };
         let progress = mechanism.handle_command(&command, &mut self.outbox)?;
         self.follow(minor, progress)?;
         Ok(Step::Next)

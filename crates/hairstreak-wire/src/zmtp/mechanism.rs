@@ -128,6 +128,14 @@ impl Mechanism {
         }
     }
 
+    /// The reason of a refusal that is no command of ZMTP, but is meant as an ERROR.
+    pub(super) fn odd_refusal<'a>(&self, body: &'a [u8]) -> Option<&'a [u8]> {
+        match self {
+            Mechanism::PlainClient(_) => plain::refusal_of_libzmq(body),
+            _ => None,
+        }
+    }
+
     /// The credentials that were asked about are good.
     pub(super) fn accept(&mut self, outbox: &mut Vec<u8>) -> Progress {
         match self {

@@ -8,6 +8,9 @@
 //!   INITIATE  metadata            ---->
 //!   <----     READY     metadata
 //! ```
+//!
+//! libzmq's server (seen in 4.3.5) begins its ERROR with `^RROR`, for its source says `"\x5ERROR"`; its client takes a
+//! right ERROR for a breach of protocol. The first is understood here, and the second not copied.
 
 use zeroize::Zeroizing;
 
@@ -18,6 +21,12 @@ use crate::zmtp::{
     metadata,
     role::{Credentials, Login},
 };
+
+/// The reason in the ERROR of libzmq's server.
+pub(super) fn refusal_of_libzmq(body: &[u8]) -> Option<&[u8]> {
+    let (&size, reason) = body.strip_prefix(b"^RROR")?.split_first()?;
+    (reason.len() == usize::from(size)).then_some(reason)
+}
 
 /// The client's side.
 #[derive(Clone, Debug)]
