@@ -15,7 +15,7 @@ pub fn message(number: usize) -> Vec<Vec<u8>> {
     let mut body = format!("{number}:").into_bytes();
     body.extend((0..=255).cycle().take(size));
     body.truncate(size);
-    if number % 3 == 0 { vec![b"head".to_vec(), Vec::new(), body] } else { vec![body] }
+    if number.is_multiple_of(3) { vec![b"head".to_vec(), Vec::new(), body] } else { vec![body] }
 }
 
 pub fn send_all(push: &Push, count: usize) {

@@ -155,7 +155,7 @@ impl CurveCipher {
         let number = self.sends.last.to_be_bytes();
         body[..NAME.len()].copy_from_slice(NAME);
         body[NAME.len()..TAG_AT].copy_from_slice(&number);
-        body[DATA_AT] = u8::from(flags.more) * MORE | u8::from(flags.command) * COMMAND;
+        body[DATA_AT] = if flags.more { MORE } else { 0 } | if flags.command { COMMAND } else { 0 };
         let (head, data) = body.split_at_mut(DATA_AT);
         // INVARIANT: the head ends with a tag, by its size.
         let tag = head.last_chunk_mut().expect("room for a tag");
