@@ -65,7 +65,6 @@ if count == 0:
         if event["event"] in names:
             peer.say("handshake", names[event["event"]], event["value"])
             break
-    sys.stdin.readline()
 elif kind == "push":
     for number in range(count):
         end.send_multipart(message(number))
@@ -81,7 +80,7 @@ else:
     for number in range(count):
         end.send_multipart(end.recv_multipart())
 peer.say("done")
+sys.stdin.readline()
 if role.endswith("-server"):
-    sys.stdin.readline()
     auth.stop()
 peer.end()

@@ -130,3 +130,24 @@ fn who_listens_in_reads_passwords_and_messages_of_plain_and_neither_of_curve() {
         );
     }
 }
+
+#[test]
+fn heartbeats_go_to_and_fro_sealed() {
+    let roles = Roles::new("curve");
+    let pull = Pull::with_options(&Context::new(), roles.server()).unwrap();
+    let relay = Relay::start(&pull.bind(&endpoint("tcp")).unwrap().to_string());
+    let options = Options { heartbeat_ms: 10, ..roles.client() };
+    let push = Push::with_options(&Context::new(), options).unwrap();
+    push.connect(relay.place()).unwrap();
+    assert!(push.wait_for_peers(1, LONG) && pull.wait_for_peers(1, LONG));
+    // A sealed PING is 42 bytes long and its PONG 40; without an answer there is no second PING.
+    let (since, enough) = (std::time::Instant::now(), relay.heard().len() + 10 * (42 + 40));
+    while relay.heard().len() < enough {
+        assert!(since.elapsed() < LONG, "no more heartbeats");
+        std::thread::yield_now();
+    }
+    assert!(!relay.heard().windows(4).any(|window| window == b"PING" || window == b"PONG"));
+    send_all(&push, 10);
+    receive_all(&pull, 10);
+    assert_eq!((push.stats().failed_connections, pull.stats().failed_connections), (0, 0));
+}
