@@ -21,9 +21,10 @@ pub fn message(number: usize) -> Vec<Vec<u8>> {
 pub fn send_all(push: &Push, count: usize) {
     for number in 0..count {
         let frames = message(number);
-        let sent = match number % 2 {
-            0 => push.send_timeout(&frames.iter().map(Vec::as_slice).collect::<Vec<_>>()[..], LONG),
-            _ => push.send_timeout(&Message::from_frames(&frames), LONG),
+        let sent = match (&frames[..], number % 2) {
+            ([body], 0) => push.send_timeout(body, LONG),
+            (frames, 0) => push.send_timeout(&frames.iter().map(Vec::as_slice).collect::<Vec<_>>()[..], LONG),
+            (frames, _) => push.send_timeout(&Message::from_frames(frames), LONG),
         };
         sent.unwrap_or_else(|e| panic!("message {number}: {e}, {:?}", push.stats()));
     }

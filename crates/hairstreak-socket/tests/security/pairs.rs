@@ -151,3 +151,25 @@ fn heartbeats_go_to_and_fro_sealed() {
     receive_all(&pull, 10);
     assert_eq!((push.stats().failed_connections, pull.stats().failed_connections), (0, 0));
 }
+
+#[test]
+fn short_messages_that_gather_are_sealed_each_by_itself() {
+    const BURST_COUNT: usize = 20_000;
+    let roles = Roles::new("curve");
+    let pull = Pull::with_options(&Context::new(), roles.server()).unwrap();
+    let relay = Relay::start(&pull.bind(&endpoint("tcp")).unwrap().to_string());
+    let push = Push::with_options(&Context::new(), roles.client()).unwrap();
+    push.connect(relay.place()).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            (0..BURST_COUNT).for_each(|_| push.send(b"a short secret").unwrap());
+            push.flush();
+        });
+        for _ in 0..BURST_COUNT {
+            assert_eq!(pull.recv_timeout(LONG).unwrap().body(), b"a short secret");
+        }
+    });
+    let heard = relay.heard();
+    assert!(heard.len() >= BURST_COUNT * (2 + 33 + 14));
+    assert!(!heard.windows(14).any(|window| window == b"a short secret"));
+}

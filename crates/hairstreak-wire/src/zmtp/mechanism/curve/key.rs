@@ -125,6 +125,12 @@ impl KeyPair {
         KeyPair { public: PublicKey(public), secret }
     }
 
+    /// A pair that does not belong together: what an impostor has.
+    #[cfg(test)]
+    pub(super) fn claimed(public: PublicKey, secret: SecretKey) -> KeyPair {
+        KeyPair { public, secret }
+    }
+
     /// The public key.
     pub fn public(&self) -> &PublicKey {
         &self.public

@@ -141,3 +141,51 @@ impl CurveServer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::zmtp::frame::decode_header;
+    use crate::zmtp::mechanism::curve::CurveClient;
+
+    fn keys(byte: u8) -> KeyPair {
+        KeyPair::new(SecretKey::from_bytes([byte; KEY_SIZE]))
+    }
+
+    fn first_command(frame: &[u8]) -> Command<'_> {
+        let header = decode_header(frame, 0).expect("a valid header").expect("a whole header");
+        command::parse(&frame[header.header_size..]).expect("a command")
+    }
+
+    /// What a server makes of a client that claims to be 2 and has the secret key of `secret`.
+    fn outcome_of(secret: u8, server_key: u8) -> Result<Progress, HandshakeError> {
+        let entropy = Entropy::new([9; Entropy::SIZE].into());
+        let acceptance = Arc::new(Acceptance::new(false, false, Some(keys(1))));
+        acceptance.renew_cookies(Duration::ZERO, &entropy);
+        let claimed = KeyPair::claimed(*keys(2).public(), keys(secret).secret().clone());
+        let mut client = CurveClient::new(Vec::new(), claimed, *keys(server_key).public(), &entropy);
+        let mut server = CurveServer::new(Vec::new(), keys(1), acceptance, entropy);
+        let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
+        client.start(&mut to_server)?;
+        server.handle_command(&first_command(&to_server), &mut to_client)?;
+        to_server.clear();
+        client.handle_command(&first_command(&to_client), &mut to_server)?;
+        server.handle_command(&first_command(&to_server), &mut to_client)
+    }
+
+    #[test]
+    fn nobody_passes_as_a_client_without_that_clients_secret_key() {
+        let asked = outcome_of(2, 1).expect("the client itself");
+        assert!(
+            matches!(asked, Progress::Asks(Credentials::Curve { public_key }) if public_key == *keys(2).public())
+        );
+        assert_eq!(outcome_of(3, 1).err(), Some(HandshakeError::Vouch));
+    }
+
+    #[test]
+    fn a_client_of_another_server_is_refused_at_once() {
+        assert_eq!(outcome_of(2, 4).err(), Some(HandshakeError::Sealed { command: "HELLO" }));
+    }
+}
