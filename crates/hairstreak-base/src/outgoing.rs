@@ -144,6 +144,14 @@ impl OutgoingBuffer {
         self.tail_count += usize::from(ends_message);
     }
 
+    /// The last `size` bytes appended by [`OutgoingBuffer::push_copy`], of which none may have been written.
+    #[inline]
+    pub fn last_mut(&mut self, size: usize) -> &mut [u8] {
+        let at = self.tail.len() - size;
+        debug_assert!(!self.queue.is_empty() || at >= self.written);
+        &mut self.tail[at..]
+    }
+
     /// Appends a frame's header, copied, and its body, shared.
     pub fn push_shared(&mut self, header: &[u8], body: Frame, ends_message: bool) {
         self.push_copy(header, &[], false);
@@ -286,6 +294,23 @@ mod tests {
         }
         assert_eq!(buffer.queued_bytes(), 6 + (count - 2) * 202);
         assert!(buffer.queued_bytes() + 202 > SEGMENT_SIZE);
+    }
+
+    #[test]
+    fn the_last_bytes_can_be_changed_in_place_however_many_segments_there_are() {
+        let mut buffer = OutgoingBuffer::new(&BlockPool::new());
+        let mut expected = Vec::new();
+        for i in 0..100u8 {
+            buffer.push_copy(&[i, 7], &[i; 3000], true);
+            buffer.last_mut(3000).fill(i + 1);
+            expected.extend([i, 7]);
+            expected.extend([i + 1; 3000]);
+        }
+        let mut got = Vec::new();
+        while !buffer.is_empty() {
+            drain_once(&mut buffer, &mut got, 50_000);
+        }
+        assert_eq!(got, expected);
     }
 
     #[test]

@@ -59,6 +59,13 @@ impl ReadBuffer {
         unsafe { std::slice::from_raw_parts(self.bytes.as_ptr().add(self.start), self.end - self.start) }
     }
 
+    /// As [`ReadBuffer::unread`], to be changed in place before it is handed out.
+    #[inline]
+    pub fn unread_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `unread`; slices handed out end before `start`, so nobody else sees these bytes.
+        unsafe { std::slice::from_raw_parts_mut(self.bytes.as_ptr().add(self.start), self.end - self.start) }
+    }
+
     /// Drops the next `count` unread bytes.
     #[inline]
     pub fn consume(&mut self, count: usize) {
@@ -288,12 +295,23 @@ impl BodyBuffer {
         Ok((count, count == room_size))
     }
 
+    /// What is there of the body, to be changed in place.
+    pub fn filled_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the first `filled` bytes are initialised, in a block that nobody else sees yet.
+        unsafe { std::slice::from_raw_parts_mut(self.bytes.as_ptr(), self.filled) }
+    }
+
     /// The complete body.
     pub fn finish(self) -> Frame {
-        assert!(self.missing() == 0);
+        self.finish_behind(0)
+    }
+
+    /// The complete body without its first `skip` bytes.
+    pub fn finish_behind(self, skip: usize) -> Frame {
+        assert!(self.missing() == 0 && skip <= self.size);
         let this = std::mem::ManuallyDrop::new(self);
-        // SAFETY: all `size` bytes are initialised; the one reference goes with the frame.
-        unsafe { Frame::slice(this.block, this.bytes, this.size) }
+        // SAFETY: all `size` bytes are initialised, `skip` is among them; the one reference goes with the frame.
+        unsafe { Frame::slice(this.block, this.bytes.add(skip), this.size - skip) }
     }
 }
 
@@ -373,6 +391,22 @@ mod tests {
                 assert_eq!(message.body(), body);
             }
         }
+    }
+
+    #[test]
+    fn what_is_changed_in_place_is_what_is_handed_out() {
+        let mut buffer = ReadBuffer::new(&BlockPool::new());
+        feed(&mut buffer, &[1; 1000]);
+        let first = buffer.take(0, 400);
+        buffer.unread_mut()[..300].fill(2);
+        let second = buffer.take(0, 600);
+        assert_eq!((first.as_bytes(), &second.as_bytes()[..300]), (&[1; 400][..], &[2; 300][..]));
+        assert_eq!(second.as_bytes()[300..], [1; 300]);
+
+        let mut body = BodyBuffer::new(1000, &BlockPool::new());
+        body.append(&[1; 1000]);
+        body.filled_mut()[33..].fill(3);
+        assert_eq!(body.finish_behind(33).as_bytes(), [3; 967]);
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub enum Command {
     Plan(PlanArguments),
     Run(RunArguments),
     Serve(ServeArguments),
+    Keygen(KeygenArguments),
     Bench(BenchArguments),
 }
 
@@ -143,6 +144,17 @@ pub struct ServeArguments {
     /// Report names that come, move and go, on standard error.
     #[arg(short, long)]
     pub verbose: bool,
+}
+
+/// Make a key pair for CURVE
+///
+/// Keys are printed as Z85, 40 characters each, as ZeroMQ's tools do. The public key may be known to anybody; who has
+/// the secret one is who it names.
+#[derive(Debug, Args)]
+pub struct KeygenArguments {
+    /// Write the secret key to this new file, which only its owner may read, and print the public key alone.
+    #[arg(long, value_name = "FILE")]
+    pub secret_file: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -192,6 +192,7 @@ fn add_ring(engine: &Arc<Engine>, socket: usize, origin: Origin, ring: RingLink,
         socket_type: peer.socket_type,
         routing_id: peer.routing_id.clone(),
         properties: Default::default(),
+        user_id: None,
     };
     state.link_is_ready(index, peer);
     state.look_after(engine);

@@ -7,7 +7,7 @@
 //! sockets in the thread that uses them.
 //!
 //! Reading order: [`Socket`] (socket.rs, sending.rs, receiving.rs), engine/ (who drives what, and
-//! when), session/ (one connection's bytes), ring_link.rs (inproc), pipeline/ and reqrep/ (patterns).
+//! when), session/ (one connection's bytes), ring_link.rs (inproc), pipeline/ and reqrep/ (patterns), security/ (mechanisms, authentication, addresses).
 
 mod background;
 mod context;
@@ -28,6 +28,7 @@ mod waiting;
 
 pub mod pipeline;
 pub mod reqrep;
+pub mod security;
 
 pub use context::Context;
 pub use errors::{BindError, ConnectError, OpenError, RecvError, SendError};

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::security::{AddressRules, Security};
+
 /// What a socket that sends does with a message when several peers could have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Distribution {
@@ -56,6 +58,10 @@ pub struct Options {
     pub distribution: Distribution,
     /// The routing id told to ROUTER peers: 1 to 255 bytes, the first not 0. (ZMQ_ROUTING_ID)
     pub routing_id: Option<Vec<u8>>,
+    /// How connections are secured. (ZMQ_PLAIN_..., ZMQ_CURVE_..., ZAP)
+    pub security: Security,
+    /// Which addresses may connect to what this socket binds. (ZMQ_TCP_ACCEPT_FILTER, ZAP)
+    pub address_rules: AddressRules,
 }
 
 impl Default for Options {
@@ -80,6 +86,8 @@ impl Default for Options {
             handshake_timeout_ms: 30_000,
             distribution: Distribution::RoundRobin,
             routing_id: None,
+            security: Security::Null,
+            address_rules: AddressRules::new(),
         }
     }
 }
@@ -90,6 +98,9 @@ pub enum OptionsError {
     /// The routing id breaks ZeroMQ's rules.
     #[error("routing id of {0} bytes: it must have 1 to 255 bytes, the first not 0")]
     RoutingId(usize),
+    /// A server that accepts no mechanism at all.
+    #[error("a server has to accept one of the mechanisms NULL, PLAIN and CURVE")]
+    NoMechanism,
     /// The low-water mark stands above the high one.
     #[error("low-water mark {low} stands above the high-water mark {high}")]
     Marks {
@@ -106,6 +117,11 @@ impl Options {
             && (id.is_empty() || id.len() > 255 || id[0] == 0)
         {
             return Err(OptionsError::RoutingId(id.len()));
+        }
+        if let Security::Server(server) = &self.security
+            && server.accepts_nothing()
+        {
+            return Err(OptionsError::NoMechanism);
         }
         for (low, high) in
             [(self.send_count_low, self.send_count_max), (self.send_bytes_low, self.send_bytes_max)]

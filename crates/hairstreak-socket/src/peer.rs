@@ -17,6 +17,8 @@ pub struct PeerInfo {
     pub queued_count: usize,
     /// Bytes accepted for it and not yet written.
     pub queued_bytes: usize,
+    /// What this side's authenticator called it.
+    pub user_id: Option<String>,
     /// The metadata of its handshake.
     pub properties: Vec<(String, Vec<u8>)>,
 }

@@ -141,6 +141,7 @@ impl<P: Pattern> Socket<P> {
                 routing_id: link.routing_id.as_bytes().to_vec(),
                 queued_count,
                 queued_bytes,
+                user_id: link.peer.as_ref().and_then(|peer| peer.user_id.clone()),
                 properties: link.peer.as_ref().map(|peer| peer.properties.clone()).unwrap_or_default(),
             });
         }
@@ -192,6 +193,7 @@ impl<P: Pattern> Socket<P> {
             peer_count: socket.links.len(),
             failed_connections: socket.failed_connections,
             refused_connections: socket.refused_connections,
+            denied_connections: socket.denied_connections,
             ..Stats::default()
         };
         for &index in &socket.links {

@@ -21,4 +21,6 @@ pub struct Stats {
     pub failed_connections: u64,
     /// Connections refused because `connections_max` was reached.
     pub refused_connections: u64,
+    /// Connections closed as they came because the address rules do not permit their address.
+    pub denied_connections: u64,
 }

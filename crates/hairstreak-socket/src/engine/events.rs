@@ -146,8 +146,13 @@ impl State {
             let Some(bound) = self.listeners.get_mut(listener) else { return };
             match bound.listener.accept() {
                 Ok(Some(stream)) => {
-                    let (socket, origin) =
-                        (bound.socket, Origin::Listener(bound.listener.endpoint().clone()));
+                    let (socket, endpoint) = (bound.socket, bound.listener.endpoint());
+                    let state = &mut self.sockets[socket];
+                    if !state.options.address_rules.permit_stream(endpoint, &stream) {
+                        state.denied_connections += 1;
+                        continue;
+                    }
+                    let origin = Origin::Listener(endpoint.clone());
                     self.add_stream(engine, socket, origin, stream, true);
                 }
                 Ok(None) => return,
@@ -206,8 +211,9 @@ impl State {
             receives: pattern::receives(state.socket_type),
         };
         let deadline = self.now + options.handshake_timeout();
+        let Ok(handshake) = options.security.handshake(local, self.now) else { return false };
         let shares = SessionShares { arriving: Arc::clone(&state.arriving), pool: Arc::clone(&self.pool) };
-        let session = Session::new(stream, connected, local, limits, shares, deadline, self.now);
+        let session = Session::new(stream, connected, handshake, limits, shares, deadline, self.now);
         let entry = self.links.vacant_entry();
         let index = entry.key();
         let token = Token::Link { index, serial }.encode();
@@ -235,16 +241,8 @@ impl State {
 
     fn go_on_with_handshake(&mut self, engine: &Engine, index: usize) {
         let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
-        match session.advance_handshake() {
-            Ok(Some(peer)) => {
-                // What came behind the READY makes no new edge.
-                session.readable = true;
-                self.link_is_ready(index, peer);
-                self.on_readable(engine, index);
-            }
-            Ok(None) => {}
-            Err(error) => self.end_link(engine, index, &error),
-        }
+        let advance = session.advance_handshake();
+        self.follow_handshake(engine, index, advance);
     }
 
     /// The link takes part in its socket's routing from now on.

@@ -16,11 +16,13 @@
 //!
 //! - `state`: the tables, and what a socket and a link are
 //! - `wait`: leading, following, leaving
+//! - `authenticating`: the application's verdicts on who wants to be let in
 //! - `events`: what the poller reports; handshakes; links coming and going
 //! - `wiring`: bind, connect, reconnect, close
 //! - `routing`: which link a message goes to, and which it is taken from
 //! - `timers`: heartbeats, time-outs, ticks
 
+mod authenticating;
 mod events;
 mod routing;
 mod state;

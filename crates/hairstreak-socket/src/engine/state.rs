@@ -15,6 +15,7 @@ use crate::options::{Distribution, Options};
 use crate::ring_link::{Doorbell, RingLink};
 use crate::session::{ArrivingBudget, Session};
 
+use super::authenticating::Question;
 use super::routing::SHORT_SIZE_MAX;
 
 /// The engine's tables. A socket, link, listener or connector is named by its index in its table.
@@ -77,6 +78,8 @@ pub(crate) enum After {
     ConnectInproc(usize, u32),
     /// Resolve the host of this connector (index, serial) on a thread of its own.
     Resolve(usize, u32),
+    /// Ask the application about a client.
+    Authenticate(Box<Question>),
 }
 
 pub(crate) struct SocketState {
@@ -113,6 +116,7 @@ pub(crate) struct SocketState {
     pub dropped_peer_lost: u64,
     pub failed_connections: u64,
     pub refused_connections: u64,
+    pub denied_connections: u64,
 }
 
 impl SocketState {
@@ -143,6 +147,7 @@ impl SocketState {
             dropped_peer_lost: 0,
             failed_connections: 0,
             refused_connections: 0,
+            denied_connections: 0,
         }
     }
 }

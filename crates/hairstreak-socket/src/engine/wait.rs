@@ -148,6 +148,7 @@ impl Engine {
                 After::Wake(waker) => waker.wake(),
                 After::ConnectInproc(connector, serial) => crate::inproc::connect(self, connector, serial),
                 After::Resolve(connector, serial) => self.resolve(connector, serial),
+                After::Authenticate(question) => self.authenticate(*question),
             }
         }
     }

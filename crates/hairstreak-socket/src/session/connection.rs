@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use hairstreak_base::{BlockPool, BodyBuffer, Frame, Message, OutgoingBuffer, READ_SIZE, ReadBuffer};
 use hairstreak_transport::Stream;
-use hairstreak_wire::zmtp::{Handshake, LocalPeer};
+use hairstreak_wire::zmtp::Handshake;
+use hairstreak_wire::zmtp::curve::CurveCipher;
 
 use super::arriving::{Arriving, ArrivingBudget};
 
@@ -45,6 +46,10 @@ pub(crate) struct Session {
     pub(super) limits: SessionLimits,
     /// Until READY.
     pub(super) handshake: Option<Box<Handshake>>,
+    /// What all traffic is sealed and opened with, if it is.
+    pub(super) cipher: Option<Box<CurveCipher>>,
+    /// How many messages may be queued that a short one joins without further ado; none where it has to be sealed.
+    pub(super) gather_count_max: usize,
     pub readable: bool,
     pub writable: bool,
     /// The peer takes nothing more; it is read to its end.
@@ -98,7 +103,7 @@ impl Session {
     pub fn new(
         stream: Stream,
         connected: bool,
-        local: LocalPeer,
+        handshake: Handshake,
         limits: SessionLimits,
         shares: SessionShares,
         deadline: Instant,
@@ -108,7 +113,9 @@ impl Session {
             stream,
             phase: if connected { Phase::Handshaking } else { Phase::Connecting },
             limits,
-            handshake: Some(Box::new(Handshake::new(local, Default::default()))),
+            handshake: Some(Box::new(handshake)),
+            cipher: None,
+            gather_count_max: limits.send_count_max,
             readable: false,
             writable: connected,
             write_failed: false,

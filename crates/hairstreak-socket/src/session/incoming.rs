@@ -12,7 +12,7 @@ use super::error::SessionError;
 const READS_MAX: u32 = 4;
 
 /// Bodies longer than this are read straight into their own allocation.
-const OWN_BODY_SIZE: usize = 16 * 1024;
+pub(super) const OWN_BODY_SIZE: usize = 16 * 1024;
 
 impl Session {
     /// Takes the next message if it has one frame and is here already.
@@ -62,10 +62,11 @@ impl Session {
         result
     }
 
-    fn keep_step(&mut self) {
+    pub(super) fn keep_step(&mut self) {
         self.in_step = self.ahead.is_empty()
             && self.partial.is_empty()
             && self.body.is_none()
+            && self.cipher.is_none()
             && self.limits.message_size_max >= READ_SIZE;
     }
 
@@ -140,6 +141,7 @@ impl Session {
                 }
             }
             let (frame, more) = match self.body.take() {
+                Some((body, _)) if self.cipher.is_some() => self.open_body(body)?,
                 Some((body, more)) => (body.finish(), more),
                 None => match self.decode_frame()? {
                     Some(next) => next,
@@ -157,6 +159,9 @@ impl Session {
 
     /// The next message frame that lies whole in the buffer, after any commands before it.
     fn decode_frame(&mut self) -> Result<Option<(Frame, bool)>, SessionError> {
+        if self.cipher.is_some() {
+            return self.decode_sealed();
+        }
         loop {
             let unread = self.buffer.unread();
             let size_left = self.limits.message_size_max - self.partial_size;

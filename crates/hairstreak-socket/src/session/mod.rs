@@ -17,8 +17,10 @@ mod handshaking;
 mod incoming;
 mod liveness;
 mod outgoing;
+mod sealing;
 
 pub(crate) use arriving::ArrivingBudget;
 pub(crate) use connection::{Phase, Session, SessionLimits, SessionShares};
 pub(crate) use error::SessionError;
+pub(crate) use handshaking::Advance;
 pub(crate) use outgoing::GATHER_TIME;

@@ -21,7 +21,7 @@ impl Session {
     /// Encodes a body as one message if it can simply join others that gather already.
     #[inline]
     pub fn push_gathering(&mut self, body: &[u8]) -> bool {
-        let (count_max, bytes_max) = (self.limits.send_count_max, self.limits.send_bytes_max);
+        let (count_max, bytes_max) = (self.gather_count_max, self.limits.send_bytes_max);
         if body.len() <= SHORT_BODY_SIZE_MAX {
             self.outgoing.push_gathering([0, body.len() as u8], body, count_max, bytes_max)
         } else {
@@ -36,6 +36,7 @@ impl Session {
     pub fn push(&mut self, message: &Outgoing<'_>, skip_frames: usize) -> Result<bool, SessionError> {
         let was_empty = self.outgoing.is_empty();
         match message {
+            message if self.cipher.is_some() => self.push_frames_sealed(message, skip_frames),
             Outgoing::Body(body) if body.len() <= SHORT_BODY_SIZE_MAX => {
                 self.outgoing.push_copy(&[0, body.len() as u8], body, true);
             }
