@@ -16,10 +16,11 @@ use crate::outgoing::Outgoing;
 use crate::session::GATHER_TIME;
 
 /// Messages that gather before they are published to a peer that is awake.
-const BATCH_COUNT: usize = 64;
-/// Messages, and bytes, that gather before a peer is woken that was woken just now.
+const BATCH_COUNT: usize = 128;
+/// Messages that gather before a peer is woken that was woken just now.
 const HELD_COUNT: usize = 2048;
-const HELD_BYTES: usize = 64 * 1024;
+/// Bytes that gather before they are published, whatever the peer does.
+const BATCH_BYTES: usize = 64 * 1024;
 
 /// How to wake an engine: whether anybody sleeps there, and the poller they sleep on. On lines of its own:
 /// other threads read it at every message.
@@ -75,8 +76,10 @@ pub(crate) struct RingLink {
     bytes_out: usize,
     /// When the peer was last woken from here.
     last_wake: Option<Instant>,
-    /// Set while messages gather for a peer that sleeps: what `bytes_in` was when they began to.
-    held_since: Option<usize>,
+    /// Whether messages gather for a peer that sleeps.
+    holds: bool,
+    /// What `bytes_in` was when messages were last published.
+    bytes_published: usize,
     /// Where bodies of middling size are copied: one allocation for many.
     arena: ReadBuffer,
 }
@@ -104,7 +107,8 @@ impl RingLink {
             bytes_in: 0,
             bytes_out: 0,
             last_wake: None,
-            held_since: None,
+            holds: false,
+            bytes_published: 0,
             arena: ReadBuffer::new(pool),
         }
     }
@@ -125,13 +129,15 @@ impl RingLink {
         if !pushed {
             return false;
         }
+        self.bytes_in += size;
         let gathered = ring.unpublished();
-        if self.peer.sleeping.load(Ordering::Relaxed) {
+        if self.bytes_in - self.bytes_published >= BATCH_BYTES {
+            self.publish();
+        } else if self.peer.sleeping.load(Ordering::Relaxed) {
             self.publish_unless_held();
         } else if gathered >= BATCH_COUNT {
             self.publish();
         }
-        self.bytes_in += size;
         true
     }
 
@@ -139,13 +145,11 @@ impl RingLink {
     #[cold]
     fn publish_unless_held(&mut self) {
         let gathered = self.outgoing.as_ref().map_or(0, Producer::unpublished);
-        let is_held = match self.held_since {
-            Some(bytes) => gathered < HELD_COUNT && self.bytes_in - bytes < HELD_BYTES,
-            None => self.last_wake.is_some_and(|last| last.elapsed() < GATHER_TIME),
+        self.holds = match self.holds {
+            true => gathered < HELD_COUNT,
+            false => self.last_wake.is_some_and(|last| last.elapsed() < GATHER_TIME),
         };
-        if is_held {
-            self.held_since.get_or_insert(self.bytes_in);
-        } else {
+        if !self.holds {
             self.publish();
         }
     }
@@ -157,11 +161,11 @@ impl RingLink {
         let Some(ring) = &mut self.outgoing else { return false };
         let gathering = ring.unpublished();
         if gathering == 0
-            || gathering + 1 >= if self.held_since.is_some() { HELD_COUNT } else { BATCH_COUNT }
+            || gathering + 1 >= if self.holds { HELD_COUNT } else { BATCH_COUNT }
             || body.len() > INLINE_SIZE_MAX
             || ring.occupied() >= self.marks.count_max
             || self.bytes_in - self.bytes_out >= self.marks.bytes_max
-            || (self.peer.sleeping.load(Ordering::Relaxed) && self.held_since.is_none())
+            || (self.peer.sleeping.load(Ordering::Relaxed) && !self.holds)
         {
             return false;
         }
@@ -210,7 +214,7 @@ impl RingLink {
             && ring.unpublished() > 0
         {
             ring.publish();
-            self.held_since = None;
+            (self.holds, self.bytes_published) = (false, self.bytes_in);
             if self.peer.ring() {
                 self.last_wake = Some(Instant::now());
             }

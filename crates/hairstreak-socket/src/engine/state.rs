@@ -33,8 +33,7 @@ pub(crate) struct State {
     pub ring_count: usize,
     /// Messages that crossed a ring since a caller last slept.
     pub ring_traffic: usize,
-    /// How often a caller looks at busy rings before it sleeps.
-    pub ring_spin_count: u32,
+    pub ring_spin: super::wait::RingSpin,
     /// Serial numbers for links and connectors: an index is used again, a serial is not.
     pub next_serial: u32,
     /// Numbers for futures that wait.
@@ -249,7 +248,7 @@ impl State {
             dirty: Vec::new(),
             ring_count: 0,
             ring_traffic: 0,
-            ring_spin_count: 64,
+            ring_spin: Default::default(),
             next_serial: 0,
             leader: false,
             leads_for: None,

@@ -19,10 +19,15 @@ use crate::session::{GATHER_TIME, SessionError};
 /// Reads and writes after which a caller that never waits takes a turn at the poller all the same.
 const IO_PER_TURN: u32 = 16;
 /// How often a caller looks at busy rings again before it sleeps: the peer is likely to be in the middle
-/// of its next batch. Doubled when that was worth it, halved when not: a peer that waits for this very
-/// processor brings nothing. From 100 ns to ten microseconds.
-const RING_SPIN_COUNT_MIN: u32 = 4;
-const RING_SPIN_COUNT_MAX: u32 = 400;
+/// of its next batch, and what a sleep and a wake-up cost is worth 30 us of looking. Doubled when it was
+/// worth it, halved when not: a peer that waits for this very processor brings nothing.
+const RING_SPIN_COUNT_MIN: u32 = 1;
+const RING_SPIN_COUNT_MAX: u32 = 64;
+/// Pauses between two looks: each look takes the line that tells of messages away from its writer.
+const RING_SPIN_PAUSES: u32 = 16;
+/// After so many failures in a row the longest look is tried once: a short one cannot tell whether a
+/// longer one would do.
+const RING_SPIN_PROBE: u32 = 16;
 /// Messages since the last sleep that make a ring busy.
 pub(super) const RING_TRAFFIC_BUSY: usize = 16;
 /// Events handled in one turn.
@@ -225,17 +230,22 @@ impl Engine {
         attempt: &mut impl FnMut(&mut State) -> Option<R>,
     ) -> (Guard<'a>, Option<R>) {
         state.flush_dirty(self, false);
-        for _ in 0..state.ring_spin_count {
+        let spin_count = state.ring_spin.count();
+        for _ in 0..spin_count {
             drop(state);
-            std::hint::spin_loop();
+            (0..RING_SPIN_PAUSES).for_each(|_| std::hint::spin_loop());
             state = self.lock();
             let result = attempt(&mut state);
             if result.is_some() {
-                state.ring_spin_count = (state.ring_spin_count * 2).min(RING_SPIN_COUNT_MAX);
+                state.ring_spin = RingSpin { count: (spin_count * 2).min(RING_SPIN_COUNT_MAX), failures: 0 };
                 return (state, result);
             }
         }
-        state.ring_spin_count = (state.ring_spin_count / 2).max(RING_SPIN_COUNT_MIN);
+        let RingSpin { count, failures } = state.ring_spin;
+        state.ring_spin = RingSpin {
+            count: (count / 2).max(RING_SPIN_COUNT_MIN),
+            failures: (failures + 1) % RING_SPIN_PROBE,
+        };
         (state, None)
     }
 
@@ -338,6 +348,26 @@ impl Engine {
             // A caller is inside at this moment: the tick is not needed, and must not hold it up.
             None => self.timer.arm(GATHER_TIME),
         }
+    }
+}
+
+/// How long callers look at busy rings, learnt from how it went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RingSpin {
+    count: u32,
+    /// In a row.
+    failures: u32,
+}
+
+impl RingSpin {
+    fn count(self) -> u32 {
+        if self.failures + 1 == RING_SPIN_PROBE { RING_SPIN_COUNT_MAX } else { self.count }
+    }
+}
+
+impl Default for RingSpin {
+    fn default() -> RingSpin {
+        RingSpin { count: RING_SPIN_COUNT_MAX / 8, failures: 0 }
     }
 }
 
