@@ -234,6 +234,8 @@ impl State {
                 session.start_draining(deadline);
                 session.drain()
             }
+            // It drains since its endpoint was disconnected, and goes on until its own deadline.
+            LinkKind::Stream(session) if session.phase == Phase::Draining => session.drain(),
             _ => true,
         };
         if over {

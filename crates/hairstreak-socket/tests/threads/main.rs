@@ -14,6 +14,7 @@ mod hand_over;
 mod joined;
 mod leading;
 mod moving;
+mod sharing_an_engine;
 mod timing;
 
 use std::time::Duration;
