@@ -80,11 +80,6 @@ impl Block {
         (Block(NonNull::from(header)), start)
     }
 
-    /// The block as a word.
-    pub(crate) fn address(self) -> usize {
-        self.0.as_ptr().expose_provenance()
-    }
-
     fn header(&self) -> &Header {
         // SAFETY: whoever holds a `Block` holds a reference, so the header lives.
         unsafe { self.0.as_ref() }

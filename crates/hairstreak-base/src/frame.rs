@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::block::Block;
-use crate::copy::{copy_short, store_pair};
+use crate::copy::copy_short;
 use crate::pool::BlockPool;
 use crate::read_buffer::BodyBuffer;
 
@@ -128,15 +128,10 @@ impl Frame {
     /// As [`Frame::slice`].
     #[inline(always)]
     pub(crate) unsafe fn set_slice(&mut self, block: Block, start: NonNull<u8>, size: usize) {
-        if self.is_shared() {
-            *self = Frame::EMPTY;
-        }
-        let to = std::ptr::from_mut(self).cast::<u8>();
-        let start = start.as_ptr().expose_provenance();
-        // SAFETY: these are the words of `Repr::Slice`, by its layout, and what was here needs no drop.
-        unsafe {
-            store_pair(to, [u64::from(SLICE), block.address() as u64]);
-            store_pair(to.add(16), [start as u64, size as u64]);
+        match &mut self.0 {
+            Repr::Slice(slice) => *slice = Slice { block, start, size },
+            // SAFETY: passed on.
+            Repr::Inline(_) => *self = unsafe { Frame::slice(block, start, size) },
         }
     }
 

@@ -3,7 +3,7 @@
 //! A [`Socket`] belongs to an engine: one epoll and all connections of the sockets that one thread
 //! opened in one [`Context`]. A thread inside `send` or `recv` drives that engine itself; a
 //! background thread steps in only while no caller is there. Handles are `Send + Sync`; a socket used
-//! by several threads shares one lock of one atomic exchange per call. For independent speed, open
+//! by several threads costs an atomic exchange per call, by one thread none. For independent speed, open
 //! sockets in the thread that uses them.
 //!
 //! Reading order: [`Socket`] (socket.rs, sending.rs, receiving.rs), engine/ (who drives what, and

@@ -1,5 +1,5 @@
 //! The engine: one epoll, and all sockets, connections, listeners and timers of one component,
-//! under one lock of one atomic exchange.
+//! under one lock that costs its usual thread no atomic operation.
 //!
 //! **Who drives it.** A thread that has to wait in a call becomes the *leader*: it flushes what has
 //! gathered, releases the lock, sleeps in the poller, takes the lock, and handles every event of
