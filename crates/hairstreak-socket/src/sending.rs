@@ -11,6 +11,9 @@ use crate::pattern::Sends;
 use crate::socket::Socket;
 use crate::waiting::Waiter;
 
+/// Messages of a batch for which the lock is taken once.
+const CHUNK_COUNT: usize = 64;
+
 impl<P: Sends> Socket<P> {
     /// Sends, waiting while no peer has room (or there is none).
     #[inline]
@@ -72,40 +75,55 @@ impl<P: Sends> Socket<P> {
         .await
     }
 
-    /// Sends every message, waiting as need be; one turn at the lock for as many as have room.
-    /// Returns how many. On an error the earlier ones are sent and the rest is not taken from the
-    /// iterator, but for the one that failed.
+    /// Sends every message, waiting as need be, and returns how many. An iterator that knows how many
+    /// there are is taken from, and the lock taken, for 64 at a time; any other for one, since it may wait
+    /// for the next. On an error the earlier ones are sent.
     pub fn send_all<'a, I>(&self, messages: I) -> Result<usize, SendError>
     where
         I: IntoIterator,
         I::Item: Into<Outgoing<'a>>,
     {
-        let handle = &*self.handle;
-        if handle.is_foreign() {
+        if self.handle.is_foreign() {
             return Err(SendError::Forked);
         }
+        let mut messages = messages.into_iter().map(Into::into).fuse();
+        let mut chunk = [Outgoing::Body(&[]); CHUNK_COUNT];
         let mut count = 0;
+        loop {
+            // The iterator is the application's code: it runs without the lock.
+            let knows_its_length = matches!(messages.size_hint(), (least, Some(most)) if least == most);
+            let wanted = if knows_its_length { CHUNK_COUNT } else { 1 };
+            let taken = chunk[..wanted].iter_mut().zip(&mut messages);
+            let size = taken.map(|(place, message)| *place = message).count();
+            if size == 0 {
+                return Ok(count);
+            }
+            self.send_chunk(&chunk[..size])?;
+            count += size;
+        }
+    }
+
+    /// Sends these messages in one turn at the lock, or as many as have room.
+    fn send_chunk(&self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
+        let handle = &*self.handle;
         let mut state = handle.engine.lock();
         for message in messages {
-            let message = message.into();
             if let Outgoing::Body(body) = message
                 && state.send_gathering(handle.index, body)
             {
-                count += 1;
                 continue;
             }
-            self.check(&state, &message)?;
-            let sent = state.send(&handle.engine, handle.index, &message);
+            self.check(&state, message)?;
+            let sent = state.send(&handle.engine, handle.index, message);
             if sent == Sent::Full {
-                self.send_waiting(state, &message, None)?;
+                self.send_waiting(state, message, None)?;
                 state = handle.engine.lock();
             } else if let Some(Err(error)) = outcome(sent) {
                 return Err(error);
             }
-            count += 1;
         }
         handle.engine.after_call(state, None);
-        Ok(count)
+        Ok(())
     }
 
     /// Writes what has gathered now.

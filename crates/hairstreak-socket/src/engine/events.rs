@@ -228,6 +228,7 @@ impl State {
             peer: None,
             routing_id: Frame::EMPTY,
             kind: LinkKind::Stream(Box::new(session)),
+            wrote: false,
             listed_room: false,
             listed_messages: false,
             listed_dirty: false,

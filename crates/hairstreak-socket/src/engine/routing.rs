@@ -179,7 +179,7 @@ impl State {
                     let session_failed = session.write_failed;
                     if !gathers {
                         self.io_since_turn += 1;
-                        self.own_writes += 1;
+                        link.wrote = true;
                     } else if !link.listed_dirty {
                         self.list_dirty(engine, index);
                     } else {
@@ -205,7 +205,7 @@ impl State {
                 }
                 if !ring.is_gathering() {
                     self.io_since_turn += 1;
-                    self.own_writes += 1;
+                    link.wrote = true;
                 } else if !link.listed_dirty {
                     self.list_dirty(engine, index);
                 } else {
@@ -389,7 +389,8 @@ impl State {
 
     #[cold]
     fn list_dirty(&mut self, engine: &Engine, index: usize) {
-        self.links[index].listed_dirty = true;
+        let link = &mut self.links[index];
+        (link.listed_dirty, link.wrote) = (true, false);
         self.dirty.push(index);
         self.arm_flush(engine);
     }

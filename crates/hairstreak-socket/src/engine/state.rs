@@ -49,8 +49,6 @@ pub(crate) struct State {
     pub after: Vec<After>,
     /// Turns led so far: how the tick sees that callers were here.
     pub turns: u64,
-    /// Writes by callers whose segment or batch was full.
-    pub own_writes: u64,
     /// Reads and writes since the last turn: control work is due when it grows.
     pub io_since_turn: u32,
     /// A link had used up its turn with more to read: the leader must not sleep on it.
@@ -172,6 +170,8 @@ pub(crate) struct Link {
     /// What a ROUTER calls the peer.
     pub routing_id: Frame,
     pub kind: LinkKind,
+    /// It wrote by itself, its segment or batch being full, since the flush tick last looked.
+    pub wrote: bool,
     /// Listed in its socket's `with_room`, `with_messages`, in the engine's `dirty`.
     pub listed_room: bool,
     pub listed_messages: bool,
@@ -256,7 +256,6 @@ impl State {
             followers: Vec::new(),
             after: Vec::new(),
             turns: 0,
-            own_writes: 0,
             io_since_turn: 0,
             unread_left: false,
             next_waiter: 0,

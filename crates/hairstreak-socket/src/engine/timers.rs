@@ -1,8 +1,8 @@
 //! What happens by the clock: heartbeats, time-outs, reconnects; and the ticks of the timerfd that
 //! stand in for callers who are busy elsewhere.
 //!
-//! - The **flush tick** comes 50 us after the first bytes that gather and writes them. While callers
-//!   keep writing by themselves it is put off, up to 400 us at a time: each tick costs a wake-up.
+//! - The **flush tick** comes 50 us after the first bytes that gather and writes them. For a link that
+//!   keeps writing by itself it is put off, up to 400 us at a time: each tick costs a wake-up.
 //! - The **watch tick** comes 5 ms after the last caller left and, if no other came, gives the
 //!   engine to the background thread.
 
@@ -23,9 +23,8 @@ const WATCH_TICK: Duration = Duration::from_millis(5);
 #[derive(Debug, Default)]
 pub(crate) struct Ticks {
     flush_at: Option<Instant>,
-    /// How far the flush tick was put off last, the engine having written by itself meanwhile.
+    /// How far the flush tick was put off last, links having written by themselves meanwhile.
     flush_delay: Duration,
-    writes_at_flush_arm: u64,
     watch_at: Option<Instant>,
     io_at_watch_arm: (u64, u32),
     /// When the timerfd will fire.
@@ -44,7 +43,6 @@ impl State {
         if self.ticks.flush_at.is_none() {
             self.ticks.flush_at = Some(Instant::now() + GATHER_TIME);
             self.ticks.flush_delay = GATHER_TIME;
-            self.ticks.writes_at_flush_arm = self.own_writes;
             self.arm(engine);
         }
     }
@@ -106,15 +104,20 @@ impl State {
     }
 
     fn on_flush_tick(&mut self, engine: &Arc<Engine>) {
-        if self.own_writes != self.ticks.writes_at_flush_arm {
+        self.ticks.flush_at = None;
+        // What keeps writing by itself is put off; whatever else gathers is not, however busy the others are.
+        let (busy, quiet) = std::mem::take(&mut self.dirty).into_iter().partition::<Vec<_>, _>(|&index| {
+            self.links.get_mut(index).is_some_and(|link| std::mem::take(&mut link.wrote))
+        });
+        self.dirty = quiet;
+        self.flush_dirty(engine, false);
+        let has_left = !self.dirty.is_empty();
+        if !busy.is_empty() {
             self.ticks.flush_delay = (self.ticks.flush_delay * 2).min(BUSY_GATHER_TIME);
             self.ticks.flush_at = Some(self.now + self.ticks.flush_delay);
-            self.ticks.writes_at_flush_arm = self.own_writes;
-            return;
+            self.dirty.extend(busy);
         }
-        self.ticks.flush_at = None;
-        self.flush_dirty(engine, false);
-        if !self.dirty.is_empty() && !self.leader {
+        if has_left && !self.leader {
             // The kernel is full: the poller will tell when it is not, and somebody must hear it.
             self.watch(engine);
         }
