@@ -1,13 +1,17 @@
 //! Closing a socket in which others wait: they are told, and nobody else is.
 
 use std::thread;
+use std::time::Duration;
 
 use hairstreak_socket::{Context, Options, Pull, Push, RecvError, SendError};
 
+use crate::endpoints::endpoint;
 use crate::joined::{joined, pull_of};
 use crate::{LONG, TRANSPORTS};
 
 const ROUNDS: usize = 30;
+/// Long enough for buffers to move on, if they can.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Waits until the others have had every chance to be where they block.
 fn give_way() {
@@ -66,6 +70,72 @@ fn senders_of_a_closed_socket_are_told() {
                 assert_eq!(thread.join().unwrap(), SendError::Closed, "{transport}");
             }
         }
+    }
+}
+
+#[test]
+fn what_was_accepted_arrives_however_the_socket_leaves_its_endpoint_before_it_closes() {
+    type Leave = fn(&Push, &str);
+    let ways: [(&str, Leave); 3] = [
+        ("disconnect", |push, place| assert!(push.disconnect(place))),
+        ("disconnect, connect, disconnect", |push, place| {
+            assert!(push.disconnect(place));
+            push.connect(place).unwrap();
+            assert!(push.disconnect(place));
+        }),
+        ("close twice", |push, _| push.clone().close()),
+    ];
+    for transport in TRANSPORTS {
+        for (name, leave) in ways {
+            for closes in [true, false] {
+                let pull = Pull::new(&Context::new()).unwrap();
+                let place = pull.bind(&endpoint(transport)).unwrap().to_string();
+                let push = Push::new(&Context::new()).unwrap();
+                push.connect(&place).unwrap();
+                assert!(push.wait_for_peers(1, LONG));
+                let count = fill(&push);
+                leave(&push, &place);
+                if closes {
+                    push.close()
+                } else {
+                    drop(push)
+                }
+                receive(&pull, count, &format!("{transport}, {name}, {closes}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_accepted_arrives_though_the_socket_unbinds_before_it_closes() {
+    for transport in TRANSPORTS {
+        let push = Push::new(&Context::new()).unwrap();
+        let place = push.bind(&endpoint(transport)).unwrap();
+        let pull = Pull::new(&Context::new()).unwrap();
+        pull.connect(&place.to_string()).unwrap();
+        assert!(push.wait_for_peers(1, LONG));
+        let count = fill(&push);
+        assert!(push.unbind(&place));
+        push.close();
+        receive(&pull, count, &format!("{transport}, unbind"));
+    }
+}
+
+/// Sends until every buffer on the way is full, and nearly so the socket's own. Returns how many.
+fn fill(push: &Push) -> usize {
+    let body = vec![1; 10_000];
+    let mut count = 0;
+    while push.send_timeout(&body, PAUSE).is_ok() {
+        count += 1;
+    }
+    count
+}
+
+fn receive(pull: &Pull, count: usize, after: &str) {
+    for number in 0..count {
+        let message = pull.recv_timeout(LONG);
+        let message = message.unwrap_or_else(|error| panic!("{after}: message {number} of {count}: {error}"));
+        assert_eq!(message.size(), 10_000);
     }
 }
 
