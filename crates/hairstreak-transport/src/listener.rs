@@ -1,7 +1,7 @@
 //! `Listener`: a bound tcp or unix socket that accepts streams, never blocking.
 //!
 //! A unix socket's file that nobody listens on any more (its process was killed) is replaced; one
-//! that answers is in use. The file is removed when its listener goes.
+//! that answers is in use, and so is a file of any other kind. The file is removed when its listener goes.
 
 use std::io;
 use std::net::SocketAddr;
@@ -47,7 +47,7 @@ impl Listener {
         let fd = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
         let name = unix_address(address)?;
         match (net::bind(&fd, &name), address) {
-            (Err(Errno::ADDRINUSE), IpcAddress::Path(path)) if is_stale(address) => {
+            (Err(Errno::ADDRINUSE), IpcAddress::Path(path)) if is_stale(path, address) => {
                 std::fs::remove_file(path)?;
                 net::bind(&fd, &name)?;
             }
@@ -99,8 +99,13 @@ impl Drop for Listener {
     }
 }
 
-/// Whether nobody listens behind the socket file.
-fn is_stale(address: &IpcAddress) -> bool {
+/// Whether the file is a socket that nobody listens on. A connect to a file of any other kind is refused
+/// just so, and the file is somebody's; what a link points to is not this endpoint's, either.
+fn is_stale(path: &std::path::Path, address: &IpcAddress) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    if !std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket()) {
+        return false;
+    }
     match Stream::connect_ipc(address) {
         Ok(Connecting::Done(_) | Connecting::Pending(_)) => false,
         Err(error) => error.kind() == io::ErrorKind::ConnectionRefused,
@@ -134,6 +139,28 @@ mod tests {
         assert!(file.exists());
         drop(Listener::bind_ipc(&address).unwrap());
         assert!(!file.exists());
+    }
+
+    #[test]
+    fn a_file_that_is_no_socket_stays_as_it_is() {
+        let IpcAddress::Path(file) = scratch("precious") else { unreachable!() };
+        let link = file.with_extension("link");
+        std::fs::write(&file, "precious").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        for path in [&file, &link] {
+            let bound = Listener::bind_ipc(&IpcAddress::Path(path.clone()));
+            assert_eq!(bound.unwrap_err().kind(), io::ErrorKind::AddrInUse);
+            assert_eq!(std::fs::read(path).unwrap(), b"precious");
+        }
+        std::fs::remove_file(&file).unwrap();
+        // Nor is a link to a socket that nobody listens on: its file may be another endpoint's.
+        let stale = std::os::unix::net::UnixListener::bind(&file).unwrap();
+        drop(stale);
+        let bound = Listener::bind_ipc(&IpcAddress::Path(link.clone()));
+        assert_eq!(bound.unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        assert!(file.exists() && link.is_symlink());
+        std::fs::remove_file(&file).unwrap();
+        std::fs::remove_file(&link).unwrap();
     }
 
     #[test]
