@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hairstreak_base::process::PerProcess;
 use hairstreak_transport::{Interest, Poller, at_exit};
@@ -16,6 +16,9 @@ use crate::engine::Engine;
 
 /// How often process exit looks whether all is sent.
 const EXIT_TICK: Duration = Duration::from_millis(1);
+
+/// How much longer than the linger time process exit waits for the background thread to see that it is over.
+const EXIT_GRACE: Duration = Duration::from_secs(1);
 
 /// The process's background thread, as seen by everybody else.
 pub(crate) struct Background {
@@ -128,10 +131,15 @@ impl Background {
     }
 }
 
-/// Process exit: what closed sockets still have to send is sent, within their linger time.
+/// Process exit: what closed sockets still have to send is sent, within their linger time. It is the
+/// background thread that sends and lets go; exit does not depend on its being there.
 extern "C" fn wait_for_lingering() {
     let Some(background) = BACKGROUND.get() else { return };
-    while !background.table().lingering.is_empty() {
+    let lingering = background.table().lingering.clone();
+    let deadlines = lingering.iter().filter_map(|engine| engine.lock().linger_deadline());
+    let until = deadlines.max().unwrap_or_else(Instant::now) + EXIT_GRACE;
+    drop(lingering);
+    while !background.table().lingering.is_empty() && Instant::now() < until {
         std::thread::sleep(EXIT_TICK);
     }
 }

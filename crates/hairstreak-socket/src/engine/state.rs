@@ -71,6 +71,8 @@ pub(crate) struct Follower {
 /// What must not happen under the lock.
 pub(crate) enum After {
     Wake(Waker),
+    /// Its last clone may hold a whole task, whose end is the application's code.
+    Forget(Waker),
     /// Look for the inproc name of this connector (index, serial).
     ConnectInproc(usize, u32),
     /// Resolve the host of this connector (index, serial) on a thread of its own.

@@ -3,6 +3,7 @@
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::os::fd::AsFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
@@ -150,7 +151,8 @@ impl Engine {
     fn act(self: &Arc<Self>, after: Vec<After>) {
         for action in after {
             match action {
-                After::Wake(waker) => waker.wake(),
+                After::Wake(waker) => contain(|| waker.wake()),
+                After::Forget(waker) => contain(|| drop(waker)),
                 After::ConnectInproc(connector, serial) => crate::inproc::connect(self, connector, serial),
                 After::Resolve(connector, serial) => self.resolve(connector, serial),
                 After::Authenticate(question) => self.authenticate(*question),
@@ -351,6 +353,12 @@ impl Engine {
     }
 }
 
+/// Runs a waker, which is the application's code. A panic is reported by the panic hook and goes no further:
+/// the thread it would end, the background thread perhaps, is others' too.
+fn contain(run: impl FnOnce()) {
+    let _ = catch_unwind(AssertUnwindSafe(run));
+}
+
 /// How long callers look at busy rings, learnt from how it went.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RingSpin {
@@ -392,8 +400,9 @@ impl State {
 
     /// The future is gone, ready or not.
     pub fn forget_waiter(&mut self, socket: usize, waiter: u64) {
-        if let Some(state) = self.sockets.get_mut(socket) {
-            state.wakers.retain(|(other, _)| *other != waiter);
+        let Some(state) = self.sockets.get_mut(socket) else { return };
+        if let Some(place) = state.wakers.iter().position(|(other, _)| *other == waiter) {
+            self.after.push(After::Forget(state.wakers.remove(place).1));
         }
     }
 
@@ -408,7 +417,11 @@ impl State {
     pub fn await_news(&mut self, engine: &Arc<Engine>, socket: usize, waiter: u64, waker: &Waker) {
         let Some(state) = self.sockets.get_mut(socket) else { return };
         match state.wakers.iter_mut().find(|(other, _)| *other == waiter) {
-            Some((_, known)) => known.clone_from(waker),
+            Some((_, known)) if known.will_wake(waker) => {}
+            Some((_, known)) => {
+                let replaced = std::mem::replace(known, waker.clone());
+                self.after.push(After::Forget(replaced));
+            }
             None => state.wakers.push((waiter, waker.clone())),
         }
         self.relist_unread();

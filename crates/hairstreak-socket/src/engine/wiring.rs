@@ -253,6 +253,15 @@ impl State {
         }
     }
 
+    /// When the last of the links that drain gives up.
+    pub fn linger_deadline(&self) -> Option<Instant> {
+        let deadlines = self.links.iter().filter_map(|(_, link)| match &link.kind {
+            LinkKind::Stream(session) if session.phase == Phase::Draining => Some(session.deadline),
+            _ => None,
+        });
+        deadlines.max()
+    }
+
     /// Whether closed sockets still have something to send.
     pub fn is_lingering(&self) -> bool {
         self.sockets.iter().any(|(_, socket)| socket.closed && socket.connection_count > 0)
