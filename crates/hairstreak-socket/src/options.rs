@@ -50,7 +50,9 @@ pub struct Options {
     pub reconnect_max_ms: u64,
     /// A peer that has been silent this long is sent a PING; 0 never. (ZMQ_HEARTBEAT_IVL)
     pub heartbeat_ms: u64,
-    /// How long a PING may stay unanswered. (ZMQ_HEARTBEAT_TIMEOUT)
+    /// How long a PING may stay unanswered by a peer that reads nothing meanwhile, though it has room. It is then
+    /// given up, alive or not; what it was sent, it may still read. An application that is busy for longer than
+    /// this at a time, with messages unread, wants a longer one. (ZMQ_HEARTBEAT_TIMEOUT)
     pub heartbeat_timeout_ms: u64,
     /// How long connecting and the handshake may take. (ZMQ_HANDSHAKE_IVL)
     pub handshake_timeout_ms: u64,

@@ -6,6 +6,7 @@
 //!
 //! Adding a stream transport: a scheme in [`Endpoint`], a variant in [`Stream`] and [`Listener`].
 
+mod delivery;
 mod endpoint;
 mod exit;
 mod listener;
@@ -13,6 +14,7 @@ mod poller;
 mod resolve;
 mod stream;
 
+pub use delivery::Delivery;
 pub use endpoint::{Endpoint, EndpointError, IpcAddress, TcpAddress};
 pub use exit::at_exit;
 pub use listener::Listener;

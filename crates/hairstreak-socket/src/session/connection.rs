@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hairstreak_base::{BlockPool, BodyBuffer, Frame, Message, OutgoingBuffer, READ_SIZE, ReadBuffer};
-use hairstreak_transport::Stream;
+use hairstreak_transport::{Delivery, Stream};
 use hairstreak_wire::zmtp::Handshake;
 use hairstreak_wire::zmtp::curve::CurveCipher;
 
@@ -92,9 +92,11 @@ pub(crate) struct Session {
     /// Whether anything came since the heartbeat last looked, and when it last saw that.
     pub(super) heard: bool,
     pub(super) last_heard: Instant,
-    pub(super) ping_sent: Option<Instant>,
-    /// Whether messages were sent since the peer was last heard: its PONG may be behind them.
-    pub(super) sent_since_heard: bool,
+    /// Since when a PING is unanswered and there is no other sign of life either.
+    pub(super) silent_since: Option<Instant>,
+    /// What the kernel said of the peer when the heartbeat last looked, and when it meant to look again.
+    pub(super) delivery: Delivery,
+    pub(super) look_due: Instant,
     /// When connecting, handshaking or draining must be over.
     pub deadline: Instant,
 }
@@ -138,8 +140,9 @@ impl Session {
             end_sent: false,
             heard: false,
             last_heard: now,
-            ping_sent: None,
-            sent_since_heard: false,
+            silent_since: None,
+            delivery: Delivery::default(),
+            look_due: now,
             deadline,
             pool: shares.pool,
         }

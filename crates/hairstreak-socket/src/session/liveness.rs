@@ -26,18 +26,27 @@ impl Session {
     }
 
     /// Asks the peer for a sign of life.
-    fn send_ping(&mut self, ttl: Duration, now: Instant) {
+    fn send_ping(&mut self, ttl: Duration) {
         let mut ping = Vec::new();
         let tenths = u16::try_from(ttl.as_millis().div_ceil(100)).unwrap_or(u16::MAX);
         command::encode_ping(&mut ping, tenths, &[]);
         self.push_command(&ping);
-        self.ping_sent = Some(now);
     }
 
-    /// Sends a PING when the peer has been silent for `interval` (or up to twice that); fails when one
-    /// has been unanswered for `timeout`. Returns when to look again. The time-out does not run while
-    /// this side does not read, nor while messages were sent that the peer may not have read: its
-    /// PONG is behind them.
+    /// Sends a PING when the peer has been silent for `interval` (or up to twice that), and further ones
+    /// while there is no answer; fails when there was no sign of life for `timeout`. Returns when to look
+    /// again.
+    ///
+    /// A peer whose application is busy reads neither messages nor the PINGs behind them. What keeps it is
+    /// any sign that it is at work or merely behind:
+    /// - bytes of it that this side has not read;
+    /// - it reads: its window grows, or a unix socket's bytes get fewer;
+    /// - the buffers on the way are full. It is given nothing new then, and to close would lose for certain
+    ///   what is queued here. A host that acknowledges nothing is not excused so.
+    ///
+    /// Without any, it is given up although it may be alive, as libzmq does: messages in turn would go on to
+    /// a peer that hangs. It costs a busy peer a connection, but no message: all that was written is in
+    /// its host's buffers, it reads them to the end, and connects again.
     pub fn run_heartbeat(
         &mut self,
         now: Instant,
@@ -51,25 +60,46 @@ impl Session {
         // A peer whose bytes lie here unread is not silent. A PING could even destroy what it has still to
         // say: it may have closed, and its host answers with a reset.
         if std::mem::take(&mut self.heard) || self.is_backlogged() {
-            self.last_heard = now;
-            self.ping_sent = None;
+            (self.last_heard, self.silent_since) = (now, None);
         }
-        let excused = self.is_backlogged() || self.sent_since_heard || !self.outgoing.is_empty();
-        match self.ping_sent {
-            Some(sent) if now < sent + timeout => Ok((sent + timeout).min(now + interval)),
-            Some(_) if excused => Ok(now + interval),
-            Some(_) => Err(SessionError::Silent),
-            None if now < self.last_heard + interval => Ok(self.last_heard + interval),
-            None => {
-                // Without a time to live (as libzmq): while we do not read, we do not PING either.
-                self.send_ping(Duration::ZERO, now);
-                Ok(now + timeout.min(interval))
+        let Some(since) = self.silent_since else {
+            if now < self.last_heard + interval {
+                return Ok(self.last_heard + interval);
             }
+            self.silent_since = Some(now);
+            self.delivery = self.stream.delivery();
+            // Without a time to live (as libzmq): while we do not read, we do not PING either.
+            self.send_ping(Duration::ZERO);
+            return Ok(self.look_again(now, interval.min(timeout)));
+        };
+        if now < self.look_due {
+            return Ok(self.look_due);
         }
+        let last = std::mem::replace(&mut self.delivery, self.stream.delivery());
+        let is_full = self.delivery.is_held_back || !self.writable;
+        let is_behind = is_full && self.delivery.unacknowledged_for < timeout;
+        // A look that comes late is of a process that was stopped itself; so may the peer have been.
+        let is_late = now > self.look_due + interval.min(timeout);
+        if is_behind || is_late || self.delivery.room > last.room || self.stream.has_unread() {
+            self.silent_since = Some(now);
+        } else if now >= since + timeout {
+            return Err(SessionError::Silent);
+        }
+        if !is_full {
+            // What acknowledges it tells how large the window is by now.
+            self.send_ping(Duration::ZERO);
+        }
+        let left = (since + timeout).saturating_duration_since(now);
+        let next = if left.is_zero() { interval } else { interval.min(left) };
+        Ok(self.look_again(now, next.min(timeout)))
+    }
+
+    fn look_again(&mut self, now: Instant, after: Duration) -> Instant {
+        self.look_due = now + after;
+        self.look_due
     }
 
     pub(super) fn on_bytes(&mut self) {
         self.heard = true;
-        self.sent_since_heard = false;
     }
 }

@@ -50,7 +50,7 @@ impl Session {
 
     #[cold]
     fn write_or_gather(&mut self, was_empty: bool) -> Result<bool, SessionError> {
-        (self.has_sent, self.sent_since_heard) = (true, true);
+        self.has_sent = true;
         let now = Instant::now();
         if was_empty
             && self.outgoing.queued_bytes() < SEGMENT_SIZE

@@ -1,5 +1,5 @@
 //! PING and PONG with libzmq: they keep a connection that nobody uses, and end one to a peer that does
-//! not answer, but not one to a peer that is merely behind.
+//! not answer, but not one to a peer that is merely behind; and with our own, slow and busy.
 
 use std::thread;
 
@@ -91,5 +91,74 @@ fn a_peer_that_is_behind_is_not_taken_for_dead() {
         assert_eq!(pull.hear("ended"), "0", "{transport}");
         pull.say(&format!("receive {}", push.stats().sent));
         assert_eq!(pull.hear("tally"), tally.text(), "{transport}");
+    }
+}
+
+#[test]
+fn a_peer_that_stops_is_given_up_although_it_was_sent_messages() {
+    for transport in ["tcp", "ipc"] {
+        let push = Push::with_options(&Context::new(), quick_heartbeats()).unwrap();
+        let place = push.bind(&endpoint(transport)).unwrap().to_string();
+        let mut pull = watcher("pull", "connect", &place, 0);
+        pull.hear("connected");
+        assert!(push.wait_for_peers(1, LONG));
+        push.send_timeout("before", LONG).unwrap();
+        pull.freeze();
+        // One after the other, as an application sends that is not busy.
+        let mut sent = 0;
+        while push.stats().failed_connections == 0 {
+            let _ = push.send_timeout("after", PAUSE);
+            sent += 1;
+            // tidy: allow(sleeps) the pace of an application, which nothing waits for
+            thread::sleep(PAUSE);
+            assert!(sent < 10_000, "{transport}: never given up");
+        }
+        pull.thaw();
+    }
+}
+
+/// A receiver that reads next to nothing before its application asks, and its sender.
+fn reluctant_pair(transport: &str) -> (Push, Pull) {
+    let options = Options { heartbeat_ms: 0, receive_count_max: 1, ..Options::default() };
+    let pull = Pull::with_options(&Context::new(), options).unwrap();
+    let place = pull.bind(&endpoint(transport)).unwrap().to_string();
+    let push = Push::with_options(&Context::new(), quick_heartbeats()).unwrap();
+    push.connect(&place).unwrap();
+    assert!(push.wait_for_peers(1, LONG));
+    (push, pull)
+}
+
+#[test]
+fn a_peer_that_reads_slowly_is_kept() {
+    for transport in ["tcp", "ipc"] {
+        let (push, pull) = reluctant_pair(transport);
+        for number in 0..150 {
+            push.send_timeout(&[number; 10_000], LONG).unwrap();
+        }
+        push.flush();
+        for number in 0..150 {
+            assert_eq!(pull.recv_timeout(LONG).unwrap().body(), [number; 10_000], "{transport}");
+            // tidy: allow(sleeps) the pace of an application, which nothing waits for
+            thread::sleep(PAUSE);
+        }
+        assert_eq!(push.stats().failed_connections, 0, "{transport}");
+    }
+}
+
+#[test]
+fn a_peer_that_was_busy_for_longer_than_the_time_out_still_gets_what_was_sent() {
+    for transport in ["tcp", "ipc"] {
+        let (push, pull) = reluctant_pair(transport);
+        for number in 0..200 {
+            push.send_timeout(&[number; 100], LONG).unwrap();
+        }
+        push.flush();
+        while push.stats().failed_connections == 0 {
+            thread::yield_now();
+        }
+        for number in 0..200 {
+            assert_eq!(pull.recv_timeout(LONG).unwrap().body(), [number; 100], "{transport}");
+        }
+        assert_eq!(push.stats().dropped_peer_lost, 0, "{transport}");
     }
 }

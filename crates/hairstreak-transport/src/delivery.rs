@@ -1,0 +1,130 @@
+//! `Delivery`: what the kernel knows of the bytes on their way to the peer, and whether the peer takes them.
+
+use std::mem::size_of;
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
+
+use crate::stream::Stream;
+
+/// How far the peer has come with what was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delivery {
+    /// Grows when the peer reads and shrinks when this side writes: the window that a tcp peer last
+    /// announced; for a unix socket what is left of the range of a number, less what lies unread.
+    pub room: u64,
+    /// Bytes wait in this host's kernel until the peer's window opens.
+    pub is_held_back: bool,
+    /// How long the peer's host has acknowledged nothing although there is something to be acknowledged.
+    pub unacknowledged_for: Duration,
+}
+
+/// `struct tcp_info` as far as it is of use here; the kernel has it so since 5.4.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct TcpInfo {
+    before_unacked: [u32; 6],
+    unacked: u32,
+    before_last_ack: [u32; 7],
+    last_ack_recv_ms: u32,
+    before_notsent: [u32; 21],
+    notsent_bytes: u32,
+    before_window: [u32; 20],
+    snd_wnd: u32,
+}
+
+const _: () = assert!(std::mem::offset_of!(TcpInfo, unacked) == 24);
+const _: () = assert!(std::mem::offset_of!(TcpInfo, last_ack_recv_ms) == 56);
+const _: () = assert!(std::mem::offset_of!(TcpInfo, notsent_bytes) == 144);
+const _: () = assert!(std::mem::offset_of!(TcpInfo, snd_wnd) == 228);
+
+impl Stream {
+    /// How far the peer has come with what was written. A system call or two.
+    pub fn delivery(&self) -> Delivery {
+        match self.tcp_info() {
+            Some(info) => Delivery {
+                room: info.snd_wnd.into(),
+                is_held_back: info.notsent_bytes > 0,
+                unacknowledged_for: match info.unacked {
+                    0 => Duration::ZERO,
+                    _ => Duration::from_millis(info.last_ack_recv_ms.into()),
+                },
+            },
+            None => Delivery { room: u64::MAX - self.unread_by_peer(), ..Delivery::default() },
+        }
+    }
+
+    /// Whether the peer's bytes lie in the kernel, to be read.
+    pub fn has_unread(&self) -> bool {
+        rustix::io::ioctl_fionread(self).is_ok_and(|count| count > 0)
+    }
+
+    /// `None` for a unix socket.
+    fn tcp_info(&self) -> Option<TcpInfo> {
+        let mut info = TcpInfo::default();
+        let mut size = size_of::<TcpInfo>() as libc::socklen_t;
+        // SAFETY: the kernel writes at most `size` bytes into `info`, which is made of integers, and the
+        // size; both live through the call.
+        let result = unsafe {
+            libc::getsockopt(
+                self.as_fd().as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_INFO,
+                (&raw mut info).cast(),
+                &raw mut size,
+            )
+        };
+        (result == 0).then_some(info)
+    }
+
+    /// What the peer of a unix socket has not read, by what it takes in memory.
+    fn unread_by_peer(&self) -> u64 {
+        let mut size: libc::c_int = 0;
+        // SAFETY: SIOCOUTQ, which has TIOCOUTQ's number, writes one int, which lives through the call.
+        let result = unsafe { libc::ioctl(self.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut size) };
+        if result == 0 { u64::try_from(size).unwrap_or(0) } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{IoSlice, Read};
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::stream::Connecting;
+
+    fn fill(stream: &Stream) {
+        while stream.write(&[IoSlice::new(&[7; 65536])]).is_ok() {}
+    }
+
+    #[test]
+    fn a_tcp_peer_that_does_not_read_holds_bytes_back_and_reading_gives_room() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let connecting = Stream::connect_tcp(listener.local_addr().unwrap()).unwrap();
+        let (Connecting::Done(stream) | Connecting::Pending(stream)) = connecting;
+        let (mut peer, _) = listener.accept().unwrap();
+        assert!(!stream.delivery().is_held_back && !stream.has_unread());
+        while !stream.delivery().is_held_back {
+            fill(&stream);
+        }
+        let full = stream.delivery();
+        let mut scrap = vec![0; 1 << 20];
+        while stream.delivery().room <= full.room {
+            peer.read_exact(&mut scrap[..4096]).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_unix_peer_gives_room_by_reading() {
+        let (near, mut far) = UnixStream::pair().unwrap();
+        near.set_nonblocking(true).unwrap();
+        let stream = Stream::from_unix(near.into());
+        let empty = stream.delivery();
+        fill(&stream);
+        let full = stream.delivery();
+        assert!(full.room < empty.room);
+        far.read_exact(&mut vec![0; 65536]).unwrap();
+        assert!(stream.delivery().room > full.room);
+    }
+}
