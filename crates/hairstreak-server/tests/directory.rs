@@ -132,6 +132,43 @@ fn limits_are_told_to_who_reaches_them() {
 }
 
 #[test]
+fn names_that_clients_left_behind_make_room_for_others() {
+    let directory = DirectoryOptions {
+        entries_max: 4,
+        entries_per_client_max: 2,
+        entries_per_origin_max: 4,
+        ..DirectoryOptions::default()
+    };
+    let bind = vec!["tcp://127.0.0.1:*".into()];
+    let server = Server::start(ServeOptions { bind, directory, ..ServeOptions::default() }).unwrap();
+    for owner in 1..=8 {
+        let leaving = client(&server);
+        for name in ["x", "y"] {
+            while register(&leaving, &format!("{name}{owner}"), owner, 3_600_000)[0] != b"OK" {}
+        }
+        leaving.close();
+    }
+    let good = client(&server);
+    while register(&good, "good", 9, 5000)[0] != b"OK" {}
+    assert_eq!(lookup(&good, "good", 0)[0], b"FOUND");
+}
+
+#[test]
+fn clients_are_counted_by_where_they_come_from() {
+    let directory = DirectoryOptions { entries_per_origin_max: 1, ..DirectoryOptions::default() };
+    let socket = std::env::temp_dir().join(format!("hairstreak-origins-{}", std::process::id()));
+    let bind = vec!["tcp://127.0.0.1:*".into(), format!("ipc://{}", socket.display())];
+    let server = Server::start(ServeOptions { bind, directory, ..ServeOptions::default() }).unwrap();
+    let one = client(&server);
+    let other = Dealer::new(&Context::new()).unwrap();
+    other.connect(&server.endpoints()[1].to_string()).unwrap();
+    assert_eq!(register(&one, "a", 1, 5000)[0], b"OK");
+    let reply = register(&one, "b", 1, 5000);
+    assert_eq!(reply[2], b"this address holds 1 names, the limit is 1");
+    assert_eq!(register(&other, "b", 2, 5000)[0], b"OK");
+}
+
+#[test]
 fn a_port_in_use_is_named() {
     let server = start();
     let taken = endpoint(&server);

@@ -33,10 +33,11 @@ pub struct Options {
     pub receive_bytes_max: usize,
     /// The largest message accepted or sent, all frames together, in bytes. (ZMQ_MAXMSGSIZE)
     pub message_size_max: usize,
-    /// Bytes of messages that have not arrived whole, of all connections together and beyond the first 64 KiB of
-    /// each. Further ones wait; one message may pass it.
+    /// Bytes that have arrived of messages that are not whole, of all connections together and beyond the first
+    /// 64 KiB of each. Further ones wait; one message may pass it.
     pub arriving_bytes_max: usize,
-    /// How long a message may take to arrive while others wait for its room.
+    /// How long a message may take to arrive while others wait for its room; a 16th of it where next to nothing
+    /// comes.
     pub arriving_timeout_ms: u64,
     /// Frames of one message.
     pub frame_count_max: usize,

@@ -29,8 +29,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         }
     }
     for (number, row) in &rows {
-        if !sources.iter().any(|(_, limit)| limit.name == row.name && limit.path == row.path) {
-            let advice = format!("there is no limit `{}` in {}: remove the row", row.name, row.path);
+        if !sources.iter().any(|(_, limit)| limit == row) {
+            let advice = format!("no limit `{}` is `{}` in {}: remove the row", row.name, row.value, row.path);
             findings.push(Finding::new(TABLE, *number, "limits", advice));
         }
     }
@@ -122,7 +122,18 @@ mod tests {
     fn limits_missing_changed_or_gone_are_found() {
         let table = "| `count_max` | `9` | wait | `crates/a/src/options.rs` |\n| `D_MAX` | `7` | refuse | `crates/a/src/b.rs` |\n";
         let b = |line| ("crates/a/src/b.rs".to_owned(), line);
-        let found = [(OPTIONS.to_owned(), 5), b(1), b(2), b(3), (TABLE.to_owned(), 2)];
+        let table_at = |line| (TABLE.to_owned(), line);
+        let found = [(OPTIONS.to_owned(), 5), b(1), b(2), b(3), table_at(1), table_at(2)];
         assert_eq!(check_table(table), found);
+    }
+
+    #[test]
+    fn a_wrong_value_is_found_though_another_row_has_the_right_one() {
+        let table = "| `count_max` | `8 << 20` | wait | `crates/a/src/options.rs` |\n\
+                     | `count_max` | `9 << 20` | wait | `crates/a/src/options.rs` |\n\
+                     | `B_SIZE_MAX` | `7` | refuse | `crates/a/src/b.rs` |\n\
+                     | `READS_MAX` | `4` | then others | `crates/a/src/b.rs` |\n\
+                     | `C_MAX` | `1` | wait | `crates/a/src/b.rs` |\n";
+        assert_eq!(check_table(table), [(TABLE.to_owned(), 2)]);
     }
 }

@@ -26,7 +26,7 @@ pub enum Change {
         /// The name.
         name: Name,
     },
-    /// Its lease ended.
+    /// Its lease ended, or its holder was gone and it had to make room.
     Expired {
         /// The name.
         name: Name,

@@ -1,13 +1,8 @@
 //! `Effect`: what the directory wants done.
 
-use std::sync::Arc;
-
 use hairstreak_wire::directory::{Envelope, Reply};
 
-use super::Change;
-
-/// A client's connection, by the routing id that the ROUTER gave it.
-pub type Peer = Arc<[u8]>;
+use super::{Change, Peer};
 
 /// What whoever drives the directory has to do, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]

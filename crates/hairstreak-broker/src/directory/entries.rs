@@ -1,17 +1,17 @@
 //! `Entries`: the names that exist, and whom each counts against.
 //!
-//! An entry counts against its owner always and against its peer while that is connected. Limits
+//! An entry counts against its owner and its origin always and against its peer while that is connected. Limits
 //! are the caller's business; the tallies are kept here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::time::Duration;
 
 use hairstreak_wire::directory::{Attributes, Endpoint, Name, Owner, Registration};
 
-use super::Peer;
 use super::deadlines::Deadlines;
 use super::index::Index;
+use super::{Origin, Peer};
 
 /// What is known of a name.
 #[derive(Clone, Debug)]
@@ -19,6 +19,9 @@ pub(super) struct Entry {
     pub(super) owner: Owner,
     /// The connection that its last REGISTER came over; `None`: gone, the entry is an orphan.
     pub(super) peer: Option<Peer>,
+    /// Where that connection came from.
+    origin: Origin,
+    lease_end: Duration,
     pub(super) endpoint: Endpoint,
     pub(super) attributes: Attributes,
 }
@@ -29,6 +32,10 @@ pub(super) struct Entries {
     leases: Deadlines<Name>,
     by_owner: Index<Owner, Name>,
     by_peer: Index<Peer, Name>,
+    by_origin: Index<Origin, Name>,
+    /// By when they end.
+    orphans: BTreeSet<(Duration, Name)>,
+    orphans_by_origin: Index<Origin, (Duration, Name)>,
 }
 
 impl Entries {
@@ -38,6 +45,9 @@ impl Entries {
             leases: Deadlines::new(),
             by_owner: Index::new(),
             by_peer: Index::new(),
+            by_origin: Index::new(),
+            orphans: BTreeSet::new(),
+            orphans_by_origin: Index::new(),
         }
     }
 
@@ -53,6 +63,10 @@ impl Entries {
         self.by_peer.count(peer)
     }
 
+    pub(super) fn count_of_origin(&self, origin: Origin) -> usize {
+        self.by_origin.count(&origin)
+    }
+
     pub(super) fn find(&self, name: &Name) -> Option<&Entry> {
         self.entries.get(name)
     }
@@ -63,16 +77,24 @@ impl Entries {
         self.remove(&name);
         self.by_owner.add(&owner, name.clone());
         self.by_peer.add(&peer, name.clone());
+        self.by_origin.add(&peer.origin, name.clone());
         self.leases.set(&name, lease_end);
-        self.entries.insert(name, Entry { owner, peer: Some(peer), endpoint, attributes });
+        let origin = peer.origin;
+        self.entries.insert(name, Entry { owner, peer: Some(peer), origin, lease_end, endpoint, attributes });
     }
 
     pub(super) fn remove(&mut self, name: &Name) {
         let Some(entry) = self.entries.remove(name) else { return };
         self.leases.remove(name);
         self.by_owner.remove(&entry.owner, name);
-        if let Some(peer) = &entry.peer {
-            self.by_peer.remove(peer, name);
+        self.by_origin.remove(&entry.origin, name);
+        match &entry.peer {
+            Some(peer) => self.by_peer.remove(peer, name),
+            None => {
+                let orphan = (entry.lease_end, name.clone());
+                self.orphans.remove(&orphan);
+                self.orphans_by_origin.remove(&entry.origin, &orphan);
+            }
         }
     }
 
@@ -87,13 +109,26 @@ impl Entries {
         self.leases.first()
     }
 
-    /// Makes orphans of all entries of `peer`.
-    pub(super) fn orphan(&mut self, peer: &Peer) {
+    /// Makes orphans of all entries of `peer`, which end at `lease_end_max` at the latest.
+    pub(super) fn orphan(&mut self, peer: &Peer, lease_end_max: Duration) {
         for name in self.by_peer.take(peer) {
-            if let Some(entry) = self.entries.get_mut(&name) {
-                entry.peer = None;
-            }
+            let Some(entry) = self.entries.get_mut(&name) else { continue };
+            entry.peer = None;
+            entry.lease_end = entry.lease_end.min(lease_end_max);
+            self.leases.set(&name, entry.lease_end);
+            self.orphans_by_origin.add(&entry.origin, (entry.lease_end, name.clone()));
+            self.orphans.insert((entry.lease_end, name));
         }
+    }
+
+    /// The orphan that ends first.
+    pub(super) fn first_orphan(&self) -> Option<&Name> {
+        self.orphans.first().map(|(_, name)| name)
+    }
+
+    /// The orphan from there that ends first.
+    pub(super) fn first_orphan_of(&self, origin: Origin) -> Option<&Name> {
+        self.orphans_by_origin.first(&origin).map(|(_, name)| name)
     }
 
     pub(super) fn peers(&self) -> impl Iterator<Item = &Peer> {

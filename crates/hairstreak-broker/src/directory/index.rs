@@ -28,6 +28,11 @@ impl<K: Eq + Hash + Clone, V: Ord> Index<K, V> {
         }
     }
 
+    /// The first value of a key.
+    pub(super) fn first(&self, key: &K) -> Option<&V> {
+        self.0.get(key)?.first()
+    }
+
     /// Takes all values of a key out.
     pub(super) fn take(&mut self, key: &K) -> BTreeSet<V> {
         self.0.remove(key).unwrap_or_default()

@@ -9,7 +9,7 @@ use hairstreak_wire::directory::{
 
 use super::entries::Entries;
 use super::waiters::{Waiter, Waiters};
-use super::{Change, Effect, Options, Peer};
+use super::{Change, Effect, Options, Origin, Peer};
 
 /// Names, their holders, and those who wait.
 ///
@@ -58,9 +58,9 @@ impl Directory {
     }
 
     /// A peer's connection ended: nobody waits there any more, and its names are orphans.
-    pub fn handle_peer_gone(&mut self, peer: &Peer) {
+    pub fn handle_peer_gone(&mut self, now: Duration, peer: &Peer) {
         self.waiters.remove_of_peer(peer);
-        self.entries.orphan(peer);
+        self.entries.orphan(peer, now + milliseconds(self.options.orphan_lease_max_ms));
     }
 
     /// What to do next, in order.
@@ -78,12 +78,16 @@ impl Directory {
         self.entries.peers().chain(self.waiters.peers()).cloned().collect()
     }
 
-    /// The peer because of whom this request would be refused as a duplicate: worth a look whether
-    /// it is still there.
-    pub fn rival(&self, request: &Request) -> Option<&Peer> {
-        let Request::Register(registration) = request else { return None };
-        let entry = self.entries.find(&registration.name)?;
-        entry.peer.as_ref().filter(|_| entry.owner != registration.owner)
+    /// Whether this request would be refused because of what other peers hold: worth a look whether they are
+    /// still there.
+    pub fn is_refused(&self, peer: &Peer, request: &Request) -> bool {
+        match request {
+            Request::Register(registration) => self.refuse(peer, registration).is_some(),
+            Request::Lookup { name, wait_ms } if *wait_ms > 0 && self.entries.find(name).is_none() => {
+                self.waiters_limit(peer).is_some()
+            }
+            _ => false,
+        }
     }
 
     /// How many names there are.
@@ -97,19 +101,11 @@ impl Directory {
     }
 
     fn register(&mut self, now: Duration, peer: &Peer, registration: Registration) -> Reply {
-        let name = registration.name.clone();
-        let before = self.entries.find(&name);
-        if let Some(entry) = before
-            && entry.owner != registration.owner
-            && entry.peer.is_some()
-        {
-            return Reply::Duplicate { name, endpoint: entry.endpoint.clone() };
-        }
-        if before.is_none_or(|entry| entry.owner != registration.owner)
-            && let Some(refusal) = self.refuse_entry(&registration.owner, peer, before.is_none())
-        {
+        if let Some(refusal) = self.refuse(peer, &registration) {
             return refusal;
         }
+        let name = registration.name.clone();
+        let before = self.entries.find(&name);
         let endpoint = registration.endpoint.clone();
         let change = match before {
             None => Some(Change::Registered { name: name.clone(), endpoint }),
@@ -123,6 +119,9 @@ impl Directory {
             asked => asked.min(self.options.lease_max_ms),
         };
         let is_new = before.is_none();
+        if before.is_none_or(|entry| entry.owner != registration.owner) {
+            self.make_room(peer.origin, is_new);
+        }
         self.entries.put(registration, peer.clone(), now + milliseconds(lease_ms));
         self.effects.extend(change.map(Effect::Changed));
         if is_new {
@@ -131,18 +130,52 @@ impl Directory {
         Reply::Ok { lease_ms }
     }
 
+    /// Why this client may not have this name, if so.
+    fn refuse(&self, peer: &Peer, registration: &Registration) -> Option<Reply> {
+        let Registration { name, owner, .. } = registration;
+        match self.entries.find(name) {
+            Some(entry) if entry.owner == *owner => None,
+            Some(entry) if entry.peer.is_some() => {
+                Some(Reply::Duplicate { name: name.clone(), endpoint: entry.endpoint.clone() })
+            }
+            before => self.refuse_entry(owner, peer, before.is_none()),
+        }
+    }
+
     /// Why there may be no further entry for this client, if so. `is_new`: it replaces none.
     fn refuse_entry(&self, owner: &Owner, peer: &Peer, is_new: bool) -> Option<Reply> {
         let refuse = |text: String| Some(Reply::error(ErrorCode::Limit, &text));
-        let Options { entries_max, entries_per_client_max, .. } = self.options;
-        if is_new && self.entries.count() >= entries_max {
-            return refuse(format!("the directory is full with {entries_max} names"));
-        }
+        let Options { entries_max, entries_per_client_max, entries_per_origin_max, .. } = self.options;
         let count = self.entries.count_of_owner(owner).max(self.entries.count_of_peer(peer));
         if count >= entries_per_client_max {
             return refuse(format!("this client holds {count} names, the limit is {entries_per_client_max}"));
         }
+        let count = self.entries.count_of_origin(peer.origin);
+        if count >= entries_per_origin_max && self.entries.first_orphan_of(peer.origin).is_none() {
+            return refuse(format!("this address holds {count} names, the limit is {entries_per_origin_max}"));
+        }
+        if is_new && self.entries.count() >= entries_max && self.entries.first_orphan().is_none() {
+            return refuse(format!("the directory is full with {entries_max} names"));
+        }
         None
+    }
+
+    /// Ends orphans where an entry more would be one too many.
+    fn make_room(&mut self, origin: Origin, is_new: bool) {
+        let Options { entries_max, entries_per_origin_max, .. } = self.options;
+        if self.entries.count_of_origin(origin) >= entries_per_origin_max {
+            self.expire(self.entries.first_orphan_of(origin).cloned());
+        }
+        if is_new && self.entries.count() >= entries_max {
+            self.expire(self.entries.first_orphan().cloned());
+        }
+    }
+
+    fn expire(&mut self, name: Option<Name>) {
+        if let Some(name) = name {
+            self.entries.remove(&name);
+            self.effects.push_back(Effect::Changed(Change::Expired { name }));
+        }
     }
 
     fn answer_waiters(&mut self, name: &Name) {
@@ -175,18 +208,23 @@ impl Directory {
         if wait_ms == 0 {
             return Some(Reply::NotFound { name: waiter.name });
         }
-        let Options { waiters_max, waiters_per_peer_max, wait_max_ms, .. } = self.options;
-        let limit = if self.waiters.count() >= waiters_max {
-            Some(waiters_max)
-        } else {
-            Some(waiters_per_peer_max).filter(|max| self.waiters.count_of(&waiter.peer) >= *max)
-        };
-        if let Some(limit) = limit {
+        if let Some(limit) = self.waiters_limit(&waiter.peer) {
             let text = format!("{limit} lookups wait already, the limit is reached");
             return Some(Reply::error(ErrorCode::Limit, &text));
         }
-        self.waiters.add(waiter, now + milliseconds(wait_ms.min(wait_max_ms)));
+        self.waiters.add(waiter, now + milliseconds(wait_ms.min(self.options.wait_max_ms)));
         None
+    }
+
+    /// The limit that keeps a LOOKUP of this peer from waiting.
+    fn waiters_limit(&self, peer: &Peer) -> Option<usize> {
+        let Options { waiters_max, waiters_per_peer_max, waiters_per_origin_max, .. } = self.options;
+        let limits = [
+            (self.waiters.count(), waiters_max),
+            (self.waiters.count_from(peer.origin), waiters_per_origin_max),
+            (self.waiters.count_of(peer), waiters_per_peer_max),
+        ];
+        limits.into_iter().find(|(count, max)| count >= max).map(|(_, max)| max)
     }
 
     fn found(&self, name: &Name) -> Option<Reply> {

@@ -14,6 +14,10 @@
 //! not) is still found, because the holder may be well and only its way to the directory broken; but
 //! whoever restarts a crashed program gets the name at once.
 //!
+//! An orphan's lease is cut to [`Options::orphan_lease_max_ms`], and the orphan that would go first makes
+//! room where there is none. So nobody shuts the directory by names that it leaves behind, and what one
+//! address may hold by any number of owners and connections is a share of the whole.
+//!
 //! Invariants, tested in tests.rs on random events: every request is answered exactly once, unless
 //! its peer goes first; whoever waits, waits for a name that does not exist; nothing outgrows
 //! [`Options`].
@@ -27,11 +31,13 @@ mod entries;
 mod index;
 mod machine;
 mod options;
+mod peer;
 #[cfg(test)]
 mod tests;
 mod waiters;
 
 pub use change::Change;
-pub use effect::{Effect, Peer};
+pub use effect::Effect;
 pub use machine::Directory;
 pub use options::Options;
+pub use peer::{Origin, Peer};

@@ -2,6 +2,7 @@
 
 mod model;
 mod rules;
+mod shares;
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use hairstreak_wire::directory::{
     Attributes, Endpoint, Envelope, Name, Owner, Registration, Reply, Request, RequestId,
 };
 
-use super::{Change, Directory, Effect, Options, Peer};
+use super::{Change, Directory, Effect, Options, Origin, Peer};
 
 fn name(text: &str) -> Name {
     Name::new(text).unwrap()
@@ -19,8 +20,10 @@ fn endpoint(number: u8) -> Endpoint {
     Endpoint::new(&format!("tcp://10.0.0.{number}:1")).unwrap()
 }
 
+/// Those below 100 come from different addresses, the others from one.
 fn peer(number: u8) -> Peer {
-    Peer::from([number])
+    let origin = Origin::from(Some([10, 0, 0, number.min(100)].into()));
+    Peer { routing_id: [number].into(), origin }
 }
 
 fn register(text: &str, owner: u8, lease_ms: u32, at: u8) -> Request {
@@ -96,7 +99,7 @@ impl Bench {
     }
 
     fn lose(&mut self, gone: u8) {
-        self.directory.handle_peer_gone(&peer(gone));
+        self.directory.handle_peer_gone(self.now, &peer(gone));
         self.drain();
     }
 

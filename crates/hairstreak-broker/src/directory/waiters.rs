@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use hairstreak_wire::directory::{Envelope, Name};
 
-use super::Peer;
 use super::deadlines::Deadlines;
 use super::index::Index;
+use super::{Origin, Peer};
 
 /// One LOOKUP that waits.
 #[derive(Clone, Debug)]
@@ -26,6 +26,7 @@ pub(super) struct Waiters {
     waiters: HashMap<Id, Waiter>,
     by_name: Index<Name, Id>,
     by_peer: Index<Peer, Id>,
+    by_origin: Index<Origin, Id>,
     deadlines: Deadlines<Id>,
 }
 
@@ -36,6 +37,7 @@ impl Waiters {
             waiters: HashMap::new(),
             by_name: Index::new(),
             by_peer: Index::new(),
+            by_origin: Index::new(),
             deadlines: Deadlines::new(),
         }
     }
@@ -48,11 +50,16 @@ impl Waiters {
         self.by_peer.count(peer)
     }
 
+    pub(super) fn count_from(&self, origin: Origin) -> usize {
+        self.by_origin.count(&origin)
+    }
+
     pub(super) fn add(&mut self, waiter: Waiter, deadline: Duration) {
         let id = self.next_id;
         self.next_id += 1;
         self.by_name.add(&waiter.name, id);
         self.by_peer.add(&waiter.peer, id);
+        self.by_origin.add(&waiter.peer.origin, id);
         self.deadlines.set(&id, deadline);
         self.waiters.insert(id, waiter);
     }
@@ -88,6 +95,7 @@ impl Waiters {
         let waiter = self.waiters.remove(&id)?;
         self.by_name.remove(&waiter.name, &id);
         self.by_peer.remove(&waiter.peer, &id);
+        self.by_origin.remove(&waiter.peer.origin, &id);
         self.deadlines.remove(&id);
         Some(waiter)
     }

@@ -2,12 +2,15 @@
 //!
 //! One thread, which never waits for a client: a reply for which a client has no room is dropped,
 //! and the client asks again. A ROUTER does not say when a peer goes, so the desk looks round: every
-//! [`SWEEP`], and when a name is about to be refused because of a holder who may be gone.
+//! [`SWEEP`], and when a request is about to be refused because of peers who may be gone. Where a peer comes
+//! from it looks up once.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use hairstreak_broker::directory::{Change, Directory, Effect, Options, Peer};
+use hairstreak_broker::directory::{Change, Directory, Effect, Options, Origin, Peer};
 use hairstreak_socket::{Message, RecvError, Router};
 use hairstreak_wire::directory::{Envelope, Reply, Request};
 
@@ -20,6 +23,8 @@ pub(crate) struct Desk {
     router: Router,
     directory: Directory,
     on_change: Box<dyn FnMut(&Change) + Send>,
+    /// Where peers come from; those that were there when it looked last, by their routing ids.
+    origins: HashMap<Arc<[u8]>, Origin>,
     started: Instant,
     /// When it looked last, since `started`.
     swept: Duration,
@@ -28,7 +33,8 @@ pub(crate) struct Desk {
 impl Desk {
     pub(crate) fn new(router: Router, options: Options, on_change: Box<dyn FnMut(&Change) + Send>) -> Desk {
         let directory = Directory::new(options);
-        Desk { router, directory, on_change, started: Instant::now(), swept: Duration::ZERO }
+        let origins = HashMap::new();
+        Desk { router, directory, on_change, origins, started: Instant::now(), swept: Duration::ZERO }
     }
 
     /// Serves until the socket is closed.
@@ -60,10 +66,10 @@ impl Desk {
     fn handle_message(&mut self, now: Duration, message: &Message) {
         let frames: Vec<&[u8]> = message.frames().collect();
         let Some((routing_id, frames)) = frames.split_first() else { return };
-        let peer = Peer::from(*routing_id);
+        let peer = self.peer(routing_id);
         match Request::decode(frames) {
             Ok((envelope, request)) => {
-                if self.directory.rival(&request).is_some() && now >= self.swept + SWEEP_PAUSE {
+                if now >= self.swept + SWEEP_PAUSE && self.directory.is_refused(&peer, &request) {
                     self.sweep(now);
                 }
                 self.directory.handle_request(now, &peer, envelope, request);
@@ -72,17 +78,36 @@ impl Desk {
         }
     }
 
+    fn peer(&mut self, routing_id: &[u8]) -> Peer {
+        if !self.origins.contains_key(routing_id) {
+            self.look_round();
+        }
+        // One that is gone already leaves nothing that lasts, wherever it is counted.
+        let known = self.origins.get_key_value(routing_id).map(|(id, origin)| (id.clone(), *origin));
+        let (routing_id, origin) = known.unwrap_or_else(|| (routing_id.into(), Origin::Local));
+        Peer { routing_id, origin }
+    }
+
+    fn look_round(&mut self) {
+        let origin = |remote: Option<SocketAddr>| Origin::from(remote.map(|address| address.ip()));
+        let peers = self.router.peers().into_iter();
+        self.origins = peers.map(|peer| (peer.routing_id.into(), origin(peer.remote))).collect();
+    }
+
     /// Tells the state machine which peers are gone.
     fn sweep(&mut self, now: Duration) {
         self.swept = now;
-        let known = self.directory.peers();
-        if known.is_empty() {
-            return;
+        self.look_round();
+        for peer in self.directory.peers() {
+            if !self.is_here(&peer) {
+                self.directory.handle_peer_gone(now, &peer);
+            }
         }
-        let here: HashSet<Vec<u8>> = self.router.peers().into_iter().map(|peer| peer.routing_id).collect();
-        for gone in known.iter().filter(|peer| !here.contains(&***peer)) {
-            self.directory.handle_peer_gone(gone);
-        }
+    }
+
+    /// Whether it was when the desk looked last: a routing id may be another's by now.
+    fn is_here(&self, peer: &Peer) -> bool {
+        self.origins.get(&peer.routing_id) == Some(&peer.origin)
     }
 
     fn act(&mut self) {
@@ -96,7 +121,7 @@ impl Desk {
 
     fn send(&self, peer: &Peer, envelope: &Envelope, reply: &Reply) {
         let frames = reply.encode(envelope);
-        let frames: Vec<&[u8]> = [&**peer].into_iter().chain(frames.iter().map(Vec::as_slice)).collect();
+        let frames: Vec<&[u8]> = [&*peer.routing_id].into_iter().chain(frames.iter().map(Vec::as_slice)).collect();
         // Refused when the peer is gone or stalled: it asks again if it still cares.
         let _ = self.router.try_send(frames.as_slice());
     }

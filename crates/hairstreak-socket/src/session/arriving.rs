@@ -1,16 +1,18 @@
 //! What messages hold that have not arrived whole, and the budget for it that the connections of a socket share.
 //!
-//! The first [`FREE_SIZE`] bytes of a message cost nothing: each connection has a read buffer of that size
-//! anyway. Beyond that a message is charged with its wire bytes, a large body with the size it announced, until
-//! it is whole. **A connection whose next frame would pass the budget is not read** until there is room, so its
-//! peer waits as it does for a slow application; closing it instead would lose messages of peers that did
-//! nothing wrong. Two rules keep that from being a trap:
+//! A message is charged with its wire bytes **as they arrive**, until it is whole. The first [`FREE_SIZE`] of
+//! them cost nothing: each connection has a read buffer of that size anyway. Nor does announcing a large body:
+//! its memory is only address space until bytes come, so a peer that announces much and sends little holds up
+//! nobody. **A connection whose next frame, or next piece of a large body, would pass the budget is not read**
+//! until there is room, so its peer waits as it does for a slow application; closing it instead would lose
+//! messages of peers that did nothing wrong. Two rules keep that from being a trap:
 //!
 //! - One message may always proceed: where nobody holds anything, any message may begin, and one of those that
 //!   hold something may go on beyond the budget. So a socket holds at most `arriving_bytes_max +
 //!   message_size_max`, and no two messages wait for each other.
-//! - A peer that keeps others waiting must bring its message to an end within `arriving_timeout_ms`, or its
-//!   connection is closed: whoever stalls in the middle of a large message does not hold up the others for ever.
+//! - A peer that keeps others waiting must bring its message to an end within `arriving_timeout_ms`, and in
+//!   each [`PACE`]th of that time must end it or bring a [`PACE`]th of what it holds; or its connection is
+//!   closed. So who stalls on much is gone soon, and who merely takes long is not.
 //!
 //! All under the engine's lock; the atomics only let an engine move between threads.
 
@@ -25,6 +27,8 @@ use super::error::SessionError;
 
 /// Bytes of each arriving message that are not charged.
 const FREE_SIZE: usize = READ_SIZE;
+/// Into how many parts the time is cut within which a peer that keeps others waiting must end its message.
+const PACE: u32 = 16;
 /// When to look again where there is nothing to look for.
 const NEVER: Duration = Duration::from_secs(3600);
 
@@ -54,7 +58,7 @@ impl ArrivingBudget {
 #[derive(Debug)]
 pub(super) struct Arriving {
     budget: Arc<ArrivingBudget>,
-    /// Wire bytes of the message so far, a body with its announced size; 0 between messages.
+    /// Wire bytes of the message so far; 0 between messages.
     size: usize,
     /// What of it is charged to the budget.
     held: usize,
@@ -62,13 +66,47 @@ pub(super) struct Arriving {
     passes: bool,
     /// What it waits for room for, in bytes.
     waits_for: Option<usize>,
-    /// Since when it has kept others waiting.
-    presses_since: Option<Instant>,
+    /// How it has kept others waiting.
+    pressing: Option<Pressing>,
+}
+
+/// How a peer goes on while it keeps others waiting.
+#[derive(Debug)]
+struct Pressing {
+    since: Instant,
+    /// When its pace was measured last, and how much had arrived then.
+    measured: Instant,
+    size: usize,
+    /// When somebody looked last.
+    looked: Instant,
+}
+
+impl Pressing {
+    /// Whether the peer goes on well enough; its message has `size` by now and holds `held` of the budget.
+    fn goes_on(&mut self, now: Instant, timeout: Duration, size: usize, held: usize) -> bool {
+        let part = timeout / PACE;
+        // Where nobody looked for so long, this process stood still, and nobody else is to blame.
+        let stood_still = now.duration_since(self.looked) > part / 2;
+        self.looked = now;
+        if now.duration_since(self.since) >= timeout {
+            return false;
+        }
+        if !stood_still {
+            if now.duration_since(self.measured) < part {
+                return true;
+            }
+            if size - self.size < (held / PACE as usize).max(1) {
+                return false;
+            }
+        }
+        (self.measured, self.size) = (now, size);
+        true
+    }
 }
 
 impl Arriving {
     pub fn new(budget: Arc<ArrivingBudget>) -> Arriving {
-        Arriving { budget, size: 0, held: 0, passes: false, waits_for: None, presses_since: None }
+        Arriving { budget, size: 0, held: 0, passes: false, waits_for: None, pressing: None }
     }
 
     /// Whether a message has begun.
@@ -101,6 +139,15 @@ impl Arriving {
         true
     }
 
+    /// Of what was admitted, `missing` bytes have not come.
+    pub fn give_back(&mut self, missing: usize) {
+        self.size -= missing;
+        let held = self.held.min(self.size.saturating_sub(FREE_SIZE));
+        let budget = &*self.budget;
+        budget.used.store(budget.used.load(Relaxed) - (self.held - held), Relaxed);
+        self.held = held;
+    }
+
     /// A command between two frames: it keeps their buffers alive longer.
     pub fn add_command(&mut self, size: usize) {
         if self.has_begun() {
@@ -115,7 +162,7 @@ impl Arriving {
         if std::mem::take(&mut self.passes) {
             budget.is_passed.store(false, Relaxed);
         }
-        (self.size, self.held, self.presses_since) = (0, 0, None);
+        (self.size, self.held, self.pressing) = (0, 0, None);
         self.wait_for(None);
     }
 
@@ -143,15 +190,100 @@ impl Session {
         self.arriving.may_go_on()
     }
 
-    /// Fails when the peer has kept others waiting for longer than `timeout`. Not while it waits itself, nor
-    /// while this side does not read it. Returns when to look again.
+    /// Fails when the peer has kept others waiting and did not go on well enough, `timeout` being the most that it
+    /// has. Not while it waits itself, nor while this side does not read it. Returns when to look again.
     pub fn check_arriving(&mut self, now: Instant, timeout: Duration) -> Result<Instant, SessionError> {
-        let others_wait = self.arriving.budget.waiting.load(Relaxed) > 0;
-        if self.arriving.held == 0 || !others_wait || self.arriving.waits() || !self.has_room_ahead() {
-            self.arriving.presses_since = None;
+        let has_room_ahead = self.has_room_ahead();
+        let Arriving { budget, size, held, pressing, waits_for, .. } = &mut self.arriving;
+        let others_wait = budget.waiting.load(Relaxed) > 0;
+        if *held == 0 || !others_wait || waits_for.is_some() || !has_room_ahead {
+            *pressing = None;
             return Ok(now + NEVER);
         }
-        let end = *self.arriving.presses_since.get_or_insert(now) + timeout;
-        if now >= end { Err(SessionError::Slow) } else { Ok(end) }
+        let start = Pressing { since: now, measured: now, size: *size, looked: now };
+        let pressing = pressing.get_or_insert(start);
+        // Those who wait are looked at more often, and all others with them.
+        if pressing.goes_on(now, timeout, *size, *held) {
+            Ok(pressing.since + timeout)
+        } else {
+            Err(SessionError::Slow)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMEOUT: Duration = Duration::from_secs(16);
+    const PART: Duration = Duration::from_secs(1);
+    /// Between two looks.
+    const LOOK: Duration = Duration::from_millis(100);
+    const HELD: usize = 16_000;
+
+    fn budget(bytes_max: usize) -> Arc<ArrivingBudget> {
+        Arc::new(ArrivingBudget::new(bytes_max))
+    }
+
+    #[test]
+    fn what_has_arrived_is_charged_and_what_was_only_asked_for_is_given_back() {
+        let budget = budget(1000);
+        let (mut one, mut other) = (Arriving::new(budget.clone()), Arriving::new(budget.clone()));
+        assert!(one.admit(FREE_SIZE + 900));
+        one.give_back(500);
+        assert!(other.admit(FREE_SIZE + 600), "at the bound");
+        other.give_back(FREE_SIZE);
+        assert_eq!(budget.used.load(Relaxed), 400);
+        assert!(!other.admit(FREE_SIZE + 1), "past it");
+        assert!(other.waits() && !other.may_go_on());
+        one.finish();
+        assert!(other.may_go_on() && other.admit(FREE_SIZE + 1));
+        other.finish();
+        assert_eq!((budget.used.load(Relaxed), budget.waiting.load(Relaxed)), (0, 0));
+    }
+
+    #[test]
+    fn of_two_half_messages_one_goes_on_beyond_the_budget_and_then_the_other() {
+        let budget = budget(1000);
+        let (mut one, mut other) = (Arriving::new(budget.clone()), Arriving::new(budget));
+        assert!(one.admit(FREE_SIZE + 500) && other.admit(FREE_SIZE + 500));
+        assert!(one.admit(5000) && !other.admit(5000));
+        assert!(one.admit(5000) && !other.may_go_on());
+        one.finish();
+        assert!(other.may_go_on() && other.admit(5000));
+    }
+
+    /// After how many looks a peer is given up that holds `HELD` bytes and brings `brings(look)` more before each.
+    fn given_up_after(looks: u32, brings: impl Fn(u32) -> usize) -> Option<u32> {
+        let start = Instant::now();
+        let mut size = 0;
+        let mut pressing = Pressing { since: start, measured: start, size, looked: start };
+        (1..=looks).find(|look| {
+            size += brings(*look);
+            !pressing.goes_on(start + LOOK * *look, TIMEOUT, size, HELD)
+        })
+    }
+
+    #[test]
+    fn a_peer_that_keeps_others_waiting_and_stalls_is_given_up_soon() {
+        assert_eq!(given_up_after(200, |_| 0), Some(10));
+        assert_eq!(given_up_after(200, |_| 1), Some(10), "byte by byte");
+        assert_eq!(given_up_after(200, |look| if look <= 20 { 100 } else { 0 }), Some(30));
+    }
+
+    #[test]
+    fn a_peer_that_goes_on_has_the_whole_time() {
+        assert_eq!(given_up_after(159, |_| 100), None);
+        assert_eq!(given_up_after(200, |_| 100), Some(160));
+    }
+
+    #[test]
+    fn nobody_is_given_up_for_a_time_in_which_nobody_looked() {
+        let start = Instant::now();
+        let mut pressing = Pressing { since: start, measured: start, size: 0, looked: start };
+        assert!(pressing.goes_on(start + 5 * PART, TIMEOUT, 0, HELD));
+        let after = start + 5 * PART;
+        assert!((1..10).all(|look| pressing.goes_on(after + LOOK * look, TIMEOUT, 0, HELD)));
+        assert!(!pressing.goes_on(after + PART, TIMEOUT, 0, HELD));
     }
 }

@@ -14,6 +14,9 @@ const READS_MAX: u32 = 4;
 /// Bodies longer than this are read straight into their own allocation.
 pub(super) const OWN_BODY_SIZE: usize = 16 * 1024;
 
+/// How much of such a body one read takes.
+const BODY_READ_SIZE_MAX: usize = 1 << 20;
+
 impl Session {
     /// Takes the next message if it has one frame and is here already.
     #[inline]
@@ -47,7 +50,7 @@ impl Session {
             if let Some(message) = self.decode()? {
                 return Ok(Some(message));
             }
-            if self.arriving.waits() || !self.readable || !self.read()? {
+            if self.is_held_up() || !self.readable || !self.read()? {
                 return Ok(None);
             }
         }
@@ -84,7 +87,7 @@ impl Session {
                     None => break,
                 }
             }
-            if !self.has_room_ahead() || self.arriving.waits() || !self.readable || !self.read()? {
+            if !self.has_room_ahead() || self.is_held_up() || !self.readable || !self.read()? {
                 return Ok(());
             }
         }
@@ -104,12 +107,27 @@ impl Session {
         std::mem::take(&mut self.read_count)
     }
 
-    /// One read. Returns false when there was nothing.
+    /// Whether what lies in the read buffer waits for room. A body that waits asks again with each read.
+    fn is_held_up(&self) -> bool {
+        self.body.is_none() && self.arriving.waits()
+    }
+
+    /// One read. Returns false when there was nothing, or no room for it: then the stream stays readable, for no
+    /// edge will tell when there is.
     fn read(&mut self) -> Result<bool, SessionError> {
         self.read_count += 1;
         let stream = &self.stream;
         let result = match &mut self.body {
-            Some((body, _)) if body.missing() > 0 => body.fill(|room| stream.read(room)),
+            Some((body, _)) if body.missing() > 0 => {
+                let size = body.missing().min(BODY_READ_SIZE_MAX);
+                if !self.arriving.admit(size) {
+                    return Ok(false);
+                }
+                let result = body.fill(|room| stream.read(&mut room[..size]));
+                let count = result.as_ref().map_or(0, |(count, _)| *count);
+                self.arriving.give_back(size - count);
+                result.map(|_| (count, count == size))
+            }
             _ => self.buffer.fill(|room| stream.read(room)),
         };
         match result {
@@ -178,7 +196,8 @@ impl Session {
             let is_whole = unread.len() >= skip + size;
             let is_part = !header.command && (header.more || self.arriving.has_begun());
             let needs_own = !is_whole && size > OWN_BODY_SIZE;
-            if (is_part && is_whole || needs_own) && !self.arriving.admit(skip + size) {
+            let arrived = unread.len().min(skip + size);
+            if (is_part && is_whole || needs_own) && !self.arriving.admit(arrived) {
                 // No edge will tell when there is room.
                 self.readable = true;
                 return Ok(None);

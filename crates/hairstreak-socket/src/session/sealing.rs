@@ -73,7 +73,8 @@ impl Session {
             let is_whole = unread.len() >= skip + size;
             let needs_own = !is_whole && size > OWN_BODY_SIZE;
             let has_begun = self.arriving.has_begun();
-            if (is_whole && has_begun || needs_own) && !self.arriving.admit(skip + size) {
+            let arrived = unread.len().min(skip + size);
+            if (is_whole && has_begun || needs_own) && !self.arriving.admit(arrived) {
                 // No edge will tell when there is room.
                 self.readable = true;
                 return Ok(None);

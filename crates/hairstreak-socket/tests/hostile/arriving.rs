@@ -51,7 +51,8 @@ fn begin_and_wait(place: &str) -> (Raw, usize) {
 #[test]
 fn bodies_within_the_budget_arrive_side_by_side_and_the_next_waits_for_room() {
     let _alone = alone();
-    for (bytes_max, fitting) in [(0, 1), (1, 1), (2 * CHARGE - 1, 1), (2 * CHARGE, 2), (3 * CHARGE - 1, 2)] {
+    // The last of those that fit may pass the budget.
+    for (bytes_max, fitting) in [(0, 1), (1, 1), (CHARGE, 1), (2 * CHARGE - 1, 2), (2 * CHARGE, 2)] {
         let (pull, place) = pull(bytes_max, 3_600_000);
         let mut peers: Vec<Raw> = (0..fitting).map(|_| begin_and_be_read(&place)).collect();
         let (mut next, taken) = begin_and_wait(&place);
@@ -71,6 +72,28 @@ fn bodies_within_the_budget_arrive_side_by_side_and_the_next_waits_for_room() {
         rest.join().unwrap();
         assert_eq!(pull.stats().failed_connections, 0);
     }
+}
+
+#[test]
+fn peers_that_announce_much_and_send_little_hold_up_nobody() {
+    let _alone = alone();
+    let (pull, place) = pull(256 << 20, 3_600_000);
+    let _announcing: Vec<Raw> = (0..16)
+        .map(|_| {
+            let mut raw = Raw::ready(&place, "PUSH");
+            raw.send(&long_header(0, 128 << 20));
+            raw.send(&[7; 100]);
+            raw
+        })
+        .collect();
+    let push = Push::new(&Context::new()).unwrap();
+    push.connect(&place).unwrap();
+    for _ in 0..20 {
+        push.send(&vec![1; 1_000_000]).unwrap();
+        push.flush();
+        assert_eq!(pull.recv_timeout(LONG).unwrap().size(), 1_000_000);
+    }
+    assert_eq!((pull.peers().len(), pull.stats().failed_connections), (17, 0));
 }
 
 #[test]

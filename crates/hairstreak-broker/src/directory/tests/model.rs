@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 const NAMES: [&str; 3] = ["a", "b", "ba"];
+const ORPHAN_LEASE_MAX_MS: u32 = 20;
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -111,10 +112,12 @@ impl Model {
         self.expected.push((peer(from), id, reply));
     }
 
-    fn lose(&mut self, gone: u8) {
+    fn lose(&mut self, gone: u8, now: Duration) {
         self.waiting.retain(|waiting| waiting.peer != gone);
         for held in self.held.iter_mut().flatten() {
-            held.peer.take_if(|peer| *peer == gone);
+            if held.peer.take_if(|peer| *peer == gone).is_some() {
+                held.until = held.until.min(now + Duration::from_millis(ORPHAN_LEASE_MAX_MS.into()));
+            }
         }
     }
 }
@@ -136,7 +139,7 @@ fn step(bench: &mut Bench, model: &mut Model, event: Event) {
         }
         Event::Lose { gone } => {
             bench.lose(gone);
-            model.lose(gone);
+            model.lose(gone, bench.now);
         }
         Event::Pass { ms } => {
             bench.pass(ms);
@@ -148,7 +151,8 @@ fn step(bench: &mut Bench, model: &mut Model, event: Event) {
 proptest! {
     #[test]
     fn random_events_have_the_effects_that_the_model_says(events in prop::collection::vec(event(), 0..120)) {
-        let mut bench = Bench::new(Options::default());
+        let mut bench =
+            Bench::new(Options { orphan_lease_max_ms: ORPHAN_LEASE_MAX_MS, ..Options::default() });
         let mut model = Model::default();
         for event in events {
             step(&mut bench, &mut model, event);
