@@ -30,7 +30,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     }
     for (number, row) in &rows {
         if !sources.iter().any(|(_, limit)| limit == row) {
-            let advice = format!("no limit `{}` is `{}` in {}: remove the row", row.name, row.value, row.path);
+            let advice =
+                format!("no limit `{}` is `{}` in {}: remove the row", row.name, row.value, row.path);
             findings.push(Finding::new(TABLE, *number, "limits", advice));
         }
     }

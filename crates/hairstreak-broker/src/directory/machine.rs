@@ -152,7 +152,9 @@ impl Directory {
         }
         let count = self.entries.count_of_origin(peer.origin);
         if count >= entries_per_origin_max && self.entries.first_orphan_of(peer.origin).is_none() {
-            return refuse(format!("this address holds {count} names, the limit is {entries_per_origin_max}"));
+            return refuse(format!(
+                "this address holds {count} names, the limit is {entries_per_origin_max}"
+            ));
         }
         if is_new && self.entries.count() >= entries_max && self.entries.first_orphan().is_none() {
             return refuse(format!("the directory is full with {entries_max} names"));

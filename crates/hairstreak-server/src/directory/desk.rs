@@ -6,8 +6,8 @@
 //! from it looks up once.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hairstreak_broker::directory::{Change, Directory, Effect, Options, Origin, Peer};
@@ -121,7 +121,8 @@ impl Desk {
 
     fn send(&self, peer: &Peer, envelope: &Envelope, reply: &Reply) {
         let frames = reply.encode(envelope);
-        let frames: Vec<&[u8]> = [&*peer.routing_id].into_iter().chain(frames.iter().map(Vec::as_slice)).collect();
+        let frames: Vec<&[u8]> =
+            [&*peer.routing_id].into_iter().chain(frames.iter().map(Vec::as_slice)).collect();
         // Refused when the peer is gone or stalled: it asks again if it still cares.
         let _ = self.router.try_send(frames.as_slice());
     }
