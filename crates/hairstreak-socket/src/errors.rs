@@ -90,6 +90,9 @@ pub enum SendError {
     /// The first frame is not the routing id of a connected peer.
     #[error("no connected peer has the routing id that the first frame gives")]
     Unroutable,
+    /// A REQ waits for its reply, a REP has no request to reply to.
+    #[error("it is this socket's turn to receive")]
+    OutOfTurn,
     /// The socket is closed.
     #[error("the socket is closed")]
     Closed,
@@ -104,6 +107,12 @@ pub enum RecvError {
     /// None came in time.
     #[error("no message came in time")]
     TimedOut,
+    /// A REQ has asked nothing, a REP has not replied yet.
+    #[error("it is this socket's turn to send")]
+    OutOfTurn,
+    /// The peer that had the request is gone without a reply. It may have done what it was asked for.
+    #[error("the peer that had the request is gone")]
+    PeerLost,
     /// The socket is closed.
     #[error("the socket is closed")]
     Closed,

@@ -7,14 +7,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
-use hairstreak_base::Frame;
 use hairstreak_base::ring::ring;
 use hairstreak_transport::Endpoint;
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 
 use crate::engine::{ConnectorState, Engine, Link, LinkKind, Origin, State};
 use crate::errors::BindError;
-use crate::pattern;
+use crate::pattern::rules;
 use crate::ring_link::{Marks, RingLink};
 
 /// Slots of one ring at most, whatever the marks say.
@@ -152,8 +151,15 @@ fn join(from: &Arc<Engine>, connector: usize, serial: u32, to: &Arc<Engine>, to_
         from.lock().sockets[from_socket].failed_connections += 1;
         return;
     }
-    let (a_out, b_in) = pattern::sends(a.socket_type).then(|| ring(a.marks.count_max)).unzip();
-    let (b_out, a_in) = pattern::sends(b.socket_type).then(|| ring(b.marks.count_max)).unzip();
+    let (a_rules, b_rules) = (rules(a.socket_type), rules(b.socket_type));
+    if !to.lock().wants_another(to_socket) || !from.lock().wants_another(from_socket) {
+        let mut state = from.lock();
+        state.join_again(connector, serial);
+        state.look_after(from);
+        return;
+    }
+    let (a_out, b_in) = a_rules.sends.then(|| ring(a.marks.count_max)).unzip();
+    let (b_out, a_in) = b_rules.sends.then(|| ring(b.marks.count_max)).unzip();
     let a_ring = RingLink::new(a_out, a_in, Arc::clone(&to.doorbell), a.marks, b.marks);
     let b_ring = RingLink::new(b_out, b_in, Arc::clone(&from.doorbell), b.marks, a.marks);
     let origin = Origin::Listener(Endpoint::Inproc(name.to_owned()));
@@ -168,20 +174,14 @@ fn add_ring(engine: &Arc<Engine>, socket: usize, origin: Origin, ring: RingLink,
     }
     state.now = Instant::now();
     if let Origin::Connector(connector) = origin {
-        state.connectors[connector].state = ConnectorState::Linked;
+        // Disconnected meanwhile: the ring closes, and the peer sees it.
+        let Some(connector) = state.connectors.get_mut(connector).filter(|c| c.socket == socket) else {
+            return;
+        };
+        connector.state = ConnectorState::Linked;
     }
     let serial = state.new_serial();
-    let index = state.links.insert(Link {
-        serial,
-        socket,
-        origin,
-        peer: None,
-        routing_id: Frame::EMPTY,
-        kind: LinkKind::Ring(Box::new(ring)),
-        listed_room: false,
-        listed_messages: false,
-        listed_dirty: false,
-    });
+    let index = state.links.insert(Link::new(serial, socket, origin, LinkKind::Ring(Box::new(ring))));
     state.ring_count += 1;
     state.sockets[socket].connection_count += 1;
     let peer = RemotePeer {
@@ -190,6 +190,6 @@ fn add_ring(engine: &Arc<Engine>, socket: usize, origin: Origin, ring: RingLink,
         routing_id: peer.routing_id.clone(),
         properties: Default::default(),
     };
-    state.link_is_ready(index, peer);
+    state.link_is_ready(engine, index, peer);
     state.look_after(engine);
 }

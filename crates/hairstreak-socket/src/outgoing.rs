@@ -1,6 +1,6 @@
 //! `Outgoing`: what may be sent, always borrowed: a send that fails leaves it with the caller.
 
-use hairstreak_base::Message;
+use hairstreak_base::{Frame, Message};
 
 /// A message to send.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,15 @@ impl Outgoing<'_> {
         }
     }
 
+    /// The first frame, if others follow.
+    pub(crate) fn first_of_several(&self) -> Option<&[u8]> {
+        match self {
+            Outgoing::Frames([first, _, ..]) => Some(first),
+            Outgoing::Message(message) if message.frame_count() > 1 => message.frame(0),
+            _ => None,
+        }
+    }
+
     /// How many frames.
     pub fn frame_count(&self) -> usize {
         match self {
@@ -31,6 +40,23 @@ impl Outgoing<'_> {
             Outgoing::Frames(frames) => frames.len().max(1),
             Outgoing::Message(message) => message.frame_count(),
         }
+    }
+}
+
+/// A message on its way to one link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parcel<'a> {
+    /// Frames that go before it.
+    pub envelope: &'a [Frame],
+    pub message: &'a Outgoing<'a>,
+    /// How many of its own first frames do not go.
+    pub skip_frames: usize,
+}
+
+impl<'a> Parcel<'a> {
+    /// The message as it is.
+    pub fn plain(message: &'a Outgoing<'a>) -> Parcel<'a> {
+        Parcel { envelope: &[], message, skip_frames: 0 }
     }
 }
 

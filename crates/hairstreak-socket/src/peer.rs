@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use crate::stats::Drops;
+
 /// A ready peer, as of the moment it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerInfo {
@@ -17,6 +19,13 @@ pub struct PeerInfo {
     pub queued_count: usize,
     /// Bytes accepted for it and not yet written.
     pub queued_bytes: usize,
+    /// Messages accepted for it since it is there.
+    pub sent: u64,
+    /// Messages of it handed to the application.
+    pub received: u64,
+    /// Messages for it, or of it, that were dropped. Those that were no peer's in particular are in the
+    /// socket's statistics only.
+    pub drops: Drops,
     /// The metadata of its handshake.
     pub properties: Vec<(String, Vec<u8>)>,
 }

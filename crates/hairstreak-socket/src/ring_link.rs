@@ -10,7 +10,7 @@ use hairstreak_base::ring::{Consumer, Producer};
 use hairstreak_base::{Frame, INLINE_SIZE_MAX, Message, ReadBuffer};
 use hairstreak_transport::Poller;
 
-use crate::outgoing::Outgoing;
+use crate::outgoing::{Outgoing, Parcel};
 
 /// Messages that gather before they are published to a peer that is awake.
 const BATCH_COUNT: usize = 64;
@@ -112,6 +112,16 @@ impl RingLink {
             self.peer.ring();
         }
         true
+    }
+
+    /// As [`RingLink::push`], with the parcel's envelope in front.
+    pub fn push_parcel(&mut self, parcel: &Parcel<'_>) -> bool {
+        if parcel.envelope.is_empty() {
+            return self.push(parcel.message, parcel.skip_frames);
+        }
+        let body = to_message(&mut self.arena, parcel.message, parcel.skip_frames);
+        let whole: Message = parcel.envelope.iter().chain(body.as_frames()).cloned().collect();
+        self.push(&Outgoing::Message(&whole), 0)
     }
 
     /// Puts a short body in if it can simply join others that gather already: the marks allow it as far

@@ -112,6 +112,9 @@ impl<P: Pattern> Socket<P> {
                 routing_id: link.routing_id.as_bytes().to_vec(),
                 queued_count,
                 queued_bytes,
+                sent: link.sent,
+                received: link.received,
+                drops: link.drops,
                 properties: link.peer.as_ref().map(|peer| peer.properties.clone()).unwrap_or_default(),
             });
         }
@@ -139,8 +142,7 @@ impl<P: Pattern> Socket<P> {
         let mut stats = Stats {
             sent: socket.sent,
             received: socket.received,
-            dropped_no_peer: socket.dropped_no_peer,
-            dropped_peer_lost: socket.dropped_peer_lost,
+            drops: socket.drops,
             peer_count: socket.links.len(),
             failed_connections: socket.failed_connections,
             refused_connections: socket.refused_connections,

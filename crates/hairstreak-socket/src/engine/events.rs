@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use hairstreak_base::Frame;
 use hairstreak_transport::{Interest, Readiness, Stream};
-use hairstreak_wire::zmtp::{LocalPeer, RemotePeer, SocketType};
+use hairstreak_wire::zmtp::{LocalPeer, RemotePeer};
 
 use super::state::{ConnectorState, Link, LinkKind, Origin, State, Token};
 use super::wait::Engine;
-use crate::pattern;
+use crate::pattern::Incoming;
 use crate::session::{Phase, Session, SessionError, SessionLimits};
 
 /// Connections accepted from one listener in one turn.
@@ -73,7 +73,7 @@ impl State {
             return;
         }
         let socket = link.socket;
-        if pattern::receives(self.sockets[socket].socket_type) {
+        if self.sockets[socket].rules.incoming == Incoming::Messages {
             let state = &self.sockets[socket];
             let (called, awaited) = (state.receivers > 0, !state.wakers.is_empty());
             self.list_messages(index);
@@ -105,6 +105,9 @@ impl State {
         if !std::mem::take(&mut self.unread_left) {
             return;
         }
+        for socket in std::mem::take(&mut self.come_back) {
+            self.notify(socket);
+        }
         for index in 0..self.links.capacity() {
             let Some(Link { socket, kind: LinkKind::Stream(session), .. }) = self.links.get(index) else {
                 continue;
@@ -112,7 +115,7 @@ impl State {
             let socket = *socket;
             if session.phase == Phase::Ready
                 && session.readable
-                && pattern::receives(self.sockets[socket].socket_type)
+                && self.sockets[socket].rules.incoming == Incoming::Messages
             {
                 self.list_messages(index);
                 self.notify(socket);
@@ -179,10 +182,11 @@ impl State {
         let serial = self.new_serial();
         let state = &mut self.sockets[socket];
         let options = Arc::clone(&state.options);
-        if state.connection_count >= options.connections_max {
-            state.refused_connections += 1;
+        if state.connection_count >= options.connections_max || !(state.rules.accepts)(self, socket) {
+            self.sockets[socket].refused_connections += 1;
             return false;
         }
+        let state = &mut self.sockets[socket];
         let local = LocalPeer {
             socket_type: state.socket_type,
             routing_id: options.routing_id.clone().unwrap_or_default(),
@@ -194,7 +198,7 @@ impl State {
             send_count_max: options.send_count_max,
             receive_count_max: options.receive_count_max.max(1),
             receive_bytes_max: options.receive_bytes_max.max(1),
-            receives: pattern::receives(state.socket_type),
+            receives: state.rules.incoming != Incoming::Nothing,
         };
         let deadline = self.now + options.handshake_timeout();
         let session = Session::new(stream, connected, local, limits, deadline, self.now);
@@ -205,17 +209,7 @@ impl State {
             return false;
         }
         state.connection_count += 1;
-        entry.insert(Link {
-            serial,
-            socket,
-            origin,
-            peer: None,
-            routing_id: Frame::EMPTY,
-            kind: LinkKind::Stream(Box::new(session)),
-            listed_room: false,
-            listed_messages: false,
-            listed_dirty: false,
-        });
+        entry.insert(Link::new(serial, socket, origin, LinkKind::Stream(Box::new(session))));
         self.due_at(deadline);
         if connected {
             self.go_on_with_handshake(engine, index);
@@ -229,30 +223,32 @@ impl State {
             Ok(Some(peer)) => {
                 // What came behind the READY makes no new edge.
                 session.readable = true;
-                self.link_is_ready(index, peer);
-                self.on_readable(engine, index);
+                if self.link_is_ready(engine, index, peer) {
+                    self.on_readable(engine, index);
+                }
             }
             Ok(None) => {}
             Err(error) => self.end_link(engine, index, &error),
         }
     }
 
-    /// The link takes part in its socket's routing from now on.
-    pub fn link_is_ready(&mut self, index: usize, peer: RemotePeer) {
+    /// The link takes part in its socket's routing from now on, unless it is not wanted: then it is gone,
+    /// and false is returned.
+    pub fn link_is_ready(&mut self, engine: &Engine, index: usize, peer: RemotePeer) -> bool {
         let link = &mut self.links[index];
         let socket = link.socket;
-        let state = &mut self.sockets[socket];
+        link.routing_id = Frame::copy_of(&peer.routing_id);
+        let rules = self.sockets[socket].rules;
+        if !(rules.accepts)(self, socket) || !(rules.link_ready)(self, engine, index, &peer) {
+            self.sockets[socket].refused_connections += 1;
+            self.end_link(engine, index, &SessionError::Unwanted);
+            return false;
+        }
+        let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
         if let Origin::Connector(connector) = link.origin
             && let Some(connector) = self.connectors.get_mut(connector)
         {
             connector.attempt = 0;
-        }
-        if state.socket_type == SocketType::Router {
-            let id = free_routing_id(state, &peer.routing_id);
-            link.routing_id = Frame::copy_of(&id);
-            state.by_routing_id.insert(id, index);
-        } else {
-            link.routing_id = Frame::copy_of(&peer.routing_id);
         }
         let heartbeat = Duration::from_millis(state.options.heartbeat_ms.max(1));
         link.peer = Some(peer);
@@ -263,6 +259,7 @@ impl State {
         self.due_at(self.now + heartbeat);
         self.list_room(index);
         self.notify(socket);
+        true
     }
 
     /// The connection is over. Its connector tries again. Messages received whole and not yet taken
@@ -271,24 +268,25 @@ impl State {
         let link = &mut self.links[index];
         let (socket, origin) = (link.socket, std::mem::replace(&mut link.origin, Origin::Ended));
         let state = &mut self.sockets[socket];
-        if !matches!(error, SessionError::Closed) {
+        if !matches!(error, SessionError::Closed | SessionError::Unwanted) {
             state.failed_connections += 1;
         }
-        state.by_routing_id.retain(|_, other| *other != index);
         super::routing::remove_turn(&mut state.with_room, &mut state.send_turn, index);
         link.listed_room = false;
         let mut has_messages = false;
         match &mut link.kind {
             LinkKind::Stream(session) => {
                 engine.poller().remove(session.fd());
-                state.dropped_peer_lost += session.outgoing.queued_count() as u64;
+                state.drops.peer_lost += session.outgoing.queued_count() as u64;
                 has_messages = session.end() && !state.closed;
             }
             LinkKind::Ring(ring) => {
                 self.ring_count -= 1;
-                state.dropped_peer_lost += ring.queued().0 as u64;
+                state.drops.peer_lost += ring.queued().0 as u64;
             }
         }
+        (self.sockets[socket].rules.link_ended)(self, index, !has_messages);
+        let state = &mut self.sockets[socket];
         if has_messages {
             self.list_messages(index);
         } else {
@@ -314,20 +312,5 @@ impl State {
         connector.attempt += 1;
         connector.state = ConnectorState::Waiting(at);
         self.due_at(at);
-    }
-}
-
-/// What a ROUTER calls a peer: what the peer announced if nobody has it, else 0 and a number.
-fn free_routing_id(state: &mut super::state::SocketState, announced: &[u8]) -> Vec<u8> {
-    if !announced.is_empty() && announced[0] != 0 && !state.by_routing_id.contains_key(announced) {
-        return announced.to_vec();
-    }
-    loop {
-        state.next_routing_id = state.next_routing_id.wrapping_add(1);
-        let mut id = vec![0];
-        id.extend_from_slice(&state.next_routing_id.to_be_bytes());
-        if !state.by_routing_id.contains_key(&id) {
-            return id;
-        }
     }
 }

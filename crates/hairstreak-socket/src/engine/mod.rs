@@ -18,7 +18,7 @@
 //! - `wait`: leading, following, leaving
 //! - `events`: what the poller reports; handshakes; links coming and going
 //! - `wiring`: bind, connect, reconnect, close
-//! - `routing`: which link a message goes to, and which it is taken from
+//! - `routing`: which link a message goes to, and which it is taken from; marks and lists
 //! - `timers`: heartbeats, time-outs, ticks
 
 mod events;
@@ -28,6 +28,6 @@ mod timers;
 mod wait;
 mod wiring;
 
-pub(crate) use routing::Sent;
+pub(crate) use routing::{Received, Sent};
 pub(crate) use state::{ConnectorState, Link, LinkKind, Origin, State};
 pub(crate) use wait::{Engine, Guard};

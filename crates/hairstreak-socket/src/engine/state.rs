@@ -1,6 +1,5 @@
 //! What an engine holds: sockets, links, listeners and connectors, in tables; all behind its lock.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::task::Waker;
 use std::thread::Thread;
@@ -11,9 +10,12 @@ use hairstreak_transport::{Endpoint, Listener};
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 use slab::Slab;
 
-use crate::options::{Distribution, Options};
+use crate::options::{Distribution, Options, Overflow};
+use crate::pattern::{Rules, rules};
+use crate::reqrep::{Names, Reply, Request};
 use crate::ring_link::{Doorbell, RingLink};
 use crate::session::Session;
+use crate::stats::Drops;
 
 use super::routing::SHORT_SIZE_MAX;
 
@@ -51,6 +53,8 @@ pub(crate) struct State {
     pub io_since_turn: u32,
     /// A link had used up its turn with more to read: the leader must not sleep on it.
     pub unread_left: bool,
+    /// Sockets to be looked at again after a turn.
+    pub come_back: Vec<usize>,
     /// Whether the background thread watches the engine's poller.
     pub watched: bool,
     pub ticks: super::timers::Ticks,
@@ -77,9 +81,14 @@ pub(crate) enum After {
 
 pub(crate) struct SocketState {
     pub socket_type: SocketType,
+    pub rules: &'static Rules,
     pub options: Arc<Options>,
-    /// Any short message goes to its links in turn: neither by name nor to all, and within the limit.
-    pub short_in_turn: bool,
+    /// What becomes of a message without room.
+    pub overflow: Overflow,
+    /// Any short message goes to the next link as it is: within the limit, and nothing else to be done.
+    pub short_out: bool,
+    /// Any short message goes to the application as it came.
+    pub short_in: bool,
     /// Its ready links.
     pub links: Vec<usize>,
     /// Ready links with room, and whose turn it is.
@@ -90,9 +99,10 @@ pub(crate) struct SocketState {
     pub receive_turn: usize,
     /// Ready ring links, which have no poller event and must be looked at.
     pub rings: Vec<usize>,
-    /// ROUTER: links by routing id.
-    pub by_routing_id: HashMap<Vec<u8>, usize>,
-    pub next_routing_id: u32,
+    /// What ROUTER, REQ and REP keep.
+    pub names: Names,
+    pub request: Request,
+    pub reply: Reply,
     /// Threads blocked in a receive.
     pub receivers: usize,
     pub wakers: Vec<(u64, Waker)>,
@@ -103,19 +113,24 @@ pub(crate) struct SocketState {
     pub connection_count: usize,
     pub sent: u64,
     pub received: u64,
-    pub dropped_no_peer: u64,
-    pub dropped_peer_lost: u64,
+    pub drops: Drops,
     pub failed_connections: u64,
     pub refused_connections: u64,
 }
 
 impl SocketState {
     pub fn new(socket_type: SocketType, options: Options) -> SocketState {
+        let rules = rules(socket_type);
+        let overflow = options.overflow.unwrap_or_else(|| (rules.overflow)(&options));
         SocketState {
             socket_type,
-            short_in_turn: socket_type != SocketType::Router
+            rules,
+            overflow,
+            short_out: rules.short_out
+                && overflow != Overflow::DropOldest
                 && options.distribution == Distribution::RoundRobin
                 && options.message_size_max >= SHORT_SIZE_MAX,
+            short_in: rules.short_in,
             options: Arc::new(options),
             links: Vec::new(),
             with_room: Vec::new(),
@@ -123,8 +138,9 @@ impl SocketState {
             with_messages: Vec::new(),
             receive_turn: 0,
             rings: Vec::new(),
-            by_routing_id: HashMap::new(),
-            next_routing_id: fastrand::u32(..),
+            names: Names::default(),
+            request: Request::default(),
+            reply: Reply::default(),
             receivers: 0,
             wakers: Vec::new(),
             closed: false,
@@ -132,8 +148,7 @@ impl SocketState {
             connection_count: 0,
             sent: 0,
             received: 0,
-            dropped_no_peer: 0,
-            dropped_peer_lost: 0,
+            drops: Drops::default(),
             failed_connections: 0,
             refused_connections: 0,
         }
@@ -161,10 +176,34 @@ pub(crate) struct Link {
     /// What a ROUTER calls the peer.
     pub routing_id: Frame,
     pub kind: LinkKind,
+    /// Messages accepted for the peer, and taken from it.
+    pub sent: u64,
+    pub received: u64,
+    pub drops: Drops,
     /// Listed in its socket's `with_room`, `with_messages`, in the engine's `dirty`.
     pub listed_room: bool,
     pub listed_messages: bool,
     pub listed_dirty: bool,
+}
+
+impl Link {
+    /// A link before its handshake.
+    pub fn new(serial: u32, socket: usize, origin: Origin, kind: LinkKind) -> Link {
+        Link {
+            serial,
+            socket,
+            origin,
+            peer: None,
+            routing_id: Frame::EMPTY,
+            kind,
+            sent: 0,
+            received: 0,
+            drops: Drops::default(),
+            listed_room: false,
+            listed_messages: false,
+            listed_dirty: false,
+        }
+    }
 }
 
 pub(crate) enum LinkKind {
@@ -244,6 +283,7 @@ impl State {
             own_writes: 0,
             io_since_turn: 0,
             unread_left: false,
+            come_back: Vec::new(),
             next_waiter: 0,
             watched: false,
             ticks: super::timers::Ticks::default(),

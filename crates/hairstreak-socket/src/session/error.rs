@@ -24,6 +24,10 @@ pub(crate) enum SessionError {
     TooManyFrames(usize),
     #[error("the peer sent a message to a socket that receives none")]
     Unexpected,
+    #[error("another peer of the same routing id took its place (router_handover)")]
+    HandedOver,
+    #[error("the socket does not want this peer")]
+    Unwanted,
     #[error("no handshake in time")]
     HandshakeTimeout,
     #[error("the peer answered no PING in time")]

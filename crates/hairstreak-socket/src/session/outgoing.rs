@@ -8,7 +8,7 @@ use hairstreak_wire::zmtp::frame::{HEADER_SIZE_MAX, encode_header};
 
 use super::connection::{Phase, Session};
 use super::error::SessionError;
-use crate::outgoing::Outgoing;
+use crate::outgoing::{Outgoing, Parcel};
 
 /// A link that last wrote longer ago than this counts as idle: the next send writes at once.
 pub(crate) const GATHER_TIME: Duration = Duration::from_micros(50);
@@ -26,13 +26,16 @@ impl Session {
 
     /// Encodes the message. Returns whether it gathers: the link is busy, a later write takes it.
     /// An error leaves the session to be closed.
-    pub fn push(&mut self, message: &Outgoing<'_>, skip_frames: usize) -> Result<bool, SessionError> {
+    pub fn push(&mut self, parcel: &Parcel<'_>) -> Result<bool, SessionError> {
         let was_empty = self.outgoing.is_empty();
-        match message {
+        for frame in parcel.envelope {
+            self.push_borrowed(frame.as_bytes(), true)?;
+        }
+        match parcel.message {
             Outgoing::Body(body) if body.len() <= 255 => {
                 self.outgoing.push_copy(&[0, body.len() as u8], body, true);
             }
-            other => self.push_frames(other, skip_frames)?,
+            other => self.push_frames(other, parcel.skip_frames)?,
         }
         if !was_empty && self.outgoing.queued_bytes() < SEGMENT_SIZE {
             return Ok(true);
