@@ -6,6 +6,7 @@ use hairstreak_transport::{EndpointError, ResolveError};
 use thiserror::Error;
 
 use crate::options::OptionsError;
+use crate::pubsub::index::SubscriptionError;
 
 /// Why a socket could not be opened.
 #[derive(Debug, Error)]
@@ -93,6 +94,20 @@ pub enum SendError {
     /// A REQ waits for its reply, a REP has no request to reply to.
     #[error("it is this socket's turn to receive")]
     OutOfTurn,
+    /// XSUB: a subscription over the socket's own limits.
+    #[error(transparent)]
+    Subscription(#[from] SubscriptionError),
+    /// The socket is closed.
+    #[error("the socket is closed")]
+    Closed,
+}
+
+/// Why a subscription was refused.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum SubscribeError {
+    /// It is over the socket's own limits.
+    #[error(transparent)]
+    Limit(#[from] SubscriptionError),
     /// The socket is closed.
     #[error("the socket is closed")]
     Closed,

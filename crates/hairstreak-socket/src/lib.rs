@@ -29,10 +29,11 @@ mod waiting;
 
 pub mod pair;
 pub mod pipeline;
+pub mod pubsub;
 pub mod reqrep;
 
 pub use context::Context;
-pub use errors::{BindError, ConnectError, OpenError, RecvError, SendError};
+pub use errors::{BindError, ConnectError, OpenError, RecvError, SendError, SubscribeError};
 pub use hairstreak_base::{Frame, Message};
 pub use hairstreak_transport::Endpoint;
 pub use options::{Distribution, Options, Overflow};
@@ -41,6 +42,7 @@ pub use pair::Pair;
 pub use pattern::{Pattern, Receives, Sends};
 pub use peer::PeerInfo;
 pub use pipeline::{Pull, Push};
+pub use pubsub::{Pub, Publishes, Sub, Subscribes, XPub, XSub};
 pub use reqrep::{Dealer, Rep, Req, Router};
 pub use socket::Socket;
 pub use stats::{Drops, Stats};

@@ -78,6 +78,15 @@ pub struct Options {
     /// REQ: requests are numbered, so that a late reply is not taken for that of another request.
     /// (ZMQ_REQ_CORRELATE)
     pub req_correlate: bool,
+    /// XPUB: every subscription is shown to the application, not only the first to a prefix.
+    /// (ZMQ_XPUB_VERBOSE)
+    pub xpub_verbose: bool,
+    /// Different prefixes that one peer, or this socket itself, may subscribe to.
+    pub subscription_count_max: usize,
+    /// Bytes of one prefix.
+    pub subscription_size_max: usize,
+    /// Bytes of all prefixes of one peer, or of this socket.
+    pub subscription_bytes_max: usize,
 }
 
 impl Default for Options {
@@ -105,6 +114,10 @@ impl Default for Options {
             router_handover: false,
             req_relaxed: false,
             req_correlate: false,
+            xpub_verbose: false,
+            subscription_count_max: 131_072,
+            subscription_size_max: 4096,
+            subscription_bytes_max: 8 << 20,
         }
     }
 }

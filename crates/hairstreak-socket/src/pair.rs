@@ -3,7 +3,7 @@
 
 use hairstreak_wire::zmtp::SocketType;
 
-use crate::engine::{Origin, State};
+use crate::engine::{Origin, ShortIn, State};
 use crate::pattern::{Incoming, Pattern, Receives, Rules, Sends};
 use crate::socket::Socket;
 
@@ -25,7 +25,7 @@ pub(crate) const RULES: Rules = Rules {
     sends: true,
     incoming: Incoming::Messages,
     short_out: true,
-    short_in: true,
+    short_in: ShortIn::AsItCame,
     send: State::send_by_distribution,
     receive: State::receive_as_it_came,
     accepts: |state, socket| {

@@ -6,10 +6,11 @@
 use hairstreak_base::Message;
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 
-use crate::engine::{Engine, Received, Sent, State};
+use crate::engine::{Engine, Received, Sent, ShortIn, State};
 use crate::options::{Options, Overflow};
 use crate::outgoing::Outgoing;
-use crate::{pair, pipeline, reqrep};
+use crate::session::SessionError;
+use crate::{pair, pipeline, pubsub, reqrep};
 
 /// A socket pattern's end.
 pub trait Pattern: Send + Sync + 'static {
@@ -24,15 +25,18 @@ pub trait Sends: Pattern {}
 pub trait Receives: Pattern {}
 
 /// What a socket does with what its peers send, commands apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Incoming {
     /// Nothing may come.
     Nothing,
     /// Messages wait until the application receives.
     Messages,
-    /// Subscriptions take effect as they come, whatever the application does.
-    Subscriptions,
+    /// Messages (subscriptions) go to this function as they come, whatever the application does.
+    AtOnce(Take),
 }
+
+/// Takes a message of a link. An error ends it.
+pub(crate) type Take = fn(&mut State, usize, &Message) -> Result<(), SessionError>;
 
 /// How sockets of one type behave. The engine asks here and nowhere else.
 pub(crate) struct Rules {
@@ -42,7 +46,7 @@ pub(crate) struct Rules {
     /// A short body may go to the next link in turn as it is.
     pub short_out: bool,
     /// A short message may go to the application as it came.
-    pub short_in: bool,
+    pub short_in: ShortIn,
     /// What happens to a message without room when the options do not say.
     pub overflow: fn(&Options) -> Overflow,
     /// The application sends. The socket is open.
@@ -63,7 +67,7 @@ impl Rules {
         sends: false,
         incoming: Incoming::Nothing,
         short_out: false,
-        short_in: false,
+        short_in: ShortIn::No,
         overflow: |_| Overflow::Block,
         send: |_, _, _, _| Sent::Closed,
         receive: |_, _, _, _| Received::Nothing,
@@ -82,6 +86,9 @@ pub(crate) fn rules(socket_type: SocketType) -> &'static Rules {
         SocketType::Router => &reqrep::ROUTER_RULES,
         SocketType::Pull => &pipeline::PULL_RULES,
         SocketType::Push => &pipeline::PUSH_RULES,
-        _ => &Rules::NONE,
+        SocketType::Pub => &pubsub::PUB_RULES,
+        SocketType::Sub => &pubsub::SUB_RULES,
+        SocketType::XPub => &pubsub::XPUB_RULES,
+        SocketType::XSub => &pubsub::XSUB_RULES,
     }
 }

@@ -26,6 +26,8 @@ pub struct PeerInfo {
     /// Messages for it, or of it, that were dropped. Those that were no peer's in particular are in the
     /// socket's statistics only.
     pub drops: Drops,
+    /// PUB, XPUB: how many prefixes it has subscribed to.
+    pub subscription_count: usize,
     /// The metadata of its handshake.
     pub properties: Vec<(String, Vec<u8>)>,
 }

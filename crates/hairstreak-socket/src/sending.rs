@@ -187,6 +187,7 @@ fn outcome(sent: Sent) -> Option<Result<(), SendError>> {
     match sent {
         Sent::Done => Some(Ok(())),
         Sent::Full => None,
+        Sent::Refused(error) => Some(Err(error.into())),
         Sent::OutOfTurn => Some(Err(SendError::OutOfTurn)),
         Sent::Unroutable => Some(Err(SendError::Unroutable)),
         Sent::Closed => Some(Err(SendError::Closed)),

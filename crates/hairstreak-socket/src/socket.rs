@@ -115,6 +115,7 @@ impl<P: Pattern> Socket<P> {
                 sent: link.sent,
                 received: link.received,
                 drops: link.drops,
+                subscription_count: socket.publisher.index.prefix_count(index),
                 properties: link.peer.as_ref().map(|peer| peer.properties.clone()).unwrap_or_default(),
             });
         }

@@ -17,6 +17,8 @@ use crate::session::{Phase, Session, SessionError, SessionLimits};
 const ACCEPT_MAX: usize = 64;
 /// When a session that drains, with more to discard, has its next turn.
 pub(super) const DRAIN_TICK: Duration = Duration::from_millis(1);
+/// How long a peer that was refused may take to read why.
+const REFUSAL_TIME: Duration = Duration::from_secs(1);
 /// How long a listener rests when descriptors are short.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -73,7 +75,10 @@ impl State {
             return;
         }
         let socket = link.socket;
-        if self.sockets[socket].rules.incoming == Incoming::Messages {
+        if let Incoming::AtOnce(_) = self.sockets[socket].rules.incoming {
+            return self.take_in(engine, index);
+        }
+        if let Incoming::Messages = self.sockets[socket].rules.incoming {
             let state = &self.sockets[socket];
             let (called, awaited) = (state.receivers > 0, !state.wakers.is_empty());
             self.list_messages(index);
@@ -101,12 +106,13 @@ impl State {
     }
 
     /// Links that had used up their turn with more to read are read again.
-    pub fn relist_unread(&mut self) {
+    pub fn relist_unread(&mut self, engine: &Engine) {
         if !std::mem::take(&mut self.unread_left) {
             return;
         }
         for socket in std::mem::take(&mut self.come_back) {
             self.notify(socket);
+            self.take_in_all(engine, socket);
         }
         for index in 0..self.links.capacity() {
             let Some(Link { socket, kind: LinkKind::Stream(session), .. }) = self.links.get(index) else {
@@ -115,7 +121,7 @@ impl State {
             let socket = *socket;
             if session.phase == Phase::Ready
                 && session.readable
-                && self.sockets[socket].rules.incoming == Incoming::Messages
+                && matches!(self.sockets[socket].rules.incoming, Incoming::Messages)
             {
                 self.list_messages(index);
                 self.notify(socket);
@@ -130,7 +136,9 @@ impl State {
             let Some(Link { socket, kind: LinkKind::Stream(session), .. }) = self.links.get(index) else {
                 continue;
             };
-            if session.phase == Phase::Ready && session.readable && self.sockets[*socket].receivers == 0 {
+            let unattended = self.sockets[*socket].receivers == 0
+                || matches!(self.sockets[*socket].rules.incoming, Incoming::AtOnce(_));
+            if session.phase == Phase::Ready && session.readable && unattended {
                 self.on_readable(engine, index);
             }
         }
@@ -198,7 +206,8 @@ impl State {
             send_count_max: options.send_count_max,
             receive_count_max: options.receive_count_max.max(1),
             receive_bytes_max: options.receive_bytes_max.max(1),
-            receives: state.rules.incoming != Incoming::Nothing,
+            receives: !matches!(state.rules.incoming, Incoming::Nothing),
+            subscriptions: matches!(state.rules.incoming, Incoming::AtOnce(_)),
         };
         let deadline = self.now + options.handshake_timeout();
         let session = Session::new(stream, connected, local, limits, deadline, self.now);
@@ -299,6 +308,29 @@ impl State {
         self.reconnect(&origin, socket);
         self.notify(socket);
         self.forget_if_over(engine, socket);
+    }
+
+    /// Ends a ready link for what its peer did, and tells it why as far as it listens.
+    pub fn refuse_link(&mut self, engine: &Engine, index: usize, error: &SessionError) {
+        let link = &mut self.links[index];
+        let socket = link.socket;
+        let LinkKind::Stream(session) = &mut link.kind else { return self.end_link(engine, index, error) };
+        session.push_error(&error.to_string());
+        session.start_draining(self.now + REFUSAL_TIME);
+        let over = session.drain();
+        link.peer = None;
+        (self.sockets[socket].rules.link_ended)(self, index, true);
+        self.unlist_room(index);
+        self.unlist_messages(index);
+        let state = &mut self.sockets[socket];
+        state.failed_connections += 1;
+        state.links.retain(|&other| other != index);
+        if over {
+            self.end_link(engine, index, &SessionError::Closed);
+        } else {
+            self.due_at(self.now);
+        }
+        self.notify(socket);
     }
 
     pub fn reconnect(&mut self, origin: &Origin, socket: usize) {

@@ -28,6 +28,6 @@ mod timers;
 mod wait;
 mod wiring;
 
-pub(crate) use routing::{Received, Sent};
-pub(crate) use state::{ConnectorState, Link, LinkKind, Origin, State};
+pub(crate) use routing::{Received, Sent, ShortIn};
+pub(crate) use state::{Across, ConnectorState, Link, LinkKind, Origin, State};
 pub(crate) use wait::{Engine, Guard};

@@ -1,23 +1,26 @@
 //! What an engine holds: sockets, links, listeners and connectors, in tables; all behind its lock.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::thread::Thread;
 use std::time::Instant;
 
-use hairstreak_base::Frame;
+use hairstreak_base::{Frame, Message};
 use hairstreak_transport::{Endpoint, Listener};
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 use slab::Slab;
 
+use super::wait::Engine;
 use crate::options::{Distribution, Options, Overflow};
 use crate::pattern::{Rules, rules};
+use crate::pubsub::{Publisher, Subscriber};
 use crate::reqrep::{Names, Reply, Request};
 use crate::ring_link::{Doorbell, RingLink};
 use crate::session::Session;
 use crate::stats::Drops;
 
-use super::routing::SHORT_SIZE_MAX;
+use super::routing::{SHORT_SIZE_MAX, ShortIn};
 
 /// The engine's tables. A socket, link, listener or connector is named by its index in its table.
 pub(crate) struct State {
@@ -55,6 +58,8 @@ pub(crate) struct State {
     pub unread_left: bool,
     /// Sockets to be looked at again after a turn.
     pub come_back: Vec<usize>,
+    /// A message encoded for several peers; kept for its memory.
+    pub encoded: Vec<u8>,
     /// Whether the background thread watches the engine's poller.
     pub watched: bool,
     pub ticks: super::timers::Ticks,
@@ -77,6 +82,8 @@ pub(crate) enum After {
     ConnectInproc(usize, u32),
     /// Resolve the host of this connector (index, serial) on a thread of its own.
     Resolve(usize, u32),
+    /// Have the publisher at the other end of this ring (index, serial) take the subscriptions in it.
+    HandOver(usize, u32),
 }
 
 pub(crate) struct SocketState {
@@ -88,7 +95,7 @@ pub(crate) struct SocketState {
     /// Any short message goes to the next link as it is: within the limit, and nothing else to be done.
     pub short_out: bool,
     /// Any short message goes to the application as it came.
-    pub short_in: bool,
+    pub short_in: ShortIn,
     /// Its ready links.
     pub links: Vec<usize>,
     /// Ready links with room, and whose turn it is.
@@ -99,10 +106,12 @@ pub(crate) struct SocketState {
     pub receive_turn: usize,
     /// Ready ring links, which have no poller event and must be looked at.
     pub rings: Vec<usize>,
-    /// What ROUTER, REQ and REP keep.
+    /// What each pattern keeps, empty for the others.
     pub names: Names,
     pub request: Request,
     pub reply: Reply,
+    pub publisher: Publisher,
+    pub subscriber: Subscriber,
     /// Threads blocked in a receive.
     pub receivers: usize,
     pub wakers: Vec<(u64, Waker)>,
@@ -141,6 +150,8 @@ impl SocketState {
             names: Names::default(),
             request: Request::default(),
             reply: Reply::default(),
+            publisher: Publisher::default(),
+            subscriber: Subscriber::default(),
             receivers: 0,
             wakers: Vec::new(),
             closed: false,
@@ -180,13 +191,28 @@ pub(crate) struct Link {
     pub sent: u64,
     pub received: u64,
     pub drops: Drops,
+    /// A subscriber's ring: the publisher's link, and subscriptions for which the ring had no room.
+    pub across: Option<Across>,
+    pub subscriptions: VecDeque<Message>,
     /// Listed in its socket's `with_room`, `with_messages`, in the engine's `dirty`.
     pub listed_room: bool,
     pub listed_messages: bool,
     pub listed_dirty: bool,
 }
 
+/// The other end of a ring.
+#[derive(Clone)]
+pub(crate) struct Across {
+    pub engine: Weak<Engine>,
+    pub index: usize,
+    pub serial: u32,
+}
+
 impl Link {
+    pub fn is_ring(&self) -> bool {
+        matches!(self.kind, LinkKind::Ring(_))
+    }
+
     /// A link before its handshake.
     pub fn new(serial: u32, socket: usize, origin: Origin, kind: LinkKind) -> Link {
         Link {
@@ -199,6 +225,8 @@ impl Link {
             sent: 0,
             received: 0,
             drops: Drops::default(),
+            across: None,
+            subscriptions: VecDeque::new(),
             listed_room: false,
             listed_messages: false,
             listed_dirty: false,
@@ -209,6 +237,17 @@ impl Link {
 pub(crate) enum LinkKind {
     Stream(Box<Session>),
     Ring(Box<RingLink>),
+}
+
+impl LinkKind {
+    /// Sends a short body if it can simply join others that gather.
+    #[inline]
+    pub fn push_gathering(&mut self, body: &[u8]) -> bool {
+        match self {
+            LinkKind::Stream(session) => session.push_gathering(body),
+            LinkKind::Ring(ring) => ring.push_gathering(body),
+        }
+    }
 }
 
 pub(crate) struct BoundListener {
@@ -284,6 +323,7 @@ impl State {
             io_since_turn: 0,
             unread_left: false,
             come_back: Vec::new(),
+            encoded: Vec::new(),
             next_waiter: 0,
             watched: false,
             ticks: super::timers::Ticks::default(),

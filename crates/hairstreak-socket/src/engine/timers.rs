@@ -92,6 +92,9 @@ impl State {
             if self.leader || nobody_came {
                 self.read_unattended(engine);
             }
+            if !self.leader {
+                self.relist_unread(engine);
+            }
             if !self.leader && nobody_came {
                 self.watch(engine);
             } else if !self.leader {

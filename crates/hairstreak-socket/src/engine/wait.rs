@@ -144,6 +144,7 @@ impl Engine {
                 After::Wake(waker) => waker.wake(),
                 After::ConnectInproc(connector, serial) => crate::inproc::connect(self, connector, serial),
                 After::Resolve(connector, serial) => self.resolve(connector, serial),
+                After::HandOver(link, serial) => self.hand_over(link, serial),
             }
         }
     }
@@ -293,7 +294,7 @@ impl Engine {
         (state.leader, state.leads_for) = (false, None);
         state.now = Instant::now();
         state.handle_events(self, events.iter().take(count).flatten());
-        state.relist_unread();
+        state.relist_unread(self);
         state
     }
 
@@ -349,7 +350,7 @@ impl State {
             Some((_, known)) => known.clone_from(waker),
             None => state.wakers.push((waiter, waker.clone())),
         }
-        self.relist_unread();
+        self.relist_unread(engine);
         self.flush_dirty(engine, true);
         if self.leader {
             return;
@@ -368,6 +369,16 @@ impl State {
         self.leader_has_news
     }
 
+    /// Ends the link if it is a ring whose peer is gone. Returns whether there is no link any more.
+    pub fn end_if_over(&mut self, engine: &Engine, index: usize) -> bool {
+        let Some(link) = self.links.get(index) else { return true };
+        let is_over = matches!(&link.kind, LinkKind::Ring(ring) if ring.is_over());
+        if is_over {
+            self.end_link(engine, index, &SessionError::Closed);
+        }
+        is_over
+    }
+
     /// Ends rings whose peer is gone, and tells whoever waits for a socket of messages and room.
     pub fn look_at_rings(&mut self, engine: &Engine) {
         for index in 0..self.links.capacity() {
@@ -375,14 +386,14 @@ impl State {
                 continue;
             };
             let socket = *socket;
-            if ring.is_over() {
-                self.end_link(engine, index, &SessionError::Closed);
-                continue;
-            }
             if ring.has_messages() {
                 self.notify(socket);
+                self.take_in(engine, index);
             }
-            self.list_room(index);
+            if !self.end_if_over(engine, index) {
+                self.push_subscriptions(index);
+                self.list_room(index);
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use hairstreak_wire::zmtp::SocketType;
 
-use crate::engine::State;
+use crate::engine::{ShortIn, State};
 use crate::pattern::{Incoming, Pattern, Receives, Rules};
 use crate::socket::Socket;
 
@@ -19,5 +19,9 @@ impl Pattern for PullPattern {
 
 impl Receives for PullPattern {}
 
-pub(crate) const RULES: Rules =
-    Rules { incoming: Incoming::Messages, short_in: true, receive: State::receive_as_it_came, ..Rules::NONE };
+pub(crate) const RULES: Rules = Rules {
+    incoming: Incoming::Messages,
+    short_in: ShortIn::AsItCame,
+    receive: State::receive_as_it_came,
+    ..Rules::NONE
+};

@@ -2,7 +2,7 @@
 //! forms DEALER and ROUTER.
 
 /// Messages that are not for the application dropped in one go.
-const UNEXPECTED_MAX: usize = 256;
+pub(crate) const UNEXPECTED_MAX: usize = 256;
 
 mod dealer;
 mod rep;

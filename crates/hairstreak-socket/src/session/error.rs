@@ -5,6 +5,8 @@ use std::io;
 use hairstreak_wire::zmtp::{CommandError, FrameError, HandshakeError};
 use thiserror::Error;
 
+use crate::pubsub::index::SubscriptionError;
+
 /// Why a connection ended.
 #[derive(Debug, Error)]
 pub(crate) enum SessionError {
@@ -28,6 +30,12 @@ pub(crate) enum SessionError {
     HandedOver,
     #[error("the socket does not want this peer")]
     Unwanted,
+    #[error("the peer sent a subscription between the frames of a message")]
+    InsideMessage,
+    #[error("the peer has {0}")]
+    Subscription(#[from] SubscriptionError),
+    #[error("the peer does not take subscriptions")]
+    Stuck,
     #[error("no handshake in time")]
     HandshakeTimeout,
     #[error("the peer answered no PING in time")]

@@ -171,8 +171,11 @@ impl Session {
                 self.decoded_bytes += skip + size;
                 let frame = self.buffer.take(skip, size);
                 if header.command {
-                    self.on_command(frame.as_bytes())?;
-                    continue;
+                    match self.on_command(frame.as_bytes())? {
+                        Some(_) if !self.partial.is_empty() => return Err(SessionError::InsideMessage),
+                        Some(subscription) => return Ok(Some((subscription, false))),
+                        None => continue,
+                    }
                 }
                 return Ok(Some((frame, header.more)));
             }

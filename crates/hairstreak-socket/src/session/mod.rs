@@ -19,4 +19,4 @@ mod outgoing;
 
 pub(crate) use connection::{Phase, Session, SessionLimits};
 pub(crate) use error::SessionError;
-pub(crate) use outgoing::GATHER_TIME;
+pub(crate) use outgoing::{GATHER_TIME, SHARE_SIZE};

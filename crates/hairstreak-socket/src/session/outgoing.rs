@@ -4,6 +4,7 @@ use std::io::{self, IoSlice};
 use std::time::{Duration, Instant};
 
 use hairstreak_base::SEGMENT_SIZE;
+use hairstreak_wire::zmtp::command;
 use hairstreak_wire::zmtp::frame::{HEADER_SIZE_MAX, encode_header};
 
 use super::connection::{Phase, Session};
@@ -15,7 +16,7 @@ pub(crate) const GATHER_TIME: Duration = Duration::from_micros(50);
 /// A borrowed body of at least this size is written from where it lies when the link is idle.
 const DIRECT_SIZE: usize = 32 * 1024;
 /// A shared body of at least this size is not copied into the outgoing buffer.
-const SHARE_SIZE: usize = 8 * 1024;
+pub(crate) const SHARE_SIZE: usize = 8 * 1024;
 
 impl Session {
     /// Encodes a body of at most 255 bytes if it can simply join others that gather already.
@@ -28,6 +29,10 @@ impl Session {
     /// An error leaves the session to be closed.
     pub fn push(&mut self, parcel: &Parcel<'_>) -> Result<bool, SessionError> {
         let was_empty = self.outgoing.is_empty();
+        if !parcel.encoded.is_empty() {
+            self.outgoing.push_copy(parcel.encoded, &[], true);
+            return self.write_or_leave(was_empty);
+        }
         for frame in parcel.envelope {
             self.push_borrowed(frame.as_bytes(), true)?;
         }
@@ -37,10 +42,50 @@ impl Session {
             }
             other => self.push_frames(other, parcel.skip_frames)?,
         }
+        self.write_or_leave(was_empty)
+    }
+
+    #[inline]
+    fn write_or_leave(&mut self, was_empty: bool) -> Result<bool, SessionError> {
         if !was_empty && self.outgoing.queued_bytes() < SEGMENT_SIZE {
             return Ok(true);
         }
         self.write_or_gather(was_empty)
+    }
+
+    /// Tells a publisher of a subscription or its end, as its version of ZMTP wants it.
+    pub fn push_subscription(&mut self, subscribes: bool, prefix: &[u8]) -> Result<bool, SessionError> {
+        let was_empty = self.outgoing.is_empty();
+        if self.minor == 0 {
+            let mut header = [0; HEADER_SIZE_MAX];
+            let size = encode_header(&mut header, false, false, 1 + prefix.len());
+            self.outgoing.push_copy(&header[..size], &[&[u8::from(subscribes)], prefix].concat(), false);
+        } else {
+            let mut bytes = Vec::new();
+            let encode = if subscribes { command::encode_subscribe } else { command::encode_cancel };
+            encode(&mut bytes, prefix);
+            self.outgoing.push_copy(&bytes, &[], false);
+        }
+        self.write_or_leave(was_empty)
+    }
+
+    /// Tells the peer why the connection ends.
+    pub fn push_error(&mut self, reason: &str) {
+        let mut bytes = Vec::new();
+        command::encode_error(&mut bytes, reason.as_bytes());
+        self.outgoing.push_copy(&bytes, &[], false);
+        self.has_sent = true;
+    }
+
+    /// A message of several frames, or a longer one, as it goes over the wire to every peer.
+    pub fn encode(message: &Outgoing<'_>, into: &mut Vec<u8>) {
+        let count = message.frame_count();
+        message.for_each_frame(|index, frame| {
+            let mut header = [0; HEADER_SIZE_MAX];
+            let size = encode_header(&mut header, index + 1 < count, false, frame.len());
+            into.extend_from_slice(&header[..size]);
+            into.extend_from_slice(frame);
+        });
     }
 
     #[cold]

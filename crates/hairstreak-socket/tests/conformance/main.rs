@@ -3,12 +3,13 @@
 
 #[path = "../workbench/endpoints.rs"]
 mod endpoints;
-#[path = "../async_io/executor.rs"]
+#[path = "../workbench/executor.rs"]
 mod executor;
 
 mod cell;
 mod pair;
 mod pipeline;
+mod pubsub;
 mod reqrep;
 mod router;
 mod shapes;

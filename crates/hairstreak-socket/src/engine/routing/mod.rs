@@ -3,13 +3,15 @@
 //!
 //! - `sending`: in turn over the links with room, or a copy to each of several
 //! - `receiving`: fair queueing, one message from each link that has any, in turn
+//! - `subscriptions`: from a subscriber to its publishers, and into their index
 //! - `room`: marks, writing what has gathered, and who is listed for what
 
 mod receiving;
 mod room;
 mod sending;
+mod subscriptions;
 
-pub(crate) use receiving::Received;
+pub(crate) use receiving::{Received, ShortIn};
 pub(super) use room::remove_turn;
 pub(super) use sending::SHORT_SIZE_MAX;
 pub(crate) use sending::Sent;

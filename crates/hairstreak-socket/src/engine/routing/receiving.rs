@@ -19,13 +19,22 @@ pub(crate) enum Received {
     PeerLost,
 }
 
+/// Whether a short message that is here already may go to the application without further ado.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShortIn {
+    No,
+    AsItCame,
+    /// If the application subscribed to it.
+    Filtered,
+}
+
 impl State {
     /// Takes the socket's next message if it is as simple as that: a short one that is here already.
     #[inline]
     pub fn receive_ready(&mut self, socket: usize, into: &mut Message) -> bool {
         let Some(state) = self.sockets.get_mut(socket) else { return false };
         let Some(&index) = state.with_messages.get(state.receive_turn) else { return false };
-        if !state.short_in {
+        if state.short_in == ShortIn::No {
             return false;
         }
         let link = &mut self.links[index];
@@ -42,6 +51,11 @@ impl State {
             state.receive_turn += 1;
             if state.receive_turn == state.with_messages.len() {
                 state.receive_turn = 0;
+            }
+            if state.short_in == ShortIn::Filtered && !state.subscriber.wants(into) {
+                state.received -= 1;
+                self.drop_unexpected(socket, index);
+                return false;
             }
         }
         taken

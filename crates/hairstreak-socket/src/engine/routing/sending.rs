@@ -4,6 +4,8 @@ use crate::engine::Engine;
 use crate::engine::state::{LinkKind, State};
 use crate::options::{Distribution, Overflow};
 use crate::outgoing::{Outgoing, Parcel};
+use crate::pubsub::index::SubscriptionError;
+use crate::session::{SHARE_SIZE, Session};
 
 /// The longest body that takes the short way.
 pub(in crate::engine) const SHORT_SIZE_MAX: usize = 255;
@@ -19,6 +21,8 @@ pub(crate) enum Sent {
     Unroutable,
     /// REQ, REP: it is time to receive.
     OutOfTurn,
+    /// XSUB: it subscribes to more than it may.
+    Refused(SubscriptionError),
     Closed,
 }
 
@@ -32,10 +36,7 @@ impl State {
             return false;
         }
         let link = &mut self.links[index];
-        let gathered = match &mut link.kind {
-            LinkKind::Stream(session) => session.push_gathering(body),
-            LinkKind::Ring(ring) => ring.push_gathering(body),
-        };
+        let gathered = link.kind.push_gathering(body);
         if gathered {
             link.sent += 1;
             state.sent += 1;
@@ -142,14 +143,39 @@ impl State {
         if waits && !links.iter().all(|link| self.has_room(*link)) {
             return self.overflow(socket, None);
         }
-        let parcel = Parcel::plain(message);
-        for &link in links {
-            // Sending may end a link, and others with it.
-            if self.links.get(link).is_some_and(|l| l.socket == socket) {
-                self.send_copy(engine, link, &parcel);
+        match message {
+            _ if links.len() == 1 => self.send_each(engine, socket, links, &Parcel::plain(message)),
+            Outgoing::Body(body) if body.len() <= SHORT_SIZE_MAX => {
+                self.send_each(engine, socket, links, &Parcel::plain(message));
             }
+            _ => self.send_shared(engine, socket, links, message),
         }
         self.count_sent(socket)
+    }
+
+    /// A message that is worth some work to be done once for all: encoded for streams, in memory of its
+    /// own for rings, and for streams when it is long.
+    fn send_shared(&mut self, engine: &Engine, socket: usize, links: &[usize], message: &Outgoing<'_>) {
+        let is_long = message.size() >= SHARE_SIZE;
+        let in_memory = is_long || links.iter().any(|link| self.links[*link].is_ring());
+        let shared = in_memory.then(|| message.to_message());
+        let message = shared.as_ref().map_or(*message, Outgoing::Message);
+        let mut encoded = std::mem::take(&mut self.encoded);
+        encoded.clear();
+        if !is_long {
+            Session::encode(&message, &mut encoded);
+        }
+        self.send_each(engine, socket, links, &Parcel { encoded: &encoded, ..Parcel::plain(&message) });
+        self.encoded = encoded;
+    }
+
+    fn send_each(&mut self, engine: &Engine, socket: usize, links: &[usize], parcel: &Parcel<'_>) {
+        for &link in links {
+            // Sending may end a link.
+            if self.links.get(link).is_some_and(|l| l.socket == socket) {
+                self.send_copy(engine, socket, link, parcel);
+            }
+        }
     }
 
     fn has_room(&mut self, index: usize) -> bool {
@@ -163,15 +189,28 @@ impl State {
         link.listed_room && has_room
     }
 
-    fn send_copy(&mut self, engine: &Engine, index: usize, parcel: &Parcel<'_>) {
+    fn send_copy(&mut self, engine: &Engine, socket: usize, index: usize, parcel: &Parcel<'_>) {
         self.list_room(index);
-        if self.links[index].listed_room && self.send_to_link(engine, index, parcel) {
-            return;
+        let link = &mut self.links[index];
+        if link.listed_room {
+            if let Outgoing::Body(body) = parcel.message
+                && body.len() <= SHORT_SIZE_MAX
+                && link.kind.push_gathering(body)
+            {
+                link.sent += 1;
+                return;
+            }
+            if self.send_to_link(engine, index, parcel) {
+                return;
+            }
         }
         self.io_since_turn += 1;
-        if let Some(link) = self.links.get_mut(index) {
-            link.drops.newest += 1;
-            self.sockets[link.socket].drops.newest += 1;
+        match self.links.get_mut(index) {
+            Some(link) => {
+                link.drops.newest += 1;
+                self.sockets[socket].drops.newest += 1;
+            }
+            None => self.sockets[socket].drops.peer_lost += 1,
         }
     }
 
