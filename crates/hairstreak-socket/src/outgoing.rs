@@ -84,6 +84,15 @@ pub(crate) struct Parcel<'a> {
 }
 
 impl<'a> Parcel<'a> {
+    /// Envelope and message as one.
+    pub fn to_message(self) -> Message {
+        if self.envelope.is_empty() && self.skip_frames == 0 {
+            return self.message.to_message();
+        }
+        let message = self.message.to_message();
+        self.envelope.iter().chain(message.as_frames().iter().skip(self.skip_frames)).cloned().collect()
+    }
+
     /// The message as it is.
     pub fn plain(message: &'a Outgoing<'a>) -> Parcel<'a> {
         Parcel { envelope: &[], message, skip_frames: 0, encoded: &[] }

@@ -97,13 +97,12 @@ impl<P: Pattern> Socket<P> {
                 Origin::Ended => continue,
             };
             let endpoint = endpoint.map(Endpoint::to_string).unwrap_or_default();
-            let (local, remote, (queued_count, queued_bytes)) = match &mut link.kind {
-                LinkKind::Stream(session) => (
-                    session.stream().local_address(),
-                    session.stream().remote_address(),
-                    (session.outgoing.queued_count(), session.outgoing.queued_bytes()),
-                ),
-                LinkKind::Ring(ring) => (None, None, ring.queued()),
+            let (queued_count, queued_bytes) = link.queued();
+            let (local, remote) = match &link.kind {
+                LinkKind::Stream(session) => {
+                    (session.stream().local_address(), session.stream().remote_address())
+                }
+                LinkKind::Ring(_) => (None, None),
             };
             peers.push(PeerInfo {
                 endpoint,
@@ -150,12 +149,7 @@ impl<P: Pattern> Socket<P> {
             ..Stats::default()
         };
         for &index in &socket.links {
-            let (count, bytes) = match &mut state.links[index].kind {
-                LinkKind::Stream(session) => {
-                    (session.outgoing.queued_count(), session.outgoing.queued_bytes())
-                }
-                LinkKind::Ring(ring) => ring.queued(),
-            };
+            let (count, bytes) = state.links[index].queued();
             stats.queued_count += count;
             stats.queued_bytes += bytes;
         }

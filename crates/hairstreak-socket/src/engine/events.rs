@@ -10,6 +10,7 @@ use hairstreak_wire::zmtp::{LocalPeer, RemotePeer};
 
 use super::state::{ConnectorState, Link, LinkKind, Origin, State, Token};
 use super::wait::Engine;
+use crate::options::Overflow;
 use crate::pattern::Incoming;
 use crate::session::{Phase, Session, SessionError, SessionLimits};
 
@@ -254,6 +255,7 @@ impl State {
             return false;
         }
         let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
+        link.held = (state.overflow == Overflow::DropOldest && state.rules.sends).then(Box::default);
         if let Origin::Connector(connector) = link.origin
             && let Some(connector) = self.connectors.get_mut(connector)
         {
@@ -283,19 +285,21 @@ impl State {
         super::routing::remove_turn(&mut state.with_room, &mut state.send_turn, index);
         link.listed_room = false;
         let mut has_messages = false;
+        let mut lost = link.held.take().map_or(0, |held| held.count());
         match &mut link.kind {
             LinkKind::Stream(session) => {
                 engine.poller().remove(session.fd());
-                state.drops.peer_lost += session.outgoing.queued_count() as u64;
+                lost += session.outgoing.queued_count();
                 has_messages = session.end() && !state.closed;
             }
             LinkKind::Ring(ring) => {
                 self.ring_count -= 1;
-                state.drops.peer_lost += ring.queued().0 as u64;
+                lost += ring.queued().0;
             }
         }
         (self.sockets[socket].rules.link_ended)(self, index, !has_messages);
         let state = &mut self.sockets[socket];
+        state.drops.peer_lost += lost as u64;
         if has_messages {
             self.list_messages(index);
         } else {

@@ -19,9 +19,11 @@
 //! - `events`: what the poller reports; handshakes; links coming and going
 //! - `wiring`: bind, connect, reconnect, close
 //! - `routing`: which link a message goes to, and which it is taken from; marks and lists
+//! - `held`: what waits before a link of a socket that drops the oldest
 //! - `timers`: heartbeats, time-outs, ticks
 
 mod events;
+mod held;
 mod routing;
 mod state;
 mod timers;

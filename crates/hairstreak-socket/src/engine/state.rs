@@ -11,6 +11,7 @@ use hairstreak_transport::{Endpoint, Listener};
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 use slab::Slab;
 
+use super::held::Held;
 use super::wait::Engine;
 use crate::options::{Distribution, Options, Overflow};
 use crate::pattern::{Rules, rules};
@@ -33,6 +34,8 @@ pub(crate) struct State {
     /// Links with bytes or messages that gather.
     pub dirty: Vec<usize>,
     pub ring_count: usize,
+    /// Something waits for room in a ring, and nobody calls.
+    pub rings_awaited: bool,
     /// Messages that crossed a ring since a caller last slept.
     pub ring_traffic: usize,
     /// Serial numbers for links and connectors: an index is used again, a serial is not.
@@ -191,6 +194,8 @@ pub(crate) struct Link {
     pub sent: u64,
     pub received: u64,
     pub drops: Drops,
+    /// Only of a socket that drops the oldest.
+    pub held: Option<Box<Held>>,
     /// A subscriber's ring: the publisher's link, and subscriptions for which the ring had no room.
     pub across: Option<Across>,
     pub subscriptions: VecDeque<Message>,
@@ -209,6 +214,12 @@ pub(crate) struct Across {
 }
 
 impl Link {
+    /// As [`LinkKind::queued`], with what is held before it.
+    pub fn queued(&mut self) -> (usize, usize) {
+        let (count, bytes) = self.kind.queued();
+        self.held.as_ref().map_or((count, bytes), |held| (count + held.count(), bytes + held.bytes()))
+    }
+
     pub fn is_ring(&self) -> bool {
         matches!(self.kind, LinkKind::Ring(_))
     }
@@ -225,6 +236,7 @@ impl Link {
             sent: 0,
             received: 0,
             drops: Drops::default(),
+            held: None,
             across: None,
             subscriptions: VecDeque::new(),
             listed_room: false,
@@ -240,6 +252,14 @@ pub(crate) enum LinkKind {
 }
 
 impl LinkKind {
+    /// Messages and bytes accepted and not yet written, or taken.
+    pub fn queued(&mut self) -> (usize, usize) {
+        match self {
+            LinkKind::Stream(session) => (session.outgoing.queued_count(), session.outgoing.queued_bytes()),
+            LinkKind::Ring(ring) => ring.queued(),
+        }
+    }
+
     /// Sends a short body if it can simply join others that gather.
     #[inline]
     pub fn push_gathering(&mut self, body: &[u8]) -> bool {
@@ -311,6 +331,7 @@ impl State {
             connectors: Slab::new(),
             dirty: Vec::new(),
             ring_count: 0,
+            rings_awaited: false,
             ring_traffic: 0,
             next_serial: 0,
             leader: false,
@@ -358,9 +379,10 @@ impl State {
         self.due = Some(self.due.map_or(at, |due| due.min(at)));
     }
 
-    /// Whether a task waits for any socket: then the engine must be watched while nobody is inside.
-    pub fn has_wakers(&self) -> bool {
-        self.sockets.iter().any(|(_, socket)| !socket.wakers.is_empty())
+    /// Whether a task waits for any socket, or a message for room in a ring: then the engine must be
+    /// watched while nobody is inside, rings included.
+    pub fn is_awaited(&self) -> bool {
+        self.rings_awaited || self.sockets.iter().any(|(_, socket)| !socket.wakers.is_empty())
     }
 }
 

@@ -97,6 +97,9 @@ impl State {
             }
             if !self.leader && nobody_came {
                 self.watch(engine);
+                if self.is_awaited() {
+                    self.expect_rings(engine);
+                }
             } else if !self.leader {
                 self.arm_look(engine);
             }

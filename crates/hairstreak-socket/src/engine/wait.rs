@@ -249,7 +249,7 @@ impl Engine {
         }
         if let Some(next) = state.followers.first() {
             next.thread.unpark();
-        } else if state.has_wakers() {
+        } else if state.is_awaited() {
             state.watch(self);
             state.expect_rings(self);
         } else {
@@ -306,7 +306,7 @@ impl Engine {
         }
         let mut state = self.lead(state, None, Some(Duration::ZERO));
         state.flush_dirty(self, true);
-        if state.has_wakers() {
+        if state.is_awaited() {
             state.expect_rings(self);
         }
         state.watch(self);
@@ -381,6 +381,7 @@ impl State {
 
     /// Ends rings whose peer is gone, and tells whoever waits for a socket of messages and room.
     pub fn look_at_rings(&mut self, engine: &Engine) {
+        self.rings_awaited = false;
         for index in 0..self.links.capacity() {
             let Some(Link { kind: LinkKind::Ring(ring), socket, .. }) = self.links.get(index) else {
                 continue;
@@ -392,7 +393,11 @@ impl State {
             }
             if !self.end_if_over(engine, index) {
                 self.push_subscriptions(index);
+                self.push_held(engine, index);
                 self.list_room(index);
+                let link = &self.links[index];
+                let holds = link.held.as_ref().is_some_and(|held| held.count() > 0);
+                self.rings_awaited |= holds || !link.subscriptions.is_empty();
             }
         }
     }

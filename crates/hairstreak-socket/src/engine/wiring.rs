@@ -231,6 +231,10 @@ impl State {
 
     /// Ends a link from this side: at once when nothing is left to be sent, else by draining.
     fn close_link(&mut self, engine: &Engine, index: usize) {
+        self.let_go_of_held(engine, index);
+        if !self.links.contains(index) {
+            return;
+        }
         self.unlist_room(index);
         self.unlist_messages(index);
         let link = &mut self.links[index];

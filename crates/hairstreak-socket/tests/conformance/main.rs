@@ -7,6 +7,7 @@ mod endpoints;
 mod executor;
 
 mod cell;
+mod overflow;
 mod pair;
 mod pipeline;
 mod pubsub;

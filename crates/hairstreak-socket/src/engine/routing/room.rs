@@ -25,7 +25,10 @@ impl State {
                 self.unlist_room(index);
                 self.on_readable(engine, index);
             }
-            Ok(()) => self.list_room(index),
+            Ok(()) => {
+                self.list_room(index);
+                self.push_held(engine, index);
+            }
             Err(error) => self.end_link(engine, index, &error),
         }
     }
@@ -75,7 +78,10 @@ impl State {
         let socket = link.socket;
         let state = &mut self.sockets[socket];
         let (count_low, bytes_low) = (state.options.send_count_low, state.options.send_bytes_low);
+        let holds = link.held.is_some();
         let is_low = match &mut link.kind {
+            LinkKind::Stream(session) if holds => !session.write_failed,
+            LinkKind::Ring(_) if holds => true,
             LinkKind::Stream(session) => {
                 !session.write_failed
                     && session.outgoing.queued_count() <= count_low
@@ -97,6 +103,9 @@ impl State {
     /// Whether a stream holds as much as its marks allow.
     pub(super) fn is_at_mark(&self, index: usize) -> bool {
         let link = &self.links[index];
+        if link.held.is_some() {
+            return false;
+        }
         let options = &self.sockets[link.socket].options;
         matches!(&link.kind, LinkKind::Stream(session)
             if session.outgoing.queued_count() >= options.send_count_max.max(1)

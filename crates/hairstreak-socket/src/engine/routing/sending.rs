@@ -194,6 +194,7 @@ impl State {
         let link = &mut self.links[index];
         if link.listed_room {
             if let Outgoing::Body(body) = parcel.message
+                && link.held.is_none()
                 && body.len() <= SHORT_SIZE_MAX
                 && link.kind.push_gathering(body)
             {
@@ -218,12 +219,21 @@ impl State {
     /// with room any more then.
     #[inline]
     pub fn send_to_link(&mut self, engine: &Engine, index: usize, parcel: &Parcel<'_>) -> bool {
+        if self.links[index].held.is_some() {
+            return self.send_or_hold(engine, index, parcel);
+        }
         if self.is_at_mark(index) {
             self.unlist_room_if_full(index);
             if !self.links[index].listed_room {
                 return false;
             }
         }
+        self.push_to_link(engine, index, parcel)
+    }
+
+    /// As [`State::send_to_link`], whatever the marks of a stream say.
+    #[inline]
+    pub fn push_to_link(&mut self, engine: &Engine, index: usize, parcel: &Parcel<'_>) -> bool {
         let link = &mut self.links[index];
         match &mut link.kind {
             LinkKind::Stream(session) => match session.push(parcel) {

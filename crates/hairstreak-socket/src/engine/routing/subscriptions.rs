@@ -142,6 +142,10 @@ impl Engine {
             let mut state = self.lock();
             let is_here = state.links.get(link).is_some_and(|found| found.serial == serial);
             if !is_here || !state.push_subscriptions(link) {
+                if is_here && !state.links[link].subscriptions.is_empty() {
+                    state.rings_awaited = true;
+                    state.arm_look(self);
+                }
                 return;
             }
         }

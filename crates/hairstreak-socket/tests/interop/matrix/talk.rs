@@ -63,8 +63,8 @@ impl Talk {
 fn message(envelope: &[&str], number: usize) -> Message {
     let first = format!("t{number}");
     let frames: &[&str] = match number {
-        _ if number % 50 == 0 => &[&(first + &"x".repeat(20_000))],
-        _ if number % 7 == 0 => &[&first, "", &"y".repeat(300)],
+        _ if number.is_multiple_of(50) => &[&(first + &"x".repeat(20_000))],
+        _ if number.is_multiple_of(7) => &[&first, "", &"y".repeat(300)],
         _ => &[&first],
     };
     Message::from_frames(envelope.iter().chain(frames))
