@@ -54,6 +54,8 @@ pub struct OutgoingBuffer {
     queue_bytes: usize,
     /// Messages ending in `queue`.
     queue_count: usize,
+    /// Messages that have left.
+    left_count: usize,
 }
 
 impl OutgoingBuffer {
@@ -66,6 +68,7 @@ impl OutgoingBuffer {
             written: 0,
             queue_bytes: 0,
             queue_count: 0,
+            left_count: 0,
         }
     }
 
@@ -85,6 +88,11 @@ impl OutgoingBuffer {
     #[inline]
     pub fn queued_count(&self) -> usize {
         self.queue_count + self.tail_count
+    }
+
+    /// Messages put in so far, written or not.
+    pub fn accepted_count(&self) -> usize {
+        self.left_count + self.queued_count()
     }
 
     /// Appends a short single-frame message behind others that gather: only if some do, the segment
@@ -186,6 +194,7 @@ impl OutgoingBuffer {
             self.written -= size;
             self.queue_bytes -= size;
             self.queue_count -= first.message_count();
+            self.left_count += first.message_count();
             if let Some(Segment::Encoded(mut bytes, _)) = self.queue.pop_front()
                 && self.tail.capacity() == 0
                 && bytes.capacity() <= SEGMENT_SIZE
@@ -196,7 +205,7 @@ impl OutgoingBuffer {
         }
         if self.written == self.tail.len() {
             self.tail.clear();
-            self.tail_count = 0;
+            self.left_count += std::mem::take(&mut self.tail_count);
             self.written = 0;
         }
     }
@@ -282,6 +291,6 @@ mod tests {
         buffer.write_with(|slices| Ok(slices[0].len() - 1)).unwrap();
         assert_eq!((buffer.queued_count(), buffer.queued_bytes()), (2, 1));
         buffer.write_with(|slices| Ok(slices[0].len())).unwrap();
-        assert_eq!(buffer.queued_count(), 0);
+        assert_eq!((buffer.queued_count(), buffer.accepted_count()), (0, 2));
     }
 }

@@ -4,6 +4,7 @@
 //! prefixes of 1,000 subscribers, topics drawn at random so that caches do not help; then a PUB with four
 //! inproc SUBs that have as many prefixes between them.
 
+use std::error::Error;
 use std::time::{Duration, Instant};
 
 use hairstreak_socket::pubsub::index::{Index, Limits};
@@ -17,6 +18,8 @@ const MESSAGE_COUNT: usize = 1_000_000;
 const BATCH_COUNT: usize = 64;
 const LIMITS: Limits = Limits { count_max: usize::MAX, size_max: usize::MAX, bytes_max: usize::MAX };
 
+type Outcome = Result<(), Box<dyn Error>>;
+
 /// Like the names of instruments or sensors: a few places, then kinds, then a number.
 fn prefix(number: usize) -> String {
     const PLACES: [&str; 7] = ["amsterdam", "bergen", "bern", "cork", "delft", "delhi", "essen"];
@@ -29,11 +32,11 @@ fn report(what: &str, count: usize, since: Instant) {
     println!("{what}: {rate:.2} M/s");
 }
 
-fn match_in_index(topics: &[String]) {
+fn match_in_index(topics: &[String]) -> Outcome {
     let mut index = Index::new();
     let since = Instant::now();
     for number in 0..PREFIX_COUNT {
-        index.subscribe(number % SUBSCRIBER_COUNT, prefix(number).as_bytes(), &LIMITS).expect("no limits");
+        index.subscribe(number % SUBSCRIBER_COUNT, prefix(number).as_bytes(), &LIMITS)?;
     }
     report("subscriptions made", PREFIX_COUNT, since);
     let since = Instant::now();
@@ -45,9 +48,9 @@ fn match_in_index(topics: &[String]) {
     }
     assert_eq!(total, LOOK_UP_COUNT);
     report("messages matched with 100,000 prefixes of 1,000 subscribers", LOOK_UP_COUNT, since);
-    (0..SUBSCRIBER_COUNT).for_each(|subscriber| {
-        index.subscribe(subscriber, b"", &LIMITS).expect("no limits");
-    });
+    for subscriber in 0..SUBSCRIBER_COUNT {
+        index.subscribe(subscriber, b"", &LIMITS)?;
+    }
     let since = Instant::now();
     for topic in topics.iter().take(LOOK_UP_COUNT / 1000) {
         found.clear();
@@ -58,24 +61,27 @@ fn match_in_index(topics: &[String]) {
     let since = Instant::now();
     (0..SUBSCRIBER_COUNT).for_each(|subscriber| index.remove(subscriber, |_| ()));
     report("subscriptions removed with their subscribers", PREFIX_COUNT, since);
+    Ok(())
 }
 
-fn publish(topics: &[String]) {
+fn publish(topics: &[String]) -> Outcome {
     let context = Context::new();
-    let publisher = Pub::new(&context).expect("a socket");
-    publisher.bind("inproc://prices").expect("a free name");
-    let subs: Vec<Sub> = (0..4).map(|_| Sub::new(&context).expect("a socket")).collect();
+    let publisher = Pub::new(&context)?;
+    publisher.bind("inproc://prices")?;
+    let subs = [Sub::new(&context)?, Sub::new(&context)?, Sub::new(&context)?, Sub::new(&context)?];
     for number in 0..PREFIX_COUNT {
-        subs[number % 4].subscribe(prefix(number)).expect("within the limits");
+        subs[number % 4].subscribe(prefix(number))?;
     }
-    subs.iter().for_each(|sub| sub.connect("inproc://prices").expect("a good name"));
+    for sub in &subs {
+        sub.connect("inproc://prices")?;
+    }
     assert!(publisher.wait_for_subscribers(4, Duration::from_secs(10)));
     let since = Instant::now();
     let mut received = 0;
     let mut topics = topics.iter().cycle();
     for _ in 0..MESSAGE_COUNT / BATCH_COUNT {
         for topic in topics.by_ref().take(BATCH_COUNT) {
-            publisher.send(topic).expect("an open socket");
+            publisher.send(topic)?;
         }
         publisher.flush();
         for sub in &subs {
@@ -87,12 +93,13 @@ fn publish(topics: &[String]) {
     let stats = publisher.stats();
     assert_eq!(stats.sent, received + stats.drops.newest);
     report("messages published to one of four SUBs and received, one thread", MESSAGE_COUNT, since);
+    Ok(())
 }
 
-fn main() {
+fn main() -> Outcome {
     let mut random = fastrand::Rng::with_seed(7);
     let topics: Vec<String> =
         (0..LOOK_UP_COUNT / 4).map(|_| prefix(random.usize(..PREFIX_COUNT)) + "/value").collect();
-    match_in_index(&topics);
-    publish(&topics);
+    match_in_index(&topics)?;
+    publish(&topics)
 }

@@ -51,7 +51,7 @@ pub(crate) struct Rules {
     pub overflow: fn(&Options) -> Overflow,
     /// The application sends. The socket is open.
     pub send: fn(&mut State, &Engine, usize, &Outgoing<'_>) -> Sent,
-    /// The application wants a message put there. Counting it is the caller's business.
+    /// The application wants a message put there.
     pub receive: fn(&mut State, &Engine, usize, &mut Message) -> Received,
     /// Whether the socket wants another peer now.
     pub accepts: fn(&State, usize) -> bool,

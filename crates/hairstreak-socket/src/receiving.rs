@@ -142,7 +142,7 @@ impl<P: Receives> Socket<P> {
     }
 
     /// Looks for a message; `None`: none is here yet.
-    #[inline]
+    #[inline(never)]
     fn attempt(&self, state: &mut State, message: &mut Message) -> Option<Result<(), RecvError>> {
         let handle = &*self.handle;
         match state.receive(&handle.engine, handle.index, message) {

@@ -160,6 +160,11 @@ impl RingLink {
         true
     }
 
+    /// Messages put in so far.
+    pub fn accepted_count(&self) -> usize {
+        self.outgoing.as_ref().map_or(0, Producer::accepted_count)
+    }
+
     /// Messages and bytes put in and not taken out.
     pub fn queued(&mut self) -> (usize, usize) {
         let Some(ring) = &mut self.outgoing else { return (0, 0) };

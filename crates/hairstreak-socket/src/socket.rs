@@ -111,7 +111,7 @@ impl<P: Pattern> Socket<P> {
                 routing_id: link.routing_id.as_bytes().to_vec(),
                 queued_count,
                 queued_bytes,
-                sent: link.sent,
+                sent: link.kind.accepted_count() as u64,
                 received: link.received,
                 drops: link.drops,
                 subscription_count: socket.publisher.index.prefix_count(index),
@@ -150,6 +150,7 @@ impl<P: Pattern> Socket<P> {
         };
         for &index in &socket.links {
             let (count, bytes) = state.links[index].queued();
+            stats.received += state.links[index].received;
             stats.queued_count += count;
             stats.queued_bytes += bytes;
         }

@@ -298,8 +298,9 @@ impl State {
             }
         }
         (self.sockets[socket].rules.link_ended)(self, index, !has_messages);
-        let state = &mut self.sockets[socket];
+        let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
         state.drops.peer_lost += lost as u64;
+        state.received += std::mem::take(&mut link.received);
         if has_messages {
             self.list_messages(index);
         } else {

@@ -30,6 +30,6 @@ mod timers;
 mod wait;
 mod wiring;
 
-pub(crate) use routing::{Received, Sent, ShortIn};
+pub(crate) use routing::{Received, Sent, ShortIn, UNEXPECTED_MAX};
 pub(crate) use state::{Across, ConnectorState, Link, LinkKind, Origin, State};
 pub(crate) use wait::{Engine, Guard};

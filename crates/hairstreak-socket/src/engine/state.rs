@@ -124,6 +124,7 @@ pub(crate) struct SocketState {
     /// Connections in any phase.
     pub connection_count: usize,
     pub sent: u64,
+    /// Messages handed to the application, but for those of the present links.
     pub received: u64,
     pub drops: Drops,
     pub failed_connections: u64,
@@ -190,8 +191,7 @@ pub(crate) struct Link {
     /// What a ROUTER calls the peer.
     pub routing_id: Frame,
     pub kind: LinkKind,
-    /// Messages accepted for the peer, and taken from it.
-    pub sent: u64,
+    /// Messages of the peer handed to the application.
     pub received: u64,
     pub drops: Drops,
     /// Only of a socket that drops the oldest.
@@ -233,7 +233,6 @@ impl Link {
             peer: None,
             routing_id: Frame::EMPTY,
             kind,
-            sent: 0,
             received: 0,
             drops: Drops::default(),
             held: None,
@@ -252,6 +251,14 @@ pub(crate) enum LinkKind {
 }
 
 impl LinkKind {
+    /// Messages put on the way to the peer so far.
+    pub fn accepted_count(&self) -> usize {
+        match self {
+            LinkKind::Stream(session) => session.outgoing.accepted_count(),
+            LinkKind::Ring(ring) => ring.accepted_count(),
+        }
+    }
+
     /// Messages and bytes accepted and not yet written, or taken.
     pub fn queued(&mut self) -> (usize, usize) {
         match self {

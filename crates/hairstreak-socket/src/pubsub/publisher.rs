@@ -97,6 +97,7 @@ fn receive(state: &mut State, engine: &Engine, socket: usize, into: &mut Message
     let this = &mut state.sockets[socket];
     let Some(message) = this.publisher.untold.pop_front() else { return Received::Nothing };
     *into = message;
+    this.received += 1;
     if this.publisher.stopped && this.publisher.untold.len() <= this.options.receive_count_max / 2 {
         this.publisher.stopped = false;
         state.take_in_all(engine, socket);
@@ -115,10 +116,7 @@ fn take(state: &mut State, link: usize, message: &Message) -> Result<(), Session
             added == Added::First || this.options.xpub_verbose
         }
         (1, Some((0, prefix))) => index.cancel(link, prefix) == Removed::Last,
-        _ if this.socket_type == SocketType::XPub => {
-            state.links[link].received += 1;
-            true
-        }
+        _ if this.socket_type == SocketType::XPub => true,
         _ => {
             this.drops.unexpected += 1;
             state.links[link].drops.unexpected += 1;

@@ -12,11 +12,10 @@ use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 
 use super::index::{Added, Index, Removed, SubscriptionError};
 use super::publisher::limits;
-use crate::engine::{Engine, Received, Sent, ShortIn, State};
+use crate::engine::{Engine, Received, Sent, ShortIn, State, UNEXPECTED_MAX};
 use crate::errors::SubscribeError;
 use crate::outgoing::Outgoing;
 use crate::pattern::{Incoming, Pattern, Receives, Rules, Sends};
-use crate::reqrep::UNEXPECTED_MAX;
 use crate::socket::Socket;
 
 /// The subscribing end.

@@ -1,9 +1,6 @@
 //! The request-reply pattern (ZeroMQ RFC 28): REQ and REP, which take turns, and their asynchronous
 //! forms DEALER and ROUTER.
 
-/// Messages that are not for the application dropped in one go.
-pub(crate) const UNEXPECTED_MAX: usize = 256;
-
 mod dealer;
 mod rep;
 mod req;

@@ -12,11 +12,10 @@
 use hairstreak_base::{Frame, Message};
 use hairstreak_wire::zmtp::SocketType;
 
-use crate::engine::{Engine, Received, Sent, State};
+use crate::engine::{Engine, Received, Sent, State, UNEXPECTED_MAX};
 use crate::options::Overflow;
 use crate::outgoing::{Outgoing, Parcel};
 use crate::pattern::{Incoming, Pattern, Receives, Rules, Sends};
-use crate::reqrep::UNEXPECTED_MAX;
 use crate::socket::Socket;
 
 /// A server that answers one question at a time.

@@ -15,10 +15,9 @@
 use hairstreak_base::{Frame, Message};
 use hairstreak_wire::zmtp::SocketType;
 
-use crate::engine::{Engine, Received, Sent, State};
+use crate::engine::{Engine, Received, Sent, State, UNEXPECTED_MAX};
 use crate::outgoing::{Outgoing, Parcel};
 use crate::pattern::{Incoming, Pattern, Receives, Rules, Sends};
-use crate::reqrep::UNEXPECTED_MAX;
 use crate::socket::Socket;
 
 /// A client that asks one question at a time.

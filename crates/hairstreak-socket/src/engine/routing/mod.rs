@@ -11,7 +11,7 @@ mod room;
 mod sending;
 mod subscriptions;
 
-pub(crate) use receiving::{Received, ShortIn};
+pub(crate) use receiving::{Received, ShortIn, UNEXPECTED_MAX};
 pub(super) use room::remove_turn;
 pub(super) use sending::SHORT_SIZE_MAX;
 pub(crate) use sending::Sent;

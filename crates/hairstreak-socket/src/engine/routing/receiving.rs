@@ -6,6 +6,9 @@ use crate::engine::Engine;
 use crate::engine::state::{LinkKind, State};
 use crate::session::SessionError;
 
+/// Messages that are not for the application, dropped in one go.
+pub(crate) const UNEXPECTED_MAX: usize = 256;
+
 /// What came of looking for a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Received {
@@ -47,28 +50,30 @@ impl State {
         };
         if taken {
             link.received += 1;
-            state.received += 1;
             state.receive_turn += 1;
             if state.receive_turn == state.with_messages.len() {
                 state.receive_turn = 0;
             }
-            if state.short_in == ShortIn::Filtered && !state.subscriber.wants(into) {
-                state.received -= 1;
-                self.drop_unexpected(socket, index);
-                return false;
+            if state.short_in == ShortIn::Filtered {
+                return self.keep_if_wanted(socket, index, into);
             }
         }
         taken
     }
 
+    #[inline(never)]
+    fn keep_if_wanted(&mut self, socket: usize, link: usize, message: &Message) -> bool {
+        let wanted = self.sockets[socket].subscriber.wants(message);
+        if !wanted {
+            self.drop_unexpected(socket, link);
+        }
+        wanted
+    }
+
     /// Puts the socket's next message into `into` as its pattern does, reading what is readable.
     pub fn receive(&mut self, engine: &Engine, socket: usize, into: &mut Message) -> Received {
         let Some(state) = self.sockets.get(socket) else { return Received::Nothing };
-        let received = (state.rules.receive)(self, engine, socket, into);
-        if received == Received::Message {
-            self.sockets[socket].received += 1;
-        }
-        received
+        (state.rules.receive)(self, engine, socket, into)
     }
 
     /// PULL, DEALER, PAIR: the next message as it came.

@@ -38,7 +38,6 @@ impl State {
         let link = &mut self.links[index];
         let gathered = link.kind.push_gathering(body);
         if gathered {
-            link.sent += 1;
             state.sent += 1;
             state.send_turn += 1;
             if state.send_turn == state.with_room.len() {
@@ -198,7 +197,6 @@ impl State {
                 && body.len() <= SHORT_SIZE_MAX
                 && link.kind.push_gathering(body)
             {
-                link.sent += 1;
                 return;
             }
             if self.send_to_link(engine, index, parcel) {
@@ -239,7 +237,6 @@ impl State {
             LinkKind::Stream(session) => match session.push(parcel) {
                 Ok(gathers) => {
                     let session_failed = session.write_failed;
-                    link.sent += 1;
                     self.has_pushed(engine, index, gathers);
                     if session_failed {
                         self.unlist_room(index);
@@ -260,7 +257,6 @@ impl State {
                     return false;
                 }
                 let gathers = ring.is_gathering();
-                link.sent += 1;
                 self.has_pushed(engine, index, gathers);
                 true
             }

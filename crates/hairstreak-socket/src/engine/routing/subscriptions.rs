@@ -123,30 +123,30 @@ impl Engine {
     /// force when the call that made it returns; and what waits before the ring, round by round. Never
     /// under a lock, and never under two.
     pub fn hand_over(self: &Arc<Self>, link: usize, serial: u32) {
+        let mut idle_rounds = 0;
         loop {
-            let across = {
-                let mut state = self.lock();
-                let Some(found) = state.links.get(link).filter(|found| found.serial == serial) else {
-                    return;
-                };
-                let Some(across) = found.across.clone() else { return };
-                state.push_subscriptions(link);
-                across
+            let mut state = self.lock();
+            let pushed = state.push_subscriptions(link);
+            let Some(found) = state.links.get(link).filter(|found| found.serial == serial) else { return };
+            let (Some(across), left) = (found.across.clone(), !found.subscriptions.is_empty()) else {
+                return;
             };
+            drop(state);
             if let Some(engine) = across.engine.upgrade() {
                 let mut state = engine.lock();
                 if state.links.get(across.index).is_some_and(|found| found.serial == across.serial) {
                     state.take_in(&engine, across.index);
                 }
             }
-            let mut state = self.lock();
-            let is_here = state.links.get(link).is_some_and(|found| found.serial == serial);
-            if !is_here || !state.push_subscriptions(link) {
-                if is_here && !state.links[link].subscriptions.is_empty() {
-                    state.rings_awaited = true;
-                    state.arm_look(self);
-                }
+            if !left {
                 return;
+            }
+            idle_rounds = if pushed { 0 } else { idle_rounds + 1 };
+            if idle_rounds > 1 {
+                // The publisher's application does not take them; when it does, there is room.
+                let mut state = self.lock();
+                state.rings_awaited = true;
+                return state.arm_look(self);
             }
         }
     }
