@@ -97,9 +97,9 @@ fn a_push_that_drops_the_oldest_keeps_the_newest() {
 fn what_is_held_when_the_socket_closes_is_sent_as_far_as_there_is_room() {
     check(|cell| {
         let (push, pull) = pair(cell, Overflow::DropOldest);
-        (0..4).for_each(|number| cell.send(&push, &body(number)));
+        (0..COUNT_MAX as u64).for_each(|number| cell.send(&push, &body(number)));
         push.close();
-        (0..4).for_each(|expected| assert_eq!(number(cell.recv(&pull).body()), expected));
+        (0..COUNT_MAX as u64).for_each(|expected| assert_eq!(number(cell.recv(&pull).body()), expected));
     });
 }
 
