@@ -11,7 +11,7 @@ run: ## build the release binaries and run the real job: a monolith against a bu
 
 test: ## install what the tests need, then run every check and every test
 	scripts/test-setup
-	cargo fmt --all --check && cargo clippy --workspace --all-targets --locked -q -- -D warnings
+	cargo fmt --all --check && $(MAKE) --no-print-directory lint
 	cargo test --workspace --locked && scripts/loom
 
 soak: ## run the long forms of the tests and the fuzzers (SOAK_SECONDS each, an hour by default)
@@ -23,8 +23,10 @@ bench: ## compare the sockets with libzmq in the same run
 fmt: ## format the sources
 	cargo fmt --all
 
-lint: ## clippy and the house rules
-	cargo clippy --workspace --all-targets --locked -- -D warnings && cargo run -q --locked -p xtask -- tidy
+lint: ## clippy, the documentation's links and the house rules
+	cargo clippy --workspace --all-targets --locked -q -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked -q
+	cargo run -q --locked -p xtask -- tidy
 
 clean: ## remove everything that was built or installed here
 	cargo clean

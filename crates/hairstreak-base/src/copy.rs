@@ -24,6 +24,26 @@ pub(crate) unsafe fn copy_short(from: &[u8], to: *mut u8) {
     }
 }
 
+/// Stores two words at once: whoever loads both at once, as a move of the value around them does, need
+/// not wait until two stores have left the processor.
+///
+/// # Safety
+/// `to` is writable for 16 bytes.
+#[inline(always)]
+pub(crate) unsafe fn store_pair(to: *mut u8, words: [u64; 2]) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: passed on; SSE2 is part of the architecture.
+    unsafe {
+        use std::arch::x86_64::{_mm_set_epi64x, _mm_storeu_si128};
+        _mm_storeu_si128(to.cast(), _mm_set_epi64x(words[1] as i64, words[0] as i64));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: passed on.
+    unsafe {
+        to.cast::<[u64; 2]>().write_unaligned(words);
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     #[test]

@@ -26,6 +26,11 @@ mod imp {
         });
     }
 
+    /// Whether [`light`] is free.
+    pub fn is_asymmetric() -> bool {
+        REGISTERED.load(Ordering::Relaxed)
+    }
+
     /// The free side: between the hot path's store and its load.
     #[inline]
     pub fn light() {
@@ -53,6 +58,10 @@ mod imp {
 
     pub fn register() {}
 
+    pub fn is_asymmetric() -> bool {
+        true
+    }
+
     pub fn light() {
         fence(Ordering::SeqCst);
     }
@@ -62,4 +71,4 @@ mod imp {
     }
 }
 
-pub use imp::{heavy, light, register};
+pub use imp::{heavy, is_asymmetric, light, register};

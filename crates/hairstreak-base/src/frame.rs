@@ -6,9 +6,12 @@
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use crate::block::Block;
-use crate::copy::copy_short;
+use crate::copy::{copy_short, store_pair};
+use crate::pool::BlockPool;
+use crate::read_buffer::BodyBuffer;
 
 /// The longest body that is held inside the frame, in bytes.
 pub const INLINE_SIZE_MAX: usize = 62;
@@ -16,17 +19,31 @@ pub const INLINE_SIZE_MAX: usize = 62;
 /// The bytes of one frame. Immutable.
 pub struct Frame(Repr);
 
+/// Laid out so that a short frame is, byte for byte, what stands for it on the wire and in a ring: 0,
+/// its size, its bytes. Those are taken in by one copy of a fixed width ([`Frame::set_short`]).
+#[repr(u8)]
 enum Repr {
-    Inline(Inline),
-    Slice(Slice),
+    Inline(Inline) = SHORT,
+    Slice(Slice) = SLICE,
 }
 
+#[repr(C)]
 struct Inline {
     size: u8,
     bytes: [MaybeUninit<u8>; INLINE_SIZE_MAX],
 }
 
+/// The first byte of a short frame, in memory, on the wire (ZMTP: no flags), and in a ring.
+pub(crate) const SHORT: u8 = 0;
+/// The first byte of any other frame in memory and in a ring.
+pub(crate) const SLICE: u8 = 1;
+/// How much of the memory of a frame that is not short means anything.
+pub(crate) const SLICE_SIZE: usize = 8 + size_of::<Slice>();
+/// What precedes the body of a short frame: [`SHORT`] and the size.
+pub(crate) const SHORT_HEADER_SIZE: usize = 2;
+
 /// One reference to `block`, and the part of it that is meant.
+#[repr(C)]
 struct Slice {
     block: Block,
     start: NonNull<u8>,
@@ -38,7 +55,7 @@ unsafe impl Send for Slice {}
 // SAFETY: as above.
 unsafe impl Sync for Slice {}
 
-const _: () = assert!(size_of::<Frame>() == 64);
+const _: () = assert!(size_of::<Frame>() == SHORT_HEADER_SIZE + INLINE_SIZE_MAX);
 
 impl Frame {
     /// The empty frame.
@@ -54,6 +71,16 @@ impl Frame {
         } else {
             Frame::from_vec(bytes.to_vec())
         }
+    }
+
+    /// A copy of `bytes`, a long one in a block of the pool.
+    pub fn pooled_copy_of(bytes: &[u8], pool: &Arc<BlockPool>) -> Frame {
+        if bytes.len() <= INLINE_SIZE_MAX {
+            return Frame::copy_of(bytes);
+        }
+        let mut body = BodyBuffer::new(bytes.len(), pool);
+        body.append(bytes);
+        body.finish()
     }
 
     /// Takes the vector over; only a short one is copied.
@@ -76,56 +103,64 @@ impl Frame {
         Frame(Repr::Inline(Inline { size: size as u8, bytes }))
     }
 
-    /// As [`Frame::inline`], but copies a fixed width.
+    /// Becomes the short frame that is written at `start`, by a copy of `WIDTH` bytes.
     ///
     /// # Safety
-    /// `start` lies in a block with slack behind it: 64 bytes may be read whatever `size` is. `size`
-    /// is at most [`INLINE_SIZE_MAX`], and `size` bytes are initialised.
-    #[inline]
-    pub(crate) unsafe fn inline_wide(start: *const u8, size: usize) -> Frame {
-        let mut bytes = [MaybeUninit::<u8>::uninit(); INLINE_SIZE_MAX];
-        let to: *mut MaybeUninit<u8> = bytes.as_mut_ptr();
-        // SAFETY: 64 bytes are readable at `start`, 62 writable at `to`; possibly uninitialised
-        // bytes are copied as such.
+    /// `start` is readable for `WIDTH` bytes, at most 64, of which the first is [`SHORT`], the second a
+    /// size, and that many more are initialised and within `WIDTH`.
+    #[inline(always)]
+    pub(crate) unsafe fn set_short<const WIDTH: usize>(&mut self, start: *const u8) {
+        if self.is_shared() {
+            *self = Frame::EMPTY;
+        }
+        // SAFETY: the bytes are those of `Repr::Inline`, by the caller's promise and the layout of a
+        // `repr(u8)` enum (RFC 2195); what was here needs no drop.
         unsafe {
-            if size <= 16 {
-                std::ptr::copy_nonoverlapping(start.cast(), to, 16);
-            } else {
-                std::ptr::copy_nonoverlapping(start.cast(), to, INLINE_SIZE_MAX);
-            }
-        }
-        Frame(Repr::Inline(Inline { size: size as u8, bytes }))
-    }
-
-    /// Becomes a copy of `bytes`, in place if they and what was there are short.
-    #[inline]
-    pub(crate) fn set(&mut self, bytes: &[u8]) {
-        match &mut self.0 {
-            Repr::Inline(inline) if bytes.len() <= INLINE_SIZE_MAX => {
-                inline.size = bytes.len() as u8;
-                // SAFETY: the bytes fit, by the condition.
-                unsafe { copy_short(bytes, inline.bytes.as_mut_ptr().cast()) };
-            }
-            _ => *self = Frame::copy_of(bytes),
+            std::ptr::from_mut(self)
+                .cast::<[MaybeUninit<u8>; WIDTH]>()
+                .write(start.cast::<[MaybeUninit<u8>; WIDTH]>().read_unaligned());
         }
     }
 
-    /// As [`Frame::inline_wide`], in place: no copy of the whole frame on the way to its owner.
+    /// Becomes a slice, in place.
     ///
     /// # Safety
-    /// As [`Frame::inline_wide`].
+    /// As [`Frame::slice`].
+    #[inline(always)]
+    pub(crate) unsafe fn set_slice(&mut self, block: Block, start: NonNull<u8>, size: usize) {
+        if self.is_shared() {
+            *self = Frame::EMPTY;
+        }
+        let to = std::ptr::from_mut(self).cast::<u8>();
+        let start = start.as_ptr().expose_provenance();
+        // SAFETY: these are the words of `Repr::Slice`, by its layout, and what was here needs no drop.
+        unsafe {
+            store_pair(to, [u64::from(SLICE), block.address() as u64]);
+            store_pair(to.add(16), [start as u64, size as u64]);
+        }
+    }
+
+    /// Moves a frame that is not short to `to`, as [`Frame::read_slice`] finds it again.
+    ///
+    /// # Safety
+    /// The frame is shared ([`Frame::is_shared`]); `to` is writable for [`SLICE_SIZE`] bytes.
     #[inline]
-    pub(crate) unsafe fn set_inline_wide(&mut self, start: *const u8, size: usize) {
-        let Repr::Inline(inline) = &mut self.0 else {
-            // SAFETY: passed on.
-            *self = unsafe { Frame::inline_wide(start, size) };
-            return;
-        };
-        inline.size = size as u8;
-        let to: *mut MaybeUninit<u8> = inline.bytes.as_mut_ptr();
-        let width = if size <= 16 { 16 } else { INLINE_SIZE_MAX };
-        // SAFETY: 64 bytes are readable at `start`, 62 writable at `to`.
-        unsafe { std::ptr::copy_nonoverlapping(start.cast(), to, width) };
+    pub(crate) unsafe fn write_slice(self, to: *mut u8) {
+        let this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: by the caller's promise and the layout of a `repr(u8)` enum (RFC 2195).
+        unsafe { std::ptr::copy_nonoverlapping(std::ptr::from_ref(&*this).cast(), to, SLICE_SIZE) };
+    }
+
+    /// # Safety
+    /// [`Frame::write_slice`] wrote a frame to `from`, which is read once.
+    #[inline]
+    pub(crate) unsafe fn read_slice(from: *const u8) -> Frame {
+        let mut frame = MaybeUninit::<Frame>::uninit();
+        // SAFETY: the bytes behind [`SLICE_SIZE`] mean nothing in such a frame.
+        unsafe {
+            std::ptr::copy_nonoverlapping(from, frame.as_mut_ptr().cast(), SLICE_SIZE);
+            frame.assume_init()
+        }
     }
 
     /// # Safety

@@ -1,10 +1,10 @@
 //! What Hairstreak's data path is made of: messages and frames, the buffers they are cut from and
-//! encoded into, the single-producer ring between two engines, and the one-exchange lock.
+//! encoded into, their pool, the single-producer ring between two engines, and the lock.
 //!
 //! Nothing here knows a protocol, a socket or a clock. The lock and the ring run under loom
 //! (`RUSTFLAGS="--cfg loom"`).
 //!
-//! Reading order: [`Frame`] and [`Message`], [`ReadBuffer`], [`OutgoingBuffer`], [`ring`],
+//! Reading order: [`Frame`] and [`Message`], [`ReadBuffer`], [`OutgoingBuffer`], [`BlockPool`], [`ring`],
 //! [`Lock`], [`fence`], [`sync`].
 
 mod block;
@@ -14,6 +14,8 @@ mod frame;
 mod lock;
 mod message;
 mod outgoing;
+mod pool;
+pub mod process;
 mod read_buffer;
 pub mod ring;
 pub mod sync;
@@ -22,4 +24,5 @@ pub use frame::{Frame, INLINE_SIZE_MAX};
 pub use lock::{Lock, LockGuard};
 pub use message::Message;
 pub use outgoing::{OutgoingBuffer, SEGMENT_SIZE};
+pub use pool::{BlockPool, SPARE_BYTES_MAX};
 pub use read_buffer::{BodyBuffer, READ_SIZE, ReadBuffer};

@@ -1,39 +1,69 @@
-//! `Lock`: mutual exclusion for one atomic exchange per lock and none per unlock.
+//! `Lock`: mutual exclusion that costs its usual owner no atomic exchange at all.
 //!
-//! Taking it free costs one `swap`; releasing it is a plain store and, behind an asymmetric fence
-//! ([`crate::fence`]), a load that tells whether anybody sleeps. A thread that finds it taken spins
-//! briefly, then sleeps on a futex. It is for sections of nanoseconds to a few system calls; nobody
-//! may sleep while holding it.
+//! Anybody takes the lock by one `swap` of its state and releases it by a store. A thread that has
+//! taken it so [`STREAK`] times in a row gets the seat and is the owner from then on: it enters by
+//! making its seat's count odd, looking whether it is still the owner, and leaves by making the count
+//! even. Whoever else comes takes the state, ends the ownership, and waits until the seat is left; the
+//! asymmetric fence ([`crate::fence`]) puts the price of that on them. A streak of exchanges costs
+//! about as much as ending an ownership, so that no pattern of callers pays more than twice.
+//!
+//! The seat belongs to one thread for the life of the lock: another's late step into a seat that has
+//! changed hands could not be told from its new holder's.
 //!
 //! ```text
-//!   state: 0 free -- swap(1) --> 1 held -- store(0) --> 0
-//!   sleeper:  sleepers += 1; heavy fence; loop { swap(1) == 0 ? enter : futex wait while 1 }
-//!   releaser: state = 0;     light fence; sleepers != 0 ? futex wake : done
+//!   owner:    seat += 1 (odd); light fence; owner == me ? enter : { seat += 1; as anybody }
+//!             leave: seat += 1 (even)
+//!   anybody:  swap(state, held) == free ? : spin, then sleep
+//!             owner != nobody ? { owner = nobody; heavy fence; wait until the seat is even }
+//!             leave: state = free
+//!   leaving:  light fence; sleepers != 0 ? futex wake : done
+//!   sleeper:  sleepers += 1; heavy fence; look again, futex wait
 //! ```
-//! Either the releaser sees the sleeper counted, or the sleeper's exchange sees the lock free.
+//! Either the owner sees that it is none any more or the other sees the seat taken; either the one
+//! who leaves sees the sleeper counted or the sleeper sees the lock left. A thread that has the lock
+//! and takes it again waits for ever, as with any lock. It is for sections of nanoseconds to a few
+//! system calls; nobody may sleep while holding it.
 
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::ops::{Deref, DerefMut};
 
 use crate::fence;
-use crate::sync::atomic::{AtomicU32, Ordering};
-use crate::sync::{FutexWord, spin_hint};
+use crate::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use crate::sync::{FutexWord, spin_hint, thread_token};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
 /// How often a taken lock is looked at before sleeping: about two microseconds.
 const SPIN_COUNT: u32 = if cfg!(loom) { 1 } else { 60 };
+/// Exchanges in a row by one thread that make it the owner.
+const STREAK: u32 = if cfg!(loom) { 1 } else { 256 };
+/// No thread's token.
+const NOBODY: usize = 0;
 
 /// A value that one thread at a time may touch; see the module's description.
 #[derive(Debug)]
 pub struct Lock<T> {
+    /// The thread that may enter by its seat; written by who has the state.
+    owner: AtomicUsize,
+    /// Odd while its thread is inside as the owner.
+    seat: FutexWord,
     state: FutexWord,
     sleepers: AtomicU32,
+    /// Of who has the state.
+    record: Record,
     value: UnsafeCell<T>,
 }
 
+/// Who came last, and how often in a row; whose the seat is.
+#[derive(Debug)]
+struct Record {
+    last: Cell<usize>,
+    streak: Cell<u32>,
+    seated: Cell<usize>,
+}
+
 // SAFETY: the lock hands out the value to one thread at a time, so sharing the lock needs only
-// that the value may move between threads.
+// that the value may move between threads. The record is touched by who has the state.
 unsafe impl<T: Send> Sync for Lock<T> {}
 // SAFETY: owning the lock is owning the value.
 unsafe impl<T: Send> Send for Lock<T> {}
@@ -42,25 +72,127 @@ impl<T> Lock<T> {
     /// A free lock around `value`.
     pub fn new(value: T) -> Self {
         fence::register();
-        Lock { state: FutexWord::new(FREE), sleepers: AtomicU32::new(0), value: UnsafeCell::new(value) }
+        Lock {
+            owner: AtomicUsize::new(NOBODY),
+            seat: FutexWord::new(0),
+            state: FutexWord::new(FREE),
+            sleepers: AtomicU32::new(0),
+            record: Record { last: Cell::new(NOBODY), streak: Cell::new(0), seated: Cell::new(NOBODY) },
+            value: UnsafeCell::new(value),
+        }
     }
 
     /// Takes the lock, waiting for it if need be.
     #[inline]
     pub fn lock(&self) -> LockGuard<'_, T> {
-        if self.state.value.swap(HELD, Ordering::Acquire) != FREE {
-            self.lock_contended();
+        let me = thread_token();
+        if let Some(taken) = self.take_seat(me) {
+            return LockGuard { lock: self, taken };
         }
-        LockGuard { lock: self }
+        if self.state.value.swap(HELD, Ordering::Acquire) != FREE {
+            self.wait_for_state();
+        }
+        self.enter_by_state(me)
     }
 
-    /// Takes the lock if it is free now.
+    /// Takes the lock if nobody is inside now.
     pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
-        (self.state.value.swap(HELD, Ordering::Acquire) == FREE).then(|| LockGuard { lock: self })
+        let me = thread_token();
+        if let Some(taken) = self.take_seat(me) {
+            return Some(LockGuard { lock: self, taken });
+        }
+        if is_taken(self.seat.value.load(Ordering::Relaxed))
+            || self.state.value.swap(HELD, Ordering::Acquire) != FREE
+        {
+            return None;
+        }
+        Some(self.enter_by_state(me))
+    }
+
+    /// The owner's way in: what its seat's count is now, `None` if it must go the others' way.
+    #[inline]
+    fn take_seat(&self, me: usize) -> Option<u32> {
+        if self.owner.load(Ordering::Relaxed) != me {
+            return None;
+        }
+        let taken = self.seat.value.load(Ordering::Relaxed).wrapping_add(1);
+        if !is_taken(taken) {
+            return None;
+        }
+        self.seat.value.store(taken, Ordering::Relaxed);
+        fence::light();
+        if self.owner.load(Ordering::Relaxed) == me {
+            return Some(taken);
+        }
+        self.leave_seat(taken);
+        None
+    }
+
+    #[inline]
+    fn leave_seat(&self, taken: u32) {
+        self.seat.value.store(taken.wrapping_add(1), Ordering::Release);
+        fence::light();
+        if self.sleepers.load(Ordering::Relaxed) != 0 {
+            self.seat.wake_one();
+        }
+    }
+
+    /// With the state in hand: the owner goes, and who comes again and again becomes the owner.
+    #[inline]
+    fn enter_by_state(&self, me: usize) -> LockGuard<'_, T> {
+        if self.owner.load(Ordering::Relaxed) != NOBODY {
+            self.end_ownership();
+        }
+        let record = &self.record;
+        if record.last.get() == me {
+            record.streak.set(record.streak.get() + 1);
+            if record.streak.get() >= STREAK {
+                self.offer_seat(me);
+            }
+        } else {
+            record.last.set(me);
+            record.streak.set(0);
+        }
+        LockGuard { lock: self, taken: 0 }
     }
 
     #[cold]
-    fn lock_contended(&self) {
+    fn offer_seat(&self, me: usize) {
+        let record = &self.record;
+        record.streak.set(0);
+        if record.seated.get() == NOBODY {
+            record.seated.set(me);
+        }
+        if record.seated.get() == me && fence::is_asymmetric() {
+            self.owner.store(me, Ordering::Relaxed);
+        }
+    }
+
+    #[cold]
+    fn end_ownership(&self) {
+        self.owner.store(NOBODY, Ordering::Relaxed);
+        fence::heavy();
+        self.record.streak.set(0);
+        for _ in 0..SPIN_COUNT {
+            if !is_taken(self.seat.value.load(Ordering::Acquire)) {
+                return;
+            }
+            spin_hint();
+        }
+        self.sleepers.fetch_add(1, Ordering::Relaxed);
+        fence::heavy();
+        loop {
+            let seat = self.seat.value.load(Ordering::Acquire);
+            if !is_taken(seat) {
+                break;
+            }
+            self.seat.wait(seat);
+        }
+        self.sleepers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn wait_for_state(&self) {
         for _ in 0..SPIN_COUNT {
             if self.state.value.load(Ordering::Relaxed) == FREE
                 && self.state.value.swap(HELD, Ordering::Acquire) == FREE
@@ -76,12 +208,33 @@ impl<T> Lock<T> {
         }
         self.sleepers.fetch_sub(1, Ordering::Relaxed);
     }
+
+    #[inline]
+    fn leave_state(&self) {
+        #[cfg(not(loom))]
+        self.state.value.store(FREE, Ordering::Release);
+        // loom lets a plain store slip into another thread's exchange (tokio-rs/loom#254).
+        #[cfg(loom)]
+        self.state.value.swap(FREE, Ordering::Release);
+        fence::light();
+        if self.sleepers.load(Ordering::Relaxed) != 0 {
+            self.state.wake_one();
+        }
+    }
+}
+
+/// Whether a seat with this count has its thread inside.
+#[inline]
+fn is_taken(seat: u32) -> bool {
+    seat & 1 == 1
 }
 
 /// Access to the value; dropping it releases the lock.
 #[derive(Debug)]
 pub struct LockGuard<'a, T> {
     lock: &'a Lock<T>,
+    /// The seat's count, odd, if the owner entered; 0 if by the state.
+    taken: u32,
 }
 
 impl<T> Deref for LockGuard<'_, T> {
@@ -104,14 +257,10 @@ impl<T> DerefMut for LockGuard<'_, T> {
 impl<T> Drop for LockGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        #[cfg(not(loom))]
-        self.lock.state.value.store(FREE, Ordering::Release);
-        // loom lets a plain store slip into another thread's exchange (tokio-rs/loom#254).
-        #[cfg(loom)]
-        self.lock.state.value.swap(FREE, Ordering::Release);
-        fence::light();
-        if self.lock.sleepers.load(Ordering::Relaxed) != 0 {
-            self.lock.state.wake_one();
+        if is_taken(self.taken) {
+            self.lock.leave_seat(self.taken);
+        } else {
+            self.lock.leave_state();
         }
     }
 }
@@ -134,6 +283,58 @@ mod tests {
         assert_eq!(*lock.lock(), 200_000);
     }
 
+    fn seat_count(lock: &Lock<u64>) -> u32 {
+        lock.seat.value.load(Ordering::Relaxed)
+    }
+
+    fn become_owner(lock: &Lock<u64>) {
+        (0..=STREAK).for_each(|_| drop(lock.lock()));
+        let before = seat_count(lock);
+        drop(lock.lock());
+        assert_eq!(seat_count(lock), before + 2, "entered by the seat");
+    }
+
+    #[test]
+    fn an_owner_and_those_who_end_its_ownership_never_meet() {
+        let lock = Arc::new(Lock::new(0u64));
+        become_owner(&lock);
+        let others: Vec<_> = (0..2)
+            .map(|_| {
+                let lock = Arc::clone(&lock);
+                std::thread::spawn(move || {
+                    for _ in 0..2_000 {
+                        *lock.lock() += 1;
+                        (0..100).for_each(|_| std::hint::spin_loop());
+                    }
+                })
+            })
+            .collect();
+        (0..2_000_000).for_each(|_| *lock.lock() += 1);
+        others.into_iter().for_each(|t| t.join().unwrap());
+        assert_eq!(*lock.lock(), 2_004_000);
+    }
+
+    #[test]
+    fn a_seat_is_one_thread_s_for_ever() {
+        let lock = Arc::new(Lock::new(0u64));
+        become_owner(&lock);
+        let other = Arc::clone(&lock);
+        let entries = seat_count(&lock);
+        std::thread::spawn(move || (0..3 * STREAK).for_each(|_| *other.lock() += 1)).join().unwrap();
+        assert_eq!(seat_count(&lock), entries, "the other went by the state");
+        become_owner(&lock);
+    }
+
+    #[test]
+    fn the_owner_cannot_enter_twice() {
+        let lock = Lock::new(0u64);
+        become_owner(&lock);
+        let guard = lock.lock();
+        assert!(lock.try_lock().is_none());
+        drop(guard);
+        assert!(lock.try_lock().is_some());
+    }
+
     #[test]
     fn try_lock_refuses_a_held_lock() {
         let lock = Lock::new(());
@@ -150,15 +351,63 @@ mod loom_tests {
     use super::*;
     use loom::sync::Arc;
 
+    /// A counter whose accesses loom watches: it fails on any two that are not in order. And whether
+    /// somebody is inside, for threads change only at an atomic.
+    type Counter = Lock<(loom::cell::Cell<u32>, AtomicU32)>;
+
+    fn counter() -> Counter {
+        Lock::new((loom::cell::Cell::new(0), AtomicU32::new(0)))
+    }
+
+    fn count(lock: &Counter) {
+        let value = lock.lock();
+        assert_eq!(value.1.swap(1, Ordering::Relaxed), 0, "two are inside");
+        value.0.set(value.0.get() + 1);
+        value.1.store(0, Ordering::Relaxed);
+    }
+
+    fn owned_counter() -> Arc<Counter> {
+        let lock = Arc::new(counter());
+        (0..=STREAK).for_each(|_| drop(lock.lock()));
+        lock
+    }
+
+    fn spawn_counting(lock: &Arc<Counter>) -> loom::thread::JoinHandle<()> {
+        let lock = Arc::clone(lock);
+        loom::thread::spawn(move || count(&lock))
+    }
+
     #[test]
     fn loom_no_update_is_lost_and_no_sleeper_forgotten() {
         loom::model(|| {
-            let lock = Arc::new(Lock::new(0));
-            let other = Arc::clone(&lock);
-            let thread = loom::thread::spawn(move || *other.lock() += 1);
-            *lock.lock() += 1;
+            let lock = Arc::new(counter());
+            let thread = spawn_counting(&lock);
+            count(&lock);
             thread.join().unwrap();
-            assert_eq!(*lock.lock(), 2);
+            assert_eq!(lock.lock().0.get(), 2);
+        });
+    }
+
+    #[test]
+    fn loom_the_owner_and_another_exclude_each_other() {
+        loom::model(|| {
+            let lock = owned_counter();
+            let thread = spawn_counting(&lock);
+            count(&lock);
+            count(&lock);
+            thread.join().unwrap();
+            assert_eq!(lock.lock().0.get(), 3);
+        });
+    }
+
+    #[test]
+    fn loom_two_who_end_an_ownership_exclude_each_other_and_the_owner() {
+        loom::model(|| {
+            let lock = owned_counter();
+            let threads = [spawn_counting(&lock), spawn_counting(&lock)];
+            count(&lock);
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            assert_eq!(lock.lock().0.get(), 3);
         });
     }
 }

@@ -69,20 +69,25 @@ impl Message {
         }
     }
 
-    /// Becomes a message of one frame, a copy of `bytes`; in place if they and what was there are short.
+    /// Its only frame; what it was before is gone if it had several.
     #[inline]
-    pub fn set(&mut self, bytes: &[u8]) {
+    pub(crate) fn single_mut(&mut self) -> &mut Frame {
+        if let Repr::Many(_) = self.0 {
+            *self = Message::new();
+        }
         match &mut self.0 {
-            Repr::One(frame) => frame.set(bytes),
-            Repr::Many(_) => *self = Frame::copy_of(bytes).into(),
+            Repr::One(frame) => frame,
+            // INVARIANT: made single above.
+            Repr::Many(_) => unreachable!(),
         }
     }
 
+    /// Its only frame; the message itself if it has several.
     #[inline]
-    pub(crate) fn as_single_mut(&mut self) -> Option<&mut Frame> {
-        match &mut self.0 {
-            Repr::One(frame) => Some(frame),
-            Repr::Many(_) => None,
+    pub(crate) fn into_single(self) -> Result<Frame, Message> {
+        match self.0 {
+            Repr::One(frame) => Ok(frame),
+            many @ Repr::Many(_) => Err(Message(many)),
         }
     }
 

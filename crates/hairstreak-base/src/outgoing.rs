@@ -9,9 +9,11 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
+use std::sync::Arc;
 
 use crate::copy::copy_short;
 use crate::frame::Frame;
+use crate::pool::BlockPool;
 
 /// Bytes gathered in one segment, and so the size at which a busy link writes.
 pub const SEGMENT_SIZE: usize = 64 * 1024;
@@ -43,6 +45,7 @@ impl Segment {
 
 /// Encoded frames on their way to one peer.
 pub struct OutgoingBuffer {
+    pool: Arc<BlockPool>,
     /// Full segments, oldest first.
     queue: VecDeque<Segment>,
     /// The segment that grows; behind all of `queue`.
@@ -60,8 +63,9 @@ pub struct OutgoingBuffer {
 
 impl OutgoingBuffer {
     /// An empty buffer.
-    pub fn new() -> OutgoingBuffer {
+    pub fn new(pool: &Arc<BlockPool>) -> OutgoingBuffer {
         OutgoingBuffer {
+            pool: Arc::clone(pool),
             queue: VecDeque::new(),
             tail: Vec::new(),
             tail_count: 0,
@@ -95,24 +99,39 @@ impl OutgoingBuffer {
         self.left_count + self.queued_count()
     }
 
-    /// Appends a short single-frame message behind others that gather: only if some do, the segment
-    /// has room, and fewer than `count_max` are queued. Returns whether it did.
+    /// Appends a single-frame message behind others that gather: only if some do, the segment has room,
+    /// and the marks are not reached. Returns whether it did.
     #[inline(always)]
-    pub fn push_gathering(&mut self, header: [u8; 2], body: &[u8], count_max: usize) -> bool {
+    pub fn push_gathering<const HEADER_SIZE: usize>(
+        &mut self,
+        header: [u8; HEADER_SIZE],
+        body: &[u8],
+        count_max: usize,
+        bytes_max: usize,
+    ) -> bool {
         let at = self.tail.len();
-        let size = at + 2 + body.len();
-        if at == 0 || size > self.tail.capacity().min(SEGMENT_SIZE) || self.queued_count() >= count_max {
+        let size = at + HEADER_SIZE + body.len();
+        if at == 0
+            || size > self.tail.capacity().min(SEGMENT_SIZE)
+            || self.queued_count() >= count_max
+            || self.queued_bytes() >= bytes_max
+        {
             return false;
         }
         // SAFETY: `size` is within the capacity; the sources are other memory.
         unsafe {
             let to = self.tail.as_mut_ptr().add(at);
-            to.cast::<[u8; 2]>().write(header);
-            copy_short(body, to.add(2));
+            to.cast::<[u8; HEADER_SIZE]>().write(header);
+            copy_short(body, to.add(HEADER_SIZE));
             self.tail.set_len(size);
         }
         self.tail_count += 1;
         true
+    }
+
+    /// Forgets what has not been written.
+    pub fn clear(&mut self) {
+        *self = OutgoingBuffer::new(&self.pool);
     }
 
     /// Appends a frame's header and its body, copied. `ends_message`: no frame of it follows.
@@ -133,6 +152,14 @@ impl OutgoingBuffer {
         self.tail_count += usize::from(ends_message);
     }
 
+    /// The last `size` bytes appended by [`OutgoingBuffer::push_copy`], of which none may have been written.
+    #[inline]
+    pub fn last_mut(&mut self, size: usize) -> &mut [u8] {
+        let at = self.tail.len() - size;
+        debug_assert!(!self.queue.is_empty() || at >= self.written);
+        &mut self.tail[at..]
+    }
+
     /// Appends a frame's header, copied, and its body, shared.
     pub fn push_shared(&mut self, header: &[u8], body: Frame, ends_message: bool) {
         self.push_copy(header, &[], false);
@@ -147,7 +174,11 @@ impl OutgoingBuffer {
         if !self.tail.is_empty() {
             self.seal_tail();
         }
-        self.tail.reserve(size.max(SEGMENT_SIZE));
+        if size > SEGMENT_SIZE {
+            self.tail.reserve(size);
+        } else if self.tail.capacity() < size {
+            self.tail = self.pool.segment(SEGMENT_SIZE);
+        }
     }
 
     fn seal_tail(&mut self) {
@@ -195,12 +226,10 @@ impl OutgoingBuffer {
             self.queue_bytes -= size;
             self.queue_count -= first.message_count();
             self.left_count += first.message_count();
-            if let Some(Segment::Encoded(mut bytes, _)) = self.queue.pop_front()
-                && self.tail.capacity() == 0
-                && bytes.capacity() <= SEGMENT_SIZE
+            if let Some(Segment::Encoded(bytes, _)) = self.queue.pop_front()
+                && bytes.capacity() == SEGMENT_SIZE
             {
-                bytes.clear();
-                self.tail = bytes;
+                self.pool.give_segment(bytes);
             }
         }
         if self.written == self.tail.len() {
@@ -211,19 +240,13 @@ impl OutgoingBuffer {
     }
 }
 
-impl Default for OutgoingBuffer {
-    fn default() -> OutgoingBuffer {
-        OutgoingBuffer::new()
-    }
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
     /// Pushes frames of many sizes, writes at most `step` bytes at a time, and compares the stream.
     fn check(step: usize) {
-        let mut buffer = OutgoingBuffer::new();
+        let mut buffer = OutgoingBuffer::new(&BlockPool::new());
         let (mut expected, mut got) = (Vec::new(), Vec::new());
         for i in 0..300usize {
             let body = vec![i as u8; (i * 977) % 9000];
@@ -268,13 +291,14 @@ mod tests {
 
     #[test]
     fn gathering_needs_company_room_and_a_count_below_the_mark() {
-        let mut buffer = OutgoingBuffer::new();
-        assert!(!buffer.push_gathering([0, 1], b"x", 10));
+        let mut buffer = OutgoingBuffer::new(&BlockPool::new());
+        assert!(!buffer.push_gathering([0, 1], b"x", 10, 100));
         buffer.push_copy(&[0, 1], b"x", true);
-        assert!(buffer.push_gathering([0, 1], b"y", 2));
-        assert!(!buffer.push_gathering([0, 1], b"z", 2));
+        assert!(buffer.push_gathering([0, 1], b"y", 2, 100));
+        assert!(!buffer.push_gathering([0, 1], b"z", 2, 100), "the count is at its mark");
+        assert!(!buffer.push_gathering([0, 1], b"z", 3, 6), "the bytes are at theirs");
         let mut count = 2;
-        while buffer.push_gathering([0, 200], &[7; 200], usize::MAX) {
+        while buffer.push_gathering([0, 200], &[7; 200], usize::MAX, usize::MAX) {
             count += 1;
         }
         assert_eq!(buffer.queued_bytes(), 6 + (count - 2) * 202);
@@ -282,8 +306,25 @@ mod tests {
     }
 
     #[test]
+    fn the_last_bytes_can_be_changed_in_place_however_many_segments_there_are() {
+        let mut buffer = OutgoingBuffer::new(&BlockPool::new());
+        let mut expected = Vec::new();
+        for i in 0..100u8 {
+            buffer.push_copy(&[i, 7], &[i; 3000], true);
+            buffer.last_mut(3000).fill(i + 1);
+            expected.extend([i, 7]);
+            expected.extend([i + 1; 3000]);
+        }
+        let mut got = Vec::new();
+        while !buffer.is_empty() {
+            drain_once(&mut buffer, &mut got, 50_000);
+        }
+        assert_eq!(got, expected);
+    }
+
+    #[test]
     fn counts_messages_that_are_not_completely_written() {
-        let mut buffer = OutgoingBuffer::new();
+        let mut buffer = OutgoingBuffer::new(&BlockPool::new());
         buffer.push_copy(b"h", b"one", true);
         buffer.push_copy(b"h", b"two", false);
         buffer.push_copy(b"h", b"three", true);

@@ -11,19 +11,29 @@
 
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use crate::block::Block;
-use crate::frame::{Frame, INLINE_SIZE_MAX};
+use crate::frame::{Frame, INLINE_SIZE_MAX, SHORT, SHORT_HEADER_SIZE};
 use crate::message::Message;
+use crate::pool::BlockPool;
 
 /// How many bytes a read buffer holds, and so the most that one read takes.
 pub const READ_SIZE: usize = 64 * 1024;
+
+/// The first byte of a frame's header that gives the size in eight bytes (ZMTP: LONG and no other flag).
+const LONG: u8 = 2;
+const LONG_HEADER_SIZE: usize = 9;
+
+/// A copied body larger than this gets a block of its own.
+const ARENA_SIZE_MAX: usize = 8 * 1024;
 
 /// References taken at once; topped up long before they run out.
 const CREDIT: usize = 1 << 20;
 
 /// Received bytes that have not been handed out yet, and room for more.
 pub struct ReadBuffer {
+    pool: Arc<BlockPool>,
     block: Block,
     bytes: NonNull<u8>,
     start: usize,
@@ -37,9 +47,9 @@ unsafe impl Send for ReadBuffer {}
 
 impl ReadBuffer {
     /// An empty buffer of [`READ_SIZE`] bytes.
-    pub fn new() -> ReadBuffer {
-        let (block, bytes) = Block::with_capacity(READ_SIZE, CREDIT);
-        ReadBuffer { block, bytes, start: 0, end: 0, credit: CREDIT }
+    pub fn new(pool: &Arc<BlockPool>) -> ReadBuffer {
+        let (block, bytes) = Block::pooled(pool, READ_SIZE, CREDIT);
+        ReadBuffer { pool: Arc::clone(pool), block, bytes, start: 0, end: 0, credit: CREDIT }
     }
 
     /// What has been received and not been handed out.
@@ -47,6 +57,13 @@ impl ReadBuffer {
     pub fn unread(&self) -> &[u8] {
         // SAFETY: `start..end` was initialised by `fill` or `append`, and is written by nobody else.
         unsafe { std::slice::from_raw_parts(self.bytes.as_ptr().add(self.start), self.end - self.start) }
+    }
+
+    /// As [`ReadBuffer::unread`], to be changed in place before it is handed out.
+    #[inline]
+    pub fn unread_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `unread`; slices handed out end before `start`, so nobody else sees these bytes.
+        unsafe { std::slice::from_raw_parts_mut(self.bytes.as_ptr().add(self.start), self.end - self.start) }
     }
 
     /// Drops the next `count` unread bytes.
@@ -64,48 +81,79 @@ impl ReadBuffer {
         let start = unsafe { self.bytes.add(self.start + skip) };
         self.start += skip + size;
         if size <= INLINE_SIZE_MAX {
-            // SAFETY: `size` initialised bytes in a block that has slack behind its capacity.
-            return unsafe { Frame::inline_wide(start.as_ptr(), size) };
+            // SAFETY: `size` initialised bytes that nobody writes while they are copied.
+            return Frame::copy_of(unsafe { std::slice::from_raw_parts(start.as_ptr(), size) });
         }
-        if self.credit == 1 {
-            self.block.retain(CREDIT);
-            self.credit += CREDIT;
-        }
-        self.credit -= 1;
+        self.count_slice();
         // SAFETY: one reference of the credit goes with the slice; bytes before `start` are not
         // written while other references exist (`make_room`).
         unsafe { Frame::slice(self.block, start, size) }
     }
 
-    /// Takes a message that is here whole and short: two bytes of header, 0 and its size, then at most
-    /// [`INLINE_SIZE_MAX`] bytes. Returns false, taking nothing, for anything else.
+    /// As [`ReadBuffer::take`], in place, for any size.
     #[inline]
-    pub fn take_short(&mut self, message: &mut Message) -> bool {
-        let [0, size, body @ ..] = self.unread() else { return false };
-        let size = *size as usize;
-        if size > INLINE_SIZE_MAX || size > body.len() {
+    fn take_slice(&mut self, frame: &mut Frame, skip: usize, size: usize) {
+        if size <= INLINE_SIZE_MAX {
+            *frame = self.take(skip, size);
+            return;
+        }
+        assert!(skip + size <= self.end - self.start);
+        // SAFETY: within the unread part, by the assertion.
+        let start = unsafe { self.bytes.add(self.start + skip) };
+        self.start += skip + size;
+        self.count_slice();
+        // SAFETY: as in `take`.
+        unsafe { frame.set_slice(self.block, start, size) };
+    }
+
+    #[inline]
+    fn count_slice(&mut self) {
+        if self.credit == 1 {
+            self.block.retain(CREDIT);
+            self.credit += CREDIT;
+        }
+        self.credit -= 1;
+    }
+
+    /// Takes a message of one frame that is here whole: a header of 2 or 9 bytes (0 and the size, or 2
+    /// and the size in eight bytes, big endian), then the body. Returns false, taking nothing, for
+    /// anything else.
+    #[inline]
+    pub fn take_single(&mut self, message: &mut Message) -> bool {
+        let (header_size, size) = match self.unread() {
+            [SHORT, size, ..] => (SHORT_HEADER_SIZE, *size as usize),
+            [LONG, size @ ..] if size.len() >= 8 => {
+                // INVARIANT: eight bytes are there, by the condition.
+                let size = u64::from_be_bytes(*size.first_chunk().expect("eight bytes"));
+                (LONG_HEADER_SIZE, size.min(READ_SIZE as u64) as usize)
+            }
+            _ => return false,
+        };
+        if header_size + size > self.end - self.start {
             return false;
         }
-        let start = body.as_ptr();
-        let Some(frame) = message.as_single_mut() else { return false };
-        // SAFETY: `size` initialised bytes in a block that has slack behind its capacity.
-        unsafe { frame.set_inline_wide(start, size) };
-        self.start += 2 + size;
+        if header_size == SHORT_HEADER_SIZE && size <= INLINE_SIZE_MAX {
+            // SAFETY: a short frame that is here whole, in a block that has slack behind its capacity.
+            unsafe { self.copy_short(message.single_mut()) };
+            self.start += SHORT_HEADER_SIZE + size;
+        } else {
+            self.take_slice(message.single_mut(), header_size, size);
+        }
         true
     }
 
-    /// As [`ReadBuffer::take`], for a message of one frame, written where it is wanted.
-    #[inline]
-    pub fn take_into(&mut self, skip: usize, size: usize, message: &mut Message) {
-        if size <= INLINE_SIZE_MAX
-            && let Some(frame) = message.as_single_mut()
-        {
-            assert!(skip + size <= self.end - self.start);
-            // SAFETY: within the unread part, by the assertion, in a block that has slack.
-            unsafe { frame.set_inline_wide(self.bytes.as_ptr().add(self.start + skip), size) };
-            self.start += skip + size;
-        } else {
-            *message = self.take(skip, size).into();
+    /// # Safety
+    /// The unread bytes start with a short frame that is here whole.
+    #[inline(always)]
+    unsafe fn copy_short(&self, frame: &mut Frame) {
+        // SAFETY: passed on; 64 bytes may be read from anywhere in the block.
+        unsafe {
+            let start = self.bytes.as_ptr().add(self.start);
+            if start.add(1).read() <= 14 {
+                frame.set_short::<16>(start);
+            } else {
+                frame.set_short::<64>(start);
+            }
         }
     }
 
@@ -126,7 +174,7 @@ impl ReadBuffer {
             if READ_SIZE - self.end >= READ_SIZE / 2 {
                 return;
             }
-            let (block, bytes) = Block::with_capacity(READ_SIZE, CREDIT);
+            let (block, bytes) = Block::pooled(&self.pool, READ_SIZE, CREDIT);
             // SAFETY: `unread` bytes fit a fresh block of the same capacity.
             unsafe {
                 let from = self.bytes.as_ptr().add(self.start);
@@ -163,6 +211,20 @@ impl ReadBuffer {
         self.end - self.start == READ_SIZE
     }
 
+    /// A frame of these bytes: a buffer that nothing is read into serves as an arena for such copies. A
+    /// large one gets a block of its own. Nothing may be unread.
+    #[inline]
+    pub fn copy_of(&mut self, bytes: &[u8]) -> Frame {
+        if bytes.len() <= INLINE_SIZE_MAX {
+            return Frame::copy_of(bytes);
+        }
+        if bytes.len() > ARENA_SIZE_MAX {
+            return Frame::pooled_copy_of(bytes, &self.pool);
+        }
+        self.append(bytes);
+        self.take(0, bytes.len())
+    }
+
     /// Copies `bytes` behind the unread ones; they must fit.
     pub fn append(&mut self, bytes: &[u8]) {
         self.make_room();
@@ -172,12 +234,6 @@ impl ReadBuffer {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.bytes.as_ptr().add(self.end), bytes.len());
         }
         self.end += bytes.len();
-    }
-}
-
-impl Default for ReadBuffer {
-    fn default() -> ReadBuffer {
-        ReadBuffer::new()
     }
 }
 
@@ -201,8 +257,8 @@ unsafe impl Send for BodyBuffer {}
 
 impl BodyBuffer {
     /// Room for a body of `size` bytes. Memory is used as it fills, not before.
-    pub fn new(size: usize) -> BodyBuffer {
-        let (block, bytes) = Block::with_capacity(size, 1);
+    pub fn new(size: usize, pool: &Arc<BlockPool>) -> BodyBuffer {
+        let (block, bytes) = Block::pooled(pool, size, 1);
         BodyBuffer { block, bytes, size, filled: 0 }
     }
 
@@ -239,12 +295,23 @@ impl BodyBuffer {
         Ok((count, count == room_size))
     }
 
+    /// What is there of the body, to be changed in place.
+    pub fn filled_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the first `filled` bytes are initialised, in a block that nobody else sees yet.
+        unsafe { std::slice::from_raw_parts_mut(self.bytes.as_ptr(), self.filled) }
+    }
+
     /// The complete body.
     pub fn finish(self) -> Frame {
-        assert!(self.missing() == 0);
+        self.finish_behind(0)
+    }
+
+    /// The complete body without its first `skip` bytes.
+    pub fn finish_behind(self, skip: usize) -> Frame {
+        assert!(self.missing() == 0 && skip <= self.size);
         let this = std::mem::ManuallyDrop::new(self);
-        // SAFETY: all `size` bytes are initialised; the one reference goes with the frame.
-        unsafe { Frame::slice(this.block, this.bytes, this.size) }
+        // SAFETY: all `size` bytes are initialised, `skip` is among them; the one reference goes with the frame.
+        unsafe { Frame::slice(this.block, this.bytes.add(skip), this.size - skip) }
     }
 }
 
@@ -271,7 +338,7 @@ mod tests {
 
     #[test]
     fn long_frames_survive_later_reads() {
-        let mut buffer = ReadBuffer::new();
+        let mut buffer = ReadBuffer::new(&BlockPool::new());
         let mut held = Vec::new();
         for round in 0..50u8 {
             let source = vec![round; 3 * 1000];
@@ -285,7 +352,7 @@ mod tests {
 
     #[test]
     fn short_frames_reuse_the_block_and_leftovers_move_to_its_front() {
-        let mut buffer = ReadBuffer::new();
+        let mut buffer = ReadBuffer::new(&BlockPool::new());
         let before = buffer.bytes;
         let source: Vec<u8> = (0..READ_SIZE).map(|i| i as u8).collect();
         for _ in 0..5 {
@@ -299,8 +366,8 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_short_single_frames_are_taken_the_short_way() {
-        let mut buffer = ReadBuffer::new();
+    fn only_whole_single_frames_are_taken_the_short_way() {
+        let mut buffer = ReadBuffer::new(&BlockPool::new());
         let mut message = Message::new();
         for (bytes, expected) in [
             (vec![0, 3, b'a', b'b', b'c'], Some(&b"abc"[..])),
@@ -308,11 +375,18 @@ mod tests {
             (vec![0], None),
             (vec![0, 2, b'x'], None),
             (vec![1, 1, b'x'], None),
-            ([vec![0, 63], vec![7; 63]].concat(), None),
+            ([vec![0, 63], vec![7; 63]].concat(), Some(&[7; 63])),
+            ([vec![0, 63], vec![7; 62]].concat(), None),
+            ([vec![2, 0, 0, 0, 0, 0, 0, 1, 0], vec![7; 256]].concat(), Some(&[7; 256])),
+            ([vec![2, 0, 0, 0, 0, 0, 0, 1, 0], vec![7; 255]].concat(), None),
+            (vec![2, 0, 0, 0, 0, 0, 0, 0, 1, b'x'], Some(&b"x"[..])),
+            (vec![2, 0, 0, 0, 0, 0, 0, 0], None),
+            (vec![2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0], None),
+            (vec![4, 1, b'x'], None),
         ] {
             buffer.consume(buffer.unread().len());
             buffer.append(&bytes);
-            assert_eq!(buffer.take_short(&mut message), expected.is_some(), "{bytes:?}");
+            assert_eq!(buffer.take_single(&mut message), expected.is_some(), "{bytes:?}");
             if let Some(body) = expected {
                 assert_eq!(message.body(), body);
             }
@@ -320,8 +394,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_changed_in_place_is_what_is_handed_out() {
+        let mut buffer = ReadBuffer::new(&BlockPool::new());
+        feed(&mut buffer, &[1; 1000]);
+        let first = buffer.take(0, 400);
+        buffer.unread_mut()[..300].fill(2);
+        let second = buffer.take(0, 600);
+        assert_eq!((first.as_bytes(), &second.as_bytes()[..300]), (&[1; 400][..], &[2; 300][..]));
+        assert_eq!(second.as_bytes()[300..], [1; 300]);
+
+        let mut body = BodyBuffer::new(1000, &BlockPool::new());
+        body.append(&[1; 1000]);
+        body.filled_mut()[33..].fill(3);
+        assert_eq!(body.finish_behind(33).as_bytes(), [3; 967]);
+    }
+
+    #[test]
     fn a_body_arrives_in_pieces() {
-        let mut body = BodyBuffer::new(100_000);
+        let mut body = BodyBuffer::new(100_000, &BlockPool::new());
         body.append(&[1; 10]);
         while body.missing() > 0 {
             let result: Result<_, ()> = body.fill(|room| {

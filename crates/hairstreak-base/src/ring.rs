@@ -1,13 +1,14 @@
 //! The ring between two engines: single producer, single consumer, bounded, published in batches.
 //!
-//! A short message lies in the ring as its bytes, several to a cache line; any other as the `Message`
-//! itself, its long bodies shared. The producer makes records visible by [`Producer::publish`]; the
+//! A short message lies in the ring as its bytes, several to a cache line; a longer one of one frame as
+//! the frame's reference; any other as the `Message` itself. The producer makes records visible by [`Producer::publish`]; the
 //! consumer takes them and gives the room back by [`Consumer::release`]. Each side keeps its own
 //! position and a copy of the other's, so that while neither runs out they share only the records.
 //!
 //! ```text
 //!   granules of 16 bytes; a record starts on one and never wraps:
 //!   short    | SHORT | size | up to 62 bytes of body ...                    |   1 to 4 granules
+//!   slice    | SLICE | reference, start, size                               |   2 granules
 //!   whole    | WHOLE | ...                          | Message (64 bytes)    |   5 granules
 //!   padding  | PADDING | to the end of the ring                            |
 //! ```
@@ -17,18 +18,19 @@
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
 use crate::copy::copy_short;
-use crate::frame::INLINE_SIZE_MAX;
+use crate::frame::{Frame, INLINE_SIZE_MAX, SHORT, SHORT_HEADER_SIZE, SLICE, SLICE_SIZE};
 use crate::message::Message;
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const GRANULE_SIZE: usize = 16;
 const WHOLE_GRANULES: usize = 1 + size_of::<Message>() / GRANULE_SIZE;
-const SHORT: u8 = 0;
-const WHOLE: u8 = 1;
-const PADDING: u8 = 2;
+const SLICE_GRANULES: usize = SLICE_SIZE.div_ceil(GRANULE_SIZE);
+const WHOLE: u8 = SLICE + 1;
+const PADDING: u8 = WHOLE + 1;
 
 #[repr(align(16))]
 #[derive(Debug)]
@@ -64,12 +66,31 @@ unsafe impl Sync for Shared {}
 // SAFETY: as above.
 unsafe impl Send for Shared {}
 
-impl Shared {
-    /// The address of the granule at `position`, as long as the record there may be.
-    fn at(&self, position: usize) -> *mut u8 {
-        let index = position & (self.granules.len() - 1);
+/// Where the granules lie: a copy of it saves each side two steps to a record.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    start: NonNull<u8>,
+    /// In granules; a power of two.
+    capacity: usize,
+}
+
+impl Place {
+    fn of(granules: &[Granule]) -> Place {
         // Through the whole slice: a record is several granules.
-        UnsafeCell::raw_get(self.granules[index..].as_ptr().cast::<UnsafeCell<u8>>())
+        Place { start: NonNull::from(granules).cast(), capacity: granules.len() }
+    }
+
+    /// The address of the granule at `position`. Each granule is an `UnsafeCell`, and so may be written.
+    #[inline]
+    fn at(self, position: usize) -> *mut u8 {
+        // SAFETY: the masked position is one of the slice's granules.
+        unsafe { self.start.as_ptr().add((position & (self.capacity - 1)) * GRANULE_SIZE) }
+    }
+
+    /// Granules from `position` to the end of the ring.
+    #[inline]
+    fn to_end(self, position: usize) -> usize {
+        self.capacity - (position & (self.capacity - 1))
     }
 }
 
@@ -77,6 +98,7 @@ impl Shared {
 #[derive(Debug)]
 pub struct Producer {
     shared: Arc<Shared>,
+    place: Place,
     tail: usize,
     head_seen: usize,
     /// Messages put in, published, and seen taken.
@@ -89,6 +111,7 @@ pub struct Producer {
 #[derive(Debug)]
 pub struct Consumer {
     shared: Arc<Shared>,
+    place: Place,
     head: usize,
     tail_seen: usize,
     count: usize,
@@ -97,6 +120,11 @@ pub struct Consumer {
     released: usize,
     released_bytes: usize,
 }
+
+// SAFETY: the place is that of the granules, to which what is said of `Shared` applies.
+unsafe impl Send for Producer {}
+// SAFETY: as above.
+unsafe impl Send for Consumer {}
 
 /// A ring with room for `count` messages of any kind.
 pub fn ring(count: usize) -> (Producer, Consumer) {
@@ -113,30 +141,45 @@ pub fn ring(count: usize) -> (Producer, Consumer) {
         closed: AtomicBool::new(false),
         granules: (0..capacity).map(|_| granule()).collect(),
     });
-    let producer =
-        Producer { shared: Arc::clone(&shared), tail: 0, head_seen: 0, count: 0, published: 0, taken: 0 };
-    (producer, Consumer { shared, head: 0, tail_seen: 0, count: 0, bytes: 0, released: 0, released_bytes: 0 })
+    let place = Place::of(&shared.granules);
+    let producer = Producer {
+        shared: Arc::clone(&shared),
+        place,
+        tail: 0,
+        head_seen: 0,
+        count: 0,
+        published: 0,
+        taken: 0,
+    };
+    let consumer =
+        Consumer { shared, place, head: 0, tail_seen: 0, count: 0, bytes: 0, released: 0, released_bytes: 0 };
+    (producer, consumer)
 }
 
 impl Producer {
     /// Room for a record of `size` granules in one piece; `None` when it is not there.
     #[inline]
     fn reserve(&mut self, size: usize) -> Option<*mut u8> {
-        let capacity = self.shared.granules.len();
-        let to_end = capacity - (self.tail & (capacity - 1));
+        let to_end = self.place.to_end(self.tail);
+        if size > to_end || self.place.capacity - (self.tail - self.head_seen) < size {
+            return self.reserve_at_length(size, to_end);
+        }
+        Some(self.place.at(self.tail))
+    }
+
+    #[cold]
+    fn reserve_at_length(&mut self, size: usize, to_end: usize) -> Option<*mut u8> {
         let needed = if size <= to_end { size } else { to_end + size };
-        if capacity - (self.tail - self.head_seen) < needed {
-            self.look();
-            if capacity - (self.tail - self.head_seen) < needed {
-                return None;
-            }
+        self.look();
+        if self.place.capacity - (self.tail - self.head_seen) < needed {
+            return None;
         }
         if size > to_end {
             // SAFETY: the granule is free.
-            unsafe { self.shared.at(self.tail).write(PADDING) };
+            unsafe { self.place.at(self.tail).write(PADDING) };
             self.tail += to_end;
         }
-        Some(self.shared.at(self.tail))
+        Some(self.place.at(self.tail))
     }
 
     /// Puts in a message of one short frame, at most [`INLINE_SIZE_MAX`] bytes, not yet visible.
@@ -144,25 +187,38 @@ impl Producer {
     #[inline]
     pub fn push_short(&mut self, body: &[u8]) -> bool {
         assert!(body.len() <= INLINE_SIZE_MAX);
-        let size = (2 + body.len()).div_ceil(GRANULE_SIZE);
+        let size = short_granules(body.len());
         let Some(record) = self.reserve(size) else { return false };
         // SAFETY: `size` granules at `record` are free and not published.
         unsafe {
-            record.cast::<[u8; 2]>().write([SHORT, body.len() as u8]);
-            copy_short(body, record.add(2));
+            record.cast::<[u8; SHORT_HEADER_SIZE]>().write([SHORT, body.len() as u8]);
+            copy_short(body, record.add(SHORT_HEADER_SIZE));
         }
         self.tail += size;
         self.count += 1;
         true
     }
 
+    /// Puts in a message of one frame, not yet visible; gives it back when there is no room.
+    #[inline]
+    pub fn push_frame(&mut self, frame: Frame) -> Result<(), Frame> {
+        if !frame.is_shared() {
+            return if self.push_short(frame.as_bytes()) { Ok(()) } else { Err(frame) };
+        }
+        let Some(record) = self.reserve(SLICE_GRANULES) else { return Err(frame) };
+        // SAFETY: the record's granules are free and not published; the frame is no short one.
+        unsafe { frame.write_slice(record) };
+        self.tail += SLICE_GRANULES;
+        self.count += 1;
+        Ok(())
+    }
+
     /// Puts in a message, not yet visible; gives it back when there is no room.
     pub fn push(&mut self, message: Message) -> Result<(), Message> {
-        if let [frame] = message.as_frames()
-            && frame.size() <= INLINE_SIZE_MAX
-        {
-            return if self.push_short(frame.as_bytes()) { Ok(()) } else { Err(message) };
-        }
+        let message = match message.into_single() {
+            Ok(frame) => return self.push_frame(frame).map_err(Message::from),
+            Err(message) => message,
+        };
         let Some(record) = self.reserve(WHOLE_GRANULES) else { return Err(message) };
         // SAFETY: the record's granules are free and not published; the message's place is aligned to
         // 16 bytes.
@@ -216,7 +272,6 @@ impl Producer {
 impl Consumer {
     /// Takes the next visible message into `into`; false if there is none. The producer has its room
     /// after [`Consumer::release`].
-    #[inline]
     pub fn pop(&mut self, into: &mut Message) -> bool {
         loop {
             if self.head == self.tail_seen {
@@ -225,46 +280,61 @@ impl Consumer {
                     return false;
                 }
             }
-            let record = self.shared.at(self.head);
-            // SAFETY: a published record starts here.
-            match unsafe { record.read() } {
-                SHORT => return self.pop_short(into),
-                WHOLE => {
-                    // SAFETY: the message was written before it was published and is read once.
-                    *into = unsafe { record.add(GRANULE_SIZE).cast::<Message>().read() };
-                    self.bytes += into.size();
-                    self.head += WHOLE_GRANULES;
-                }
-                _ => {
-                    let capacity = self.shared.granules.len();
-                    self.head += capacity - (self.head & (capacity - 1));
-                    continue;
-                }
+            if self.pop_single(into) {
+                return true;
             }
-            self.count += 1;
+            let record = self.place.at(self.head);
+            // SAFETY: a published record starts here.
+            if unsafe { record.read() } == PADDING {
+                self.head += self.place.to_end(self.head);
+                continue;
+            }
+            // SAFETY: the message was written before it was published and is read once.
+            *into = unsafe { record.add(GRANULE_SIZE).cast::<Message>().read() };
+            self.taken(WHOLE_GRANULES, into.size());
             return true;
         }
     }
 
-    /// Takes the next message if it is a short one that has been seen already.
+    /// Takes the next message if it has one frame and has been seen already.
     #[inline]
-    pub fn pop_short(&mut self, into: &mut Message) -> bool {
+    pub fn pop_single(&mut self, into: &mut Message) -> bool {
         if self.head == self.tail_seen {
             return false;
         }
-        let record = self.shared.at(self.head);
-        // SAFETY: a published record starts here; a short one's size and body follow.
-        let body = unsafe {
-            if record.read() != SHORT {
-                return false;
+        let record = self.place.at(self.head);
+        // SAFETY: a published record starts here; what follows its kind is as wide as the kind says, and
+        // is read once.
+        unsafe {
+            match record.read() {
+                SHORT => {
+                    let size = record.add(1).read() as usize;
+                    let granules = short_granules(size);
+                    let frame = into.single_mut();
+                    match granules {
+                        1 => frame.set_short::<16>(record),
+                        2 => frame.set_short::<32>(record),
+                        3 => frame.set_short::<48>(record),
+                        _ => frame.set_short::<64>(record),
+                    }
+                    self.taken(granules, size);
+                }
+                SLICE => {
+                    let frame = Frame::read_slice(record);
+                    self.taken(SLICE_GRANULES, frame.size());
+                    *into.single_mut() = frame;
+                }
+                _ => return false,
             }
-            std::slice::from_raw_parts(record.add(2), record.add(1).read() as usize)
-        };
-        into.set(body);
-        self.bytes += body.len();
-        self.head += (2 + body.len()).div_ceil(GRANULE_SIZE);
-        self.count += 1;
+        }
         true
+    }
+
+    #[inline]
+    fn taken(&mut self, granules: usize, bytes: usize) {
+        self.head += granules;
+        self.bytes += bytes;
+        self.count += 1;
     }
 
     /// Gives the room of everything taken so far back to the producer.
@@ -318,23 +388,35 @@ impl Drop for Consumer {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        let place = Place::of(&self.granules);
         let (mut head, tail) =
             (self.given.0.head.load(Ordering::Acquire), self.tail.0.load(Ordering::Acquire));
         while head != tail {
-            let record = self.at(head);
-            // SAFETY: published records lie between the two positions; both sides are gone.
-            head += match unsafe { record.read() } {
-                // SAFETY: as above; the size follows the kind.
-                SHORT => (2 + unsafe { record.add(1).read() } as usize).div_ceil(GRANULE_SIZE),
-                WHOLE => {
-                    // SAFETY: as above; the message was not taken.
-                    unsafe { record.add(GRANULE_SIZE).cast::<Message>().drop_in_place() };
-                    WHOLE_GRANULES
+            let record = place.at(head);
+            // SAFETY: published records lie between the two positions and were not taken; both sides are
+            // gone. What follows a record's kind is as wide as the kind says.
+            head += unsafe {
+                match record.read() {
+                    SHORT => short_granules(record.add(1).read() as usize),
+                    SLICE => {
+                        drop(Frame::read_slice(record));
+                        SLICE_GRANULES
+                    }
+                    WHOLE => {
+                        record.add(GRANULE_SIZE).cast::<Message>().drop_in_place();
+                        WHOLE_GRANULES
+                    }
+                    _ => place.to_end(head),
                 }
-                _ => self.granules.len() - (head & (self.granules.len() - 1)),
             };
         }
     }
+}
+
+/// Granules of the record of a short message.
+#[inline]
+fn short_granules(size: usize) -> usize {
+    (SHORT_HEADER_SIZE + size).div_ceil(GRANULE_SIZE)
 }
 
 #[cfg(all(test, not(loom)))]

@@ -74,3 +74,22 @@ pub fn spin_hint() {
     #[cfg(loom)]
     loom::thread::yield_now();
 }
+
+/// What tells this thread from all others that live: never 0.
+#[cfg(not(loom))]
+#[inline]
+pub fn thread_token() -> usize {
+    thread_local! {
+        static HERE: u8 = const { 0 };
+    }
+    HERE.with(|here| std::ptr::from_ref(here) as usize)
+}
+
+/// What tells this thread from all others that live: never 0.
+#[cfg(loom)]
+pub fn thread_token() -> usize {
+    loom::thread_local! {
+        static HERE: Box<u8> = Box::new(0);
+    }
+    HERE.with(|here| std::ptr::from_ref::<u8>(here) as usize)
+}

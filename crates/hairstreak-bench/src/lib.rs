@@ -15,6 +15,7 @@
 
 pub mod allocations;
 pub mod arguments;
+mod cores;
 pub mod machine;
 pub mod process;
 pub mod sockets;

@@ -2,8 +2,18 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hairstreak::topology::{MESSAGES_MAX, parse_duration};
+
+/// The lowest and the highest rate to plan for, in messages a second.
+const TARGET_MIN: f64 = 0.000_001;
+const TARGET_MAX: f64 = 1e12;
+/// The longest lease, as the directory has it.
+const LEASE_MAX: Duration = Duration::from_secs(3600);
+/// The longest that stages may take to connect.
+const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);
 
 /// Messaging for applications that are split into components.
 #[derive(Debug, Parser)]
@@ -18,6 +28,7 @@ pub enum Command {
     Plan(PlanArguments),
     Run(RunArguments),
     Serve(ServeArguments),
+    Keygen(KeygenArguments),
     Bench(BenchArguments),
 }
 
@@ -39,7 +50,7 @@ pub struct PlanArguments {
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub target: Option<f64>,
     /// Predict a run of so many messages; without it, as many as the topology generates.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MESSAGES_MAX))]
     pub messages: Option<u64>,
 }
 
@@ -81,8 +92,8 @@ pub struct RunArguments {
     #[arg(short, long)]
     pub verbose: bool,
     /// How long the stages may take to connect.
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = hairstreak::topology::parse_duration)]
-    pub connect_timeout: std::time::Duration,
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = connect_timeout)]
+    pub connect_timeout: Duration,
 }
 
 const RUN_EXAMPLE: &str = "\
@@ -129,10 +140,21 @@ pub struct ServeArguments {
     pub bind: Vec<String>,
     /// How long a name is kept after its holder renewed it, if the holder asks for no time itself.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = lease)]
-    pub lease: std::time::Duration,
+    pub lease: Duration,
     /// Report names that come, move and go, on standard error.
     #[arg(short, long)]
     pub verbose: bool,
+}
+
+/// Make a key pair for CURVE
+///
+/// Keys are printed as Z85, 40 characters each, as ZeroMQ's tools do. The public key may be known to anybody; who has
+/// the secret one is who it names.
+#[derive(Debug, Args)]
+pub struct KeygenArguments {
+    /// Write the secret key to this new file, which only its owner may read, and print the public key alone.
+    #[arg(long, value_name = "FILE")]
+    pub secret_file: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -155,13 +177,27 @@ pub struct BenchArguments {
 
 fn rate(text: &str) -> Result<f64, String> {
     let rate: f64 = text.parse().map_err(|_| "a rate is a number of messages a second".to_owned())?;
-    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err("a rate is more than 0".into()) }
+    // A NaN is in no range.
+    let is_allowed = (TARGET_MIN..=TARGET_MAX).contains(&rate);
+    if is_allowed {
+        Ok(rate)
+    } else {
+        Err(format!("a rate is between {TARGET_MIN} and {TARGET_MAX} messages a second"))
+    }
 }
 
-fn lease(text: &str) -> Result<std::time::Duration, String> {
-    let lease = hairstreak::topology::parse_duration(text).map_err(|error| error.to_string())?;
-    let is_allowed = (1..=3_600_000).contains(&lease.as_millis());
-    if is_allowed { Ok(lease) } else { Err("a lease is between 1ms and 3600s".into()) }
+fn lease(text: &str) -> Result<Duration, String> {
+    bounded(text, "a lease", LEASE_MAX)
+}
+
+fn connect_timeout(text: &str) -> Result<Duration, String> {
+    bounded(text, "a connect timeout", CONNECT_TIMEOUT_MAX)
+}
+
+fn bounded(text: &str, what: &str, most: Duration) -> Result<Duration, String> {
+    let time = parse_duration(text).map_err(|error| error.to_string())?;
+    let is_allowed = (Duration::from_millis(1)..=most).contains(&time);
+    if is_allowed { Ok(time) } else { Err(format!("{what} is between 1ms and {}s", most.as_secs())) }
 }
 
 #[cfg(test)]

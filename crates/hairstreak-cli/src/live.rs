@@ -7,7 +7,7 @@ use hairstreak::topology::{Observer, Progress};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::arguments::When;
-use crate::numbers::{grouped, rate};
+use crate::numbers::{grouped, messages, rate};
 
 /// Between two lines where there are no bars.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
@@ -118,12 +118,11 @@ fn style(template: &str) -> ProgressStyle {
 }
 
 fn summary(progress: &Progress) -> String {
-    let done = grouped(progress.messages);
     let done = match progress.messages_total {
-        Some(total) => format!("{done} of {}", grouped(total)),
-        None => done,
+        Some(total) => format!("{} of {}", grouped(progress.messages), messages(total)),
+        None => messages(progress.messages),
     };
     let measured = rate(Some(progress.rate_per_s));
     let predicted = progress.predicted_per_s.map(|per_s| format!(", predicted {}/s", rate(Some(per_s))));
-    format!("{done} messages, {measured}/s{}", predicted.unwrap_or_default())
+    format!("{done}, {measured}/s{}", predicted.unwrap_or_default())
 }

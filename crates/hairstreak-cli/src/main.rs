@@ -6,6 +6,7 @@
 mod arguments;
 mod bench_command;
 mod failure;
+mod keygen_command;
 mod live;
 mod numbers;
 mod output;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Plan(arguments) => plan_command::plan(&arguments),
         Command::Run(arguments) => run_command::run(&arguments),
         Command::Serve(arguments) => serve_command::serve(&arguments),
+        Command::Keygen(arguments) => keygen_command::keygen(&arguments),
         Command::Bench(arguments) => bench_command::bench(&arguments),
     };
     match done {

@@ -1,12 +1,25 @@
 //! Numbers as people read them.
 
-/// Messages a second: whole ones from a thousand on, three decimals below. `None` has no limit.
+/// Decimals of the lowest rates.
+const DECIMALS: f64 = 12.0;
+
+/// Messages a second: whole ones from a thousand on, three decimals below, three digits where these would
+/// be lost. `None` has no limit.
 pub fn rate(per_s: Option<f64>) -> String {
     match per_s {
         Some(per_s) if per_s >= 1000.0 => grouped(per_s as u64),
-        Some(per_s) => format!("{per_s:.3}"),
+        Some(per_s) if per_s >= 0.1 || per_s <= 0.0 => format!("{per_s:.3}"),
+        Some(per_s) => {
+            let decimals = (2.0 - per_s.log10().floor()).min(DECIMALS) as usize;
+            format!("{per_s:.decimals$}")
+        }
         None => "no limit".to_owned(),
     }
+}
+
+/// How many messages: `1 message`, `2 messages`.
+pub fn messages(count: u64) -> String {
+    format!("{} message{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
 /// A count, its thousands apart.
@@ -58,6 +71,22 @@ mod tests {
         assert_eq!(rate(Some(999.5)), "999.500");
         assert_eq!(rate(Some(1_234_567.9)), "1,234,567");
         assert_eq!(rate(None), "no limit");
+    }
+
+    #[test]
+    fn low_rates_keep_their_digits() {
+        assert_eq!(rate(Some(1.0 / 3600.0)), "0.000278");
+        assert_eq!(rate(Some(0.05)), "0.0500");
+        assert_eq!(rate(Some(0.1)), "0.100");
+        assert_eq!(rate(Some(0.000_001)), "0.00000100");
+        assert_eq!(rate(Some(0.0)), "0.000");
+    }
+
+    #[test]
+    fn one_message_is_no_plural() {
+        assert_eq!(messages(0), "0 messages");
+        assert_eq!(messages(1), "1 message");
+        assert_eq!(messages(1_000), "1,000 messages");
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use hairstreak::topology::{Input, Topology};
-use hairstreak_model::{Layout, Limit, Plan, Simulation, plan as compute, simulate};
+use hairstreak_model::{INSTANCES_MAX, Layout, Limit, Plan, Simulation, plan as compute, simulate};
 use serde::Serialize;
 
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
-use crate::numbers::{grouped, percent, rate, time};
+use crate::numbers::{self, grouped, percent, rate, time};
 use crate::output;
 use crate::table::{row, table};
 
@@ -73,8 +73,8 @@ fn describe(plan: &Plan, simulation: Option<Simulation>) -> String {
     if let Some(Simulation { messages, makespan_s, predicted_per_s: Some(predicted) }) = simulation {
         let _ = writeln!(
             text,
-            "A run of {} messages: {} messages/s in {}, the filling and the last round included.",
-            grouped(messages),
+            "A run of {}: {} messages/s in {}, the filling and the last round included.",
+            numbers::messages(messages),
             rate(Some(predicted)),
             time(makespan_s)
         );
@@ -150,6 +150,13 @@ fn target(plan: &Plan) -> String {
     let mut text = format!("\nFor {} messages/s:\n", rate(Some(target.per_s)));
     for stage in &plan.stages {
         let _ = match stage.instances_needed {
+            Some(needed) if needed > INSTANCES_MAX.into() => writeln!(
+                text,
+                "  {}: {} instances, more than the {} a stage may have",
+                stage.name,
+                grouped(needed),
+                grouped(INSTANCES_MAX.into())
+            ),
             Some(needed) => writeln!(text, "  {}: instances = {needed}", stage.name),
             None => writeln!(
                 text,
@@ -161,7 +168,7 @@ fn target(plan: &Plan) -> String {
     }
     if target.cores_needed > 0 {
         let verdict = if target.cores_suffice { "" } else { ", more than there are" };
-        let _ = writeln!(text, "  cores kept busy: {}{verdict}", target.cores_needed);
+        let _ = writeln!(text, "  cores kept busy: {}{verdict}", grouped(target.cores_needed));
     }
     text
 }

@@ -11,7 +11,7 @@ use signal_hook::flag;
 use crate::arguments::RunArguments;
 use crate::failure::Failure;
 use crate::live::Live;
-use crate::numbers::{grouped, rate, time};
+use crate::numbers::{grouped, messages, rate, time};
 use crate::output;
 use crate::table::{row, table};
 
@@ -31,7 +31,8 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if to_stdout && arguments.json {
         return Err(Failure::usage("--json prints on standard output, and so does [output] of the topology"));
     }
-    let options = RunOptions { connect_timeout: arguments.connect_timeout, ..RunOptions::default() };
+    let options =
+        RunOptions { connect_timeout: arguments.connect_timeout, adopts: true, ..RunOptions::default() };
     let signal = stop_on_signals(&options.stop).map_err(Failure::failed)?;
     let mut live = Live::new(arguments.progress, arguments.verbose);
     let done = topology::run(&topology, &options, &mut live);
@@ -44,10 +45,10 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             output::print(&format!("{text}\n"))
         }
         (false, true) => {
-            eprint!("{}", describe(report));
+            eprint!("{}", describe(report, complete));
             Ok(())
         }
-        (false, false) => output::print(&describe(report)),
+        (false, false) => output::print(&describe(report, complete)),
     };
     match done {
         Ok(report) => show(&report, true),
@@ -55,10 +56,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             show(&report, false)?;
             let signal = signal.load(Ordering::Relaxed) as u8;
             let name = if i32::from(signal) == SIGINT { "SIGINT" } else { "SIGTERM" };
-            Err(Failure::stopped(
-                signal,
-                format!("stopped by {name} after {} messages", grouped(report.messages)),
-            ))
+            Err(Failure::stopped(signal, format!("stopped by {name} after {}", messages(report.messages))))
         }
         Err(error @ (RunError::NoInput | RunError::NoWork { .. })) => {
             Err(Failure::usage(format!("{}: {error}", arguments.file.display())))
@@ -79,7 +77,11 @@ fn stop_on_signals(stop: &Arc<AtomicBool>) -> std::io::Result<Arc<AtomicUsize>> 
     Ok(which)
 }
 
-fn describe(report: &RunReport) -> String {
+fn describe(report: &RunReport, complete: bool) -> String {
+    if report.messages == 0 {
+        // No time has passed between a first and a last message: there are no rates to speak of.
+        return if complete { "no messages, for the input is empty\n".into() } else { String::new() };
+    }
     let mut rows = vec![row(["stage", "instances", "processed", "messages/s", "planned", ""])];
     for stage in &report.stages {
         let slowest = report.slowest.as_ref() == Some(&stage.name);
@@ -99,9 +101,9 @@ fn describe(report: &RunReport) -> String {
         _ => "no prediction, for the time of a stage is not known".to_owned(),
     };
     format!(
-        "{}\n{} messages in {}: {} messages/s\n{predicted}\n",
+        "{}\n{} in {}: {} messages/s\n{predicted}\n",
         table(&rows),
-        grouped(report.messages),
+        messages(report.messages),
         time(report.elapsed_s),
         rate(Some(report.throughput_per_s)),
     )

@@ -9,6 +9,10 @@ use crate::failure::Failure;
 
 /// Returns when a signal has ended it, which is how it is meant to end.
 pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
+    if let Some(endpoint) = arguments.bind.iter().find(|endpoint| endpoint.starts_with("inproc://")) {
+        let reason = "nobody outside this process could reach the directory there, use tcp:// or ipc://";
+        return Err(Failure::usage(format!("--bind {endpoint}: {reason}")));
+    }
     // Before it says that it is there: whoever reads that may send a signal at once.
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::failed)?;
     let verbose = arguments.verbose;

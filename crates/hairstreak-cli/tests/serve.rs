@@ -102,6 +102,9 @@ fn arguments_that_make_no_sense_are_refused() {
         let (status, text) = Serving::start(arguments).wait();
         assert_eq!(status, Some(2), "{text}");
     }
+    let (status, text) = Serving::start(&["--bind", "tcp://127.0.0.1:*", "--bind", "inproc://x"]).wait();
+    let reason = "nobody outside this process could reach the directory there, use tcp:// or ipc://";
+    assert_eq!((status, text), (Some(2), format!("hairstreak: --bind inproc://x: {reason}\n")));
     let (status, text) = Serving::start(&["--bind", "nonsense"]).wait();
     assert_eq!((status, text.lines().count()), (Some(1), 1), "{text}");
 }

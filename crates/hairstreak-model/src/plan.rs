@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::pipeline::{Pipeline, Stage, Times};
+use crate::pipeline::{INSTANCES_MAX, Pipeline, Stage, Times};
 
 /// What a pipeline can do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -95,7 +95,7 @@ pub struct Layout {
 pub struct Target {
     /// The rate.
     pub per_s: f64,
-    /// Whether enough instances and cores would reach it.
+    /// Whether enough instances and cores would reach it, within [`INSTANCES_MAX`] for each stage.
     pub reachable: bool,
     /// Cores that the CPU time of this many messages keeps busy.
     pub cores_needed: u64,
@@ -158,7 +158,8 @@ fn plan_stage(stage: &Stage, target_per_s: Option<f64>) -> StagePlan {
 fn target(pipeline: &Pipeline, stages: &[StagePlan], per_s: f64) -> Target {
     let cores_needed = whole(per_s * pipeline.cpu().as_secs_f64());
     let cores_suffice = pipeline.cores().is_none_or(|cores| u64::from(cores) >= cores_needed);
-    let reachable = cores_suffice && stages.iter().all(|stage| stage.instances_needed.is_some());
+    let is_allowed = |needed: Option<u64>| needed.is_some_and(|needed| needed <= INSTANCES_MAX.into());
+    let reachable = cores_suffice && stages.iter().all(|stage| is_allowed(stage.instances_needed));
     Target { per_s, reachable, cores_needed, cores_suffice }
 }
 
@@ -237,7 +238,8 @@ fn rate(time: Duration, count: u32) -> f64 {
 const ROUNDING: f64 = 1e-10;
 
 fn whole(count: f64) -> u64 {
-    (count * (1.0 - ROUNDING)).ceil() as u64
+    let nearest = count.round();
+    if (count - nearest).abs() <= count * ROUNDING { nearest as u64 } else { count.ceil() as u64 }
 }
 
 fn finite(rate: f64) -> Option<f64> {
@@ -334,6 +336,17 @@ mod tests {
         assert_eq!(needed(125_000.0), [2, 1], "exactly what one of the second can do");
         assert_eq!(needed(125_001.0), [2, 2]);
         assert_eq!(needed(1_000_000.0), [12, 8]);
+    }
+
+    #[test]
+    fn a_target_for_more_instances_than_there_may_be_is_out_of_reach() {
+        let at = |target| plan(&divided(1, 1), Some(target));
+        let most = 1024.0 / 12e-6;
+        assert_eq!(at(most).stages[0].instances_needed, Some(1024));
+        assert!(at(most).target.unwrap().reachable);
+        assert_eq!(at(most + 1.0).stages[0].instances_needed, Some(1025));
+        assert!(!at(most + 1.0).target.unwrap().reachable);
+        assert_eq!(at(1e18).stages[0].instances_needed, Some(12_000_000_000_000), "and not a little less");
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub struct Server {
     endpoints: Vec<Endpoint>,
     router: Router,
     thread: Option<JoinHandle<()>>,
+    /// The process that its thread runs in: there is none to wait for in a forked child.
+    process: u32,
 }
 
 /// Why a node could not start.
@@ -45,7 +47,8 @@ impl Server {
         let endpoints = bind.iter().map(|endpoint| router.bind(endpoint)).collect::<Result<_, _>>()?;
         let desk = Desk::new(router.clone(), directory, on_change);
         let thread = std::thread::Builder::new().name("directory".into()).spawn(move || desk.run());
-        Ok(Server { endpoints, router, thread: Some(thread.map_err(StartError::Thread)?) })
+        let thread = Some(thread.map_err(StartError::Thread)?);
+        Ok(Server { endpoints, router, thread, process: std::process::id() })
     }
 
     /// What is listened on, with the real ports.
@@ -60,7 +63,9 @@ impl Server {
 
     fn end(&mut self) {
         self.router.clone().close();
-        if let Some(thread) = self.thread.take() {
+        if let Some(thread) = self.thread.take()
+            && self.process == std::process::id()
+        {
             // A panic of the thread has been reported by itself.
             let _ = thread.join();
         }

@@ -5,10 +5,11 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use hairstreak_base::process::PerProcess;
 use hairstreak_transport::{Interest, Poller, at_exit};
 
 use crate::engine::Engine;
@@ -20,8 +21,8 @@ const EXIT_TICK: Duration = Duration::from_millis(1);
 pub(crate) struct Background {
     poller: Poller,
     table: Mutex<Table>,
-    /// The process it runs in: a forked child has no such thread.
-    process: u32,
+    /// Another thread was faster: this one ends.
+    surplus: AtomicBool,
 }
 
 #[derive(Default)]
@@ -31,18 +32,31 @@ struct Table {
     lingering: Vec<Arc<Engine>>,
 }
 
-static BACKGROUND: OnceLock<Background> = OnceLock::new();
+/// A forked child has no such thread until it opens a socket of its own.
+static BACKGROUND: PerProcess<Arc<Background>> = PerProcess::new();
+/// Whether process exit waits, in this process and those that it forks.
+static EXIT_WAITS: AtomicBool = AtomicBool::new(false);
 
 impl Background {
-    /// The thread, started when it does not run yet.
+    /// The thread, started when it does not run yet. A failure leaves nothing behind: the next call
+    /// tries again.
     pub fn start() -> io::Result<&'static Background> {
         if BACKGROUND.get().is_none() {
-            let process = std::process::id();
-            let new = Background { poller: Poller::new()?, table: Mutex::default(), process };
-            if BACKGROUND.set(new).is_ok() {
-                let background = Background::running();
-                std::thread::Builder::new().name("hairstreak-io".into()).spawn(|| background.run())?;
-                at_exit(wait_for_lingering);
+            let new = Arc::new(Background {
+                poller: Poller::new()?,
+                table: Mutex::default(),
+                surplus: AtomicBool::new(false),
+            });
+            // Known to others only once its thread is there.
+            let thread = Arc::clone(&new);
+            std::thread::Builder::new().name("hairstreak-io".into()).spawn(move || thread.run())?;
+            match BACKGROUND.set(new) {
+                Ok(_) if EXIT_WAITS.swap(true, Ordering::Relaxed) => {}
+                Ok(_) => at_exit(wait_for_lingering),
+                Err(surplus) => {
+                    surplus.surplus.store(true, Ordering::Relaxed);
+                    surplus.poller.wake();
+                }
             }
         }
         Ok(Background::running())
@@ -86,7 +100,7 @@ impl Background {
     }
 
     fn run(&self) {
-        loop {
+        while !self.surplus.load(Ordering::Relaxed) {
             let mut tokens = Vec::new();
             // INVARIANT: the poller and the arguments are valid; epoll_wait fails for no other cause.
             self.poller.wait(None, |event| tokens.push(event.token)).expect("epoll_wait");
@@ -116,8 +130,8 @@ impl Background {
 
 /// Process exit: what closed sockets still have to send is sent, within their linger time.
 extern "C" fn wait_for_lingering() {
-    let background = Background::running();
-    while background.process == std::process::id() && !background.table().lingering.is_empty() {
+    let Some(background) = BACKGROUND.get() else { return };
+    while !background.table().lingering.is_empty() {
         std::thread::sleep(EXIT_TICK);
     }
 }

@@ -47,6 +47,9 @@ pub enum BindError {
     /// The socket is closed.
     #[error("the socket is closed")]
     Closed,
+    /// The socket was opened by the process that this one was forked from. Open another one.
+    #[error("the socket belongs to the process that this one was forked from")]
+    Forked,
 }
 
 /// Why an endpoint cannot be connected to, now or ever. A peer that is merely absent is no error.
@@ -61,6 +64,9 @@ pub enum ConnectError {
     /// The socket is closed.
     #[error("the socket is closed")]
     Closed,
+    /// The socket was opened by the process that this one was forked from. Open another one.
+    #[error("the socket belongs to the process that this one was forked from")]
+    Forked,
 }
 
 /// Why a message was not accepted. The caller still has it.
@@ -100,6 +106,9 @@ pub enum SendError {
     /// The socket is closed.
     #[error("the socket is closed")]
     Closed,
+    /// The socket was opened by the process that this one was forked from. Open another one.
+    #[error("the socket belongs to the process that this one was forked from")]
+    Forked,
 }
 
 /// Why a subscription was refused.
@@ -111,6 +120,9 @@ pub enum SubscribeError {
     /// The socket is closed.
     #[error("the socket is closed")]
     Closed,
+    /// The socket was opened by the process that this one was forked from. Open another one.
+    #[error("the socket belongs to the process that this one was forked from")]
+    Forked,
 }
 
 /// Why there is no message.
@@ -131,4 +143,7 @@ pub enum RecvError {
     /// The socket is closed.
     #[error("the socket is closed")]
     Closed,
+    /// The socket was opened by the process that this one was forked from. Open another one.
+    #[error("the socket belongs to the process that this one was forked from")]
+    Forked,
 }

@@ -4,9 +4,11 @@
 //! engine's lock, and two sockets are joined with the registry's lock released.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
+use hairstreak_base::BlockPool;
+use hairstreak_base::process::PerProcess;
 use hairstreak_base::ring::ring;
 use hairstreak_transport::Endpoint;
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
@@ -34,8 +36,8 @@ struct Waiting {
 type Registry = HashMap<String, Name>;
 
 fn registry() -> MutexGuard<'static, Registry> {
-    static NAMES: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
-    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
+    static NAMES: PerProcess<Mutex<Registry>> = PerProcess::new();
+    NAMES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Binds the name and joins all who waited for it.
@@ -118,6 +120,7 @@ struct Side {
     socket_type: SocketType,
     routing_id: Vec<u8>,
     marks: Marks,
+    pool: Arc<BlockPool>,
 }
 
 fn side(state: &State, socket: usize) -> Option<Side> {
@@ -131,6 +134,7 @@ fn side(state: &State, socket: usize) -> Option<Side> {
             bytes_max: socket.options.send_bytes_max.max(1),
             bytes_low: socket.options.send_bytes_low,
         },
+        pool: Arc::clone(&state.pool),
     })
 }
 
@@ -157,8 +161,8 @@ fn join(from: &Arc<Engine>, connector: usize, serial: u32, to: &Arc<Engine>, to_
     }
     let (a_out, b_in) = a_rules.sends.then(|| ring(a.marks.count_max)).unzip();
     let (b_out, a_in) = b_rules.sends.then(|| ring(b.marks.count_max)).unzip();
-    let a_ring = RingLink::new(a_out, a_in, Arc::clone(&to.doorbell), a.marks, b.marks);
-    let b_ring = RingLink::new(b_out, b_in, Arc::clone(&from.doorbell), b.marks, a.marks);
+    let a_ring = RingLink::new(a_out, a_in, Arc::clone(&to.doorbell), a.marks, b.marks, &a.pool);
+    let b_ring = RingLink::new(b_out, b_in, Arc::clone(&from.doorbell), b.marks, a.marks, &b.pool);
     let a_end = End { engine: from, socket: from_socket, joined: Joined::Connector(connector, serial) };
     let b_end = End { engine: to, socket: to_socket, joined: Joined::Name(name) };
     // The publisher first: a subscriber tells it everything at once.
@@ -222,6 +226,7 @@ impl End<'_> {
             socket_type: peer.socket_type,
             routing_id: peer.routing_id.clone(),
             properties: Default::default(),
+            user_id: None,
         };
         if !state.link_is_ready(engine, index, peer) {
             return None;

@@ -8,7 +8,7 @@
 //!
 //! Reading order: [`Socket`] (socket.rs, sending.rs, receiving.rs), engine/ (who drives what, and
 //! when), session/ (one connection's bytes), ring_link.rs (inproc), pattern.rs and pipeline/, reqrep/,
-//! pubsub/, pair.rs (patterns).
+//! pubsub/, pair.rs (patterns), security/ (mechanisms, authentication, addresses).
 
 mod background;
 mod context;
@@ -31,11 +31,12 @@ pub mod pair;
 pub mod pipeline;
 pub mod pubsub;
 pub mod reqrep;
+pub mod security;
 
 pub use context::Context;
 pub use errors::{BindError, ConnectError, OpenError, RecvError, SendError, SubscribeError};
 pub use hairstreak_base::{Frame, Message};
-pub use hairstreak_transport::Endpoint;
+pub use hairstreak_transport::{Endpoint, ResolveError};
 pub use options::{Distribution, Options, Overflow};
 pub use outgoing::Outgoing;
 pub use pair::Pair;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::security::{AddressRules, Security};
+
 /// What a socket that sends does with a message when several peers could have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Distribution {
@@ -44,6 +46,11 @@ pub struct Options {
     pub receive_bytes_max: usize,
     /// The largest message accepted or sent, all frames together, in bytes. (ZMQ_MAXMSGSIZE)
     pub message_size_max: usize,
+    /// Bytes of messages that have not arrived whole, of all connections together and beyond the first 64 KiB of
+    /// each. Further ones wait; one message may pass it.
+    pub arriving_bytes_max: usize,
+    /// How long a message may take to arrive while others wait for its room.
+    pub arriving_timeout_ms: u64,
     /// Frames of one message.
     pub frame_count_max: usize,
     /// Connections of this socket at one time; further ones are closed as they come.
@@ -87,6 +94,10 @@ pub struct Options {
     pub subscription_size_max: usize,
     /// Bytes of all prefixes of one peer, or of this socket.
     pub subscription_bytes_max: usize,
+    /// How connections are secured. (ZMQ_PLAIN_..., ZMQ_CURVE_..., ZAP)
+    pub security: Security,
+    /// Which addresses may connect to what this socket binds. (ZMQ_TCP_ACCEPT_FILTER, ZAP)
+    pub address_rules: AddressRules,
 }
 
 impl Default for Options {
@@ -99,6 +110,8 @@ impl Default for Options {
             receive_count_max: 4096,
             receive_bytes_max: 1 << 20,
             message_size_max: 128 << 20,
+            arriving_bytes_max: 256 << 20,
+            arriving_timeout_ms: 30_000,
             frame_count_max: 1024,
             connections_max: 4096,
             linger_ms: 30_000,
@@ -118,6 +131,8 @@ impl Default for Options {
             subscription_count_max: 131_072,
             subscription_size_max: 4096,
             subscription_bytes_max: 8 << 20,
+            security: Security::Null,
+            address_rules: AddressRules::new(),
         }
     }
 }
@@ -128,6 +143,9 @@ pub enum OptionsError {
     /// The routing id breaks ZeroMQ's rules.
     #[error("routing id of {0} bytes: it must have 1 to 255 bytes, the first not 0")]
     RoutingId(usize),
+    /// A server that accepts no mechanism at all.
+    #[error("a server has to accept one of the mechanisms NULL, PLAIN and CURVE")]
+    NoMechanism,
     /// The low-water mark stands above the high one.
     #[error("low-water mark {low} stands above the high-water mark {high}")]
     Marks {
@@ -144,6 +162,11 @@ impl Options {
             && (id.is_empty() || id.len() > 255 || id[0] == 0)
         {
             return Err(OptionsError::RoutingId(id.len()));
+        }
+        if let Security::Server(server) = &self.security
+            && server.accepts_nothing()
+        {
+            return Err(OptionsError::NoMechanism);
         }
         for (low, high) in
             [(self.send_count_low, self.send_count_max), (self.send_bytes_low, self.send_bytes_max)]

@@ -19,6 +19,8 @@ pub struct PeerInfo {
     pub queued_count: usize,
     /// Bytes accepted for it and not yet written.
     pub queued_bytes: usize,
+    /// What this side's authenticator called it.
+    pub user_id: Option<String>,
     /// Messages accepted for it since it is there.
     pub sent: u64,
     /// Messages of it handed to the application.

@@ -22,6 +22,12 @@ impl<P: Receives> Socket<P> {
         self.recv_until(None)
     }
 
+    /// The next message in the place of `into`, waiting for it; on an error `into` is what it was.
+    #[inline]
+    pub fn recv_into(&self, into: &mut Message) -> Result<(), RecvError> {
+        self.recv_into_until(into, None)
+    }
+
     /// The next message, waiting at most `timeout`.
     pub fn recv_timeout(&self, timeout: Duration) -> Result<Message, RecvError> {
         self.recv_until(Instant::now().checked_add(timeout))
@@ -30,14 +36,17 @@ impl<P: Receives> Socket<P> {
     /// The next message if one is here; [`RecvError::WouldBlock`] if none is.
     pub fn try_recv(&self) -> Result<Message, RecvError> {
         let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(RecvError::Forked);
+        }
         let mut state = handle.engine.lock();
         let mut message = Message::new();
         let mut result = self.attempt(&mut state, &mut message);
         if result.is_none() {
-            state = handle.engine.turn(state);
+            state = handle.engine.turn(state, Some(handle.index));
             result = self.attempt(&mut state, &mut message);
         }
-        handle.engine.after_call(state);
+        handle.engine.after_call(state, Some(handle.index));
         result.unwrap_or(Err(RecvError::WouldBlock)).map(|()| message)
     }
 
@@ -47,11 +56,14 @@ impl<P: Receives> Socket<P> {
         let handle = &*self.handle;
         let waiter = Waiter::new(handle);
         poll_fn(|context| {
+            if handle.is_foreign() {
+                return Poll::Ready(Err(RecvError::Forked));
+            }
             let mut state = handle.engine.lock();
             let mut message = Message::new();
             match self.attempt(&mut state, &mut message) {
                 Some(result) => {
-                    handle.engine.after_call(state);
+                    handle.engine.after_call(state, Some(handle.index));
                     Poll::Ready(result.map(|()| message))
                 }
                 None => {
@@ -67,6 +79,9 @@ impl<P: Receives> Socket<P> {
     /// mebibyte: more at once would only be cold memory. Appends them to `into` and returns how many.
     pub fn recv_many(&self, into: &mut Vec<Message>, max: usize) -> Result<usize, RecvError> {
         let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(RecvError::Forked);
+        }
         let before = into.len();
         let mut bytes = 0;
         let mut state = handle.engine.lock();
@@ -94,22 +109,29 @@ impl<P: Receives> Socket<P> {
                 }
             }
         }
-        handle.engine.after_call(state);
+        handle.engine.after_call(state, Some(handle.index));
         Ok(into.len() - before)
     }
 
     #[inline]
     fn recv_until(&self, deadline: Option<Instant>) -> Result<Message, RecvError> {
+        let mut message = Message::new();
+        self.recv_into_until(&mut message, deadline)?;
+        Ok(message)
+    }
+
+    /// The message is written where it is wanted: it is a cache line, and moving it costs as much as the
+    /// rest.
+    fn recv_into_until(&self, into: &mut Message, deadline: Option<Instant>) -> Result<(), RecvError> {
         let handle = &*self.handle;
-        let mut state = handle.engine.lock_short();
-        // Made where it is returned: a message is a cache line, and moving it costs as much as the rest.
-        let mut result = Ok(Message::new());
-        if let Ok(message) = &mut result
-            && state.receive_ready(handle.index, message)
-        {
-            return result;
+        if handle.is_foreign() {
+            return Err(RecvError::Forked);
         }
-        self.recv_at_length(handle.engine.guarded(state), deadline)
+        let mut state = handle.engine.lock_short();
+        if state.receive_ready(handle.index, into) {
+            return Ok(());
+        }
+        self.recv_at_length(handle.engine.guarded(state), into, deadline)
     }
 
     /// A receive that may read, wait or fail.
@@ -117,17 +139,22 @@ impl<P: Receives> Socket<P> {
     fn recv_at_length<'s>(
         &'s self,
         mut state: Guard<'s>,
+        into: &mut Message,
         deadline: Option<Instant>,
-    ) -> Result<Message, RecvError> {
+    ) -> Result<(), RecvError> {
         let handle = &*self.handle;
+        // Apart from `into`: a pattern may look at messages that the application does not get.
         let mut message = Message::new();
         match self.attempt(&mut state, &mut message) {
-            Some(result) => {
-                handle.engine.after_call(state);
-                result.map(|()| message)
+            Some(Ok(())) => *into = message,
+            Some(Err(error)) => return Err(error),
+            None => {
+                *into = self.recv_waiting(state, deadline)?;
+                return Ok(());
             }
-            None => self.recv_waiting(state, deadline),
         }
+        handle.engine.after_call(state, Some(handle.index));
+        Ok(())
     }
 
     #[cold]

@@ -1,23 +1,30 @@
 //! `RingLink`: one end of an inproc connection. Messages cross as they are, through a ring each way.
 //!
 //! Like a busy stream, a busy ring gathers: messages become visible in batches. A peer that sleeps
-//! gets what is there at once, and its doorbell rung.
+//! gets what is there at once, and its doorbell rung; but one that was woken just now and sleeps again
+//! is faster than this side, and waits until more has gathered.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::time::Instant;
 
 use hairstreak_base::ring::{Consumer, Producer};
-use hairstreak_base::{Frame, INLINE_SIZE_MAX, Message, ReadBuffer};
+use hairstreak_base::{BlockPool, INLINE_SIZE_MAX, Message, ReadBuffer};
 use hairstreak_transport::Poller;
 
 use crate::outgoing::{Outgoing, Parcel};
+use crate::session::GATHER_TIME;
 
 /// Messages that gather before they are published to a peer that is awake.
-const BATCH_COUNT: usize = 64;
-/// A copied body larger than this gets an allocation of its own.
-const ARENA_SIZE_MAX: usize = 8 * 1024;
+const BATCH_COUNT: usize = 128;
+/// Messages that gather before a peer is woken that was woken just now.
+const HELD_COUNT: usize = 2048;
+/// Bytes that gather before they are published, whatever the peer does.
+const BATCH_BYTES: usize = 64 * 1024;
 
-/// How to wake an engine: whether anybody sleeps there, and the poller they sleep on.
+/// How to wake an engine: whether anybody sleeps there, and the poller they sleep on. On lines of its own:
+/// other threads read it at every message.
+#[repr(align(128))]
 #[derive(Debug)]
 pub(crate) struct Doorbell {
     pub poller: Poller,
@@ -27,12 +34,15 @@ pub(crate) struct Doorbell {
 
 impl Doorbell {
     /// Call after a store that a sleeper should see: once a batch, so that a full fence is no matter.
+    /// Returns whether somebody was woken.
     #[inline]
-    pub fn ring(&self) {
+    pub fn ring(&self) -> bool {
         fence(Ordering::SeqCst);
-        if self.sleeping.load(Ordering::Relaxed) && self.sleeping.swap(false, Ordering::Relaxed) {
+        let sleeps = self.sleeping.load(Ordering::Relaxed) && self.sleeping.swap(false, Ordering::Relaxed);
+        if sleeps {
             self.poller.wake();
         }
+        sleeps
     }
 
     /// The sleeper's half: after this, either its next look sees the store or it will be woken.
@@ -51,6 +61,8 @@ pub(crate) struct Marks {
     pub bytes_low: usize,
 }
 
+/// On lines of its own: both ends are allocated one after the other and written at every message.
+#[repr(align(128))]
 pub(crate) struct RingLink {
     outgoing: Option<Producer>,
     incoming: Option<Consumer>,
@@ -62,6 +74,12 @@ pub(crate) struct RingLink {
     release_bytes: usize,
     bytes_in: usize,
     bytes_out: usize,
+    /// When the peer was last woken from here.
+    last_wake: Option<Instant>,
+    /// Whether messages gather for a peer that sleeps.
+    holds: bool,
+    /// What `bytes_in` was when messages were last published.
+    bytes_published: usize,
     /// Where bodies of middling size are copied: one allocation for many.
     arena: ReadBuffer,
 }
@@ -73,6 +91,7 @@ impl RingLink {
         peer: Arc<Doorbell>,
         marks: Marks,
         peer_marks: Marks,
+        pool: &Arc<BlockPool>,
     ) -> RingLink {
         let release_bytes = (peer_marks.bytes_max / 4).min(peer_marks.bytes_low).max(1);
         RingLink {
@@ -87,7 +106,10 @@ impl RingLink {
             release_bytes,
             bytes_in: 0,
             bytes_out: 0,
-            arena: ReadBuffer::new(),
+            last_wake: None,
+            holds: false,
+            bytes_published: 0,
+            arena: ReadBuffer::new(pool),
         }
     }
 
@@ -97,6 +119,7 @@ impl RingLink {
         let Some(ring) = &mut self.outgoing else { return false };
         let (pushed, size) = match message {
             Outgoing::Body(body) if body.len() <= INLINE_SIZE_MAX => (ring.push_short(body), body.len()),
+            Outgoing::Body(body) => (ring.push_frame(self.arena.copy_of(body)).is_ok(), body.len()),
             other => {
                 let message = to_message(&mut self.arena, other, skip_frames);
                 let size = message.size();
@@ -107,9 +130,13 @@ impl RingLink {
             return false;
         }
         self.bytes_in += size;
-        if ring.unpublished() >= BATCH_COUNT || self.peer.sleeping.load(Ordering::Relaxed) {
-            ring.publish();
-            self.peer.ring();
+        let gathered = ring.unpublished();
+        if self.bytes_in - self.bytes_published >= BATCH_BYTES {
+            self.publish();
+        } else if self.peer.sleeping.load(Ordering::Relaxed) {
+            self.publish_unless_held();
+        } else if gathered >= BATCH_COUNT {
+            self.publish();
         }
         true
     }
@@ -124,18 +151,31 @@ impl RingLink {
         self.push(&Outgoing::Message(&whole), 0)
     }
 
+    /// The peer sleeps: it is woken, unless it was just now and too little has gathered since.
+    #[cold]
+    fn publish_unless_held(&mut self) {
+        let gathered = self.outgoing.as_ref().map_or(0, Producer::unpublished);
+        self.holds = match self.holds {
+            true => gathered < HELD_COUNT,
+            false => self.last_wake.is_some_and(|last| last.elapsed() < GATHER_TIME),
+        };
+        if !self.holds {
+            self.publish();
+        }
+    }
+
     /// Puts a short body in if it can simply join others that gather already: the marks allow it as far
-    /// as they were last looked at, the peer is awake and the batch not full.
+    /// as they were last looked at, the batch is not full, and the peer is awake or can wait.
     #[inline]
     pub fn push_gathering(&mut self, body: &[u8]) -> bool {
         let Some(ring) = &mut self.outgoing else { return false };
         let gathering = ring.unpublished();
         if gathering == 0
-            || gathering + 1 >= BATCH_COUNT
+            || gathering + 1 >= if self.holds { HELD_COUNT } else { BATCH_COUNT }
             || body.len() > INLINE_SIZE_MAX
             || ring.occupied() >= self.marks.count_max
             || self.bytes_in - self.bytes_out >= self.marks.bytes_max
-            || self.peer.sleeping.load(Ordering::Relaxed)
+            || (self.peer.sleeping.load(Ordering::Relaxed) && !self.holds)
         {
             return false;
         }
@@ -189,28 +229,48 @@ impl RingLink {
             && ring.unpublished() > 0
         {
             ring.publish();
-            self.peer.ring();
+            (self.holds, self.bytes_published) = (false, self.bytes_in);
+            if self.peer.ring() {
+                self.last_wake = Some(Instant::now());
+            }
         }
+    }
+
+    /// The caller is about to sleep: whatever it sends next finds the peer idle.
+    pub fn forget_last_wake(&mut self) {
+        self.last_wake = None;
     }
 
     /// Puts the next message, if one is visible, into `into`.
     pub fn pop(&mut self, into: &mut Message) -> bool {
         let Some(ring) = &mut self.incoming else { return false };
         let popped = ring.pop(into);
-        if !popped || ring.unreleased() >= self.release_count || ring.unreleased_bytes() >= self.release_bytes
-        {
+        if !popped || self.is_room_due() {
             self.release();
         }
         popped
     }
 
-    /// Takes the next message if it is short and seen already.
+    /// Takes the next message if it has one frame and is seen already.
     #[inline]
     pub fn take_ready(&mut self, into: &mut Message) -> bool {
         let Some(ring) = &mut self.incoming else { return false };
-        ring.unreleased() + 1 < self.release_count && ring.pop_short(into)
+        let popped = ring.pop_single(into);
+        if popped && self.is_room_due() {
+            self.release();
+        }
+        popped
     }
 
+    /// Whether so much has been taken that its room must go back now.
+    #[inline]
+    fn is_room_due(&self) -> bool {
+        self.incoming.as_ref().is_some_and(|ring| {
+            ring.unreleased() >= self.release_count || ring.unreleased_bytes() >= self.release_bytes
+        })
+    }
+
+    #[cold]
     fn release(&mut self) {
         if let Some(ring) = &mut self.incoming
             && ring.unreleased() > 0
@@ -233,20 +293,10 @@ impl RingLink {
     }
 }
 
-/// A frame of these bytes, cut from the arena unless it is short or large.
-#[inline]
-fn copied(arena: &mut ReadBuffer, bytes: &[u8]) -> Frame {
-    if bytes.len() <= INLINE_SIZE_MAX || bytes.len() > ARENA_SIZE_MAX {
-        return Frame::copy_of(bytes);
-    }
-    arena.append(bytes);
-    arena.take(0, bytes.len())
-}
-
 fn to_message(arena: &mut ReadBuffer, message: &Outgoing<'_>, skip: usize) -> Message {
     match message {
-        Outgoing::Body(body) => copied(arena, body).into(),
-        Outgoing::Frames(frames) => frames.iter().skip(skip).map(|frame| copied(arena, frame)).collect(),
+        Outgoing::Body(body) => arena.copy_of(body).into(),
+        Outgoing::Frames(frames) => frames.iter().skip(skip).map(|frame| arena.copy_of(frame)).collect(),
         Outgoing::Message(message) if skip == 0 => (*message).clone(),
         Outgoing::Message(message) => message.as_frames().iter().skip(skip).cloned().collect(),
     }

@@ -31,13 +31,16 @@ impl<P: Sends> Socket<P> {
     /// Sends if a peer has room now; [`SendError::WouldBlock`] if none has.
     pub fn try_send<'a>(&self, message: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
         let (message, handle) = (&message.into(), &*self.handle);
+        if handle.is_foreign() {
+            return Err(SendError::Forked);
+        }
         let mut state = handle.engine.lock();
         self.check(&state, message)?;
         let sent = state.send(&handle.engine, handle.index, message);
         if sent == Sent::Full {
             return self.send_now(state, message);
         }
-        handle.engine.after_call(state);
+        handle.engine.after_call(state, None);
         outcome(sent).unwrap_or(Err(SendError::WouldBlock))
     }
 
@@ -47,6 +50,9 @@ impl<P: Sends> Socket<P> {
         let handle = &*self.handle;
         let waiter = Waiter::new(handle);
         poll_fn(|context| {
+            if handle.is_foreign() {
+                return Poll::Ready(Err(SendError::Forked));
+            }
             let mut state = handle.engine.lock();
             if let Err(error) = self.check(&state, &message) {
                 return Poll::Ready(Err(error));
@@ -54,7 +60,7 @@ impl<P: Sends> Socket<P> {
             let sent = state.send(&handle.engine, handle.index, &message);
             match outcome(sent) {
                 Some(result) => {
-                    handle.engine.after_call(state);
+                    handle.engine.after_call(state, None);
                     Poll::Ready(result)
                 }
                 None if state.sockets[handle.index].overflow == Overflow::Error => {
@@ -78,6 +84,9 @@ impl<P: Sends> Socket<P> {
         I::Item: Into<Outgoing<'a>>,
     {
         let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(SendError::Forked);
+        }
         let mut count = 0;
         let mut state = handle.engine.lock();
         for message in messages {
@@ -98,18 +107,24 @@ impl<P: Sends> Socket<P> {
             }
             count += 1;
         }
-        handle.engine.after_call(state);
+        handle.engine.after_call(state, None);
         Ok(count)
     }
 
     /// Writes what has gathered now.
     pub fn flush(&self) {
+        if self.handle.is_foreign() {
+            return;
+        }
         self.handle.engine.lock().flush_dirty(&self.handle.engine, true);
     }
 
     #[inline]
     fn send_until(&self, message: &Outgoing<'_>, deadline: Option<Instant>) -> Result<(), SendError> {
         let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(SendError::Forked);
+        }
         let mut state = handle.engine.lock_short();
         if let Outgoing::Body(body) = message
             && state.send_gathering(handle.index, body)
@@ -131,7 +146,7 @@ impl<P: Sends> Socket<P> {
         self.check(&state, message)?;
         match state.send(&handle.engine, handle.index, message) {
             Sent::Done => {
-                handle.engine.after_call(state);
+                handle.engine.after_call(state, None);
                 Ok(())
             }
             Sent::Full => self.send_waiting(state, message, deadline),
@@ -143,9 +158,9 @@ impl<P: Sends> Socket<P> {
     #[cold]
     fn send_now<'s>(&'s self, state: Guard<'s>, message: &Outgoing<'_>) -> Result<(), SendError> {
         let handle = &*self.handle;
-        let mut state = handle.engine.turn(state);
+        let mut state = handle.engine.turn(state, None);
         let sent = state.send(&handle.engine, handle.index, message);
-        handle.engine.after_call(state);
+        handle.engine.after_call(state, None);
         outcome(sent).unwrap_or(Err(SendError::WouldBlock))
     }
 

@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hairstreak_transport::Endpoint;
+use hairstreak_base::process;
+use hairstreak_transport::{Endpoint, ResolveError};
 
 use crate::context::Context;
 use crate::engine::{Engine, LinkKind, Origin};
@@ -25,11 +26,27 @@ pub struct Socket<P: Pattern> {
 pub(crate) struct Handle {
     pub engine: Arc<Engine>,
     pub index: usize,
+    /// The process that it was opened in.
+    process: u32,
+}
+
+impl Handle {
+    /// Whether this is a forked child of the process that opened the socket. Its engine is not touched then: a
+    /// thread that the child does not have may hold its lock, and its epoll is the parent's.
+    #[inline]
+    pub fn is_foreign(&self) -> bool {
+        !process::is_current(self.process)
+    }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.engine.abandon(self.index);
+        if self.is_foreign() {
+            // Descriptors and memory stay as they are until the child ends or becomes another program.
+            std::mem::forget(Arc::clone(&self.engine));
+        } else {
+            self.engine.abandon(self.index);
+        }
     }
 }
 
@@ -56,34 +73,46 @@ impl<P: Pattern> Socket<P> {
         options.check()?;
         let engine = context.engine()?;
         let index = engine.open(P::SOCKET_TYPE, options);
-        Ok(Socket { handle: Arc::new(Handle { engine, index }), pattern: PhantomData })
+        let handle = Handle { engine, index, process: process::current() };
+        Ok(Socket { handle: Arc::new(handle), pattern: PhantomData })
     }
 
     /// Listens. Returns what was bound: with the real port where `*` or 0 was given.
     pub fn bind(&self, endpoint: &str) -> Result<Endpoint, BindError> {
-        self.handle.engine.bind(self.handle.index, &endpoint.parse()?)
+        let endpoint = endpoint.parse()?;
+        if self.handle.is_foreign() {
+            return Err(BindError::Forked);
+        }
+        self.handle.engine.bind(self.handle.index, &endpoint)
     }
 
     /// Stops listening; connections stay. Returns whether the endpoint was bound.
     pub fn unbind(&self, endpoint: &Endpoint) -> bool {
-        self.handle.engine.unbind(self.handle.index, endpoint)
+        !self.handle.is_foreign() && self.handle.engine.unbind(self.handle.index, endpoint)
     }
 
     /// Connects, and connects again whenever the connection is lost. Returns at once; the peer may
     /// come later.
     pub fn connect(&self, endpoint: &str) -> Result<(), ConnectError> {
-        self.handle.engine.connect(self.handle.index, endpoint.parse()?)
+        let endpoint = endpoint.parse()?;
+        if self.handle.is_foreign() {
+            return Err(ConnectError::Forked);
+        }
+        self.handle.engine.connect(self.handle.index, endpoint)
     }
 
     /// Gives up a connected endpoint; what was accepted for it is still sent. Returns whether it was
     /// connected.
     pub fn disconnect(&self, endpoint: &str) -> bool {
         let Ok(endpoint) = endpoint.parse() else { return false };
-        self.handle.engine.disconnect(self.handle.index, &endpoint)
+        !self.handle.is_foreign() && self.handle.engine.disconnect(self.handle.index, &endpoint)
     }
 
     /// The peers that are ready now.
     pub fn peers(&self) -> Vec<PeerInfo> {
+        if self.handle.is_foreign() {
+            return Vec::new();
+        }
         let mut state = self.handle.engine.lock();
         state.look_at_rings(&self.handle.engine);
         let state = &mut *state;
@@ -111,6 +140,7 @@ impl<P: Pattern> Socket<P> {
                 routing_id: link.routing_id.as_bytes().to_vec(),
                 queued_count,
                 queued_bytes,
+                user_id: link.peer.as_ref().and_then(|peer| peer.user_id.clone()),
                 sent: link.kind.accepted_count() as u64,
                 received: link.received,
                 drops: link.drops,
@@ -121,20 +151,39 @@ impl<P: Pattern> Socket<P> {
         peers
     }
 
-    /// Waits until at least `count` peers are ready, or the socket is closed. Returns whether they are.
+    /// Why the host of a connected endpoint could not be looked up the last time, if one could not. It is looked
+    /// up again and again, as long as the endpoint is connected.
+    pub fn trouble(&self) -> Option<ResolveError> {
+        if self.handle.is_foreign() {
+            return None;
+        }
+        let state = self.handle.engine.lock();
+        let mut connectors = state.connectors.iter().filter(|(_, c)| c.socket == self.handle.index);
+        connectors.find_map(|(_, connector)| connector.trouble.clone())
+    }
+
+    /// Waits until at least `count` peers are ready, or the socket is closed, or none can come: it is connected
+    /// to hosts only that the resolver does not know. Returns whether they are.
     pub fn wait_for_peers(&self, count: usize, timeout: Duration) -> bool {
+        if self.handle.is_foreign() {
+            return false;
+        }
         let index = self.handle.index;
         let deadline = Instant::now().checked_add(timeout);
         let state = self.handle.engine.lock();
         let found = self.handle.engine.wait(state, index, false, deadline, |state| {
             let socket = state.sockets.get(index)?;
-            (socket.links.len() >= count).then_some(true).or(socket.closed.then_some(false))
+            let ready = socket.links.len() >= count;
+            (ready || socket.closed || state.is_in_vain(index)).then_some(ready)
         });
         found.unwrap_or(false)
     }
 
     /// The socket's counters and depth.
     pub fn stats(&self) -> Stats {
+        if self.handle.is_foreign() {
+            return Stats::default();
+        }
         let mut state = self.handle.engine.lock();
         state.look_at_rings(&self.handle.engine);
         let state = &mut *state;
@@ -146,6 +195,7 @@ impl<P: Pattern> Socket<P> {
             peer_count: socket.links.len(),
             failed_connections: socket.failed_connections,
             refused_connections: socket.refused_connections,
+            denied_connections: socket.denied_connections,
             ..Stats::default()
         };
         for &index in &socket.links {
@@ -160,6 +210,9 @@ impl<P: Pattern> Socket<P> {
     /// Closes the socket for all its clones. Never blocks: what was accepted is sent by the background
     /// thread, and process exit waits for it up to `linger_ms`.
     pub fn close(self) {
+        if self.handle.is_foreign() {
+            return;
+        }
         self.handle.engine.close(self.handle.index);
     }
 }

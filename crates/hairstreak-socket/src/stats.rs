@@ -23,6 +23,8 @@ pub struct Stats {
     /// Connections refused: `connections_max` was reached, a PAIR has its peer, or a ROUTER has one of
     /// that name.
     pub refused_connections: u64,
+    /// Connections closed as they came because the address rules do not permit their address.
+    pub denied_connections: u64,
 }
 
 /// Messages dropped, by reason.

@@ -33,7 +33,7 @@ impl<'a> Waiter<'a> {
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         let number = *self.number.get_mut();
-        if number != 0 {
+        if number != 0 && !self.handle.is_foreign() {
             self.handle.engine.lock().forget_waiter(self.handle.index, number);
         }
     }

@@ -2,7 +2,7 @@
 //! that tells when they are ready.
 //!
 //! Stream transports give bytes only; one session driver (in `hairstreak-socket`) serves all of
-//! them. Nothing here blocks but [`resolve`] and [`Poller::wait`].
+//! them. Nothing here blocks but `resolve` and [`Poller::wait`].
 //!
 //! Adding a stream transport: a scheme in [`Endpoint`], a variant in [`Stream`] and [`Listener`].
 

@@ -3,23 +3,25 @@
 //! A host name asks the system's resolver, which may block for seconds; the engine calls it from a
 //! thread of its own. Everything else answers at once.
 
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use dns_lookup::{AddrInfoHints, LookupError, LookupErrorKind, SockType, getaddrinfo};
 use thiserror::Error;
 
 use crate::endpoint::TcpAddress;
 
 /// Why a host gives no address.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ResolveError {
     /// The system's resolver failed.
-    #[error("host \"{host}\" cannot be resolved: {source}")]
+    #[error("host \"{host}\" cannot be resolved: {reason}")]
     Lookup {
         /// As it was given.
         host: String,
         /// What the resolver said.
-        source: io::Error,
+        reason: String,
+        /// Whether the resolver itself is in trouble, and may know the host later.
+        is_temporary: bool,
     },
     /// The resolver knows the name and has no address for it.
     #[error("host \"{0}\" has no address")]
@@ -27,6 +29,21 @@ pub enum ResolveError {
     /// `*` or port 0 where one must connect to something.
     #[error("tcp://{0}: connecting needs a host and a port, not a wildcard")]
     Wildcard(String),
+}
+
+impl ResolveError {
+    /// Whether asking again may help.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, ResolveError::Lookup { is_temporary: true, .. })
+    }
+
+    fn lookup(host: &str, error: LookupError) -> ResolveError {
+        use LookupErrorKind::{Again, IO, Memory, System};
+        let is_temporary = matches!(error.kind(), Again | Memory | System | IO);
+        let text = std::io::Error::from(error).to_string();
+        let reason = text.strip_prefix("failed to lookup address information: ").unwrap_or(&text).to_owned();
+        ResolveError::Lookup { host: host.to_owned(), reason, is_temporary }
+    }
 }
 
 /// The address to bind for `address`: a wildcard, a literal, an interface's first address, or a name's.
@@ -68,11 +85,15 @@ fn interface_address(name: &str) -> Option<IpAddr> {
 
 fn look_up(address: &TcpAddress) -> Result<SocketAddr, ResolveError> {
     let host = &address.host;
-    let found = (host.as_str(), address.port).to_socket_addrs();
-    let found = found.map_err(|source| ResolveError::Lookup { host: host.clone(), source })?;
-    let mut found: Vec<SocketAddr> = found.collect();
+    let hints = AddrInfoHints { socktype: SockType::Stream.into(), ..AddrInfoHints::default() };
+    let found =
+        getaddrinfo(Some(host), None, Some(hints)).map_err(|error| ResolveError::lookup(host, error))?;
+    // What is neither IPv4 nor IPv6 cannot be connected to.
+    let mut found: Vec<SocketAddr> = found.flatten().map(|found| found.sockaddr).collect();
     found.sort_by_key(SocketAddr::is_ipv6);
-    found.first().copied().ok_or_else(|| ResolveError::Empty(host.clone()))
+    let mut first = *found.first().ok_or_else(|| ResolveError::Empty(host.clone()))?;
+    first.set_port(address.port);
+    Ok(first)
 }
 
 #[cfg(test)]
@@ -93,6 +114,28 @@ mod tests {
         for (host, port) in [("*", 5), ("0.0.0.0", 5), ("::", 5), ("127.0.0.1", 0)] {
             assert!(resolve_connect(&tcp(host, port), false).is_err(), "{host}:{port}");
         }
+    }
+
+    #[test]
+    fn a_host_that_nobody_knows_is_no_passing_trouble() {
+        // No resolver has to be asked about a name with spaces.
+        let refused = resolve_connect(&tcp("no host at all", 5), true).unwrap_err();
+        assert!(!refused.is_temporary(), "{refused:?}");
+        assert_eq!(
+            refused.to_string(),
+            "host \"no host at all\" cannot be resolved: Name or service not known"
+        );
+    }
+
+    #[test]
+    fn a_resolver_in_trouble_is_passing() {
+        let error = LookupError::new(libc::EAI_AGAIN);
+        let trouble = ResolveError::lookup("h", error);
+        assert!(trouble.is_temporary());
+        assert_eq!(
+            trouble.to_string(),
+            "host \"h\" cannot be resolved: Temporary failure in name resolution"
+        );
     }
 
     #[test]

@@ -36,7 +36,7 @@ mod style;
 pub mod topology;
 
 pub use exchange::{Exchange, ExchangeBuilder, ExchangeStats};
-pub use hairstreak_socket::{Endpoint, Message, Outgoing, RecvError, SendError};
+pub use hairstreak_socket::{Endpoint, Message, Outgoing, RecvError, ResolveError, SendError};
 pub use node::{BindError, BuildError, Kind, Node, NodeBuilder, OpenError};
 pub use queue::{Queue, QueueBuilder, QueueStats};
 pub use scope::Scope;

@@ -4,9 +4,8 @@ use std::error::Error;
 use std::thread::sleep;
 use std::time::Duration;
 
-use hairstreak::Node;
-
 use crate::arguments::Arguments;
+use crate::program::node;
 
 /// How long the programs before and behind may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -26,7 +25,7 @@ pub struct Component {
 
 /// Waits for every request as long as it is told to, in the place of real work, and passes it on.
 pub fn work(component: Component, arguments: &Arguments<0>) -> Result<(), Box<dyn Error>> {
-    let node = Node::builder().directory(&arguments.host).build()?;
+    let node = node(&arguments.host)?;
     let queue = node.queue(component.queue).open()?;
     let exchange = node.exchange(component.exchange).open()?;
     node.bind(component.requests, component.queue)?;

@@ -13,4 +13,4 @@ mod program;
 
 pub use arguments::{Arguments, Usage};
 pub use component::{Component, work};
-pub use program::run;
+pub use program::{node, run};

@@ -1,7 +1,9 @@
-//! `run`: from the command line to the exit status.
+//! `run`: from the command line to the exit status; and `node`, with the directory it names.
 
 use std::error::Error;
 use std::process::ExitCode;
+
+use hairstreak::{BuildError, Node};
 
 use crate::arguments::{Arguments, Usage};
 
@@ -22,4 +24,9 @@ pub fn run<const INTERFACES: usize>(
             ExitCode::FAILURE
         }
     }
+}
+
+/// A node with the directory at `host`. Says so where that cannot be looked up just now.
+pub fn node(host: &str) -> Result<Node, BuildError> {
+    Node::builder().directory(host).on_delay(|reason| eprintln!("{reason}, trying again")).build()
 }

@@ -1,6 +1,6 @@
-//! Rule `limits`: docs/limits.md lists every public limit with the default that the source gives it.
+//! Rule `limits`: docs/limits.md lists every limit with the value or default that the source gives it.
 //!
-//! A limit is a constant `pub const SOMETHING_MAX: T = VALUE;` or a number among the defaults of an
+//! A limit is a constant `const SOMETHING_MAX: T = VALUE;`, public or not, or a number among the defaults of an
 //! `options.rs`. A row of the table is `` | `name` | `value` | what happens there | `file` | ``.
 
 use super::Finding;
@@ -54,9 +54,13 @@ fn limits_in(file: &File) -> Vec<(usize, Limit)> {
         .collect()
 }
 
-/// `pub const NAME_MAX: T = VALUE;`
+/// `const NAME_MAX: T = VALUE;`, with or without `pub` or `pub(...)` before it.
 fn constant(code: &str) -> Option<(&str, &str)> {
-    let (name, rest) = code.strip_prefix("pub const ")?.split_once(": ")?;
+    let (visibility, rest) = code.split_once("const ")?;
+    if !visibility.is_empty() && !visibility.starts_with("pub") {
+        return None;
+    }
+    let (name, rest) = rest.split_once(": ")?;
     let value = rest.split_once(" = ")?.1.strip_suffix(';')?;
     name.ends_with("_MAX").then_some((name, value))
 }
@@ -95,7 +99,10 @@ mod tests {
         let source = SOURCE.replace("{ count", "{\n    count").replace(", id", ",\n    id");
         let files = [
             (OPTIONS, &*source),
-            ("crates/a/src/b.rs", "pub const B_SIZE_MAX: usize = 7;\n"),
+            (
+                "crates/a/src/b.rs",
+                "pub const B_SIZE_MAX: usize = 7;\nconst READS_MAX: u32 = 4;\npub(super) const C_MAX: u8 = 1;\n",
+            ),
             (TABLE, table),
         ];
         check(&Tree::of(&files)).into_iter().map(|finding| (finding.path, finding.line)).collect()
@@ -105,14 +112,17 @@ mod tests {
     fn a_table_that_says_what_the_source_says_is_well() {
         let table = "| limit | default | then | where |\n|---|---|---|---|\n\
                      | `count_max` | `8 << 20` | wait | `crates/a/src/options.rs` |\n\
-                     | `B_SIZE_MAX` | `7` | refuse | `crates/a/src/b.rs` |\n";
+                     | `B_SIZE_MAX` | `7` | refuse | `crates/a/src/b.rs` |\n\
+                     | `READS_MAX` | `4` | then others | `crates/a/src/b.rs` |\n\
+                     | `C_MAX` | `1` | wait | `crates/a/src/b.rs` |\n";
         assert_eq!(check_table(table), []);
     }
 
     #[test]
     fn limits_missing_changed_or_gone_are_found() {
-        let table = "| `count_max` | `9` | wait | `crates/a/src/options.rs` |\n| `C_MAX` | `7` | refuse | `crates/a/src/b.rs` |\n";
-        let found = [(OPTIONS.to_owned(), 5), ("crates/a/src/b.rs".to_owned(), 1), (TABLE.to_owned(), 2)];
+        let table = "| `count_max` | `9` | wait | `crates/a/src/options.rs` |\n| `D_MAX` | `7` | refuse | `crates/a/src/b.rs` |\n";
+        let b = |line| ("crates/a/src/b.rs".to_owned(), line);
+        let found = [(OPTIONS.to_owned(), 5), b(1), b(2), b(3), (TABLE.to_owned(), 2)];
         assert_eq!(check_table(table), found);
     }
 }

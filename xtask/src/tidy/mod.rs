@@ -1,11 +1,11 @@
 //! `tidy`: the house rules that a program can check, one file per rule.
 //!
-//! A rule is a function from a [`Tree`](tree::Tree) of files to [`Finding`]s; each tells where, which rule and what to
+//! A rule is a function from a `Tree` of files to [`Finding`]s; each tells where, which rule and what to
 //! do instead. One line is exempted from one rule by a comment on it or right above it, in any file:
 //! `tidy: allow(RULE) and the reason`. Rules look at code without its comments and strings, so naming a
 //! banned word in a string is no offence.
 //!
-//! Reading order: [`finding`], [`tree`] and [`code`] (what a rule is given), [`check`] (which rules there are).
+//! Reading order: `finding`, `tree` and `code` (what a rule is given), `check` (which rules there are).
 
 mod adr;
 mod check;

@@ -4,7 +4,7 @@
 //! the machine's drift meets all alike; progress goes to standard error, the report alone to standard output.
 
 use super::contender::libzmq_version;
-use super::plan::{Plan, Scenario};
+use super::plan::{Plan, Scenario, Transport};
 use super::report::{Case, Evidence, Report, Rival};
 use super::sample::{Sample, SampleError, Subject};
 use super::table;
@@ -12,6 +12,7 @@ use super::task::{BATCH_COUNT, Calls, CaseName, ContenderName};
 use crate::arguments::SocketsSettings;
 use crate::machine::{Machine, compiler, profile};
 use crate::tracer::Tracer;
+use std::collections::BTreeSet;
 
 /// The rival's name in reports.
 pub const RIVAL_NAME: &str = "libzmq";
@@ -54,6 +55,9 @@ pub fn run(settings: &SocketsSettings) -> Result<(), BenchmarkError> {
     }
     if cfg!(debug_assertions) {
         notes.push("this is a debug build: its figures say nothing about a release build".to_owned());
+    }
+    if plan.scenarios.iter().any(|scenario| scenario.transport == Transport::Inproc) {
+        notes.push("the two threads of an inproc sample keep to a core each, whoever's they are".to_owned());
     }
     let mut cases = Vec::new();
     for (index, scenario) in plan.scenarios.iter().enumerate() {
@@ -144,16 +148,20 @@ impl<'a> Turns<'a> {
             |contender, calls| Subject { scenario: self.scenario, contender, calls, libzmq: self.libzmq };
         let calls = &self.scenario.calls;
         let ours = calls.iter().map(|&calls| subject(ContenderName::Ours, calls));
-        let rival = self.has_rival.then(|| subject(ContenderName::Libzmq, Calls::One));
+        let rival = calls.iter().filter(|_| self.has_rival).map(|&calls| rival_calls(calls));
+        let rival = BTreeSet::from_iter(rival).into_iter().map(|calls| subject(ContenderName::Libzmq, calls));
         let limits = calls.iter().map(|&calls| subject(ContenderName::Limit, calls));
         ours.chain(rival).chain(limits).collect()
     }
 }
 
 impl Turn<'_> {
-    /// Whether its samples belong into the row for `calls`: the rival's belong into all.
+    /// Whether its samples belong into the row for `calls`.
     fn is_for(&self, calls: Calls) -> bool {
-        self.subject.contender == ContenderName::Libzmq || self.subject.calls == calls
+        match self.subject.contender {
+            ContenderName::Libzmq => self.subject.calls == rival_calls(calls),
+            ContenderName::Ours | ContenderName::Limit => self.subject.calls == calls,
+        }
     }
 
     /// Counts allocations and system calls in two runs of different lengths: their difference leaves out what a
@@ -167,6 +175,14 @@ impl Turn<'_> {
         evidence.system_calls_per_message =
             long.system_calls.zip(short.system_calls).map(|(long, short)| per_message(long, short));
         Ok(())
+    }
+}
+
+/// How the rival is called for the row of `calls`: it has no batch calls.
+fn rival_calls(calls: Calls) -> Calls {
+    match calls {
+        Calls::One | Calls::Batch => Calls::One,
+        Calls::Handle => Calls::Handle,
     }
 }
 

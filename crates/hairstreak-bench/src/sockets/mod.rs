@@ -6,7 +6,7 @@
 //! threads of one; each sample has processes of its own, so that luck with memory layout does not stick to a row.
 //!
 //! A *scenario* is a case, transport and size; its contenders take turns within each repeat. A *row* of the report is
-//! a scenario and a way of calling ("one" message per call, or "batch" calls of [`task::BATCH_COUNT`]); libzmq has no
+//! a scenario and a way of calling ("one" message per call, or "batch" calls of `task::BATCH_COUNT`); libzmq has no
 //! batch calls, so both rows of a scenario hold the same libzmq figures.
 
 mod benchmark;

@@ -9,6 +9,8 @@ use crate::arguments::SocketsSettings;
 const SIZES: [u32; 6] = [8, 64, 256, 1024, 8192, 131_072];
 const SIZES_QUICK: [u32; 4] = [8, 64, 1024, 131_072];
 const ROUND_TRIP_SIZE: u32 = 8;
+/// The smallest body that is also sent by handle, where that copies nothing.
+const HANDLE_SIZE_MIN: u32 = 8192;
 const REPEAT_COUNT: u32 = 5;
 const REPEAT_COUNT_QUICK: u32 = 3;
 const SAMPLE_S: f64 = 0.6;
@@ -85,7 +87,7 @@ impl Plan {
             };
             for &transport in chosen(&settings.transports, transports) {
                 for &size in chosen(&settings.sizes, case_sizes) {
-                    let calls = calls_of(case, settings.calls);
+                    let calls = calls_of(case, transport, size, settings.calls);
                     if !calls.is_empty() {
                         scenarios.push(Scenario { case, transport, size: size as usize, calls });
                     }
@@ -96,11 +98,14 @@ impl Plan {
     }
 }
 
-/// A round trip has one message under way, so there is nothing to batch.
-fn calls_of(case: CaseName, only: Option<Calls>) -> Vec<Calls> {
-    let all: &[Calls] = match case {
-        CaseName::Throughput => &[Calls::One, Calls::Batch],
-        CaseName::RoundTrip => &[Calls::One],
+/// A round trip has one message under way, so there is nothing to batch; only between threads does a handle arrive.
+fn calls_of(case: CaseName, transport: Transport, size: u32, only: Option<Calls>) -> Vec<Calls> {
+    let all: &[Calls] = match (case, transport) {
+        (CaseName::RoundTrip, _) => &[Calls::One],
+        (CaseName::Throughput, Transport::Inproc) if size >= HANDLE_SIZE_MIN => {
+            &[Calls::One, Calls::Batch, Calls::Handle]
+        }
+        (CaseName::Throughput, _) => &[Calls::One, Calls::Batch],
     };
     all.iter().copied().filter(|calls| only.is_none_or(|only| only == *calls)).collect()
 }
@@ -150,6 +155,15 @@ mod tests {
         assert_eq!((scenario.case, scenario.transport), (CaseName::Throughput, Transport::Inproc));
         assert_eq!((scenario.size, scenario.calls.as_slice()), (8, [Calls::One].as_slice()));
         assert_eq!(plan.repeat_count, 2);
+    }
+
+    #[test]
+    fn only_large_bodies_between_threads_go_by_handle() {
+        for scenario in plan("").scenarios {
+            let expected = (scenario.case, scenario.transport) == (CaseName::Throughput, Transport::Inproc)
+                && scenario.size >= 8192;
+            assert_eq!(scenario.calls.contains(&Calls::Handle), expected, "{}", scenario.text());
+        }
     }
 
     #[test]

@@ -39,13 +39,15 @@ impl CaseName {
 }
 
 /// How the application calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Calls {
     /// One message per call, on both sides.
     One,
-    /// Up to [`BATCH_COUNT`] messages per call, on both sides.
+    /// Up to 64 messages per call, on both sides.
     Batch,
+    /// One message per call; its body is made once and every message refers to it.
+    Handle,
 }
 
 impl Calls {
@@ -54,6 +56,7 @@ impl Calls {
         match self {
             Self::One => "one",
             Self::Batch => "batch",
+            Self::Handle => "handle",
         }
     }
 }

@@ -15,7 +15,7 @@ use super::contender::{
 use super::plan::Transport;
 use super::task::{Answer, BATCH_COUNT, Calls, CaseName, ContenderName, Measurement, Role, Task};
 use crate::usage::Usage;
-use crate::{allocations, process};
+use crate::{allocations, cores, process};
 
 /// One in this many round trips is a warm-up.
 const WARM_UP_SHARE: u64 = 20;
@@ -80,13 +80,14 @@ fn work_as<C: Contender>(task: &Task, orders: mpsc::Receiver<()>) -> Result<(), 
     Ok(())
 }
 
-/// Both ends in this process; the consumption of a process is that of both already.
+/// Both ends in this process, each on a core; the consumption of a process is that of both already.
 fn measure_both<C: Contender>(contender: &C, task: &Task) -> Result<Measurement, WorkerError> {
     let (bound, endpoints) = mpsc::channel();
     let (finish, orders) = mpsc::channel();
     thread::scope(|scope| {
         scope.spawn(move || {
             let Ok(endpoints) = endpoints.recv() else { return };
+            cores::keep_to(1);
             let endpoints: Vec<String> = endpoints;
             if let Err(error) = serve(contender, task, &endpoints, &orders) {
                 // The measurer would wait for this thread's messages for ever.
@@ -95,6 +96,7 @@ fn measure_both<C: Contender>(contender: &C, task: &Task) -> Result<Measurement,
             }
         });
         let measurement = measure(contender, task, |endpoints| {
+            cores::keep_to(0);
             bound.send(endpoints).map_err(|_| io::Error::other("the peer thread is gone").into())
         });
         // Without a listener the thread has failed and ends the process.
@@ -166,6 +168,7 @@ fn send_all<S: Sending>(sender: &mut S, task: &Task) -> Result<(), ContenderErro
                 sender.send(&body)?;
             }
         }
+        Calls::Handle => sender.send_handles(&body, task.message_count)?,
         Calls::Batch => {
             let mut left = task.message_count;
             while left > 0 {
@@ -197,7 +200,7 @@ fn measure_throughput<R: Receiving>(receiver: &mut R, task: &Task) -> Result<Mea
     let start = Instant::now();
     let mut count = first_count;
     match task.calls {
-        Calls::One => {
+        Calls::One | Calls::Handle => {
             while count < task.message_count {
                 check_size(receiver.receive().map_err(blame(task))?, count, task)?;
                 count += 1;
@@ -216,7 +219,7 @@ fn measure_throughput<R: Receiving>(receiver: &mut R, task: &Task) -> Result<Mea
 /// One call of the kind the task asks for; gives how many messages it brought.
 fn receive_some<R: Receiving>(receiver: &mut R, task: &Task, count: u64) -> Result<u64, WorkerError> {
     match task.calls {
-        Calls::One => {
+        Calls::One | Calls::Handle => {
             check_size(receiver.receive().map_err(blame(task))?, count, task)?;
             Ok(1)
         }

@@ -68,7 +68,15 @@ fn an_empty_input_gives_an_empty_result() {
     let job = Job::new(&format!("{ECHO}[input]\nlines = '/dev/null'\n[output]\nfile = 'out'"));
     let report = job.measure();
     assert_eq!((&report["messages"], &report["throughput_per_s"]), (&0.into(), &0.0.into()));
+    assert_eq!((&report["complete"], &report["stages"][0]["processed"]), (&true.into(), &0.into()));
     assert_eq!(job.read("out"), "");
+    assert_eq!(job.run(&[]).succeeded().stdout, "no messages, for the input is empty\n");
+    let piped = Job::new(&format!("{ECHO}[input]\nlines = '-'\n[output]\nstdout = true"));
+    let outcome = piped.run_on("");
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (0, ""));
+    assert_eq!(outcome.stderr, "no messages, for the input is empty\n");
+    let one = piped.run_on("one line\n");
+    assert!(one.stderr.contains("\n1 message in "), "{one:?}");
 }
 
 #[test]

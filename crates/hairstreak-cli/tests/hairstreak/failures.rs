@@ -82,7 +82,7 @@ fn a_program_that_sends_more_results_than_it_got_messages() {
     let outcome = Job::new(&topology).with("worker.py", worker).run(&[]);
     assert_eq!(
         outcome.refusal(1),
-        "stage \"twice\" sent more results than the 1 messages it got; one for each is due"
+        "stage \"twice\" sent more results than messages it got (1); one for each is due"
     );
 }
 

@@ -67,9 +67,23 @@ fn wrong_arguments_have_the_status_of_usage() {
         &["run", "a.toml", "--progress", "sometimes"],
         &["plan", "a.toml", "--target", "-1"],
         &["plan", "a.toml", "--messages", "0"],
+        &["plan", "a.toml", "--messages", "1000000000001"],
         &["run", "a.toml", "--connect-timeout", "soon"],
+        &["run", "a.toml", "--connect-timeout", "0s"],
+        &["run", "a.toml", "--connect-timeout", "86401s"],
     ] {
         assert_eq!(hairstreak(arguments).status, 2, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_target_that_is_no_rate_says_what_is_one() {
+    let job = Job::new("[[stage]]\nname = 'a'\nsleep = '1s'");
+    for target in ["nan", "inf", "-inf", "-1", "0", "-0", "1e300", "1000000000001", "1e-320", "0.0000009"] {
+        let outcome = job.plan(&[&format!("--target={target}")]);
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (2, ""), "{target}");
+        let allowed = "a rate is between 0.000001 and 1000000000000 messages a second\n";
+        assert!(outcome.stderr.contains(allowed), "{target}: {outcome:?}");
     }
 }
 

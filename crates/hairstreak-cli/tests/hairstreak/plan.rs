@@ -67,6 +67,17 @@ fn a_target_and_a_shared_resource() {
 }
 
 #[test]
+fn targets_at_both_ends_of_the_range() {
+    let job = Job::new("[[stage]]\nname = 'a'\nsleep = '500ms'\n[input]\nmessages = 1");
+    check(&job, &[], &["A run of 1 message: 2.000 messages/s"]);
+    check(&job, &["--target", "0.000001"], &["For 0.00000100 messages/s:\n  a: instances = 1\n"]);
+    let many = "a: 500,000,000,000 instances, more than the 1,024 a stage may have";
+    check(&job, &["--target", "1e12"], &["For 1,000,000,000,000 messages/s:", many]);
+    let planned = job.plan(&["--json", "--target", "1e12"]).succeeded().json();
+    assert_eq!(planned["target"]["reachable"], false);
+}
+
+#[test]
 fn a_plan_for_programs() {
     let job = Job::new("[[stage]]\nname = 'a'\nsleep = '500ms'\ninstances = 3\n[input]\nmessages = 100");
     let plan = job.plan(&["--json"]).succeeded().json();

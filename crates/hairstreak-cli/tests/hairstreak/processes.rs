@@ -5,15 +5,16 @@ use std::io::{BufRead, BufReader};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
+use hairstreak::topology::{self, Observer, RunOptions, Topology};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::harness::{Job, Outcome};
+use crate::harness::{HAIRSTREAK, Job, Outcome};
 
 /// Stages of every kind, some of them with processes of their own, that would work for hours. Each
 /// of the last two writes a line to standard error when it is up.
 const BUSY: &str = "[[stage]]\nname = 'wait'\ninstances = 2\nsleep = '600s'\n\
-    [[stage]]\nname = 'filter'\ncommand = 'sleep 1000 & echo up >&2; cat'\nframing = 'lines'\n\
-    [[stage]]\nname = 'program'\nprogram = 'sleep 1000 & echo up >&2; sleep 1000'\n\
+    [[stage]]\nname = 'filter'\ncommand = 'sleep 1000 & setsid sleep 1000 & (setsid sleep 1000 &); echo up >&2; cat'\nframing = 'lines'\n\
+    [[stage]]\nname = 'program'\nprogram = 'sleep 1000 & setsid sleep 1000 & (setsid sleep 1000 &); echo up >&2; sleep 1000'\n\
     [input]\nmessages = 10";
 
 /// The processes that a runner started, and those that they started.
@@ -50,7 +51,7 @@ fn busy() -> (Job, Child) {
     }
     let processes = started_by(runner.id());
     assert!(
-        processes.len() >= 7,
+        processes.len() >= 11,
         "two sleeps, two stages with commands and what these started: {processes:?}"
     );
     (job, runner)
@@ -101,12 +102,40 @@ fn a_stopped_run_says_what_was_done() {
 #[test]
 fn a_failed_stage_takes_the_others_with_it() {
     let topology = BUSY.replace("echo up >&2; sleep 1000'", "exit 3'");
+    assert_ne!(topology, BUSY);
     let job = Job::new(&topology);
     let runner = job.start(&[]);
     let id = runner.id();
     let outcome = Outcome::from(runner.wait_with_output().unwrap());
     assert_eq!(outcome.refusal(1), "stage \"program\" instance 1 exited with status 3");
     assert_eq!(started_by(id), Vec::<String>::new());
+}
+
+#[test]
+fn a_stage_whose_process_is_killed_leaves_nothing_either() {
+    let topology = BUSY.replace("echo up >&2; sleep 1000'", "kill -9 $PPID; sleep 1000'");
+    assert_ne!(topology, BUSY);
+    let job = Job::new(&topology);
+    let runner = job.start(&[]);
+    let id = runner.id();
+    let outcome = Outcome::from(runner.wait_with_output().unwrap());
+    assert_eq!(outcome.refusal(1), "stage \"program\" instance 1 was killed by signal 9");
+    assert_eq!(started_by(id), Vec::<String>::new());
+}
+
+#[test]
+fn orphans_that_end_are_not_kept_as_zombies() {
+    // Each message leaves an orphan that ends at once; its zombie would be a child of the stage's process.
+    let filter = r#"lines=$(while read -r line; do (setsid true &); echo $line; done)
+        for attempt in $(seq 1000); do
+          states=$(for child in $(cat /proc/$PPID/task/*/children); do cat /proc/$child/status; done 2>/dev/null)
+          case $states in *"State:"?"Z"*) sleep 0.01 ;; *) echo "$lines"; exit 0 ;; esac
+        done
+        exit 9"#;
+    let topology = format!(
+        "[[stage]]\nname = 'work'\ncommand = '''{filter}'''\nframing = 'lines'\n[input]\nmessages = 20"
+    );
+    Job::new(&topology).run(&[]).succeeded();
 }
 
 #[test]
@@ -129,4 +158,50 @@ fn a_program_is_asked_before_it_is_ended() {
     let job = Job::new(&topology).with("worker.py", worker);
     job.run(&[]).succeeded();
     assert_eq!(job.read("ended"), "in order");
+}
+
+/// Is slow with the first line that a stage writes: until the stage is done, or waits.
+#[derive(Default)]
+struct Slow {
+    folder: std::path::PathBuf,
+    lines: u64,
+    grown_bytes: u64,
+}
+
+impl Observer for Slow {
+    fn stage_line(&mut self, _stage: &str, _instance: u32, _line: &str) {
+        self.lines += 1;
+        if self.lines > 1 {
+            return;
+        }
+        let before = resident_bytes();
+        let mut seen = (before, 0);
+        while seen.1 < 20 && !self.folder.join("flooded").exists() {
+            // tidy: allow(sleeps) nothing tells that a process waits for its pipe; too early is no failure
+            std::thread::sleep(Duration::from_millis(50));
+            let now = resident_bytes();
+            seen = if now == seen.0 { (now, seen.1 + 1) } else { (now, 0) };
+        }
+        self.grown_bytes = resident_bytes().saturating_sub(before);
+    }
+}
+
+fn resident_bytes() -> u64 {
+    let statm = fs::read_to_string("/proc/self/statm").unwrap();
+    statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * rustix::param::page_size() as u64
+}
+
+#[test]
+fn a_stage_that_floods_its_standard_error_waits_until_that_is_read() {
+    // 100,000 lines of 1,000 bytes: nobody keeps all of them.
+    let flood = "yes $(printf %0999d 0) | head -n 100000 >&2; touch flooded; cat";
+    let topology =
+        format!("[[stage]]\nname = 'flood'\ncommand = '{flood}'\nframing = 'lines'\n[input]\nmessages = 1");
+    let job = Job::new(&topology);
+    let topology = Topology::load(&job.folder.join("job.toml")).unwrap();
+    let options = RunOptions { stage_executable: Some(HAIRSTREAK.into()), ..RunOptions::default() };
+    let mut observer = Slow { folder: job.folder.clone(), ..Slow::default() };
+    let report = topology::run(&topology, &options, &mut observer).unwrap();
+    assert_eq!((report.messages, observer.lines), (1, 100_000));
+    assert!(observer.grown_bytes < 32 << 20, "{} bytes", observer.grown_bytes);
 }

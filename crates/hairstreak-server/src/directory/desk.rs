@@ -41,7 +41,7 @@ impl Desk {
             let now = self.started.elapsed();
             match message {
                 Ok(message) => self.handle_message(now, &message),
-                Err(RecvError::Closed) => return,
+                Err(RecvError::Closed | RecvError::Forked) => return,
                 Err(_) => self.directory.handle_timeout(now),
             }
             if now >= self.swept + SWEEP {

@@ -12,7 +12,7 @@ use super::state::{ConnectorState, Link, LinkKind, Origin, State, Token};
 use super::wait::Engine;
 use crate::options::Overflow;
 use crate::pattern::Incoming;
-use crate::session::{Phase, Session, SessionError, SessionLimits};
+use crate::session::{Phase, Session, SessionError, SessionLimits, SessionShares};
 
 /// Connections accepted from one listener in one turn.
 const ACCEPT_MAX: usize = 64;
@@ -20,6 +20,8 @@ const ACCEPT_MAX: usize = 64;
 pub(super) const DRAIN_TICK: Duration = Duration::from_millis(1);
 /// How long a peer that was refused may take to read why.
 const REFUSAL_TIME: Duration = Duration::from_secs(1);
+/// How often it is looked whether there is room again for what a connection has still to bring.
+pub(super) const ROOM_TICK: Duration = Duration::from_millis(5);
 /// How long a listener rests when descriptors are short.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -95,7 +97,10 @@ impl State {
         let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
         let result = session.read_ahead();
         let unfinished = session.readable && session.has_room_ahead();
-        if unfinished {
+        let waits = session.waits_for_room();
+        if waits {
+            self.due_at(self.now + ROOM_TICK);
+        } else if unfinished {
             self.arm_look(engine);
         }
         let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
@@ -120,7 +125,10 @@ impl State {
                 continue;
             };
             let socket = *socket;
-            if session.phase == Phase::Ready
+            if session.waits_for_room() {
+                // Its bytes stay where they are until a timer finds room for them.
+                self.due_at(self.now + ROOM_TICK);
+            } else if session.phase == Phase::Ready
                 && session.readable
                 && matches!(self.sockets[socket].rules.incoming, Incoming::Messages)
             {
@@ -150,8 +158,13 @@ impl State {
             let Some(bound) = self.listeners.get_mut(listener) else { return };
             match bound.listener.accept() {
                 Ok(Some(stream)) => {
-                    let (socket, origin) =
-                        (bound.socket, Origin::Listener(bound.listener.endpoint().clone()));
+                    let (socket, endpoint) = (bound.socket, bound.listener.endpoint());
+                    let state = &mut self.sockets[socket];
+                    if !state.options.address_rules.permit_stream(endpoint, &stream) {
+                        state.denied_connections += 1;
+                        continue;
+                    }
+                    let origin = Origin::Listener(endpoint.clone());
                     self.add_stream(engine, socket, origin, stream, true);
                 }
                 Ok(None) => return,
@@ -204,14 +217,17 @@ impl State {
         let limits = SessionLimits {
             message_size_max: options.message_size_max,
             frame_count_max: options.frame_count_max,
-            send_count_max: options.send_count_max,
+            send_count_max: options.send_count_max.max(1),
+            send_bytes_max: options.send_bytes_max.max(1),
             receive_count_max: options.receive_count_max.max(1),
             receive_bytes_max: options.receive_bytes_max.max(1),
             receives: !matches!(state.rules.incoming, Incoming::Nothing),
             subscriptions: matches!(state.rules.incoming, Incoming::AtOnce(_)),
         };
         let deadline = self.now + options.handshake_timeout();
-        let session = Session::new(stream, connected, local, limits, deadline, self.now);
+        let Ok(handshake) = options.security.handshake(local, self.now) else { return false };
+        let shares = SessionShares { arriving: Arc::clone(&state.arriving), pool: Arc::clone(&self.pool) };
+        let session = Session::new(stream, connected, handshake, limits, shares, deadline, self.now);
         let entry = self.links.vacant_entry();
         let index = entry.key();
         let token = Token::Link { index, serial }.encode();
@@ -229,17 +245,8 @@ impl State {
 
     fn go_on_with_handshake(&mut self, engine: &Engine, index: usize) {
         let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
-        match session.advance_handshake() {
-            Ok(Some(peer)) => {
-                // What came behind the READY makes no new edge.
-                session.readable = true;
-                if self.link_is_ready(engine, index, peer) {
-                    self.on_readable(engine, index);
-                }
-            }
-            Ok(None) => {}
-            Err(error) => self.end_link(engine, index, &error),
-        }
+        let advance = session.advance_handshake();
+        self.follow_handshake(engine, index, advance);
     }
 
     /// The link takes part in its socket's routing from now on, unless it is not wanted: then it is gone,

@@ -16,12 +16,14 @@
 //!
 //! - `state`: the tables, and what a socket and a link are
 //! - `wait`: leading, following, leaving
+//! - `authenticating`: the application's verdicts on who wants to be let in
 //! - `events`: what the poller reports; handshakes; links coming and going
 //! - `wiring`: bind, connect, reconnect, close
 //! - `routing`: which link a message goes to, and which it is taken from; marks and lists
 //! - `held`: what waits before a link of a socket that drops the oldest
 //! - `timers`: heartbeats, time-outs, ticks
 
+mod authenticating;
 mod events;
 mod held;
 mod routing;

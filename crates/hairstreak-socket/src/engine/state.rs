@@ -6,8 +6,8 @@ use std::task::Waker;
 use std::thread::Thread;
 use std::time::Instant;
 
-use hairstreak_base::{Frame, Message};
-use hairstreak_transport::{Endpoint, Listener};
+use hairstreak_base::{BlockPool, Frame, Message};
+use hairstreak_transport::{Endpoint, Listener, ResolveError};
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 use slab::Slab;
 
@@ -18,15 +18,18 @@ use crate::pattern::{Rules, rules};
 use crate::pubsub::{Publisher, Subscriber};
 use crate::reqrep::{Names, Reply, Request};
 use crate::ring_link::{Doorbell, RingLink};
-use crate::session::Session;
+use crate::session::{ArrivingBudget, Session};
 use crate::stats::Drops;
 
+use super::authenticating::Question;
 use super::routing::{SHORT_SIZE_MAX, ShortIn};
 
 /// The engine's tables. A socket, link, listener or connector is named by its index in its table.
 pub(crate) struct State {
     /// Wakes the leader.
     pub doorbell: Arc<Doorbell>,
+    /// Spare memory for messages.
+    pub pool: Arc<BlockPool>,
     pub sockets: Slab<SocketState>,
     pub links: Slab<Link>,
     pub listeners: Slab<BoundListener>,
@@ -38,6 +41,7 @@ pub(crate) struct State {
     pub rings_awaited: bool,
     /// Messages that crossed a ring since a caller last slept.
     pub ring_traffic: usize,
+    pub ring_spin: super::wait::RingSpin,
     /// Serial numbers for links and connectors: an index is used again, a serial is not.
     pub next_serial: u32,
     /// Numbers for futures that wait.
@@ -87,6 +91,8 @@ pub(crate) enum After {
     Resolve(usize, u32),
     /// Have the publisher at the other end of this ring (index, serial) take the subscriptions in it.
     HandOver(usize, u32),
+    /// Ask the application about a client.
+    Authenticate(Box<Question>),
 }
 
 pub(crate) struct SocketState {
@@ -123,12 +129,15 @@ pub(crate) struct SocketState {
     pub abandoned: bool,
     /// Connections in any phase.
     pub connection_count: usize,
+    /// What their messages hold that have not come whole.
+    pub arriving: Arc<ArrivingBudget>,
     pub sent: u64,
     /// Messages handed to the application, but for those of the present links.
     pub received: u64,
     pub drops: Drops,
     pub failed_connections: u64,
     pub refused_connections: u64,
+    pub denied_connections: u64,
 }
 
 impl SocketState {
@@ -144,6 +153,7 @@ impl SocketState {
                 && options.distribution == Distribution::RoundRobin
                 && options.message_size_max >= SHORT_SIZE_MAX,
             short_in: rules.short_in,
+            arriving: Arc::new(ArrivingBudget::new(options.arriving_bytes_max)),
             options: Arc::new(options),
             links: Vec::new(),
             with_room: Vec::new(),
@@ -166,6 +176,7 @@ impl SocketState {
             drops: Drops::default(),
             failed_connections: 0,
             refused_connections: 0,
+            denied_connections: 0,
         }
     }
 }
@@ -291,6 +302,8 @@ pub(crate) struct Connector {
     pub endpoint: Endpoint,
     pub attempt: u32,
     pub state: ConnectorState,
+    /// Why the last look-up of its host failed.
+    pub trouble: Option<ResolveError>,
 }
 
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
@@ -332,6 +345,7 @@ impl State {
     pub fn new(doorbell: Arc<Doorbell>, now: Instant) -> State {
         State {
             doorbell,
+            pool: BlockPool::new(),
             sockets: Slab::new(),
             links: Slab::new(),
             listeners: Slab::new(),
@@ -340,6 +354,7 @@ impl State {
             ring_count: 0,
             rings_awaited: false,
             ring_traffic: 0,
+            ring_spin: Default::default(),
             next_serial: 0,
             leader: false,
             leads_for: None,
@@ -379,6 +394,16 @@ impl State {
         if let Some(socket) = self.sockets.get_mut(socket) {
             self.after.extend(socket.wakers.drain(..).map(|(_, waker)| After::Wake(waker)));
         }
+    }
+
+    /// Whether the socket connects only to hosts that the resolver does not know, and nobody can connect to it:
+    /// then waiting for a peer is in vain.
+    pub fn is_in_vain(&self, socket: usize) -> bool {
+        let mut connectors =
+            self.connectors.iter().filter(|(_, connector)| connector.socket == socket).peekable();
+        connectors.peek().is_some()
+            && connectors.all(|(_, c)| c.trouble.as_ref().is_some_and(|trouble| !trouble.is_temporary()))
+            && !self.listeners.iter().any(|(_, bound)| bound.socket == socket)
     }
 
     /// A timer is due at `at`, perhaps earlier than all others.

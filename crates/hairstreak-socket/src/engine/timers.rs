@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::events::DRAIN_TICK;
+use super::events::{DRAIN_TICK, ROOM_TICK};
 use super::state::{ConnectorState, LinkKind, State};
 use super::wait::Engine;
 use crate::background::Background;
@@ -96,6 +96,7 @@ impl State {
                 self.relist_unread(engine);
             }
             if !self.leader && nobody_came {
+                self.pool.trim();
                 self.watch(engine);
                 if self.is_awaited() {
                     self.expect_rings(engine);
@@ -192,15 +193,21 @@ impl State {
                 let options = &self.sockets[link.socket].options;
                 let interval = Duration::from_millis(options.heartbeat_ms);
                 let timeout = Duration::from_millis(options.heartbeat_timeout_ms);
-                session.run_heartbeat(now, interval, timeout)
+                let arriving = Duration::from_millis(options.arriving_timeout_ms);
+                let checked = session.check_arriving(now, arriving);
+                checked.and_then(|next| Ok(session.run_heartbeat(now, interval, timeout)?.min(next)))
             }
         };
+        let (waits, may_go_on) = (session.waits_for_room(), session.may_go_on());
         match outcome {
             Ok(next) => {
                 let gathers = !session.outgoing.is_empty();
-                self.due_at(next);
+                self.due_at(if waits { next.min(now + ROOM_TICK) } else { next });
                 if gathers {
                     self.flush_link(engine, index);
+                }
+                if may_go_on && self.links.contains(index) {
+                    self.on_readable(engine, index);
                 }
             }
             Err(error) => self.end_link(engine, index, &error),

@@ -18,15 +18,24 @@ use crate::session::{GATHER_TIME, SessionError};
 
 /// Reads and writes after which a caller that never waits takes a turn at the poller all the same.
 const IO_PER_TURN: u32 = 16;
-/// How often a caller looks at busy rings again before it sleeps: about two microseconds. The peer is
-/// likely to be in the middle of its next batch.
-const RING_SPIN_COUNT: u32 = 100;
+/// How often a caller looks at busy rings again before it sleeps: the peer is likely to be in the middle
+/// of its next batch, and what a sleep and a wake-up cost is worth 30 us of looking. Doubled when it was
+/// worth it, halved when not: a peer that waits for this very processor brings nothing.
+const RING_SPIN_COUNT_MIN: u32 = 1;
+const RING_SPIN_COUNT_MAX: u32 = 64;
+/// Pauses between two looks: each look takes the line that tells of messages away from its writer.
+const RING_SPIN_PAUSES: u32 = 16;
+/// After so many failures in a row the longest look is tried once: a short one cannot tell whether a
+/// longer one would do.
+const RING_SPIN_PROBE: u32 = 16;
 /// Messages since the last sleep that make a ring busy.
-const RING_TRAFFIC_BUSY: usize = 16;
+pub(super) const RING_TRAFFIC_BUSY: usize = 16;
 /// Events handled in one turn.
 const EVENTS_MAX: usize = 64;
 
-/// One epoll and everything of one component; see the module's description.
+/// One epoll and everything of one component; see the module's description. On lines of its own: what lies
+/// beside it may be another thread's.
+#[repr(align(128))]
 pub(crate) struct Engine {
     state: Lock<State>,
     pub doorbell: Arc<Doorbell>,
@@ -145,26 +154,33 @@ impl Engine {
                 After::ConnectInproc(connector, serial) => crate::inproc::connect(self, connector, serial),
                 After::Resolve(connector, serial) => self.resolve(connector, serial),
                 After::HandOver(link, serial) => self.hand_over(link, serial),
+                After::Authenticate(question) => self.authenticate(*question),
             }
         }
     }
 
-    /// After a call that did not wait: the control work of the engine, when it is due.
+    /// After a call that did not wait: the control work of the engine, when it is due. `receiver`: the
+    /// socket whose messages the caller takes.
     #[inline]
-    pub fn after_call(self: &Arc<Self>, state: Guard<'_>) {
+    pub fn after_call(self: &Arc<Self>, state: Guard<'_>, receiver: Option<usize>) {
         if state.io_since_turn >= IO_PER_TURN {
-            drop(self.turn(state));
+            drop(self.turn(state, receiver));
         }
     }
 
     /// One turn without waiting, unless somebody else leads: for callers that never block.
     #[cold]
-    pub fn turn<'a>(self: &'a Arc<Self>, mut state: Guard<'a>) -> Guard<'a> {
+    pub fn turn<'a>(self: &'a Arc<Self>, mut state: Guard<'a>, receiver: Option<usize>) -> Guard<'a> {
         if state.leader {
             return state;
         }
         state.take_over(self);
+        // What comes for a receiver is left where it is: reading it ahead would be a detour.
+        let receiver = receiver.filter(|&socket| state.count_receiver(socket));
         let mut state = self.lead(state, None, Some(Duration::ZERO));
+        if let Some(socket) = receiver {
+            state.discount_receiver(socket);
+        }
         self.leave(&mut state);
         state
     }
@@ -179,12 +195,7 @@ impl Engine {
         deadline: Option<Instant>,
         mut attempt: impl FnMut(&mut State) -> Option<R>,
     ) -> Option<R> {
-        let mut receivers = usize::from(receives);
-        if let Some(socket) = state.sockets.get_mut(socket) {
-            socket.receivers += receivers;
-        } else {
-            receivers = 0;
-        }
+        let counted = receives && state.count_receiver(socket);
         let result = loop {
             if let Some(result) = attempt(&mut state) {
                 break Some(result);
@@ -194,18 +205,10 @@ impl Engine {
                 break None;
             }
             if state.rings_are_busy() {
-                let mut result = None;
-                for _ in 0..RING_SPIN_COUNT {
-                    drop(state);
-                    std::hint::spin_loop();
-                    state = self.lock();
-                    result = attempt(&mut state);
-                    if result.is_some() {
-                        break;
-                    }
-                }
-                if result.is_some() {
-                    break result;
+                let found;
+                (state, found) = self.spin_on_rings(state, &mut attempt);
+                if found.is_some() {
+                    break found;
                 }
             }
             state = if state.leader {
@@ -214,11 +217,37 @@ impl Engine {
                 self.lead(state, Some(socket), left)
             };
         };
-        if let Some(socket) = state.sockets.get_mut(socket) {
-            socket.receivers -= receivers;
+        if counted {
+            state.discount_receiver(socket);
         }
         self.leave(&mut state);
         result
+    }
+
+    /// Looks at the rings for a while before sleeping.
+    fn spin_on_rings<'a, R>(
+        self: &'a Arc<Self>,
+        mut state: Guard<'a>,
+        attempt: &mut impl FnMut(&mut State) -> Option<R>,
+    ) -> (Guard<'a>, Option<R>) {
+        state.flush_dirty(self, false);
+        let spin_count = state.ring_spin.count();
+        for _ in 0..spin_count {
+            drop(state);
+            (0..RING_SPIN_PAUSES).for_each(|_| std::hint::spin_loop());
+            state = self.lock();
+            let result = attempt(&mut state);
+            if result.is_some() {
+                state.ring_spin = RingSpin { count: (spin_count * 2).min(RING_SPIN_COUNT_MAX), failures: 0 };
+                return (state, result);
+            }
+        }
+        let RingSpin { count, failures } = state.ring_spin;
+        state.ring_spin = RingSpin {
+            count: (count / 2).max(RING_SPIN_COUNT_MIN),
+            failures: (failures + 1) % RING_SPIN_PROBE,
+        };
+        (state, None)
     }
 
     /// Sleeps apart until the socket has news or the leader leaves.
@@ -323,7 +352,40 @@ impl Engine {
     }
 }
 
+/// How long callers look at busy rings, learnt from how it went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RingSpin {
+    count: u32,
+    /// In a row.
+    failures: u32,
+}
+
+impl RingSpin {
+    fn count(self) -> u32 {
+        if self.failures + 1 == RING_SPIN_PROBE { RING_SPIN_COUNT_MAX } else { self.count }
+    }
+}
+
+impl Default for RingSpin {
+    fn default() -> RingSpin {
+        RingSpin { count: RING_SPIN_COUNT_MAX / 8, failures: 0 }
+    }
+}
+
 impl State {
+    /// A caller is about to take messages of the socket. False when there is no such socket.
+    fn count_receiver(&mut self, socket: usize) -> bool {
+        let state = self.sockets.get_mut(socket);
+        state.map(|state| state.receivers += 1).is_some()
+    }
+
+    /// The caller has gone. Its handle has kept the socket's place.
+    fn discount_receiver(&mut self, socket: usize) {
+        if let Some(state) = self.sockets.get_mut(socket) {
+            state.receivers -= 1;
+        }
+    }
+
     /// Whether messages crossed a ring since the last sleep, enough to expect more at once.
     fn rings_are_busy(&mut self) -> bool {
         self.ring_count > 0 && std::mem::take(&mut self.ring_traffic) >= RING_TRAFFIC_BUSY
@@ -407,6 +469,7 @@ impl Drop for Engine {
     /// The poller lives on in the peers' rings, and would wake the background thread for nobody.
     fn drop(&mut self) {
         Background::running().unwatch(self);
+        self.lock_short().pool.close();
     }
 }
 

@@ -71,8 +71,14 @@ impl Engine {
         state.now = Instant::now();
         let serial = state.new_serial();
         let waiting = ConnectorState::Waiting(state.now);
-        let index =
-            state.connectors.insert(Connector { serial, socket, endpoint, attempt: 0, state: waiting });
+        let index = state.connectors.insert(Connector {
+            serial,
+            socket,
+            endpoint,
+            attempt: 0,
+            state: waiting,
+            trouble: None,
+        });
         state.start_connector(self, index);
         state.look_after(self);
         Ok(())
@@ -98,12 +104,17 @@ impl Engine {
         let Some(Endpoint::Tcp(address)) = endpoint else { return };
         let engine = Arc::clone(self);
         let look_up = move || {
-            let found = resolve_connect(&address, true).ok().flatten();
+            let (found, trouble) = match resolve_connect(&address, true) {
+                Ok(found) => (found, None),
+                Err(error) => (None, Some(error)),
+            };
             let mut state = engine.lock();
             state.now = Instant::now();
-            if state.connector(connector, serial).is_some() {
+            if let Some(socket) = state.connector(connector, serial).map(|connector| connector.socket) {
+                state.connectors[connector].trouble = trouble;
                 let stream = found.map_or(Err(std::io::ErrorKind::NotFound.into()), Stream::connect_tcp);
                 state.connector_has_stream(&engine, connector, stream);
+                state.notify(socket);
                 state.look_after(&engine);
             }
         };

@@ -171,6 +171,9 @@ impl<P: Publishes> Socket<P> {
 
     fn wait_for_index(&self, timeout: Duration, mut enough: impl FnMut(&mut Index) -> bool) -> bool {
         let handle = &*self.handle;
+        if handle.is_foreign() {
+            return false;
+        }
         let deadline = Instant::now().checked_add(timeout);
         let mut state = handle.engine.lock();
         // Rings have no event.

@@ -8,6 +8,7 @@
 //! sending: 1 and a prefix, 0 and a prefix; what else it sends goes to every publisher.
 
 use hairstreak_base::Message;
+use hairstreak_wire::zmtp::curve::MESSAGE_OVERHEAD;
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 
 use super::index::{Added, Index, Removed, SubscriptionError};
@@ -71,8 +72,8 @@ pub(crate) const XSUB_RULES: Rules = Rules {
 /// The socket itself, as the only subscriber of its index.
 const OURSELVES: usize = 0;
 
-/// Bytes that a subscription takes beside its prefix, on its way to a publisher.
-const OVERHEAD_SIZE: usize = 20;
+/// Bytes that a subscription takes beside its prefix, on its way to a publisher, sealed or not.
+const OVERHEAD_SIZE: usize = 20 + MESSAGE_OVERHEAD;
 
 /// What a subscriber keeps.
 #[derive(Debug, Default)]
@@ -160,11 +161,14 @@ impl<P: Subscribes> Socket<P> {
     /// more if it is subscribed to already.
     pub fn subscribe(&self, prefix: impl AsRef<[u8]>) -> Result<(), SubscribeError> {
         let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(SubscribeError::Forked);
+        }
         let mut state = handle.engine.lock();
         match state.sockets.get(handle.index) {
             Some(socket) if !socket.closed => {
                 subscribe(&mut state, &handle.engine, handle.index, prefix.as_ref())?;
-                handle.engine.after_call(state);
+                handle.engine.after_call(state, None);
                 Ok(())
             }
             _ => Err(SubscribeError::Closed),
@@ -174,11 +178,14 @@ impl<P: Subscribes> Socket<P> {
     /// Takes one subscription back. Returns whether there was one.
     pub fn unsubscribe(&self, prefix: impl AsRef<[u8]>) -> Result<bool, SubscribeError> {
         let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(SubscribeError::Forked);
+        }
         let mut state = handle.engine.lock();
         match state.sockets.get(handle.index) {
             Some(socket) if !socket.closed => {
                 let removed = cancel(&mut state, &handle.engine, handle.index, prefix.as_ref());
-                handle.engine.after_call(state);
+                handle.engine.after_call(state, None);
                 Ok(removed != Removed::Absent)
             }
             _ => Err(SubscribeError::Closed),

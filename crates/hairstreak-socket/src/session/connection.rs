@@ -2,11 +2,15 @@
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::time::Instant;
 
-use hairstreak_base::{BodyBuffer, Frame, INLINE_SIZE_MAX, Message, OutgoingBuffer, ReadBuffer};
+use hairstreak_base::{BlockPool, BodyBuffer, Frame, Message, OutgoingBuffer, READ_SIZE, ReadBuffer};
 use hairstreak_transport::Stream;
-use hairstreak_wire::zmtp::{Handshake, LocalPeer};
+use hairstreak_wire::zmtp::Handshake;
+use hairstreak_wire::zmtp::curve::CurveCipher;
+
+use super::arriving::{Arriving, ArrivingBudget};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -23,11 +27,18 @@ pub(crate) struct SessionLimits {
     pub message_size_max: usize,
     pub frame_count_max: usize,
     pub send_count_max: usize,
+    pub send_bytes_max: usize,
     pub receive_count_max: usize,
     pub receive_bytes_max: usize,
     pub receives: bool,
     /// SUBSCRIBE and CANCEL come out as messages: 1 or 0, and the prefix.
     pub subscriptions: bool,
+}
+
+/// What a session has together with others: its socket's budget, its engine's spare memory.
+pub(crate) struct SessionShares {
+    pub arriving: Arc<ArrivingBudget>,
+    pub pool: Arc<BlockPool>,
 }
 
 /// One connection; see the module's description.
@@ -37,6 +48,10 @@ pub(crate) struct Session {
     pub(super) limits: SessionLimits,
     /// Until READY.
     pub(super) handshake: Option<Box<Handshake>>,
+    /// What all traffic is sealed and opened with, if it is.
+    pub(super) cipher: Option<Box<CurveCipher>>,
+    /// How many messages may be queued that a short one joins without further ado; none where it has to be sealed.
+    pub(super) gather_count_max: usize,
     pub readable: bool,
     pub writable: bool,
     /// The peer takes nothing more; it is read to its end.
@@ -44,14 +59,17 @@ pub(crate) struct Session {
     /// The peer has ended its side: no further edge will come, so reading goes on to the end.
     pub peer_ended: bool,
 
+    pub(super) pool: Arc<BlockPool>,
     pub(super) buffer: ReadBuffer,
     /// A large body on its way into its own allocation, and whether more frames follow it.
     pub(super) body: Option<(BodyBuffer, bool)>,
     /// The first frames of a message whose last has not come.
     pub(super) partial: Vec<Frame>,
     pub(super) partial_size: usize,
+    /// What the message is charged with that has not come whole.
+    pub(super) arriving: Arriving,
     /// Nothing is in `body`, `partial` or `ahead`: what the buffer holds comes next, and is within the
-    /// limits if it is short.
+    /// limits if it is there whole.
     pub(super) in_step: bool,
     /// Messages read while the application was not receiving.
     pub(super) ahead: VecDeque<(Message, usize)>,
@@ -87,8 +105,9 @@ impl Session {
     pub fn new(
         stream: Stream,
         connected: bool,
-        local: LocalPeer,
+        handshake: Handshake,
         limits: SessionLimits,
+        shares: SessionShares,
         deadline: Instant,
         now: Instant,
     ) -> Session {
@@ -96,22 +115,25 @@ impl Session {
             stream,
             phase: if connected { Phase::Handshaking } else { Phase::Connecting },
             limits,
-            handshake: Some(Box::new(Handshake::new(local, Default::default()))),
+            handshake: Some(Box::new(handshake)),
+            cipher: None,
+            gather_count_max: limits.send_count_max,
             readable: false,
             writable: connected,
             write_failed: false,
             peer_ended: false,
-            buffer: ReadBuffer::new(),
+            buffer: ReadBuffer::new(&shares.pool),
             body: None,
             partial: Vec::new(),
             partial_size: 0,
-            in_step: limits.message_size_max >= INLINE_SIZE_MAX,
+            arriving: Arriving::new(shares.arriving),
+            in_step: limits.message_size_max >= READ_SIZE,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
             decoded_bytes: 0,
             read_count: 0,
             ended: false,
-            outgoing: OutgoingBuffer::new(),
+            outgoing: OutgoingBuffer::new(&shares.pool),
             last_write: None,
             minor: 0,
             has_sent: false,
@@ -121,6 +143,7 @@ impl Session {
             ping_sent: None,
             sent_since_heard: false,
             deadline,
+            pool: shares.pool,
         }
     }
 

@@ -4,8 +4,6 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::time::Instant;
 
-use hairstreak_base::OutgoingBuffer;
-
 use super::connection::{Phase, Session};
 
 /// Reads of one go while draining; [`Session::drain`] is called again as long as there is more.
@@ -18,7 +16,8 @@ impl Session {
     pub fn end(&mut self) -> bool {
         self.ended = true;
         (self.readable, self.writable) = (false, false);
-        self.outgoing = OutgoingBuffer::new();
+        self.outgoing.clear();
+        self.forget_arriving();
         self.stream.shutdown();
         !self.ahead.is_empty()
     }
@@ -27,9 +26,15 @@ impl Session {
     pub fn start_draining(&mut self, deadline: Instant) {
         self.phase = Phase::Draining;
         self.deadline = deadline;
-        self.partial.clear();
-        self.body = None;
+        self.forget_arriving();
         self.ahead.clear();
+    }
+
+    /// The message that has not come whole never will.
+    fn forget_arriving(&mut self) {
+        self.partial = Vec::new();
+        self.body = None;
+        self.arriving.finish();
     }
 
     /// Goes on draining. Returns whether the peer has everything, or will not take it. What the kernel

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use hairstreak_wire::zmtp::curve::MessageError;
 use hairstreak_wire::zmtp::{CommandError, FrameError, HandshakeError};
 use thiserror::Error;
 
@@ -20,6 +21,8 @@ pub(crate) enum SessionError {
     Frame(#[from] FrameError),
     #[error("the peer sent a bad command: {0}")]
     Command(#[from] CommandError),
+    #[error("the peer sent a bad sealed frame: {0}")]
+    Sealed(#[from] MessageError),
     #[error("the peer sent a message of more than {0} bytes (message_size_max)")]
     TooLarge(usize),
     #[error("the peer sent a message of more than {0} frames (frame_count_max)")]
@@ -36,6 +39,8 @@ pub(crate) enum SessionError {
     Subscription(#[from] SubscriptionError),
     #[error("the peer does not take subscriptions")]
     Stuck,
+    #[error("the peer kept others waiting and did not end its message in time (arriving_timeout_ms)")]
+    Slow,
     #[error("no handshake in time")]
     HandshakeTimeout,
     #[error("the peer answered no PING in time")]

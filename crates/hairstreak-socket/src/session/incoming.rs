@@ -2,7 +2,7 @@
 
 use std::io;
 
-use hairstreak_base::{BodyBuffer, Frame, INLINE_SIZE_MAX, Message};
+use hairstreak_base::{BodyBuffer, Frame, Message, READ_SIZE};
 use hairstreak_wire::zmtp::frame::{self, COMMAND_SIZE_MAX};
 
 use super::connection::Session;
@@ -12,13 +12,13 @@ use super::error::SessionError;
 const READS_MAX: u32 = 4;
 
 /// Bodies longer than this are read straight into their own allocation.
-const OWN_BODY_SIZE: usize = 16 * 1024;
+pub(super) const OWN_BODY_SIZE: usize = 16 * 1024;
 
 impl Session {
-    /// Takes the next message if it is short and here already.
+    /// Takes the next message if it has one frame and is here already.
     #[inline]
     pub fn take_ready(&mut self, into: &mut Message) -> bool {
-        self.in_step && self.buffer.take_short(into)
+        self.in_step && self.buffer.take_single(into)
     }
 
     /// Puts the next whole message into `into`, reading up to [`READS_MAX`] times. False: nothing
@@ -47,7 +47,7 @@ impl Session {
             if let Some(message) = self.decode()? {
                 return Ok(Some(message));
             }
-            if !self.readable || !self.read()? {
+            if self.arriving.waits() || !self.readable || !self.read()? {
                 return Ok(None);
             }
         }
@@ -62,11 +62,12 @@ impl Session {
         result
     }
 
-    fn keep_step(&mut self) {
+    pub(super) fn keep_step(&mut self) {
         self.in_step = self.ahead.is_empty()
             && self.partial.is_empty()
             && self.body.is_none()
-            && self.limits.message_size_max >= INLINE_SIZE_MAX;
+            && self.cipher.is_none()
+            && self.limits.message_size_max >= READ_SIZE;
     }
 
     fn read_until_full(&mut self) -> Result<(), SessionError> {
@@ -83,7 +84,7 @@ impl Session {
                     None => break,
                 }
             }
-            if !self.has_room_ahead() || !self.readable || !self.read()? {
+            if !self.has_room_ahead() || self.arriving.waits() || !self.readable || !self.read()? {
                 return Ok(());
             }
         }
@@ -140,6 +141,7 @@ impl Session {
                 }
             }
             let (frame, more) = match self.body.take() {
+                Some((body, _)) if self.cipher.is_some() => self.open_body(body)?,
                 Some((body, more)) => (body.finish(), more),
                 None => match self.decode_frame()? {
                     Some(next) => next,
@@ -147,6 +149,9 @@ impl Session {
                 },
             };
             if let Some(message) = self.add_frame(frame, more)? {
+                if self.arriving.has_begun() {
+                    self.arriving.finish();
+                }
                 return Ok(Some(message));
             }
         }
@@ -154,6 +159,9 @@ impl Session {
 
     /// The next message frame that lies whole in the buffer, after any commands before it.
     fn decode_frame(&mut self) -> Result<Option<(Frame, bool)>, SessionError> {
+        if self.cipher.is_some() {
+            return self.decode_sealed();
+        }
         loop {
             let unread = self.buffer.unread();
             let size_left = self.limits.message_size_max - self.partial_size;
@@ -167,20 +175,29 @@ impl Session {
             if !header.command && !self.limits.receives {
                 return Err(SessionError::Unexpected);
             }
-            if unread.len() >= skip + size {
+            let is_whole = unread.len() >= skip + size;
+            let is_part = !header.command && (header.more || self.arriving.has_begun());
+            let needs_own = !is_whole && size > OWN_BODY_SIZE;
+            if (is_part && is_whole || needs_own) && !self.arriving.admit(skip + size) {
+                // No edge will tell when there is room.
+                self.readable = true;
+                return Ok(None);
+            }
+            if is_whole {
                 self.decoded_bytes += skip + size;
                 let frame = self.buffer.take(skip, size);
                 if header.command {
+                    self.arriving.add_command(skip + size);
                     match self.on_command(frame.as_bytes())? {
-                        Some(_) if !self.partial.is_empty() => return Err(SessionError::InsideMessage),
-                        Some(subscription) => return Ok(Some((subscription, false))),
+                        Some(subscription) => return self.between_messages(subscription),
                         None => continue,
                     }
                 }
                 return Ok(Some((frame, header.more)));
             }
-            if size > OWN_BODY_SIZE {
-                let mut body = BodyBuffer::new(size);
+            if needs_own {
+                let unread = self.buffer.unread();
+                let mut body = BodyBuffer::new(size, &self.pool);
                 body.append(&unread[skip..]);
                 let count = unread.len();
                 self.buffer.consume(count);
@@ -193,6 +210,17 @@ impl Session {
             }
             return Ok(None);
         }
+    }
+
+    /// A subscription stands for a message of its own.
+    pub(super) fn between_messages(
+        &self,
+        subscription: Frame,
+    ) -> Result<Option<(Frame, bool)>, SessionError> {
+        if !self.partial.is_empty() {
+            return Err(SessionError::InsideMessage);
+        }
+        Ok(Some((subscription, false)))
     }
 
     fn add_frame(&mut self, frame: Frame, more: bool) -> Result<Option<Message>, SessionError> {

@@ -25,7 +25,7 @@ impl Session {
             Command::Ping { context, .. } if self.outgoing.queued_bytes() < CONTROL_BYTES_MAX => {
                 let mut pong = Vec::new();
                 command::encode_pong(&mut pong, context);
-                self.outgoing.push_copy(&pong, &[], false);
+                self.push_command(&pong);
             }
             Command::Error { .. } => return Err(SessionError::Closed),
             _ => {}
@@ -38,7 +38,7 @@ impl Session {
         let mut ping = Vec::new();
         let tenths = u16::try_from(ttl.as_millis().div_ceil(100)).unwrap_or(u16::MAX);
         command::encode_ping(&mut ping, tenths, &[]);
-        self.outgoing.push_copy(&ping, &[], false);
+        self.push_command(&ping);
         self.ping_sent = Some(now);
     }
 

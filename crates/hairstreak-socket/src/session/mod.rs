@@ -9,6 +9,7 @@
 //! `readable` and `writable` remember the poller's edges: they are true until a read or a write
 //! comes back short. Nothing here waits, locks or knows other connections.
 
+mod arriving;
 mod connection;
 mod ending;
 mod error;
@@ -16,7 +17,10 @@ mod handshaking;
 mod incoming;
 mod liveness;
 mod outgoing;
+mod sealing;
 
-pub(crate) use connection::{Phase, Session, SessionLimits};
+pub(crate) use arriving::ArrivingBudget;
+pub(crate) use connection::{Phase, Session, SessionLimits, SessionShares};
 pub(crate) use error::SessionError;
+pub(crate) use handshaking::Advance;
 pub(crate) use outgoing::{GATHER_TIME, SHARE_SIZE};

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use hairstreak_base::SEGMENT_SIZE;
 use hairstreak_wire::zmtp::command;
-use hairstreak_wire::zmtp::frame::{HEADER_SIZE_MAX, encode_header};
+use hairstreak_wire::zmtp::curve::MessageFlags;
+use hairstreak_wire::zmtp::frame::{HEADER_SIZE_MAX, SHORT_BODY_SIZE_MAX, encode_header};
 
 use super::connection::{Phase, Session};
 use super::error::SessionError;
@@ -19,16 +20,27 @@ const DIRECT_SIZE: usize = 32 * 1024;
 pub(crate) const SHARE_SIZE: usize = 8 * 1024;
 
 impl Session {
-    /// Encodes a body of at most 255 bytes if it can simply join others that gather already.
+    /// Encodes a body as one message if it can simply join others that gather already.
     #[inline]
     pub fn push_gathering(&mut self, body: &[u8]) -> bool {
-        self.outgoing.push_gathering([0, body.len() as u8], body, self.limits.send_count_max)
+        let (count_max, bytes_max) = (self.gather_count_max, self.limits.send_bytes_max);
+        if body.len() <= SHORT_BODY_SIZE_MAX {
+            self.outgoing.push_gathering([0, body.len() as u8], body, count_max, bytes_max)
+        } else {
+            let mut header = [0; HEADER_SIZE_MAX];
+            encode_header(&mut header, false, false, body.len());
+            self.outgoing.push_gathering(header, body, count_max, bytes_max)
+        }
     }
 
     /// Encodes the message. Returns whether it gathers: the link is busy, a later write takes it.
     /// An error leaves the session to be closed.
     pub fn push(&mut self, parcel: &Parcel<'_>) -> Result<bool, SessionError> {
         let was_empty = self.outgoing.is_empty();
+        if self.cipher.is_some() {
+            self.push_parcel_sealed(parcel);
+            return self.write_or_leave(was_empty);
+        }
         if !parcel.encoded.is_empty() {
             self.outgoing.push_copy(parcel.encoded, &[], true);
             return self.write_or_leave(was_empty);
@@ -37,7 +49,7 @@ impl Session {
             self.push_borrowed(frame.as_bytes(), true)?;
         }
         match parcel.message {
-            Outgoing::Body(body) if body.len() <= 255 => {
+            Outgoing::Body(body) if body.len() <= SHORT_BODY_SIZE_MAX => {
                 self.outgoing.push_copy(&[0, body.len() as u8], body, true);
             }
             other => self.push_frames(other, parcel.skip_frames)?,
@@ -57,14 +69,19 @@ impl Session {
     pub fn push_subscription(&mut self, subscribes: bool, prefix: &[u8]) -> Result<bool, SessionError> {
         let was_empty = self.outgoing.is_empty();
         if self.minor == 0 {
-            let mut header = [0; HEADER_SIZE_MAX];
-            let size = encode_header(&mut header, false, false, 1 + prefix.len());
-            self.outgoing.push_copy(&header[..size], &[&[u8::from(subscribes)], prefix].concat(), false);
+            let body = [&[u8::from(subscribes)], prefix].concat();
+            if self.cipher.is_some() {
+                self.push_sealed(&body, MessageFlags { more: false, command: false }, false);
+            } else {
+                let mut header = [0; HEADER_SIZE_MAX];
+                let size = encode_header(&mut header, false, false, body.len());
+                self.outgoing.push_copy(&header[..size], &body, false);
+            }
         } else {
             let mut bytes = Vec::new();
             let encode = if subscribes { command::encode_subscribe } else { command::encode_cancel };
             encode(&mut bytes, prefix);
-            self.outgoing.push_copy(&bytes, &[], false);
+            self.push_command(&bytes);
         }
         self.write_or_leave(was_empty)
     }
@@ -73,7 +90,7 @@ impl Session {
     pub fn push_error(&mut self, reason: &str) {
         let mut bytes = Vec::new();
         command::encode_error(&mut bytes, reason.as_bytes());
-        self.outgoing.push_copy(&bytes, &[], false);
+        self.push_command(&bytes);
         self.has_sent = true;
     }
 

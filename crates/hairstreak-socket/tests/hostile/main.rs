@@ -10,6 +10,7 @@ mod endpoints;
 #[path = "../workbench/soak.rs"]
 mod soak;
 
+mod arriving;
 mod connections;
 mod endings;
 mod handshakes;

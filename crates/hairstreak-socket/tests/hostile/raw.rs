@@ -52,17 +52,25 @@ impl Raw {
         let _ = self.stream().write_all(bytes);
     }
 
-    /// Writes `bytes` over and over until the peer takes no more, or has taken `size_max`.
-    pub fn send_until_stuck(&mut self, bytes: &[u8], size_max: usize) {
+    /// Writes all of it, however long the peer takes to take it.
+    pub fn send_all(&mut self, bytes: &[u8]) {
+        self.set_write_timeout(LONG);
+        self.stream().write_all(bytes).expect("the peer takes it");
+    }
+
+    /// Writes `bytes` over and over until the peer takes no more, or has taken `size_max`. Returns how much it
+    /// took at least.
+    pub fn send_until_stuck(&mut self, bytes: &[u8], size_max: usize) -> usize {
         self.set_write_timeout(STUCK);
         let mut size = 0;
         while size < size_max {
             match self.stream().write_all(bytes) {
                 Ok(()) => size += bytes.len(),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => panic!("after {size} bytes: {error}"),
             }
         }
+        size
     }
 
     pub fn read_exactly(&mut self, size: usize) -> Vec<u8> {

@@ -24,6 +24,9 @@ const COMMAND: u8 = 4;
 /// The size of the longest header, in bytes.
 pub const HEADER_SIZE_MAX: usize = 9;
 
+/// The largest body with a header of two bytes; a larger one has the longest header.
+pub const SHORT_BODY_SIZE_MAX: usize = 255;
+
 /// The largest body of a command frame, in bytes. Commands have a limit of their own so that a small
 /// limit for messages does not forbid a PING, nor a large one a command of that size.
 pub const COMMAND_SIZE_MAX: usize = 64 * 1024;

@@ -11,7 +11,8 @@
 //! 33-63  filler                 0, never looked at
 //! ```
 //!
-//! We send all of it at once and accept every major version from 3 on: such a peer speaks 3.1 to us.
+//! We send all of it at once; only a server that accepts several mechanisms sends the first 12 bytes, and the
+//! rest when the peer has named one. Every major version from 3 on is accepted: such a peer speaks 3.1 to us.
 //! Whatever is no ZMTP 3 is refused at the first byte that tells, before the greeting is complete.
 
 use crate::{Blame, escaped::escaped};
@@ -24,6 +25,9 @@ pub const MAJOR: u8 = 3;
 
 /// The minor version we speak.
 pub const MINOR: u8 = 1;
+
+/// How much of a greeting comes before the mechanism, in bytes: a server that accepts several sends it at once.
+pub(super) const START_SIZE: usize = 12;
 
 /// The largest name of a mechanism, in bytes.
 pub const MECHANISM_SIZE_MAX: usize = 20;
@@ -63,8 +67,8 @@ pub enum GreetingError {
     /// The peer names another mechanism than we do.
     #[error("peer wants mechanism \"{theirs}\", ours is {ours}")]
     OtherMechanism {
-        /// The mechanism we speak.
-        ours: &'static str,
+        /// The mechanism we speak, or all that we accept.
+        ours: String,
         /// The mechanism the peer names, escaped.
         theirs: String,
     },
@@ -110,14 +114,17 @@ impl Greeting {
         bytes
     }
 
-    /// Refuses any mechanism but exactly `ours`, padded with NUL.
-    pub fn check_mechanism(&self, ours: &'static str) -> Result<(), GreetingError> {
-        let (name, padding) = self.mechanism.split_at(ours.len());
-        if name == ours.as_bytes() && padding.iter().all(|&byte| byte == 0) {
-            return Ok(());
+    /// Which of `ours` the peer names: exactly, and padded with NUL. Refuses any other mechanism.
+    pub fn check_mechanism(&self, ours: &[&'static str]) -> Result<&'static str, GreetingError> {
+        let is_named = |name: &&&'static str| {
+            let (start, padding) = self.mechanism.split_at(name.len());
+            start == name.as_bytes() && padding.iter().all(|&byte| byte == 0)
+        };
+        if let Some(name) = ours.iter().find(is_named) {
+            return Ok(name);
         }
         let end = self.mechanism.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-        Err(GreetingError::OtherMechanism { ours, theirs: escaped(&self.mechanism[..end]) })
+        Err(GreetingError::OtherMechanism { ours: ours.join(", "), theirs: escaped(&self.mechanism[..end]) })
     }
 
     /// The minor version of 3 that both sides speak.

@@ -5,19 +5,24 @@
 //!              64 bytes, ZMTP 3,            the mechanism has
 //!              our mechanism                the peer's properties
 //!  [Greeting] -----------------> [Commands] ---------------------> [Ready] --> traffic
-//!      |      our first command       |  ^                            (not our business)
-//!      |                              +--+ a command, an answer
-//!      | not ZMTP 3,                  | bad frame, command or property,
-//!      | another mechanism            | unfit socket type: ERROR is sent;
-//!      v                              v ERROR received
-//!  [Failed] <-------------------------+
+//!      |      our first command     | |  ^  ^                         (not our business)
+//!      |                            | |  |  | accepted
+//!      |                            | +--+  +----- [Asking] a server was shown credentials
+//!      | not ZMTP 3,                | a command,      | refused: ERROR 400 or 300 is sent
+//!      | another mechanism          | an answer       |
+//!      |                            | bad frame, command, box or property,
+//!      |                            | unfit socket type: ERROR is sent;
+//!      v                            v ERROR received  v
+//!  [Failed] <-----------------------+-----------------+
 //! ```
 //!
 //! Both sides act alike: there is no client and no server here (a mechanism may have them).
 //!
 //! Use: write what [`Handshake::poll_transmit`] gives, from the very start and after every
-//! [`Handshake::handle_bytes`], even one that failed (the ERROR); then ask
-//! [`Handshake::poll_ready`]. How long a peer may take is for its owner to limit, who has a clock.
+//! [`Handshake::handle_bytes`], even one that failed (the ERROR). A server is asked by
+//! [`Handshake::poll_credentials`] and answers with [`Handshake::handle_verdict`]; until then nothing is
+//! consumed. Then ask [`Handshake::poll_ready`], and [`Handshake::take_cipher`] for what traffic is sealed
+//! with. How long a peer may take is for its owner to limit, who has a clock.
 //!
 //! Invariants:
 //! - nothing beyond the peer's last handshake command is consumed;
@@ -26,13 +31,19 @@
 //!   peer can make us hold is twice that limit (64 KiB by default) and some bytes per property;
 //! - a failed handshake stays failed, with the same error.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use zeroize::Zeroizing;
+
 use super::{
     command::{self, Command, CommandError},
     frame::{self, FrameError},
-    greeting::{GREETING_SIZE, Greeting, GreetingError},
-    mechanism::{Mechanism, null::Null},
+    greeting::{GREETING_SIZE, Greeting, GreetingError, START_SIZE},
+    mechanism::{Mechanism, Progress, curve::CurveCipher, name},
     metadata::MetadataError,
     peer::{LocalPeer, PeerError, RemotePeer},
+    role::{Acceptance, Credentials, Entropy, Role, Verdict},
 };
 use crate::{Blame, escaped::escaped};
 
@@ -81,6 +92,32 @@ pub enum HandshakeError {
         /// Its name, escaped.
         name: String,
     },
+    /// A command of the mechanism has the wrong size or form.
+    #[error("handshake: malformed {command} with {size} bytes of data")]
+    Malformed {
+        /// Its name.
+        command: &'static str,
+        /// What follows the name, in bytes.
+        size: usize,
+    },
+    /// A box that was not sealed by who it should be, or not for us.
+    #[error("handshake: the box in {command} does not open with our keys")]
+    Sealed {
+        /// The command it came in, or cannot be sent in.
+        command: &'static str,
+    },
+    /// An INITIATE without a cookie that this server gave out lately.
+    #[error("handshake: INITIATE with a cookie that is not ours, or too old")]
+    Cookie,
+    /// An INITIATE whose sender does not prove that it has the key it names.
+    #[error("handshake: INITIATE does not vouch for the client's key")]
+    Vouch,
+    /// Our side refused the peer's credentials. The peer is told the status and nothing else.
+    #[error("handshake: the peer's credentials are refused with status {status}")]
+    Unauthorized {
+        /// 400, or 300 for now.
+        status: &'static str,
+    },
     /// The properties are malformed.
     #[error("handshake: {0}")]
     Metadata(#[from] MetadataError),
@@ -104,10 +141,15 @@ impl HandshakeError {
             HandshakeError::Command(error) => error.blame(),
             HandshakeError::Metadata(error) => error.blame(),
             HandshakeError::Peer(error) => error.blame(),
-            HandshakeError::Refused { .. } => Blame::PeerIncompatible,
+            HandshakeError::Refused { .. }
+            | HandshakeError::Unauthorized { .. }
+            | HandshakeError::Sealed { .. } => Blame::PeerIncompatible,
             HandshakeError::MessageBeforeReady { .. }
             | HandshakeError::CommandTooLarge { .. }
-            | HandshakeError::UnexpectedCommand { .. } => Blame::PeerMisbehaved,
+            | HandshakeError::UnexpectedCommand { .. }
+            | HandshakeError::Malformed { .. }
+            | HandshakeError::Cookie
+            | HandshakeError::Vouch => Blame::PeerMisbehaved,
         }
     }
 }
@@ -116,8 +158,17 @@ impl HandshakeError {
 enum State {
     Greeting,
     Commands { minor: u8 },
+    Asking { minor: u8 },
     Ready,
     Failed(HandshakeError),
+}
+
+/// A server's choice of mechanisms, until the client has chosen.
+#[derive(Clone, Debug)]
+struct Choice {
+    acceptance: Arc<Acceptance>,
+    metadata: Vec<u8>,
+    entropy: Entropy,
 }
 
 /// A handshake in progress.
@@ -125,10 +176,14 @@ enum State {
 pub struct Handshake {
     local: LocalPeer,
     limits: HandshakeLimits,
-    mechanism: Mechanism,
+    /// Set when there is one; else there is a choice.
+    mechanism: Option<Mechanism>,
+    choice: Option<Box<Choice>>,
     state: State,
     received: Vec<u8>,
     outbox: Vec<u8>,
+    credentials: Option<Credentials>,
+    user_id: Option<String>,
     remote: Option<RemotePeer>,
 }
 
@@ -137,10 +192,47 @@ impl Handshake {
     ///
     /// Panics when `local` has a routing id over 255 bytes or a property whose name is none.
     pub fn new(local: LocalPeer, limits: HandshakeLimits) -> Handshake {
-        let mechanism = Mechanism::Null(Null::new(local.encode_metadata()));
-        let outbox = Greeting::encode(mechanism.name(), mechanism.as_server()).to_vec();
+        let none = Entropy::new(Zeroizing::new([0; Entropy::SIZE]));
+        Handshake::secured(local, limits, &Role::Peer, none, Duration::ZERO)
+    }
+
+    /// A handshake in any role. `now` counts from any moment that is the same for all handshakes of a server.
+    ///
+    /// Panics as [`Handshake::new`] does.
+    pub fn secured(
+        local: LocalPeer,
+        limits: HandshakeLimits,
+        role: &Role,
+        entropy: Entropy,
+        now: Duration,
+    ) -> Handshake {
+        let metadata = local.encode_metadata();
+        let mechanism = Mechanism::of_role(role, &metadata, &entropy);
+        let outbox = match &mechanism {
+            Some(mechanism) => Greeting::encode(mechanism.name(), mechanism.as_server()).to_vec(),
+            None => Greeting::encode("", true)[..START_SIZE].to_vec(),
+        };
+        let choice = match role {
+            Role::Server(acceptance) => {
+                acceptance.renew_cookies(now, &entropy);
+                let acceptance = Arc::clone(acceptance);
+                mechanism.is_none().then(|| Box::new(Choice { acceptance, metadata, entropy }))
+            }
+            _ => None,
+        };
         let (state, received) = (State::Greeting, Vec::new());
-        Handshake { local, limits, mechanism, state, received, outbox, remote: None }
+        Handshake {
+            local,
+            limits,
+            mechanism,
+            choice,
+            state,
+            received,
+            outbox,
+            credentials: None,
+            user_id: None,
+            remote: None,
+        }
     }
 
     /// Takes bytes from the peer and returns how many were consumed: all of them, unless the
@@ -151,7 +243,7 @@ impl Handshake {
             let step = match self.state {
                 State::Greeting => self.handle_greeting(&mut rest),
                 State::Commands { minor } => self.handle_command(minor, &mut rest),
-                State::Ready => break,
+                State::Asking { .. } | State::Ready => break,
                 State::Failed(ref error) => return Err(error.clone()),
             };
             match step {
@@ -176,6 +268,41 @@ impl Handshake {
         if self.outbox.is_empty() { self.remote.take() } else { None }
     }
 
+    /// The credentials that a client showed, once; the handshake stands still until the verdict on them.
+    pub fn poll_credentials(&mut self) -> Option<Credentials> {
+        self.credentials.take()
+    }
+
+    /// Whether it stands still until a verdict.
+    pub fn is_asking(&self) -> bool {
+        matches!(self.state, State::Asking { .. })
+    }
+
+    /// The verdict on the credentials; no effect when nobody asked.
+    pub fn handle_verdict(&mut self, verdict: Verdict) -> Result<(), HandshakeError> {
+        let (State::Asking { minor }, Some(mechanism)) = (&self.state, &mut self.mechanism) else {
+            return Ok(());
+        };
+        let minor = *minor;
+        let result = match verdict {
+            Verdict::Accept { user_id } => {
+                self.user_id = user_id;
+                self.state = State::Commands { minor };
+                let progress = mechanism.accept(&mut self.outbox);
+                self.follow(minor, progress)
+            }
+            Verdict::Refuse => Err(HandshakeError::Unauthorized { status: "400" }),
+            Verdict::TryLater => Err(HandshakeError::Unauthorized { status: "300" }),
+        };
+        result.inspect_err(|error| self.fail(error))
+    }
+
+    /// What traffic is to be sealed and opened with, once, after [`Handshake::poll_ready`] gave the peer. None: it
+    /// goes in the clear.
+    pub fn take_cipher(&mut self) -> Option<Box<CurveCipher>> {
+        self.mechanism.as_mut().and_then(Mechanism::take_cipher)
+    }
+
     fn handle_greeting(&mut self, bytes: &mut &[u8]) -> Result<Step, HandshakeError> {
         self.receive_until(GREETING_SIZE, bytes);
         let Ok(greeting) = self.received.as_slice().try_into() else {
@@ -183,11 +310,46 @@ impl Handshake {
             return Ok(Step::NeedsBytes);
         };
         let greeting = Greeting::decode(greeting)?;
-        greeting.check_mechanism(self.mechanism.name())?;
         self.received = Vec::new();
-        self.state = State::Commands { minor: greeting.shared_minor() };
-        self.mechanism.start(&mut self.outbox);
+        if let Some(choice) = self.choice.take() {
+            self.mechanism = self.choose(&greeting, &choice)?;
+        } else if let Some(mechanism) = &self.mechanism {
+            greeting.check_mechanism(&[mechanism.name()])?;
+        }
+        let Some(mechanism) = &mut self.mechanism else { return Ok(Step::NeedsBytes) };
+        let minor = greeting.shared_minor();
+        self.state = State::Commands { minor };
+        let progress = mechanism.start(&mut self.outbox)?;
+        self.follow(minor, progress)?;
         Ok(Step::Next)
+    }
+
+    /// The client has named its mechanism. Ours is in the rest of the greeting: the same, or else the strongest
+    /// that we accept, so that the client can tell why it is refused.
+    fn choose(&mut self, greeting: &Greeting, choice: &Choice) -> Result<Option<Mechanism>, HandshakeError> {
+        let names = choice.acceptance.names();
+        let chosen = greeting.check_mechanism(&names);
+        let ours = chosen.as_ref().ok().or(names.first()).copied().unwrap_or(name::NULL);
+        let as_server = ours != name::NULL;
+        self.outbox.extend_from_slice(&Greeting::encode(ours, as_server)[START_SIZE..]);
+        let metadata = choice.metadata.clone();
+        Ok(Mechanism::of_server(&choice.acceptance, chosen?, metadata, &choice.entropy))
+    }
+
+    fn follow(&mut self, minor: u8, progress: Progress) -> Result<(), HandshakeError> {
+        match progress {
+            Progress::Waits => {}
+            Progress::Asks(credentials) => {
+                self.credentials = Some(credentials);
+                self.state = State::Asking { minor };
+            }
+            Progress::Done(properties) => {
+                let remote = RemotePeer::new(self.local.socket_type, minor, properties)?;
+                self.remote = Some(RemotePeer { user_id: self.user_id.take(), ..remote });
+                self.state = State::Ready;
+            }
+        }
+        Ok(())
     }
 
     fn handle_command(&mut self, minor: u8, bytes: &mut &[u8]) -> Result<Step, HandshakeError> {
@@ -210,14 +372,17 @@ impl Handshake {
             return Ok(Step::NeedsBytes);
         }
         let received = std::mem::take(&mut self.received);
-        let command = command::parse(&received[header.header_size..])?;
+        let Some(mechanism) = &mut self.mechanism else { return Ok(Step::NeedsBytes) };
+        let body = &received[header.header_size..];
+        let command = match mechanism.odd_refusal(body) {
+            Some(reason) => Command::Error { reason },
+            None => command::parse(body)?,
+        };
         if let Command::Error { reason } = command {
             return Err(HandshakeError::Refused { reason: escaped(reason) });
         }
-        if let Some(properties) = self.mechanism.handle_command(&command, &mut self.outbox)? {
-            self.remote = Some(RemotePeer::new(self.local.socket_type, minor, properties)?);
-            self.state = State::Ready;
-        }
+        let progress = mechanism.handle_command(&command, &mut self.outbox)?;
+        self.follow(minor, progress)?;
         Ok(Step::Next)
     }
 
@@ -234,10 +399,17 @@ impl Handshake {
     }
 
     fn fail(&mut self, error: &HandshakeError) {
-        let in_commands = matches!(self.state, State::Commands { .. });
-        if in_commands && !matches!(error, HandshakeError::Refused { .. }) {
-            command::encode_error(&mut self.outbox, error.to_string().as_bytes());
+        let in_commands = !matches!(self.state, State::Greeting | State::Failed(_));
+        match error {
+            HandshakeError::Unauthorized { status } => {
+                command::encode_error(&mut self.outbox, status.as_bytes());
+            }
+            HandshakeError::Refused { .. } => {}
+            error if in_commands => command::encode_error(&mut self.outbox, error.to_string().as_bytes()),
+            _ => {}
         }
+        self.credentials = None;
+        self.mechanism = None;
         self.received = Vec::new();
         self.state = State::Failed(error.clone());
     }

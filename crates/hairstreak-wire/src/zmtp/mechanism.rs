@@ -2,54 +2,162 @@
 //!
 //! The handshake brings the commands of the peer here, one at a time, and sends what a mechanism
 //! appends to the outbox. A mechanism knows nothing of greetings, of how frames are cut out of the
-//! stream, or of what properties mean; it ends by handing over the peer's properties.
-//!
-//! PLAIN and CURVE are to be further variants of `Mechanism`, a file each beside `null`, with
-//! client and server as their two roles.
+//! stream, or of what properties mean; it ends by handing over the peer's properties. A server's asks on
+//! its way about the credentials it was shown, and goes on when it is told to [`Mechanism::accept`] them.
 
-pub(super) mod null;
+pub mod curve;
+pub(super) mod name;
+mod null;
+mod plain;
 
-use super::{command::Command, handshake::HandshakeError, metadata::Properties};
+use std::sync::Arc;
+
+use super::{
+    command::Command,
+    handshake::HandshakeError,
+    metadata::Properties,
+    role::{Acceptance, Credentials, Entropy, Role},
+};
+use crate::escaped::escaped;
+use curve::{CurveCipher, CurveClient, CurveServer};
 use null::Null;
+use plain::{PlainClient, PlainServer};
 
 /// A mechanism in progress.
 #[derive(Clone, Debug)]
 pub(super) enum Mechanism {
     /// No security: each side sends READY.
     Null(Null),
+    PlainClient(PlainClient),
+    PlainServer(PlainServer),
+    CurveClient(Box<CurveClient>),
+    CurveServer(Box<CurveServer>),
+}
+
+/// How far a mechanism got.
+#[derive(Debug)]
+pub(super) enum Progress {
+    /// It waits for a command of the peer.
+    Waits,
+    /// It waits for a verdict.
+    Asks(Credentials),
+    /// It is over, and these are the peer's properties.
+    Done(Properties),
 }
 
 impl Mechanism {
+    /// The mechanism of this role; None for a server that leaves the choice to its client.
+    pub(super) fn of_role(role: &Role, metadata: &[u8], entropy: &Entropy) -> Option<Mechanism> {
+        let metadata = metadata.to_vec();
+        Some(match role {
+            Role::Peer => Mechanism::Null(Null::new(metadata, false)),
+            Role::PlainClient(login) => Mechanism::PlainClient(PlainClient::new(metadata, login.clone())),
+            Role::CurveClient { keys, server_key } => {
+                let client = CurveClient::new(metadata, keys.clone(), *server_key, entropy);
+                Mechanism::CurveClient(Box::new(client))
+            }
+            Role::Server(acceptance) => match acceptance.names()[..] {
+                [only] => return Mechanism::of_server(acceptance, only, metadata, entropy),
+                _ => return None,
+            },
+        })
+    }
+
+    /// A server's side of the mechanism of that name; None if it does not accept it.
+    pub(super) fn of_server(
+        acceptance: &Arc<Acceptance>,
+        name: &str,
+        metadata: Vec<u8>,
+        entropy: &Entropy,
+    ) -> Option<Mechanism> {
+        if !acceptance.names().contains(&name) {
+            return None;
+        }
+        Some(match (name, acceptance.curve()) {
+            (name::CURVE, Some(keys)) => {
+                let (keys, acceptance) = (keys.clone(), Arc::clone(acceptance));
+                Mechanism::CurveServer(Box::new(CurveServer::new(
+                    metadata,
+                    keys,
+                    acceptance,
+                    entropy.clone(),
+                )))
+            }
+            (name::PLAIN, _) => Mechanism::PlainServer(PlainServer::new(metadata)),
+            _ => Mechanism::Null(Null::new(metadata, true)),
+        })
+    }
+
     /// The name in the greeting.
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Mechanism::Null(_) => null::NAME,
+            Mechanism::Null(_) => name::NULL,
+            Mechanism::PlainClient(_) | Mechanism::PlainServer(_) => name::PLAIN,
+            Mechanism::CurveClient(_) | Mechanism::CurveServer(_) => name::CURVE,
         }
     }
 
     /// The as-server flag in the greeting.
     pub(super) fn as_server(&self) -> bool {
-        match self {
-            Mechanism::Null(_) => false,
-        }
+        matches!(self, Mechanism::PlainServer(_) | Mechanism::CurveServer(_))
     }
 
     /// The greetings agree: appends what we say unasked.
-    pub(super) fn start(&mut self, outbox: &mut Vec<u8>) {
+    pub(super) fn start(&mut self, outbox: &mut Vec<u8>) -> Result<Progress, HandshakeError> {
         match self {
-            Mechanism::Null(null) => null.start(outbox),
+            Mechanism::Null(null) => return Ok(null.start(outbox)),
+            Mechanism::PlainClient(client) => client.start(outbox),
+            Mechanism::CurveClient(client) => return client.start(outbox),
+            Mechanism::PlainServer(_) | Mechanism::CurveServer(_) => {}
         }
+        Ok(Progress::Waits)
     }
 
-    /// Takes a command other than ERROR and appends the answer; the peer's properties end the
-    /// handshake, None waits for another command.
+    /// Takes a command other than ERROR and appends the answer.
     pub(super) fn handle_command(
         &mut self,
         command: &Command<'_>,
-        _outbox: &mut Vec<u8>,
-    ) -> Result<Option<Properties>, HandshakeError> {
+        outbox: &mut Vec<u8>,
+    ) -> Result<Progress, HandshakeError> {
         match self {
-            Mechanism::Null(null) => null.handle_command(command).map(Some),
+            Mechanism::Null(null) => null.handle_command(command),
+            Mechanism::PlainClient(client) => client.handle_command(command, outbox),
+            Mechanism::PlainServer(server) => server.handle_command(command, outbox),
+            Mechanism::CurveClient(client) => client.handle_command(command, outbox),
+            Mechanism::CurveServer(server) => server.handle_command(command, outbox),
         }
     }
+
+    /// The reason of a refusal that is no command of ZMTP, but is meant as an ERROR.
+    pub(super) fn odd_refusal<'a>(&self, body: &'a [u8]) -> Option<&'a [u8]> {
+        match self {
+            Mechanism::PlainClient(_) => plain::refusal_of_libzmq(body),
+            _ => None,
+        }
+    }
+
+    /// The credentials that were asked about are good.
+    pub(super) fn accept(&mut self, outbox: &mut Vec<u8>) -> Progress {
+        match self {
+            Mechanism::Null(null) => null.accept(outbox),
+            Mechanism::PlainServer(server) => server.accept(outbox),
+            Mechanism::CurveServer(server) => return server.accept(outbox),
+            Mechanism::PlainClient(_) | Mechanism::CurveClient(_) => {}
+        }
+        Progress::Waits
+    }
+
+    /// What traffic is to be sealed and opened with, once, when the mechanism is over; None: it is not.
+    pub(super) fn take_cipher(&mut self) -> Option<Box<CurveCipher>> {
+        match self {
+            Mechanism::CurveClient(client) => client.take_cipher(),
+            Mechanism::CurveServer(server) => server.take_cipher(),
+            _ => None,
+        }
+    }
+}
+
+/// A command that a mechanism has no place for.
+fn unexpected(command: &Command<'_>) -> HandshakeError {
+    HandshakeError::UnexpectedCommand { name: escaped(command.name()) }
 }

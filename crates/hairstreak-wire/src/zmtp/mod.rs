@@ -15,12 +15,15 @@ pub mod handshake;
 mod mechanism;
 pub mod metadata;
 pub mod peer;
+pub mod role;
 pub mod socket_type;
 
 pub use command::{Command, CommandError};
 pub use frame::{FrameError, FrameHeader};
 pub use greeting::{Greeting, GreetingError};
 pub use handshake::{Handshake, HandshakeError, HandshakeLimits};
+pub use mechanism::curve;
 pub use metadata::{MetadataError, Properties};
 pub use peer::{LocalPeer, PeerError, RemotePeer};
+pub use role::{Credentials, Role, Verdict};
 pub use socket_type::SocketType;

@@ -57,6 +57,8 @@ pub struct RemotePeer {
     pub routing_id: Vec<u8>,
     /// All that it sent, `Socket-Type` and `Identity` included.
     pub properties: Properties,
+    /// What our side's verdict on its credentials called it.
+    pub user_id: Option<String>,
 }
 
 /// Why a peer that completed the handshake was refused for what it is.
@@ -113,6 +115,6 @@ impl RemotePeer {
         if routing_id.len() > ROUTING_ID_SIZE_MAX {
             return Err(PeerError::RoutingIdTooLarge { size: routing_id.len() });
         }
-        Ok(RemotePeer { minor, socket_type: theirs, routing_id, properties })
+        Ok(RemotePeer { minor, socket_type: theirs, routing_id, properties, user_id: None })
     }
 }

@@ -42,6 +42,7 @@ fn libzmq_3_1_is_understood_however_its_bytes_are_cut() {
         socket_type: SocketType::Dealer,
         routing_id: Vec::new(),
         properties: vec![("Socket-Type".to_owned(), b"DEALER".to_vec()), ("Identity".to_owned(), Vec::new())],
+        user_id: None,
     };
     check(SocketType::Router, &said(LIBZMQ_START, LIBZMQ_READY_DEALER), &expected);
 }
@@ -50,7 +51,13 @@ fn libzmq_3_1_is_understood_however_its_bytes_are_cut() {
 fn libzmq_3_0_is_understood_however_its_bytes_are_cut() {
     let start = b"\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x03\x00";
     let properties = vec![("Socket-Type".to_owned(), b"SUB".to_vec())];
-    let expected = RemotePeer { minor: 0, socket_type: SocketType::Sub, routing_id: Vec::new(), properties };
+    let expected = RemotePeer {
+        minor: 0,
+        socket_type: SocketType::Sub,
+        routing_id: Vec::new(),
+        properties,
+        user_id: None,
+    };
     check(SocketType::XPub, &said(start, LIBZMQ_READY_SUB), &expected);
 }
 
@@ -59,7 +66,13 @@ fn a_later_major_version_is_met_with_ours() {
     let start = b"\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x04\x00";
     let properties =
         vec![("Socket-Type".to_owned(), b"PULL".to_vec()), ("X-key".to_owned(), b"hello".to_vec())];
-    let expected = RemotePeer { minor: 1, socket_type: SocketType::Pull, routing_id: Vec::new(), properties };
+    let expected = RemotePeer {
+        minor: 1,
+        socket_type: SocketType::Pull,
+        routing_id: Vec::new(),
+        properties,
+        user_id: None,
+    };
     check(SocketType::Push, &said(start, LIBZMQ_READY_PULL), &expected);
 }
 

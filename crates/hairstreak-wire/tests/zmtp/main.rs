@@ -10,4 +10,5 @@ mod hostile;
 mod metadata;
 mod pair;
 mod refusal;
+mod secured;
 mod socket_type;

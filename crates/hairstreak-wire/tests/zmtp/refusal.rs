@@ -64,7 +64,10 @@ fn older_versions_are_refused() {
 fn another_mechanism_is_refused() {
     check(
         &greeting(LIBZMQ_START, b"CURVE"),
-        HandshakeError::Greeting(GreetingError::OtherMechanism { ours: "NULL", theirs: "CURVE".to_owned() }),
+        HandshakeError::Greeting(GreetingError::OtherMechanism {
+            ours: "NULL".to_owned(),
+            theirs: "CURVE".to_owned(),
+        }),
         Blame::PeerIncompatible,
         "peer wants mechanism \"CURVE\", ours is NULL",
         false,

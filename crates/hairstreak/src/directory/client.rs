@@ -1,7 +1,6 @@
 //! `Client`: the connection to the directory, its thread, requests and their replies.
 
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -9,10 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hairstreak_socket::{Context, Dealer, Message, Options, RecvError};
+use hairstreak_base::process;
+use hairstreak_socket::{Context, Dealer, Message, Options, RecvError, ResolveError};
 use hairstreak_wire::directory::{
     Attributes, Endpoint, Envelope, Name, OWNER_SIZE, Owner, Reply, Request, RequestId,
 };
+use rustix::rand::GetRandomFlags;
 use thiserror::Error;
 
 use super::follow::Followed;
@@ -26,13 +27,19 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How long one LOOKUP waits in the directory before it is sent anew.
 const LOOKUP_WAIT: Duration = Duration::from_millis(500);
 
+/// Called with the reason why somebody still waits for the directory, in the thread that waits.
+pub(crate) type OnDelay = Arc<dyn Fn(&ResolveError) + Send + Sync>;
+
 /// The connection to one directory.
 pub(crate) struct Client {
     endpoint: String,
     dealer: Dealer,
+    on_delay: OnDelay,
     owner: Owner,
     last_number: AtomicU64,
     state: Mutex<State>,
+    /// The process that its thread runs in.
+    process: u32,
 }
 
 /// What the client's thread shares with the others. All by request number.
@@ -41,15 +48,25 @@ pub(super) struct State {
     calls: HashMap<u64, Sender<Reply>>,
     pub held: BTreeMap<u64, Held>,
     pub followed: BTreeMap<u64, Followed>,
+    /// The reason for waiting that was told last.
+    told: Option<ResolveError>,
 }
 
 /// Why a question to the directory has no good answer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum AskError {
     #[error("no answer from the directory at {directory}")]
-    NoAnswer { directory: String },
+    NoAnswer { directory: String, trouble: Option<ResolveError> },
+    /// Waiting longer is in vain.
+    #[error("the directory at {directory} cannot be reached: {trouble}")]
+    Unreachable { directory: String, trouble: ResolveError },
     #[error("the directory at {directory} refuses: {text}")]
     Refused { directory: String, text: String },
+}
+
+/// The end of a sentence that says why there was no answer.
+pub(crate) fn because(trouble: &Option<ResolveError>) -> String {
+    trouble.as_ref().map_or(String::new(), |trouble| format!(": {trouble}"))
 }
 
 /// Where a name is.
@@ -73,7 +90,7 @@ pub(super) enum Purpose {
 impl Client {
     /// Connects, now or when the directory is there, and starts the thread. The thread ends when
     /// the last `Arc` is gone.
-    pub(crate) fn start(endpoint: String) -> Result<Arc<Client>, BuildError> {
+    pub(crate) fn start(endpoint: String, on_delay: OnDelay) -> Result<Arc<Client>, BuildError> {
         // A context of its own: the thread that waits for replies must not drive the sockets of
         // whoever builds the node.
         let dealer = Dealer::with_options(&Context::new(), options())?;
@@ -81,9 +98,11 @@ impl Client {
         let client = Arc::new(Client {
             endpoint,
             dealer: dealer.clone(),
-            owner: random_owner(),
+            on_delay,
+            owner: random_owner()?,
             last_number: AtomicU64::new(0),
             state: Mutex::default(),
+            process: process::current(),
         });
         let weak = Arc::downgrade(&client);
         thread::Builder::new().name("directory".into()).spawn(move || run(&dealer, &weak))?;
@@ -95,10 +114,33 @@ impl Client {
         &self.endpoint
     }
 
-    /// Waits until the directory is connected.
+    /// Waits until the directory is connected. Not for a host that is unknown; with a resolver that does not
+    /// answer just now it waits, and says so.
     pub(crate) fn wait_until_connected(&self, deadline: Instant) -> Result<(), AskError> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if self.dealer.wait_for_peers(1, left) { Ok(()) } else { Err(AskError::no_answer(self)) }
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if self.dealer.wait_for_peers(1, left.min(ROUND)) {
+                self.state().told = None;
+                return Ok(());
+            }
+            match self.dealer.trouble() {
+                Some(trouble) if !trouble.is_temporary() => {
+                    return Err(AskError::Unreachable { directory: self.endpoint.clone(), trouble });
+                }
+                Some(trouble) => self.tell(trouble),
+                None => {}
+            }
+            if left <= ROUND {
+                return Err(AskError::no_answer(self));
+            }
+        }
+    }
+
+    /// Says why it is waited for the directory, once for each reason.
+    fn tell(&self, trouble: ResolveError) {
+        if self.state().told.replace(trouble.clone()).as_ref() != Some(&trouble) {
+            (self.on_delay)(&trouble);
+        }
     }
 
     /// This machine's address on the connection to the directory: `None` without a connection,
@@ -171,6 +213,11 @@ impl Client {
         }
     }
 
+    /// Whether this is a forked child: what the parent holds in the directory stays the parent's.
+    pub(super) fn is_foreign(&self) -> bool {
+        !process::is_current(self.process)
+    }
+
     pub(super) fn owner(&self) -> Owner {
         self.owner
     }
@@ -193,7 +240,7 @@ impl Drop for Client {
 
 impl AskError {
     fn no_answer(client: &Client) -> AskError {
-        AskError::NoAnswer { directory: client.endpoint.clone() }
+        AskError::NoAnswer { directory: client.endpoint.clone(), trouble: client.dealer.trouble() }
     }
 
     /// For a reply that is none to the question.
@@ -247,7 +294,7 @@ fn run(dealer: &Dealer, client: &Weak<Client>) {
                     let Some(client) = client.upgrade() else { return };
                     client.handle_message(&message);
                 }
-                Err(RecvError::Closed) => return,
+                Err(RecvError::Closed | RecvError::Forked) => return,
                 Err(_) => break,
             }
             // However many messages there are, the next round is due.
@@ -270,11 +317,10 @@ fn options() -> Options {
     }
 }
 
-/// From the system's randomness, by way of the keys that the standard library's hash tables get.
-fn random_owner() -> Owner {
+/// From the system's randomness. Nothing that lies in this process will do: a forked child would get the same.
+fn random_owner() -> std::io::Result<Owner> {
     let mut token = [0; OWNER_SIZE];
-    for half in token.chunks_exact_mut(8) {
-        half.copy_from_slice(&RandomState::new().hash_one(half.len()).to_be_bytes());
-    }
-    Owner(token)
+    // As few bytes as these come at once or not at all.
+    rustix::rand::getrandom(&mut token, GetRandomFlags::empty())?;
+    Ok(Owner(token))
 }

@@ -68,6 +68,9 @@ impl Client {
 
 impl Drop for Follow {
     fn drop(&mut self) {
+        if self.client.is_foreign() {
+            return;
+        }
         // Taken out first: what it drops may take locks of its own.
         let followed = self.client.state().followed.remove(&self.number);
         drop(followed);

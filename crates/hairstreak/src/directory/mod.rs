@@ -15,7 +15,7 @@ mod follow;
 mod publication;
 mod registration;
 
-pub(crate) use client::{AskError, Client, Found};
+pub(crate) use client::{AskError, Client, Found, OnDelay, because};
 pub(crate) use follow::Follow;
 pub(crate) use publication::Publication;
 pub(crate) use registration::{RegisterError, Registration};

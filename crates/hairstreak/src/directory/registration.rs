@@ -99,6 +99,9 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
+        if self.client.is_foreign() {
+            return;
+        }
         let mut state = self.client.state();
         if let Some(Held { name, .. }) = state.held.remove(&self.number) {
             let request = Request::Unregister { name, owner: self.client.owner() };

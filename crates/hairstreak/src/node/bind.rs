@@ -7,14 +7,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hairstreak_socket::ConnectError;
+use hairstreak_socket::{ConnectError, ResolveError};
 use hairstreak_wire::directory::{Endpoint, FieldError, Name};
 use thiserror::Error;
 
 use super::component::Node;
 use super::names;
 use super::object::{Kind, Object, Plug};
-use crate::directory::{AskError, Found};
+use crate::directory::{AskError, Found, because};
 
 /// How often names of this process are looked at while the directory is asked.
 const GLANCE: Duration = Duration::from_millis(500);
@@ -69,8 +69,18 @@ pub enum BindError {
         /// How long.
         waited: Duration,
     },
+    /// The directory's host is unknown.
+    #[error("{name}: the directory at {directory} cannot be reached: {trouble}")]
+    Unreachable {
+        /// The name.
+        name: String,
+        /// Which directory.
+        directory: String,
+        /// What the resolver said.
+        trouble: ResolveError,
+    },
     /// The directory did not answer.
-    #[error("{name}: no answer from the directory at {directory} in {} s", waited.as_secs_f32())]
+    #[error("{name}: no answer from the directory at {directory} in {} s{}", waited.as_secs_f32(), because(trouble))]
     NoAnswer {
         /// The name.
         name: String,
@@ -78,6 +88,8 @@ pub enum BindError {
         directory: String,
         /// How long it was waited for.
         waited: Duration,
+        /// Why it could not even be connected to, if its host could not be resolved.
+        trouble: Option<ResolveError>,
     },
     /// The directory refused to answer.
     #[error("{name}: the directory at {directory} refuses: {text}")]
@@ -167,9 +179,12 @@ impl Node {
                 Ok(None) if is_over => {
                     return Err(self.unknown(text, kind, &format!("the directory at {}", client.endpoint())));
                 }
-                Err(AskError::NoAnswer { directory }) if is_over => {
+                Err(AskError::NoAnswer { directory, trouble }) if is_over => {
                     let (name, waited) = (text.to_owned(), self.inner.patience);
-                    return Err(BindError::NoAnswer { name, directory, waited });
+                    return Err(BindError::NoAnswer { name, directory, waited, trouble });
+                }
+                Err(AskError::Unreachable { directory, trouble }) => {
+                    return Err(BindError::Unreachable { name: text.to_owned(), directory, trouble });
                 }
                 Err(AskError::Refused { directory, text: reason }) => {
                     return Err(BindError::Refused { name: text.to_owned(), directory, text: reason });

@@ -1,15 +1,16 @@
 //! `NodeBuilder`: describes a node.
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use hairstreak_socket::{ConnectError, Context, OpenError};
+use hairstreak_socket::{ConnectError, Context, OpenError, ResolveError};
 use thiserror::Error;
 
 use super::component::{Inner, Node};
-use crate::directory::Client;
+use crate::directory::{Client, OnDelay};
 use crate::host_port;
 
 /// The port of the directory unless another is given.
@@ -18,10 +19,11 @@ const DIRECTORY_PORT: &str = "5682";
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Describes a node.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct NodeBuilder {
     directory: Option<String>,
     patience: Duration,
+    on_delay: OnDelay,
 }
 
 /// Why a node could not be built. A directory that is merely absent is no reason.
@@ -40,7 +42,16 @@ pub enum BuildError {
 
 impl Default for NodeBuilder {
     fn default() -> NodeBuilder {
-        NodeBuilder { directory: None, patience: Duration::from_secs(30) }
+        NodeBuilder { directory: None, patience: Duration::from_secs(30), on_delay: Arc::new(|_| {}) }
+    }
+}
+
+impl fmt::Debug for NodeBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodeBuilder")
+            .field("directory", &self.directory)
+            .field("patience", &self.patience)
+            .finish_non_exhaustive()
     }
 }
 
@@ -59,11 +70,18 @@ impl NodeBuilder {
         self
     }
 
+    /// Called with the reason when opening or binding has to wait longer because the directory's host cannot be
+    /// resolved just now; once for each reason, in the thread that waits. A host that is unknown is not waited for.
+    pub fn on_delay(mut self, tell: impl Fn(&ResolveError) + Send + Sync + 'static) -> NodeBuilder {
+        self.on_delay = Arc::new(tell);
+        self
+    }
+
     /// Makes the node. Does not wait for the directory.
     pub fn build(self) -> Result<Node, BuildError> {
         static LAST_ID: AtomicU64 = AtomicU64::new(0);
         let directory = match self.directory {
-            Some(endpoint) => Some(Client::start(endpoint)?),
+            Some(endpoint) => Some(Client::start(endpoint, self.on_delay)?),
             None => None,
         };
         let inner = Inner {

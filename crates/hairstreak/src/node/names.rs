@@ -4,8 +4,10 @@
 //! Entries are weak: an exchange or queue takes its name along when its last handle is dropped.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
+
+use hairstreak_base::process::PerProcess;
 
 use super::object::Object;
 
@@ -28,11 +30,11 @@ pub(crate) struct Key {
 
 type Table = HashMap<Key, Weak<Object>>;
 
-static TABLE: LazyLock<Mutex<Table>> = LazyLock::new(Mutex::default);
+static TABLE: PerProcess<Mutex<Table>> = PerProcess::new();
 static APPEARED: Condvar = Condvar::new();
 
 fn table() -> MutexGuard<'static, Table> {
-    TABLE.lock().unwrap_or_else(PoisonError::into_inner)
+    TABLE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Enters `object` under all of `keys`, or under none and says which is taken.

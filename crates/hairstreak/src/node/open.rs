@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hairstreak_socket::{Endpoint, Options, Pull, Push};
+use hairstreak_socket::{Endpoint, Options, Pull, Push, ResolveError};
 use hairstreak_wire::directory::{Attributes, FieldError, Name};
 use thiserror::Error;
 
 use super::component::Node;
 use super::names::{self, Key, Space};
 use super::object::{Kind, Object, Plug};
-use crate::directory::{AskError, Client, Publication, RegisterError};
+use crate::directory::{AskError, Client, Publication, RegisterError, because};
 use crate::host_port;
 use crate::scope::Scope;
 use crate::style::Style;
@@ -60,8 +60,18 @@ pub enum OpenError {
         /// Its scope.
         scope: Scope,
     },
+    /// The directory's host is unknown.
+    #[error("{name}: the directory at {directory} cannot be reached: {trouble}")]
+    Unreachable {
+        /// The name.
+        name: String,
+        /// Which directory.
+        directory: String,
+        /// What the resolver said.
+        trouble: ResolveError,
+    },
     /// The directory did not answer.
-    #[error("{name}: no answer from the directory at {directory} in {} s", waited.as_secs_f32())]
+    #[error("{name}: no answer from the directory at {directory} in {} s{}", waited.as_secs_f32(), because(trouble))]
     NoAnswer {
         /// The name.
         name: String,
@@ -69,6 +79,8 @@ pub enum OpenError {
         directory: String,
         /// How long it was waited for.
         waited: Duration,
+        /// Why it could not even be connected to, if its host could not be resolved.
+        trouble: Option<ResolveError>,
     },
     /// The directory refused the name otherwise.
     #[error("{name}: the directory at {directory} refuses: {text}")]
@@ -203,7 +215,12 @@ impl Node {
     fn unanswered(&self, name: &Name, error: AskError) -> OpenError {
         let (name, waited) = (name.to_string(), self.inner.patience);
         match error {
-            AskError::NoAnswer { directory } => OpenError::NoAnswer { name, directory, waited },
+            AskError::NoAnswer { directory, trouble } => {
+                OpenError::NoAnswer { name, directory, waited, trouble }
+            }
+            AskError::Unreachable { directory, trouble } => {
+                OpenError::Unreachable { name, directory, trouble }
+            }
             AskError::Refused { directory, text } => OpenError::Refused { name, directory, text },
         }
     }

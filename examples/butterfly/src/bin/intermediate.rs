@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use butterfly::{Arguments, Usage, run};
-use hairstreak::{Node, Scope, Style};
+use butterfly::{Arguments, Usage, node, run};
+use hairstreak::{Scope, Style};
 
 const USAGE: Usage<2> =
     Usage { program: "intermediate", interfaces: ["in-interface", "out-interface"], number: None };
@@ -15,7 +15,7 @@ fn main() -> ExitCode {
 
 fn intermediate(arguments: &Arguments<2>) -> Result<(), Box<dyn Error>> {
     let [in_interface, out_interface] = &arguments.interfaces;
-    let node = Node::builder().directory(&arguments.host).build()?;
+    let node = node(&arguments.host)?;
     let gathered = node.queue("INTERMEDIATE_IN").scope(Scope::Global).interface(in_interface).open()?;
     let handed_out = node
         .exchange("INTERMEDIATE_OUT")

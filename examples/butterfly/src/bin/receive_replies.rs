@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use butterfly::{Arguments, Usage, run};
-use hairstreak::{Node, Scope};
+use butterfly::{Arguments, Usage, node, run};
+use hairstreak::Scope;
 
 const USAGE: Usage<1> =
     Usage { program: "receive_replies", interfaces: ["in-interface"], number: Some("transaction-count") };
@@ -15,7 +15,7 @@ fn main() -> ExitCode {
 
 fn receive_replies(arguments: &Arguments<1>) -> Result<(), Box<dyn Error>> {
     let [in_interface] = &arguments.interfaces;
-    let node = Node::builder().directory(&arguments.host).build()?;
+    let node = node(&arguments.host)?;
     let replies = node.queue("RECEIVE_REPLIES_IN").scope(Scope::Global).interface(in_interface).open()?;
     let sync = node.exchange("SYNC_OUT").open()?;
     node.bind("SYNC_OUT", "SYNC_IN")?;

@@ -6,8 +6,8 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use butterfly::{Arguments, Usage, run};
-use hairstreak::{Node, Scope, Style};
+use butterfly::{Arguments, Usage, node, run};
+use hairstreak::{Scope, Style};
 
 const USAGE: Usage<2> = Usage {
     program: "send_requests",
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
 
 fn send_requests(arguments: &Arguments<2>) -> Result<(), Box<dyn Error>> {
     let [out_interface, sync_interface] = &arguments.interfaces;
-    let node = Node::builder().directory(&arguments.host).build()?;
+    let node = node(&arguments.host)?;
     let requests = node
         .exchange("SEND_REQUESTS_OUT")
         .scope(Scope::Global)

@@ -1,8 +1,9 @@
 //! Short butterflies: repeated runs, late workers, a directory that is killed, wrong arguments.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
-use crate::host::Host;
+use crate::host::{Host, Network};
 use crate::stage::{
     COMPONENT1, COMPONENT2, INTERMEDIATE, RECEIVE_REPLIES, SEND_REQUESTS, Singletons, serve, start_workers,
 };
@@ -65,6 +66,35 @@ fn an_interface_that_is_none_is_named() {
     assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1), "{text}");
     assert!(text.starts_with("intermediate: INTERMEDIATE_IN: "), "{text}");
     assert!(text.contains("no-such-nic"), "{text}");
+}
+
+#[test]
+fn a_directory_on_an_unknown_host_is_given_up_at_once() {
+    for (program, name, arguments) in [
+        (INTERMEDIATE, "intermediate: INTERMEDIATE_IN", &["-"][..]),
+        (COMPONENT1, "component1: SEND_REQUESTS_OUT", &["-", "5"]),
+    ] {
+        let output = Command::new(program).args(arguments).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        let reason = "host \"-\" cannot be resolved: Name or service not known";
+        assert_eq!(text, format!("{name}: the directory at tcp://-:5682 cannot be reached: {reason}\n"));
+        assert_eq!(output.status.code(), Some(1));
+    }
+}
+
+#[test]
+fn a_resolver_that_does_not_answer_now_is_asked_again_and_that_is_told() {
+    // No name server can be reached from a network of its own.
+    let network = Network::new();
+    let mut command = network.hub().command(COMPONENT1);
+    let mut component = command.args(["SVR001", "5"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut told = String::new();
+    BufReader::new(component.stderr.as_mut().unwrap()).read_line(&mut told).unwrap();
+    let running = component.try_wait().unwrap().is_none();
+    component.kill().unwrap();
+    component.wait().unwrap();
+    let reason = "host \"SVR001\" cannot be resolved: Temporary failure in name resolution";
+    assert_eq!((told, running), (format!("{reason}, trying again\n"), true));
 }
 
 #[test]

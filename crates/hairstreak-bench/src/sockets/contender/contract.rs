@@ -3,7 +3,7 @@
 //! Everything is generic and static: the timing loops are compiled once per contender, without a call through a table.
 
 use crate::sockets::plan::Transport;
-use crate::sockets::task::{CaseName, Task};
+use crate::sockets::task::{Calls, CaseName, Task};
 
 /// Why a contender could not do its part.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +48,8 @@ pub struct Opening<'a> {
     pub transport: Transport,
     /// Bytes per message.
     pub size: usize,
+    /// How the ends are called; of a body handed over by reference a limit program has to move no more than a word.
+    pub calls: Calls,
     /// The libzmq to load.
     pub libzmq: &'a str,
 }
@@ -55,7 +57,13 @@ pub struct Opening<'a> {
 impl<'a> Opening<'a> {
     /// The part of `task` that a contender may know.
     pub fn of(task: &'a Task) -> Self {
-        Self { case: task.case, transport: task.transport, size: task.size, libzmq: &task.libzmq }
+        Self {
+            case: task.case,
+            transport: task.transport,
+            size: task.size,
+            calls: task.calls,
+            libzmq: &task.libzmq,
+        }
     }
 }
 
@@ -101,6 +109,12 @@ pub trait Sending {
 
     /// Sends `count` messages of the same body by the contender's batch call; one by one where it has none.
     fn send_batch(&mut self, body: &[u8], count: usize) -> Result<(), ContenderError> {
+        (0..count).try_for_each(|_| self.send(body))
+    }
+
+    /// Sends `count` messages, one call each, all of one body that is made once and handed over by reference,
+    /// where the contender has such a thing.
+    fn send_handles(&mut self, body: &[u8], count: u64) -> Result<(), ContenderError> {
         (0..count).try_for_each(|_| self.send(body))
     }
 

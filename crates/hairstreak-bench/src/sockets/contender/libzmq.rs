@@ -94,6 +94,10 @@ impl Sending for LibzmqSocket {
         self.0.send(body)
     }
 
+    fn send_handles(&mut self, body: &[u8], count: u64) -> Result<(), ContenderError> {
+        self.0.send_copies(body, count)
+    }
+
     fn flush(&mut self) -> Result<(), ContenderError> {
         Ok(())
     }

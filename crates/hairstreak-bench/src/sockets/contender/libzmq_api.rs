@@ -34,6 +34,10 @@ struct Api {
     getsockopt: unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut usize) -> c_int,
     send: unsafe extern "C" fn(Handle, *const c_void, usize, c_int) -> c_int,
     msg_init: unsafe extern "C" fn(*mut RawMessage) -> c_int,
+    msg_init_size: unsafe extern "C" fn(*mut RawMessage, usize) -> c_int,
+    msg_data: unsafe extern "C" fn(*mut RawMessage) -> *mut c_void,
+    msg_copy: unsafe extern "C" fn(*mut RawMessage, *mut RawMessage) -> c_int,
+    msg_send: unsafe extern "C" fn(*mut RawMessage, Handle, c_int) -> c_int,
     msg_recv: unsafe extern "C" fn(*mut RawMessage, Handle, c_int) -> c_int,
     msg_close: unsafe extern "C" fn(*mut RawMessage) -> c_int,
     version: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int),
@@ -62,6 +66,10 @@ impl Api {
                 getsockopt: *library.get(b"zmq_getsockopt\0")?,
                 send: *library.get(b"zmq_send\0")?,
                 msg_init: *library.get(b"zmq_msg_init\0")?,
+                msg_init_size: *library.get(b"zmq_msg_init_size\0")?,
+                msg_data: *library.get(b"zmq_msg_data\0")?,
+                msg_copy: *library.get(b"zmq_msg_copy\0")?,
+                msg_send: *library.get(b"zmq_msg_send\0")?,
                 msg_recv: *library.get(b"zmq_msg_recv\0")?,
                 msg_close: *library.get(b"zmq_msg_close\0")?,
                 version: *library.get(b"zmq_version\0")?,
@@ -188,6 +196,31 @@ impl Socket {
             return Err(api.error("zmq_send"));
         }
         Ok(())
+    }
+
+    /// A message of `body`, then `count` times zmq_msg_copy, which counts a reference, and zmq_msg_send.
+    pub fn send_copies(&self, body: &[u8], count: u64) -> Result<(), ContenderError> {
+        let api = &self.context.api;
+        let (mut original, mut copy) = (RawMessage([0; 64]), RawMessage([0; 64]));
+        // SAFETY: both messages stay where they are until they are closed; the first has room for the body.
+        unsafe {
+            if (api.msg_init_size)(&mut original, body.len()) != 0 {
+                return Err(api.error("zmq_msg_init_size"));
+            }
+            std::ptr::copy_nonoverlapping(body.as_ptr(), (api.msg_data)(&mut original).cast(), body.len());
+            (api.msg_init)(&mut copy);
+            let outcome = (0..count).try_for_each(|_| {
+                if (api.msg_copy)(&mut copy, &mut original) != 0
+                    || (api.msg_send)(&mut copy, self.handle, 0) < 0
+                {
+                    return Err(api.error("zmq_msg_copy or zmq_msg_send"));
+                }
+                Ok(())
+            });
+            (api.msg_close)(&mut copy);
+            (api.msg_close)(&mut original);
+            outcome
+        }
     }
 
     /// zmq_msg_recv into this socket's message, and its size; the message before it is released by libzmq.

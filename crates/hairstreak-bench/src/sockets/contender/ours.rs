@@ -52,7 +52,7 @@ impl Component for OurComponent {
         let pull = Pull::new(&self.context).map_err(|error| ContenderError::call("Pull::new", error))?;
         let endpoint =
             pull.bind(&self.endpoint(number)).map_err(|error| ContenderError::call("Pull::bind", error))?;
-        Ok((OurReceiver { pull, messages: Vec::new() }, endpoint.to_string()))
+        Ok((OurReceiver { pull, message: Message::new(), messages: Vec::new() }, endpoint.to_string()))
     }
 
     fn bind_sender(&self, number: usize) -> Result<(OurSender, String), ContenderError> {
@@ -65,7 +65,7 @@ impl Component for OurComponent {
     fn connect_receiver(&self, endpoint: &str) -> Result<OurReceiver, ContenderError> {
         let pull = Pull::new(&self.context).map_err(|error| ContenderError::call("Pull::new", error))?;
         pull.connect(endpoint).map_err(|error| ContenderError::call("Pull::connect", error))?;
-        Ok(OurReceiver { pull, messages: Vec::new() })
+        Ok(OurReceiver { pull, message: Message::new(), messages: Vec::new() })
     }
 
     fn connect_sender(&self, endpoint: &str) -> Result<OurSender, ContenderError> {
@@ -93,6 +93,13 @@ impl Sending for OurSender {
         self.push.send(body).map_err(|error| ContenderError::call("Push::send", error))
     }
 
+    fn send_handles(&mut self, body: &[u8], count: u64) -> Result<(), ContenderError> {
+        let message = Message::from(body);
+        (0..count)
+            .try_for_each(|_| self.push.send(&message))
+            .map_err(|error| ContenderError::call("Push::send", error))
+    }
+
     fn send_batch(&mut self, body: &[u8], count: usize) -> Result<(), ContenderError> {
         let sent = self
             .push
@@ -110,9 +117,10 @@ impl Sending for OurSender {
     }
 }
 
-/// A PULL socket and the place its batches go to.
+/// A PULL socket and the places its messages go to.
 pub struct OurReceiver {
     pull: Pull,
+    message: Message,
     messages: Vec<Message>,
 }
 
@@ -126,9 +134,9 @@ impl Receiving for OurReceiver {
 
     #[inline]
     fn receive(&mut self) -> Result<usize, ContenderError> {
-        match self.pull.recv() {
-            Ok(message) => Ok(message.size()),
-            Err(error) => Err(ContenderError::call("Pull::recv", error)),
+        match self.pull.recv_into(&mut self.message) {
+            Ok(()) => Ok(self.message.size()),
+            Err(error) => Err(ContenderError::call("Pull::recv_into", error)),
         }
     }
 

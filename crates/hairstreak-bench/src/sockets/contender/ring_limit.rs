@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 
 use super::contract::{Component, Contender, ContenderError, Opening, Receiving, Sending, wrong_size};
-use crate::sockets::task::CaseName;
+use crate::sockets::task::{Calls, CaseName};
 
 const WORD_SIZE: usize = size_of::<u64>();
 const RING_SIZE: usize = 256 * 1024;
@@ -36,7 +36,8 @@ impl Contender for RingLimit {
 
     fn open(opening: Opening<'_>) -> Result<Self, ContenderError> {
         let is_parking = opening.case == CaseName::RoundTrip;
-        Ok(Self { rings: Rings::default(), slot_size: opening.size, is_parking })
+        let slot_size = if opening.calls == Calls::Handle { WORD_SIZE } else { opening.size };
+        Ok(Self { rings: Rings::default(), slot_size, is_parking })
     }
 
     fn component(&self) -> Result<RingComponent, ContenderError> {
@@ -154,12 +155,12 @@ impl RingSender {
     }
 
     #[inline]
-    fn write(&mut self, body: &[u8]) {
+    fn write(&mut self, body: &[u8], size: usize) {
         if self.next - self.consumed == self.ring.slot_count {
             self.wait_for_room();
         }
         let slot = self.ring.slot(self.next);
-        slot[0].store(body.len() as u64, Ordering::Relaxed);
+        slot[0].store(size as u64, Ordering::Relaxed);
         let words = body.chunks_exact(WORD_SIZE);
         let rest = words.remainder();
         for (word, place) in words.zip(&slot[1..]) {
@@ -208,16 +209,25 @@ impl Sending for RingSender {
 
     #[inline]
     fn send(&mut self, body: &[u8]) -> Result<(), ContenderError> {
-        self.write(body);
+        self.write(body, body.len());
         self.publish();
         Ok(())
     }
 
     fn send_batch(&mut self, body: &[u8], count: usize) -> Result<(), ContenderError> {
         for _ in 0..count {
-            self.write(body);
+            self.write(body, body.len());
         }
         self.publish();
+        Ok(())
+    }
+
+    /// A word stands for the body: the slots are that wide.
+    fn send_handles(&mut self, body: &[u8], count: u64) -> Result<(), ContenderError> {
+        for _ in 0..count {
+            self.write(&[0; WORD_SIZE], body.len());
+            self.publish();
+        }
         Ok(())
     }
 
@@ -305,10 +315,10 @@ mod tests {
     use super::{Contender, Opening, RingLimit};
     use crate::sockets::contender::{Component, Receiving, Sending};
     use crate::sockets::plan::Transport;
-    use crate::sockets::task::CaseName;
+    use crate::sockets::task::{Calls, CaseName};
 
     fn check(case: CaseName, size: usize, message_count: u64) {
-        let opening = Opening { case, transport: Transport::Inproc, size, libzmq: "" };
+        let opening = Opening { case, transport: Transport::Inproc, size, calls: Calls::One, libzmq: "" };
         let limit = RingLimit::open(opening).unwrap();
         let (mut receiver, name) = limit.component().unwrap().bind_receiver(0).unwrap();
         std::thread::scope(|scope| {

@@ -366,10 +366,10 @@ mod tests {
     use super::{Contender, Opening, StreamLimit};
     use crate::sockets::contender::{Component, Receiving, Sending};
     use crate::sockets::plan::Transport;
-    use crate::sockets::task::CaseName;
+    use crate::sockets::task::{Calls, CaseName};
 
     fn check(transport: Transport, size: usize, message_count: usize) {
-        let opening = Opening { case: CaseName::Throughput, transport, size, libzmq: "" };
+        let opening = Opening { case: CaseName::Throughput, transport, size, calls: Calls::One, libzmq: "" };
         let limit = StreamLimit::open(opening).unwrap();
         // Numbers tell the unix sockets of tests apart that run at the same time.
         let (mut receiver, endpoint) = limit.component().unwrap().bind_receiver(size).unwrap();

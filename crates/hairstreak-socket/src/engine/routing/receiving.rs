@@ -35,11 +35,18 @@ impl State {
     /// Takes the socket's next message if it is as simple as that: a short one that is here already.
     #[inline]
     pub fn receive_ready(&mut self, socket: usize, into: &mut Message) -> bool {
-        let Some(state) = self.sockets.get_mut(socket) else { return false };
-        let Some(&index) = state.with_messages.get(state.receive_turn) else { return false };
-        if state.short_in == ShortIn::No {
-            return false;
+        match self.sockets.get(socket).map(|state| state.short_in) {
+            Some(ShortIn::AsItCame) => self.take_ready(socket, into).is_some(),
+            Some(ShortIn::Filtered) => self.take_ready_if_wanted(socket, into),
+            Some(ShortIn::No) | None => false,
         }
+    }
+
+    /// Tells which link it was of.
+    #[inline]
+    fn take_ready(&mut self, socket: usize, into: &mut Message) -> Option<usize> {
+        let state = self.sockets.get_mut(socket)?;
+        let &index = state.with_messages.get(state.receive_turn)?;
         let link = &mut self.links[index];
         let taken = match &mut link.kind {
             LinkKind::Stream(session) => session.take_ready(into),
@@ -48,23 +55,26 @@ impl State {
                 ring.take_ready(into)
             }
         };
-        if taken {
-            link.received += 1;
-            state.receive_turn += 1;
-            if state.receive_turn == state.with_messages.len() {
-                state.receive_turn = 0;
-            }
-            if state.short_in == ShortIn::Filtered {
-                return self.keep_if_wanted(socket, index, into);
-            }
+        if !taken {
+            return None;
         }
-        taken
+        link.received += 1;
+        state.receive_turn += 1;
+        if state.receive_turn == state.with_messages.len() {
+            state.receive_turn = 0;
+        }
+        Some(index)
     }
 
+    /// `into` stays what it is if nobody wants the message.
     #[inline(never)]
-    fn keep_if_wanted(&mut self, socket: usize, link: usize, message: &Message) -> bool {
-        let wanted = self.sockets[socket].subscriber.wants(message);
-        if !wanted {
+    fn take_ready_if_wanted(&mut self, socket: usize, into: &mut Message) -> bool {
+        let mut message = Message::new();
+        let Some(link) = self.take_ready(socket, &mut message) else { return false };
+        let wanted = self.sockets[socket].subscriber.wants(&message);
+        if wanted {
+            *into = message;
+        } else {
             self.drop_unexpected(socket, link);
         }
         wanted

@@ -53,7 +53,12 @@ impl State {
                     }
                     !session.outgoing.is_empty()
                 }
-                LinkKind::Ring(_) => false,
+                LinkKind::Ring(ring) => {
+                    if about_to_sleep {
+                        ring.forget_last_wake();
+                    }
+                    false
+                }
             };
             link.listed_dirty = left;
             left

@@ -1,14 +1,17 @@
 //! Sending: in turn over the links with room, or a copy to each of several.
 
+use hairstreak_wire::zmtp::frame::SHORT_BODY_SIZE_MAX;
+
 use crate::engine::Engine;
 use crate::engine::state::{LinkKind, State};
+use crate::engine::wait::RING_TRAFFIC_BUSY;
 use crate::options::{Distribution, Overflow};
 use crate::outgoing::{Outgoing, Parcel};
 use crate::pubsub::index::SubscriptionError;
 use crate::session::{SHARE_SIZE, Session};
 
 /// The longest body that takes the short way.
-pub(in crate::engine) const SHORT_SIZE_MAX: usize = 255;
+pub(in crate::engine) const SHORT_SIZE_MAX: usize = 8 * 1024;
 
 /// What became of a message that was to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +107,12 @@ impl State {
         for index in 0..self.sockets[socket].links.len() {
             self.list_room(self.sockets[socket].links[index]);
         }
-        !self.sockets[socket].with_room.is_empty()
+        let found = !self.sockets[socket].with_room.is_empty();
+        if !found {
+            // Whoever is to make room in a ring has messages to take: it is likely to be at it.
+            self.ring_traffic += RING_TRAFFIC_BUSY;
+        }
+        found
     }
 
     /// What becomes of a message for which there is no room: at `link`, if it could have gone to no
@@ -144,7 +152,7 @@ impl State {
         }
         match message {
             _ if links.len() == 1 => self.send_each(engine, socket, links, &Parcel::plain(message)),
-            Outgoing::Body(body) if body.len() <= SHORT_SIZE_MAX => {
+            Outgoing::Body(body) if body.len() <= SHORT_BODY_SIZE_MAX => {
                 self.send_each(engine, socket, links, &Parcel::plain(message));
             }
             _ => self.send_shared(engine, socket, links, message),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hairstreak_base::Message;
 
 use crate::engine::Engine;
+use crate::engine::events::ROOM_TICK;
 use crate::engine::state::{After, LinkKind, State};
 use crate::outgoing::{Outgoing, Parcel};
 use crate::pattern::Incoming;
@@ -91,7 +92,12 @@ impl State {
                     }
                 }
                 Ok(false) if matches!(&link.kind, LinkKind::Stream(session) if session.readable) => {
+                    let waits = matches!(&link.kind, LinkKind::Stream(session) if session.waits_for_room());
                     self.flush_answers(engine, index);
+                    if waits {
+                        // A timer finds the room.
+                        return self.due_at(self.now + ROOM_TICK);
+                    }
                     break;
                 }
                 Ok(false) => return self.link_is_dry(engine, index),

@@ -1,37 +1,43 @@
-//! NULL: both sides send READY with their properties, in any order, and are done. No security at all.
+//! NULL: both sides send READY with their properties, in any order, and are done. No security at all:
+//! the most that a server can do is to be asked before it says anything.
 
-use crate::{
-    escaped::escaped,
-    zmtp::{
-        command::{self, Command},
-        handshake::HandshakeError,
-        metadata::{self, Properties},
-    },
+use crate::zmtp::{
+    command::{self, Command},
+    handshake::HandshakeError,
+    mechanism::{Progress, unexpected},
+    metadata,
+    role::Credentials,
 };
-
-/// The name in the greeting.
-pub(super) const NAME: &str = "NULL";
 
 /// One side of NULL.
 #[derive(Clone, Debug)]
 pub(in crate::zmtp) struct Null {
     metadata: Vec<u8>,
+    asks: bool,
 }
 
 impl Null {
-    /// A side that sends these properties.
-    pub(in crate::zmtp) fn new(metadata: Vec<u8>) -> Null {
-        Null { metadata }
+    /// A side that sends these properties; one that `asks` sends them when it is told that it may.
+    pub(super) fn new(metadata: Vec<u8>, asks: bool) -> Null {
+        Null { metadata, asks }
     }
 
-    pub(super) fn start(&mut self, outbox: &mut Vec<u8>) {
+    pub(super) fn start(&mut self, outbox: &mut Vec<u8>) -> Progress {
+        if self.asks {
+            return Progress::Asks(Credentials::Null);
+        }
+        self.accept(outbox);
+        Progress::Waits
+    }
+
+    pub(super) fn accept(&mut self, outbox: &mut Vec<u8>) {
         command::encode_ready(outbox, &std::mem::take(&mut self.metadata));
     }
 
-    pub(super) fn handle_command(&mut self, command: &Command<'_>) -> Result<Properties, HandshakeError> {
+    pub(super) fn handle_command(&mut self, command: &Command<'_>) -> Result<Progress, HandshakeError> {
         match command {
-            Command::Ready { metadata } => Ok(metadata::parse(metadata)?),
-            other => Err(HandshakeError::UnexpectedCommand { name: escaped(other.name()) }),
+            Command::Ready { metadata } => Ok(Progress::Done(metadata::parse(metadata)?)),
+            other => Err(unexpected(other)),
         }
     }
 }

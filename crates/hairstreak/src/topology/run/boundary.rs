@@ -4,7 +4,7 @@
 //! leaves before it waits for more. It ends when the run does, having kept its sockets until then.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Duration;
 
 use hairstreak_socket::{Context, Message, Options, Pull, Push, RecvError};
@@ -51,7 +51,7 @@ pub(super) struct Boundary {
     pub(super) upstream: Upstream,
     pub(super) downstream: Downstream,
     pub(super) tally: Arc<Tally>,
-    pub(super) events: Sender<Event>,
+    pub(super) events: SyncSender<Event>,
     /// One word to begin; it closes when the run is over.
     pub(super) go: Receiver<()>,
 }

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{self, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ pub(super) struct Start<'a> {
     pub(super) endpoints: (&'a str, &'a str),
     /// What the events call it.
     pub(super) child: usize,
-    pub(super) events: &'a Sender<Event>,
+    pub(super) events: &'a SyncSender<Event>,
 }
 
 impl Child {
@@ -119,7 +119,7 @@ fn reap(mut process: process::Child, pid: Pid, reaped: &Mutex<bool>) -> io::Resu
 }
 
 /// What a stage's process says of itself, to the end: how it ended, if it came to say it.
-fn read_stdout(stdout: ChildStdout, child: usize, events: &Sender<Event>) -> Option<Ending> {
+fn read_stdout(stdout: ChildStdout, child: usize, events: &SyncSender<Event>) -> Option<Ending> {
     let mut ending = None;
     for line in BufReader::new(stdout).lines() {
         let Ok(line) = line else { break };
@@ -133,7 +133,7 @@ fn read_stdout(stdout: ChildStdout, child: usize, events: &Sender<Event>) -> Opt
 }
 
 /// Passes its lines on, to the end: the last one that was not empty.
-fn read_stderr(stderr: ChildStderr, child: usize, events: &Sender<Event>) -> Option<String> {
+fn read_stderr(stderr: ChildStderr, child: usize, events: &SyncSender<Event>) -> Option<String> {
     let mut reader = BufReader::new(stderr);
     let mut last = None;
     let mut bytes = Vec::new();

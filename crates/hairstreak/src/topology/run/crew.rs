@@ -1,7 +1,7 @@
 //! All processes of a run.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -50,7 +50,7 @@ impl<'a> Crew<'a> {
         &mut self,
         executable: &Path,
         ends: &[Ends],
-        events: &Sender<Event>,
+        events: &SyncSender<Event>,
     ) -> Result<(), RunError> {
         for (index, stage) in self.topology.stages.iter().enumerate() {
             let Some(role) = stage.work.as_ref().map(Role::of) else { continue };
@@ -158,6 +158,11 @@ impl<'a> Crew<'a> {
             }
             member.state = State::Dismissed;
         }
+    }
+
+    /// Lets everyone go, whatever they hold: a stage's process then takes along what came of it.
+    pub(super) fn release(&mut self) {
+        self.members.iter_mut().for_each(|member| member.child.release());
     }
 
     /// Sends a signal to all processes and to what they started.

@@ -61,7 +61,7 @@ pub enum RunError {
         reason: String,
     },
     /// A stage gave more results than it was given messages.
-    #[error("stage \"{stage}\" sent more results than the {messages} messages it got; one for each is due")]
+    #[error("stage \"{stage}\" sent more results than messages it got ({messages}); one for each is due")]
     TooManyResults {
         /// The stage.
         stage: String,
@@ -96,6 +96,6 @@ pub enum RunError {
     #[error("the hub failed: {0}")]
     Hub(String),
     /// [`RunOptions::stop`](super::RunOptions::stop) was set; this is what was done until then.
-    #[error("stopped after {} messages", .0.messages)]
+    #[error("stopped; messages done: {}", .0.messages)]
     Stopped(Box<RunReport>),
 }

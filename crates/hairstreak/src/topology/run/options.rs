@@ -13,6 +13,9 @@ pub struct RunOptions {
     pub stage_executable: Option<PathBuf>,
     /// How long all instances may take to connect.
     pub connect_timeout: Duration,
+    /// Set by a program that is nothing but a runner: what loses its parent among the processes of the run is
+    /// adopted by this process, and in the end every child that this process has is killed.
+    pub adopts: bool,
     /// Set to `true`, from any thread, it ends the run with [`RunError::Stopped`](super::RunError::Stopped).
     pub stop: Arc<AtomicBool>,
 }
@@ -22,6 +25,7 @@ impl Default for RunOptions {
         RunOptions {
             stage_executable: None,
             connect_timeout: Duration::from_secs(30),
+            adopts: false,
             stop: Arc::new(AtomicBool::new(false)),
         }
     }

@@ -3,7 +3,7 @@
 use std::iter::once;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,8 +21,10 @@ use super::output::Writer;
 use super::report::RunReport;
 use super::tally::Tally;
 use crate::topology::definition::{Stage, Topology};
-use crate::topology::stage;
+use crate::topology::stage::{self, descendants};
 
+/// Events that wait to be looked at; then whoever has another one waits, a stage that floods its standard error too.
+const EVENTS_MAX: usize = 1024;
 /// Between two looks at the progress, the stop flag and those who are late.
 const TICK: Duration = Duration::from_millis(100);
 /// Between two looks whether all instances are connected.
@@ -31,7 +33,9 @@ const CONNECT_TICK: Duration = Duration::from_millis(5);
 const ENDING_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Starts the stages of `topology` as processes, passes its input through them and returns what was
-/// measured. When it returns, none of these processes is left.
+/// measured. When it returns, none of these processes is left, nor what they started, in whatever process
+/// group or session. If a stage's own process was killed by SIGKILL, what it started is found only with
+/// [`RunOptions::adopts`].
 ///
 /// The kernel ends them should the calling *thread* die before, so call it from one that lives as long
 /// as the run does. A topology that reads standard input leaves behind a thread that waits there if
@@ -46,11 +50,14 @@ pub fn run(
         check_command(stage, &topology.directory)?;
     }
     let executable = executable(options.stage_executable.as_ref())?;
+    if options.adopts {
+        descendants::adopt().map_err(|error| RunError::Hub(error.to_string()))?;
+    }
     let mut reader = Reader::open(input)?;
     let expected = reader.left()?;
     let writer = Writer::open(&topology.output)?;
     let tally = Arc::new(Tally::new(topology.stages.iter().map(|stage| stage.instances)));
-    let (sender, events) = mpsc::channel();
+    let (sender, events) = mpsc::sync_channel(EVENTS_MAX);
     let starters = start_boundaries(topology, reader, writer, &tally, &sender)?;
     let outlook = Outlook::of(topology, expected);
     let crew = Crew::new(topology);
@@ -73,7 +80,7 @@ fn start_boundaries(
     reader: Reader,
     writer: Writer,
     tally: &Arc<Tally>,
-    events: &Sender<Event>,
+    events: &SyncSender<Event>,
 ) -> Result<Vec<Sender<()>>, RunError> {
     let stages: Vec<(usize, Stage)> = topology.stages.iter().cloned().enumerate().collect();
     let before = stages.iter().cloned().map(|(index, stage)| Downstream::Stage(index, stage));
@@ -190,13 +197,23 @@ impl Run<'_> {
         self.tally.abandon();
         self.crew.signal(Signal::TERM);
         let mut deadline = Instant::now() + ENDING_TIMEOUT;
+        let mut released = false;
         while !self.crew.is_gone() {
-            if Instant::now() >= deadline {
-                self.crew.signal(Signal::KILL);
+            match (Instant::now() >= deadline, released) {
+                (true, true) => self.crew.signal(Signal::KILL),
+                (true, false) => {
+                    // First by way of the stages' processes: they know what left their groups.
+                    self.crew.release();
+                    (released, deadline) = (true, Instant::now() + ENDING_TIMEOUT);
+                }
+                (false, _) => {}
             }
             if let Ok(Event::Ended { child, .. }) = self.events.recv_timeout(TICK) {
                 self.crew.gone(child);
             }
+        }
+        if self.options.adopts {
+            descendants::end();
         }
         self.starters.clear();
         deadline = Instant::now() + ENDING_TIMEOUT;

@@ -13,8 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hairstreak_socket::{Message, Pull, Push};
+use rustix::process::Pid;
 
 use super::command::bound_to_this_process;
+use super::descendants;
 use super::ending::Ending;
 use super::environment::sockets;
 use super::lifeline;
@@ -38,6 +40,7 @@ fn run(framing: Framing, command: Vec<OsString>) -> Result<Ending, Ending> {
     let mut child = bound_to_this_process(command)
         .and_then(|mut command| command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn())
         .map_err(Ending::fault)?;
+    descendants::bury_all_but(Pid::from_child(&child)).map_err(Ending::fault)?;
     // INVARIANT: both are piped, a line above, and taken here only.
     let (stdin, stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
     let (pull, push) = sockets()?;

@@ -11,15 +11,25 @@ use std::num::NonZeroU32;
 use rustix::process::{
     Pid, Signal, getpgrp, getpid, getppid, kill_current_process_group, set_parent_process_death_signal,
 };
-use signal_hook::consts::SIGHUP;
+use signal_hook::consts::{SIGHUP, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::descendants;
 use super::environment::RUNNER;
 
-/// Watches for the runner's end, to [`leave`] then. A count that the runner writes goes to `last`,
-/// in another thread.
+/// Watches for the runner's end and for SIGTERM, to [`leave`] then. A count that the runner writes goes to
+/// `last`, in another thread.
 pub(super) fn hold(last: impl Fn(u64) + Send + 'static) -> io::Result<()> {
-    let mut signals = Signals::new([SIGHUP])?;
+    watch(Signals::new([SIGHUP, SIGTERM])?, last)
+}
+
+/// As [`hold`], but SIGTERM is for somebody else.
+pub(super) fn hold_through_sigterm() -> io::Result<()> {
+    watch(Signals::new([SIGHUP])?, |_| ())
+}
+
+fn watch(mut signals: Signals, last: impl Fn(u64) + Send + 'static) -> io::Result<()> {
+    descendants::adopt()?;
     set_parent_process_death_signal(Some(Signal::HUP))?;
     std::thread::spawn(move || {
         if signals.forever().next().is_some() {
@@ -50,9 +60,10 @@ fn runner() -> Option<Pid> {
     }
 }
 
-/// Ends this process and all that came of it: its process group, which it leads if a runner
-/// started it.
+/// Ends this process and all that came of it: its descendants, and its process group, which it leads if a
+/// runner started it.
 pub(super) fn leave() {
+    descendants::end();
     if getpgrp() == getpid() {
         let _ = kill_current_process_group(Signal::KILL);
     }

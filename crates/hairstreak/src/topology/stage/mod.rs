@@ -1,13 +1,15 @@
 //! The process of one stage instance, as [`run`](super::run) starts it: `hairstreak stage ROLE`.
 //!
 //! It finds its endpoints in `HAIRSTREAK_IN` and `HAIRSTREAK_OUT`, lives no longer than its runner
-//! (`lifeline`), and says on its standard output how it ended ([`Ending`]). Whatever is not built
-//! in runs as a child of this process, in the same process group.
+//! (`lifeline`), and says on its standard output how it ended (`Ending`). Whatever is not built
+//! in runs as a child of this process, in the same process group; what leaves that group is adopted and ended
+//! all the same (`descendants`).
 //!
-//! Reading order: [`Role`], [`main`], `lifeline`, `builtin`, `filter`, `program`, [`Ending`].
+//! Reading order: `Role`, [`main`], `lifeline`, `builtin`, `filter`, `program`, `Ending`.
 
 mod builtin;
 mod command;
+pub(super) mod descendants;
 mod ending;
 mod entry;
 mod environment;

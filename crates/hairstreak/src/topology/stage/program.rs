@@ -10,9 +10,11 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use rustix::process::Pid;
 use signal_hook::consts::SIGTERM;
 
 use super::command::bound_to_this_process;
+use super::descendants;
 use super::ending::Ending;
 use super::lifeline;
 
@@ -23,8 +25,9 @@ pub(super) fn program(command: Vec<OsString>) -> Ending {
 
 fn run(command: Vec<OsString>) -> io::Result<Ending> {
     signal_hook::flag::register(SIGTERM, Arc::new(AtomicBool::new(false)))?;
-    lifeline::hold(|_| ())?;
+    lifeline::hold_through_sigterm()?;
     let prints = io::stderr().as_fd().try_clone_to_owned()?;
     let mut child = bound_to_this_process(command)?.stdin(Stdio::null()).stdout(prints).spawn()?;
+    descendants::bury_all_but(Pid::from_child(&child))?;
     Ok(child.wait()?.into())
 }

@@ -1,0 +1,37 @@
+//! Which core a thread runs on.
+//!
+//! Two threads that wake each other are often put on one core, and stay there for a whole sample or not: the same
+//! program then has two rates. Where the threads are this benchmark's own, each gets a core.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// Keeps the calling thread on the `index`-th of the cores it may use, counted round; leaves it where it is if it has
+/// only one to choose from, or none can be chosen.
+pub fn keep_to(index: usize) {
+    let Ok(allowed) = sched_getaffinity(None) else { return };
+    let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect();
+    if cores.len() < 2 {
+        return;
+    }
+    let mut one = CpuSet::new();
+    one.set(cores[index % cores.len()]);
+    // A container may forbid it: then the samples spread wider, and the report shows it.
+    let _ = sched_setaffinity(None, &one);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_keeps_to_one_core_and_others_are_left_alone() {
+        let before = sched_getaffinity(None).expect("the affinity of this thread");
+        let after = std::thread::spawn(|| {
+            keep_to(1);
+            sched_getaffinity(None)
+        });
+        let after = after.join().expect("no panic").expect("the affinity of that thread");
+        assert_eq!(after.count(), 1);
+        assert_eq!(sched_getaffinity(None).expect("the affinity of this thread"), before);
+    }
+}

@@ -1,0 +1,33 @@
+//! `hairstreak keygen`: makes a key pair for CURVE.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use hairstreak_socket::security::{KeyPair, generate_key_pair};
+
+use crate::arguments::KeygenArguments;
+use crate::failure::Failure;
+use crate::output::print;
+
+/// Prints both keys, or writes the secret one to a file and prints the other.
+pub fn keygen(arguments: &KeygenArguments) -> Result<(), Failure> {
+    let keys = generate_key_pair().map_err(Failure::failed)?;
+    let Some(path) = &arguments.secret_file else {
+        return print(&format!("public {}\nsecret {}\n", keys.public(), keys.secret().to_z85().as_str()));
+    };
+    write_secret(path, &keys).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
+    print(&format!("public {}\n", keys.public()))
+}
+
+/// Never over a file that is there: the key in it may be the only one of its kind.
+fn write_secret(path: &Path, keys: &KeyPair) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let secret = keys.secret().to_z85();
+    let written = file.write_all(secret.as_bytes()).and_then(|()| file.write_all(b"\n"));
+    written.and_then(|()| file.sync_all()).inspect_err(|_| {
+        // Half a key is of no use; the first error is the one to tell.
+        let _ = fs::remove_file(path);
+    })
+}

@@ -1,0 +1,182 @@
+//! A process that has sockets forks: its child cannot use them, opens its own, ends, and the parent goes on as
+//! if nothing had happened. A binary of its own: what a child inherits is the whole process.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use hairstreak_socket::{BindError, ConnectError, Context, Options, Pull, Push, RecvError, SendError};
+use rustix::process::{Pid, WaitOptions, waitpid};
+
+const LONG: Duration = Duration::from_secs(60);
+/// A child that hangs is ended by the kernel after so many seconds.
+const CHILD_SECONDS_MAX: u32 = 120;
+
+/// Does `work` in a forked child, which then exits as a program does. Whether all was well.
+fn in_child(work: impl FnOnce()) -> bool {
+    // SAFETY: the C library makes its own state, its memory among it, fit for use in a child.
+    let pid = unsafe { libc::fork() }; // tidy: allow(unsafety) fork(2) is what this tests, and nobody wraps it
+    let Some(child) = Pid::from_raw(pid) else {
+        // SAFETY: the signal has its default action, which ends the process.
+        unsafe { libc::alarm(CHILD_SECONDS_MAX) }; // tidy: allow(unsafety) as above
+        let done = catch_unwind(AssertUnwindSafe(work));
+        std::process::exit(i32::from(done.is_err()));
+    };
+    assert!(pid > 0, "fork failed");
+    let (_, status) = waitpid(Some(child), WaitOptions::empty()).unwrap().unwrap();
+    status.exit_status() == Some(0)
+}
+
+fn pair(transport: &str, context: &Context) -> (Push, Pull, String) {
+    let pull = Pull::new(context).unwrap();
+    let unique = format!("{transport}-{}-{:?}", std::process::id(), thread::current().id());
+    let place = match transport {
+        "tcp" => "tcp://127.0.0.1:*".to_owned(),
+        "ipc" => format!("ipc://{}/hs-fork-{unique}", std::env::temp_dir().display()),
+        _ => format!("inproc://{unique}"),
+    };
+    let place = pull.bind(&place).unwrap().to_string();
+    let push = Push::new(context).unwrap();
+    push.connect(&place).unwrap();
+    assert!(push.wait_for_peers(1, LONG));
+    (push, pull, place)
+}
+
+fn check_works(push: &Push, pull: &Pull) {
+    for number in 0..1000u32 {
+        push.send(&number.to_le_bytes()).unwrap();
+        assert_eq!(pull.recv_timeout(LONG).unwrap().body(), number.to_le_bytes());
+    }
+}
+
+fn check_refused(push: &Push, pull: &Pull) {
+    assert_eq!(push.send(b"x"), Err(SendError::Forked));
+    assert_eq!(push.send_timeout(b"x", LONG), Err(SendError::Forked));
+    assert_eq!(push.try_send(b"x"), Err(SendError::Forked));
+    assert_eq!(push.send_all([b"x"]), Err(SendError::Forked));
+    assert_eq!(pull.recv().unwrap_err(), RecvError::Forked);
+    assert_eq!(pull.recv_timeout(LONG).unwrap_err(), RecvError::Forked);
+    assert_eq!(pull.try_recv().unwrap_err(), RecvError::Forked);
+    assert_eq!(pull.recv_many(&mut Vec::new(), 8).unwrap_err(), RecvError::Forked);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    assert_eq!(runtime.block_on(push.send_async(b"x")), Err(SendError::Forked));
+    assert_eq!(runtime.block_on(pull.recv_async()).unwrap_err(), RecvError::Forked);
+    assert!(matches!(pull.bind("tcp://127.0.0.1:*"), Err(BindError::Forked)));
+    assert!(matches!(push.connect("tcp://127.0.0.1:1"), Err(ConnectError::Forked)));
+    assert!(!push.disconnect("tcp://127.0.0.1:1") && !push.wait_for_peers(1, LONG));
+    assert!(push.peers().is_empty());
+    assert_eq!((push.stats(), push.trouble()), Default::default());
+    let text = "the socket belongs to the process that this one was forked from";
+    assert_eq!(push.send(b"x").unwrap_err().to_string(), text);
+    push.flush();
+}
+
+#[test]
+fn a_parents_sockets_are_refused_in_a_child_and_work_on_in_the_parent() {
+    for transport in ["tcp", "ipc", "inproc"] {
+        let (push, pull, place) = pair(transport, &Context::new());
+        check_works(&push, &pull);
+        push.send(b"on its way").unwrap();
+        let well = in_child(|| {
+            check_refused(&push, &pull);
+            push.clone().close();
+        });
+        assert!(well, "{transport}");
+        assert_eq!(pull.recv_timeout(LONG).unwrap().body(), b"on its way");
+        check_works(&push, &pull);
+        // Its listener is there, its file too, and its background thread still looks after it.
+        let late = Push::new(&Context::new()).unwrap();
+        late.connect(&place).unwrap();
+        late.send(b"late").unwrap();
+        drop(late);
+        assert_eq!(pull.recv_timeout(LONG).unwrap().body(), b"late");
+    }
+}
+
+#[test]
+fn a_child_that_drops_the_last_handle_leaves_the_parents_connection_alone() {
+    for transport in ["tcp", "ipc", "inproc"] {
+        let (mut push, mut pull, _) = pair(transport, &Context::new());
+        check_works(&push, &pull);
+        let mut handles = Some((push, pull));
+        let well = in_child(|| drop(handles.take()));
+        assert!(well, "{transport}");
+        (push, pull) = handles.expect("the parent's are its own");
+        check_works(&push, &pull);
+    }
+}
+
+#[test]
+fn a_child_has_sockets_of_its_own_and_talks_to_its_parent() {
+    let context = Context::new();
+    let (parents, pull, place) = pair("tcp", &context);
+    let well = in_child(|| {
+        for context in [&context, &Context::new()] {
+            for transport in ["tcp", "ipc", "inproc"] {
+                let (push, pull, _) = pair(transport, context);
+                check_works(&push, &pull);
+                // A receiver that sleeps is woken, in a thread of its own.
+                let receiver = thread::spawn(move || pull.recv_timeout(LONG).unwrap().body().to_vec());
+                push.send(b"wake up").unwrap();
+                push.flush();
+                assert_eq!(receiver.join().unwrap(), b"wake up");
+            }
+        }
+        // Its child is no child of ours, and refuses in turn what is this one's.
+        let (push, pull, _) = pair("tcp", &context);
+        assert!(in_child(|| {
+            check_refused(&push, &pull);
+            check_refused(&parents, &pull);
+            let (push, pull, _) = pair("tcp", &context);
+            check_works(&push, &pull);
+        }));
+        check_works(&push, &pull);
+        // Sent by the child's background thread while it exits.
+        let options = Options { send_bytes_max: 64 << 20, ..Options::default() };
+        let last = Push::with_options(&context, options).unwrap();
+        last.connect(&place).unwrap();
+        assert!(last.wait_for_peers(1, LONG));
+        last.send(vec![1; 1 << 20].as_slice()).unwrap();
+    });
+    assert!(well);
+    assert_eq!(pull.recv_timeout(LONG).unwrap().size(), 1 << 20);
+    check_works(&parents, &pull);
+}
+
+#[test]
+fn a_fork_amid_the_calls_of_other_threads_hangs_nowhere() {
+    let over = AtomicBool::new(false);
+    let context = Context::new();
+    let pairs = ["tcp", "inproc"].map(|transport| pair(transport, &context));
+    thread::scope(|scope| {
+        for (push, pull, _) in &pairs {
+            let over = &over;
+            scope.spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    let _ = push.send_timeout(b"busy", Duration::from_millis(1));
+                }
+            });
+            scope.spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    let _ = pull.recv_timeout(Duration::from_millis(1));
+                }
+            });
+        }
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                drop(pair("inproc", &Context::new()));
+            }
+        });
+        for _ in 0..100 {
+            let well = in_child(|| {
+                pairs.iter().for_each(|(push, pull, _)| check_refused(push, pull));
+                let (push, pull, _) = pair("inproc", &context);
+                check_works(&push, &pull);
+            });
+            over.store(!well, Ordering::Relaxed);
+            assert!(well);
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+}
