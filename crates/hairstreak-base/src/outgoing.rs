@@ -94,7 +94,12 @@ impl OutgoingBuffer {
         self.queue_count + self.tail_count
     }
 
-    /// Messages put in so far, written or not.
+    /// A message was written whole, past this buffer.
+    pub fn count_written(&mut self) {
+        self.left_count += 1;
+    }
+
+    /// Messages put in so far, written or not, and those that were written past this buffer.
     pub fn accepted_count(&self) -> usize {
         self.left_count + self.queued_count()
     }

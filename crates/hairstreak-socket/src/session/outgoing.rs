@@ -167,6 +167,8 @@ impl Session {
             self.outgoing.push_copy(&header[taken..], body, !more);
         } else if taken < header.len() + body.len() {
             self.outgoing.push_copy(&[], &body[taken - header.len()..], !more);
+        } else if !more {
+            self.outgoing.count_written();
         }
         Ok(())
     }

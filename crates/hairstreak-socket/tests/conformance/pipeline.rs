@@ -48,3 +48,16 @@ fn every_pull_gets_a_copy_when_asked_for() {
         assert_eq!((stats.sent, stats.drops.no_peer), (43, 1));
     });
 }
+
+#[test]
+fn each_message_is_counted_for_its_peer_whatever_way_it_goes() {
+    check(|cell| {
+        let (push, pull): (Push, Pull) = cell.pair();
+        for size in [0, 62, 255, 8192, 8193, 100_000] {
+            let body = vec![7; size];
+            cell.send(&push, &body);
+            assert_eq!(cell.recv(&pull).body(), body, "{cell:?}");
+        }
+        assert_eq!((push.peers()[0].sent, pull.peers()[0].received), (6, 6), "{cell:?}");
+    });
+}

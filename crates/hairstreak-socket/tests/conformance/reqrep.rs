@@ -181,3 +181,19 @@ fn an_answer_for_a_lost_peer_is_dropped_and_counted() {
         assert_eq!(cell.try_to_send(&rep, "again"), Err(SendError::OutOfTurn));
     });
 }
+
+#[test]
+fn what_does_not_answer_leaves_the_callers_message_alone() {
+    check(|cell| {
+        let (req, router): (Req, Router) = cell.pair();
+        cell.send(&req, "question");
+        let question = cell.recv(&router);
+        let name = question.frame(0).unwrap();
+        cell.send(&router, &Message::from_frames([name, b"an answer without its envelope"]));
+        router.close();
+        let mut kept = Message::from("kept");
+        assert_eq!(req.recv_into(&mut kept), Err(RecvError::PeerLost), "{cell:?}");
+        assert_eq!(kept, Message::from("kept"), "{cell:?}");
+        assert_eq!(req.stats().drops.unexpected, 1, "{cell:?}");
+    });
+}
