@@ -57,6 +57,8 @@ pub struct OutgoingBuffer {
     queue_bytes: usize,
     /// Messages ending in `queue`.
     queue_count: usize,
+    /// Messages that have left.
+    left_count: usize,
 }
 
 impl OutgoingBuffer {
@@ -70,6 +72,7 @@ impl OutgoingBuffer {
             written: 0,
             queue_bytes: 0,
             queue_count: 0,
+            left_count: 0,
         }
     }
 
@@ -89,6 +92,16 @@ impl OutgoingBuffer {
     #[inline]
     pub fn queued_count(&self) -> usize {
         self.queue_count + self.tail_count
+    }
+
+    /// A message was written whole, past this buffer.
+    pub fn count_written(&mut self) {
+        self.left_count += 1;
+    }
+
+    /// Messages put in so far, written or not, and those that were written past this buffer.
+    pub fn accepted_count(&self) -> usize {
+        self.left_count + self.queued_count()
     }
 
     /// Appends a single-frame message behind others that gather: only if some do, the segment has room,
@@ -217,6 +230,7 @@ impl OutgoingBuffer {
             self.written -= size;
             self.queue_bytes -= size;
             self.queue_count -= first.message_count();
+            self.left_count += first.message_count();
             if let Some(Segment::Encoded(bytes, _)) = self.queue.pop_front()
                 && bytes.capacity() == SEGMENT_SIZE
             {
@@ -225,7 +239,7 @@ impl OutgoingBuffer {
         }
         if self.written == self.tail.len() {
             self.tail.clear();
-            self.tail_count = 0;
+            self.left_count += std::mem::take(&mut self.tail_count);
             self.written = 0;
         }
     }
@@ -323,6 +337,6 @@ mod tests {
         buffer.write_with(|slices| Ok(slices[0].len() - 1)).unwrap();
         assert_eq!((buffer.queued_count(), buffer.queued_bytes()), (2, 1));
         buffer.write_with(|slices| Ok(slices[0].len())).unwrap();
-        assert_eq!(buffer.queued_count(), 0);
+        assert_eq!((buffer.queued_count(), buffer.accepted_count()), (0, 2));
     }
 }

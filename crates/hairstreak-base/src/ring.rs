@@ -244,6 +244,11 @@ impl Producer {
         self.count - self.published
     }
 
+    /// Messages put in so far.
+    pub fn accepted_count(&self) -> usize {
+        self.count
+    }
+
     /// Messages put in and not taken, as far as the last look tells: never too few.
     #[inline]
     pub fn occupied(&self) -> usize {

@@ -6,6 +6,7 @@ use hairstreak_transport::{EndpointError, ResolveError};
 use thiserror::Error;
 
 use crate::options::OptionsError;
+use crate::pubsub::index::SubscriptionError;
 
 /// Why a socket could not be opened.
 #[derive(Debug, Error)]
@@ -96,6 +97,26 @@ pub enum SendError {
     /// The first frame is not the routing id of a connected peer.
     #[error("no connected peer has the routing id that the first frame gives")]
     Unroutable,
+    /// A REQ waits for its reply, a REP has no request to reply to.
+    #[error("it is this socket's turn to receive")]
+    OutOfTurn,
+    /// XSUB: a subscription over the socket's own limits.
+    #[error(transparent)]
+    Subscription(#[from] SubscriptionError),
+    /// The socket is closed.
+    #[error("the socket is closed")]
+    Closed,
+    /// The socket was opened by the process that this one was forked from. Open another one.
+    #[error("the socket belongs to the process that this one was forked from")]
+    Forked,
+}
+
+/// Why a subscription was refused.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum SubscribeError {
+    /// It is over the socket's own limits.
+    #[error(transparent)]
+    Limit(#[from] SubscriptionError),
     /// The socket is closed.
     #[error("the socket is closed")]
     Closed,
@@ -113,6 +134,12 @@ pub enum RecvError {
     /// None came in time.
     #[error("no message came in time")]
     TimedOut,
+    /// A REQ has asked nothing, a REP has not replied yet.
+    #[error("it is this socket's turn to send")]
+    OutOfTurn,
+    /// The peer that had the request is gone without a reply. It may have done what it was asked for.
+    #[error("the peer that had the request is gone")]
+    PeerLost,
     /// The socket is closed.
     #[error("the socket is closed")]
     Closed,

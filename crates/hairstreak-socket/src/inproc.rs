@@ -7,15 +7,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
+use hairstreak_base::BlockPool;
 use hairstreak_base::process::PerProcess;
 use hairstreak_base::ring::ring;
-use hairstreak_base::{BlockPool, Frame};
 use hairstreak_transport::Endpoint;
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 
-use crate::engine::{ConnectorState, Engine, Link, LinkKind, Origin, State};
+use crate::engine::{Across, ConnectorState, Engine, Link, LinkKind, Origin, State};
 use crate::errors::BindError;
-use crate::pattern;
+use crate::pattern::{Incoming, rules};
 use crate::ring_link::{Marks, RingLink};
 
 /// Slots of one ring at most, whatever the marks say.
@@ -155,46 +155,85 @@ fn join(from: &Arc<Engine>, connector: usize, serial: u32, to: &Arc<Engine>, to_
         from.lock().sockets[from_socket].failed_connections += 1;
         return;
     }
-    let (a_out, b_in) = pattern::sends(a.socket_type).then(|| ring(a.marks.count_max)).unzip();
-    let (b_out, a_in) = pattern::sends(b.socket_type).then(|| ring(b.marks.count_max)).unzip();
+    let (a_rules, b_rules) = (rules(a.socket_type), rules(b.socket_type));
+    if !to.lock().wants_another(to_socket) || !from.lock().wants_another(from_socket) {
+        return ask_again(from, connector, serial);
+    }
+    let (a_out, b_in) = a_rules.sends.then(|| ring(a.marks.count_max)).unzip();
+    let (b_out, a_in) = b_rules.sends.then(|| ring(b.marks.count_max)).unzip();
     let a_ring = RingLink::new(a_out, a_in, Arc::clone(&to.doorbell), a.marks, b.marks, &a.pool);
     let b_ring = RingLink::new(b_out, b_in, Arc::clone(&from.doorbell), b.marks, a.marks, &b.pool);
-    let origin = Origin::Listener(Endpoint::Inproc(name.to_owned()));
-    add_ring(to, to_socket, origin, b_ring, &a);
-    add_ring(from, from_socket, Origin::Connector(connector), a_ring, &b);
+    let a_end = End { engine: from, socket: from_socket, joined: Joined::Connector(connector, serial) };
+    let b_end = End { engine: to, socket: to_socket, joined: Joined::Name(name) };
+    // The publisher first: a subscriber tells it everything at once.
+    if matches!(a_rules.incoming, Incoming::AtOnce(_)) {
+        let across = a_end.add_ring(a_ring, &b, None);
+        b_end.add_ring(b_ring, &a, across);
+    } else if let Some(across) = b_end.add_ring(b_ring, &a, None) {
+        a_end.add_ring(a_ring, &b, Some(across));
+    } else {
+        ask_again(from, connector, serial);
+    }
 }
 
-fn add_ring(engine: &Arc<Engine>, socket: usize, origin: Origin, ring: RingLink, peer: &Side) {
-    let mut state = engine.lock();
-    if state.sockets.get(socket).is_none_or(|socket| socket.closed) {
-        return;
+/// The name's socket does not want this peer now: perhaps later.
+fn ask_again(from: &Arc<Engine>, connector: usize, serial: u32) {
+    let mut state = from.lock();
+    state.join_again(connector, serial);
+    state.look_after(from);
+}
+
+/// One end of a connection in the making.
+struct End<'a> {
+    engine: &'a Arc<Engine>,
+    socket: usize,
+    joined: Joined<'a>,
+}
+
+/// How an end came to be joined.
+enum Joined<'a> {
+    /// By its connector (index, serial).
+    Connector(usize, u32),
+    /// By the name that it bound.
+    Name(&'a str),
+}
+
+impl End<'_> {
+    /// Returns the new link, unless the socket does not want it any more. The ring closes then, and the
+    /// other end sees it.
+    fn add_ring(&self, ring: RingLink, peer: &Side, across: Option<Across>) -> Option<Across> {
+        let (engine, socket) = (self.engine, self.socket);
+        let mut state = engine.lock();
+        if state.sockets.get(socket).is_none_or(|socket| socket.closed) {
+            return None;
+        }
+        state.now = Instant::now();
+        let origin = match self.joined {
+            Joined::Connector(connector, serial) => {
+                let found = state.connectors.get_mut(connector).filter(|found| found.serial == serial)?;
+                found.state = ConnectorState::Linked;
+                Origin::Connector(connector)
+            }
+            Joined::Name(name) => Origin::Listener(Endpoint::Inproc(name.to_owned())),
+        };
+        let serial = state.new_serial();
+        let link = Link { across, ..Link::new(serial, socket, origin, LinkKind::Ring(Box::new(ring))) };
+        let index = state.links.insert(link);
+        state.ring_count += 1;
+        state.sockets[socket].connection_count += 1;
+        let peer = RemotePeer {
+            minor: 1,
+            socket_type: peer.socket_type,
+            routing_id: peer.routing_id.clone(),
+            properties: Default::default(),
+            user_id: None,
+        };
+        if !state.link_is_ready(engine, index, peer) {
+            return None;
+        }
+        // The other end may have gone before this one was there to be woken.
+        state.end_if_over(engine, index);
+        state.look_after(engine);
+        Some(Across { engine: Arc::downgrade(engine), index, serial })
     }
-    state.now = Instant::now();
-    if let Origin::Connector(connector) = origin {
-        state.connectors[connector].state = ConnectorState::Linked;
-    }
-    let serial = state.new_serial();
-    let index = state.links.insert(Link {
-        serial,
-        socket,
-        origin,
-        peer: None,
-        routing_id: Frame::EMPTY,
-        kind: LinkKind::Ring(Box::new(ring)),
-        wrote: false,
-        listed_room: false,
-        listed_messages: false,
-        listed_dirty: false,
-    });
-    state.ring_count += 1;
-    state.sockets[socket].connection_count += 1;
-    let peer = RemotePeer {
-        minor: 1,
-        socket_type: peer.socket_type,
-        routing_id: peer.routing_id.clone(),
-        properties: Default::default(),
-        user_id: None,
-    };
-    state.link_is_ready(index, peer);
-    state.look_after(engine);
 }

@@ -7,7 +7,8 @@
 //! sockets in the thread that uses them.
 //!
 //! Reading order: [`Socket`] (socket.rs, sending.rs, receiving.rs), engine/ (who drives what, and
-//! when), session/ (one connection's bytes), ring_link.rs (inproc), pipeline/ and reqrep/ (patterns), security/ (mechanisms, authentication, addresses).
+//! when), session/ (one connection's bytes), ring_link.rs (inproc), pattern.rs and pipeline/, reqrep/,
+//! pubsub/, pair.rs (patterns), security/ (mechanisms, authentication, addresses).
 
 mod background;
 mod context;
@@ -26,19 +27,23 @@ mod socket;
 mod stats;
 mod waiting;
 
+pub mod pair;
 pub mod pipeline;
+pub mod pubsub;
 pub mod reqrep;
 pub mod security;
 
 pub use context::Context;
-pub use errors::{BindError, ConnectError, OpenError, RecvError, SendError};
+pub use errors::{BindError, ConnectError, OpenError, RecvError, SendError, SubscribeError};
 pub use hairstreak_base::{Frame, Message};
 pub use hairstreak_transport::{Endpoint, ResolveError};
-pub use options::{Distribution, Options};
+pub use options::{Distribution, Options, Overflow};
 pub use outgoing::Outgoing;
+pub use pair::Pair;
 pub use pattern::{Pattern, Receives, Sends};
 pub use peer::PeerInfo;
 pub use pipeline::{Pull, Push};
-pub use reqrep::{Dealer, Router};
+pub use pubsub::{Pub, Publishes, Sub, Subscribes, XPub, XSub};
+pub use reqrep::{Dealer, Rep, Req, Router};
 pub use socket::Socket;
-pub use stats::Stats;
+pub use stats::{Drops, Stats};

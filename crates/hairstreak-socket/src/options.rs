@@ -16,6 +16,19 @@ pub enum Distribution {
     All,
 }
 
+/// What becomes of a message for which there is no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// The send waits until there is.
+    Block,
+    /// The send fails at once, with [`SendError::WouldBlock`](crate::SendError::WouldBlock).
+    Error,
+    /// The message is dropped and counted.
+    DropNewest,
+    /// It takes the place of the oldest that has not begun to be sent, which is dropped and counted.
+    DropOldest,
+}
+
 /// Limits and intervals of one socket. Marks hold per peer; a mark of 0 is taken as 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -59,8 +72,31 @@ pub struct Options {
     pub handshake_timeout_ms: u64,
     /// Who gets a message.
     pub distribution: Distribution,
+    /// What becomes of a message without room. `None`, the pattern's own: PUB, XPUB, REP and a ROUTER that is
+    /// not mandatory drop the newest, the others block.
+    pub overflow: Option<Overflow>,
     /// The routing id told to ROUTER peers: 1 to 255 bytes, the first not 0. (ZMQ_ROUTING_ID)
     pub routing_id: Option<Vec<u8>>,
+    /// ROUTER: a message for an unknown peer is refused, one for a peer without room waits. Else they are
+    /// dropped and counted. (ZMQ_ROUTER_MANDATORY)
+    pub router_mandatory: bool,
+    /// ROUTER: a new peer takes the place of the one that has its routing id. Else it is refused.
+    /// (ZMQ_ROUTER_HANDOVER)
+    pub router_handover: bool,
+    /// REQ: a request may be sent before the last one was answered. (ZMQ_REQ_RELAXED)
+    pub req_relaxed: bool,
+    /// REQ: requests are numbered, so that a late reply is not taken for that of another request.
+    /// (ZMQ_REQ_CORRELATE)
+    pub req_correlate: bool,
+    /// XPUB: every subscription is shown to the application, not only the first to a prefix.
+    /// (ZMQ_XPUB_VERBOSE)
+    pub xpub_verbose: bool,
+    /// Different prefixes that one peer, or this socket itself, may subscribe to.
+    pub subscription_count_max: usize,
+    /// Bytes of one prefix.
+    pub subscription_size_max: usize,
+    /// Bytes of all prefixes of one peer, or of this socket.
+    pub subscription_bytes_max: usize,
     /// How connections are secured. (ZMQ_PLAIN_..., ZMQ_CURVE_..., ZAP)
     pub security: Security,
     /// Which addresses may connect to what this socket binds. (ZMQ_TCP_ACCEPT_FILTER, ZAP)
@@ -88,7 +124,16 @@ impl Default for Options {
             heartbeat_timeout_ms: 30_000,
             handshake_timeout_ms: 30_000,
             distribution: Distribution::RoundRobin,
+            overflow: None,
             routing_id: None,
+            router_mandatory: false,
+            router_handover: false,
+            req_relaxed: false,
+            req_correlate: false,
+            xpub_verbose: false,
+            subscription_count_max: 131_072,
+            subscription_size_max: 4096,
+            subscription_bytes_max: 8 << 20,
             security: Security::Null,
             address_rules: AddressRules::new(),
         }

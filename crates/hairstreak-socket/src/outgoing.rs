@@ -1,6 +1,6 @@
 //! `Outgoing`: what may be sent, always borrowed: a send that fails leaves it with the caller.
 
-use hairstreak_base::Message;
+use hairstreak_base::{Frame, Message};
 
 /// A message to send.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,43 @@ impl Outgoing<'_> {
         }
     }
 
+    pub(crate) fn for_each_frame(&self, mut with: impl FnMut(usize, &[u8])) {
+        match self {
+            Outgoing::Body(body) => with(0, body),
+            Outgoing::Frames([]) => with(0, &[]),
+            Outgoing::Frames(frames) => frames.iter().enumerate().for_each(|(i, frame)| with(i, frame)),
+            Outgoing::Message(message) => message.frames().enumerate().for_each(|(i, frame)| with(i, frame)),
+        }
+    }
+
+    /// A message of its own, to be shared.
+    pub(crate) fn to_message(self) -> Message {
+        match self {
+            Outgoing::Body(body) => body.into(),
+            Outgoing::Frames(frames) => Message::from_frames(frames),
+            Outgoing::Message(message) => message.clone(),
+        }
+    }
+
+    /// The first frame: what subscriptions are matched with.
+    #[inline]
+    pub(crate) fn first_frame(&self) -> &[u8] {
+        match self {
+            Outgoing::Body(body) => body,
+            Outgoing::Frames(frames) => frames.first().copied().unwrap_or_default(),
+            Outgoing::Message(message) => message.as_frames()[0].as_bytes(),
+        }
+    }
+
+    /// The first frame, if others follow.
+    pub(crate) fn first_of_several(&self) -> Option<&[u8]> {
+        match self {
+            Outgoing::Frames([first, _, ..]) => Some(first),
+            Outgoing::Message(message) if message.frame_count() > 1 => message.frame(0),
+            _ => None,
+        }
+    }
+
     /// How many frames.
     pub fn frame_count(&self) -> usize {
         match self {
@@ -31,6 +68,34 @@ impl Outgoing<'_> {
             Outgoing::Frames(frames) => frames.len().max(1),
             Outgoing::Message(message) => message.frame_count(),
         }
+    }
+}
+
+/// A message on its way to one link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parcel<'a> {
+    /// Frames that go before it.
+    pub envelope: &'a [Frame],
+    pub message: &'a Outgoing<'a>,
+    /// How many of its own first frames do not go.
+    pub skip_frames: usize,
+    /// The whole of it encoded for the wire, if it goes to several peers; a stream takes that.
+    pub encoded: &'a [u8],
+}
+
+impl<'a> Parcel<'a> {
+    /// Envelope and message as one.
+    pub fn to_message(self) -> Message {
+        if self.envelope.is_empty() && self.skip_frames == 0 {
+            return self.message.to_message();
+        }
+        let message = self.message.to_message();
+        self.envelope.iter().chain(message.as_frames().iter().skip(self.skip_frames)).cloned().collect()
+    }
+
+    /// The message as it is.
+    pub fn plain(message: &'a Outgoing<'a>) -> Parcel<'a> {
+        Parcel { envelope: &[], message, skip_frames: 0, encoded: &[] }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use crate::stats::Drops;
+
 /// A ready peer, as of the moment it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerInfo {
@@ -19,6 +21,15 @@ pub struct PeerInfo {
     pub queued_bytes: usize,
     /// What this side's authenticator called it.
     pub user_id: Option<String>,
+    /// Messages accepted for it since it is there.
+    pub sent: u64,
+    /// Messages of it handed to the application.
+    pub received: u64,
+    /// Messages for it, or of it, that were dropped. Those that were no peer's in particular are in the
+    /// socket's statistics only.
+    pub drops: Drops,
+    /// PUB, XPUB: how many prefixes it has subscribed to.
+    pub subscription_count: usize,
     /// The metadata of its handshake.
     pub properties: Vec<(String, Vec<u8>)>,
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hairstreak_base::Message;
 
-use crate::engine::{Guard, State};
+use crate::engine::{Guard, Received, State};
 use crate::errors::RecvError;
 use crate::pattern::Receives;
 use crate::socket::Socket;
@@ -41,17 +41,13 @@ impl<P: Receives> Socket<P> {
         }
         let mut state = handle.engine.lock();
         let mut message = Message::new();
-        let mut received = state.receive(&handle.engine, handle.index, &mut message);
-        if !received {
+        let mut result = self.attempt(&mut state, &mut message);
+        if result.is_none() {
             state = handle.engine.turn(state, Some(handle.index));
-            received = state.receive(&handle.engine, handle.index, &mut message);
+            result = self.attempt(&mut state, &mut message);
         }
-        let closed = is_closed(&state, handle.index);
         handle.engine.after_call(state, Some(handle.index));
-        match received {
-            true => Ok(message),
-            false => Err(if closed { RecvError::Closed } else { RecvError::WouldBlock }),
-        }
+        result.unwrap_or(Err(RecvError::WouldBlock)).map(|()| message)
     }
 
     /// The next message, when there is one. Cancel safe: a message leaves the socket only in the poll
@@ -65,15 +61,16 @@ impl<P: Receives> Socket<P> {
             }
             let mut state = handle.engine.lock();
             let mut message = Message::new();
-            if state.receive(&handle.engine, handle.index, &mut message) {
-                handle.engine.after_call(state, Some(handle.index));
-                return Poll::Ready(Ok(message));
+            match self.attempt(&mut state, &mut message) {
+                Some(result) => {
+                    handle.engine.after_call(state, Some(handle.index));
+                    Poll::Ready(result.map(|()| message))
+                }
+                None => {
+                    waiter.wait(&mut state, context.waker());
+                    Poll::Pending
+                }
             }
-            if is_closed(&state, handle.index) {
-                return Poll::Ready(Err(RecvError::Closed));
-            }
-            waiter.wait(&mut state, context.waker());
-            Poll::Pending
         })
         .await
     }
@@ -91,18 +88,26 @@ impl<P: Receives> Socket<P> {
         while into.len() - before < max.max(1) && bytes < BATCH_BYTES_MAX {
             into.push(Message::new());
             let at = into.len() - 1;
-            if state.receive_ready(handle.index, &mut into[at])
-                || state.receive(&handle.engine, handle.index, &mut into[at])
-            {
+            if state.receive_ready(handle.index, &mut into[at]) {
                 bytes += into[at].size();
                 continue;
             }
-            into.pop();
-            if into.len() > before {
-                break;
+            match self.attempt(&mut state, &mut into[at]) {
+                Some(Ok(())) => bytes += into[at].size(),
+                _ if at > before => {
+                    into.pop();
+                    break;
+                }
+                Some(Err(error)) => {
+                    into.pop();
+                    return Err(error);
+                }
+                None => {
+                    into.pop();
+                    into.push(self.recv_waiting(state, None)?);
+                    state = handle.engine.lock();
+                }
             }
-            into.push(self.recv_waiting(state, None)?);
-            state = handle.engine.lock();
         }
         handle.engine.after_call(state, Some(handle.index));
         Ok(into.len() - before)
@@ -138,11 +143,17 @@ impl<P: Receives> Socket<P> {
         deadline: Option<Instant>,
     ) -> Result<(), RecvError> {
         let handle = &*self.handle;
-        if state.receive(&handle.engine, handle.index, into) {
-            handle.engine.after_call(state, Some(handle.index));
-            return Ok(());
+        // Apart from `into`: a pattern may look at messages that the application does not get.
+        let mut message = Message::new();
+        match self.attempt(&mut state, &mut message) {
+            Some(Ok(())) => *into = message,
+            Some(Err(error)) => return Err(error),
+            None => {
+                *into = self.recv_waiting(state, deadline)?;
+                return Ok(());
+            }
         }
-        *into = self.recv_waiting(state, deadline)?;
+        handle.engine.after_call(state, Some(handle.index));
         Ok(())
     }
 
@@ -151,16 +162,24 @@ impl<P: Receives> Socket<P> {
         let handle = &*self.handle;
         let attempt = |state: &mut State| {
             let mut message = Message::new();
-            if state.receive(&handle.engine, handle.index, &mut message) {
-                return Some(Ok(message));
-            }
-            is_closed(state, handle.index).then_some(Err(RecvError::Closed))
+            Some(self.attempt(state, &mut message)?.map(|()| message))
         };
         let result = handle.engine.wait(state, handle.index, true, deadline, attempt);
         result.unwrap_or(Err(RecvError::TimedOut))
     }
-}
 
-fn is_closed(state: &State, socket: usize) -> bool {
-    state.sockets.get(socket).is_none_or(|socket| socket.closed)
+    /// Looks for a message; `None`: none is here yet.
+    #[inline(never)]
+    fn attempt(&self, state: &mut State, message: &mut Message) -> Option<Result<(), RecvError>> {
+        let handle = &*self.handle;
+        match state.receive(&handle.engine, handle.index, message) {
+            Received::Message => Some(Ok(())),
+            Received::OutOfTurn => Some(Err(RecvError::OutOfTurn)),
+            Received::PeerLost => Some(Err(RecvError::PeerLost)),
+            Received::Nothing => {
+                let closed = state.sockets.get(handle.index).is_none_or(|socket| socket.closed);
+                closed.then_some(Err(RecvError::Closed))
+            }
+        }
+    }
 }

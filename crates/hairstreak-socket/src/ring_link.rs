@@ -12,7 +12,7 @@ use hairstreak_base::ring::{Consumer, Producer};
 use hairstreak_base::{BlockPool, INLINE_SIZE_MAX, Message, ReadBuffer};
 use hairstreak_transport::Poller;
 
-use crate::outgoing::Outgoing;
+use crate::outgoing::{Outgoing, Parcel};
 use crate::session::GATHER_TIME;
 
 /// Messages that gather before they are published to a peer that is awake.
@@ -141,6 +141,16 @@ impl RingLink {
         true
     }
 
+    /// As [`RingLink::push`], with the parcel's envelope in front.
+    pub fn push_parcel(&mut self, parcel: &Parcel<'_>) -> bool {
+        if parcel.envelope.is_empty() {
+            return self.push(parcel.message, parcel.skip_frames);
+        }
+        let body = to_message(&mut self.arena, parcel.message, parcel.skip_frames);
+        let whole: Message = parcel.envelope.iter().chain(body.as_frames()).cloned().collect();
+        self.push(&Outgoing::Message(&whole), 0)
+    }
+
     /// The peer sleeps: it is woken, unless it was just now and too little has gathered since.
     #[cold]
     fn publish_unless_held(&mut self) {
@@ -188,6 +198,11 @@ impl RingLink {
             return false;
         }
         true
+    }
+
+    /// Messages put in so far.
+    pub fn accepted_count(&self) -> usize {
+        self.outgoing.as_ref().map_or(0, Producer::accepted_count)
     }
 
     /// Messages and bytes put in and not taken out.

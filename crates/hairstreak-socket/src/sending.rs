@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{Guard, Sent, State};
 use crate::errors::SendError;
+use crate::options::Overflow;
 use crate::outgoing::Outgoing;
 use crate::pattern::Sends;
 use crate::socket::Socket;
@@ -38,10 +39,9 @@ impl<P: Sends> Socket<P> {
         }
         let mut state = handle.engine.lock();
         self.check(&state, message)?;
-        let mut sent = state.send(&handle.engine, handle.index, message);
+        let sent = state.send(&handle.engine, handle.index, message);
         if sent == Sent::Full {
-            state = handle.engine.turn(state, None);
-            sent = state.send(&handle.engine, handle.index, message);
+            return self.send_now(state, message);
         }
         handle.engine.after_call(state, None);
         outcome(sent).unwrap_or(Err(SendError::WouldBlock))
@@ -65,6 +65,9 @@ impl<P: Sends> Socket<P> {
                 Some(result) => {
                     handle.engine.after_call(state, None);
                     Poll::Ready(result)
+                }
+                None if state.sockets[handle.index].overflow == Overflow::Error => {
+                    Poll::Ready(self.send_now(state, &message))
                 }
                 None => {
                     waiter.wait(&mut state, context.waker());
@@ -169,6 +172,16 @@ impl<P: Sends> Socket<P> {
         }
     }
 
+    /// Nobody had room: takes a turn at the engine, tries once more, and gives up.
+    #[cold]
+    fn send_now<'s>(&'s self, state: Guard<'s>, message: &Outgoing<'_>) -> Result<(), SendError> {
+        let handle = &*self.handle;
+        let mut state = handle.engine.turn(state, None);
+        let sent = state.send(&handle.engine, handle.index, message);
+        handle.engine.after_call(state, None);
+        outcome(sent).unwrap_or(Err(SendError::WouldBlock))
+    }
+
     #[cold]
     fn send_waiting<'s>(
         &'s self,
@@ -177,6 +190,9 @@ impl<P: Sends> Socket<P> {
         deadline: Option<Instant>,
     ) -> Result<(), SendError> {
         let handle = &*self.handle;
+        if state.sockets.get(handle.index).is_some_and(|socket| socket.overflow == Overflow::Error) {
+            return self.send_now(state, message);
+        }
         let attempt = |state: &mut State| outcome(state.send(&handle.engine, handle.index, message));
         let result = handle.engine.wait(state, handle.index, false, deadline, attempt);
         result.unwrap_or(Err(SendError::TimedOut))
@@ -204,6 +220,8 @@ fn outcome(sent: Sent) -> Option<Result<(), SendError>> {
     match sent {
         Sent::Done => Some(Ok(())),
         Sent::Full => None,
+        Sent::Refused(error) => Some(Err(error.into())),
+        Sent::OutOfTurn => Some(Err(SendError::OutOfTurn)),
         Sent::Unroutable => Some(Err(SendError::Unroutable)),
         Sent::Closed => Some(Err(SendError::Closed)),
     }

@@ -126,13 +126,12 @@ impl<P: Pattern> Socket<P> {
                 Origin::Ended => continue,
             };
             let endpoint = endpoint.map(Endpoint::to_string).unwrap_or_default();
-            let (local, remote, (queued_count, queued_bytes)) = match &mut link.kind {
-                LinkKind::Stream(session) => (
-                    session.stream().local_address(),
-                    session.stream().remote_address(),
-                    (session.outgoing.queued_count(), session.outgoing.queued_bytes()),
-                ),
-                LinkKind::Ring(ring) => (None, None, ring.queued()),
+            let (queued_count, queued_bytes) = link.queued();
+            let (local, remote) = match &link.kind {
+                LinkKind::Stream(session) => {
+                    (session.stream().local_address(), session.stream().remote_address())
+                }
+                LinkKind::Ring(_) => (None, None),
             };
             peers.push(PeerInfo {
                 endpoint,
@@ -142,6 +141,10 @@ impl<P: Pattern> Socket<P> {
                 queued_count,
                 queued_bytes,
                 user_id: link.peer.as_ref().and_then(|peer| peer.user_id.clone()),
+                sent: link.kind.accepted_count() as u64,
+                received: link.received,
+                drops: link.drops,
+                subscription_count: socket.publisher.index.prefix_count(index),
                 properties: link.peer.as_ref().map(|peer| peer.properties.clone()).unwrap_or_default(),
             });
         }
@@ -188,8 +191,7 @@ impl<P: Pattern> Socket<P> {
         let mut stats = Stats {
             sent: socket.sent,
             received: socket.received,
-            dropped_no_peer: socket.dropped_no_peer,
-            dropped_peer_lost: socket.dropped_peer_lost,
+            drops: socket.drops,
             peer_count: socket.links.len(),
             failed_connections: socket.failed_connections,
             refused_connections: socket.refused_connections,
@@ -197,12 +199,8 @@ impl<P: Pattern> Socket<P> {
             ..Stats::default()
         };
         for &index in &socket.links {
-            let (count, bytes) = match &mut state.links[index].kind {
-                LinkKind::Stream(session) => {
-                    (session.outgoing.queued_count(), session.outgoing.queued_bytes())
-                }
-                LinkKind::Ring(ring) => ring.queued(),
-            };
+            let (count, bytes) = state.links[index].queued();
+            stats.received += state.links[index].received;
             stats.queued_count += count;
             stats.queued_bytes += bytes;
         }

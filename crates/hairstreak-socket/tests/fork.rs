@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use hairstreak_socket::{BindError, ConnectError, Context, Options, Pull, Push, RecvError, SendError};
+use hairstreak_socket::{
+    BindError, ConnectError, Context, Options, Pub, Pull, Push, RecvError, SendError, Sub, SubscribeError,
+};
 use rustix::process::{Pid, WaitOptions, waitpid};
 
 const LONG: Duration = Duration::from_secs(60);
@@ -30,17 +32,20 @@ fn in_child(work: impl FnOnce()) -> bool {
 
 fn pair(transport: &str, context: &Context) -> (Push, Pull, String) {
     let pull = Pull::new(context).unwrap();
-    let unique = format!("{transport}-{}-{:?}", std::process::id(), thread::current().id());
-    let place = match transport {
-        "tcp" => "tcp://127.0.0.1:*".to_owned(),
-        "ipc" => format!("ipc://{}/hs-fork-{unique}", std::env::temp_dir().display()),
-        _ => format!("inproc://{unique}"),
-    };
-    let place = pull.bind(&place).unwrap().to_string();
+    let place = pull.bind(&place(transport)).unwrap().to_string();
     let push = Push::new(context).unwrap();
     push.connect(&place).unwrap();
     assert!(push.wait_for_peers(1, LONG));
     (push, pull, place)
+}
+
+fn place(transport: &str) -> String {
+    let unique = format!("{transport}-{}-{:?}", std::process::id(), thread::current().id());
+    match transport {
+        "tcp" => "tcp://127.0.0.1:*".to_owned(),
+        "ipc" => format!("ipc://{}/hs-fork-{unique}", std::env::temp_dir().display()),
+        _ => format!("inproc://{unique}"),
+    }
 }
 
 fn check_works(push: &Push, pull: &Pull) {
@@ -91,6 +96,28 @@ fn a_parents_sockets_are_refused_in_a_child_and_work_on_in_the_parent() {
         late.send(b"late").unwrap();
         drop(late);
         assert_eq!(pull.recv_timeout(LONG).unwrap().body(), b"late");
+    }
+}
+
+#[test]
+fn a_parents_subscriptions_are_its_own() {
+    for transport in ["tcp", "ipc", "inproc"] {
+        let context = Context::new();
+        let (publisher, subscriber) = (Pub::new(&context).unwrap(), Sub::new(&context).unwrap());
+        subscriber.connect(&publisher.bind(&place(transport)).unwrap().to_string()).unwrap();
+        subscriber.subscribe("a").unwrap();
+        assert!(publisher.wait_for_subscribers_to("a", 1, LONG));
+        let well = in_child(|| {
+            assert_eq!(subscriber.subscribe("b"), Err(SubscribeError::Forked));
+            assert_eq!(subscriber.unsubscribe("a"), Err(SubscribeError::Forked));
+            assert_eq!(publisher.send(b"a"), Err(SendError::Forked));
+            assert!(!publisher.wait_for_subscribers(1, LONG));
+            assert!(!publisher.wait_for_subscribers_to("a", 1, LONG));
+        });
+        assert!(well, "{transport}");
+        publisher.send(b"a").unwrap();
+        publisher.flush();
+        assert_eq!(subscriber.recv_timeout(LONG).unwrap().body(), b"a");
     }
 }
 

@@ -308,6 +308,6 @@ fn copies_to_all_leave_nobody_out_when_one_is_slow() {
         }
         push.flush();
         receivers.into_iter().for_each(|receiver| receiver.join().unwrap());
-        assert_eq!(push.stats().dropped_no_peer, 0);
+        assert_eq!(push.stats().drops.no_peer, 0);
     }
 }

@@ -105,8 +105,8 @@ impl Exchange {
         let stats = self.push.stats();
         ExchangeStats {
             sent: stats.sent,
-            dropped_unroutable: stats.dropped_no_peer,
-            dropped_queue_lost: stats.dropped_peer_lost,
+            dropped_unroutable: stats.drops.no_peer,
+            dropped_queue_lost: stats.drops.peer_lost,
             queue_count: stats.peer_count,
             depth_count: stats.queued_count,
             depth_bytes: stats.queued_bytes,

@@ -47,8 +47,8 @@ impl Desk {
             let now = self.started.elapsed();
             match message {
                 Ok(message) => self.handle_message(now, &message),
-                Err(RecvError::TimedOut | RecvError::WouldBlock) => self.directory.handle_timeout(now),
                 Err(RecvError::Closed | RecvError::Forked) => return,
+                Err(_) => self.directory.handle_timeout(now),
             }
             if now >= self.swept + SWEEP {
                 self.sweep(now);

@@ -76,8 +76,9 @@ impl State {
                     // What came behind the READY makes no new edge.
                     session.readable = true;
                 }
-                self.link_is_ready(index, peer);
-                self.on_readable(engine, index);
+                if self.link_is_ready(engine, index, peer) {
+                    self.on_readable(engine, index);
+                }
             }
             Ok(Advance::Asks(credentials)) => self.ask_about(engine, index, credentials),
             Ok(Advance::Waits) => {}

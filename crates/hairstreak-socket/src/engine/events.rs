@@ -6,17 +6,20 @@ use std::time::{Duration, Instant};
 
 use hairstreak_base::Frame;
 use hairstreak_transport::{Interest, Readiness, Stream};
-use hairstreak_wire::zmtp::{LocalPeer, RemotePeer, SocketType};
+use hairstreak_wire::zmtp::{LocalPeer, RemotePeer};
 
 use super::state::{ConnectorState, Link, LinkKind, Origin, State, Token};
 use super::wait::Engine;
-use crate::pattern;
+use crate::options::Overflow;
+use crate::pattern::Incoming;
 use crate::session::{Phase, Session, SessionError, SessionLimits, SessionShares};
 
 /// Connections accepted from one listener in one turn.
 const ACCEPT_MAX: usize = 64;
 /// When a session that drains, with more to discard, has its next turn.
 pub(super) const DRAIN_TICK: Duration = Duration::from_millis(1);
+/// How long a peer that was refused may take to read why.
+const REFUSAL_TIME: Duration = Duration::from_secs(1);
 /// How often it is looked whether there is room again for what a connection has still to bring.
 pub(super) const ROOM_TICK: Duration = Duration::from_millis(5);
 /// How long a listener rests when descriptors are short.
@@ -75,7 +78,10 @@ impl State {
             return;
         }
         let socket = link.socket;
-        if pattern::receives(self.sockets[socket].socket_type) {
+        if let Incoming::AtOnce(_) = self.sockets[socket].rules.incoming {
+            return self.take_in(engine, index);
+        }
+        if let Incoming::Messages = self.sockets[socket].rules.incoming {
             let state = &self.sockets[socket];
             let (called, awaited) = (state.receivers > 0, !state.wakers.is_empty());
             self.list_messages(index);
@@ -106,9 +112,13 @@ impl State {
     }
 
     /// Links that had used up their turn with more to read are read again.
-    pub fn relist_unread(&mut self) {
+    pub fn relist_unread(&mut self, engine: &Engine) {
         if !std::mem::take(&mut self.unread_left) {
             return;
+        }
+        for socket in std::mem::take(&mut self.come_back) {
+            self.notify(socket);
+            self.take_in_all(engine, socket);
         }
         for index in 0..self.links.capacity() {
             let Some(Link { socket, kind: LinkKind::Stream(session), .. }) = self.links.get(index) else {
@@ -120,7 +130,7 @@ impl State {
                 self.due_at(self.now + ROOM_TICK);
             } else if session.phase == Phase::Ready
                 && session.readable
-                && pattern::receives(self.sockets[socket].socket_type)
+                && matches!(self.sockets[socket].rules.incoming, Incoming::Messages)
             {
                 self.list_messages(index);
                 self.notify(socket);
@@ -135,7 +145,9 @@ impl State {
             let Some(Link { socket, kind: LinkKind::Stream(session), .. }) = self.links.get(index) else {
                 continue;
             };
-            if session.phase == Phase::Ready && session.readable && self.sockets[*socket].receivers == 0 {
+            let unattended = self.sockets[*socket].receivers == 0
+                || matches!(self.sockets[*socket].rules.incoming, Incoming::AtOnce(_));
+            if session.phase == Phase::Ready && session.readable && unattended {
                 self.on_readable(engine, index);
             }
         }
@@ -192,10 +204,11 @@ impl State {
         let serial = self.new_serial();
         let state = &mut self.sockets[socket];
         let options = Arc::clone(&state.options);
-        if state.connection_count >= options.connections_max {
-            state.refused_connections += 1;
+        if state.connection_count >= options.connections_max || !(state.rules.accepts)(self, socket) {
+            self.sockets[socket].refused_connections += 1;
             return false;
         }
+        let state = &mut self.sockets[socket];
         let local = LocalPeer {
             socket_type: state.socket_type,
             routing_id: options.routing_id.clone().unwrap_or_default(),
@@ -208,7 +221,8 @@ impl State {
             send_bytes_max: options.send_bytes_max.max(1),
             receive_count_max: options.receive_count_max.max(1),
             receive_bytes_max: options.receive_bytes_max.max(1),
-            receives: pattern::receives(state.socket_type),
+            receives: !matches!(state.rules.incoming, Incoming::Nothing),
+            subscriptions: matches!(state.rules.incoming, Incoming::AtOnce(_)),
         };
         let deadline = self.now + options.handshake_timeout();
         let Ok(handshake) = options.security.handshake(local, self.now) else { return false };
@@ -221,18 +235,7 @@ impl State {
             return false;
         }
         state.connection_count += 1;
-        entry.insert(Link {
-            serial,
-            socket,
-            origin,
-            peer: None,
-            routing_id: Frame::EMPTY,
-            kind: LinkKind::Stream(Box::new(session)),
-            wrote: false,
-            listed_room: false,
-            listed_messages: false,
-            listed_dirty: false,
-        });
+        entry.insert(Link::new(serial, socket, origin, LinkKind::Stream(Box::new(session))));
         self.due_at(deadline);
         if connected {
             self.go_on_with_handshake(engine, index);
@@ -246,22 +249,24 @@ impl State {
         self.follow_handshake(engine, index, advance);
     }
 
-    /// The link takes part in its socket's routing from now on.
-    pub fn link_is_ready(&mut self, index: usize, peer: RemotePeer) {
+    /// The link takes part in its socket's routing from now on, unless it is not wanted: then it is gone,
+    /// and false is returned.
+    pub fn link_is_ready(&mut self, engine: &Engine, index: usize, peer: RemotePeer) -> bool {
         let link = &mut self.links[index];
         let socket = link.socket;
-        let state = &mut self.sockets[socket];
+        link.routing_id = Frame::copy_of(&peer.routing_id);
+        let rules = self.sockets[socket].rules;
+        if !(rules.accepts)(self, socket) || !(rules.link_ready)(self, engine, index, &peer) {
+            self.sockets[socket].refused_connections += 1;
+            self.end_link(engine, index, &SessionError::Unwanted);
+            return false;
+        }
+        let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
+        link.held = (state.overflow == Overflow::DropOldest && state.rules.sends).then(Box::default);
         if let Origin::Connector(connector) = link.origin
             && let Some(connector) = self.connectors.get_mut(connector)
         {
             connector.attempt = 0;
-        }
-        if state.socket_type == SocketType::Router {
-            let id = free_routing_id(state, &peer.routing_id);
-            link.routing_id = Frame::copy_of(&id);
-            state.by_routing_id.insert(id, index);
-        } else {
-            link.routing_id = Frame::copy_of(&peer.routing_id);
         }
         let heartbeat = Duration::from_millis(state.options.heartbeat_ms.max(1));
         link.peer = Some(peer);
@@ -272,6 +277,7 @@ impl State {
         self.due_at(self.now + heartbeat);
         self.list_room(index);
         self.notify(socket);
+        true
     }
 
     /// The connection is over. Its connector tries again. Messages received whole and not yet taken
@@ -280,24 +286,28 @@ impl State {
         let link = &mut self.links[index];
         let (socket, origin) = (link.socket, std::mem::replace(&mut link.origin, Origin::Ended));
         let state = &mut self.sockets[socket];
-        if !matches!(error, SessionError::Closed) {
+        if !matches!(error, SessionError::Closed | SessionError::Unwanted) {
             state.failed_connections += 1;
         }
-        state.by_routing_id.retain(|_, other| *other != index);
         super::routing::remove_turn(&mut state.with_room, &mut state.send_turn, index);
         link.listed_room = false;
         let mut has_messages = false;
+        let mut lost = link.held.take().map_or(0, |held| held.count());
         match &mut link.kind {
             LinkKind::Stream(session) => {
                 engine.poller().remove(session.fd());
-                state.dropped_peer_lost += session.outgoing.queued_count() as u64;
+                lost += session.outgoing.queued_count();
                 has_messages = session.end() && !state.closed;
             }
             LinkKind::Ring(ring) => {
                 self.ring_count -= 1;
-                state.dropped_peer_lost += ring.queued().0 as u64;
+                lost += ring.queued().0;
             }
         }
+        (self.sockets[socket].rules.link_ended)(self, index, !has_messages);
+        let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
+        state.drops.peer_lost += lost as u64;
+        state.received += std::mem::take(&mut link.received);
         if has_messages {
             self.list_messages(index);
         } else {
@@ -312,6 +322,29 @@ impl State {
         self.forget_if_over(engine, socket);
     }
 
+    /// Ends a ready link for what its peer did, and tells it why as far as it listens.
+    pub fn refuse_link(&mut self, engine: &Engine, index: usize, error: &SessionError) {
+        let link = &mut self.links[index];
+        let socket = link.socket;
+        let LinkKind::Stream(session) = &mut link.kind else { return self.end_link(engine, index, error) };
+        session.push_error(&error.to_string());
+        session.start_draining(self.now + REFUSAL_TIME);
+        let over = session.drain();
+        link.peer = None;
+        (self.sockets[socket].rules.link_ended)(self, index, true);
+        self.unlist_room(index);
+        self.unlist_messages(index);
+        let state = &mut self.sockets[socket];
+        state.failed_connections += 1;
+        state.links.retain(|&other| other != index);
+        if over {
+            self.end_link(engine, index, &SessionError::Closed);
+        } else {
+            self.due_at(self.now);
+        }
+        self.notify(socket);
+    }
+
     pub fn reconnect(&mut self, origin: &Origin, socket: usize) {
         let Origin::Connector(connector) = *origin else { return };
         let delay_of = |attempt| self.sockets[socket].options.reconnect_delay(attempt);
@@ -323,20 +356,5 @@ impl State {
         connector.attempt += 1;
         connector.state = ConnectorState::Waiting(at);
         self.due_at(at);
-    }
-}
-
-/// What a ROUTER calls a peer: what the peer announced if nobody has it, else 0 and a number.
-fn free_routing_id(state: &mut super::state::SocketState, announced: &[u8]) -> Vec<u8> {
-    if !announced.is_empty() && announced[0] != 0 && !state.by_routing_id.contains_key(announced) {
-        return announced.to_vec();
-    }
-    loop {
-        state.next_routing_id = state.next_routing_id.wrapping_add(1);
-        let mut id = vec![0];
-        id.extend_from_slice(&state.next_routing_id.to_be_bytes());
-        if !state.by_routing_id.contains_key(&id) {
-            return id;
-        }
     }
 }

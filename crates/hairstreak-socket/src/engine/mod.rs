@@ -19,17 +19,19 @@
 //! - `authenticating`: the application's verdicts on who wants to be let in
 //! - `events`: what the poller reports; handshakes; links coming and going
 //! - `wiring`: bind, connect, reconnect, close
-//! - `routing`: which link a message goes to, and which it is taken from
+//! - `routing`: which link a message goes to, and which it is taken from; marks and lists
+//! - `held`: what waits before a link of a socket that drops the oldest
 //! - `timers`: heartbeats, time-outs, ticks
 
 mod authenticating;
 mod events;
+mod held;
 mod routing;
 mod state;
 mod timers;
 mod wait;
 mod wiring;
 
-pub(crate) use routing::Sent;
-pub(crate) use state::{ConnectorState, Link, LinkKind, Origin, State};
+pub(crate) use routing::{Received, Sent, ShortIn, UNEXPECTED_MAX};
+pub(crate) use state::{Across, ConnectorState, Link, LinkKind, Origin, State};
 pub(crate) use wait::{Engine, Guard};

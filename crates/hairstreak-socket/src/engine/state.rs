@@ -1,22 +1,28 @@
 //! What an engine holds: sockets, links, listeners and connectors, in tables; all behind its lock.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::thread::Thread;
 use std::time::Instant;
 
-use hairstreak_base::{BlockPool, Frame};
+use hairstreak_base::{BlockPool, Frame, Message};
 use hairstreak_transport::{Endpoint, Listener, ResolveError};
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 use slab::Slab;
 
-use crate::options::{Distribution, Options};
+use super::held::Held;
+use super::wait::Engine;
+use crate::options::{Distribution, Options, Overflow};
+use crate::pattern::{Rules, rules};
+use crate::pubsub::{Publisher, Subscriber};
+use crate::reqrep::{Names, Reply, Request};
 use crate::ring_link::{Doorbell, RingLink};
 use crate::session::{ArrivingBudget, Session};
+use crate::stats::Drops;
 
 use super::authenticating::Question;
-use super::routing::SHORT_SIZE_MAX;
+use super::routing::{SHORT_SIZE_MAX, ShortIn};
 
 /// The engine's tables. A socket, link, listener or connector is named by its index in its table.
 pub(crate) struct State {
@@ -31,6 +37,8 @@ pub(crate) struct State {
     /// Links with bytes or messages that gather.
     pub dirty: Vec<usize>,
     pub ring_count: usize,
+    /// Something waits for room in a ring, and nobody calls.
+    pub rings_awaited: bool,
     /// Messages that crossed a ring since a caller last slept.
     pub ring_traffic: usize,
     pub ring_spin: super::wait::RingSpin,
@@ -53,6 +61,10 @@ pub(crate) struct State {
     pub io_since_turn: u32,
     /// A link had used up its turn with more to read: the leader must not sleep on it.
     pub unread_left: bool,
+    /// Sockets to be looked at again after a turn.
+    pub come_back: Vec<usize>,
+    /// A message encoded for several peers; kept for its memory.
+    pub encoded: Vec<u8>,
     /// Whether the background thread watches the engine's poller.
     pub watched: bool,
     pub ticks: super::timers::Ticks,
@@ -77,15 +89,22 @@ pub(crate) enum After {
     ConnectInproc(usize, u32),
     /// Resolve the host of this connector (index, serial) on a thread of its own.
     Resolve(usize, u32),
+    /// Have the publisher at the other end of this ring (index, serial) take the subscriptions in it.
+    HandOver(usize, u32),
     /// Ask the application about a client.
     Authenticate(Box<Question>),
 }
 
 pub(crate) struct SocketState {
     pub socket_type: SocketType,
+    pub rules: &'static Rules,
     pub options: Arc<Options>,
-    /// Any short message goes to its links in turn: neither by name nor to all, and within the limit.
-    pub short_in_turn: bool,
+    /// What becomes of a message without room.
+    pub overflow: Overflow,
+    /// Any short message goes to the next link as it is: within the limit, and nothing else to be done.
+    pub short_out: bool,
+    /// Any short message goes to the application as it came.
+    pub short_in: ShortIn,
     /// Its ready links.
     pub links: Vec<usize>,
     /// Ready links with room, and whose turn it is.
@@ -96,9 +115,12 @@ pub(crate) struct SocketState {
     pub receive_turn: usize,
     /// Ready ring links, which have no poller event and must be looked at.
     pub rings: Vec<usize>,
-    /// ROUTER: links by routing id.
-    pub by_routing_id: HashMap<Vec<u8>, usize>,
-    pub next_routing_id: u32,
+    /// What each pattern keeps, empty for the others.
+    pub names: Names,
+    pub request: Request,
+    pub reply: Reply,
+    pub publisher: Publisher,
+    pub subscriber: Subscriber,
     /// Threads blocked in a receive.
     pub receivers: usize,
     pub wakers: Vec<(u64, Waker)>,
@@ -110,9 +132,9 @@ pub(crate) struct SocketState {
     /// What their messages hold that have not come whole.
     pub arriving: Arc<ArrivingBudget>,
     pub sent: u64,
+    /// Messages handed to the application, but for those of the present links.
     pub received: u64,
-    pub dropped_no_peer: u64,
-    pub dropped_peer_lost: u64,
+    pub drops: Drops,
     pub failed_connections: u64,
     pub refused_connections: u64,
     pub denied_connections: u64,
@@ -120,11 +142,17 @@ pub(crate) struct SocketState {
 
 impl SocketState {
     pub fn new(socket_type: SocketType, options: Options) -> SocketState {
+        let rules = rules(socket_type);
+        let overflow = options.overflow.unwrap_or_else(|| (rules.overflow)(&options));
         SocketState {
             socket_type,
-            short_in_turn: socket_type != SocketType::Router
+            rules,
+            overflow,
+            short_out: rules.short_out
+                && overflow != Overflow::DropOldest
                 && options.distribution == Distribution::RoundRobin
                 && options.message_size_max >= SHORT_SIZE_MAX,
+            short_in: rules.short_in,
             arriving: Arc::new(ArrivingBudget::new(options.arriving_bytes_max)),
             options: Arc::new(options),
             links: Vec::new(),
@@ -133,8 +161,11 @@ impl SocketState {
             with_messages: Vec::new(),
             receive_turn: 0,
             rings: Vec::new(),
-            by_routing_id: HashMap::new(),
-            next_routing_id: fastrand::u32(..),
+            names: Names::default(),
+            request: Request::default(),
+            reply: Reply::default(),
+            publisher: Publisher::default(),
+            subscriber: Subscriber::default(),
             receivers: 0,
             wakers: Vec::new(),
             closed: false,
@@ -142,8 +173,7 @@ impl SocketState {
             connection_count: 0,
             sent: 0,
             received: 0,
-            dropped_no_peer: 0,
-            dropped_peer_lost: 0,
+            drops: Drops::default(),
             failed_connections: 0,
             refused_connections: 0,
             denied_connections: 0,
@@ -174,15 +204,91 @@ pub(crate) struct Link {
     pub kind: LinkKind,
     /// It wrote by itself, its segment or batch being full, since the flush tick last looked.
     pub wrote: bool,
+    /// Messages of the peer handed to the application.
+    pub received: u64,
+    pub drops: Drops,
+    /// Only of a socket that drops the oldest.
+    pub held: Option<Box<Held>>,
+    /// A subscriber's ring: the publisher's link, and subscriptions for which the ring had no room.
+    pub across: Option<Across>,
+    pub subscriptions: VecDeque<Message>,
     /// Listed in its socket's `with_room`, `with_messages`, in the engine's `dirty`.
     pub listed_room: bool,
     pub listed_messages: bool,
     pub listed_dirty: bool,
 }
 
+/// The other end of a ring.
+#[derive(Clone)]
+pub(crate) struct Across {
+    pub engine: Weak<Engine>,
+    pub index: usize,
+    pub serial: u32,
+}
+
+impl Link {
+    /// As [`LinkKind::queued`], with what is held before it.
+    pub fn queued(&mut self) -> (usize, usize) {
+        let (count, bytes) = self.kind.queued();
+        self.held.as_ref().map_or((count, bytes), |held| (count + held.count(), bytes + held.bytes()))
+    }
+
+    pub fn is_ring(&self) -> bool {
+        matches!(self.kind, LinkKind::Ring(_))
+    }
+
+    /// A link before its handshake.
+    pub fn new(serial: u32, socket: usize, origin: Origin, kind: LinkKind) -> Link {
+        Link {
+            serial,
+            socket,
+            origin,
+            peer: None,
+            routing_id: Frame::EMPTY,
+            kind,
+            received: 0,
+            drops: Drops::default(),
+            held: None,
+            across: None,
+            subscriptions: VecDeque::new(),
+            wrote: false,
+            listed_room: false,
+            listed_messages: false,
+            listed_dirty: false,
+        }
+    }
+}
+
 pub(crate) enum LinkKind {
     Stream(Box<Session>),
     Ring(Box<RingLink>),
+}
+
+impl LinkKind {
+    /// Messages put on the way to the peer so far.
+    pub fn accepted_count(&self) -> usize {
+        match self {
+            LinkKind::Stream(session) => session.outgoing.accepted_count(),
+            LinkKind::Ring(ring) => ring.accepted_count(),
+        }
+    }
+
+    /// Messages and bytes accepted and not yet written, or taken.
+    pub fn queued(&mut self) -> (usize, usize) {
+        match self {
+            LinkKind::Stream(session) => (session.outgoing.queued_count(), session.outgoing.queued_bytes()),
+            LinkKind::Ring(ring) => ring.queued(),
+        }
+    }
+
+    /// Sends a short body if it can simply join others that gather.
+    #[inline]
+    pub fn push_gathering(&mut self, body: &[u8]) -> bool {
+        match self {
+            LinkKind::Stream(session) => session.push_gathering(body),
+            LinkKind::Ring(ring) => ring.push_gathering(body),
+        }
+    }
 }
 
 pub(crate) struct BoundListener {
@@ -249,6 +355,7 @@ impl State {
             connectors: Slab::new(),
             dirty: Vec::new(),
             ring_count: 0,
+            rings_awaited: false,
             ring_traffic: 0,
             ring_spin: Default::default(),
             next_serial: 0,
@@ -260,6 +367,8 @@ impl State {
             turns: 0,
             io_since_turn: 0,
             unread_left: false,
+            come_back: Vec::new(),
+            encoded: Vec::new(),
             next_waiter: 0,
             watched: false,
             ticks: super::timers::Ticks::default(),
@@ -304,9 +413,10 @@ impl State {
         self.due = Some(self.due.map_or(at, |due| due.min(at)));
     }
 
-    /// Whether a task waits for any socket: then the engine must be watched while nobody is inside.
-    pub fn has_wakers(&self) -> bool {
-        self.sockets.iter().any(|(_, socket)| !socket.wakers.is_empty())
+    /// Whether a task waits for any socket, or a message for room in a ring: then the engine must be
+    /// watched while nobody is inside, rings included.
+    pub fn is_awaited(&self) -> bool {
+        self.rings_awaited || self.sockets.iter().any(|(_, socket)| !socket.wakers.is_empty())
     }
 }
 

@@ -90,9 +90,15 @@ impl State {
             if self.leader || nobody_came {
                 self.read_unattended(engine);
             }
+            if !self.leader {
+                self.relist_unread(engine);
+            }
             if !self.leader && nobody_came {
                 self.pool.trim();
                 self.watch(engine);
+                if self.is_awaited() {
+                    self.expect_rings(engine);
+                }
             } else if !self.leader {
                 self.arm_look(engine);
             }

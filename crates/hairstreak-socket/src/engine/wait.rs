@@ -155,6 +155,7 @@ impl Engine {
                 After::Forget(waker) => contain(|| drop(waker)),
                 After::ConnectInproc(connector, serial) => crate::inproc::connect(self, connector, serial),
                 After::Resolve(connector, serial) => self.resolve(connector, serial),
+                After::HandOver(link, serial) => self.hand_over(link, serial),
                 After::Authenticate(question) => self.authenticate(*question),
             }
         }
@@ -279,7 +280,7 @@ impl Engine {
         }
         if let Some(next) = state.followers.first() {
             next.thread.unpark();
-        } else if state.has_wakers() {
+        } else if state.is_awaited() {
             state.watch(self);
             state.expect_rings(self);
         } else {
@@ -324,7 +325,7 @@ impl Engine {
         (state.leader, state.leads_for) = (false, None);
         state.now = Instant::now();
         state.handle_events(self, events.iter().take(count).flatten());
-        state.relist_unread();
+        state.relist_unread(self);
         state
     }
 
@@ -336,7 +337,7 @@ impl Engine {
         }
         let mut state = self.lead(state, None, Some(Duration::ZERO));
         state.flush_dirty(self, true);
-        if state.has_wakers() {
+        if state.is_awaited() {
             state.expect_rings(self);
         }
         state.watch(self);
@@ -424,7 +425,7 @@ impl State {
             }
             None => state.wakers.push((waiter, waker.clone())),
         }
-        self.relist_unread();
+        self.relist_unread(engine);
         self.flush_dirty(engine, true);
         if self.leader {
             return;
@@ -443,21 +444,36 @@ impl State {
         self.leader_has_news
     }
 
+    /// Ends the link if it is a ring whose peer is gone. Returns whether there is no link any more.
+    pub fn end_if_over(&mut self, engine: &Engine, index: usize) -> bool {
+        let Some(link) = self.links.get(index) else { return true };
+        let is_over = matches!(&link.kind, LinkKind::Ring(ring) if ring.is_over());
+        if is_over {
+            self.end_link(engine, index, &SessionError::Closed);
+        }
+        is_over
+    }
+
     /// Ends rings whose peer is gone, and tells whoever waits for a socket of messages and room.
     pub fn look_at_rings(&mut self, engine: &Engine) {
+        self.rings_awaited = false;
         for index in 0..self.links.capacity() {
             let Some(Link { kind: LinkKind::Ring(ring), socket, .. }) = self.links.get(index) else {
                 continue;
             };
             let socket = *socket;
-            if ring.is_over() {
-                self.end_link(engine, index, &SessionError::Closed);
-                continue;
-            }
             if ring.has_messages() {
                 self.notify(socket);
+                self.take_in(engine, index);
             }
-            self.list_room(index);
+            if !self.end_if_over(engine, index) {
+                self.push_subscriptions(index);
+                self.push_held(engine, index);
+                self.list_room(index);
+                let link = &self.links[index];
+                let holds = link.held.as_ref().is_some_and(|held| held.count() > 0);
+                self.rings_awaited |= holds || !link.subscriptions.is_empty();
+            }
         }
     }
 }

@@ -167,6 +167,24 @@ impl State {
         self.connectors.get(index).filter(|connector| connector.serial == serial)
     }
 
+    /// Whether the socket is open and its pattern takes another peer; counted if not.
+    pub fn wants_another(&mut self, socket: usize) -> bool {
+        let Some(state) = self.sockets.get(socket).filter(|socket| !socket.closed) else { return false };
+        let accepts = (state.rules.accepts)(self, socket);
+        self.sockets[socket].refused_connections += u64::from(!accepts);
+        accepts
+    }
+
+    /// The socket of the inproc name does not want this connector's: it asks again later.
+    pub fn join_again(&mut self, connector: usize, serial: u32) {
+        let Some(found) = self.connectors.get_mut(connector).filter(|found| found.serial == serial) else {
+            return;
+        };
+        found.state = ConnectorState::Linked;
+        let socket = found.socket;
+        self.reconnect(&Origin::Connector(connector), socket);
+    }
+
     fn links_where(&self, wanted: impl Fn(&super::state::Link) -> bool) -> Vec<usize> {
         self.links.iter().filter(|(_, link)| wanted(link)).map(|(index, _)| index).collect()
     }
@@ -224,6 +242,10 @@ impl State {
 
     /// Ends a link from this side: at once when nothing is left to be sent, else by draining.
     fn close_link(&mut self, engine: &Engine, index: usize) {
+        self.let_go_of_held(engine, index);
+        if !self.links.contains(index) {
+            return;
+        }
         self.unlist_room(index);
         self.unlist_messages(index);
         let link = &mut self.links[index];

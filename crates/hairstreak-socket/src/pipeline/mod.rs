@@ -3,5 +3,7 @@
 mod pull;
 mod push;
 
+pub(crate) use pull::RULES as PULL_RULES;
 pub use pull::{Pull, PullPattern};
+pub(crate) use push::RULES as PUSH_RULES;
 pub use push::{Push, PushPattern};

@@ -2,7 +2,8 @@
 
 use hairstreak_wire::zmtp::SocketType;
 
-use crate::pattern::{Pattern, Receives};
+use crate::engine::{ShortIn, State};
+use crate::pattern::{Incoming, Pattern, Receives, Rules};
 use crate::socket::Socket;
 
 /// The receiving end of a pipeline.
@@ -17,3 +18,10 @@ impl Pattern for PullPattern {
 }
 
 impl Receives for PullPattern {}
+
+pub(crate) const RULES: Rules = Rules {
+    incoming: Incoming::Messages,
+    short_in: ShortIn::AsItCame,
+    receive: State::receive_as_it_came,
+    ..Rules::NONE
+};

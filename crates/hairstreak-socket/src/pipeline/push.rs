@@ -1,9 +1,11 @@
 //! PUSH: each message to one connected PULL, in turn, skipping those without room; blocks when none
-//! has room. Multi-frame messages are atomic. With `Distribution::All` every PULL gets a copy.
+//! has room, unless another [`Overflow`](crate::Overflow) is asked for. Multi-frame messages are atomic.
+//! With `Distribution::All` every PULL gets a copy.
 
 use hairstreak_wire::zmtp::SocketType;
 
-use crate::pattern::{Pattern, Sends};
+use crate::engine::State;
+use crate::pattern::{Pattern, Rules, Sends};
 use crate::socket::Socket;
 
 /// The sending end of a pipeline.
@@ -18,3 +20,6 @@ impl Pattern for PushPattern {
 }
 
 impl Sends for PushPattern {}
+
+pub(crate) const RULES: Rules =
+    Rules { sends: true, short_out: true, send: State::send_by_distribution, ..Rules::NONE };

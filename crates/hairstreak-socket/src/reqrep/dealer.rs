@@ -3,7 +3,8 @@
 
 use hairstreak_wire::zmtp::SocketType;
 
-use crate::pattern::{Pattern, Receives, Sends};
+use crate::engine::{ShortIn, State};
+use crate::pattern::{Incoming, Pattern, Receives, Rules, Sends};
 use crate::socket::Socket;
 
 /// An asynchronous client.
@@ -19,3 +20,13 @@ impl Pattern for DealerPattern {
 
 impl Sends for DealerPattern {}
 impl Receives for DealerPattern {}
+
+pub(crate) const RULES: Rules = Rules {
+    sends: true,
+    incoming: Incoming::Messages,
+    short_out: true,
+    short_in: ShortIn::AsItCame,
+    send: State::send_by_distribution,
+    receive: State::receive_as_it_came,
+    ..Rules::NONE
+};

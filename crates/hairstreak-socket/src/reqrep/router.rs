@@ -1,11 +1,20 @@
 //! ROUTER: what it receives begins with a frame that names the peer, what it sends must.
 //!
-//! The name is the peer's routing id if it announced one that is free, else five bytes: 0 and a
-//! number. A message for an unknown peer is refused (`SendError::Unroutable`), never lost in silence.
+//! The name is the peer's routing id if it announced one, else five bytes: 0 and a number. A second
+//! peer of the same name is refused, or takes the first one's place (`router_handover`). A message for
+//! an unknown peer, or for one without room, is dropped and counted; with `router_mandatory` it is
+//! refused (`SendError::Unroutable`), or waits.
 
-use hairstreak_wire::zmtp::SocketType;
+use std::collections::HashMap;
 
-use crate::pattern::{Pattern, Receives, Sends};
+use hairstreak_base::{Frame, Message};
+use hairstreak_wire::zmtp::{RemotePeer, SocketType};
+
+use crate::engine::{Engine, Received, Sent, State};
+use crate::options::Overflow;
+use crate::outgoing::{Outgoing, Parcel};
+use crate::pattern::{Incoming, Pattern, Receives, Rules, Sends};
+use crate::session::SessionError;
 use crate::socket::Socket;
 
 /// An asynchronous server that addresses each peer.
@@ -21,3 +30,92 @@ impl Pattern for RouterPattern {
 
 impl Sends for RouterPattern {}
 impl Receives for RouterPattern {}
+
+pub(crate) const RULES: Rules = Rules {
+    sends: true,
+    incoming: Incoming::Messages,
+    overflow: |options| if options.router_mandatory { Overflow::Block } else { Overflow::DropNewest },
+    send,
+    receive,
+    link_ready,
+    link_ended,
+    ..Rules::NONE
+};
+
+/// The names of a ROUTER's peers.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    links: HashMap<Vec<u8>, usize>,
+    next_number: Option<u32>,
+}
+
+impl Names {
+    fn automatic(&mut self) -> Vec<u8> {
+        loop {
+            let number = self.next_number.unwrap_or_else(|| fastrand::u32(..));
+            self.next_number = Some(number.wrapping_add(1));
+            let name = [&[0][..], &number.to_be_bytes()].concat();
+            if !self.links.contains_key(&name) {
+                return name;
+            }
+        }
+    }
+}
+
+fn send(state: &mut State, engine: &Engine, socket: usize, message: &Outgoing<'_>) -> Sent {
+    let Some(name) = message.first_of_several() else { return unroutable(state, socket) };
+    let Some(&link) = state.sockets[socket].names.links.get(name) else { return unroutable(state, socket) };
+    state.list_room(link);
+    if !state.links[link].listed_room {
+        return state.overflow(socket, Some(link));
+    }
+    let parcel = Parcel { skip_frames: 1, ..Parcel::plain(message) };
+    if !state.send_to_link(engine, link, &parcel) {
+        // It had less room than it seemed, or it is gone.
+        let is_here = state.links.get(link).is_some_and(|l| l.socket == socket && l.peer.is_some());
+        return if is_here { state.overflow(socket, Some(link)) } else { unroutable(state, socket) };
+    }
+    state.count_sent(socket)
+}
+
+fn unroutable(state: &mut State, socket: usize) -> Sent {
+    let socket_state = &mut state.sockets[socket];
+    if socket_state.options.router_mandatory {
+        return Sent::Unroutable;
+    }
+    socket_state.drops.unroutable += 1;
+    state.count_sent(socket)
+}
+
+fn receive(state: &mut State, engine: &Engine, socket: usize, into: &mut Message) -> Received {
+    let Some(link) = state.receive_in_turn(engine, socket, into) else { return Received::Nothing };
+    let name = &state.links[link].routing_id;
+    *into = std::iter::once(name).chain(into.as_frames()).cloned().collect();
+    Received::Message
+}
+
+fn link_ready(state: &mut State, engine: &Engine, link: usize, peer: &RemotePeer) -> bool {
+    let socket = state.links[link].socket;
+    let announced = &peer.routing_id;
+    let names = &mut state.sockets[socket].names;
+    // A leading zero is kept for names that this side gives.
+    let name =
+        if announced.first().is_none_or(|first| *first == 0) { names.automatic() } else { announced.clone() };
+    if let Some(&holder) = names.links.get(&name) {
+        if !state.sockets[socket].options.router_handover {
+            return false;
+        }
+        state.end_link(engine, holder, &SessionError::HandedOver);
+    }
+    state.links[link].routing_id = Frame::copy_of(&name);
+    state.sockets[socket].names.links.insert(name, link);
+    true
+}
+
+fn link_ended(state: &mut State, link: usize, _gone: bool) {
+    let (socket, name) = (state.links[link].socket, state.links[link].routing_id.as_bytes());
+    let names = &mut state.sockets[socket].names.links;
+    if names.get(name) == Some(&link) {
+        names.remove(name);
+    }
+}

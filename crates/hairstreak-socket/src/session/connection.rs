@@ -31,6 +31,8 @@ pub(crate) struct SessionLimits {
     pub receive_count_max: usize,
     pub receive_bytes_max: usize,
     pub receives: bool,
+    /// SUBSCRIBE and CANCEL come out as messages: 1 or 0, and the prefix.
+    pub subscriptions: bool,
 }
 
 /// What a session has together with others: its socket's budget, its engine's spare memory.

@@ -6,6 +6,8 @@ use hairstreak_wire::zmtp::curve::MessageError;
 use hairstreak_wire::zmtp::{CommandError, FrameError, HandshakeError};
 use thiserror::Error;
 
+use crate::pubsub::index::SubscriptionError;
+
 /// Why a connection ended.
 #[derive(Debug, Error)]
 pub(crate) enum SessionError {
@@ -27,6 +29,16 @@ pub(crate) enum SessionError {
     TooManyFrames(usize),
     #[error("the peer sent a message to a socket that receives none")]
     Unexpected,
+    #[error("another peer of the same routing id took its place (router_handover)")]
+    HandedOver,
+    #[error("the socket does not want this peer")]
+    Unwanted,
+    #[error("the peer sent a subscription between the frames of a message")]
+    InsideMessage,
+    #[error("the peer has {0}")]
+    Subscription(#[from] SubscriptionError),
+    #[error("the peer does not take subscriptions")]
+    Stuck,
     #[error("the peer kept others waiting and did not end its message in time (arriving_timeout_ms)")]
     Slow,
     #[error("no handshake in time")]

@@ -207,8 +207,10 @@ impl Session {
                 let frame = self.buffer.take(skip, size);
                 if header.command {
                     self.arriving.add_command(skip + size);
-                    self.on_command(frame.as_bytes())?;
-                    continue;
+                    match self.on_command(frame.as_bytes())? {
+                        Some(subscription) => return self.between_messages(subscription),
+                        None => continue,
+                    }
                 }
                 return Ok(Some((frame, header.more)));
             }
@@ -227,6 +229,17 @@ impl Session {
             }
             return Ok(None);
         }
+    }
+
+    /// A subscription stands for a message of its own.
+    pub(super) fn between_messages(
+        &self,
+        subscription: Frame,
+    ) -> Result<Option<(Frame, bool)>, SessionError> {
+        if !self.partial.is_empty() {
+            return Err(SessionError::InsideMessage);
+        }
+        Ok(Some((subscription, false)))
     }
 
     fn add_frame(&mut self, frame: Frame, more: bool) -> Result<Option<Message>, SessionError> {

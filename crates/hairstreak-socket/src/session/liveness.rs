@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use hairstreak_base::Frame;
 use hairstreak_wire::zmtp::{Command, command};
 
 use super::connection::Session;
@@ -11,9 +12,16 @@ use super::error::SessionError;
 const CONTROL_BYTES_MAX: usize = 64 * 1024;
 
 impl Session {
-    /// Answers a command; what it says about the connection's health is kept.
-    pub(super) fn on_command(&mut self, body: &[u8]) -> Result<(), SessionError> {
+    /// Answers a command; what it says about the connection's health is kept. A subscription is returned
+    /// as the message that it stands for.
+    pub(super) fn on_command(&mut self, body: &[u8]) -> Result<Option<Frame>, SessionError> {
         match command::parse_traffic(body)? {
+            Command::Subscribe { prefix } if self.limits.subscriptions => {
+                return Ok(Some(Frame::from_vec([&[1], prefix].concat())));
+            }
+            Command::Cancel { prefix } if self.limits.subscriptions => {
+                return Ok(Some(Frame::from_vec([&[0], prefix].concat())));
+            }
             Command::Ping { context, .. } if self.outgoing.queued_bytes() < CONTROL_BYTES_MAX => {
                 let mut pong = Vec::new();
                 command::encode_pong(&mut pong, context);
@@ -22,7 +30,7 @@ impl Session {
             Command::Error { .. } => return Err(SessionError::Closed),
             _ => {}
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Asks the peer for a sign of life.

@@ -23,4 +23,4 @@ pub(crate) use arriving::ArrivingBudget;
 pub(crate) use connection::{Phase, Session, SessionLimits, SessionShares};
 pub(crate) use error::SessionError;
 pub(crate) use handshaking::Advance;
-pub(crate) use outgoing::GATHER_TIME;
+pub(crate) use outgoing::{GATHER_TIME, SHARE_SIZE};

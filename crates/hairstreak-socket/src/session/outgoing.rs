@@ -4,18 +4,20 @@ use std::io::{self, IoSlice};
 use std::time::{Duration, Instant};
 
 use hairstreak_base::SEGMENT_SIZE;
+use hairstreak_wire::zmtp::command;
+use hairstreak_wire::zmtp::curve::MessageFlags;
 use hairstreak_wire::zmtp::frame::{HEADER_SIZE_MAX, SHORT_BODY_SIZE_MAX, encode_header};
 
 use super::connection::{Phase, Session};
 use super::error::SessionError;
-use crate::outgoing::Outgoing;
+use crate::outgoing::{Outgoing, Parcel};
 
 /// A link that last wrote longer ago than this counts as idle: the next send writes at once.
 pub(crate) const GATHER_TIME: Duration = Duration::from_micros(50);
 /// A borrowed body of at least this size is written from where it lies when the link is idle.
 const DIRECT_SIZE: usize = 32 * 1024;
 /// A shared body of at least this size is not copied into the outgoing buffer.
-const SHARE_SIZE: usize = 8 * 1024;
+pub(crate) const SHARE_SIZE: usize = 8 * 1024;
 
 impl Session {
     /// Encodes a body as one message if it can simply join others that gather already.
@@ -33,19 +35,74 @@ impl Session {
 
     /// Encodes the message. Returns whether it gathers: the link is busy, a later write takes it.
     /// An error leaves the session to be closed.
-    pub fn push(&mut self, message: &Outgoing<'_>, skip_frames: usize) -> Result<bool, SessionError> {
+    pub fn push(&mut self, parcel: &Parcel<'_>) -> Result<bool, SessionError> {
         let was_empty = self.outgoing.is_empty();
-        match message {
-            message if self.cipher.is_some() => self.push_frames_sealed(message, skip_frames),
+        if self.cipher.is_some() {
+            self.push_parcel_sealed(parcel);
+            return self.write_or_leave(was_empty);
+        }
+        if !parcel.encoded.is_empty() {
+            self.outgoing.push_copy(parcel.encoded, &[], true);
+            return self.write_or_leave(was_empty);
+        }
+        for frame in parcel.envelope {
+            self.push_borrowed(frame.as_bytes(), true)?;
+        }
+        match parcel.message {
             Outgoing::Body(body) if body.len() <= SHORT_BODY_SIZE_MAX => {
                 self.outgoing.push_copy(&[0, body.len() as u8], body, true);
             }
-            other => self.push_frames(other, skip_frames)?,
+            other => self.push_frames(other, parcel.skip_frames)?,
         }
+        self.write_or_leave(was_empty)
+    }
+
+    #[inline]
+    fn write_or_leave(&mut self, was_empty: bool) -> Result<bool, SessionError> {
         if !was_empty && self.outgoing.queued_bytes() < SEGMENT_SIZE {
             return Ok(true);
         }
         self.write_or_gather(was_empty)
+    }
+
+    /// Tells a publisher of a subscription or its end, as its version of ZMTP wants it.
+    pub fn push_subscription(&mut self, subscribes: bool, prefix: &[u8]) -> Result<bool, SessionError> {
+        let was_empty = self.outgoing.is_empty();
+        if self.minor == 0 {
+            let body = [&[u8::from(subscribes)], prefix].concat();
+            if self.cipher.is_some() {
+                self.push_sealed(&body, MessageFlags { more: false, command: false }, false);
+            } else {
+                let mut header = [0; HEADER_SIZE_MAX];
+                let size = encode_header(&mut header, false, false, body.len());
+                self.outgoing.push_copy(&header[..size], &body, false);
+            }
+        } else {
+            let mut bytes = Vec::new();
+            let encode = if subscribes { command::encode_subscribe } else { command::encode_cancel };
+            encode(&mut bytes, prefix);
+            self.push_command(&bytes);
+        }
+        self.write_or_leave(was_empty)
+    }
+
+    /// Tells the peer why the connection ends.
+    pub fn push_error(&mut self, reason: &str) {
+        let mut bytes = Vec::new();
+        command::encode_error(&mut bytes, reason.as_bytes());
+        self.push_command(&bytes);
+        self.has_sent = true;
+    }
+
+    /// A message of several frames, or a longer one, as it goes over the wire to every peer.
+    pub fn encode(message: &Outgoing<'_>, into: &mut Vec<u8>) {
+        let count = message.frame_count();
+        message.for_each_frame(|index, frame| {
+            let mut header = [0; HEADER_SIZE_MAX];
+            let size = encode_header(&mut header, index + 1 < count, false, frame.len());
+            into.extend_from_slice(&header[..size]);
+            into.extend_from_slice(frame);
+        });
     }
 
     #[cold]
@@ -110,6 +167,8 @@ impl Session {
             self.outgoing.push_copy(&header[taken..], body, !more);
         } else if taken < header.len() + body.len() {
             self.outgoing.push_copy(&[], &body[taken - header.len()..], !more);
+        } else if !more {
+            self.outgoing.count_written();
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use hairstreak_wire::zmtp::frame::{self, COMMAND_SIZE_MAX, HEADER_SIZE_MAX, enco
 use super::connection::Session;
 use super::error::SessionError;
 use super::incoming::OWN_BODY_SIZE;
-use crate::outgoing::Outgoing;
+use crate::outgoing::{Outgoing, Parcel};
 
 impl Session {
     /// Appends a command, given as the whole frame that it is without encryption.
@@ -27,12 +27,16 @@ impl Session {
         }
     }
 
-    /// Encodes the frames of a message from `skip` on, each sealed.
-    pub(super) fn push_frames_sealed(&mut self, message: &Outgoing<'_>, skip: usize) {
+    /// Encodes the frames of a message, its envelope first, each sealed.
+    pub(super) fn push_parcel_sealed(&mut self, parcel: &Parcel<'_>) {
+        for frame in parcel.envelope {
+            self.push_sealed(frame.as_bytes(), MessageFlags { more: true, command: false }, false);
+        }
+        let skip = parcel.skip_frames;
         let mut push = |body: &[u8], more| {
             self.push_sealed(body, MessageFlags { more, command: false }, !more);
         };
-        match message {
+        match parcel.message {
             Outgoing::Body(body) => push(body, false),
             Outgoing::Frames([]) => push(&[], false),
             Outgoing::Frames(frames) => {
@@ -50,7 +54,7 @@ impl Session {
     }
 
     /// Copies the payload behind its heads and seals it there.
-    fn push_sealed(&mut self, payload: &[u8], flags: MessageFlags, ends_message: bool) {
+    pub(super) fn push_sealed(&mut self, payload: &[u8], flags: MessageFlags, ends_message: bool) {
         let Some(cipher) = &mut self.cipher else { return };
         let body_size = MESSAGE_OVERHEAD + payload.len();
         let mut header = [0; HEADER_SIZE_MAX];
@@ -100,8 +104,10 @@ impl Session {
             self.decoded_bytes += skip + size;
             let frame = self.buffer.take(skip + MESSAGE_OVERHEAD, size - MESSAGE_OVERHEAD);
             if flags.command {
-                self.on_command(frame.as_bytes())?;
-                continue;
+                match self.on_command(frame.as_bytes())? {
+                    Some(subscription) => return self.between_messages(subscription),
+                    None => continue,
+                }
             }
             self.check_opened(frame.size())?;
             return Ok(Some((frame, flags.more)));

@@ -3,12 +3,14 @@
 
 #[path = "../workbench/endpoints.rs"]
 mod endpoints;
+#[path = "../workbench/executor.rs"]
+mod executor;
 #[path = "../workbench/soak.rs"]
 mod soak;
 
+mod both;
 mod cancelling;
 mod company;
-mod executor;
 mod pairs;
 mod streams;
 mod tasks;

@@ -4,7 +4,8 @@ use std::thread;
 
 use hairstreak_socket::{Context, Options, Pull, Push};
 
-use crate::executor::{block_on, block_on_both};
+use crate::both::block_on_both;
+use crate::executor::block_on;
 use crate::pairs::{body, low_marks, number, pair, pair_in};
 use crate::{LONG, TRANSPORTS};
 

@@ -21,6 +21,7 @@ mod raw;
 mod siege;
 mod slow;
 mod stubborn;
+mod subscriptions;
 mod traffic;
 
 use std::time::Duration;

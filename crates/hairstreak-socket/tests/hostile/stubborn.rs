@@ -52,14 +52,15 @@ fn check_never_reading(transport: &str, body: &Vec<u8>) {
     }
     let stats = push.stats();
     assert_eq!((stats.sent, stats.queued_count), (sent + 100, 0), "{place}: {stats:?}");
-    assert!(stats.dropped_peer_lost <= sent, "{place}: {stats:?}");
+    assert!(stats.drops.peer_lost <= sent, "{place}: {stats:?}");
 }
 
 #[test]
 fn a_router_serves_others_while_one_does_not_read() {
     let _alone = alone();
     for transport in TRANSPORTS {
-        let router = Router::new(&Context::new()).unwrap();
+        let options = Options { router_mandatory: true, ..Options::default() };
+        let router = Router::with_options(&Context::new(), options).unwrap();
         let place = router.bind(&endpoint(transport)).unwrap().to_string();
         let mut stubborn = Raw::connect(&place);
         stubborn.send(&greeting());

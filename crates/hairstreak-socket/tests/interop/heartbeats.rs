@@ -159,6 +159,6 @@ fn a_peer_that_was_busy_for_longer_than_the_time_out_still_gets_what_was_sent() 
         for number in 0..200 {
             assert_eq!(pull.recv_timeout(LONG).unwrap().body(), [number; 100], "{transport}");
         }
-        assert_eq!(push.stats().dropped_peer_lost, 0, "{transport}");
+        assert_eq!(push.stats().drops.peer_lost, 0, "{transport}");
     }
 }

@@ -10,6 +10,7 @@ mod soak;
 
 mod closing;
 mod heartbeats;
+mod matrix;
 mod pipeline;
 mod python;
 mod reconnect;

@@ -11,7 +11,8 @@ const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 pub struct Python {
     name: String,
     child: Child,
-    input: ChildStdin,
+    /// `None` once it has been ended.
+    input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
@@ -28,7 +29,7 @@ impl Python {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap_or_else(|e| panic!("{interpreter}: {e}: run scripts/test-setup, which makes it"));
-        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let (input, output) = (child.stdin.take(), child.stdout.take().unwrap());
         Python { name, child, input, output: BufReader::new(output) }
     }
 
@@ -44,7 +45,13 @@ impl Python {
 
     /// Has the script go on.
     pub fn say(&mut self, word: &str) {
-        writeln!(self.input, "{word}").unwrap_or_else(|e| panic!("{}: {e}", self.name));
+        let input = self.input.as_mut().unwrap();
+        writeln!(input, "{word}").unwrap_or_else(|e| panic!("{}: {e}", self.name));
+    }
+
+    /// Tells the script that nothing more will be said.
+    pub fn end_input(&mut self) {
+        self.input = None;
     }
 
     /// Stops the process as it stands: its connections stay, it answers nothing.

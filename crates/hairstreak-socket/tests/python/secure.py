@@ -1,12 +1,13 @@
 """A libzmq end with a security mechanism:
 
-secure.py push|pull|dealer|router bind|connect ENDPOINT COUNT ROLE [ARGUMENT...]
+secure.py push|pull|pub|sub|dealer|router|req|rep bind|connect ENDPOINT COUNT ROLE [ARGUMENT...]
 
 ROLE is null | plain-client USER PASSWORD | curve-client SERVER_KEY PUBLIC SECRET
       | plain-server USER PASSWORD | curve-server PUBLIC SECRET ALLOWED_KEY...
-PUSH sends COUNT numbered messages of several sizes and frames, PULL checks them; DEALER sends them and checks the
-echo, ROUTER echoes. With COUNT 0 the end only says how its handshake went."""
+PUSH sends COUNT numbered messages of several sizes and frames, PULL checks them; PUB and SUB do the same to the topic
+t, when a line has told PUB that it is heard. DEALER and REQ send them and check the echo, ROUTER and REP echo. With COUNT 0 the end only says how its handshake went."""
 
+import select
 import sys
 
 import zmq
@@ -72,7 +73,18 @@ elif kind == "pull":
     for number in range(count):
         got = end.recv_multipart()
         assert got == message(number), (number, [len(frame) for frame in got])
-elif kind == "dealer":
+elif kind == "pub":
+    while not select.select([sys.stdin], [], [], 0.01)[0]:
+        end.send(b"tsync")
+    sys.stdin.readline()
+    for number in range(count):
+        end.send_multipart([b"t", *message(number)])
+        end.send(b"u: nobody subscribed to this")
+elif kind == "sub":
+    end.subscribe(b"t")
+    for number in range(count):
+        assert end.recv_multipart() == [b"t", *message(number)], number
+elif kind in ("dealer", "req"):
     for number in range(count):
         end.send_multipart(message(number))
         assert end.recv_multipart() == message(number), number

@@ -16,6 +16,7 @@ mod interop;
 mod judges;
 mod messages;
 mod pairs;
+mod patterns;
 mod refusals;
 mod relay;
 mod roles;

@@ -18,6 +18,11 @@ pub fn message(number: usize) -> Vec<Vec<u8>> {
     if number.is_multiple_of(3) { vec![b"head".to_vec(), Vec::new(), body] } else { vec![body] }
 }
 
+/// The same, as a publication to `t`.
+pub fn published(number: usize) -> Message {
+    Message::from_frames([vec![b"t".to_vec()], message(number)].concat())
+}
+
 pub fn send_all(push: &Push, count: usize) {
     for number in 0..count {
         let frames = message(number);

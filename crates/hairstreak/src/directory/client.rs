@@ -294,8 +294,8 @@ fn run(dealer: &Dealer, client: &Weak<Client>) {
                     let Some(client) = client.upgrade() else { return };
                     client.handle_message(&message);
                 }
-                Err(RecvError::TimedOut | RecvError::WouldBlock) => break,
                 Err(RecvError::Closed | RecvError::Forked) => return,
+                Err(_) => break,
             }
             // However many messages there are, the next round is due.
             if left.is_zero() {

@@ -1,0 +1,200 @@
+//! Receiving: fair queueing, one message from each link that has any, in turn.
+
+use hairstreak_base::Message;
+
+use crate::engine::Engine;
+use crate::engine::state::{LinkKind, State};
+use crate::session::SessionError;
+
+/// Messages that are not for the application, dropped in one go.
+pub(crate) const UNEXPECTED_MAX: usize = 256;
+
+/// What came of looking for a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// There was one.
+    Message,
+    /// None is here now.
+    Nothing,
+    /// REQ, REP: it is time to send.
+    OutOfTurn,
+    /// REQ: the peer that had the request is gone.
+    PeerLost,
+}
+
+/// Whether a short message that is here already may go to the application without further ado.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShortIn {
+    No,
+    AsItCame,
+    /// If the application subscribed to it.
+    Filtered,
+}
+
+impl State {
+    /// Takes the socket's next message if it is as simple as that: a short one that is here already.
+    #[inline]
+    pub fn receive_ready(&mut self, socket: usize, into: &mut Message) -> bool {
+        match self.sockets.get(socket).map(|state| state.short_in) {
+            Some(ShortIn::AsItCame) => self.take_ready(socket, into).is_some(),
+            Some(ShortIn::Filtered) => self.take_ready_if_wanted(socket, into),
+            Some(ShortIn::No) | None => false,
+        }
+    }
+
+    /// Tells which link it was of.
+    #[inline]
+    fn take_ready(&mut self, socket: usize, into: &mut Message) -> Option<usize> {
+        let state = self.sockets.get_mut(socket)?;
+        let &index = state.with_messages.get(state.receive_turn)?;
+        let link = &mut self.links[index];
+        let taken = match &mut link.kind {
+            LinkKind::Stream(session) => session.take_ready(into),
+            LinkKind::Ring(ring) => {
+                self.ring_traffic += 1;
+                ring.take_ready(into)
+            }
+        };
+        if !taken {
+            return None;
+        }
+        link.received += 1;
+        state.receive_turn += 1;
+        if state.receive_turn == state.with_messages.len() {
+            state.receive_turn = 0;
+        }
+        Some(index)
+    }
+
+    /// `into` stays what it is if nobody wants the message.
+    #[inline(never)]
+    fn take_ready_if_wanted(&mut self, socket: usize, into: &mut Message) -> bool {
+        let mut message = Message::new();
+        let Some(link) = self.take_ready(socket, &mut message) else { return false };
+        let wanted = self.sockets[socket].subscriber.wants(&message);
+        if wanted {
+            *into = message;
+        } else {
+            self.drop_unexpected(socket, link);
+        }
+        wanted
+    }
+
+    /// Puts the socket's next message into `into` as its pattern does, reading what is readable.
+    pub fn receive(&mut self, engine: &Engine, socket: usize, into: &mut Message) -> Received {
+        let Some(state) = self.sockets.get(socket) else { return Received::Nothing };
+        (state.rules.receive)(self, engine, socket, into)
+    }
+
+    /// PULL, DEALER, PAIR: the next message as it came.
+    pub fn receive_as_it_came(&mut self, engine: &Engine, socket: usize, into: &mut Message) -> Received {
+        match self.receive_in_turn(engine, socket, into) {
+            Some(_) => Received::Message,
+            None => Received::Nothing,
+        }
+    }
+
+    /// Takes the next message, and tells which link it is of.
+    pub fn receive_in_turn(&mut self, engine: &Engine, socket: usize, into: &mut Message) -> Option<usize> {
+        loop {
+            let state = self.sockets.get_mut(socket)?;
+            let count = state.with_messages.len();
+            if count == 0 {
+                if self.find_messages(socket) {
+                    continue;
+                }
+                return None;
+            }
+            let turn = if state.receive_turn < count { state.receive_turn } else { 0 };
+            state.receive_turn = turn;
+            let index = state.with_messages[turn];
+            let link = &mut self.links[index];
+            let next = match &mut link.kind {
+                LinkKind::Stream(session) => session.next_message(into),
+                LinkKind::Ring(ring) => {
+                    self.ring_traffic += 1;
+                    Ok(ring.pop(into))
+                }
+            };
+            match next {
+                Ok(true) => {
+                    link.received += 1;
+                    state.receive_turn += 1;
+                    if state.receive_turn == count {
+                        state.receive_turn = 0;
+                    }
+                    let mut unread = false;
+                    if let LinkKind::Stream(session) = &mut link.kind {
+                        self.io_since_turn += session.take_read_count();
+                        unread = session.readable;
+                    }
+                    if unread && self.watched {
+                        // The caller may stop here, and no edge will tell of what is left.
+                        self.arm_look(engine);
+                    }
+                    return Some(index);
+                }
+                Ok(false) if matches!(&link.kind, LinkKind::Stream(session) if session.readable) => {
+                    // Commands without end, or a large body on its way: it is on again after a turn of the
+                    // engine, and the others go on meanwhile.
+                    self.unlist_messages(index);
+                    self.unread_left = true;
+                    self.io_since_turn += 1;
+                    self.flush_answers(engine, index);
+                }
+                Ok(false) => self.link_is_dry(engine, index),
+                Err(error) => self.end_link(engine, index, &error),
+            }
+        }
+    }
+
+    /// Rings have no event to list them: looks. Returns whether any has a message.
+    #[cold]
+    fn find_messages(&mut self, socket: usize) -> bool {
+        let state = &mut self.sockets[socket];
+        for slot in 0..state.rings.len() {
+            let index = state.rings[slot];
+            let link = &mut self.links[index];
+            if let LinkKind::Ring(ring) = &link.kind
+                && !link.listed_messages
+                && (ring.has_messages() || ring.is_over())
+            {
+                link.listed_messages = true;
+                state.with_messages.push(index);
+            }
+        }
+        !state.with_messages.is_empty()
+    }
+
+    pub fn link_is_dry(&mut self, engine: &Engine, index: usize) {
+        self.io_since_turn += 1;
+        self.unlist_messages(index);
+        let link = &self.links[index];
+        match &link.kind {
+            LinkKind::Stream(_) => self.flush_answers(engine, index),
+            LinkKind::Ring(ring) if ring.is_over() => self.end_link(engine, index, &SessionError::Closed),
+            LinkKind::Ring(_) => {}
+        }
+    }
+
+    /// A message that is not for the application: dropped and counted, at its peer too.
+    pub fn drop_unexpected(&mut self, socket: usize, link: usize) {
+        self.sockets[socket].drops.unexpected += 1;
+        if let Some(link) = self.links.get_mut(link) {
+            link.received -= 1;
+            link.drops.unexpected += 1;
+        }
+    }
+
+    /// There is more for this socket, but others have their turn first.
+    pub fn come_back_to(&mut self, socket: usize) {
+        self.unread_left = true;
+        self.io_since_turn += 1;
+        if !self.come_back.contains(&socket) {
+            self.come_back.push(socket);
+        }
+        if self.leader {
+            self.doorbell.poller.wake();
+        }
+    }
+}

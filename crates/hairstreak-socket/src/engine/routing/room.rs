@@ -1,0 +1,167 @@
+//! Marks, writing what has gathered, and the lists of links with room and with messages.
+
+use crate::engine::Engine;
+use crate::engine::state::{LinkKind, State};
+
+impl State {
+    /// Answers to commands that came between the messages.
+    pub(super) fn flush_answers(&mut self, engine: &Engine, index: usize) {
+        if matches!(&self.links[index].kind, LinkKind::Stream(session) if !session.outgoing.is_empty()) {
+            self.flush_link(engine, index);
+        }
+    }
+
+    /// Writes or publishes what a link has gathered.
+    pub fn flush_link(&mut self, engine: &Engine, index: usize) {
+        let result = match &mut self.links[index].kind {
+            LinkKind::Stream(session) => session.flush(),
+            LinkKind::Ring(ring) => {
+                ring.publish();
+                Ok(())
+            }
+        };
+        match result {
+            Ok(()) if self.has_write_failed(index) => {
+                self.unlist_room(index);
+                self.on_readable(engine, index);
+            }
+            Ok(()) => {
+                self.list_room(index);
+                self.push_held(engine, index);
+            }
+            Err(error) => self.end_link(engine, index, &error),
+        }
+    }
+
+    fn has_write_failed(&self, index: usize) -> bool {
+        matches!(&self.links[index].kind, LinkKind::Stream(session) if session.write_failed)
+    }
+
+    /// Writes and publishes all that has gathered. Links whose kernel buffer is full stay listed.
+    pub fn flush_dirty(&mut self, engine: &Engine, about_to_sleep: bool) {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        dirty.retain(|&index| {
+            if !self.links.get(index).is_some_and(|link| link.listed_dirty) {
+                return false;
+            }
+            self.flush_link(engine, index);
+            let Some(link) = self.links.get_mut(index) else { return false };
+            let left = match &mut link.kind {
+                LinkKind::Stream(session) => {
+                    if about_to_sleep {
+                        session.forget_last_write();
+                    }
+                    !session.outgoing.is_empty()
+                }
+                LinkKind::Ring(ring) => {
+                    if about_to_sleep {
+                        ring.forget_last_wake();
+                    }
+                    false
+                }
+            };
+            link.listed_dirty = left;
+            left
+        });
+        dirty.append(&mut self.dirty);
+        self.dirty = dirty;
+    }
+
+    #[cold]
+    pub(super) fn list_dirty(&mut self, engine: &Engine, index: usize) {
+        let link = &mut self.links[index];
+        (link.listed_dirty, link.wrote) = (true, false);
+        self.dirty.push(index);
+        self.arm_flush(engine);
+    }
+
+    /// Lists the link with room if it is ready, not listed and below its low-water marks.
+    pub fn list_room(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        if link.listed_room || link.peer.is_none() {
+            return;
+        }
+        let socket = link.socket;
+        let state = &mut self.sockets[socket];
+        let (count_low, bytes_low) = (state.options.send_count_low, state.options.send_bytes_low);
+        let holds = link.held.is_some();
+        let is_low = match &mut link.kind {
+            LinkKind::Stream(session) if holds => !session.write_failed,
+            LinkKind::Ring(_) if holds => true,
+            LinkKind::Stream(session) => {
+                !session.write_failed
+                    && session.outgoing.queued_count() <= count_low
+                    && session.outgoing.queued_bytes() <= bytes_low
+            }
+            LinkKind::Ring(ring) => ring.is_low(count_low, bytes_low),
+        };
+        if !is_low {
+            return;
+        }
+        if state.closed || !state.rules.sends {
+            return;
+        }
+        link.listed_room = true;
+        state.with_room.push(index);
+        self.notify(socket);
+    }
+
+    /// Whether a stream holds as much as its marks allow.
+    pub(super) fn is_at_mark(&self, index: usize) -> bool {
+        let link = &self.links[index];
+        if link.held.is_some() {
+            return false;
+        }
+        let options = &self.sockets[link.socket].options;
+        matches!(&link.kind, LinkKind::Stream(session)
+            if session.outgoing.queued_count() >= options.send_count_max.max(1)
+                || session.outgoing.queued_bytes() >= options.send_bytes_max.max(1))
+    }
+
+    #[cold]
+    pub(super) fn unlist_room_if_full(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        if let LinkKind::Stream(session) = &mut link.kind {
+            // A count may be high only because small messages gather: writing them makes room. A write
+            // that fails is found again by the next flush, which ends the link.
+            let _ = session.flush();
+        }
+        if self.is_at_mark(index) {
+            self.unlist_room(index);
+        }
+    }
+
+    pub fn unlist_room(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        if std::mem::take(&mut link.listed_room) {
+            let state = &mut self.sockets[link.socket];
+            remove_turn(&mut state.with_room, &mut state.send_turn, index);
+        }
+    }
+
+    pub fn list_messages(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        if !link.listed_messages {
+            link.listed_messages = true;
+            self.sockets[link.socket].with_messages.push(index);
+        }
+    }
+
+    pub fn unlist_messages(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        if std::mem::take(&mut link.listed_messages) {
+            let state = &mut self.sockets[link.socket];
+            remove_turn(&mut state.with_messages, &mut state.receive_turn, index);
+        }
+    }
+}
+
+/// Removes `index` from a list that is taken in turn, so that nobody's turn is skipped.
+pub(in crate::engine) fn remove_turn(list: &mut Vec<usize>, turn: &mut usize, index: usize) {
+    if let Some(at) = list.iter().position(|&other| other == index) {
+        list.remove(at);
+        if *turn > at {
+            *turn -= 1;
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Sending: in turn over the links with room, or a copy to each of several.
+
+use hairstreak_wire::zmtp::frame::SHORT_BODY_SIZE_MAX;
+
+use crate::engine::Engine;
+use crate::engine::state::{LinkKind, State};
+use crate::engine::wait::RING_TRAFFIC_BUSY;
+use crate::options::{Distribution, Overflow};
+use crate::outgoing::{Outgoing, Parcel};
+use crate::pubsub::index::SubscriptionError;
+use crate::session::{SHARE_SIZE, Session};
+
+/// The longest body that takes the short way.
+pub(in crate::engine) const SHORT_SIZE_MAX: usize = 8 * 1024;
+
+/// What became of a message that was to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// Accepted, or dropped and counted as the socket's overflow policy says.
+    Done,
+    /// No peer has room now.
+    Full,
+    /// ROUTER: no peer has that routing id.
+    Unroutable,
+    /// REQ, REP: it is time to receive.
+    OutOfTurn,
+    /// XSUB: it subscribes to more than it may.
+    Refused(SubscriptionError),
+    Closed,
+}
+
+impl State {
+    /// Sends a short message if it is as simple as that: one peer's turn, which gathers already.
+    #[inline]
+    pub fn send_gathering(&mut self, socket: usize, body: &[u8]) -> bool {
+        let Some(state) = self.sockets.get_mut(socket) else { return false };
+        let Some(&index) = state.with_room.get(state.send_turn) else { return false };
+        if body.len() > SHORT_SIZE_MAX || !state.short_out {
+            return false;
+        }
+        let link = &mut self.links[index];
+        let gathered = link.kind.push_gathering(body);
+        if gathered {
+            state.sent += 1;
+            state.send_turn += 1;
+            if state.send_turn == state.with_room.len() {
+                state.send_turn = 0;
+            }
+        }
+        gathered
+    }
+
+    /// Sends one message as the socket's pattern does, if a peer has room.
+    pub fn send(&mut self, engine: &Engine, socket: usize, message: &Outgoing<'_>) -> Sent {
+        match self.sockets.get(socket) {
+            Some(state) if !state.closed => (state.rules.send)(self, engine, socket, message),
+            _ => Sent::Closed,
+        }
+    }
+
+    /// PUSH, DEALER, PAIR: to one peer, or to every peer, as the option says.
+    pub fn send_by_distribution(&mut self, engine: &Engine, socket: usize, message: &Outgoing<'_>) -> Sent {
+        let state = &mut self.sockets[socket];
+        match state.options.distribution {
+            Distribution::RoundRobin => match self.send_in_turn(engine, socket, &Parcel::plain(message)) {
+                Some(_) => self.count_sent(socket),
+                None => self.overflow(socket, None),
+            },
+            Distribution::All => {
+                let links = state.links.clone();
+                self.send_copies(engine, socket, &links, message)
+            }
+        }
+    }
+
+    /// Sends to the link whose turn it is, of those with room. Returns which that was.
+    pub fn send_in_turn(&mut self, engine: &Engine, socket: usize, parcel: &Parcel<'_>) -> Option<usize> {
+        loop {
+            let state = &mut self.sockets[socket];
+            if state.with_room.is_empty() && !self.find_room(socket) {
+                return None;
+            }
+            let state = &mut self.sockets[socket];
+            if state.send_turn >= state.with_room.len() {
+                state.send_turn = 0;
+            }
+            let link = state.with_room[state.send_turn];
+            if self.send_to_link(engine, link, parcel) {
+                let state = &mut self.sockets[socket];
+                state.send_turn += 1;
+                if state.send_turn >= state.with_room.len() {
+                    state.send_turn = 0;
+                }
+                return Some(link);
+            }
+        }
+    }
+
+    pub fn count_sent(&mut self, socket: usize) -> Sent {
+        self.sockets[socket].sent += 1;
+        Sent::Done
+    }
+
+    /// No stream has room; rings make theirs without an event.
+    #[cold]
+    fn find_room(&mut self, socket: usize) -> bool {
+        for index in 0..self.sockets[socket].links.len() {
+            self.list_room(self.sockets[socket].links[index]);
+        }
+        let found = !self.sockets[socket].with_room.is_empty();
+        if !found {
+            // Whoever is to make room in a ring has messages to take: it is likely to be at it.
+            self.ring_traffic += RING_TRAFFIC_BUSY;
+        }
+        found
+    }
+
+    /// What becomes of a message for which there is no room: at `link`, if it could have gone to no
+    /// other.
+    pub fn overflow(&mut self, socket: usize, link: Option<usize>) -> Sent {
+        // Who never waits still has to see that peers made room.
+        self.io_since_turn += 1;
+        let state = &mut self.sockets[socket];
+        match state.overflow {
+            Overflow::Block | Overflow::Error => return Sent::Full,
+            _ if state.links.is_empty() => state.drops.no_peer += 1,
+            _ => {
+                state.drops.newest += 1;
+                if let Some(link) = link {
+                    self.links[link].drops.newest += 1;
+                }
+            }
+        }
+        self.count_sent(socket)
+    }
+
+    /// A copy for each of these links. When the overflow policy is to wait, all have to have room first.
+    pub fn send_copies(
+        &mut self,
+        engine: &Engine,
+        socket: usize,
+        links: &[usize],
+        message: &Outgoing<'_>,
+    ) -> Sent {
+        if links.is_empty() {
+            self.sockets[socket].drops.no_peer += 1;
+            return self.count_sent(socket);
+        }
+        let waits = matches!(self.sockets[socket].overflow, Overflow::Block | Overflow::Error);
+        if waits && !links.iter().all(|link| self.has_room(*link)) {
+            return self.overflow(socket, None);
+        }
+        match message {
+            _ if links.len() == 1 => self.send_each(engine, socket, links, &Parcel::plain(message)),
+            Outgoing::Body(body) if body.len() <= SHORT_BODY_SIZE_MAX => {
+                self.send_each(engine, socket, links, &Parcel::plain(message));
+            }
+            _ => self.send_shared(engine, socket, links, message),
+        }
+        self.count_sent(socket)
+    }
+
+    /// A message that is worth some work to be done once for all: encoded for streams, in memory of its
+    /// own for rings, and for streams when it is long.
+    fn send_shared(&mut self, engine: &Engine, socket: usize, links: &[usize], message: &Outgoing<'_>) {
+        let is_long = message.size() >= SHARE_SIZE;
+        let in_memory = is_long || links.iter().any(|link| self.links[*link].is_ring());
+        let shared = in_memory.then(|| message.to_message());
+        let message = shared.as_ref().map_or(*message, Outgoing::Message);
+        let mut encoded = std::mem::take(&mut self.encoded);
+        encoded.clear();
+        if !is_long {
+            Session::encode(&message, &mut encoded);
+        }
+        self.send_each(engine, socket, links, &Parcel { encoded: &encoded, ..Parcel::plain(&message) });
+        self.encoded = encoded;
+    }
+
+    fn send_each(&mut self, engine: &Engine, socket: usize, links: &[usize], parcel: &Parcel<'_>) {
+        for &link in links {
+            // Sending may end a link.
+            if self.links.get(link).is_some_and(|l| l.socket == socket) {
+                self.send_copy(engine, socket, link, parcel);
+            }
+        }
+    }
+
+    fn has_room(&mut self, index: usize) -> bool {
+        self.list_room(index);
+        let link = &mut self.links[index];
+        let has_room = match &mut link.kind {
+            // A ring's room goes without an event: ask it.
+            LinkKind::Ring(ring) => ring.has_room(),
+            LinkKind::Stream(_) => true,
+        };
+        link.listed_room && has_room
+    }
+
+    fn send_copy(&mut self, engine: &Engine, socket: usize, index: usize, parcel: &Parcel<'_>) {
+        self.list_room(index);
+        let link = &mut self.links[index];
+        if link.listed_room {
+            if let Outgoing::Body(body) = parcel.message
+                && link.held.is_none()
+                && body.len() <= SHORT_SIZE_MAX
+                && link.kind.push_gathering(body)
+            {
+                return;
+            }
+            if self.send_to_link(engine, index, parcel) {
+                return;
+            }
+        }
+        self.io_since_turn += 1;
+        match self.links.get_mut(index) {
+            Some(link) => {
+                link.drops.newest += 1;
+                self.sockets[socket].drops.newest += 1;
+            }
+            None => self.sockets[socket].drops.peer_lost += 1,
+        }
+    }
+
+    /// Puts the message on its way. False when the link had no room or failed: it is not listed
+    /// with room any more then.
+    #[inline]
+    pub fn send_to_link(&mut self, engine: &Engine, index: usize, parcel: &Parcel<'_>) -> bool {
+        if self.links[index].held.is_some() {
+            return self.send_or_hold(engine, index, parcel);
+        }
+        if self.is_at_mark(index) {
+            self.unlist_room_if_full(index);
+            if !self.links[index].listed_room {
+                return false;
+            }
+        }
+        self.push_to_link(engine, index, parcel)
+    }
+
+    /// As [`State::send_to_link`], whatever the marks of a stream say.
+    #[inline]
+    pub fn push_to_link(&mut self, engine: &Engine, index: usize, parcel: &Parcel<'_>) -> bool {
+        let link = &mut self.links[index];
+        match &mut link.kind {
+            LinkKind::Stream(session) => match session.push(parcel) {
+                Ok(gathers) => {
+                    let session_failed = session.write_failed;
+                    self.has_pushed(engine, index, gathers);
+                    if session_failed {
+                        self.unlist_room(index);
+                        self.on_readable(engine, index);
+                    } else if self.is_at_mark(index) {
+                        self.unlist_room_if_full(index);
+                    }
+                    true
+                }
+                Err(error) => {
+                    self.end_link(engine, index, &error);
+                    false
+                }
+            },
+            LinkKind::Ring(ring) => {
+                if !ring.has_room() || !ring.push_parcel(parcel) {
+                    self.unlist_room(index);
+                    return false;
+                }
+                let gathers = ring.is_gathering();
+                self.has_pushed(engine, index, gathers);
+                true
+            }
+        }
+    }
+
+    /// Something was put on the link's way; `gathers`: a later write takes it.
+    #[inline]
+    pub fn has_pushed(&mut self, engine: &Engine, index: usize, gathers: bool) {
+        if !gathers {
+            self.io_since_turn += 1;
+            self.links[index].wrote = true;
+        } else if !self.links[index].listed_dirty {
+            self.list_dirty(engine, index);
+        } else {
+            self.arm_flush(engine);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Subscriptions on their way: from a subscriber to its publishers, and into a publisher's index.
+
+use std::sync::Arc;
+
+use hairstreak_base::Message;
+
+use crate::engine::Engine;
+use crate::engine::events::ROOM_TICK;
+use crate::engine::state::{After, LinkKind, State};
+use crate::outgoing::{Outgoing, Parcel};
+use crate::pattern::Incoming;
+use crate::session::SessionError;
+
+/// Messages taken in of one link in one go; then others have their turn.
+const TAKEN_MAX: usize = 4096;
+
+impl State {
+    /// Tells every publisher that this socket subscribes or cancels.
+    pub fn send_subscription(&mut self, engine: &Engine, socket: usize, subscribes: bool, prefix: &[u8]) {
+        // Sending may end a link: go by what is still there.
+        for link in self.sockets[socket].links.clone() {
+            if self.links.get(link).is_some_and(|l| l.socket == socket && l.peer.is_some()) {
+                self.send_subscription_to(engine, link, subscribes, prefix);
+            }
+        }
+    }
+
+    /// Tells one publisher. One that takes no more is given up: when it comes back it is told all.
+    pub fn send_subscription_to(&mut self, engine: &Engine, link: usize, subscribes: bool, prefix: &[u8]) {
+        let socket = &self.sockets[self.links[link].socket];
+        let (count, bytes) = socket.subscriber.sizes();
+        let (count_max, bytes_max) =
+            (count + socket.options.send_count_max, bytes + socket.options.send_bytes_max);
+        match &mut self.links[link].kind {
+            LinkKind::Stream(session) => match session.push_subscription(subscribes, prefix) {
+                Ok(_) if session.outgoing.queued_bytes() > bytes_max => {
+                    self.end_link(engine, link, &SessionError::Stuck);
+                }
+                Ok(gathers) => self.has_pushed(engine, link, gathers),
+                Err(error) => self.end_link(engine, link, &error),
+            },
+            LinkKind::Ring(_) => {
+                let message = Message::from([&[u8::from(subscribes)], prefix].concat());
+                let serial = self.links[link].serial;
+                let waiting = &mut self.links[link].subscriptions;
+                waiting.push_back(message);
+                if waiting.len() > count_max {
+                    return self.end_link(engine, link, &SessionError::Stuck);
+                }
+                if waiting.len() == 1 {
+                    self.after.push(After::HandOver(link, serial));
+                }
+            }
+        }
+    }
+
+    /// Puts the subscriptions that wait before a ring into it, as far as there is room. Returns whether
+    /// any was.
+    pub fn push_subscriptions(&mut self, index: usize) -> bool {
+        let Some(link) = self.links.get_mut(index) else { return false };
+        let LinkKind::Ring(ring) = &mut link.kind else { return false };
+        let mut pushed = false;
+        while let Some(message) = link.subscriptions.front() {
+            if !ring.has_room() || !ring.push_parcel(&Parcel::plain(&Outgoing::Message(message))) {
+                break;
+            }
+            link.subscriptions.pop_front();
+            pushed = true;
+        }
+        ring.publish();
+        pushed
+    }
+
+    /// Takes what has come over the link at once, if the pattern does so.
+    pub fn take_in(&mut self, engine: &Engine, index: usize) {
+        let mut message = Message::new();
+        for _ in 0..TAKEN_MAX {
+            let Some(link) = self.links.get_mut(index) else { return };
+            let socket = &self.sockets[link.socket];
+            let Incoming::AtOnce(take) = socket.rules.incoming else { return };
+            if socket.publisher.stopped || link.peer.is_none() {
+                return;
+            }
+            let next = match &mut link.kind {
+                LinkKind::Stream(session) => session.next_message(&mut message),
+                LinkKind::Ring(ring) => Ok(ring.pop(&mut message)),
+            };
+            match next {
+                Ok(true) => {
+                    if let Err(error) = take(self, index, &message) {
+                        return self.refuse_link(engine, index, &error);
+                    }
+                }
+                Ok(false) if matches!(&link.kind, LinkKind::Stream(session) if session.readable) => {
+                    let waits = matches!(&link.kind, LinkKind::Stream(session) if session.waits_for_room());
+                    self.flush_answers(engine, index);
+                    if waits {
+                        // A timer finds the room.
+                        return self.due_at(self.now + ROOM_TICK);
+                    }
+                    break;
+                }
+                Ok(false) => return self.link_is_dry(engine, index),
+                Err(SessionError::Closed) => return self.end_link(engine, index, &SessionError::Closed),
+                Err(error) => return self.refuse_link(engine, index, &error),
+            }
+        }
+        if let Some(link) = self.links.get(index) {
+            self.come_back_to(link.socket);
+            self.arm_look(engine);
+        }
+    }
+
+    /// As [`State::take_in`], for all links of the socket.
+    pub fn take_in_all(&mut self, engine: &Engine, socket: usize) {
+        if !matches!(self.sockets.get(socket).map(|s| s.rules.incoming), Some(Incoming::AtOnce(_))) {
+            return;
+        }
+        for link in self.sockets[socket].links.clone() {
+            if self.links.get(link).is_some_and(|l| l.socket == socket) {
+                self.take_in(engine, link);
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Has a publisher of this process take what a ring to it holds now, so that a subscription is in
+    /// force when the call that made it returns; and what waits before the ring, round by round. Never
+    /// under a lock, and never under two.
+    pub fn hand_over(self: &Arc<Self>, link: usize, serial: u32) {
+        let mut idle_rounds = 0;
+        loop {
+            let mut state = self.lock();
+            let pushed = state.push_subscriptions(link);
+            let Some(found) = state.links.get(link).filter(|found| found.serial == serial) else { return };
+            let (Some(across), left) = (found.across.clone(), !found.subscriptions.is_empty()) else {
+                return;
+            };
+            drop(state);
+            if let Some(engine) = across.engine.upgrade() {
+                let mut state = engine.lock();
+                if state.links.get(across.index).is_some_and(|found| found.serial == across.serial) {
+                    state.take_in(&engine, across.index);
+                }
+            }
+            if !left {
+                return;
+            }
+            idle_rounds = if pushed { 0 } else { idle_rounds + 1 };
+            if idle_rounds > 1 {
+                // The publisher's application does not take them; when it does, there is room.
+                let mut state = self.lock();
+                state.rings_awaited = true;
+                return state.arm_look(self);
+            }
+        }
+    }
+}

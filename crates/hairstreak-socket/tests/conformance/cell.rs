@@ -1,0 +1,142 @@
+//! `Cell`: one combination of transport, binding side and form of the calls.
+
+use std::thread;
+use std::time::Instant;
+
+use hairstreak_socket::{
+    Context, Message, Options, Outgoing, Pattern, Receives, RecvError, SendError, Sends, Socket,
+};
+
+use crate::LONG;
+use crate::endpoints::endpoint;
+use crate::executor::block_on;
+
+/// Which calls send and receive.
+#[derive(Clone, Copy, Debug)]
+pub enum Form {
+    Blocking,
+    Timed,
+    Try,
+    Async,
+    Batch,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Cell {
+    pub transport: &'static str,
+    pub form: Form,
+    first_binds: bool,
+}
+
+/// Runs `case` in every cell.
+pub fn check(case: impl Fn(Cell)) {
+    for transport in ["tcp", "ipc", "inproc"] {
+        for form in [Form::Blocking, Form::Timed, Form::Try, Form::Async, Form::Batch] {
+            for first_binds in [true, false] {
+                let cell = Cell { transport, form, first_binds };
+                println!("{cell:?}");
+                case(cell);
+            }
+        }
+    }
+}
+
+/// A socket with these options in a context of its own.
+pub fn open<P: Pattern>(options: Options) -> Socket<P> {
+    Socket::with_options(&Context::new(), options).unwrap()
+}
+
+/// Waits until it is so.
+pub fn until(what: &str, mut so: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !so() {
+        assert!(since.elapsed() < LONG, "{what}");
+        thread::yield_now();
+    }
+}
+
+impl Cell {
+    /// Two sockets with the default options, joined.
+    pub fn pair<A: Pattern, B: Pattern>(&self) -> (Socket<A>, Socket<B>) {
+        let (a, b) = (open(Options::default()), open(Options::default()));
+        self.join(&a, &b);
+        (a, b)
+    }
+
+    /// Joins two sockets and waits until both have one peer more.
+    pub fn join<A: Pattern, B: Pattern>(&self, a: &Socket<A>, b: &Socket<B>) {
+        let (a_count, b_count) = (a.peers().len(), b.peers().len());
+        self.join_only(a, b);
+        assert!(a.wait_for_peers(a_count + 1, LONG) && b.wait_for_peers(b_count + 1, LONG), "{self:?}");
+    }
+
+    pub fn join_only<A: Pattern, B: Pattern>(&self, a: &Socket<A>, b: &Socket<B>) {
+        if self.first_binds {
+            b.connect(&a.bind(&endpoint(self.transport)).unwrap().to_string()).unwrap();
+        } else {
+            a.connect(&b.bind(&endpoint(self.transport)).unwrap().to_string()).unwrap();
+        }
+    }
+
+    pub fn try_to_send<'a, P: Sends>(
+        &self,
+        socket: &Socket<P>,
+        message: impl Into<Outgoing<'a>>,
+    ) -> Result<(), SendError> {
+        let message = message.into();
+        let sent = match self.form {
+            Form::Blocking => socket.send(message),
+            Form::Timed => socket.send_timeout(message, LONG),
+            Form::Try => loop {
+                match socket.try_send(message) {
+                    Err(SendError::WouldBlock) => thread::yield_now(),
+                    result => break result,
+                }
+            },
+            Form::Async => block_on(socket.send_async(message)),
+            Form::Batch => socket.send_all([message]).map(|count| assert_eq!(count, 1)),
+        };
+        socket.flush();
+        sent
+    }
+
+    pub fn send<'a, P: Sends>(&self, socket: &Socket<P>, message: impl Into<Outgoing<'a>>) {
+        self.try_to_send(socket, message).unwrap_or_else(|e| panic!("{self:?}: {e}"));
+    }
+
+    pub fn try_to_recv<P: Receives>(&self, socket: &Socket<P>) -> Result<Message, RecvError> {
+        match self.form {
+            Form::Blocking => socket.recv(),
+            Form::Timed => socket.recv_timeout(LONG),
+            Form::Try => loop {
+                match socket.try_recv() {
+                    Err(RecvError::WouldBlock) => thread::yield_now(),
+                    result => break result,
+                }
+            },
+            Form::Async => block_on(socket.recv_async()),
+            Form::Batch => {
+                let mut batch = Vec::new();
+                socket.recv_many(&mut batch, 1)?;
+                assert_eq!(batch.len(), 1);
+                Ok(batch.remove(0))
+            }
+        }
+    }
+
+    pub fn recv<P: Receives>(&self, socket: &Socket<P>) -> Message {
+        self.try_to_recv(socket).unwrap_or_else(|e| panic!("{self:?}: {e}"))
+    }
+
+    /// Receives a message of one frame.
+    pub fn recv_text<P: Receives>(&self, socket: &Socket<P>) -> String {
+        let message = self.recv(socket);
+        assert_eq!(message.frame_count(), 1, "{self:?}: {message:?}");
+        String::from_utf8(message.body().to_vec()).unwrap()
+    }
+}
+
+/// A message of these frames.
+pub fn frames<const N: usize>(frames: [&str; N]) -> Message {
+    Message::from_frames(frames)
+}

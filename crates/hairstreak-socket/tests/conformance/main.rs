@@ -1,0 +1,21 @@
+//! What every pattern promises, written once and run in every cell: over tcp, ipc and inproc, with
+//! either side binding, and through every form of send and receive.
+
+#[path = "../workbench/endpoints.rs"]
+mod endpoints;
+#[path = "../workbench/executor.rs"]
+mod executor;
+
+mod cell;
+mod overflow;
+mod pair;
+mod pipeline;
+mod pubsub;
+mod reqrep;
+mod router;
+mod shapes;
+
+use std::time::Duration;
+
+/// Longer than anything here takes: who waits this long waits in vain.
+const LONG: Duration = Duration::from_secs(60);

@@ -1,0 +1,63 @@
+//! PUSH and PULL.
+
+use hairstreak_socket::{Distribution, Options, Pull, Push};
+
+use crate::cell::{check, open};
+use crate::shapes::shapes;
+
+#[test]
+fn messages_of_every_shape_arrive_whole_and_in_order() {
+    check(|cell| {
+        let (push, pull): (Push, Pull) = cell.pair();
+        for message in shapes() {
+            cell.send(&push, &message);
+            assert_eq!(cell.recv(&pull), message, "{cell:?}");
+        }
+        assert_eq!((push.stats().sent, pull.stats().received), (42, 42));
+        assert_eq!((push.peers()[0].sent, pull.peers()[0].received), (42, 42));
+    });
+}
+
+#[test]
+fn messages_go_round_and_are_taken_fairly() {
+    check(|cell| {
+        let pushes: [Push; 2] = [(); 2].map(|()| open(Options::default()));
+        let pulls: [Pull; 3] = [(); 3].map(|()| open(Options::default()));
+        pushes.iter().for_each(|push| pulls.iter().for_each(|pull| cell.join(push, pull)));
+        for push in &pushes {
+            (0..30).for_each(|_| cell.send(push, "x"));
+        }
+        for pull in &pulls {
+            (0..20).for_each(|_| assert_eq!(cell.recv_text(pull), "x"));
+        }
+    });
+}
+
+#[test]
+fn every_pull_gets_a_copy_when_asked_for() {
+    check(|cell| {
+        let push: Push = open(Options { distribution: Distribution::All, ..Options::default() });
+        cell.send(&push, "nobody");
+        let pulls: [Pull; 2] = [(); 2].map(|()| open(Options::default()));
+        pulls.iter().for_each(|pull| cell.join(&push, pull));
+        for message in shapes() {
+            cell.send(&push, &message);
+            pulls.iter().for_each(|pull| assert_eq!(cell.recv(pull), message));
+        }
+        let stats = push.stats();
+        assert_eq!((stats.sent, stats.drops.no_peer), (43, 1));
+    });
+}
+
+#[test]
+fn each_message_is_counted_for_its_peer_whatever_way_it_goes() {
+    check(|cell| {
+        let (push, pull): (Push, Pull) = cell.pair();
+        for size in [0, 62, 255, 8192, 8193, 100_000] {
+            let body = vec![7; size];
+            cell.send(&push, &body);
+            assert_eq!(cell.recv(&pull).body(), body, "{cell:?}");
+        }
+        assert_eq!((push.peers()[0].sent, pull.peers()[0].received), (6, 6), "{cell:?}");
+    });
+}

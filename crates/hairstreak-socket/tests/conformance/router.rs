@@ -1,0 +1,134 @@
+//! DEALER and ROUTER: names.
+
+use std::time::Duration;
+
+use hairstreak_socket::{Dealer, Message, Options, Router, SendError};
+
+use crate::cell::{check, frames, open, until};
+use crate::shapes::shapes;
+
+/// A try among many.
+const SHORT: Duration = Duration::from_millis(5);
+
+fn named(name: &str) -> Options {
+    Options { routing_id: Some(name.into()), reconnect_max_ms: 10, ..Options::default() }
+}
+
+#[test]
+fn messages_of_every_shape_go_to_the_peer_named_and_come_with_its_name() {
+    check(|cell| {
+        let router: Router = open(Options::default());
+        let dealers = ["ann", "bob"].map(|name| open(named(name)));
+        let dealers: [&Dealer; 2] = [&dealers[0], &dealers[1]];
+        dealers.iter().for_each(|dealer| cell.join(&router, dealer));
+        for message in shapes() {
+            for (dealer, name) in dealers.iter().zip(["ann", "bob"]) {
+                cell.send(dealer, &message);
+                let got = cell.recv(&router);
+                assert_eq!(got.frame(0), Some(name.as_bytes()));
+                assert!(got.frames().skip(1).eq(message.frames()), "{cell:?}: {got:?}");
+                cell.send(&router, &got);
+                assert_eq!(cell.recv(dealer), message, "{cell:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn dealers_exchange_messages_of_every_shape() {
+    check(|cell| {
+        let (a, b): (Dealer, Dealer) = cell.pair();
+        for message in shapes() {
+            cell.send(&a, &message);
+            cell.send(&b, &message);
+            assert_eq!((cell.recv(&a), cell.recv(&b)), (message.clone(), message));
+        }
+    });
+}
+
+#[test]
+fn routers_talk_to_routers_by_name() {
+    check(|cell| {
+        let (a, b): (Router, Router) = (open(named("a")), open(named("b")));
+        cell.join(&a, &b);
+        cell.send(&a, &frames(["b", "hello"]));
+        assert_eq!(cell.recv(&b), frames(["a", "hello"]));
+    });
+}
+
+#[test]
+fn a_message_for_nobody_is_dropped_and_counted_or_refused_when_mandatory() {
+    check(|cell| {
+        for router_mandatory in [false, true] {
+            let router: Router = open(Options { router_mandatory, ..Options::default() });
+            for message in [frames(["nobody", "x"]), frames(["nobody"]), Message::new()] {
+                let expected = if router_mandatory { Err(SendError::Unroutable) } else { Ok(()) };
+                assert_eq!(cell.try_to_send(&router, &message), expected);
+            }
+            let (sent, dropped) = (router.stats().sent, router.stats().drops.unroutable);
+            assert_eq!((sent, dropped), if router_mandatory { (0, 0) } else { (3, 3) });
+        }
+    });
+}
+
+#[test]
+fn a_second_peer_of_a_name_is_refused_and_counted() {
+    check(|cell| {
+        let router: Router = open(Options::default());
+        let (first, second): (Dealer, Dealer) = (open(named("x")), open(named("x")));
+        cell.join(&router, &first);
+        cell.join_only(&router, &second);
+        until("the second is refused", || router.stats().refused_connections > 0);
+        cell.send(&router, &frames(["x", "to the first"]));
+        assert_eq!(cell.recv_text(&first), "to the first");
+        first.close();
+        // What it sends before it is refused again is lost with the connection.
+        until("the second has the name", || {
+            let sent = second.try_send("from the second");
+            second.flush();
+            sent.is_ok() && router.recv_timeout(SHORT) == Ok(frames(["x", "from the second"]))
+        });
+    });
+}
+
+#[test]
+fn with_handover_a_second_peer_of_a_name_takes_it() {
+    check(|cell| {
+        // The first would be connected again, and take the name again.
+        let once = Options { reconnect_min_ms: 600_000, reconnect_max_ms: 600_000, ..Options::default() };
+        let router: Router = open(Options { router_handover: true, ..once.clone() });
+        let first: Dealer = open(Options { routing_id: named("x").routing_id, ..once });
+        let second: Dealer = open(named("x"));
+        cell.join(&router, &first);
+        cell.join_only(&router, &second);
+        until("the first has lost its place", || first.peers().is_empty());
+        cell.send(&second, "from the second");
+        assert_eq!(cell.recv(&router), frames(["x", "from the second"]));
+        cell.send(&router, &frames(["x", "to the second"]));
+        assert_eq!(cell.recv_text(&second), "to the second");
+    });
+}
+
+#[test]
+fn a_full_peer_of_a_router_costs_its_own_messages_only() {
+    check(|cell| {
+        let options = Options { send_count_max: 10, send_count_low: 5, ..Options::default() };
+        let router: Router = open(options.clone());
+        let reader: Dealer = open(named("reader"));
+        let idler: Dealer = open(Options { receive_count_max: 1, ..named("idler") });
+        cell.join(&router, &reader);
+        cell.join(&router, &idler);
+        let body = vec![7; 100_000];
+        let to_idler = Message::from_frames([&b"idler"[..], &body]);
+        let mut sent = 0;
+        while router.stats().drops.newest < 5 {
+            cell.send(&router, &to_idler);
+            sent += 1;
+            cell.send(&router, &frames(["reader", "x"]));
+            assert_eq!(cell.recv_text(&reader), "x");
+        }
+        let here = router.peers().into_iter().find(|peer| peer.routing_id == b"idler").unwrap();
+        assert_eq!((here.sent + here.drops.newest, here.drops.newest), (sent, 5), "{cell:?}");
+        (0..here.sent).for_each(|_| assert_eq!(cell.recv(&idler).body(), body));
+    });
+}

@@ -1,0 +1,63 @@
+//! `Ours`: our end of a cell, whatever its type.
+
+use hairstreak_socket::{Context, Message, Options, Pattern, Receives, Sends, Socket};
+
+use crate::LONG;
+
+pub struct Ours {
+    pub bind: Box<dyn Fn(&str) -> String>,
+    pub connect: Box<dyn Fn(&str)>,
+    /// Waits until the other end may be spoken to.
+    pub wait: Box<dyn Fn()>,
+    pub send: Box<dyn Fn(&Message)>,
+    pub recv: Box<dyn Fn() -> Message>,
+    pub publishes: bool,
+}
+
+pub fn open<P: Pattern>() -> Socket<P> {
+    let options = Options { routing_id: Some(b"us".to_vec()), ..Options::default() };
+    Socket::with_options(&Context::new(), options).unwrap()
+}
+
+fn silent<P: Pattern>(socket: &Socket<P>) -> Ours {
+    let (binding, connecting, waiting) = (socket.clone(), socket.clone(), socket.clone());
+    Ours {
+        bind: Box::new(move |place| binding.bind(place).unwrap().to_string()),
+        connect: Box::new(move |place| connecting.connect(place).unwrap()),
+        wait: Box::new(move || assert!(waiting.wait_for_peers(1, LONG))),
+        send: Box::new(|_| panic!("it does not send")),
+        recv: Box::new(|| panic!("it does not receive")),
+        publishes: false,
+    }
+}
+
+fn send<P: Sends>(socket: Socket<P>) -> Box<dyn Fn(&Message)> {
+    Box::new(move |message| socket.send_timeout(message, LONG).unwrap())
+}
+
+fn recv<P: Receives>(socket: Socket<P>) -> Box<dyn Fn() -> Message> {
+    Box::new(move || socket.recv_timeout(LONG).unwrap())
+}
+
+pub fn sender<P: Sends>(socket: Socket<P>) -> Ours {
+    Ours { send: send(socket.clone()), ..silent(&socket) }
+}
+
+pub fn receiver<P: Receives>(socket: Socket<P>) -> Ours {
+    Ours { recv: recv(socket.clone()), ..silent(&socket) }
+}
+
+pub fn both<P: Sends + Receives>(socket: Socket<P>) -> Ours {
+    Ours { recv: recv(socket.clone()), ..sender(socket) }
+}
+
+pub fn publisher<P: hairstreak_socket::Publishes>(socket: Socket<P>) -> Ours {
+    let waiting = socket.clone();
+    let wait = move || assert!(waiting.wait_for_subscribers_to("t", 1, LONG));
+    Ours { wait: Box::new(wait), publishes: true, ..sender(socket) }
+}
+
+pub fn subscriber<P: hairstreak_socket::Subscribes>(socket: Socket<P>) -> Ours {
+    socket.subscribe("t").unwrap();
+    receiver(socket)
+}
