@@ -360,7 +360,18 @@ mod loom_tests {
     }
 
     fn count(lock: &Counter) {
-        let value = lock.lock();
+        add_one(&lock.lock());
+    }
+
+    /// Whether it could.
+    fn try_count(lock: &Counter) -> bool {
+        lock.try_lock().is_some_and(|value| {
+            add_one(&value);
+            true
+        })
+    }
+
+    fn add_one(value: &(loom::cell::Cell<u32>, AtomicU32)) {
         assert_eq!(value.1.swap(1, Ordering::Relaxed), 0, "two are inside");
         value.0.set(value.0.get() + 1);
         value.1.store(0, Ordering::Relaxed);
@@ -397,6 +408,43 @@ mod loom_tests {
             count(&lock);
             thread.join().unwrap();
             assert_eq!(lock.lock().0.get(), 3);
+        });
+    }
+
+    #[test]
+    fn loom_whoever_tries_and_whoever_waits_exclude_each_other() {
+        loom::model(|| {
+            let lock = owned_counter();
+            let others = Arc::clone(&lock);
+            let thread = loom::thread::spawn(move || u32::from(try_count(&others)));
+            count(&lock);
+            count(&lock);
+            let tried = thread.join().unwrap();
+            assert_eq!(lock.lock().0.get(), 2 + tried);
+        });
+    }
+
+    #[test]
+    fn loom_an_owner_that_tries_and_another_exclude_each_other() {
+        loom::model(|| {
+            let lock = owned_counter();
+            let thread = spawn_counting(&lock);
+            let tried = u32::from(try_count(&lock)) + u32::from(try_count(&lock));
+            thread.join().unwrap();
+            assert_eq!(lock.lock().0.get(), 1 + tried);
+        });
+    }
+
+    /// As often in a row as makes one the owner where nobody has been, and once more.
+    #[test]
+    fn loom_who_would_earn_a_seat_that_is_another_s_excludes_its_holder() {
+        loom::model(|| {
+            let lock = owned_counter();
+            let others = Arc::clone(&lock);
+            let thread = loom::thread::spawn(move || (0..=STREAK + 1).for_each(|_| count(&others)));
+            count(&lock);
+            thread.join().unwrap();
+            assert_eq!(lock.lock().0.get(), 3 + STREAK);
         });
     }
 

@@ -58,6 +58,30 @@ struct Shared {
     given: Line<Given>,
     closed: AtomicBool,
     granules: Box<[Granule]>,
+    /// What loom watches in the place of each granule, which it cannot.
+    #[cfg(loom)]
+    watched: Box<[loom::cell::UnsafeCell<()>]>,
+}
+
+impl Shared {
+    /// These granules are written now.
+    #[inline]
+    fn note_write(&self, _position: usize, _count: usize) {
+        #[cfg(loom)]
+        self.each_watched(_position, _count, |granule| granule.with_mut(|_| ()));
+    }
+
+    /// These granules are read now.
+    #[inline]
+    fn note_read(&self, _position: usize, _count: usize) {
+        #[cfg(loom)]
+        self.each_watched(_position, _count, |granule| granule.with(|_| ()));
+    }
+
+    #[cfg(loom)]
+    fn each_watched(&self, position: usize, count: usize, note: impl Fn(&loom::cell::UnsafeCell<()>)) {
+        (position..position + count).for_each(|at| note(&self.watched[at % self.watched.len()]));
+    }
 }
 
 // SAFETY: a granule is touched by the producer while free and by the consumer while published, never
@@ -140,6 +164,8 @@ pub fn ring(count: usize) -> (Producer, Consumer) {
         }),
         closed: AtomicBool::new(false),
         granules: (0..capacity).map(|_| granule()).collect(),
+        #[cfg(loom)]
+        watched: (0..capacity).map(|_| loom::cell::UnsafeCell::new(())).collect(),
     });
     let place = Place::of(&shared.granules);
     let producer = Producer {
@@ -164,6 +190,7 @@ impl Producer {
         if size > to_end || self.place.capacity - (self.tail - self.head_seen) < size {
             return self.reserve_at_length(size, to_end);
         }
+        self.shared.note_write(self.tail, size);
         Some(self.place.at(self.tail))
     }
 
@@ -175,10 +202,12 @@ impl Producer {
             return None;
         }
         if size > to_end {
+            self.shared.note_write(self.tail, 1);
             // SAFETY: the granule is free.
             unsafe { self.place.at(self.tail).write(PADDING) };
             self.tail += to_end;
         }
+        self.shared.note_write(self.tail, size);
         Some(self.place.at(self.tail))
     }
 
@@ -286,6 +315,7 @@ impl Consumer {
             let record = self.place.at(self.head);
             // SAFETY: a published record starts here.
             if unsafe { record.read() } == PADDING {
+                self.shared.note_read(self.head, 1);
                 self.head += self.place.to_end(self.head);
                 continue;
             }
@@ -332,6 +362,7 @@ impl Consumer {
 
     #[inline]
     fn taken(&mut self, granules: usize, bytes: usize) {
+        self.shared.note_read(self.head, granules);
         self.head += granules;
         self.bytes += bytes;
         self.count += 1;
@@ -539,7 +570,6 @@ mod loom_tests {
             let (mut producer, mut consumer) = ring(1);
             let thread = loom::thread::spawn(move || {
                 for value in 0..3u8 {
-                    // Wide ones, so that the ring is full after one and wraps.
                     let mut next = Message::from(vec![value; 70]);
                     while let Err(back) = producer.push(next) {
                         producer.publish();
@@ -562,6 +592,35 @@ mod loom_tests {
                 assert_eq!(message.body()[0], expected);
             }
             thread.join().unwrap();
+        });
+    }
+
+    /// The producer waits for room at the end of the ring, and the records wrap.
+    #[test]
+    fn loom_room_is_written_again_after_what_lay_there_was_taken() {
+        loom::model(|| {
+            let wide = |value: u8| Message::from_frames([[value], [value]]);
+            let (mut producer, mut consumer) = ring(1);
+            let mut count = 0;
+            while producer.push(wide(count)).is_ok() {
+                count += 1;
+            }
+            producer.publish();
+            let thread = loom::thread::spawn(move || {
+                let mut next = wide(count);
+                while let Err(back) = producer.push(next) {
+                    loom::thread::yield_now();
+                    next = back;
+                }
+                producer.publish();
+                producer
+            });
+            for expected in 0..count {
+                assert_eq!(pop(&mut consumer).unwrap(), wide(expected));
+                consumer.release();
+            }
+            let _producer = thread.join().unwrap();
+            assert_eq!(pop(&mut consumer).unwrap(), wide(count));
         });
     }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::Child;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hairstreak::topology::{self, Observer, RunOptions, Topology};
@@ -204,4 +204,28 @@ fn a_stage_that_floods_its_standard_error_waits_until_that_is_read() {
     let report = topology::run(&topology, &options, &mut observer).unwrap();
     assert_eq!((report.messages, observer.lines), (1, 100_000));
     assert!(observer.grown_bytes < 32 << 20, "{} bytes", observer.grown_bytes);
+}
+
+#[test]
+fn children_of_the_shell_that_became_the_runner_are_left_alone() {
+    let job = Job::new(
+        "[[stage]]\nname = 'a'\ncommand = '(setsid sleep 1000 &); touch begun; cat'\nframing = 'lines'\n[input]\nmessages = 5",
+    );
+    // The second loses its parent in the course of the run, and is adopted.
+    let script = r#"sleep 1000 & echo $! >own
+        (sleep 1000 & echo $! >grandchild; until test -e begun; do sleep 0.01; done) &
+        until test -s grandchild; do sleep 0.01; done
+        exec "$0" run job.toml --verbose"#;
+    let mut shell = Command::new("bash");
+    shell.args(["-c", script, HAIRSTREAK]).current_dir(&job.folder).stdin(Stdio::null());
+    let runner = shell.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let id = runner.id();
+    let ended = runner.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    wait_until_none_is_left(id);
+    for name in ["own", "grandchild"] {
+        let id = job.read(name).trim().parse().ok().and_then(Pid::from_raw).unwrap();
+        let left = kill_process(id, Signal::KILL);
+        assert!(left.is_ok(), "{name} was ended: {left:?}");
+    }
 }

@@ -21,7 +21,10 @@ use super::output::Writer;
 use super::report::RunReport;
 use super::tally::Tally;
 use crate::topology::definition::{Stage, Topology};
-use crate::topology::stage::{self, descendants};
+use crate::topology::stage::{
+    self,
+    descendants::{self, Bystanders},
+};
 
 /// Events that wait to be looked at; then whoever has another one waits, a stage that floods its standard error too.
 const EVENTS_MAX: usize = 1024;
@@ -50,9 +53,8 @@ pub fn run(
         check_command(stage, &topology.directory)?;
     }
     let executable = executable(options.stage_executable.as_ref())?;
-    if options.adopts {
-        descendants::adopt().map_err(|error| RunError::Hub(error.to_string()))?;
-    }
+    let adopt = || descendants::adopt().map_err(|error| RunError::Hub(error.to_string()));
+    let bystanders = options.adopts.then(adopt).transpose()?;
     let mut reader = Reader::open(input)?;
     let expected = reader.left()?;
     let writer = Writer::open(&topology.output)?;
@@ -61,7 +63,7 @@ pub fn run(
     let starters = start_boundaries(topology, reader, writer, &tally, &sender)?;
     let outlook = Outlook::of(topology, expected);
     let crew = Crew::new(topology);
-    let mut run = Run { topology, options, observer, tally, events, starters, crew, outlook };
+    let mut run = Run { topology, options, observer, tally, events, starters, crew, outlook, bystanders };
     let done = run.ends().and_then(|ends| {
         run.crew.start(&executable, &ends, &sender)?;
         run.connect(&ends)?;
@@ -109,6 +111,8 @@ struct Run<'a> {
     starters: Vec<Sender<()>>,
     crew: Crew<'a>,
     outlook: Outlook,
+    /// Where descendants are adopted: those that are none of the run's.
+    bystanders: Option<Bystanders>,
 }
 
 impl Run<'_> {
@@ -212,8 +216,8 @@ impl Run<'_> {
                 self.crew.gone(child);
             }
         }
-        if self.options.adopts {
-            descendants::end();
+        if let Some(bystanders) = &self.bystanders {
+            descendants::end(bystanders);
         }
         self.starters.clear();
         deadline = Instant::now() + ENDING_TIMEOUT;

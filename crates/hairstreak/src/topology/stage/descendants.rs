@@ -2,9 +2,14 @@
 //! loses its parent is adopted by the nearest ancestor that asked for it (PR_SET_CHILD_SUBREAPER), and so can
 //! be ended with it.
 //!
+//! A process may have had children before it had anything to do with stages: a shell's, say, that it was executed
+//! in the place of. These [`Bystanders`] are left alone, and theirs, as far as they stay in a process group that
+//! was there before; every stage has a new one.
+//!
 //! What this cannot end: a process of another user (unless this one is root's), and what is left when an
 //! adopter is itself killed by SIGKILL, unless an adopter above it still lives.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::thread;
@@ -19,9 +24,46 @@ const KILLED_WITHIN: Duration = Duration::from_secs(2);
 /// Between two looks whether they are.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// From now on this process adopts its descendants that lose their parents.
-pub(in crate::topology) fn adopt() -> io::Result<()> {
-    Ok(set_child_subreaper(Some(getpid()))?)
+/// Descendants that were there before this process adopted any.
+#[derive(Debug, Default)]
+pub(in crate::topology) struct Bystanders {
+    processes: HashSet<Identity>,
+    groups: HashSet<Pid>,
+}
+
+/// A process, even if its id is another's later: the id, and when it was started.
+type Identity = (Pid, u64);
+
+impl Bystanders {
+    fn now() -> Bystanders {
+        let all = Process::all();
+        let mut family = HashSet::from([getpid()]);
+        let mut bystanders = Bystanders::default();
+        loop {
+            let count = family.len();
+            for process in &all {
+                if process.parent.is_some_and(|parent| family.contains(&parent)) {
+                    family.insert(process.id);
+                    bystanders.processes.insert(process.identity());
+                    bystanders.groups.insert(process.group);
+                }
+            }
+            if family.len() == count {
+                return bystanders;
+            }
+        }
+    }
+
+    fn include(&self, process: &Process) -> bool {
+        self.processes.contains(&process.identity()) || self.groups.contains(&process.group)
+    }
+}
+
+/// From now on this process adopts its descendants that lose their parents. Returns those it has already.
+pub(in crate::topology) fn adopt() -> io::Result<Bystanders> {
+    let bystanders = Bystanders::now();
+    set_child_subreaper(Some(getpid()))?;
+    Ok(bystanders)
 }
 
 /// Waits, in a thread, for those adopted children that end by themselves, so that they do not pile up as
@@ -30,47 +72,64 @@ pub(super) fn bury_all_but(own: Pid) -> io::Result<()> {
     let mut ended = Signals::new([SIGCHLD])?;
     thread::Builder::new().name("undertaker".into()).spawn(move || {
         for _ in ended.forever() {
-            for child in children().into_iter().filter(|child| *child != own) {
+            for child in children().into_iter().filter(|child| child.id != own) {
                 // It may well live, then this does nothing.
-                let _ = waitpid(Some(child), WaitOptions::NOHANG);
+                let _ = waitpid(Some(child.id), WaitOptions::NOHANG);
             }
         }
     })?;
     Ok(())
 }
 
-/// Kills every child of this process, and those that are adopted by that, until none is left.
-pub(in crate::topology) fn end() {
+/// Kills every child of this process but bystanders, and those that are adopted by that, until none is left.
+pub(in crate::topology) fn end(bystanders: &Bystanders) {
     let deadline = Instant::now() + KILLED_WITHIN;
     loop {
-        let left = children();
+        let left: Vec<_> = children().into_iter().filter(|child| !bystanders.include(child)).collect();
         if left.is_empty() || Instant::now() >= deadline {
             return;
         }
         for child in left {
             // Nothing can be done about one that may not be killed.
-            let _ = kill_process(child, Signal::KILL);
-            let _ = waitpid(Some(child), WaitOptions::NOHANG);
+            let _ = kill_process(child.id, Signal::KILL);
+            let _ = waitpid(Some(child.id), WaitOptions::NOHANG);
         }
         thread::sleep(LOOK);
     }
 }
 
 /// The children of this process, those that ended and were not waited for included.
-fn children() -> Vec<Pid> {
+fn children() -> Vec<Process> {
     let parent = getpid();
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let id = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
-    entries
-        .filter_map(id)
-        .filter_map(Pid::from_raw)
-        .filter(|child| parent_of(*child) == Some(parent))
-        .collect()
+    Process::all().into_iter().filter(|process| process.parent == Some(parent)).collect()
 }
 
-/// By proc_pid_stat(5): the second field after the name, which stands in brackets and may hold anything.
-fn parent_of(process: Pid) -> Option<Pid> {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
-    let (_, rest) = stat.rsplit_once(')')?;
-    Pid::from_raw(rest.split_whitespace().nth(1)?.parse().ok()?)
+struct Process {
+    id: Pid,
+    parent: Option<Pid>,
+    group: Pid,
+    /// In ticks since the machine was started.
+    started: u64,
+}
+
+impl Process {
+    fn all() -> Vec<Process> {
+        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+        let id = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+        entries.filter_map(id).filter_map(Pid::from_raw).filter_map(Process::find).collect()
+    }
+
+    /// By proc_pid_stat(5): fields 4, 5 and 22; the second, the name, stands in brackets and may hold anything.
+    fn find(id: Pid) -> Option<Process> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", id.as_raw_nonzero())).ok()?;
+        let (_, rest) = stat.rsplit_once(')')?;
+        let mut fields = rest.split_whitespace().skip(1);
+        let parent = Pid::from_raw(fields.next()?.parse().ok()?);
+        let group = Pid::from_raw(fields.next()?.parse().ok()?)?;
+        Some(Process { id, parent, group, started: fields.nth(16)?.parse().ok()? })
+    }
+
+    fn identity(&self) -> Identity {
+        (self.id, self.started)
+    }
 }

@@ -7,6 +7,7 @@
 
 use std::io::{self, BufRead};
 use std::num::NonZeroU32;
+use std::sync::OnceLock;
 
 use rustix::process::{
     Pid, Signal, getpgrp, getpid, getppid, kill_current_process_group, set_parent_process_death_signal,
@@ -14,8 +15,11 @@ use rustix::process::{
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::descendants;
+use super::descendants::{self, Bystanders};
 use super::environment::RUNNER;
+
+/// What this process had for descendants before it was a stage.
+static BYSTANDERS: OnceLock<Bystanders> = OnceLock::new();
 
 /// Watches for the runner's end and for SIGTERM, to [`leave`] then. A count that the runner writes goes to
 /// `last`, in another thread.
@@ -29,7 +33,7 @@ pub(super) fn hold_through_sigterm() -> io::Result<()> {
 }
 
 fn watch(mut signals: Signals, last: impl Fn(u64) + Send + 'static) -> io::Result<()> {
-    descendants::adopt()?;
+    let _ = BYSTANDERS.set(descendants::adopt()?);
     set_parent_process_death_signal(Some(Signal::HUP))?;
     std::thread::spawn(move || {
         if signals.forever().next().is_some() {
@@ -63,7 +67,7 @@ fn runner() -> Option<Pid> {
 /// Ends this process and all that came of it: its descendants, and its process group, which it leads if a
 /// runner started it.
 pub(super) fn leave() {
-    descendants::end();
+    descendants::end(BYSTANDERS.get_or_init(Bystanders::default));
     if getpgrp() == getpid() {
         let _ = kill_current_process_group(Signal::KILL);
     }
