@@ -185,6 +185,14 @@ impl Stream {
         matches!(&self.way, Way::Rings(rings) if rings.has_news())
     }
 
+    /// What the peer has not read in shared memory, in bytes, if that is where they are.
+    pub(crate) fn unread_in_shared(&self) -> Option<u64> {
+        match &self.way {
+            Way::Rings(rings) => Some(rings.unread_by_peer()),
+            _ => None,
+        }
+    }
+
     /// Somebody looks into shared memory by himself for a while: the peer need not make an event.
     pub fn forgo_event(&mut self) {
         if let Way::Rings(rings) = &mut self.way {

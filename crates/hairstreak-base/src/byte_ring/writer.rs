@@ -34,6 +34,12 @@ impl<M: RingMemory> RingWriter<M> {
         Ok(())
     }
 
+    /// Bytes that the reader has not taken, as it says: never more than the ring holds.
+    pub fn unread(&self) -> u64 {
+        let head = self.memory.words().head().load(Ordering::Relaxed);
+        self.tail.wrapping_sub(head).min(self.memory.capacity() as u64)
+    }
+
     /// Copies as many of the bytes as there is room for, not yet visible to the reader. Returns how many.
     pub fn put(&mut self, bytes: &[u8]) -> Result<usize, RingError> {
         if self.room() < bytes.len() {

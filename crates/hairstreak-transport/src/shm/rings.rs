@@ -114,6 +114,11 @@ impl Rings {
         self.reader.has_news()
     }
 
+    /// What the peer has not read, as far as its position can be believed.
+    pub fn unread_by_peer(&self) -> u64 {
+        self.writer.unread()
+    }
+
     /// The owner looks by itself for a while: the peer need not ring.
     pub fn forgo_bell(&mut self) {
         self.reader.forgo();
