@@ -76,6 +76,9 @@ pub struct Options {
     /// Bytes that fit a ring of shared memory, each way; the peer may want fewer. A power of two from 4 KiB to 64 MiB.
     /// Memory is used as it is touched.
     pub shared_ring_bytes: usize,
+    /// How long a caller that waits for a message looks into shared memory before it sleeps, in microseconds: for
+    /// round trips of a microsecond at the price of a busy processor. 0: it does not.
+    pub spin_us: u64,
     /// Who gets a message.
     pub distribution: Distribution,
     /// What becomes of a message without room. `None`, the pattern's own: PUB, XPUB, REP and a ROUTER that is
@@ -131,6 +134,7 @@ impl Default for Options {
             handshake_timeout_ms: 30_000,
             shared_memory: true,
             shared_ring_bytes: 1 << 20,
+            spin_us: 0,
             distribution: Distribution::RoundRobin,
             overflow: None,
             routing_id: None,

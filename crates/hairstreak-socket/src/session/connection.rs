@@ -172,6 +172,24 @@ impl Session {
         }
     }
 
+    /// Whether a read would find something in shared memory.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        self.stream.has_news()
+    }
+
+    /// The caller looks by itself from here on, until [`Session::await_event`].
+    pub fn forgo_event(&mut self) {
+        if self.phase == Phase::Ready {
+            self.stream.forgo_event();
+        }
+    }
+
+    /// The caller looks no more: what comes makes an event, unless it is here already.
+    pub fn await_event(&mut self) {
+        self.readable |= self.stream.await_event();
+    }
+
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
