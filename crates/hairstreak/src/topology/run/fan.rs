@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_filter_of_lines_is_given_lines_only() {
         let command = crate::topology::CommandLine::Shell("cat".into());
-        let (mut fan, ..) = fan_of_two("lines", Work::Filter { command, framing: Framing::Lines });
+        let (mut fan, _pulls, _) = fan_of_two("lines", Work::Filter { command, framing: Framing::Lines });
         assert_eq!(give(&mut fan, "one line"), Ok(true));
         let refusal = give(&mut fan, "two\nlines").unwrap_err();
         assert!(refusal.starts_with("message 7 contains a newline, which framing = \"lines\""), "{refusal}");
