@@ -152,6 +152,10 @@ impl Session {
 
     fn go_on_in(&mut self, segment: Segment, side: Side) {
         self.stream.go_on_in(segment, side);
+        if self.peer_ended {
+            // The socket's end came along with the peer's last step, and no further edge tells of it.
+            self.stream.on_peer_ended();
+        }
         // What came before there was somebody to look has made no event.
         (self.readable, self.writable) = (true, true);
     }

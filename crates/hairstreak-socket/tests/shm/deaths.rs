@@ -6,8 +6,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use hairstreak_socket::{Context, Options, Pull, Push, RecvError};
+use hairstreak_wire::zmtp::SocketType;
 
 use crate::endpoints::endpoint;
+use crate::peer::Peer;
 use crate::soak::amount;
 use crate::{LONG, until};
 
@@ -97,6 +99,21 @@ fn a_receiver_that_is_killed_is_missed_at_once_and_leaves_nothing() {
         }
         drop(push);
         until("nothing is left", || is_clean(&place));
+    }
+}
+
+#[test]
+fn a_peer_that_goes_with_its_last_step_of_the_agreement_is_missed() {
+    let place = endpoint("shm");
+    let pull = Pull::with_options(&Context::new(), patient()).unwrap();
+    pull.bind(&place).unwrap();
+    for _ in 0..amount(300, 20_000) {
+        let mut peer = Peer::connect(&place, SocketType::Push, false);
+        peer.take();
+        peer.write(b"\x00\x04last");
+        drop(peer);
+        assert_eq!(pull.recv_timeout(LONG).unwrap().body(), b"last");
+        until("the peer is missed", || pull.peers().is_empty());
     }
 }
 
