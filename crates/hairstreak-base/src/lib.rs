@@ -1,13 +1,14 @@
 //! What Hairstreak's data path is made of: messages and frames, the buffers they are cut from and
-//! encoded into, their pool, the single-producer ring between two engines, and the lock.
+//! encoded into, their pool, the single-producer rings between two engines and between two processes, and the lock.
 //!
 //! Nothing here knows a protocol, a socket or a clock. The lock and the ring run under loom
 //! (`RUSTFLAGS="--cfg loom"`).
 //!
 //! Reading order: [`Frame`] and [`Message`], [`ReadBuffer`], [`OutgoingBuffer`], [`BlockPool`], [`ring`],
-//! [`Lock`], [`fence`], [`sync`].
+//! [`byte_ring`], [`Lock`], [`fence`], [`sync`].
 
 mod block;
+pub mod byte_ring;
 mod copy;
 pub mod fence;
 mod frame;

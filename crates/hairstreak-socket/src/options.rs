@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hairstreak_transport::shm::{RING_SIZE_MAX, RING_SIZE_MIN};
 use thiserror::Error;
 
 use crate::security::{AddressRules, Security};
@@ -70,6 +71,14 @@ pub struct Options {
     pub heartbeat_timeout_ms: u64,
     /// How long connecting and the handshake may take. (ZMQ_HANDSHAKE_IVL)
     pub handshake_timeout_ms: u64,
+    /// Whether a connection over ipc goes on in shared memory when the peer can too.
+    pub shared_memory: bool,
+    /// Bytes that fit a ring of shared memory, each way; the peer may want fewer. A power of two from 4 KiB to 64 MiB.
+    /// Memory is used as it is touched.
+    pub shared_ring_bytes: usize,
+    /// How long a caller that waits for a message looks into shared memory before it sleeps, in microseconds: for
+    /// round trips of a microsecond at the price of a busy processor. 0: it does not.
+    pub spin_us: u64,
     /// Who gets a message.
     pub distribution: Distribution,
     /// What becomes of a message without room. `None`, the pattern's own: PUB, XPUB, REP and a ROUTER that is
@@ -123,6 +132,9 @@ impl Default for Options {
             heartbeat_ms: 10_000,
             heartbeat_timeout_ms: 30_000,
             handshake_timeout_ms: 30_000,
+            shared_memory: true,
+            shared_ring_bytes: 1 << 20,
+            spin_us: 0,
             distribution: Distribution::RoundRobin,
             overflow: None,
             routing_id: None,
@@ -149,6 +161,11 @@ pub enum OptionsError {
     /// A server that accepts no mechanism at all.
     #[error("a server has to accept one of the mechanisms NULL, PLAIN and CURVE")]
     NoMechanism,
+    /// No ring can have that size.
+    #[error(
+        "ring of {0} bytes (shared_ring_bytes): it must be a power of two from {RING_SIZE_MIN} to {RING_SIZE_MAX}"
+    )]
+    RingSize(usize),
     /// The low-water mark stands above the high one.
     #[error("low-water mark {low} stands above the high-water mark {high}")]
     Marks {
@@ -170,6 +187,10 @@ impl Options {
             && server.accepts_nothing()
         {
             return Err(OptionsError::NoMechanism);
+        }
+        let ring_size = self.shared_ring_bytes;
+        if !ring_size.is_power_of_two() || !(RING_SIZE_MIN..=RING_SIZE_MAX).contains(&ring_size) {
+            return Err(OptionsError::RingSize(ring_size));
         }
         for (low, high) in
             [(self.send_count_low, self.send_count_max), (self.send_bytes_low, self.send_bytes_max)]

@@ -13,6 +13,8 @@ pub struct PeerInfo {
     pub local: Option<SocketAddr>,
     /// The peer's address (tcp).
     pub remote: Option<SocketAddr>,
+    /// Whether messages cross in shared memory (ipc, shm).
+    pub shared_memory: bool,
     /// What a ROUTER calls the peer; else what the peer announced, possibly nothing.
     pub routing_id: Vec<u8>,
     /// Messages accepted for it and not yet written.

@@ -127,6 +127,8 @@ impl<P: Pattern> Socket<P> {
             };
             let endpoint = endpoint.map(Endpoint::to_string).unwrap_or_default();
             let (queued_count, queued_bytes) = link.queued();
+            let shared_memory =
+                matches!(&link.kind, LinkKind::Stream(session) if session.stream().is_shared());
             let (local, remote) = match &link.kind {
                 LinkKind::Stream(session) => {
                     (session.stream().local_address(), session.stream().remote_address())
@@ -137,6 +139,7 @@ impl<P: Pattern> Socket<P> {
                 endpoint,
                 local,
                 remote,
+                shared_memory,
                 routing_id: link.routing_id.as_bytes().to_vec(),
                 queued_count,
                 queued_bytes,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hairstreak_socket::{Context, Distribution, Message, Options, Pull, Push, RecvError, SendError};
 
 const LONG: Duration = Duration::from_secs(20);
-const TRANSPORTS: [&str; 4] = ["tcp", "tcp6", "ipc", "inproc"];
+const TRANSPORTS: [&str; 5] = ["tcp", "tcp6", "ipc", "shm", "inproc"];
 
 fn endpoint(transport: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -17,6 +17,7 @@ fn endpoint(transport: &str) -> String {
         "tcp6" => "tcp://[::1]:*".into(),
         "ipc" if number.is_multiple_of(2) => format!("ipc://@{unique}"),
         "ipc" => format!("ipc://{}/{unique}", std::env::temp_dir().display()),
+        "shm" => format!("shm://{unique}"),
         _ => format!("inproc://{unique}"),
     }
 }

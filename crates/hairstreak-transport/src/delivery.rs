@@ -10,7 +10,8 @@ use crate::stream::Stream;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivery {
     /// Grows when the peer reads and shrinks when this side writes: the window that a tcp peer last
-    /// announced; for a unix socket what is left of the range of a number, less what lies unread.
+    /// announced; for a unix socket, and in shared memory, what is left of the range of a number, less what lies
+    /// unread.
     pub room: u64,
     /// Bytes wait in this host's kernel until the peer's window opens.
     pub is_held_back: bool,
@@ -40,6 +41,9 @@ const _: () = assert!(std::mem::offset_of!(TcpInfo, snd_wnd) == 228);
 impl Stream {
     /// How far the peer has come with what was written. A system call or two.
     pub fn delivery(&self) -> Delivery {
+        if let Some(unread) = self.unread_in_shared() {
+            return Delivery { room: u64::MAX - unread, ..Delivery::default() };
+        }
         match self.tcp_info() {
             Some(info) => Delivery {
                 room: info.snd_wnd.into(),
@@ -53,8 +57,11 @@ impl Stream {
         }
     }
 
-    /// Whether the peer's bytes lie in the kernel, to be read.
+    /// Whether the peer's bytes lie in the kernel, or in shared memory, to be read.
     pub fn has_unread(&self) -> bool {
+        if self.is_shared() {
+            return self.has_news();
+        }
         rustix::io::ioctl_fionread(self).is_ok_and(|count| count > 0)
     }
 
@@ -94,7 +101,7 @@ mod tests {
     use super::*;
     use crate::stream::Connecting;
 
-    fn fill(stream: &Stream) {
+    fn fill(stream: &mut Stream) {
         while stream.write(&[IoSlice::new(&[7; 65536])]).is_ok() {}
     }
 
@@ -102,11 +109,11 @@ mod tests {
     fn a_tcp_peer_that_does_not_read_holds_bytes_back_and_reading_gives_room() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let connecting = Stream::connect_tcp(listener.local_addr().unwrap()).unwrap();
-        let (Connecting::Done(stream) | Connecting::Pending(stream)) = connecting;
+        let (Connecting::Done(mut stream) | Connecting::Pending(mut stream)) = connecting;
         let (mut peer, _) = listener.accept().unwrap();
         assert!(!stream.delivery().is_held_back && !stream.has_unread());
         while !stream.delivery().is_held_back {
-            fill(&stream);
+            fill(&mut stream);
         }
         let full = stream.delivery();
         let mut scrap = vec![0; 1 << 20];
@@ -119,9 +126,9 @@ mod tests {
     fn a_unix_peer_gives_room_by_reading() {
         let (near, mut far) = UnixStream::pair().unwrap();
         near.set_nonblocking(true).unwrap();
-        let stream = Stream::from_unix(near.into());
+        let mut stream = Stream::from_unix(near.into());
         let empty = stream.delivery();
-        fill(&stream);
+        fill(&mut stream);
         let full = stream.delivery();
         assert!(full.room < empty.room);
         far.read_exact(&mut vec![0; 65536]).unwrap();

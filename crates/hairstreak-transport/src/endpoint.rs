@@ -5,6 +5,8 @@
 //!                         PORT: 1-65535; * or 0 when binding for one that is free
 //!   ipc:///PATH           a unix socket in the file system
 //!   ipc://@NAME           a unix socket in the abstract namespace
+//!   shm:///PATH           as ipc, and the peer has to go on in shared memory
+//!   shm://NAME            the same, in the abstract namespace
 //!   inproc://NAME         within the process
 //! ```
 
@@ -26,6 +28,8 @@ pub enum Endpoint {
     Tcp(TcpAddress),
     /// `ipc://...`
     Ipc(IpcAddress),
+    /// `shm://...`
+    Shm(IpcAddress),
     /// `inproc://name`
     Inproc(String),
 }
@@ -39,12 +43,12 @@ pub struct TcpAddress {
     pub port: u16,
 }
 
-/// The part after `ipc://`.
+/// The part after `ipc://` or `shm://`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum IpcAddress {
     /// A file.
     Path(PathBuf),
-    /// A name in Linux's abstract namespace, without the `@`.
+    /// A name in Linux's abstract namespace, without the `@` that ipc has.
     Abstract(String),
 }
 
@@ -52,7 +56,7 @@ pub enum IpcAddress {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum EndpointError {
     /// No scheme, or one that is not known.
-    #[error("endpoint \"{0}\": it must start with tcp://, ipc:// or inproc://")]
+    #[error("endpoint \"{0}\": it must start with tcp://, ipc://, shm:// or inproc://")]
     Scheme(String),
     /// The part after the scheme is missing or too long.
     #[error("endpoint \"{0}\": the part after :// must have between 1 and {ENDPOINT_SIZE_MAX} bytes")]
@@ -81,7 +85,11 @@ impl FromStr for Endpoint {
         }
         match scheme {
             "tcp" => parse_tcp(rest, shown),
-            "ipc" => parse_ipc(rest, shown),
+            "ipc" => parse_unix(rest, rest.strip_prefix('@'), shown).map(Endpoint::Ipc),
+            "shm" => {
+                let name = (!rest.starts_with('/')).then(|| rest.strip_prefix('@').unwrap_or(rest));
+                parse_unix(rest, name, shown).map(Endpoint::Shm)
+            }
             "inproc" => Ok(Endpoint::Inproc(rest.to_owned())),
             _ => Err(EndpointError::Scheme(shown())),
         }
@@ -101,14 +109,19 @@ fn parse_tcp(rest: &str, shown: impl Fn() -> String) -> Result<Endpoint, Endpoin
     Ok(Endpoint::Tcp(TcpAddress { host: bare.unwrap_or(host).to_owned(), port }))
 }
 
-fn parse_ipc(rest: &str, shown: impl Fn() -> String) -> Result<Endpoint, EndpointError> {
-    if rest.len() > IPC_PATH_SIZE_MAX || rest.contains('\0') || rest == "@" {
+/// `name`: the part of `rest` that names the abstract socket, if it is one.
+fn parse_unix(
+    rest: &str,
+    name: Option<&str>,
+    shown: impl Fn() -> String,
+) -> Result<IpcAddress, EndpointError> {
+    if rest.len() > IPC_PATH_SIZE_MAX || rest.contains('\0') || name == Some("") {
         return Err(EndpointError::Path(shown()));
     }
-    Ok(Endpoint::Ipc(match rest.strip_prefix('@') {
+    Ok(match name {
         Some(name) => IpcAddress::Abstract(name.to_owned()),
         None => IpcAddress::Path(PathBuf::from(rest)),
-    }))
+    })
 }
 
 impl fmt::Display for Endpoint {
@@ -121,6 +134,8 @@ impl fmt::Display for Endpoint {
             }
             Endpoint::Ipc(IpcAddress::Path(path)) => write!(f, "ipc://{}", path.display()),
             Endpoint::Ipc(IpcAddress::Abstract(name)) => write!(f, "ipc://@{name}"),
+            Endpoint::Shm(IpcAddress::Path(path)) => write!(f, "shm://{}", path.display()),
+            Endpoint::Shm(IpcAddress::Abstract(name)) => write!(f, "shm://{name}"),
             Endpoint::Inproc(name) => write!(f, "inproc://{name}"),
         }
     }
@@ -140,10 +155,13 @@ mod tests {
             "ipc:///tmp/x",
             "ipc://rel",
             "ipc://@abstract",
+            "shm:///tmp/x",
+            "shm://name",
             "inproc://a b",
         ] {
             assert_eq!(text.parse::<Endpoint>().unwrap().to_string(), text);
         }
+        assert_eq!("shm://@name".parse::<Endpoint>().unwrap().to_string(), "shm://name");
         assert_eq!("tcp://*:0".parse::<Endpoint>().unwrap().to_string(), "tcp://*:*");
     }
 
@@ -160,6 +178,8 @@ mod tests {
             ("tcp://:5", "a host"),
             ("tcp://::1:5", "a host"),
             ("ipc://@", "path"),
+            ("shm://@", "path"),
+            ("shm://a\0b", "path"),
             (&long, "path"),
         ] {
             let error = text.parse::<Endpoint>().unwrap_err().to_string();

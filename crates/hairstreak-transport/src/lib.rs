@@ -1,4 +1,4 @@
-//! What carries bytes: endpoints, byte streams over tcp and ipc, their listeners, and the poller
+//! What carries bytes: endpoints, byte streams over tcp, ipc and shared memory, their listeners, and the poller
 //! that tells when they are ready.
 //!
 //! Stream transports give bytes only; one session driver (in `hairstreak-socket`) serves all of
@@ -12,6 +12,7 @@ mod exit;
 mod listener;
 mod poller;
 mod resolve;
+pub mod shm;
 mod stream;
 
 pub use delivery::Delivery;

@@ -44,6 +44,15 @@ impl Listener {
 
     /// Binds a unix socket.
     pub fn bind_ipc(address: &IpcAddress) -> io::Result<Listener> {
+        Listener::bind_unix(address, Endpoint::Ipc(address.clone()))
+    }
+
+    /// Binds a unix socket whose peers have to go on in shared memory.
+    pub fn bind_shm(address: &IpcAddress) -> io::Result<Listener> {
+        Listener::bind_unix(address, Endpoint::Shm(address.clone()))
+    }
+
+    fn bind_unix(address: &IpcAddress, endpoint: Endpoint) -> io::Result<Listener> {
         let fd = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
         let name = unix_address(address)?;
         match (net::bind(&fd, &name), address) {
@@ -58,7 +67,7 @@ impl Listener {
             IpcAddress::Path(path) => Some((path.clone(), inode(path)?)),
             IpcAddress::Abstract(_) => None,
         };
-        Ok(Listener { fd, endpoint: Endpoint::Ipc(address.clone()), file })
+        Ok(Listener { fd, endpoint, file })
     }
 
     /// The next stream waiting to be accepted; `None` if there is none.

@@ -1,4 +1,10 @@
 //! `Stream`: a connected byte stream, tcp or unix, never blocking.
+//!
+//! A unix stream can go on in shared memory, from any point that both sides agree on:
+//!
+//! ```text
+//!   socket --expect_segment--> socket, descriptors kept --go_on_in--> rings; the socket is the doorbell
+//! ```
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -9,11 +15,22 @@ use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use crate::endpoint::IpcAddress;
+use crate::shm::{self, Rings, Segment, SegmentError, Side};
 
 /// A connected (or connecting) stream socket.
 #[derive(Debug)]
 pub struct Stream {
     fd: OwnedFd,
+    way: Way,
+}
+
+/// Which way the bytes go.
+#[derive(Debug)]
+enum Way {
+    Socket,
+    /// Through the socket; a descriptor that comes along is kept.
+    Handover(Option<OwnedFd>),
+    Rings(Box<Rings>),
 }
 
 /// How a connect went.
@@ -53,11 +70,11 @@ impl Stream {
 
     pub(crate) fn from_tcp(fd: OwnedFd) -> io::Result<Stream> {
         sockopt::set_tcp_nodelay(&fd, true)?;
-        Ok(Stream { fd })
+        Ok(Stream { fd, way: Way::Socket })
     }
 
     pub(crate) fn from_unix(fd: OwnedFd) -> Stream {
-        Stream { fd }
+        Stream { fd, way: Way::Socket }
     }
 
     /// Why a pending connect failed; `None` if it did not.
@@ -70,7 +87,12 @@ impl Stream {
 
     /// Reads once; an empty slice is the end of the stream.
     #[inline]
-    pub fn read<'a>(&self, room: &'a mut [MaybeUninit<u8>]) -> io::Result<&'a mut [u8]> {
+    pub fn read<'a>(&mut self, room: &'a mut [MaybeUninit<u8>]) -> io::Result<&'a mut [u8]> {
+        match &mut self.way {
+            Way::Socket => {}
+            Way::Handover(descriptor) => return shm::receive(&self.fd, room, descriptor),
+            Way::Rings(rings) => return rings.read(self.fd.as_fd(), room),
+        }
         loop {
             // The buffer is borrowed anew on every turn, which the borrow checker sees only so.
             match rustix::io::read(&self.fd, &mut *room) {
@@ -87,7 +109,10 @@ impl Stream {
 
     /// Writes once.
     #[inline]
-    pub fn write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    pub fn write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        if let Way::Rings(rings) = &mut self.way {
+            return rings.write(self.fd.as_fd(), slices);
+        }
         loop {
             let result = match slices {
                 [one] => net::send(&self.fd, one, net::SendFlags::NOSIGNAL),
@@ -104,15 +129,90 @@ impl Stream {
     }
 
     /// Says that nothing more will be written.
-    pub fn shutdown_write(&self) {
-        // A connection that is gone already needs no farewell.
-        let _ = net::shutdown(&self.fd, net::Shutdown::Write);
+    pub fn shutdown_write(&mut self) {
+        match &mut self.way {
+            // The doorbell is still wanted.
+            Way::Rings(rings) => rings.end(self.fd.as_fd()),
+            // A connection that is gone already needs no farewell.
+            _ => drop(net::shutdown(&self.fd, net::Shutdown::Write)),
+        }
     }
 
     /// Ends both directions, as closing does, while the descriptor stays.
     pub fn shutdown(&self) {
         // As above.
         let _ = net::shutdown(&self.fd, net::Shutdown::Both);
+    }
+
+    /// A segment may be passed from here on, beside the bytes that are read.
+    pub fn expect_segment(&mut self) {
+        self.way = Way::Handover(None);
+    }
+
+    /// Writes once, through the socket, and passes a descriptor with the first byte.
+    pub fn write_with(&mut self, bytes: &[u8], descriptor: BorrowedFd<'_>) -> io::Result<usize> {
+        shm::send_with(&self.fd, bytes, descriptor)
+    }
+
+    /// The segment that came along with bytes read since it was expected.
+    pub fn take_segment(&mut self, ring_size: usize) -> Result<Segment, SegmentError> {
+        match &mut self.way {
+            Way::Handover(Some(descriptor)) => Segment::open(descriptor.as_fd(), ring_size),
+            _ => Err(SegmentError::Unfit),
+        }
+    }
+
+    /// No segment is expected any more: the bytes go through the socket for good.
+    pub fn stay_on_socket(&mut self) {
+        self.way = Way::Socket;
+    }
+
+    /// The bytes go through the segment from here on, both ways: all that comes over the socket is the doorbell.
+    pub fn go_on_in(&mut self, segment: Segment, side: Side) {
+        self.way = Way::Rings(Box::new(Rings::new(segment, side)));
+    }
+
+    /// Whether the bytes go through shared memory. Then only a read or a write that would block has asked for an
+    /// event, whatever a short one says; and any event means both.
+    #[inline]
+    pub fn is_shared(&self) -> bool {
+        matches!(self.way, Way::Rings(_))
+    }
+
+    /// Whether there is something to read in shared memory; false for a socket, which has to be read to know.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        matches!(&self.way, Way::Rings(rings) if rings.has_news())
+    }
+
+    /// What the peer has not read in shared memory, in bytes, if that is where they are.
+    pub(crate) fn unread_in_shared(&self) -> Option<u64> {
+        match &self.way {
+            Way::Rings(rings) => Some(rings.unread_by_peer()),
+            _ => None,
+        }
+    }
+
+    /// Somebody looks into shared memory by himself for a while: the peer need not make an event.
+    pub fn forgo_event(&mut self) {
+        if let Way::Rings(rings) = &mut self.way {
+            rings.forgo_bell();
+        }
+    }
+
+    /// Nobody looks any more. Returns whether there is something to read; else the peer will make an event.
+    pub fn await_event(&mut self) -> bool {
+        match &mut self.way {
+            Way::Rings(rings) => rings.await_bell(self.fd.as_fd()),
+            _ => false,
+        }
+    }
+
+    /// The poller says that the peer has ended its side of the socket.
+    pub fn on_peer_ended(&mut self) {
+        if let Way::Rings(rings) = &mut self.way {
+            rings.on_peer_gone();
+        }
     }
 
     /// This end's address; `None` for unix sockets.

@@ -181,7 +181,7 @@ impl Turn<'_> {
 /// How the rival is called for the row of `calls`: it has no batch calls.
 fn rival_calls(calls: Calls) -> Calls {
     match calls {
-        Calls::One | Calls::Batch => Calls::One,
+        Calls::One | Calls::Batch | Calls::Spin => Calls::One,
         Calls::Handle => Calls::Handle,
     }
 }

@@ -160,10 +160,10 @@ fn limit_name(scenario: &Scenario, calls: Calls) -> &'static str {
     match (scenario.case, scenario.transport, calls) {
         (CaseName::RoundTrip, Transport::Inproc, _) => "rings between two threads that park",
         (CaseName::RoundTrip, _, _) => "blocking reads and writes on two streams",
-        (_, Transport::Inproc, Calls::One) => "ring published per message",
+        (_, Transport::Inproc, Calls::One | Calls::Spin) => "ring published per message",
         (_, Transport::Inproc, Calls::Handle) => "ring of words published per message",
         (_, Transport::Inproc, Calls::Batch) => "ring published per 64 messages",
-        (_, _, Calls::One | Calls::Handle) => "bare framing, a lock exchange per message",
+        (_, _, Calls::One | Calls::Handle | Calls::Spin) => "bare framing, a lock exchange per message",
         (_, _, Calls::Batch) => "bare framing, a lock exchange per 64 messages",
     }
 }

@@ -146,7 +146,7 @@ impl<'a> Run<'a> {
         let deadline = Instant::now() + SAMPLE_TIME_MAX;
         let (first, part_count) = match self.subject.scenario.transport {
             Transport::Inproc => (Role::Both, 1),
-            Transport::Tcp | Transport::Ipc => (Role::Measurer, 2),
+            Transport::Tcp | Transport::Ipc | Transport::Shm => (Role::Measurer, 2),
         };
         self.start(first, Vec::new())?;
         while self.parts.len() < part_count || self.parts.iter().any(|part| part.measurement.is_none()) {

@@ -48,6 +48,8 @@ pub enum Calls {
     Batch,
     /// One message per call; its body is made once and every message refers to it.
     Handle,
+    /// One message per call; who waits looks before it sleeps.
+    Spin,
 }
 
 impl Calls {
@@ -57,6 +59,7 @@ impl Calls {
             Self::One => "one",
             Self::Batch => "batch",
             Self::Handle => "handle",
+            Self::Spin => "spin",
         }
     }
 }

@@ -63,7 +63,9 @@ pub fn work(task: &str) -> Result<(), WorkerError> {
         (ContenderName::Ours, _) => work_as::<Ours>(&task, orders),
         (ContenderName::Libzmq, _) => work_as::<Libzmq>(&task, orders),
         (ContenderName::Limit, Transport::Inproc) => work_as::<RingLimit>(&task, orders),
-        (ContenderName::Limit, Transport::Tcp | Transport::Ipc) => work_as::<StreamLimit>(&task, orders),
+        (ContenderName::Limit, Transport::Tcp | Transport::Ipc | Transport::Shm) => {
+            work_as::<StreamLimit>(&task, orders)
+        }
     }
 }
 
@@ -163,7 +165,7 @@ fn serve<C: Contender>(
 fn send_all<S: Sending>(sender: &mut S, task: &Task) -> Result<(), ContenderError> {
     let body = vec![b'h'; task.size];
     match task.calls {
-        Calls::One => {
+        Calls::One | Calls::Spin => {
             for _ in 0..task.message_count {
                 sender.send(&body)?;
             }
@@ -200,7 +202,7 @@ fn measure_throughput<R: Receiving>(receiver: &mut R, task: &Task) -> Result<Mea
     let start = Instant::now();
     let mut count = first_count;
     match task.calls {
-        Calls::One | Calls::Handle => {
+        Calls::One | Calls::Handle | Calls::Spin => {
             while count < task.message_count {
                 check_size(receiver.receive().map_err(blame(task))?, count, task)?;
                 count += 1;
@@ -219,7 +221,7 @@ fn measure_throughput<R: Receiving>(receiver: &mut R, task: &Task) -> Result<Mea
 /// One call of the kind the task asks for; gives how many messages it brought.
 fn receive_some<R: Receiving>(receiver: &mut R, task: &Task, count: u64) -> Result<u64, WorkerError> {
     match task.calls {
-        Calls::One | Calls::Handle => {
+        Calls::One | Calls::Handle | Calls::Spin => {
             check_size(receiver.receive().map_err(blame(task))?, count, task)?;
             Ok(1)
         }

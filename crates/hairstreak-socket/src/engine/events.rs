@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hairstreak_base::Frame;
-use hairstreak_transport::{Interest, Readiness, Stream};
-use hairstreak_wire::zmtp::{LocalPeer, RemotePeer};
+use hairstreak_transport::{Endpoint, Interest, Readiness, Stream};
+use hairstreak_wire::zmtp::{LocalPeer, RemotePeer, SharedTerms};
 
 use super::state::{ConnectorState, Link, LinkKind, Origin, State, Token};
 use super::wait::Engine;
-use crate::options::Overflow;
+use crate::options::{Options, Overflow};
 use crate::pattern::Incoming;
-use crate::session::{Phase, Session, SessionError, SessionLimits, SessionShares};
+use crate::session::{Phase, Session, SessionError, SessionLimits, SessionShares, SharedWish};
 
 /// Connections accepted from one listener in one turn.
 const ACCEPT_MAX: usize = 64;
@@ -46,9 +46,7 @@ impl State {
 
     fn on_link(&mut self, engine: &Engine, index: usize, event: &Readiness) {
         let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
-        session.readable |= event.readable;
-        session.writable |= event.writable;
-        session.peer_ended |= event.ended;
+        session.on_event(event);
         match session.phase {
             Phase::Connecting | Phase::Handshaking => self.go_on_with_handshake(engine, index),
             Phase::Draining => {
@@ -60,7 +58,7 @@ impl State {
                 }
             }
             Phase::Ready => {
-                if event.writable && !session.outgoing.is_empty() {
+                if session.writable && !session.outgoing.is_empty() {
                     self.flush_link(engine, index);
                 }
                 if self.links.contains(index) {
@@ -208,11 +206,17 @@ impl State {
             self.sockets[socket].refused_connections += 1;
             return false;
         }
+        let endpoint = match &origin {
+            Origin::Connector(connector) => self.connectors.get(*connector).map(|found| &found.endpoint),
+            Origin::Listener(endpoint) => Some(endpoint),
+            Origin::Ended => None,
+        };
+        let shared_wish = endpoint.and_then(|endpoint| shared_wish(endpoint, &options));
         let state = &mut self.sockets[socket];
         let local = LocalPeer {
             socket_type: state.socket_type,
             routing_id: options.routing_id.clone().unwrap_or_default(),
-            properties: Default::default(),
+            properties: shared_wish.iter().map(|wish| wish.terms.to_property()).collect(),
         };
         let limits = SessionLimits {
             message_size_max: options.message_size_max,
@@ -227,7 +231,10 @@ impl State {
         let deadline = self.now + options.handshake_timeout();
         let Ok(handshake) = options.security.handshake(local, self.now) else { return false };
         let shares = SessionShares { arriving: Arc::clone(&state.arriving), pool: Arc::clone(&self.pool) };
-        let session = Session::new(stream, connected, handshake, limits, shares, deadline, self.now);
+        let mut session = Session::new(stream, connected, handshake, limits, shares, deadline, self.now);
+        if let Some(wish) = shared_wish {
+            session.set_shared_wish(wish);
+        }
         let entry = self.links.vacant_entry();
         let index = entry.key();
         let token = Token::Link { index, serial }.encode();
@@ -357,4 +364,12 @@ impl State {
         connector.state = ConnectorState::Waiting(at);
         self.due_at(at);
     }
+}
+
+/// Whether connections of this endpoint may go on in shared memory.
+fn shared_wish(endpoint: &Endpoint, options: &Options) -> Option<SharedWish> {
+    let insists = matches!(endpoint, Endpoint::Shm(_));
+    let may = insists || (matches!(endpoint, Endpoint::Ipc(_)) && options.shared_memory);
+    let ring_size = u32::try_from(options.shared_ring_bytes).unwrap_or(u32::MAX);
+    may.then(|| SharedWish { terms: SharedTerms { ring_size, number: fastrand::u64(..) }, insists })
 }

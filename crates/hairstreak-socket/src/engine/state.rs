@@ -42,6 +42,8 @@ pub(crate) struct State {
     /// Messages that crossed a ring since a caller last slept.
     pub ring_traffic: usize,
     pub ring_spin: super::wait::RingSpin,
+    /// How often in a row looking into shared memory was in vain.
+    pub spin_failures: u32,
     /// Serial numbers for links and connectors: an index is used again, a serial is not.
     pub next_serial: u32,
     /// Numbers for futures that wait.
@@ -358,6 +360,7 @@ impl State {
             rings_awaited: false,
             ring_traffic: 0,
             ring_spin: Default::default(),
+            spin_failures: 0,
             next_serial: 0,
             leader: false,
             leads_for: None,

@@ -213,6 +213,13 @@ impl Engine {
                     break found;
                 }
             }
+            if receives && state.wants_to_spin(socket) {
+                let found;
+                (state, found) = self.spin_on_shared(state, socket, deadline, &mut attempt);
+                if found.is_some() {
+                    break found;
+                }
+            }
             state = if state.leader {
                 self.follow(state, socket, left)
             } else {

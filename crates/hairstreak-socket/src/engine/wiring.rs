@@ -27,6 +27,7 @@ impl Engine {
                 Listener::bind_tcp(resolved, address.host == "*")
             }
             Endpoint::Ipc(address) => Listener::bind_ipc(address),
+            Endpoint::Shm(address) => Listener::bind_shm(address),
             Endpoint::Inproc(name) => return crate::inproc::bind(self, socket, name),
         };
         let listener = bound.map_err(|source| match source.kind() {
@@ -212,7 +213,7 @@ impl State {
                 self.after.push(After::ConnectInproc(index, serial));
                 return;
             }
-            Endpoint::Ipc(address) => Stream::connect_ipc(address),
+            Endpoint::Ipc(address) | Endpoint::Shm(address) => Stream::connect_ipc(address),
             Endpoint::Tcp(address) => match resolve_connect(address, false) {
                 Ok(Some(address)) => Stream::connect_tcp(address),
                 _ => {

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hairstreak_base::{BlockPool, BodyBuffer, Frame, Message, OutgoingBuffer, READ_SIZE, ReadBuffer};
-use hairstreak_transport::{Delivery, Stream};
+use hairstreak_transport::{Delivery, Readiness, Stream};
 use hairstreak_wire::zmtp::Handshake;
 use hairstreak_wire::zmtp::curve::CurveCipher;
 
 use super::arriving::{Arriving, ArrivingBudget};
+use super::sharing::{SharedWish, Sharing};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -52,6 +53,9 @@ pub(crate) struct Session {
     pub(super) cipher: Option<Box<CurveCipher>>,
     /// How many messages may be queued that a short one joins without further ado; none where it has to be sealed.
     pub(super) gather_count_max: usize,
+    /// Whether the bytes may go on in shared memory, and the agreement about it, between handshake and READY.
+    pub(super) shared_wish: Option<SharedWish>,
+    pub(super) sharing: Option<Box<Sharing>>,
     pub readable: bool,
     pub writable: bool,
     /// The peer takes nothing more; it is read to its end.
@@ -120,6 +124,8 @@ impl Session {
             handshake: Some(Box::new(handshake)),
             cipher: None,
             gather_count_max: limits.send_count_max,
+            shared_wish: None,
+            sharing: None,
             readable: false,
             writable: connected,
             write_failed: false,
@@ -152,6 +158,36 @@ impl Session {
 
     pub fn stream(&self) -> &Stream {
         &self.stream
+    }
+
+    /// The poller had an event.
+    pub fn on_event(&mut self, event: &Readiness) {
+        // In shared memory an event is the doorbell: for both ways.
+        let is_shared = self.stream.is_shared();
+        self.readable |= event.readable || is_shared;
+        self.writable |= event.writable || is_shared;
+        if event.ended {
+            self.peer_ended = true;
+            self.stream.on_peer_ended();
+        }
+    }
+
+    /// Whether a read would find something in shared memory.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        self.stream.has_news()
+    }
+
+    /// The caller looks by itself from here on, until [`Session::await_event`].
+    pub fn forgo_event(&mut self) {
+        if self.phase == Phase::Ready {
+            self.stream.forgo_event();
+        }
+    }
+
+    /// The caller looks no more: what comes makes an event, unless it is here already.
+    pub fn await_event(&mut self) {
+        self.readable |= self.stream.await_event();
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {

@@ -41,6 +41,10 @@ pub(crate) enum SessionError {
     Stuck,
     #[error("the peer kept others waiting and did not end its message in time (arriving_timeout_ms)")]
     Slow,
+    #[error("the peer does not keep to the agreement about shared memory")]
+    Sharing,
+    #[error("this endpoint (shm://) needs a peer that goes on in shared memory")]
+    NotShared,
     #[error("no handshake in time")]
     HandshakeTimeout,
     #[error("the peer answered no PING in time")]

@@ -30,7 +30,10 @@ impl Session {
             }
             self.phase = Phase::Handshaking;
         }
-        let Some(mut handshake) = self.handshake.take() else { return Ok(Advance::Waits) };
+        let Some(mut handshake) = self.handshake.take() else {
+            let decided = self.advance_sharing()?;
+            return Ok(self.finish(decided));
+        };
         let result = self.exchange(&mut handshake);
         self.keep_or_finish(handshake, result)
     }
@@ -50,18 +53,25 @@ impl Session {
         mut handshake: Box<Handshake>,
         result: Result<Advance, SessionError>,
     ) -> Result<Advance, SessionError> {
-        if let Ok(Advance::Ready(peer)) = &result {
-            self.phase = Phase::Ready;
-            self.minor = peer.minor;
-            self.cipher = handshake.take_cipher();
-            if self.cipher.is_some() {
-                self.gather_count_max = 0;
-                self.keep_step();
-            }
-        } else {
+        let Ok(Advance::Ready(peer)) = result else {
             self.handshake = Some(handshake);
+            return result;
+        };
+        self.cipher = handshake.take_cipher();
+        if self.cipher.is_some() {
+            self.gather_count_max = 0;
+            self.keep_step();
         }
-        result
+        let decided = self.start_sharing(peer)?;
+        Ok(self.finish(decided))
+    }
+
+    /// The handshake is over, and so may be the agreement about shared memory behind it.
+    fn finish(&mut self, decided: Option<RemotePeer>) -> Advance {
+        let Some(peer) = decided else { return Advance::Waits };
+        self.phase = Phase::Ready;
+        self.minor = peer.minor;
+        Advance::Ready(peer)
     }
 
     fn exchange(&mut self, handshake: &mut Handshake) -> Result<Advance, SessionError> {
@@ -84,11 +94,11 @@ impl Session {
     }
 
     /// One read. Returns false when there is nothing now.
-    fn read_some(&mut self) -> Result<bool, SessionError> {
+    pub(super) fn read_some(&mut self) -> Result<bool, SessionError> {
         if !self.readable {
             return Ok(false);
         }
-        let stream = &self.stream;
+        let stream = &mut self.stream;
         match self.buffer.fill(|room| stream.read(room)) {
             Ok((0, _)) => Err(SessionError::Closed),
             Ok(_) => Ok(true),

@@ -116,7 +116,7 @@ impl Session {
     /// edge will tell when there is.
     fn read(&mut self) -> Result<bool, SessionError> {
         self.read_count += 1;
-        let stream = &self.stream;
+        let stream = &mut self.stream;
         let result = match &mut self.body {
             Some((body, _)) if body.missing() > 0 => {
                 let size = body.missing().min(BODY_READ_SIZE_MAX);
@@ -133,8 +133,8 @@ impl Session {
         match result {
             Ok((0, _)) => Err(SessionError::Closed),
             Ok((_, filled)) => {
-                // A short read emptied the stream: the next bytes make a new edge.
-                self.readable = filled || self.peer_ended;
+                // A short read emptied the socket: the next bytes make a new edge.
+                self.readable = filled || self.peer_ended || self.stream.is_shared();
                 self.on_bytes();
                 Ok(true)
             }

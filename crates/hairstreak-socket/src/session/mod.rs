@@ -1,4 +1,4 @@
-//! `Session`: one connection of a byte-stream transport (tcp, ipc), from connecting to its end.
+//! `Session`: one connection of a byte-stream transport (tcp, ipc, shm), from connecting to its end.
 //! The one driver for all stream transports; who calls it when is the engine's business.
 //!
 //! ```text
@@ -18,9 +18,11 @@ mod incoming;
 mod liveness;
 mod outgoing;
 mod sealing;
+mod sharing;
 
 pub(crate) use arriving::ArrivingBudget;
 pub(crate) use connection::{Phase, Session, SessionLimits, SessionShares};
 pub(crate) use error::SessionError;
 pub(crate) use handshaking::Advance;
 pub(crate) use outgoing::{GATHER_TIME, SHARE_SIZE};
+pub(crate) use sharing::SharedWish;

@@ -16,6 +16,8 @@ use crate::outgoing::{Outgoing, Parcel};
 pub(crate) const GATHER_TIME: Duration = Duration::from_micros(50);
 /// A borrowed body of at least this size is written from where it lies when the link is idle.
 const DIRECT_SIZE: usize = 32 * 1024;
+/// As above, into shared memory, where a write is no system call.
+const SHARED_DIRECT_SIZE: usize = 4 * 1024;
 /// A shared body of at least this size is not copied into the outgoing buffer.
 pub(crate) const SHARE_SIZE: usize = 8 * 1024;
 
@@ -150,7 +152,8 @@ impl Session {
         let mut header = [0; HEADER_SIZE_MAX];
         let size = encode_header(&mut header, more, false, body.len());
         let header = &header[..size];
-        if body.len() < DIRECT_SIZE || !self.writable || self.phase != Phase::Ready {
+        let direct_size = if self.stream.is_shared() { SHARED_DIRECT_SIZE } else { DIRECT_SIZE };
+        if body.len() < direct_size || !self.writable || self.phase != Phase::Ready {
             self.outgoing.push_copy(header, body, !more);
             return Ok(());
         }
@@ -176,7 +179,7 @@ impl Session {
     /// Writes what has gathered, as far as the kernel takes it.
     pub fn flush(&mut self) -> Result<(), SessionError> {
         while self.writable && !self.outgoing.is_empty() {
-            let stream = &self.stream;
+            let stream = &mut self.stream;
             match self.outgoing.write_with(|slices| stream.write(slices)) {
                 Ok((_, all)) => self.writable = all || self.outgoing.is_empty(),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable = false,

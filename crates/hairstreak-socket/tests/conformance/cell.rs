@@ -30,7 +30,7 @@ pub struct Cell {
 
 /// Runs `case` in every cell.
 pub fn check(case: impl Fn(Cell)) {
-    for transport in ["tcp", "ipc", "inproc"] {
+    for transport in ["tcp", "ipc", "shm", "inproc"] {
         for form in [Form::Blocking, Form::Timed, Form::Try, Form::Async, Form::Batch] {
             for first_binds in [true, false] {
                 let cell = Cell { transport, form, first_binds };

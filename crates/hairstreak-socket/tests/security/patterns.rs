@@ -17,7 +17,7 @@ const MINOR_AT: usize = 11;
 
 #[test]
 fn every_subscriber_gets_what_it_subscribed_to_however_it_is_secured() {
-    for transport in ["tcp", "ipc", "inproc"] {
+    for transport in ["tcp", "ipc", "shm", "inproc"] {
         for mechanism in MECHANISMS {
             let roles = Roles::new(mechanism);
             let publisher = XPub::with_options(&Context::new(), roles.server()).unwrap();
@@ -49,7 +49,7 @@ fn every_subscriber_gets_what_it_subscribed_to_however_it_is_secured() {
 
 #[test]
 fn questions_and_answers_keep_their_envelopes() {
-    for transport in ["tcp", "ipc", "inproc"] {
+    for transport in ["tcp", "ipc", "shm", "inproc"] {
         for mechanism in MECHANISMS {
             let roles = Roles::new(mechanism);
             let answers = Rep::with_options(&Context::new(), roles.server()).unwrap();

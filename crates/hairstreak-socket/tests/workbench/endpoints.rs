@@ -10,6 +10,7 @@ pub fn endpoint(transport: &str) -> String {
     match transport {
         "tcp" => "tcp://127.0.0.1:*".into(),
         "ipc" => format!("ipc://{}/{unique}", std::env::temp_dir().display()),
+        "shm" => format!("shm://{unique}"),
         "inproc" => format!("inproc://{unique}"),
         other => panic!("no transport {other}"),
     }

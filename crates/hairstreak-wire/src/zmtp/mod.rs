@@ -16,6 +16,7 @@ mod mechanism;
 pub mod metadata;
 pub mod peer;
 pub mod role;
+pub mod shm;
 pub mod socket_type;
 
 pub use command::{Command, CommandError};
@@ -26,4 +27,5 @@ pub use mechanism::curve;
 pub use metadata::{MetadataError, Properties};
 pub use peer::{LocalPeer, PeerError, RemotePeer};
 pub use role::{Credentials, Role, Verdict};
+pub use shm::{SharedDeal, SharedStep, SharedTerms};
 pub use socket_type::SocketType;

@@ -19,7 +19,7 @@ impl Publication {
     pub(crate) fn of(bound: &Bound, advertise: Option<&str>) -> Result<Publication, FieldError> {
         let port = match bound {
             Bound::Tcp(address) => Some(address.port),
-            Bound::Ipc(_) | Bound::Inproc(_) => None,
+            Bound::Ipc(_) | Bound::Shm(_) | Bound::Inproc(_) => None,
         };
         if let Some(advertise) = advertise {
             let port = port.map(|port| port.to_string()).unwrap_or_default();

@@ -41,7 +41,7 @@ impl LibzmqComponent {
     fn endpoint(&self, number: usize) -> String {
         match self.transport {
             Transport::Tcp => "tcp://127.0.0.1:*".to_owned(),
-            Transport::Ipc => format!("ipc://@{}", abstract_name(number)),
+            Transport::Ipc | Transport::Shm => format!("ipc://@{}", abstract_name(number)),
             Transport::Inproc => format!("inproc://{}", abstract_name(number)),
         }
     }

@@ -2,29 +2,34 @@
 
 use std::time::Duration;
 
-use hairstreak_socket::{Context, Message, Pull, Push};
+use hairstreak_socket::{Context, Message, Options, Pull, Push};
 
 use super::contract::{
     Component, Contender, ContenderError, Opening, Receiving, Sending, abstract_name, wrong_size,
 };
 use crate::sockets::plan::Transport;
+use crate::sockets::task::Calls;
 
+/// How long who waits looks before it sleeps, where that is asked for.
+const SPIN_US: u64 = 100;
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Nothing but the transport: there is no state that the threads of a process would have to share.
 pub struct Ours {
     transport: Transport,
+    options: Options,
 }
 
 impl Contender for Ours {
     type Component = OurComponent;
 
     fn open(opening: Opening<'_>) -> Result<Self, ContenderError> {
-        Ok(Self { transport: opening.transport })
+        let spin_us = if opening.calls == Calls::Spin { SPIN_US } else { 0 };
+        Ok(Self { transport: opening.transport, options: Options { spin_us, ..Options::default() } })
     }
 
     fn component(&self) -> Result<OurComponent, ContenderError> {
-        Ok(OurComponent { context: Context::new(), transport: self.transport })
+        Ok(OurComponent { context: Context::new(), transport: self.transport, options: self.options.clone() })
     }
 }
 
@@ -32,6 +37,7 @@ impl Contender for Ours {
 pub struct OurComponent {
     context: Context,
     transport: Transport,
+    options: Options,
 }
 
 impl OurComponent {
@@ -39,6 +45,7 @@ impl OurComponent {
         match self.transport {
             Transport::Tcp => "tcp://127.0.0.1:*".to_owned(),
             Transport::Ipc => format!("ipc://@{}", abstract_name(number)),
+            Transport::Shm => format!("shm://{}", abstract_name(number)),
             Transport::Inproc => format!("inproc://{}", abstract_name(number)),
         }
     }
@@ -49,27 +56,31 @@ impl Component for OurComponent {
     type Receiver = OurReceiver;
 
     fn bind_receiver(&self, number: usize) -> Result<(OurReceiver, String), ContenderError> {
-        let pull = Pull::new(&self.context).map_err(|error| ContenderError::call("Pull::new", error))?;
+        let pull = Pull::with_options(&self.context, self.options.clone())
+            .map_err(|error| ContenderError::call("Pull::with_options", error))?;
         let endpoint =
             pull.bind(&self.endpoint(number)).map_err(|error| ContenderError::call("Pull::bind", error))?;
         Ok((OurReceiver { pull, message: Message::new(), messages: Vec::new() }, endpoint.to_string()))
     }
 
     fn bind_sender(&self, number: usize) -> Result<(OurSender, String), ContenderError> {
-        let push = Push::new(&self.context).map_err(|error| ContenderError::call("Push::new", error))?;
+        let push = Push::with_options(&self.context, self.options.clone())
+            .map_err(|error| ContenderError::call("Push::with_options", error))?;
         let endpoint =
             push.bind(&self.endpoint(number)).map_err(|error| ContenderError::call("Push::bind", error))?;
         Ok((OurSender { push }, endpoint.to_string()))
     }
 
     fn connect_receiver(&self, endpoint: &str) -> Result<OurReceiver, ContenderError> {
-        let pull = Pull::new(&self.context).map_err(|error| ContenderError::call("Pull::new", error))?;
+        let pull = Pull::with_options(&self.context, self.options.clone())
+            .map_err(|error| ContenderError::call("Pull::with_options", error))?;
         pull.connect(endpoint).map_err(|error| ContenderError::call("Pull::connect", error))?;
         Ok(OurReceiver { pull, message: Message::new(), messages: Vec::new() })
     }
 
     fn connect_sender(&self, endpoint: &str) -> Result<OurSender, ContenderError> {
-        let push = Push::new(&self.context).map_err(|error| ContenderError::call("Push::new", error))?;
+        let push = Push::with_options(&self.context, self.options.clone())
+            .map_err(|error| ContenderError::call("Push::with_options", error))?;
         push.connect(endpoint).map_err(|error| ContenderError::call("Push::connect", error))?;
         Ok(OurSender { push })
     }

@@ -50,7 +50,7 @@ impl StreamComponent {
     fn bind(&self, number: usize) -> Result<(Link, String), ContenderError> {
         let failed = |error| ContenderError::call("bind", error);
         match self.transport {
-            Transport::Ipc | Transport::Inproc => {
+            Transport::Ipc | Transport::Shm | Transport::Inproc => {
                 let name = abstract_name(number);
                 let address = SocketAddr::from_abstract_name(&name).map_err(failed)?;
                 Ok((Link::Unix(UnixListener::bind_addr(&address).map_err(failed)?), name))
@@ -66,7 +66,7 @@ impl StreamComponent {
     fn connect(&self, endpoint: &str) -> Result<Link, ContenderError> {
         let failed = |error| ContenderError::call("connect", error);
         let descriptor = match self.transport {
-            Transport::Ipc | Transport::Inproc => {
+            Transport::Ipc | Transport::Shm | Transport::Inproc => {
                 let address = SocketAddr::from_abstract_name(endpoint).map_err(failed)?;
                 OwnedFd::from(UnixStream::connect_addr(&address).map_err(failed)?)
             }

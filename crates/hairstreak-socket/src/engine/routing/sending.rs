@@ -188,12 +188,16 @@ impl State {
     fn has_room(&mut self, index: usize) -> bool {
         self.list_room(index);
         let link = &mut self.links[index];
-        let has_room = match &mut link.kind {
-            // A ring's room goes without an event: ask it.
-            LinkKind::Ring(ring) => ring.has_room(),
-            LinkKind::Stream(_) => true,
-        };
-        link.listed_room && has_room
+        if let LinkKind::Ring(ring) = &mut link.kind
+            && link.listed_room
+            && !ring.has_room()
+        {
+            // A ring's room goes without an event. Listed no more, it is looked at again by whoever is about to
+            // sleep.
+            self.unlist_room(index);
+            return false;
+        }
+        link.listed_room
     }
 
     fn send_copy(&mut self, engine: &Engine, socket: usize, index: usize, parcel: &Parcel<'_>) {

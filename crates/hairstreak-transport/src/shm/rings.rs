@@ -1,0 +1,171 @@
+//! `Rings`: both rings of a segment as one byte stream, and the doorbell.
+
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::BorrowedFd;
+
+use hairstreak_base::byte_ring::{RingError, RingReader, RingWriter};
+use rustix::io::Errno;
+use rustix::net;
+
+use super::segment::{RingView, Segment, Side};
+
+/// Bytes that are made visible at once: the reader begins with the first while the rest is copied.
+const PUBLISH_SIZE: usize = 64 * 1024;
+/// Waits after which the doorbell's bytes are taken off the socket. Each new byte makes a new edge for the poller
+/// anyway, and there is at most one for each wait.
+const WAITS_MAX: u32 = 32;
+/// Bytes taken off the socket at once.
+const BELLS_SIZE: usize = 2 * WAITS_MAX as usize;
+
+/// A connection's bytes, both ways.
+#[derive(Debug)]
+pub(crate) struct Rings {
+    writer: RingWriter<RingView>,
+    reader: RingReader<RingView>,
+    /// The peer's end of the socket is closed: nobody reads, and what is in the ring is all there will be.
+    peer_gone: bool,
+    /// Waits since the socket was last read.
+    waits: u32,
+}
+
+impl Rings {
+    pub fn new(segment: Segment, side: Side) -> Rings {
+        let (written, read) = segment.rings(side);
+        Rings { writer: RingWriter::new(written), reader: RingReader::new(read), peer_gone: false, waits: 0 }
+    }
+
+    /// Reads what is there. When nothing is, the peer rings as soon as something is.
+    #[inline]
+    pub fn read<'a>(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        room: &'a mut [MaybeUninit<u8>],
+    ) -> io::Result<&'a mut [u8]> {
+        let mut count = self.reader.take(room).map_err(invalid)?;
+        if count == 0 && !room.is_empty() {
+            let is_over = self.peer_gone || self.reader.is_over().map_err(invalid)?;
+            if !is_over && self.await_bytes(socket).map_err(invalid)? {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            // What came in between, or before the end.
+            count = self.reader.take(room).map_err(invalid)?;
+        }
+        if count > 0 && self.reader.release() {
+            self.ring_for_room(socket)?;
+        }
+        // SAFETY: the ring has filled the first `count` bytes.
+        Ok(unsafe { room[..count].assume_init_mut() })
+    }
+
+    /// Writes as much as there is room for. When not all of it was taken, the peer rings as soon as there is room.
+    pub fn write(&mut self, socket: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        if self.peer_gone {
+            return Err(Errno::PIPE.into());
+        }
+        let mut written = 0;
+        for chunk in slices.iter().flat_map(|slice| slice.chunks(PUBLISH_SIZE)) {
+            let count = self.write_chunk(socket, chunk)?;
+            written += count;
+            if count < chunk.len() {
+                break;
+            }
+        }
+        if self.writer.publish() {
+            self.ring(socket)?;
+        }
+        if written == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(written) }
+    }
+
+    fn write_chunk(&mut self, socket: BorrowedFd<'_>, chunk: &[u8]) -> io::Result<usize> {
+        let mut count = self.writer.put(chunk).map_err(invalid)?;
+        while count < chunk.len() {
+            if self.writer.publish() {
+                self.ring(socket)?;
+            }
+            self.waits += 1;
+            if self.writer.await_room().map_err(invalid)? {
+                break;
+            }
+            // Half the ring at least is free: so many turns at most as the chunk has halves.
+            count += self.writer.put(&chunk[count..]).map_err(invalid)?;
+        }
+        if chunk.len() == PUBLISH_SIZE && self.writer.publish() {
+            self.ring(socket)?;
+        }
+        Ok(count)
+    }
+
+    /// Says that nothing more will be written.
+    pub fn end(&mut self, socket: BorrowedFd<'_>) {
+        self.writer.end();
+        // A peer that is gone already needs no farewell.
+        let _ = self.ring(socket);
+    }
+
+    /// The peer's end of the socket is closed.
+    pub fn on_peer_gone(&mut self) {
+        self.peer_gone = true;
+    }
+
+    /// Whether a read would find something.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        self.reader.has_news()
+    }
+
+    /// What the peer has not read, as far as its position can be believed.
+    pub fn unread_by_peer(&self) -> u64 {
+        self.writer.unread()
+    }
+
+    /// The owner looks by itself for a while: the peer need not ring.
+    pub fn forgo_bell(&mut self) {
+        self.reader.forgo();
+    }
+
+    /// The owner looks no more. Returns whether there is something to read; else the peer rings.
+    pub fn await_bell(&mut self, socket: BorrowedFd<'_>) -> bool {
+        // An impossible position is for the next read to tell.
+        !self.await_bytes(socket).unwrap_or(false)
+    }
+
+    fn await_bytes(&mut self, socket: BorrowedFd<'_>) -> Result<bool, RingError> {
+        self.waits += 1;
+        if self.waits >= WAITS_MAX {
+            self.waits = 0;
+            // Before asking, so that no byte is taken which answers. One that tells of room has made its edge.
+            let mut bells = [MaybeUninit::<u8>::uninit(); BELLS_SIZE];
+            // None there, or the end, of which the poller tells: nothing to do either way.
+            let _ = net::recv(socket, &mut bells, net::RecvFlags::DONTWAIT);
+        }
+        self.reader.await_bytes()
+    }
+
+    fn ring(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        loop {
+            match net::send(socket, &[0], net::SendFlags::NOSIGNAL | net::SendFlags::DONTWAIT) {
+                Ok(_) => return Ok(()),
+                Err(Errno::INTR) => {}
+                // There are never so many for a peer that takes them.
+                Err(Errno::AGAIN) => return Err(io::Error::other("the peer takes no more doorbells")),
+                Err(error) => {
+                    self.peer_gone = true;
+                    return Err(error.into());
+                }
+            }
+        }
+    }
+
+    /// The writer has room. One that is gone does not want it, and its bytes are still to be read.
+    fn ring_for_room(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        match self.ring(socket) {
+            Err(_) if self.peer_gone => Ok(()),
+            other => other,
+        }
+    }
+}
+
+fn invalid(error: RingError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
