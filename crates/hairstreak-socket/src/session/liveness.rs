@@ -48,7 +48,8 @@ impl Session {
     /// A peer whose application is busy reads neither messages nor the PINGs behind them. What keeps it is
     /// any sign that it is at work or merely behind:
     /// - bytes of it that this side has not read;
-    /// - it reads: its window grows, or a unix socket's bytes get fewer;
+    /// - it reads: its window grows, or a unix socket's bytes get fewer. A kernel may tell of a window only
+    ///   when half a megabyte was read;
     /// - the buffers on the way are full. It is given nothing new then, and to close would lose for certain
     ///   what is queued here. A host that acknowledges nothing is not excused so.
     ///
