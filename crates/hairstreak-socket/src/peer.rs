@@ -2,6 +2,9 @@
 
 use std::net::SocketAddr;
 
+use hairstreak_transport::Endpoint;
+
+use crate::engine::{LinkKind, Origin, State};
 use crate::stats::Drops;
 
 /// A ready peer, as of the moment it was asked for.
@@ -34,4 +37,40 @@ pub struct PeerInfo {
     pub subscription_count: usize,
     /// The metadata of its handshake.
     pub properties: Vec<(String, Vec<u8>)>,
+}
+
+impl State {
+    /// `None` when the peer is gone, though messages of it may be left.
+    pub(crate) fn peer_info(&mut self, index: usize) -> Option<PeerInfo> {
+        let link = self.links.get_mut(index)?;
+        let endpoint = match &link.origin {
+            Origin::Connector(connector) => self.connectors.get(*connector).map(|c| &c.endpoint),
+            Origin::Listener(endpoint) => Some(endpoint),
+            Origin::Ended => return None,
+        };
+        let endpoint = endpoint.map(Endpoint::to_string).unwrap_or_default();
+        let (queued_count, queued_bytes) = link.queued();
+        let stream = match &link.kind {
+            LinkKind::Stream(session) => Some(session.stream()),
+            LinkKind::Ring(_) => None,
+        };
+        Some(PeerInfo {
+            endpoint,
+            local: stream.and_then(|stream| stream.local_address()),
+            remote: stream.and_then(|stream| stream.remote_address()),
+            shared_memory: stream.is_some_and(|stream| stream.is_shared()),
+            routing_id: link.routing_id.as_bytes().to_vec(),
+            queued_count,
+            queued_bytes,
+            user_id: link.peer.as_ref().and_then(|peer| peer.user_id.clone()),
+            sent: link.kind.accepted_count() as u64,
+            received: link.received,
+            drops: link.drops,
+            subscription_count: self
+                .sockets
+                .get(link.socket)
+                .map_or(0, |socket| socket.publisher.index.prefix_count(index)),
+            properties: link.peer.as_ref().map(|peer| peer.properties.clone()).unwrap_or_default(),
+        })
+    }
 }

@@ -9,7 +9,7 @@ use hairstreak_base::process;
 use hairstreak_transport::{Endpoint, ResolveError};
 
 use crate::context::Context;
-use crate::engine::{Engine, LinkKind, Origin};
+use crate::engine::Engine;
 use crate::errors::{BindError, ConnectError, OpenError};
 use crate::options::Options;
 use crate::pattern::Pattern;
@@ -117,41 +117,8 @@ impl<P: Pattern> Socket<P> {
         state.look_at_rings(&self.handle.engine);
         let state = &mut *state;
         let Some(socket) = state.sockets.get(self.handle.index) else { return Vec::new() };
-        let mut peers = Vec::with_capacity(socket.links.len());
-        for &index in &socket.links {
-            let link = &mut state.links[index];
-            let endpoint = match &link.origin {
-                Origin::Connector(connector) => state.connectors.get(*connector).map(|c| &c.endpoint),
-                Origin::Listener(endpoint) => Some(endpoint),
-                Origin::Ended => continue,
-            };
-            let endpoint = endpoint.map(Endpoint::to_string).unwrap_or_default();
-            let (queued_count, queued_bytes) = link.queued();
-            let shared_memory =
-                matches!(&link.kind, LinkKind::Stream(session) if session.stream().is_shared());
-            let (local, remote) = match &link.kind {
-                LinkKind::Stream(session) => {
-                    (session.stream().local_address(), session.stream().remote_address())
-                }
-                LinkKind::Ring(_) => (None, None),
-            };
-            peers.push(PeerInfo {
-                endpoint,
-                local,
-                remote,
-                shared_memory,
-                routing_id: link.routing_id.as_bytes().to_vec(),
-                queued_count,
-                queued_bytes,
-                user_id: link.peer.as_ref().and_then(|peer| peer.user_id.clone()),
-                sent: link.kind.accepted_count() as u64,
-                received: link.received,
-                drops: link.drops,
-                subscription_count: socket.publisher.index.prefix_count(index),
-                properties: link.peer.as_ref().map(|peer| peer.properties.clone()).unwrap_or_default(),
-            });
-        }
-        peers
+        let links = socket.links.clone();
+        links.into_iter().filter_map(|index| state.peer_info(index)).collect()
     }
 
     /// Why the host of a connected endpoint could not be looked up the last time, if one could not. It is looked

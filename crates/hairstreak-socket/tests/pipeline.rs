@@ -1,6 +1,7 @@
 //! PUSH and PULL over every transport: one suite, run for each.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use hairstreak_socket::{Context, Distribution, Message, Options, Pull, Push, RecvError, SendError};
@@ -278,6 +279,8 @@ fn a_clone_of_a_closed_socket_stays_closed_when_another_is_opened() {
 
 #[test]
 fn copies_to_all_leave_nobody_out_when_one_is_slow() {
+    const COUNT: u32 = 20_000;
+    let body = |number: u32| [&number.to_le_bytes()[..], &[7; 1000]].concat();
     let options = Options {
         send_count_max: 64,
         send_count_low: 16,
@@ -287,28 +290,33 @@ fn copies_to_all_leave_nobody_out_when_one_is_slow() {
     for transport in TRANSPORTS {
         let push = Push::with_options(&Context::new(), options.clone()).unwrap();
         let bound = push.bind(&endpoint(transport)).unwrap().to_string();
-        let receivers: Vec<_> = (0..2)
-            .map(|slow| {
+        let full = Arc::new(Barrier::new(2));
+        let receivers: Vec<_> = [None, Some(Arc::clone(&full))]
+            .into_iter()
+            .map(|full| {
                 let bound = bound.clone();
                 std::thread::spawn(move || {
-                    let pull = Pull::new(&Context::new()).unwrap();
+                    let options = Options { receive_count_max: 64, ..Options::default() };
+                    let pull = Pull::with_options(&Context::new(), options).unwrap();
                     pull.connect(&bound).unwrap();
-                    for expected in 0..5_000u32 {
+                    // The slow one, until every buffer on its way is full.
+                    full.map(|full| full.wait());
+                    for expected in 0..COUNT {
                         let message = pull.recv_timeout(LONG).unwrap();
-                        assert_eq!(message.body(), expected.to_le_bytes());
-                        if slow == 1 && expected % 64 == 0 {
-                            std::thread::yield_now();
-                        }
+                        assert!(message.body() == body(expected), "{transport}: {expected}");
                     }
                 })
             })
             .collect();
         assert!(push.wait_for_peers(2, LONG));
-        for number in 0..5_000u32 {
-            push.send_timeout(&number.to_le_bytes(), LONG).unwrap();
+        let sent = (0..COUNT).find(|number| push.try_send(&body(*number)).is_err());
+        full.wait();
+        for number in sent.expect("it gets full")..COUNT {
+            push.send_timeout(&body(number), LONG).unwrap();
         }
         push.flush();
         receivers.into_iter().for_each(|receiver| receiver.join().unwrap());
-        assert_eq!(push.stats().drops.no_peer, 0);
+        let drops = push.stats().drops;
+        assert_eq!((drops.no_peer, drops.newest), (0, 0), "{transport}");
     }
 }

@@ -6,12 +6,11 @@
 //! from it looks up once.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hairstreak_broker::directory::{Change, Directory, Effect, Options, Origin, Peer};
-use hairstreak_socket::{Message, RecvError, Router};
+use hairstreak_socket::{Message, PeerInfo, RecvError, Router};
 use hairstreak_wire::directory::{Envelope, Reply, Request};
 
 /// How often the desk looks which peers are still there.
@@ -79,19 +78,24 @@ impl Desk {
     }
 
     fn peer(&mut self, routing_id: &[u8]) -> Peer {
-        if !self.origins.contains_key(routing_id) {
-            self.look_round();
+        if let Some((routing_id, origin)) = self.origins.get_key_value(routing_id) {
+            return Peer { routing_id: routing_id.clone(), origin: *origin };
         }
-        // One that is gone already leaves nothing that lasts, wherever it is counted.
-        let known = self.origins.get_key_value(routing_id).map(|(id, origin)| (id.clone(), *origin));
-        let (routing_id, origin) = known.unwrap_or_else(|| (routing_id.into(), Origin::Local));
-        Peer { routing_id, origin }
+        let routing_id = Arc::from(routing_id);
+        match self.router.peer(&routing_id) {
+            Some(peer) => {
+                let origin = origin(&peer);
+                self.origins.insert(Arc::clone(&routing_id), origin);
+                Peer { routing_id, origin }
+            }
+            // One that is gone already leaves nothing that lasts, wherever it is counted.
+            None => Peer { routing_id, origin: Origin::Local },
+        }
     }
 
     fn look_round(&mut self) {
-        let origin = |remote: Option<SocketAddr>| Origin::from(remote.map(|address| address.ip()));
         let peers = self.router.peers().into_iter();
-        self.origins = peers.map(|peer| (peer.routing_id.into(), origin(peer.remote))).collect();
+        self.origins = peers.map(|peer| (peer.routing_id.as_slice().into(), origin(&peer))).collect();
     }
 
     /// Tells the state machine which peers are gone.
@@ -126,4 +130,8 @@ impl Desk {
         // Refused when the peer is gone or stalled: it asks again if it still cares.
         let _ = self.router.try_send(frames.as_slice());
     }
+}
+
+fn origin(peer: &PeerInfo) -> Origin {
+    Origin::from(peer.remote.map(|address| address.ip()))
 }

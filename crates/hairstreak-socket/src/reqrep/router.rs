@@ -14,6 +14,7 @@ use crate::engine::{Engine, Received, Sent, State};
 use crate::options::Overflow;
 use crate::outgoing::{Outgoing, Parcel};
 use crate::pattern::{Incoming, Pattern, Receives, Rules, Sends};
+use crate::peer::PeerInfo;
 use crate::session::SessionError;
 use crate::socket::Socket;
 
@@ -30,6 +31,18 @@ impl Pattern for RouterPattern {
 
 impl Sends for RouterPattern {}
 impl Receives for RouterPattern {}
+
+impl Router {
+    /// The ready peer of this name; `None`: there is none by now, though messages of it may be left.
+    pub fn peer(&self, routing_id: &[u8]) -> Option<PeerInfo> {
+        if self.handle.is_foreign() {
+            return None;
+        }
+        let mut state = self.handle.engine.lock();
+        let link = *state.sockets.get(self.handle.index)?.names.links.get(routing_id)?;
+        state.peer_info(link)
+    }
+}
 
 pub(crate) const RULES: Rules = Rules {
     sends: true,

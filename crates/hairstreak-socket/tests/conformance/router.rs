@@ -132,3 +132,19 @@ fn a_full_peer_of_a_router_costs_its_own_messages_only() {
         (0..here.sent).for_each(|_| assert_eq!(cell.recv(&idler).body(), body));
     });
 }
+
+#[test]
+fn a_peer_is_known_by_its_name_until_it_goes() {
+    check(|cell| {
+        let router: Router = open(Options::default());
+        let dealer: Dealer = open(named("ann"));
+        cell.join(&router, &dealer);
+        assert_eq!(router.peer(b"ann").as_ref(), router.peers().first());
+        assert_eq!(router.peer(b"ann").unwrap().routing_id, b"ann");
+        assert_eq!(router.peer(b"bob"), None);
+        cell.send(&dealer, "farewell");
+        dealer.close();
+        until("it is gone", || router.peer(b"ann").is_none());
+        assert_eq!(cell.recv(&router), frames(["ann", "farewell"]));
+    });
+}

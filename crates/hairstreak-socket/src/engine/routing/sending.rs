@@ -187,6 +187,10 @@ impl State {
 
     fn has_room(&mut self, index: usize) -> bool {
         self.list_room(index);
+        // Those that gather fill a stream up to its mark and leave it listed.
+        if self.links[index].listed_room && self.is_at_mark(index) {
+            self.unlist_room_if_full(index);
+        }
         let link = &mut self.links[index];
         if let LinkKind::Ring(ring) = &mut link.kind
             && link.listed_room
