@@ -40,7 +40,10 @@ impl Router {
         }
         let mut state = self.handle.engine.lock();
         let link = *state.sockets.get(self.handle.index)?.names.links.get(routing_id)?;
-        state.peer_info(link)
+        match state.end_if_over(&self.handle.engine, link) {
+            true => None,
+            false => state.peer_info(link),
+        }
     }
 }
 

@@ -144,7 +144,7 @@ fn a_peer_is_known_by_its_name_until_it_goes() {
         assert_eq!(router.peer(b"bob"), None);
         cell.send(&dealer, "farewell");
         dealer.close();
-        until("it is gone", || router.peer(b"ann").is_none());
         assert_eq!(cell.recv(&router), frames(["ann", "farewell"]));
+        until("it is gone", || router.peer(b"ann").is_none());
     });
 }
