@@ -8,7 +8,7 @@
 //!
 //! Reading order: [`Socket`] (socket.rs, sending.rs, receiving.rs), engine/ (who drives what, and
 //! when), session/ (one connection's bytes), ring_link.rs (inproc), pattern.rs and pipeline/, reqrep/,
-//! pubsub/, pair.rs (patterns), security/ (mechanisms, authentication, addresses).
+//! pubsub/, pair.rs (patterns), monitor/ (what happens to connections), security/ (mechanisms, authentication, addresses).
 
 mod background;
 mod context;
@@ -27,6 +27,7 @@ mod socket;
 mod stats;
 mod waiting;
 
+pub mod monitor;
 pub mod pair;
 pub mod pipeline;
 pub mod pubsub;

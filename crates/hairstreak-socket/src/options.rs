@@ -79,6 +79,8 @@ pub struct Options {
     /// How long a caller that waits for a message looks into shared memory before it sleeps, in microseconds: for
     /// round trips of a microsecond at the price of a busy processor. 0: it does not.
     pub spin_us: u64,
+    /// Events that each monitor holds until it is read; of more the oldest are lost, and counted.
+    pub monitor_event_count_max: usize,
     /// Who gets a message.
     pub distribution: Distribution,
     /// What becomes of a message without room. `None`, the pattern's own: PUB, XPUB, REP and a ROUTER that is
@@ -135,6 +137,7 @@ impl Default for Options {
             shared_memory: true,
             shared_ring_bytes: 1 << 20,
             spin_us: 0,
+            monitor_event_count_max: 1024,
             distribution: Distribution::RoundRobin,
             overflow: None,
             routing_id: None,

@@ -2,14 +2,15 @@
 
 use std::net::SocketAddr;
 
-use hairstreak_transport::Endpoint;
-
 use crate::engine::{LinkKind, Origin, State};
+use crate::monitor::ConnectionId;
 use crate::stats::Drops;
 
 /// A ready peer, as of the moment it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerInfo {
+    /// Its number among the socket's connections; the same as in a monitor's events.
+    pub connection: ConnectionId,
     /// The endpoint bound or connected that this peer came by.
     pub endpoint: String,
     /// This end's address (tcp).
@@ -43,19 +44,17 @@ impl State {
     /// `None` when the peer is gone, though messages of it may be left.
     pub(crate) fn peer_info(&mut self, index: usize) -> Option<PeerInfo> {
         let link = self.links.get_mut(index)?;
-        let endpoint = match &link.origin {
-            Origin::Connector(connector) => self.connectors.get(*connector).map(|c| &c.endpoint),
-            Origin::Listener(endpoint) => Some(endpoint),
-            Origin::Ended => return None,
-        };
-        let endpoint = endpoint.map(Endpoint::to_string).unwrap_or_default();
+        if let Origin::Ended = link.origin {
+            return None;
+        }
         let (queued_count, queued_bytes) = link.queued();
         let stream = match &link.kind {
             LinkKind::Stream(session) => Some(session.stream()),
             LinkKind::Ring(_) => None,
         };
         Some(PeerInfo {
-            endpoint,
+            connection: link.id,
+            endpoint: link.endpoint.to_string(),
             local: stream.and_then(|stream| stream.local_address()),
             remote: stream.and_then(|stream| stream.remote_address()),
             shared_memory: stream.is_some_and(|stream| stream.is_shared()),

@@ -11,6 +11,7 @@ use hairstreak_transport::{Endpoint, ResolveError};
 use crate::context::Context;
 use crate::engine::Engine;
 use crate::errors::{BindError, ConnectError, OpenError};
+use crate::monitor::{Monitor, MonitorError};
 use crate::options::Options;
 use crate::pattern::Pattern;
 use crate::peer::PeerInfo;
@@ -175,6 +176,15 @@ impl<P: Pattern> Socket<P> {
             stats.queued_bytes += bytes;
         }
         stats
+    }
+
+    /// A stream of what happens to this socket's connections from now on. A socket may have several; see
+    /// [`monitor`](crate::monitor).
+    pub fn monitor(&self) -> Result<Monitor, MonitorError> {
+        if self.handle.is_foreign() {
+            return Err(MonitorError::Forked);
+        }
+        self.handle.engine.monitor(self.handle.index)
     }
 
     /// Closes the socket for all its clones. Never blocks: what was accepted is sent by the background

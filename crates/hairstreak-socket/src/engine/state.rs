@@ -13,6 +13,7 @@ use slab::Slab;
 
 use super::held::Held;
 use super::wait::Engine;
+use crate::monitor::{ConnectionId, MonitorSender};
 use crate::options::{Distribution, Options, Overflow};
 use crate::pattern::{Rules, rules};
 use crate::pubsub::{Publisher, Subscriber};
@@ -93,6 +94,8 @@ pub(crate) enum After {
     Resolve(usize, u32),
     /// Have the publisher at the other end of this ring (index, serial) take the subscriptions in it.
     HandOver(usize, u32),
+    /// Its stream is over.
+    EndMonitor(MonitorSender),
     /// Ask the application about a client.
     Authenticate(Box<Question>),
 }
@@ -126,11 +129,15 @@ pub(crate) struct SocketState {
     /// Threads blocked in a receive.
     pub receivers: usize,
     pub wakers: Vec<(u64, Waker)>,
+    /// Who is told what happens to it.
+    pub monitors: Vec<MonitorSender>,
     pub closed: bool,
     /// No handle is left: its index may be used again once the last connection is gone.
     pub abandoned: bool,
     /// Connections in any phase.
     pub connection_count: usize,
+    /// The number of the last one.
+    pub last_connection: u64,
     /// What their messages hold that have not come whole.
     pub arriving: Arc<ArrivingBudget>,
     pub sent: u64,
@@ -170,9 +177,11 @@ impl SocketState {
             subscriber: Subscriber::default(),
             receivers: 0,
             wakers: Vec::new(),
+            monitors: Vec::new(),
             closed: false,
             abandoned: false,
             connection_count: 0,
+            last_connection: 0,
             sent: 0,
             received: 0,
             drops: Drops::default(),
@@ -184,12 +193,12 @@ impl SocketState {
 }
 
 /// Where a link came from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Origin {
     /// A connector of ours, by index.
     Connector(usize),
     /// An endpoint we bound.
-    Listener(Endpoint),
+    Listener,
     /// The connection has ended; messages of it remain.
     Ended,
 }
@@ -198,7 +207,11 @@ pub(crate) enum Origin {
 pub(crate) struct Link {
     pub serial: u32,
     pub socket: usize,
+    /// Among the connections of its socket, past ones included.
+    pub id: ConnectionId,
     pub origin: Origin,
+    /// What was bound or connected.
+    pub endpoint: Endpoint,
     /// Set when ready.
     pub peer: Option<RemotePeer>,
     /// What a ROUTER calls the peer.
@@ -218,6 +231,15 @@ pub(crate) struct Link {
     pub listed_room: bool,
     pub listed_messages: bool,
     pub listed_dirty: bool,
+}
+
+/// Where a new link belongs.
+pub(crate) struct LinkPlace {
+    pub serial: u32,
+    pub socket: usize,
+    pub id: ConnectionId,
+    pub origin: Origin,
+    pub endpoint: Endpoint,
 }
 
 /// The other end of a ring.
@@ -240,11 +262,14 @@ impl Link {
     }
 
     /// A link before its handshake.
-    pub fn new(serial: u32, socket: usize, origin: Origin, kind: LinkKind) -> Link {
+    pub fn new(place: LinkPlace, kind: LinkKind) -> Link {
+        let LinkPlace { serial, socket, id, origin, endpoint } = place;
         Link {
             serial,
             socket,
+            id,
             origin,
+            endpoint,
             peer: None,
             routing_id: Frame::EMPTY,
             kind,
@@ -383,6 +408,16 @@ impl State {
     pub fn new_serial(&mut self) -> u32 {
         self.next_serial = (self.next_serial + 1) & 0x7fff_ffff;
         self.next_serial
+    }
+
+    /// The place of a new connection of the socket, which is counted.
+    pub fn new_place(&mut self, socket: usize, origin: Origin, endpoint: Endpoint) -> LinkPlace {
+        let serial = self.new_serial();
+        let state = &mut self.sockets[socket];
+        state.connection_count += 1;
+        state.last_connection += 1;
+        let id = ConnectionId(state.last_connection);
+        LinkPlace { serial, socket, id, origin, endpoint }
     }
 
     /// Tells everybody who waits for this socket to look again.

@@ -10,6 +10,7 @@ use super::state::{After, BoundListener, Connector, ConnectorState, LinkKind, Or
 use super::wait::Engine;
 use crate::background::Background;
 use crate::errors::{BindError, ConnectError};
+use crate::monitor::EventKind;
 use crate::options::Options;
 use crate::session::{Phase, SessionError};
 
@@ -18,7 +19,21 @@ impl Engine {
         self.lock().sockets.insert(SocketState::new(socket_type, options))
     }
 
+    /// Binds, and tells how it went.
     pub fn bind(self: &Arc<Self>, socket: usize, endpoint: &Endpoint) -> Result<Endpoint, BindError> {
+        let result = self.listen(socket, endpoint);
+        let mut state = self.lock();
+        match &result {
+            Ok(bound) => state.tell(socket, Some(bound), || EventKind::Listening),
+            Err(error) => {
+                let kind = || EventKind::BindFailed { reason: error.to_string() };
+                state.tell(socket, Some(endpoint), kind);
+            }
+        }
+        result
+    }
+
+    fn listen(self: &Arc<Self>, socket: usize, endpoint: &Endpoint) -> Result<Endpoint, BindError> {
         let text = endpoint.to_string();
         let bound = match endpoint {
             Endpoint::Tcp(address) => {
@@ -48,7 +63,11 @@ impl Engine {
     /// Stops listening; connections stay. Returns whether it was bound.
     pub fn unbind(self: &Arc<Self>, socket: usize, endpoint: &Endpoint) -> bool {
         if let Endpoint::Inproc(name) = endpoint {
-            return crate::inproc::unbind(self, socket, name);
+            let was_bound = crate::inproc::unbind(self, socket, name);
+            if was_bound {
+                self.lock().tell(socket, Some(endpoint), || EventKind::Unbound);
+            }
+            return was_bound;
         }
         let mut state = self.lock();
         let found = state
@@ -58,6 +77,7 @@ impl Engine {
         let Some((index, _)) = found else { return false };
         let bound = state.listeners.remove(index);
         self.poller().remove(&bound.listener);
+        state.tell(socket, Some(endpoint), || EventKind::Unbound);
         true
     }
 
@@ -113,7 +133,11 @@ impl Engine {
             state.now = Instant::now();
             if let Some(socket) = state.connector(connector, serial).map(|connector| connector.socket) {
                 state.connectors[connector].trouble = trouble;
-                let stream = found.map_or(Err(std::io::ErrorKind::NotFound.into()), Stream::connect_tcp);
+                let stream = match (found, &state.connectors[connector].trouble) {
+                    (Some(address), _) => Stream::connect_tcp(address),
+                    (None, Some(trouble)) => Err(std::io::Error::other(trouble.clone())),
+                    (None, None) => Err(std::io::ErrorKind::NotFound.into()),
+                };
                 state.connector_has_stream(&engine, connector, stream);
                 state.notify(socket);
                 state.look_after(&engine);
@@ -139,7 +163,9 @@ impl Engine {
         for index in state.listeners_of(socket) {
             let bound = state.listeners.remove(index);
             self.poller().remove(&bound.listener);
+            state.tell(socket, Some(bound.listener.endpoint()), || EventKind::Unbound);
         }
+        state.tell(socket, None, || EventKind::Closed);
         state.connectors.retain(|_, connector| connector.socket != socket);
         for link in state.links_where(|link| link.socket == socket) {
             state.close_link(self, link);
@@ -172,7 +198,10 @@ impl State {
     pub fn wants_another(&mut self, socket: usize) -> bool {
         let Some(state) = self.sockets.get(socket).filter(|socket| !socket.closed) else { return false };
         let accepts = (state.rules.accepts)(self, socket);
-        self.sockets[socket].refused_connections += u64::from(!accepts);
+        if !accepts {
+            self.sockets[socket].refused_connections += 1;
+            self.tell(socket, None, || EventKind::Refused);
+        }
         accepts
     }
 
@@ -183,7 +212,7 @@ impl State {
         };
         found.state = ConnectorState::Linked;
         let socket = found.socket;
-        self.reconnect(&Origin::Connector(connector), socket);
+        self.reconnect(Origin::Connector(connector), socket);
     }
 
     fn links_where(&self, wanted: impl Fn(&super::state::Link) -> bool) -> Vec<usize> {
@@ -211,7 +240,7 @@ impl State {
             Endpoint::Inproc(_) => {
                 connector.state = ConnectorState::Asked;
                 self.after.push(After::ConnectInproc(index, serial));
-                return;
+                return self.tell_of_connector(index, || EventKind::Connecting);
             }
             Endpoint::Ipc(address) | Endpoint::Shm(address) => Stream::connect_ipc(address),
             Endpoint::Tcp(address) => match resolve_connect(address, false) {
@@ -219,7 +248,7 @@ impl State {
                 _ => {
                     connector.state = ConnectorState::Asked;
                     self.after.push(After::Resolve(index, serial));
-                    return;
+                    return self.tell_of_connector(index, || EventKind::Connecting);
                 }
             },
         };
@@ -230,14 +259,20 @@ impl State {
         let connector = &mut self.connectors[index];
         let socket = connector.socket;
         connector.state = ConnectorState::Linked;
-        let origin = Origin::Connector(index);
+        let (origin, endpoint) = (Origin::Connector(index), connector.endpoint.clone());
         let taken = match stream {
-            Ok(Connecting::Done(stream)) => self.add_stream(engine, socket, origin, stream, true),
-            Ok(Connecting::Pending(stream)) => self.add_stream(engine, socket, origin, stream, false),
-            Err(_) => false,
+            Ok(Connecting::Done(stream)) => self.add_stream(engine, socket, origin, endpoint, stream, true),
+            Ok(Connecting::Pending(stream)) => {
+                self.add_stream(engine, socket, origin, endpoint, stream, false)
+            }
+            Err(error) => {
+                let kind = || EventKind::ConnectFailed { reason: error.to_string() };
+                self.tell(socket, Some(&endpoint), kind);
+                false
+            }
         };
         if !taken {
-            self.reconnect(&Origin::Connector(index), socket);
+            self.reconnect(Origin::Connector(index), socket);
         }
     }
 
@@ -262,16 +297,21 @@ impl State {
             _ => true,
         };
         if over {
-            self.end_link(engine, index, &SessionError::Closed);
+            self.end_link(engine, index, &SessionError::Left);
         } else {
             link.origin = Origin::Ended;
             self.due_at(self.now);
         }
     }
 
-    /// Removes a closed socket when its last handle and its last link are gone.
+    /// Ends the monitors of a closed socket when its last link is gone, and removes it when its last handle is too.
     pub fn forget_if_over(&mut self, _engine: &Engine, socket: usize) {
-        if self.sockets.get(socket).is_some_and(|s| s.closed && s.abandoned && s.connection_count == 0) {
+        let Some(state) = self.sockets.get(socket).filter(|s| s.closed && s.connection_count == 0) else {
+            return;
+        };
+        let is_abandoned = state.abandoned;
+        self.end_monitors(socket);
+        if is_abandoned {
             self.sockets.remove(socket);
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hairstreak_base::{BlockPool, BodyBuffer, Frame, Message, OutgoingBuffer, READ_SIZE, ReadBuffer};
 use hairstreak_transport::{Delivery, Readiness, Stream};
@@ -100,6 +100,9 @@ pub(crate) struct Session {
     pub(super) last_heard: Instant,
     /// Since when a PING is unanswered and there is no other sign of life either.
     pub(super) silent_since: Option<Instant>,
+    /// For how long the peer has been silent, if that is news, and whether it was told already.
+    pub(super) silence: Option<Duration>,
+    pub(super) silence_told: bool,
     /// What the kernel said of the peer when the heartbeat last looked, and when it meant to look again.
     pub(super) delivery: Delivery,
     pub(super) look_due: Instant,
@@ -149,6 +152,8 @@ impl Session {
             heard: false,
             last_heard: now,
             silent_since: None,
+            silence: None,
+            silence_told: false,
             delivery: Delivery::default(),
             look_due: now,
             deadline,
