@@ -10,6 +10,7 @@
 //! when), session/ (one connection's bytes), ring_link.rs (inproc), pattern.rs and pipeline/, reqrep/,
 //! pubsub/, pair.rs (patterns), monitor/ (what happens to connections), security/ (mechanisms, authentication, addresses).
 
+mod ages;
 mod background;
 mod context;
 mod engine;
@@ -47,4 +48,4 @@ pub use pipeline::{Pull, Push};
 pub use pubsub::{Pub, Publishes, Sub, Subscribes, XPub, XSub};
 pub use reqrep::{Dealer, Rep, Req, Router};
 pub use socket::Socket;
-pub use stats::{Drops, Stats};
+pub use stats::{Drops, Rates, Stats};

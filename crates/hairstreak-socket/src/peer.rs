@@ -1,6 +1,7 @@
 //! `PeerInfo`: what a socket knows of one ready peer.
 
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use crate::engine::{LinkKind, Origin, State};
 use crate::monitor::ConnectionId;
@@ -25,12 +26,20 @@ pub struct PeerInfo {
     pub queued_count: usize,
     /// Bytes accepted for it and not yet written.
     pub queued_bytes: usize,
+    /// How long the oldest of them has waited at least; as exact as [`Stats::queued_age`](crate::Stats::queued_age).
+    pub queued_age: Duration,
     /// What this side's authenticator called it.
     pub user_id: Option<String>,
+    /// Since its handshake.
+    pub uptime: Duration,
     /// Messages accepted for it since it is there.
     pub sent: u64,
     /// Messages of it handed to the application.
     pub received: u64,
+    /// Bytes sent to it, counted as [`Stats::sent_bytes`](crate::Stats::sent_bytes); its handshake is among them.
+    pub sent_bytes: u64,
+    /// Bytes received from it, likewise.
+    pub received_bytes: u64,
     /// Messages for it, or of it, that were dropped. Those that were no peer's in particular are in the
     /// socket's statistics only.
     pub drops: Drops,
@@ -47,7 +56,11 @@ impl State {
         if let Origin::Ended = link.origin {
             return None;
         }
+        let now = Instant::now();
+        // What nobody has noted so far is noted now.
+        link.note_ages(now);
         let (queued_count, queued_bytes) = link.queued();
+        let (sent_bytes, received_bytes) = link.kind.byte_counts();
         let stream = match &link.kind {
             LinkKind::Stream(session) => Some(session.stream()),
             LinkKind::Ring(_) => None,
@@ -61,7 +74,11 @@ impl State {
             routing_id: link.routing_id.as_bytes().to_vec(),
             queued_count,
             queued_bytes,
+            queued_age: link.queued_age(now),
             user_id: link.peer.as_ref().and_then(|peer| peer.user_id.clone()),
+            uptime: now.saturating_duration_since(link.since),
+            sent_bytes,
+            received_bytes,
             sent: link.kind.accepted_count() as u64,
             received: link.received,
             drops: link.drops,

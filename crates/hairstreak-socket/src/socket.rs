@@ -159,7 +159,11 @@ impl<P: Pattern> Socket<P> {
         state.look_at_rings(&self.handle.engine);
         let state = &mut *state;
         let Some(socket) = state.sockets.get(self.handle.index) else { return Stats::default() };
+        let now = Instant::now();
         let mut stats = Stats {
+            uptime: now.saturating_duration_since(socket.opened),
+            sent_bytes: socket.sent_bytes,
+            received_bytes: socket.received_bytes,
             sent: socket.sent,
             received: socket.received,
             drops: socket.drops,
@@ -170,8 +174,14 @@ impl<P: Pattern> Socket<P> {
             ..Stats::default()
         };
         for &index in &socket.links {
-            let (count, bytes) = state.links[index].queued();
-            stats.received += state.links[index].received;
+            let link = &mut state.links[index];
+            let (count, bytes) = link.queued();
+            link.note_ages(now);
+            stats.queued_age = stats.queued_age.max(link.queued_age(now));
+            stats.received += link.received;
+            let (sent_bytes, received_bytes) = link.kind.byte_counts();
+            stats.sent_bytes += sent_bytes;
+            stats.received_bytes += received_bytes;
             stats.queued_count += count;
             stats.queued_bytes += bytes;
         }

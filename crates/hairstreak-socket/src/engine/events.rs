@@ -288,7 +288,7 @@ impl State {
             connector.attempt = 0;
         }
         let heartbeat = Duration::from_millis(state.options.heartbeat_ms.max(1));
-        link.peer = Some(peer);
+        (link.peer, link.since) = (Some(peer), self.now);
         state.links.push(index);
         if let LinkKind::Ring(_) = link.kind {
             state.rings.push(index);
@@ -316,6 +316,8 @@ impl State {
         }
         super::routing::remove_turn(&mut state.with_room, &mut state.send_turn, index);
         link.listed_room = false;
+        let (sent, received) = link.kind.byte_counts();
+        (state.sent_bytes, state.received_bytes) = (state.sent_bytes + sent, state.received_bytes + received);
         let mut has_messages = false;
         let mut lost = link.held.take().map_or(0, |held| held.count());
         match &mut link.kind {

@@ -180,6 +180,9 @@ impl State {
 
     fn run_link_timer(&mut self, engine: &Engine, index: usize) {
         let now = self.now;
+        if let Some(again) = self.links[index].note_ages(now) {
+            self.due_at(again);
+        }
         let link = &mut self.links[index];
         let LinkKind::Stream(session) = &mut link.kind else { return };
         let outcome = match session.phase {

@@ -82,6 +82,8 @@ pub(crate) struct Session {
     /// Wire bytes decoded since the last message was read ahead.
     pub(super) decoded_bytes: usize,
 
+    /// Bytes read so far.
+    pub(super) read_bytes: u64,
     /// Reads since the engine last asked.
     pub(super) read_count: u32,
     /// The connection is gone; only `ahead` is left.
@@ -142,6 +144,7 @@ impl Session {
             ahead: VecDeque::new(),
             ahead_bytes: 0,
             decoded_bytes: 0,
+            read_bytes: 0,
             read_count: 0,
             ended: false,
             outgoing: OutgoingBuffer::new(&shares.pool),
@@ -159,6 +162,10 @@ impl Session {
             deadline,
             pool: shares.pool,
         }
+    }
+
+    pub fn read_bytes(&self) -> u64 {
+        self.read_bytes
     }
 
     pub fn stream(&self) -> &Stream {

@@ -12,11 +12,12 @@ const SCRAP_READS_MAX: u32 = 64;
 const SCRAP_SIZE: usize = 4096;
 
 impl Session {
-    /// The connection is gone. Returns whether messages are left to be taken.
+    /// The connection is gone, and its counters begin anew. Returns whether messages are left to be taken.
     pub fn end(&mut self) -> bool {
         self.ended = true;
         (self.readable, self.writable) = (false, false);
         self.outgoing.clear();
+        self.read_bytes = 0;
         self.forget_arriving();
         self.stream.shutdown();
         !self.ahead.is_empty()

@@ -101,7 +101,10 @@ impl Session {
         let stream = &mut self.stream;
         match self.buffer.fill(|room| stream.read(room)) {
             Ok((0, _)) => Err(SessionError::Closed),
-            Ok(_) => Ok(true),
+            Ok((count, _)) => {
+                self.read_bytes += count as u64;
+                Ok(true)
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.readable = false;
                 Ok(false)

@@ -132,7 +132,8 @@ impl Session {
         };
         match result {
             Ok((0, _)) => Err(SessionError::Closed),
-            Ok((_, filled)) => {
+            Ok((count, filled)) => {
+                self.read_bytes += count as u64;
                 // A short read emptied the socket: the next bytes make a new edge.
                 self.readable = filled || self.peer_ended || self.stream.is_shared();
                 self.on_bytes();

@@ -166,12 +166,12 @@ impl Session {
                 Err(error) => self.on_write_error(error)?,
             }
         }
+        let is_whole = taken == header.len() + body.len();
+        self.outgoing.count_written(taken, usize::from(is_whole && !more));
         if taken < header.len() {
             self.outgoing.push_copy(&header[taken..], body, !more);
-        } else if taken < header.len() + body.len() {
+        } else if !is_whole {
             self.outgoing.push_copy(&[], &body[taken - header.len()..], !more);
-        } else if !more {
-            self.outgoing.count_written();
         }
         Ok(())
     }
