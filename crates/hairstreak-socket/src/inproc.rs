@@ -78,15 +78,18 @@ pub(crate) fn unbind(engine: &Arc<Engine>, socket: usize, name: &str) -> bool {
     true
 }
 
-/// Takes back every name the socket has.
-pub(crate) fn unbind_all(engine: &Arc<Engine>, socket: usize) {
-    registry().retain(|_, entry| {
+/// Takes back every name the socket has, and returns them.
+pub(crate) fn unbind_all(engine: &Arc<Engine>, socket: usize) -> Vec<Endpoint> {
+    let mut unbound = Vec::new();
+    registry().retain(|name, entry| {
         if is_bound_by(entry, engine, socket) {
             entry.bound = None;
+            unbound.push(Endpoint::Inproc(name.clone()));
         }
         entry.waiting.retain(|waiting| waiting.engine.strong_count() > 0);
         entry.bound.is_some() || !entry.waiting.is_empty()
     });
+    unbound
 }
 
 fn is_bound_by(entry: &Name, engine: &Arc<Engine>, socket: usize) -> bool {

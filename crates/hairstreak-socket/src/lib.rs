@@ -8,7 +8,7 @@
 //!
 //! Reading order: [`Socket`] (socket.rs, sending.rs, receiving.rs), engine/ (who drives what, and
 //! when), session/ (one connection's bytes), ring_link.rs (inproc), pattern.rs and pipeline/, reqrep/,
-//! pubsub/, pair.rs (patterns), monitor/ (what happens to connections), security/ (mechanisms, authentication, addresses).
+//! pubsub/, pair.rs, stream.rs (patterns), monitor/ (what happens to connections), security/ (mechanisms, authentication, addresses).
 
 mod ages;
 mod background;
@@ -34,6 +34,7 @@ pub mod pipeline;
 pub mod pubsub;
 pub mod reqrep;
 pub mod security;
+pub mod stream;
 
 pub use context::Context;
 pub use errors::{BindError, ConnectError, OpenError, RecvError, SendError, SubscribeError};
@@ -49,3 +50,4 @@ pub use pubsub::{Pub, Publishes, Sub, Subscribes, XPub, XSub};
 pub use reqrep::{Dealer, Rep, Req, Router};
 pub use socket::Socket;
 pub use stats::{Drops, Rates, Stats};
+pub use stream::Stream;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hairstreak_transport::shm::{RING_SIZE_MAX, RING_SIZE_MIN};
+use hairstreak_wire::zmtp::SocketType;
 use thiserror::Error;
 
 use crate::security::{AddressRules, Security};
@@ -169,6 +170,12 @@ pub enum OptionsError {
         "ring of {0} bytes (shared_ring_bytes): it must be a power of two from {RING_SIZE_MIN} to {RING_SIZE_MAX}"
     )]
     RingSize(usize),
+    /// STREAM peers have no handshake.
+    #[error("a STREAM socket speaks no ZMTP, and so has no security mechanism")]
+    PlainSecurity,
+    /// Bytes in the middle of a stream cannot be missing.
+    #[error("a STREAM socket cannot drop messages (overflow)")]
+    PlainOverflow,
     /// The low-water mark stands above the high one.
     #[error("low-water mark {low} stands above the high-water mark {high}")]
     Marks {
@@ -180,7 +187,15 @@ pub enum OptionsError {
 }
 
 impl Options {
-    pub(crate) fn check(&self) -> Result<(), OptionsError> {
+    pub(crate) fn check(&self, socket_type: SocketType) -> Result<(), OptionsError> {
+        if socket_type == SocketType::Stream {
+            if self.security != Security::Null {
+                return Err(OptionsError::PlainSecurity);
+            }
+            if let Some(Overflow::DropNewest | Overflow::DropOldest) = self.overflow {
+                return Err(OptionsError::PlainOverflow);
+            }
+        }
         if let Some(id) = &self.routing_id
             && (id.is_empty() || id.len() > 255 || id[0] == 0)
         {

@@ -71,7 +71,7 @@ impl<P: Pattern> Socket<P> {
 
     /// A socket with these options, in this thread's engine of the context.
     pub fn with_options(context: &Context, options: Options) -> Result<Self, OpenError> {
-        options.check()?;
+        options.check(P::SOCKET_TYPE)?;
         let engine = context.engine()?;
         let index = engine.open(P::SOCKET_TYPE, options);
         let handle = Handle { engine, index, process: process::current() };

@@ -213,7 +213,8 @@ impl State {
             self.tell(socket, Some(&endpoint), || EventKind::Refused);
             return false;
         }
-        let shared_wish = shared_wish(&endpoint, &options);
+        let is_plain = self.sockets[socket].rules.is_plain;
+        let shared_wish = if is_plain { None } else { shared_wish(&endpoint, &options) };
         let state = &mut self.sockets[socket];
         let local = LocalPeer {
             socket_type: state.socket_type,
@@ -228,10 +229,12 @@ impl State {
             receive_count_max: options.receive_count_max.max(1),
             receive_bytes_max: options.receive_bytes_max.max(1),
             receives: !matches!(state.rules.incoming, Incoming::Nothing),
+            is_plain,
             subscriptions: matches!(state.rules.incoming, Incoming::AtOnce(_)),
         };
         let deadline = self.now + options.handshake_timeout();
-        let Ok(handshake) = options.security.handshake(local, self.now) else { return false };
+        let handshake = (!is_plain).then(|| options.security.handshake(local, self.now)).transpose();
+        let Ok(handshake) = handshake else { return false };
         let shares = SessionShares { arriving: Arc::clone(&state.arriving), pool: Arc::clone(&self.pool) };
         let mut session = Session::new(stream, connected, handshake, limits, shares, deadline, self.now);
         if let Some(wish) = shared_wish {

@@ -66,6 +66,8 @@ impl State {
     pub fn tell_of_end(&mut self, index: usize, error: &SessionError) {
         let link = &self.links[index];
         let kind = match &link.kind {
+            // What it had sent was still to be taken.
+            LinkKind::Stream(session) if session.is_ended() => return,
             LinkKind::Stream(session) => match (session.phase, &link.peer) {
                 (Phase::Connecting, _) if matches!(error, SessionError::Left) => return,
                 (Phase::Connecting, _) => EventKind::ConnectFailed { reason: error.to_string() },

@@ -35,6 +35,9 @@ impl Engine {
 
     fn listen(self: &Arc<Self>, socket: usize, endpoint: &Endpoint) -> Result<Endpoint, BindError> {
         let text = endpoint.to_string();
+        if self.lock().needs_zmtp(socket, endpoint) {
+            return Err(BindError::NeedsZmtp(text));
+        }
         let bound = match endpoint {
             Endpoint::Tcp(address) => {
                 let resolved = resolve_bind(address)
@@ -88,6 +91,9 @@ impl Engine {
         let mut state = self.lock();
         if state.sockets.get(socket).is_none_or(|socket| socket.closed) {
             return Err(ConnectError::Closed);
+        }
+        if state.needs_zmtp(socket, &endpoint) {
+            return Err(ConnectError::NeedsZmtp(endpoint.to_string()));
         }
         state.now = Instant::now();
         let serial = state.new_serial();
@@ -153,13 +159,16 @@ impl Engine {
 
     /// Closes the socket: no more calls, no more connections; what was accepted is still sent.
     pub fn close(self: &Arc<Self>, socket: usize) {
-        crate::inproc::unbind_all(self, socket);
+        let unbound = crate::inproc::unbind_all(self, socket);
         let mut state = self.lock();
         let Some(closing) = state.sockets.get_mut(socket) else { return };
         if std::mem::replace(&mut closing.closed, true) {
             return;
         }
         state.now = Instant::now();
+        for name in &unbound {
+            state.tell(socket, Some(name), || EventKind::Unbound);
+        }
         for index in state.listeners_of(socket) {
             let bound = state.listeners.remove(index);
             self.poller().remove(&bound.listener);
@@ -192,6 +201,12 @@ impl Engine {
 impl State {
     fn connector(&self, index: usize, serial: u32) -> Option<&Connector> {
         self.connectors.get(index).filter(|connector| connector.serial == serial)
+    }
+
+    /// Whether the endpoint is of a kind that this socket, speaking no ZMTP, cannot use.
+    fn needs_zmtp(&self, socket: usize, endpoint: &Endpoint) -> bool {
+        matches!(endpoint, Endpoint::Inproc(_) | Endpoint::Shm(_))
+            && self.sockets.get(socket).is_some_and(|socket| socket.rules.is_plain)
     }
 
     /// Whether the socket is open and its pattern takes another peer; counted if not.
@@ -274,6 +289,16 @@ impl State {
         if !taken {
             self.reconnect(Origin::Connector(index), socket);
         }
+    }
+
+    /// Ends a link from this side, with the connected endpoint that it came by.
+    pub fn give_up_link(&mut self, engine: &Engine, index: usize) {
+        self.forget_name(index, false);
+        if let Origin::Connector(connector) = self.links[index].origin {
+            self.connectors.try_remove(connector);
+        }
+        self.now = Instant::now();
+        self.close_link(engine, index);
     }
 
     /// Ends a link from this side: at once when nothing is left to be sent, else by draining.

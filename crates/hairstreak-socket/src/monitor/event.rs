@@ -81,7 +81,7 @@ pub enum EventKind {
     },
     /// There is a connection; its handshake begins. (CONNECTED)
     Connected,
-    /// The peer is ready, and messages may cross. The only one of these for inproc, which has no handshake.
+    /// The peer is ready, and messages may cross. For inproc the only one of these, for a STREAM the last: they have no handshake.
     /// (HANDSHAKE_SUCCEEDED)
     HandshakeSucceeded,
     /// The connection goes on in shared memory.

@@ -32,6 +32,8 @@ pub(crate) struct SessionLimits {
     pub receive_count_max: usize,
     pub receive_bytes_max: usize,
     pub receives: bool,
+    /// No ZMTP: bytes as they come.
+    pub is_plain: bool,
     /// SUBSCRIBE and CANCEL come out as messages: 1 or 0, and the prefix.
     pub subscriptions: bool,
 }
@@ -51,7 +53,8 @@ pub(crate) struct Session {
     pub(super) handshake: Option<Box<Handshake>>,
     /// What all traffic is sealed and opened with, if it is.
     pub(super) cipher: Option<Box<CurveCipher>>,
-    /// How many messages may be queued that a short one joins without further ado; none where it has to be sealed.
+    /// How many messages may be queued that a short one joins without further ado; none where it has to be sealed,
+    /// or has no header.
     pub(super) gather_count_max: usize,
     /// Whether the bytes may go on in shared memory, and the agreement about it, between handshake and READY.
     pub(super) shared_wish: Option<SharedWish>,
@@ -116,7 +119,7 @@ impl Session {
     pub fn new(
         stream: Stream,
         connected: bool,
-        handshake: Handshake,
+        handshake: Option<Handshake>,
         limits: SessionLimits,
         shares: SessionShares,
         deadline: Instant,
@@ -126,9 +129,9 @@ impl Session {
             stream,
             phase: if connected { Phase::Handshaking } else { Phase::Connecting },
             limits,
-            handshake: Some(Box::new(handshake)),
+            handshake: handshake.map(Box::new),
             cipher: None,
-            gather_count_max: limits.send_count_max,
+            gather_count_max: if limits.is_plain { 0 } else { limits.send_count_max },
             shared_wish: None,
             sharing: None,
             readable: false,
@@ -140,7 +143,7 @@ impl Session {
             partial: Vec::new(),
             partial_size: 0,
             arriving: Arriving::new(shares.arriving),
-            in_step: limits.message_size_max >= READ_SIZE,
+            in_step: limits.message_size_max >= READ_SIZE && !limits.is_plain,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
             decoded_bytes: 0,

@@ -30,6 +30,9 @@ impl Session {
             }
             self.phase = Phase::Handshaking;
         }
+        if self.limits.is_plain {
+            return Ok(self.finish(Some(Session::plain_peer())));
+        }
         let Some(mut handshake) = self.handshake.take() else {
             let decided = self.advance_sharing()?;
             return Ok(self.finish(decided));

@@ -70,6 +70,7 @@ impl Session {
             && self.partial.is_empty()
             && self.body.is_none()
             && self.cipher.is_none()
+            && !self.limits.is_plain
             && self.limits.message_size_max >= READ_SIZE;
     }
 
@@ -149,6 +150,9 @@ impl Session {
 
     /// The next whole message in the buffer, handling commands on the way.
     fn decode(&mut self) -> Result<Option<Message>, SessionError> {
+        if self.limits.is_plain {
+            return Ok(self.take_plain());
+        }
         loop {
             if let Some((body, _)) = &mut self.body {
                 let unread = self.buffer.unread();

@@ -43,6 +43,10 @@ impl Session {
             self.push_parcel_sealed(parcel);
             return self.write_or_leave(was_empty);
         }
+        if self.limits.is_plain {
+            self.push_plain(parcel);
+            return self.write_or_leave(was_empty);
+        }
         if !parcel.encoded.is_empty() {
             self.outgoing.push_copy(parcel.encoded, &[], true);
             return self.write_or_leave(was_empty);

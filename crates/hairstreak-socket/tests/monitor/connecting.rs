@@ -167,6 +167,32 @@ fn inproc_peers_are_told_of_too() {
 }
 
 #[test]
+fn the_end_of_a_peer_whose_messages_are_still_unread_is_told_once() {
+    for transport in ["tcp", "ipc", "inproc"] {
+        let (pull, push) = (Pull::new(&Context::new()).unwrap(), Push::new(&Context::new()).unwrap());
+        let mut monitor = Witness::of(&pull);
+        push.connect(&pull.bind(&endpoint(transport)).unwrap().to_string()).unwrap();
+        for _ in 0..100 {
+            push.send_timeout(b"unread", LONG).unwrap();
+        }
+        push.close();
+        if transport != "inproc" {
+            monitor.wait_for(|kind| matches!(kind, EventKind::Disconnected { .. }));
+        }
+        for _ in 0..100 {
+            pull.recv_timeout(LONG).unwrap();
+        }
+        assert!(pull.try_recv().is_err());
+        if transport == "inproc" {
+            monitor.wait_for(|kind| matches!(kind, EventKind::Disconnected { .. }));
+        }
+        pull.close();
+        monitor.expect(EventKind::Unbound);
+        monitor.expect(EventKind::Closed);
+    }
+}
+
+#[test]
 fn the_stream_ends_when_all_has_been_told() {
     for transport in ["tcp", "ipc", "inproc"] {
         let (pull, push) = (Pull::new(&Context::new()).unwrap(), Push::new(&Context::new()).unwrap());
