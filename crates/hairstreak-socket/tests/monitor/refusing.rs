@@ -111,7 +111,8 @@ fn a_subscriber_that_is_refused_is_told_why() {
     subscriber.send_timeout(b"\x01too long", LONG).unwrap();
     subscriber.flush();
     let is_end = |kind: &EventKind| matches!(kind, EventKind::Disconnected { .. });
-    let EventKind::Disconnected { cause, reason } = host.wait_for(is_end).kind else { unreachable!() };
+    let gone = host.wait_for(is_end);
+    let EventKind::Disconnected { cause, reason } = gone.kind else { unreachable!() };
     assert_eq!(cause, DisconnectCause::Limit);
     let EventKind::Disconnected { cause, reason: told } = guest.wait_for(is_end).kind else { unreachable!() };
     assert_eq!(cause, DisconnectCause::Peer);
@@ -119,4 +120,9 @@ fn a_subscriber_that_is_refused_is_told_why() {
     // Once each.
     let retrying = guest.next();
     assert!(matches!(retrying.kind, EventKind::Retrying { .. }), "{retrying:?}");
+    subscriber.close();
+    publisher.close();
+    host.read_to_the_end();
+    let of_it = host.told.iter().filter(|event| event.connection == gone.connection);
+    assert_eq!(of_it.count(), 3, "accepted, ready, disconnected: {:#?}", host.told);
 }

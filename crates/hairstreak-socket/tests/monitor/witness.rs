@@ -34,6 +34,13 @@ impl Witness {
         }
     }
 
+    /// Reads until the socket is closed and all is told.
+    pub fn read_to_the_end(&mut self) {
+        while let Ok(event) = self.monitor.recv_timeout(LONG) {
+            self.told.push(event);
+        }
+    }
+
     /// The next event of such a kind; others are passed over.
     pub fn wait_for(&mut self, wanted: impl Fn(&EventKind) -> bool) -> Event {
         for _ in 0..EVENTS_MAX {
