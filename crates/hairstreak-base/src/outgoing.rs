@@ -59,6 +59,8 @@ pub struct OutgoingBuffer {
     queue_count: usize,
     /// Messages that have left.
     left_count: usize,
+    /// Bytes that have left.
+    left_bytes: u64,
 }
 
 impl OutgoingBuffer {
@@ -73,6 +75,7 @@ impl OutgoingBuffer {
             queue_bytes: 0,
             queue_count: 0,
             left_count: 0,
+            left_bytes: 0,
         }
     }
 
@@ -94,9 +97,15 @@ impl OutgoingBuffer {
         self.queue_count + self.tail_count
     }
 
-    /// A message was written whole, past this buffer.
-    pub fn count_written(&mut self) {
-        self.left_count += 1;
+    /// Bytes were written past this buffer, and with them the end of `count` messages.
+    pub fn count_written(&mut self, bytes: usize, count: usize) {
+        self.left_bytes += bytes as u64;
+        self.left_count += count;
+    }
+
+    /// Bytes written so far, those past this buffer included.
+    pub fn written_bytes(&self) -> u64 {
+        self.left_bytes
     }
 
     /// Messages put in so far, written or not, and those that were written past this buffer.
@@ -221,6 +230,7 @@ impl OutgoingBuffer {
     }
 
     fn advance(&mut self, taken: usize) {
+        self.left_bytes += taken as u64;
         self.written += taken;
         while let Some(first) = self.queue.front() {
             let size = first.bytes().len();
@@ -337,6 +347,8 @@ mod tests {
         buffer.write_with(|slices| Ok(slices[0].len() - 1)).unwrap();
         assert_eq!((buffer.queued_count(), buffer.queued_bytes()), (2, 1));
         buffer.write_with(|slices| Ok(slices[0].len())).unwrap();
-        assert_eq!((buffer.queued_count(), buffer.accepted_count()), (0, 2));
+        assert_eq!((buffer.queued_count(), buffer.accepted_count(), buffer.written_bytes()), (0, 2, 14));
+        buffer.count_written(5, 1);
+        assert_eq!((buffer.accepted_count(), buffer.written_bytes()), (3, 19));
     }
 }

@@ -391,6 +391,11 @@ impl Consumer {
         self.count - self.released
     }
 
+    /// Bytes taken so far.
+    pub fn taken_bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Bytes taken since the room was last given back.
     pub fn unreleased_bytes(&self) -> usize {
         self.bytes - self.released_bytes

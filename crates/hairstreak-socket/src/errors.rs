@@ -44,6 +44,9 @@ pub enum BindError {
         /// What the system said.
         source: io::Error,
     },
+    /// A STREAM socket, whose peers speak no ZMTP, uses tcp and ipc only.
+    #[error("a STREAM socket cannot use {0}: tcp and ipc only")]
+    NeedsZmtp(String),
     /// The socket is closed.
     #[error("the socket is closed")]
     Closed,
@@ -61,6 +64,9 @@ pub enum ConnectError {
     /// The endpoint is a wildcard.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
+    /// A STREAM socket, whose peers speak no ZMTP, uses tcp and ipc only.
+    #[error("a STREAM socket cannot use {0}: tcp and ipc only")]
+    NeedsZmtp(String),
     /// The socket is closed.
     #[error("the socket is closed")]
     Closed,

@@ -11,10 +11,11 @@ use hairstreak_base::BlockPool;
 use hairstreak_base::process::PerProcess;
 use hairstreak_base::ring::ring;
 use hairstreak_transport::Endpoint;
-use hairstreak_wire::zmtp::{RemotePeer, SocketType};
+use hairstreak_wire::zmtp::{PeerError, RemotePeer, SocketType};
 
 use crate::engine::{Across, ConnectorState, Engine, Link, LinkKind, Origin, State};
 use crate::errors::BindError;
+use crate::monitor::{EventKind, HandshakeFailure};
 use crate::pattern::{Incoming, rules};
 use crate::ring_link::{Marks, RingLink};
 
@@ -77,15 +78,18 @@ pub(crate) fn unbind(engine: &Arc<Engine>, socket: usize, name: &str) -> bool {
     true
 }
 
-/// Takes back every name the socket has.
-pub(crate) fn unbind_all(engine: &Arc<Engine>, socket: usize) {
-    registry().retain(|_, entry| {
+/// Takes back every name the socket has, and returns them.
+pub(crate) fn unbind_all(engine: &Arc<Engine>, socket: usize) -> Vec<Endpoint> {
+    let mut unbound = Vec::new();
+    registry().retain(|name, entry| {
         if is_bound_by(entry, engine, socket) {
             entry.bound = None;
+            unbound.push(Endpoint::Inproc(name.clone()));
         }
         entry.waiting.retain(|waiting| waiting.engine.strong_count() > 0);
         entry.bound.is_some() || !entry.waiting.is_empty()
     });
+    unbound
 }
 
 fn is_bound_by(entry: &Name, engine: &Arc<Engine>, socket: usize) -> bool {
@@ -152,8 +156,12 @@ fn join(from: &Arc<Engine>, connector: usize, serial: u32, to: &Arc<Engine>, to_
         return;
     };
     if !a.socket_type.compatible(b.socket_type) {
-        from.lock().sockets[from_socket].failed_connections += 1;
-        return;
+        let reason =
+            PeerError::IncompatibleSocketType { ours: a.socket_type, theirs: b.socket_type }.to_string();
+        let failure = HandshakeFailure::SocketType;
+        let mut state = from.lock();
+        state.sockets[from_socket].failed_connections += 1;
+        return state.tell_of_connector(connector, || EventKind::HandshakeFailed { failure, reason });
     }
     let (a_rules, b_rules) = (rules(a.socket_type), rules(b.socket_type));
     if !to.lock().wants_another(to_socket) || !from.lock().wants_another(from_socket) {
@@ -163,8 +171,8 @@ fn join(from: &Arc<Engine>, connector: usize, serial: u32, to: &Arc<Engine>, to_
     let (b_out, a_in) = b_rules.sends.then(|| ring(b.marks.count_max)).unzip();
     let a_ring = RingLink::new(a_out, a_in, Arc::clone(&to.doorbell), a.marks, b.marks, &a.pool);
     let b_ring = RingLink::new(b_out, b_in, Arc::clone(&from.doorbell), b.marks, a.marks, &b.pool);
-    let a_end = End { engine: from, socket: from_socket, joined: Joined::Connector(connector, serial) };
-    let b_end = End { engine: to, socket: to_socket, joined: Joined::Name(name) };
+    let a_end = End { engine: from, socket: from_socket, name, joined: Joined::Connector(connector, serial) };
+    let b_end = End { engine: to, socket: to_socket, name, joined: Joined::Name };
     // The publisher first: a subscriber tells it everything at once.
     if matches!(a_rules.incoming, Incoming::AtOnce(_)) {
         let across = a_end.add_ring(a_ring, &b, None);
@@ -187,15 +195,16 @@ fn ask_again(from: &Arc<Engine>, connector: usize, serial: u32) {
 struct End<'a> {
     engine: &'a Arc<Engine>,
     socket: usize,
-    joined: Joined<'a>,
+    name: &'a str,
+    joined: Joined,
 }
 
 /// How an end came to be joined.
-enum Joined<'a> {
+enum Joined {
     /// By its connector (index, serial).
     Connector(usize, u32),
     /// By the name that it bound.
-    Name(&'a str),
+    Name,
 }
 
 impl End<'_> {
@@ -214,13 +223,13 @@ impl End<'_> {
                 found.state = ConnectorState::Linked;
                 Origin::Connector(connector)
             }
-            Joined::Name(name) => Origin::Listener(Endpoint::Inproc(name.to_owned())),
+            Joined::Name => Origin::Listener,
         };
-        let serial = state.new_serial();
-        let link = Link { across, ..Link::new(serial, socket, origin, LinkKind::Ring(Box::new(ring))) };
+        let place = state.new_place(socket, origin, Endpoint::Inproc(self.name.to_owned()));
+        let serial = place.serial;
+        let link = Link { across, ..Link::new(place, LinkKind::Ring(Box::new(ring))) };
         let index = state.links.insert(link);
         state.ring_count += 1;
-        state.sockets[socket].connection_count += 1;
         let peer = RemotePeer {
             minor: 1,
             socket_type: peer.socket_type,

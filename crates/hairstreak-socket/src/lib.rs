@@ -8,8 +8,9 @@
 //!
 //! Reading order: [`Socket`] (socket.rs, sending.rs, receiving.rs), engine/ (who drives what, and
 //! when), session/ (one connection's bytes), ring_link.rs (inproc), pattern.rs and pipeline/, reqrep/,
-//! pubsub/, pair.rs (patterns), security/ (mechanisms, authentication, addresses).
+//! pubsub/, pair.rs, stream.rs (patterns), monitor/ (what happens to connections), security/ (mechanisms, authentication, addresses).
 
+mod ages;
 mod background;
 mod context;
 mod engine;
@@ -27,11 +28,13 @@ mod socket;
 mod stats;
 mod waiting;
 
+pub mod monitor;
 pub mod pair;
 pub mod pipeline;
 pub mod pubsub;
 pub mod reqrep;
 pub mod security;
+pub mod stream;
 
 pub use context::Context;
 pub use errors::{BindError, ConnectError, OpenError, RecvError, SendError, SubscribeError};
@@ -46,4 +49,5 @@ pub use pipeline::{Pull, Push};
 pub use pubsub::{Pub, Publishes, Sub, Subscribes, XPub, XSub};
 pub use reqrep::{Dealer, Rep, Req, Router};
 pub use socket::Socket;
-pub use stats::{Drops, Stats};
+pub use stats::{Drops, Rates, Stats};
+pub use stream::Stream;

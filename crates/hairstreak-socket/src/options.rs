@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hairstreak_transport::shm::{RING_SIZE_MAX, RING_SIZE_MIN};
+use hairstreak_wire::zmtp::SocketType;
 use thiserror::Error;
 
 use crate::security::{AddressRules, Security};
@@ -79,6 +80,8 @@ pub struct Options {
     /// How long a caller that waits for a message looks into shared memory before it sleeps, in microseconds: for
     /// round trips of a microsecond at the price of a busy processor. 0: it does not.
     pub spin_us: u64,
+    /// Events that each monitor holds until it is read; of more the oldest are lost, and counted.
+    pub monitor_event_count_max: usize,
     /// Who gets a message.
     pub distribution: Distribution,
     /// What becomes of a message without room. `None`, the pattern's own: PUB, XPUB, REP and a ROUTER that is
@@ -135,6 +138,7 @@ impl Default for Options {
             shared_memory: true,
             shared_ring_bytes: 1 << 20,
             spin_us: 0,
+            monitor_event_count_max: 1024,
             distribution: Distribution::RoundRobin,
             overflow: None,
             routing_id: None,
@@ -166,6 +170,12 @@ pub enum OptionsError {
         "ring of {0} bytes (shared_ring_bytes): it must be a power of two from {RING_SIZE_MIN} to {RING_SIZE_MAX}"
     )]
     RingSize(usize),
+    /// STREAM peers have no handshake.
+    #[error("a STREAM socket speaks no ZMTP, and so has no security mechanism")]
+    PlainSecurity,
+    /// Bytes in the middle of a stream cannot be missing.
+    #[error("a STREAM socket cannot drop messages (overflow)")]
+    PlainOverflow,
     /// The low-water mark stands above the high one.
     #[error("low-water mark {low} stands above the high-water mark {high}")]
     Marks {
@@ -177,7 +187,15 @@ pub enum OptionsError {
 }
 
 impl Options {
-    pub(crate) fn check(&self) -> Result<(), OptionsError> {
+    pub(crate) fn check(&self, socket_type: SocketType) -> Result<(), OptionsError> {
+        if socket_type == SocketType::Stream {
+            if self.security != Security::Null {
+                return Err(OptionsError::PlainSecurity);
+            }
+            if let Some(Overflow::DropNewest | Overflow::DropOldest) = self.overflow {
+                return Err(OptionsError::PlainOverflow);
+            }
+        }
         if let Some(id) = &self.routing_id
             && (id.is_empty() || id.len() > 255 || id[0] == 0)
         {

@@ -10,7 +10,7 @@ use crate::engine::{Engine, Received, Sent, ShortIn, State};
 use crate::options::{Options, Overflow};
 use crate::outgoing::Outgoing;
 use crate::session::SessionError;
-use crate::{pair, pipeline, pubsub, reqrep};
+use crate::{pair, pipeline, pubsub, reqrep, stream};
 
 /// A socket pattern's end.
 pub trait Pattern: Send + Sync + 'static {
@@ -42,6 +42,8 @@ pub(crate) type Take = fn(&mut State, usize, &Message) -> Result<(), SessionErro
 pub(crate) struct Rules {
     /// Messages go out on its links, be it subscriptions.
     pub sends: bool,
+    /// Its peers speak no ZMTP.
+    pub is_plain: bool,
     pub incoming: Incoming,
     /// A short body may go to the next link in turn as it is.
     pub short_out: bool,
@@ -65,6 +67,7 @@ impl Rules {
     /// The rules of a pattern that does nothing, to be overridden.
     pub const NONE: Rules = Rules {
         sends: false,
+        is_plain: false,
         incoming: Incoming::Nothing,
         short_out: false,
         short_in: ShortIn::No,
@@ -90,5 +93,6 @@ pub(crate) fn rules(socket_type: SocketType) -> &'static Rules {
         SocketType::Sub => &pubsub::SUB_RULES,
         SocketType::XPub => &pubsub::XPUB_RULES,
         SocketType::XSub => &pubsub::XSUB_RULES,
+        SocketType::Stream => &stream::RULES,
     }
 }

@@ -1,15 +1,17 @@
 //! `PeerInfo`: what a socket knows of one ready peer.
 
 use std::net::SocketAddr;
-
-use hairstreak_transport::Endpoint;
+use std::time::{Duration, Instant};
 
 use crate::engine::{LinkKind, Origin, State};
+use crate::monitor::ConnectionId;
 use crate::stats::Drops;
 
 /// A ready peer, as of the moment it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerInfo {
+    /// Its number among the socket's connections; the same as in a monitor's events.
+    pub connection: ConnectionId,
     /// The endpoint bound or connected that this peer came by.
     pub endpoint: String,
     /// This end's address (tcp).
@@ -24,12 +26,20 @@ pub struct PeerInfo {
     pub queued_count: usize,
     /// Bytes accepted for it and not yet written.
     pub queued_bytes: usize,
+    /// How long the oldest of them has waited at least; as exact as [`Stats::queued_age`](crate::Stats::queued_age).
+    pub queued_age: Duration,
     /// What this side's authenticator called it.
     pub user_id: Option<String>,
+    /// Since its handshake.
+    pub uptime: Duration,
     /// Messages accepted for it since it is there.
     pub sent: u64,
     /// Messages of it handed to the application.
     pub received: u64,
+    /// Bytes sent to it, counted as [`Stats::sent_bytes`](crate::Stats::sent_bytes); its handshake is among them.
+    pub sent_bytes: u64,
+    /// Bytes received from it, likewise.
+    pub received_bytes: u64,
     /// Messages for it, or of it, that were dropped. Those that were no peer's in particular are in the
     /// socket's statistics only.
     pub drops: Drops,
@@ -43,26 +53,32 @@ impl State {
     /// `None` when the peer is gone, though messages of it may be left.
     pub(crate) fn peer_info(&mut self, index: usize) -> Option<PeerInfo> {
         let link = self.links.get_mut(index)?;
-        let endpoint = match &link.origin {
-            Origin::Connector(connector) => self.connectors.get(*connector).map(|c| &c.endpoint),
-            Origin::Listener(endpoint) => Some(endpoint),
-            Origin::Ended => return None,
-        };
-        let endpoint = endpoint.map(Endpoint::to_string).unwrap_or_default();
+        if let Origin::Ended = link.origin {
+            return None;
+        }
+        let now = Instant::now();
+        // What nobody has noted so far is noted now.
+        link.note_ages(now);
         let (queued_count, queued_bytes) = link.queued();
+        let (sent_bytes, received_bytes) = link.kind.byte_counts();
         let stream = match &link.kind {
             LinkKind::Stream(session) => Some(session.stream()),
             LinkKind::Ring(_) => None,
         };
         Some(PeerInfo {
-            endpoint,
+            connection: link.id,
+            endpoint: link.endpoint.to_string(),
             local: stream.and_then(|stream| stream.local_address()),
             remote: stream.and_then(|stream| stream.remote_address()),
             shared_memory: stream.is_some_and(|stream| stream.is_shared()),
             routing_id: link.routing_id.as_bytes().to_vec(),
             queued_count,
             queued_bytes,
+            queued_age: link.queued_age(now),
             user_id: link.peer.as_ref().and_then(|peer| peer.user_id.clone()),
+            uptime: now.saturating_duration_since(link.since),
+            sent_bytes,
+            received_bytes,
             sent: link.kind.accepted_count() as u64,
             received: link.received,
             drops: link.drops,

@@ -205,6 +205,11 @@ impl RingLink {
         self.outgoing.as_ref().map_or(0, Producer::accepted_count)
     }
 
+    /// Bytes of bodies put in, and taken out, so far.
+    pub fn byte_counts(&self) -> (u64, u64) {
+        (self.bytes_in as u64, self.incoming.as_ref().map_or(0, Consumer::taken_bytes) as u64)
+    }
+
     /// Messages and bytes put in and not taken out.
     pub fn queued(&mut self) -> (usize, usize) {
         let Some(ring) = &mut self.outgoing else { return (0, 0) };

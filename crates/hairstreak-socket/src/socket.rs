@@ -11,6 +11,7 @@ use hairstreak_transport::{Endpoint, ResolveError};
 use crate::context::Context;
 use crate::engine::Engine;
 use crate::errors::{BindError, ConnectError, OpenError};
+use crate::monitor::{Monitor, MonitorError};
 use crate::options::Options;
 use crate::pattern::Pattern;
 use crate::peer::PeerInfo;
@@ -70,7 +71,7 @@ impl<P: Pattern> Socket<P> {
 
     /// A socket with these options, in this thread's engine of the context.
     pub fn with_options(context: &Context, options: Options) -> Result<Self, OpenError> {
-        options.check()?;
+        options.check(P::SOCKET_TYPE)?;
         let engine = context.engine()?;
         let index = engine.open(P::SOCKET_TYPE, options);
         let handle = Handle { engine, index, process: process::current() };
@@ -158,7 +159,11 @@ impl<P: Pattern> Socket<P> {
         state.look_at_rings(&self.handle.engine);
         let state = &mut *state;
         let Some(socket) = state.sockets.get(self.handle.index) else { return Stats::default() };
+        let now = Instant::now();
         let mut stats = Stats {
+            uptime: now.saturating_duration_since(socket.opened),
+            sent_bytes: socket.sent_bytes,
+            received_bytes: socket.received_bytes,
             sent: socket.sent,
             received: socket.received,
             drops: socket.drops,
@@ -169,12 +174,27 @@ impl<P: Pattern> Socket<P> {
             ..Stats::default()
         };
         for &index in &socket.links {
-            let (count, bytes) = state.links[index].queued();
-            stats.received += state.links[index].received;
+            let link = &mut state.links[index];
+            let (count, bytes) = link.queued();
+            link.note_ages(now);
+            stats.queued_age = stats.queued_age.max(link.queued_age(now));
+            stats.received += link.received;
+            let (sent_bytes, received_bytes) = link.kind.byte_counts();
+            stats.sent_bytes += sent_bytes;
+            stats.received_bytes += received_bytes;
             stats.queued_count += count;
             stats.queued_bytes += bytes;
         }
         stats
+    }
+
+    /// A stream of what happens to this socket's connections from now on. A socket may have several; see
+    /// [`monitor`](crate::monitor).
+    pub fn monitor(&self) -> Result<Monitor, MonitorError> {
+        if self.handle.is_foreign() {
+            return Err(MonitorError::Forked);
+        }
+        self.handle.engine.monitor(self.handle.index)
     }
 
     /// Closes the socket for all its clones. Never blocks: what was accepted is sent by the background

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use hairstreak_socket::monitor::{MonitorError, MonitorRecvError};
 use hairstreak_socket::{
     BindError, ConnectError, Context, Options, Pub, Pull, Push, RecvError, SendError, Sub, SubscribeError,
 };
@@ -71,6 +72,7 @@ fn check_refused(push: &Push, pull: &Pull) {
     assert!(matches!(push.connect("tcp://127.0.0.1:1"), Err(ConnectError::Forked)));
     assert!(!push.disconnect("tcp://127.0.0.1:1") && !push.wait_for_peers(1, LONG));
     assert!(push.peers().is_empty());
+    assert_eq!(push.monitor().unwrap_err(), MonitorError::Forked);
     assert_eq!((push.stats(), push.trouble()), Default::default());
     let text = "the socket belongs to the process that this one was forked from";
     assert_eq!(push.send(b"x").unwrap_err().to_string(), text);
@@ -82,9 +84,14 @@ fn a_parents_sockets_are_refused_in_a_child_and_work_on_in_the_parent() {
     for transport in ["tcp", "ipc", "inproc"] {
         let (push, pull, place) = pair(transport, &Context::new());
         check_works(&push, &pull);
+        let monitor = push.monitor().unwrap();
         push.send(b"on its way").unwrap();
         let well = in_child(|| {
             check_refused(&push, &pull);
+            assert_eq!(monitor.recv().unwrap_err(), MonitorRecvError::Forked);
+            assert_eq!(monitor.try_recv().unwrap_err(), MonitorRecvError::Forked);
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            assert_eq!(runtime.block_on(monitor.recv_async()).unwrap_err(), MonitorRecvError::Forked);
             push.clone().close();
         });
         assert!(well, "{transport}");

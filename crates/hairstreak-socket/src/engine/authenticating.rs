@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use hairstreak_wire::zmtp::{Credentials, Verdict};
 
-use super::state::{After, LinkKind, Origin, State};
+use super::state::{After, LinkKind, State};
 use super::wait::Engine;
 use crate::security::{Applicant, Authenticator};
 use crate::session::{Advance, SessionError};
@@ -37,15 +37,10 @@ impl State {
         let link = &self.links[index];
         let Some(authenticator) = self.sockets[link.socket].options.security.authenticator() else { return };
         let LinkKind::Stream(session) = &link.kind else { return };
-        let endpoint = match &link.origin {
-            Origin::Connector(connector) => self.connectors.get(*connector).map(|c| &c.endpoint),
-            Origin::Listener(endpoint) => Some(endpoint),
-            Origin::Ended => None,
-        };
         let applicant = Applicant {
             credentials,
             remote: session.stream().remote_address(),
-            endpoint: endpoint.map(ToString::to_string).unwrap_or_default(),
+            endpoint: link.endpoint.to_string(),
         };
         match authenticator.judge_at_once(&applicant) {
             Some(verdict) => self.deliver_verdict(engine, index, verdict),

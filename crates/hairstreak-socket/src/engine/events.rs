@@ -10,6 +10,7 @@ use hairstreak_wire::zmtp::{LocalPeer, RemotePeer, SharedTerms};
 
 use super::state::{ConnectorState, Link, LinkKind, Origin, State, Token};
 use super::wait::Engine;
+use crate::monitor::EventKind;
 use crate::options::{Options, Overflow};
 use crate::pattern::Incoming;
 use crate::session::{Phase, Session, SessionError, SessionLimits, SessionShares, SharedWish};
@@ -52,7 +53,7 @@ impl State {
             Phase::Draining => {
                 let over = session.drain();
                 if over {
-                    self.end_link(engine, index, &SessionError::Closed);
+                    self.end_link(engine, index, &SessionError::Left);
                 } else if session.readable {
                     self.due_at(self.now + DRAIN_TICK);
                 }
@@ -158,19 +159,24 @@ impl State {
                 Ok(Some(stream)) => {
                     let (socket, endpoint) = (bound.socket, bound.listener.endpoint());
                     let state = &mut self.sockets[socket];
-                    if !state.options.address_rules.permit_stream(endpoint, &stream) {
+                    let endpoint = endpoint.clone();
+                    if !state.options.address_rules.permit_stream(&endpoint, &stream) {
                         state.denied_connections += 1;
+                        self.tell(socket, Some(&endpoint), || EventKind::Denied);
                         continue;
                     }
-                    let origin = Origin::Listener(endpoint.clone());
-                    self.add_stream(engine, socket, origin, stream, true);
+                    self.add_stream(engine, socket, Origin::Listener, endpoint, stream, true);
                 }
                 Ok(None) => return,
-                Err(_) => {
+                Err(error) => {
                     // Out of descriptors or memory: a level-triggered listener would spin.
                     let until = self.now + ACCEPT_PAUSE;
                     bound.paused_until = Some(until);
                     engine.poller().remove(&bound.listener);
+                    let (socket, endpoint) = (bound.socket, bound.listener.endpoint().clone());
+                    self.tell(socket, Some(&endpoint), || EventKind::AcceptFailed {
+                        reason: error.to_string(),
+                    });
                     self.due_at(until);
                     return;
                 }
@@ -196,22 +202,19 @@ impl State {
         engine: &Engine,
         socket: usize,
         origin: Origin,
+        endpoint: Endpoint,
         stream: Stream,
         connected: bool,
     ) -> bool {
-        let serial = self.new_serial();
         let state = &mut self.sockets[socket];
         let options = Arc::clone(&state.options);
         if state.connection_count >= options.connections_max || !(state.rules.accepts)(self, socket) {
             self.sockets[socket].refused_connections += 1;
+            self.tell(socket, Some(&endpoint), || EventKind::Refused);
             return false;
         }
-        let endpoint = match &origin {
-            Origin::Connector(connector) => self.connectors.get(*connector).map(|found| &found.endpoint),
-            Origin::Listener(endpoint) => Some(endpoint),
-            Origin::Ended => None,
-        };
-        let shared_wish = endpoint.and_then(|endpoint| shared_wish(endpoint, &options));
+        let is_plain = self.sockets[socket].rules.is_plain;
+        let shared_wish = if is_plain { None } else { shared_wish(&endpoint, &options) };
         let state = &mut self.sockets[socket];
         let local = LocalPeer {
             socket_type: state.socket_type,
@@ -226,24 +229,32 @@ impl State {
             receive_count_max: options.receive_count_max.max(1),
             receive_bytes_max: options.receive_bytes_max.max(1),
             receives: !matches!(state.rules.incoming, Incoming::Nothing),
+            is_plain,
             subscriptions: matches!(state.rules.incoming, Incoming::AtOnce(_)),
         };
         let deadline = self.now + options.handshake_timeout();
-        let Ok(handshake) = options.security.handshake(local, self.now) else { return false };
+        let handshake = (!is_plain).then(|| options.security.handshake(local, self.now)).transpose();
+        let Ok(handshake) = handshake else { return false };
         let shares = SessionShares { arriving: Arc::clone(&state.arriving), pool: Arc::clone(&self.pool) };
         let mut session = Session::new(stream, connected, handshake, limits, shares, deadline, self.now);
         if let Some(wish) = shared_wish {
             session.set_shared_wish(wish);
         }
+        let place = self.new_place(socket, origin, endpoint);
         let entry = self.links.vacant_entry();
         let index = entry.key();
-        let token = Token::Link { index, serial }.encode();
+        let token = Token::Link { index, serial: place.serial }.encode();
         if engine.poller().add(session.fd(), token, Interest::Edges).is_err() {
+            self.sockets[socket].connection_count -= 1;
             return false;
         }
-        state.connection_count += 1;
-        entry.insert(Link::new(serial, socket, origin, LinkKind::Stream(Box::new(session))));
+        entry.insert(Link::new(place, LinkKind::Stream(Box::new(session))));
         self.due_at(deadline);
+        self.tell_of_link(index, || match origin {
+            _ if !connected => EventKind::Connecting,
+            Origin::Listener => EventKind::Accepted,
+            _ => EventKind::Connected,
+        });
         if connected {
             self.go_on_with_handshake(engine, index);
         }
@@ -252,7 +263,11 @@ impl State {
 
     fn go_on_with_handshake(&mut self, engine: &Engine, index: usize) {
         let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
+        let was_connecting = session.phase == Phase::Connecting;
         let advance = session.advance_handshake();
+        if was_connecting && session.phase != Phase::Connecting {
+            self.tell_of_link(index, || EventKind::Connected);
+        }
         self.follow_handshake(engine, index, advance);
     }
 
@@ -276,12 +291,17 @@ impl State {
             connector.attempt = 0;
         }
         let heartbeat = Duration::from_millis(state.options.heartbeat_ms.max(1));
-        link.peer = Some(peer);
+        (link.peer, link.since) = (Some(peer), self.now);
         state.links.push(index);
         if let LinkKind::Ring(_) = link.kind {
             state.rings.push(index);
         }
+        let is_shared = matches!(&link.kind, LinkKind::Stream(session) if session.stream().is_shared());
         self.due_at(self.now + heartbeat);
+        self.tell_of_link(index, || EventKind::HandshakeSucceeded);
+        if is_shared {
+            self.tell_of_link(index, || EventKind::SharedMemory);
+        }
         self.list_room(index);
         self.notify(socket);
         true
@@ -290,14 +310,17 @@ impl State {
     /// The connection is over. Its connector tries again. Messages received whole and not yet taken
     /// keep the link, without its connection, until they are.
     pub fn end_link(&mut self, engine: &Engine, index: usize, error: &SessionError) {
+        self.tell_of_end(index, error);
         let link = &mut self.links[index];
         let (socket, origin) = (link.socket, std::mem::replace(&mut link.origin, Origin::Ended));
         let state = &mut self.sockets[socket];
-        if !matches!(error, SessionError::Closed | SessionError::Unwanted) {
+        if !error.is_farewell() {
             state.failed_connections += 1;
         }
         super::routing::remove_turn(&mut state.with_room, &mut state.send_turn, index);
         link.listed_room = false;
+        let (sent, received) = link.kind.byte_counts();
+        (state.sent_bytes, state.received_bytes) = (state.sent_bytes + sent, state.received_bytes + received);
         let mut has_messages = false;
         let mut lost = link.held.take().map_or(0, |held| held.count());
         match &mut link.kind {
@@ -324,16 +347,20 @@ impl State {
             super::routing::remove_turn(&mut state.with_messages, &mut state.receive_turn, index);
             self.links.remove(index);
         }
-        self.reconnect(&origin, socket);
+        self.reconnect(origin, socket);
         self.notify(socket);
         self.forget_if_over(engine, socket);
     }
 
     /// Ends a ready link for what its peer did, and tells it why as far as it listens.
     pub fn refuse_link(&mut self, engine: &Engine, index: usize, error: &SessionError) {
+        if self.links[index].is_ring() {
+            return self.end_link(engine, index, error);
+        }
+        self.tell_of_end(index, error);
         let link = &mut self.links[index];
         let socket = link.socket;
-        let LinkKind::Stream(session) = &mut link.kind else { return self.end_link(engine, index, error) };
+        let LinkKind::Stream(session) = &mut link.kind else { return };
         session.push_error(&error.to_string());
         session.start_draining(self.now + REFUSAL_TIME);
         let over = session.drain();
@@ -345,24 +372,27 @@ impl State {
         state.failed_connections += 1;
         state.links.retain(|&other| other != index);
         if over {
-            self.end_link(engine, index, &SessionError::Closed);
+            self.end_link(engine, index, &SessionError::Left);
         } else {
             self.due_at(self.now);
         }
         self.notify(socket);
     }
 
-    pub fn reconnect(&mut self, origin: &Origin, socket: usize) {
-        let Origin::Connector(connector) = *origin else { return };
+    pub fn reconnect(&mut self, origin: Origin, socket: usize) {
+        let Origin::Connector(index) = origin else { return };
         let delay_of = |attempt| self.sockets[socket].options.reconnect_delay(attempt);
-        let Some(connector) = self.connectors.get_mut(connector) else { return };
+        let Some(connector) = self.connectors.get_mut(index) else { return };
         if connector.socket != socket || connector.state != ConnectorState::Linked {
             return;
         }
-        let at = Instant::now() + delay_of(connector.attempt);
+        let wait = delay_of(connector.attempt);
+        let at = Instant::now() + wait;
         connector.attempt += 1;
+        let attempt = connector.attempt;
         connector.state = ConnectorState::Waiting(at);
         self.due_at(at);
+        self.tell_of_connector(index, || EventKind::Retrying { wait, attempt });
     }
 }
 

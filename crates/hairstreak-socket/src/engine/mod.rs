@@ -19,6 +19,7 @@
 //! - `authenticating`: the application's verdicts on who wants to be let in
 //! - `spinning`: looking into shared memory before sleeping, where that is wanted
 //! - `events`: what the poller reports; handshakes; links coming and going
+//! - `telling`: what monitors are told
 //! - `wiring`: bind, connect, reconnect, close
 //! - `routing`: which link a message goes to, and which it is taken from; marks and lists
 //! - `held`: what waits before a link of a socket that drops the oldest
@@ -30,6 +31,7 @@ mod held;
 mod routing;
 mod spinning;
 mod state;
+mod telling;
 mod timers;
 mod wait;
 mod wiring;

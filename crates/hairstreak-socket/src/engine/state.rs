@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::thread::Thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hairstreak_base::{BlockPool, Frame, Message};
 use hairstreak_transport::{Endpoint, Listener, ResolveError};
@@ -13,6 +13,8 @@ use slab::Slab;
 
 use super::held::Held;
 use super::wait::Engine;
+use crate::ages::Ages;
+use crate::monitor::{ConnectionId, MonitorSender};
 use crate::options::{Distribution, Options, Overflow};
 use crate::pattern::{Rules, rules};
 use crate::pubsub::{Publisher, Subscriber};
@@ -93,6 +95,8 @@ pub(crate) enum After {
     Resolve(usize, u32),
     /// Have the publisher at the other end of this ring (index, serial) take the subscriptions in it.
     HandOver(usize, u32),
+    /// Its stream is over.
+    EndMonitor(MonitorSender),
     /// Ask the application about a client.
     Authenticate(Box<Question>),
 }
@@ -126,16 +130,24 @@ pub(crate) struct SocketState {
     /// Threads blocked in a receive.
     pub receivers: usize,
     pub wakers: Vec<(u64, Waker)>,
+    /// Who is told what happens to it.
+    pub monitors: Vec<MonitorSender>,
     pub closed: bool,
     /// No handle is left: its index may be used again once the last connection is gone.
     pub abandoned: bool,
     /// Connections in any phase.
     pub connection_count: usize,
+    /// The number of the last one.
+    pub last_connection: u64,
     /// What their messages hold that have not come whole.
     pub arriving: Arc<ArrivingBudget>,
+    pub opened: Instant,
     pub sent: u64,
     /// Messages handed to the application, but for those of the present links.
     pub received: u64,
+    /// Bytes, but for those of the present links.
+    pub sent_bytes: u64,
+    pub received_bytes: u64,
     pub drops: Drops,
     pub failed_connections: u64,
     pub refused_connections: u64,
@@ -170,11 +182,16 @@ impl SocketState {
             subscriber: Subscriber::default(),
             receivers: 0,
             wakers: Vec::new(),
+            monitors: Vec::new(),
             closed: false,
             abandoned: false,
             connection_count: 0,
+            last_connection: 0,
+            opened: Instant::now(),
             sent: 0,
             received: 0,
+            sent_bytes: 0,
+            received_bytes: 0,
             drops: Drops::default(),
             failed_connections: 0,
             refused_connections: 0,
@@ -184,12 +201,12 @@ impl SocketState {
 }
 
 /// Where a link came from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Origin {
     /// A connector of ours, by index.
     Connector(usize),
     /// An endpoint we bound.
-    Listener(Endpoint),
+    Listener,
     /// The connection has ended; messages of it remain.
     Ended,
 }
@@ -198,7 +215,11 @@ pub(crate) enum Origin {
 pub(crate) struct Link {
     pub serial: u32,
     pub socket: usize,
+    /// Among the connections of its socket, past ones included.
+    pub id: ConnectionId,
     pub origin: Origin,
+    /// What was bound or connected.
+    pub endpoint: Endpoint,
     /// Set when ready.
     pub peer: Option<RemotePeer>,
     /// What a ROUTER calls the peer.
@@ -206,8 +227,12 @@ pub(crate) struct Link {
     pub kind: LinkKind,
     /// It wrote by itself, its segment or batch being full, since the flush tick last looked.
     pub wrote: bool,
+    /// When it became ready.
+    pub since: Instant,
     /// Messages of the peer handed to the application.
     pub received: u64,
+    /// Since when messages wait.
+    pub ages: Ages,
     pub drops: Drops,
     /// Only of a socket that drops the oldest.
     pub held: Option<Box<Held>>,
@@ -218,6 +243,16 @@ pub(crate) struct Link {
     pub listed_room: bool,
     pub listed_messages: bool,
     pub listed_dirty: bool,
+}
+
+/// Where a new link belongs.
+pub(crate) struct LinkPlace {
+    pub serial: u32,
+    pub socket: usize,
+    pub id: ConnectionId,
+    pub origin: Origin,
+    pub endpoint: Endpoint,
+    pub since: Instant,
 }
 
 /// The other end of a ring.
@@ -235,20 +270,40 @@ impl Link {
         self.held.as_ref().map_or((count, bytes), |held| (count + held.count(), bytes + held.bytes()))
     }
 
+    /// Notes by `now` since when messages wait. Returns when to do so again, if any do.
+    pub fn note_ages(&mut self, now: Instant) -> Option<Instant> {
+        let (accepted, waiting) = (self.kind.accepted_count(), self.kind.queued().0);
+        let again = self.ages.note(accepted as u64, (accepted - waiting) as u64, now);
+        let held_again = self.held.as_mut().and_then(|held| held.note_ages(now));
+        again.into_iter().chain(held_again).min()
+    }
+
+    /// How long the oldest message has waited at least, as far as was noted.
+    pub fn queued_age(&mut self, now: Instant) -> Duration {
+        let (accepted, waiting) = (self.kind.accepted_count(), self.kind.queued().0);
+        let age = self.ages.age((accepted - waiting) as u64, now);
+        age.max(self.held.as_ref().map_or(Duration::ZERO, |held| held.age(now)))
+    }
+
     pub fn is_ring(&self) -> bool {
         matches!(self.kind, LinkKind::Ring(_))
     }
 
     /// A link before its handshake.
-    pub fn new(serial: u32, socket: usize, origin: Origin, kind: LinkKind) -> Link {
+    pub fn new(place: LinkPlace, kind: LinkKind) -> Link {
+        let LinkPlace { serial, socket, id, origin, endpoint, since } = place;
         Link {
             serial,
             socket,
+            id,
             origin,
+            endpoint,
             peer: None,
             routing_id: Frame::EMPTY,
             kind,
+            since,
             received: 0,
+            ages: Ages::default(),
             drops: Drops::default(),
             held: None,
             across: None,
@@ -272,6 +327,14 @@ impl LinkKind {
         match self {
             LinkKind::Stream(session) => session.outgoing.accepted_count(),
             LinkKind::Ring(ring) => ring.accepted_count(),
+        }
+    }
+
+    /// Bytes sent and received so far: on the wire, or of bodies through a ring.
+    pub fn byte_counts(&self) -> (u64, u64) {
+        match self {
+            LinkKind::Stream(session) => (session.outgoing.written_bytes(), session.read_bytes()),
+            LinkKind::Ring(ring) => ring.byte_counts(),
         }
     }
 
@@ -383,6 +446,16 @@ impl State {
     pub fn new_serial(&mut self) -> u32 {
         self.next_serial = (self.next_serial + 1) & 0x7fff_ffff;
         self.next_serial
+    }
+
+    /// The place of a new connection of the socket, which is counted.
+    pub fn new_place(&mut self, socket: usize, origin: Origin, endpoint: Endpoint) -> LinkPlace {
+        let serial = self.new_serial();
+        let state = &mut self.sockets[socket];
+        state.connection_count += 1;
+        state.last_connection += 1;
+        let id = ConnectionId(state.last_connection);
+        LinkPlace { serial, socket, id, origin, endpoint, since: self.now }
     }
 
     /// Tells everybody who waits for this socket to look again.

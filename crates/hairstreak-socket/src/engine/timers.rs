@@ -13,6 +13,7 @@ use super::events::{DRAIN_TICK, ROOM_TICK};
 use super::state::{ConnectorState, LinkKind, State};
 use super::wait::Engine;
 use crate::background::Background;
+use crate::monitor::EventKind;
 use crate::session::{GATHER_TIME, Phase, SessionError};
 
 /// The longest that the flush tick is put off on an engine that keeps writing by itself.
@@ -179,6 +180,9 @@ impl State {
 
     fn run_link_timer(&mut self, engine: &Engine, index: usize) {
         let now = self.now;
+        if let Some(again) = self.links[index].note_ages(now) {
+            self.due_at(again);
+        }
         let link = &mut self.links[index];
         let LinkKind::Stream(session) = &mut link.kind else { return };
         let outcome = match session.phase {
@@ -187,7 +191,7 @@ impl State {
             }
             Phase::Connecting | Phase::Handshaking => Ok(session.deadline),
             Phase::Draining => match (session.drain(), session.deadline <= now) {
-                (true, _) => Err(SessionError::Closed),
+                (true, _) => Err(SessionError::Left),
                 (false, true) => Err(SessionError::Linger),
                 (false, false) if session.readable => Ok(now + DRAIN_TICK),
                 (false, false) => Ok(session.deadline),
@@ -202,9 +206,12 @@ impl State {
             }
         };
         let (waits, may_go_on) = (session.waits_for_room(), session.may_go_on());
+        let gathers = !session.outgoing.is_empty();
+        if let Some(since) = session.take_silence() {
+            self.tell_of_link(index, || EventKind::Silent { since });
+        }
         match outcome {
             Ok(next) => {
-                let gathers = !session.outgoing.is_empty();
                 self.due_at(if waits { next.min(now + ROOM_TICK) } else { next });
                 if gathers {
                     self.flush_link(engine, index);

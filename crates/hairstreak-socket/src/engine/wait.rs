@@ -156,6 +156,7 @@ impl Engine {
                 After::ConnectInproc(connector, serial) => crate::inproc::connect(self, connector, serial),
                 After::Resolve(connector, serial) => self.resolve(connector, serial),
                 After::HandOver(link, serial) => self.hand_over(link, serial),
+                After::EndMonitor(monitor) => contain(|| drop(monitor)),
                 After::Authenticate(question) => self.authenticate(*question),
             }
         }

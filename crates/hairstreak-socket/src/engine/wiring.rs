@@ -10,6 +10,7 @@ use super::state::{After, BoundListener, Connector, ConnectorState, LinkKind, Or
 use super::wait::Engine;
 use crate::background::Background;
 use crate::errors::{BindError, ConnectError};
+use crate::monitor::EventKind;
 use crate::options::Options;
 use crate::session::{Phase, SessionError};
 
@@ -18,8 +19,25 @@ impl Engine {
         self.lock().sockets.insert(SocketState::new(socket_type, options))
     }
 
+    /// Binds, and tells how it went.
     pub fn bind(self: &Arc<Self>, socket: usize, endpoint: &Endpoint) -> Result<Endpoint, BindError> {
+        let result = self.listen(socket, endpoint);
+        let mut state = self.lock();
+        match &result {
+            Ok(bound) => state.tell(socket, Some(bound), || EventKind::Listening),
+            Err(error) => {
+                let kind = || EventKind::BindFailed { reason: error.to_string() };
+                state.tell(socket, Some(endpoint), kind);
+            }
+        }
+        result
+    }
+
+    fn listen(self: &Arc<Self>, socket: usize, endpoint: &Endpoint) -> Result<Endpoint, BindError> {
         let text = endpoint.to_string();
+        if self.lock().needs_zmtp(socket, endpoint) {
+            return Err(BindError::NeedsZmtp(text));
+        }
         let bound = match endpoint {
             Endpoint::Tcp(address) => {
                 let resolved = resolve_bind(address)
@@ -48,7 +66,11 @@ impl Engine {
     /// Stops listening; connections stay. Returns whether it was bound.
     pub fn unbind(self: &Arc<Self>, socket: usize, endpoint: &Endpoint) -> bool {
         if let Endpoint::Inproc(name) = endpoint {
-            return crate::inproc::unbind(self, socket, name);
+            let was_bound = crate::inproc::unbind(self, socket, name);
+            if was_bound {
+                self.lock().tell(socket, Some(endpoint), || EventKind::Unbound);
+            }
+            return was_bound;
         }
         let mut state = self.lock();
         let found = state
@@ -58,6 +80,7 @@ impl Engine {
         let Some((index, _)) = found else { return false };
         let bound = state.listeners.remove(index);
         self.poller().remove(&bound.listener);
+        state.tell(socket, Some(endpoint), || EventKind::Unbound);
         true
     }
 
@@ -68,6 +91,9 @@ impl Engine {
         let mut state = self.lock();
         if state.sockets.get(socket).is_none_or(|socket| socket.closed) {
             return Err(ConnectError::Closed);
+        }
+        if state.needs_zmtp(socket, &endpoint) {
+            return Err(ConnectError::NeedsZmtp(endpoint.to_string()));
         }
         state.now = Instant::now();
         let serial = state.new_serial();
@@ -113,7 +139,11 @@ impl Engine {
             state.now = Instant::now();
             if let Some(socket) = state.connector(connector, serial).map(|connector| connector.socket) {
                 state.connectors[connector].trouble = trouble;
-                let stream = found.map_or(Err(std::io::ErrorKind::NotFound.into()), Stream::connect_tcp);
+                let stream = match (found, &state.connectors[connector].trouble) {
+                    (Some(address), _) => Stream::connect_tcp(address),
+                    (None, Some(trouble)) => Err(std::io::Error::other(trouble.clone())),
+                    (None, None) => Err(std::io::ErrorKind::NotFound.into()),
+                };
                 state.connector_has_stream(&engine, connector, stream);
                 state.notify(socket);
                 state.look_after(&engine);
@@ -129,17 +159,22 @@ impl Engine {
 
     /// Closes the socket: no more calls, no more connections; what was accepted is still sent.
     pub fn close(self: &Arc<Self>, socket: usize) {
-        crate::inproc::unbind_all(self, socket);
+        let unbound = crate::inproc::unbind_all(self, socket);
         let mut state = self.lock();
         let Some(closing) = state.sockets.get_mut(socket) else { return };
         if std::mem::replace(&mut closing.closed, true) {
             return;
         }
         state.now = Instant::now();
+        for name in &unbound {
+            state.tell(socket, Some(name), || EventKind::Unbound);
+        }
         for index in state.listeners_of(socket) {
             let bound = state.listeners.remove(index);
             self.poller().remove(&bound.listener);
+            state.tell(socket, Some(bound.listener.endpoint()), || EventKind::Unbound);
         }
+        state.tell(socket, None, || EventKind::Closed);
         state.connectors.retain(|_, connector| connector.socket != socket);
         for link in state.links_where(|link| link.socket == socket) {
             state.close_link(self, link);
@@ -168,11 +203,20 @@ impl State {
         self.connectors.get(index).filter(|connector| connector.serial == serial)
     }
 
+    /// Whether the endpoint is of a kind that this socket, speaking no ZMTP, cannot use.
+    fn needs_zmtp(&self, socket: usize, endpoint: &Endpoint) -> bool {
+        matches!(endpoint, Endpoint::Inproc(_) | Endpoint::Shm(_))
+            && self.sockets.get(socket).is_some_and(|socket| socket.rules.is_plain)
+    }
+
     /// Whether the socket is open and its pattern takes another peer; counted if not.
     pub fn wants_another(&mut self, socket: usize) -> bool {
         let Some(state) = self.sockets.get(socket).filter(|socket| !socket.closed) else { return false };
         let accepts = (state.rules.accepts)(self, socket);
-        self.sockets[socket].refused_connections += u64::from(!accepts);
+        if !accepts {
+            self.sockets[socket].refused_connections += 1;
+            self.tell(socket, None, || EventKind::Refused);
+        }
         accepts
     }
 
@@ -183,7 +227,7 @@ impl State {
         };
         found.state = ConnectorState::Linked;
         let socket = found.socket;
-        self.reconnect(&Origin::Connector(connector), socket);
+        self.reconnect(Origin::Connector(connector), socket);
     }
 
     fn links_where(&self, wanted: impl Fn(&super::state::Link) -> bool) -> Vec<usize> {
@@ -211,7 +255,7 @@ impl State {
             Endpoint::Inproc(_) => {
                 connector.state = ConnectorState::Asked;
                 self.after.push(After::ConnectInproc(index, serial));
-                return;
+                return self.tell_of_connector(index, || EventKind::Connecting);
             }
             Endpoint::Ipc(address) | Endpoint::Shm(address) => Stream::connect_ipc(address),
             Endpoint::Tcp(address) => match resolve_connect(address, false) {
@@ -219,7 +263,7 @@ impl State {
                 _ => {
                     connector.state = ConnectorState::Asked;
                     self.after.push(After::Resolve(index, serial));
-                    return;
+                    return self.tell_of_connector(index, || EventKind::Connecting);
                 }
             },
         };
@@ -230,15 +274,31 @@ impl State {
         let connector = &mut self.connectors[index];
         let socket = connector.socket;
         connector.state = ConnectorState::Linked;
-        let origin = Origin::Connector(index);
+        let (origin, endpoint) = (Origin::Connector(index), connector.endpoint.clone());
         let taken = match stream {
-            Ok(Connecting::Done(stream)) => self.add_stream(engine, socket, origin, stream, true),
-            Ok(Connecting::Pending(stream)) => self.add_stream(engine, socket, origin, stream, false),
-            Err(_) => false,
+            Ok(Connecting::Done(stream)) => self.add_stream(engine, socket, origin, endpoint, stream, true),
+            Ok(Connecting::Pending(stream)) => {
+                self.add_stream(engine, socket, origin, endpoint, stream, false)
+            }
+            Err(error) => {
+                let kind = || EventKind::ConnectFailed { reason: error.to_string() };
+                self.tell(socket, Some(&endpoint), kind);
+                false
+            }
         };
         if !taken {
-            self.reconnect(&Origin::Connector(index), socket);
+            self.reconnect(Origin::Connector(index), socket);
         }
+    }
+
+    /// Ends a link from this side, with the connected endpoint that it came by.
+    pub fn give_up_link(&mut self, engine: &Engine, index: usize) {
+        self.forget_name(index, false);
+        if let Origin::Connector(connector) = self.links[index].origin {
+            self.connectors.try_remove(connector);
+        }
+        self.now = Instant::now();
+        self.close_link(engine, index);
     }
 
     /// Ends a link from this side: at once when nothing is left to be sent, else by draining.
@@ -262,16 +322,21 @@ impl State {
             _ => true,
         };
         if over {
-            self.end_link(engine, index, &SessionError::Closed);
+            self.end_link(engine, index, &SessionError::Left);
         } else {
             link.origin = Origin::Ended;
             self.due_at(self.now);
         }
     }
 
-    /// Removes a closed socket when its last handle and its last link are gone.
+    /// Ends the monitors of a closed socket when its last link is gone, and removes it when its last handle is too.
     pub fn forget_if_over(&mut self, _engine: &Engine, socket: usize) {
-        if self.sockets.get(socket).is_some_and(|s| s.closed && s.abandoned && s.connection_count == 0) {
+        let Some(state) = self.sockets.get(socket).filter(|s| s.closed && s.connection_count == 0) else {
+            return;
+        };
+        let is_abandoned = state.abandoned;
+        self.end_monitors(socket);
+        if is_abandoned {
             self.sockets.remove(socket);
         }
     }

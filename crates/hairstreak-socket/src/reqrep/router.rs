@@ -54,11 +54,11 @@ pub(crate) const RULES: Rules = Rules {
     send,
     receive,
     link_ready,
-    link_ended,
+    link_ended: State::forget_name,
     ..Rules::NONE
 };
 
-/// The names of a ROUTER's peers.
+/// The names of a ROUTER's peers, or a STREAM's.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     links: HashMap<Vec<u8>, usize>,
@@ -66,7 +66,13 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    fn automatic(&mut self) -> Vec<u8> {
+    /// The link of that name.
+    pub fn link_of(&self, name: &[u8]) -> Option<usize> {
+        self.links.get(name).copied()
+    }
+
+    /// A name that nobody has.
+    pub fn automatic(&mut self) -> Vec<u8> {
         loop {
             let number = self.next_number.unwrap_or_else(|| fastrand::u32(..));
             self.next_number = Some(number.wrapping_add(1));
@@ -80,7 +86,7 @@ impl Names {
 
 fn send(state: &mut State, engine: &Engine, socket: usize, message: &Outgoing<'_>) -> Sent {
     let Some(name) = message.first_of_several() else { return unroutable(state, socket) };
-    let Some(&link) = state.sockets[socket].names.links.get(name) else { return unroutable(state, socket) };
+    let Some(link) = state.sockets[socket].names.link_of(name) else { return unroutable(state, socket) };
     state.list_room(link);
     if !state.links[link].listed_room {
         return state.overflow(socket, Some(link));
@@ -123,15 +129,23 @@ fn link_ready(state: &mut State, engine: &Engine, link: usize, peer: &RemotePeer
         }
         state.end_link(engine, holder, &SessionError::HandedOver);
     }
-    state.links[link].routing_id = Frame::copy_of(&name);
-    state.sockets[socket].names.links.insert(name, link);
+    state.give_name(link, name);
     true
 }
 
-fn link_ended(state: &mut State, link: usize, _gone: bool) {
-    let (socket, name) = (state.links[link].socket, state.links[link].routing_id.as_bytes());
-    let names = &mut state.sockets[socket].names.links;
-    if names.get(name) == Some(&link) {
-        names.remove(name);
+impl State {
+    /// Calls the link's peer so, which nobody else is called.
+    pub fn give_name(&mut self, link: usize, name: Vec<u8>) {
+        self.links[link].routing_id = Frame::copy_of(&name);
+        self.sockets[self.links[link].socket].names.links.insert(name, link);
+    }
+
+    /// Messages of that name go nowhere any more.
+    pub fn forget_name(&mut self, link: usize, _gone: bool) {
+        let (socket, name) = (self.links[link].socket, self.links[link].routing_id.as_bytes());
+        let names = &mut self.sockets[socket].names.links;
+        if names.get(name) == Some(&link) {
+            names.remove(name);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hairstreak_base::{BlockPool, BodyBuffer, Frame, Message, OutgoingBuffer, READ_SIZE, ReadBuffer};
 use hairstreak_transport::{Delivery, Readiness, Stream};
@@ -32,6 +32,8 @@ pub(crate) struct SessionLimits {
     pub receive_count_max: usize,
     pub receive_bytes_max: usize,
     pub receives: bool,
+    /// No ZMTP: bytes as they come.
+    pub is_plain: bool,
     /// SUBSCRIBE and CANCEL come out as messages: 1 or 0, and the prefix.
     pub subscriptions: bool,
 }
@@ -51,7 +53,8 @@ pub(crate) struct Session {
     pub(super) handshake: Option<Box<Handshake>>,
     /// What all traffic is sealed and opened with, if it is.
     pub(super) cipher: Option<Box<CurveCipher>>,
-    /// How many messages may be queued that a short one joins without further ado; none where it has to be sealed.
+    /// How many messages may be queued that a short one joins without further ado; none where it has to be sealed,
+    /// or has no header.
     pub(super) gather_count_max: usize,
     /// Whether the bytes may go on in shared memory, and the agreement about it, between handshake and READY.
     pub(super) shared_wish: Option<SharedWish>,
@@ -82,6 +85,8 @@ pub(crate) struct Session {
     /// Wire bytes decoded since the last message was read ahead.
     pub(super) decoded_bytes: usize,
 
+    /// Bytes read so far.
+    pub(super) read_bytes: u64,
     /// Reads since the engine last asked.
     pub(super) read_count: u32,
     /// The connection is gone; only `ahead` is left.
@@ -100,6 +105,9 @@ pub(crate) struct Session {
     pub(super) last_heard: Instant,
     /// Since when a PING is unanswered and there is no other sign of life either.
     pub(super) silent_since: Option<Instant>,
+    /// For how long the peer has been silent, if that is news, and whether it was told already.
+    pub(super) silence: Option<Duration>,
+    pub(super) silence_told: bool,
     /// What the kernel said of the peer when the heartbeat last looked, and when it meant to look again.
     pub(super) delivery: Delivery,
     pub(super) look_due: Instant,
@@ -111,7 +119,7 @@ impl Session {
     pub fn new(
         stream: Stream,
         connected: bool,
-        handshake: Handshake,
+        handshake: Option<Handshake>,
         limits: SessionLimits,
         shares: SessionShares,
         deadline: Instant,
@@ -121,9 +129,9 @@ impl Session {
             stream,
             phase: if connected { Phase::Handshaking } else { Phase::Connecting },
             limits,
-            handshake: Some(Box::new(handshake)),
+            handshake: handshake.map(Box::new),
             cipher: None,
-            gather_count_max: limits.send_count_max,
+            gather_count_max: if limits.is_plain { 0 } else { limits.send_count_max },
             shared_wish: None,
             sharing: None,
             readable: false,
@@ -135,10 +143,11 @@ impl Session {
             partial: Vec::new(),
             partial_size: 0,
             arriving: Arriving::new(shares.arriving),
-            in_step: limits.message_size_max >= READ_SIZE,
+            in_step: limits.message_size_max >= READ_SIZE && !limits.is_plain,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
             decoded_bytes: 0,
+            read_bytes: 0,
             read_count: 0,
             ended: false,
             outgoing: OutgoingBuffer::new(&shares.pool),
@@ -149,11 +158,17 @@ impl Session {
             heard: false,
             last_heard: now,
             silent_since: None,
+            silence: None,
+            silence_told: false,
             delivery: Delivery::default(),
             look_due: now,
             deadline,
             pool: shares.pool,
         }
+    }
+
+    pub fn read_bytes(&self) -> u64 {
+        self.read_bytes
     }
 
     pub fn stream(&self) -> &Stream {

@@ -12,11 +12,25 @@ const SCRAP_READS_MAX: u32 = 64;
 const SCRAP_SIZE: usize = 4096;
 
 impl Session {
-    /// The connection is gone. Returns whether messages are left to be taken.
+    /// Whether the connection is gone.
+    pub fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether it is, and nothing of it is left to be taken.
+    pub fn is_over(&self) -> bool {
+        self.ended && self.ahead.is_empty()
+    }
+
+    /// The connection is gone, and its counters begin anew. Returns whether messages are left to be taken.
     pub fn end(&mut self) -> bool {
+        if self.limits.is_plain && self.phase == Phase::Ready && !self.ended {
+            self.push_notice();
+        }
         self.ended = true;
         (self.readable, self.writable) = (false, false);
         self.outgoing.clear();
+        self.read_bytes = 0;
         self.forget_arriving();
         self.stream.shutdown();
         !self.ahead.is_empty()

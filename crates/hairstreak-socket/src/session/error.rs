@@ -13,6 +13,10 @@ use crate::pubsub::index::SubscriptionError;
 pub(crate) enum SessionError {
     #[error("the peer closed the connection")]
     Closed,
+    #[error("the peer refused to go on: \"{0}\"")]
+    PeerError(String),
+    #[error("this side closed the connection")]
+    Left,
     #[error("the connection failed: {0}")]
     Io(#[from] io::Error),
     #[error("the handshake failed: {0}")]
@@ -51,4 +55,19 @@ pub(crate) enum SessionError {
     Silent,
     #[error("what remained to be sent was not taken in time")]
     Linger,
+}
+
+impl SessionError {
+    /// The peer's ERROR, in its own words.
+    pub fn peer_error(reason: &[u8]) -> SessionError {
+        SessionError::PeerError(reason.escape_ascii().to_string())
+    }
+
+    /// Whether a side ended the connection as it may.
+    pub fn is_farewell(&self) -> bool {
+        matches!(
+            self,
+            SessionError::Closed | SessionError::PeerError(_) | SessionError::Left | SessionError::Unwanted
+        )
+    }
 }

@@ -30,6 +30,9 @@ impl Session {
             }
             self.phase = Phase::Handshaking;
         }
+        if self.limits.is_plain {
+            return Ok(self.finish(Some(Session::plain_peer())));
+        }
         let Some(mut handshake) = self.handshake.take() else {
             let decided = self.advance_sharing()?;
             return Ok(self.finish(decided));
@@ -101,7 +104,10 @@ impl Session {
         let stream = &mut self.stream;
         match self.buffer.fill(|room| stream.read(room)) {
             Ok((0, _)) => Err(SessionError::Closed),
-            Ok(_) => Ok(true),
+            Ok((count, _)) => {
+                self.read_bytes += count as u64;
+                Ok(true)
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.readable = false;
                 Ok(false)

@@ -70,6 +70,7 @@ impl Session {
             && self.partial.is_empty()
             && self.body.is_none()
             && self.cipher.is_none()
+            && !self.limits.is_plain
             && self.limits.message_size_max >= READ_SIZE;
     }
 
@@ -132,7 +133,8 @@ impl Session {
         };
         match result {
             Ok((0, _)) => Err(SessionError::Closed),
-            Ok((_, filled)) => {
+            Ok((count, filled)) => {
+                self.read_bytes += count as u64;
                 // A short read emptied the socket: the next bytes make a new edge.
                 self.readable = filled || self.peer_ended || self.stream.is_shared();
                 self.on_bytes();
@@ -148,6 +150,9 @@ impl Session {
 
     /// The next whole message in the buffer, handling commands on the way.
     fn decode(&mut self) -> Result<Option<Message>, SessionError> {
+        if self.limits.is_plain {
+            return Ok(self.take_plain());
+        }
         loop {
             if let Some((body, _)) = &mut self.body {
                 let unread = self.buffer.unread();

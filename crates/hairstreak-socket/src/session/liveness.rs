@@ -27,7 +27,7 @@ impl Session {
                 command::encode_pong(&mut pong, context);
                 self.push_command(&pong);
             }
-            Command::Error { .. } => return Err(SessionError::Closed),
+            Command::Error { reason } => return Err(SessionError::peer_error(reason)),
             _ => {}
         }
         Ok(None)
@@ -69,7 +69,7 @@ impl Session {
         // A peer whose bytes lie here unread is not silent. A PING could even destroy what it has still to
         // say: it may have closed, and its host answers with a reset.
         if std::mem::take(&mut self.heard) || self.is_backlogged() {
-            (self.last_heard, self.silent_since) = (now, None);
+            (self.last_heard, self.silent_since, self.silence_told) = (now, None, false);
         }
         let Some(since) = self.silent_since else {
             if now < self.last_heard + interval {
@@ -91,8 +91,13 @@ impl Session {
         let is_late = now > self.look_due + interval.min(timeout);
         if is_behind || is_late || self.delivery.room > last.room || self.stream.has_unread() {
             self.silent_since = Some(now);
-        } else if now >= since + timeout {
-            return Err(SessionError::Silent);
+        } else {
+            if !std::mem::replace(&mut self.silence_told, true) {
+                self.silence = Some(now.duration_since(since));
+            }
+            if now >= since + timeout {
+                return Err(SessionError::Silent);
+            }
         }
         if !is_full {
             // What acknowledges it tells how large the window is by now.
@@ -101,6 +106,11 @@ impl Session {
         let left = (since + timeout).saturating_duration_since(now);
         let next = if left.is_zero() { interval } else { interval.min(left) };
         Ok(self.look_again(now, next.min(timeout)))
+    }
+
+    /// For how long the peer has shown no sign of life, once for each time that it falls silent.
+    pub fn take_silence(&mut self) -> Option<Duration> {
+        self.silence.take()
     }
 
     fn look_again(&mut self, now: Instant, after: Duration) -> Instant {

@@ -17,6 +17,7 @@ mod handshaking;
 mod incoming;
 mod liveness;
 mod outgoing;
+mod plain;
 mod sealing;
 mod sharing;
 

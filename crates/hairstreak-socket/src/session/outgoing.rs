@@ -43,6 +43,10 @@ impl Session {
             self.push_parcel_sealed(parcel);
             return self.write_or_leave(was_empty);
         }
+        if self.limits.is_plain {
+            self.push_plain(parcel);
+            return self.write_or_leave(was_empty);
+        }
         if !parcel.encoded.is_empty() {
             self.outgoing.push_copy(parcel.encoded, &[], true);
             return self.write_or_leave(was_empty);
@@ -166,12 +170,12 @@ impl Session {
                 Err(error) => self.on_write_error(error)?,
             }
         }
+        let is_whole = taken == header.len() + body.len();
+        self.outgoing.count_written(taken, usize::from(is_whole && !more));
         if taken < header.len() {
             self.outgoing.push_copy(&header[taken..], body, !more);
-        } else if taken < header.len() + body.len() {
+        } else if !is_whole {
             self.outgoing.push_copy(&[], &body[taken - header.len()..], !more);
-        } else if !more {
-            self.outgoing.count_written();
         }
         Ok(())
     }

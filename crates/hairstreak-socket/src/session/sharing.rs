@@ -185,8 +185,8 @@ impl Session {
                 }
                 if unread.len() >= end {
                     let command = command::parse_traffic(&unread[start..end])?;
-                    if let Command::Error { .. } = command {
-                        return Err(SessionError::Closed);
+                    if let Command::Error { reason } = command {
+                        return Err(SessionError::peer_error(reason));
                     }
                     let step = SharedStep::of(&command).ok_or(SessionError::Sharing)?;
                     self.buffer.consume(end);

@@ -11,6 +11,7 @@ mod soak;
 mod closing;
 mod heartbeats;
 mod matrix;
+mod options;
 mod pipeline;
 mod python;
 mod reconnect;

@@ -28,10 +28,12 @@ pub enum SocketType {
     XPub,
     /// A SUB that sends its subscriptions as messages.
     XSub,
+    /// Talks to plain tcp peers, and so to none that has a socket type.
+    Stream,
 }
 
 impl SocketType {
-    /// Every socket type.
+    /// Every socket type that speaks ZMTP: all but STREAM.
     pub const ALL: [SocketType; 11] = [
         SocketType::Pair,
         SocketType::Pub,
@@ -60,10 +62,11 @@ impl SocketType {
             SocketType::Push => "PUSH",
             SocketType::XPub => "XPUB",
             SocketType::XSub => "XSUB",
+            SocketType::Stream => "STREAM",
         }
     }
 
-    /// The type of that exact name.
+    /// The type of that exact name, of those that speak ZMTP.
     pub fn from_bytes(name: &[u8]) -> Option<SocketType> {
         SocketType::ALL.into_iter().find(|socket_type| socket_type.as_str().as_bytes() == name)
     }
@@ -81,6 +84,7 @@ impl SocketType {
             Router => matches!(other, Req | Dealer | Router),
             Pull => matches!(other, Push),
             Push => matches!(other, Pull),
+            Stream => false,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Marks, writing what has gathered, and the lists of links with room and with messages.
 
+use std::time::Instant;
+
 use crate::engine::Engine;
 use crate::engine::state::{LinkKind, State};
 
@@ -40,12 +42,17 @@ impl State {
     /// Writes and publishes all that has gathered. Links whose kernel buffer is full stay listed.
     pub fn flush_dirty(&mut self, engine: &Engine, about_to_sleep: bool) {
         let mut dirty = std::mem::take(&mut self.dirty);
+        let (mut now, mut due) = (None, None);
         dirty.retain(|&index| {
             if !self.links.get(index).is_some_and(|link| link.listed_dirty) {
                 return false;
             }
             self.flush_link(engine, index);
             let Some(link) = self.links.get_mut(index) else { return false };
+            if link.queued().0 > 0 {
+                let again = link.note_ages(*now.get_or_insert_with(Instant::now));
+                due = due.into_iter().chain(again).min();
+            }
             let left = match &mut link.kind {
                 LinkKind::Stream(session) => {
                     if about_to_sleep {
@@ -65,6 +72,9 @@ impl State {
         });
         dirty.append(&mut self.dirty);
         self.dirty = dirty;
+        if let Some(due) = due {
+            self.due_at(due);
+        }
     }
 
     #[cold]

@@ -101,7 +101,7 @@ impl State {
                     break;
                 }
                 Ok(false) => return self.link_is_dry(engine, index),
-                Err(SessionError::Closed) => return self.end_link(engine, index, &SessionError::Closed),
+                Err(error) if error.is_farewell() => return self.end_link(engine, index, &error),
                 Err(error) => return self.refuse_link(engine, index, &error),
             }
         }
