@@ -6,8 +6,8 @@ use hairstreak_socket::{Context, Drops, Pull, RecvError};
 
 use crate::LONG;
 use crate::home::Home;
-use crate::python::Python;
 use crate::run::{Behind, Run};
+use crate::script::Script;
 use crate::stream::Tally;
 
 /// Every transport on which two sockets of ours meet, in one process or in two.
@@ -52,7 +52,7 @@ fn check(transport: &str, home: impl Fn(&Run) -> Home) {
 
 /// pyzmq's PULL gets all that a sender sends who lives there.
 fn check_pyzmq(transport: &str, home: impl Fn(&Run) -> Home) {
-    let mut script = Python::start("closing.py", [""; 0]);
+    let mut script = Script::python("closing.py", [""; 0]);
     for run in Run::all(transport).map(|run| Run { sender_binds: true, ..run }) {
         let mut sender = home(&run);
         script.say(&format!("pull {} {}", sender.hear("bound"), 10 * u64::from(run.heartbeats)));
@@ -69,7 +69,6 @@ fn check_pyzmq(transport: &str, home: impl Fn(&Run) -> Home) {
         assert_eq!(script.hear("tally"), sent, "{run:?}");
         sender.finish();
     }
-    script.end_input();
     script.finish();
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use hairstreak_socket::{Context, Options, Pull, Push};
 
 use crate::endpoints::endpoint;
-use crate::python::Python;
+use crate::script::Script;
 use crate::soak::amount;
 use crate::stream::{Stream, Tally};
 use crate::{LONG, PAUSE};
@@ -21,7 +21,7 @@ fn heartbeats() -> Options {
 }
 
 fn runs() -> u64 {
-    amount(20, 100) as u64
+    amount(8, 100) as u64
 }
 
 /// Sends until nobody takes more, closes, and returns the tally.
@@ -52,7 +52,7 @@ fn receive(pull: &Pull, place: &impl Display, count: u64) -> Tally {
 
 /// With `heartbeat_ms` the receiver writes to a sender that may be gone.
 fn check_from_us_to_pyzmq(transport: &str, heartbeat_ms: u64) {
-    let mut script = Python::start("closing.py", [""; 0]);
+    let mut script = Script::python("closing.py", [""; 0]);
     for run in 0..runs() {
         let push = Push::new(&Context::new()).unwrap();
         let place = push.bind(&endpoint(transport)).unwrap();
@@ -65,7 +65,7 @@ fn check_from_us_to_pyzmq(transport: &str, heartbeat_ms: u64) {
 }
 
 fn check_from_pyzmq_to_us(transport: &str, options: &Options) {
-    let mut script = Python::start("closing.py", [""; 0]);
+    let mut script = Script::python("closing.py", [""; 0]);
     for run in 0..runs() {
         let pull = Pull::with_options(&Context::new(), options.clone()).unwrap();
         let place = pull.bind(&endpoint(transport)).unwrap();
