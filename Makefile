@@ -30,4 +30,4 @@ lint: ## clippy, the documentation's links and the house rules
 
 clean: ## remove everything that was built or installed here
 	cargo clean
-	rm -rf .venv
+	rm -rf .venv .jeromq

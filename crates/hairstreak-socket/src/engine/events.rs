@@ -138,7 +138,8 @@ impl State {
     }
 
     /// Links whose edge has come and whose application stopped receiving before it had read to the end:
-    /// they are read ahead, for there may be a command or the end of the stream and no edge will follow.
+    /// they are read ahead, for there may be a command or the end of the stream and no edge will follow. Links that
+    /// have ended and whose last message it has taken are let go: it may never look at them again.
     pub fn read_unattended(&mut self, engine: &Engine) {
         for index in 0..self.links.capacity() {
             let Some(Link { socket, kind: LinkKind::Stream(session), .. }) = self.links.get(index) else {
@@ -148,6 +149,8 @@ impl State {
                 || matches!(self.sockets[*socket].rules.incoming, Incoming::AtOnce(_));
             if session.phase == Phase::Ready && session.readable && unattended {
                 self.on_readable(engine, index);
+            } else if session.is_over() && unattended {
+                self.end_link(engine, index, &SessionError::Closed);
             }
         }
     }

@@ -36,6 +36,11 @@ impl Session {
         !self.ahead.is_empty()
     }
 
+    /// Whether the connection is gone and all its messages have been taken.
+    pub fn is_over(&self) -> bool {
+        self.ended && self.ahead.is_empty()
+    }
+
     /// Nothing more will be sent: the peer may see the end once it has read the rest.
     pub fn start_draining(&mut self, deadline: Instant) {
         self.phase = Phase::Draining;

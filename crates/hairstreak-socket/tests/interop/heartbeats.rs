@@ -6,7 +6,7 @@ use std::thread;
 use hairstreak_socket::{Context, Options, Pull, Push};
 
 use crate::endpoints::endpoint;
-use crate::python::Python;
+use crate::script::Script;
 use crate::stream::Tally;
 use crate::{LONG, PAUSE};
 
@@ -20,9 +20,9 @@ fn quick_heartbeats() -> Options {
 }
 
 /// A script that watches its one connection; 0 for no heartbeats of its own.
-fn watcher(role: &str, join: &str, place: &str, heartbeat_ms: u64) -> Python {
+fn watcher(role: &str, join: &str, place: &str, heartbeat_ms: u64) -> Script {
     let numbers = [heartbeat_ms, TIMEOUT_MS].map(|number| number.to_string());
-    Python::start("watch.py", [role, join, place, &numbers[0], &numbers[1]])
+    Script::python("watch.py", [role, join, place, &numbers[0], &numbers[1]])
 }
 
 #[test]

@@ -1,10 +1,13 @@
-//! Hairstreak's sockets against pyzmq, which is libzmq: the same bytes both ways, on either side of
-//! every connection. The scripts of the other side stand in tests/python.
+//! Hairstreak's sockets against pyzmq, which is libzmq, and JeroMQ: the same bytes both ways, on either side of
+//! every connection. The scripts of the other side stand in tests/python and tests/java.
 //!
 //! Every wait is bounded by its own time-out, on either side; a side that waits in vain says for what.
 
 #[path = "../workbench/endpoints.rs"]
 mod endpoints;
+#[allow(dead_code, reason = "shared with the tests of security, which use more of it")]
+#[path = "../security/roles.rs"]
+mod roles;
 #[path = "../workbench/soak.rs"]
 mod soak;
 
@@ -13,9 +16,9 @@ mod heartbeats;
 mod matrix;
 mod options;
 mod pipeline;
-mod python;
 mod reconnect;
 mod reqrep;
+mod script;
 mod stream;
 
 use std::time::Duration;

@@ -6,7 +6,7 @@ use hairstreak_socket::{Context, Message, Pull, Push};
 
 use crate::LONG;
 use crate::endpoints::endpoint;
-use crate::python::Python;
+use crate::script::Script;
 use crate::soak::amount;
 use crate::stream::{Stream, Tally};
 
@@ -32,7 +32,7 @@ fn check_from_pyzmq(transport: &str) {
             pull.bind(&endpoint(transport)).unwrap().to_string()
         };
         let mut push =
-            Python::start("pipeline.py", ["push", join, &place, &count().to_string(), &SEED.to_string()]);
+            Script::python("pipeline.py", ["push", join, &place, &count().to_string(), &SEED.to_string()]);
         if they_bind {
             pull.connect(&push.hear("bound")).unwrap();
         }
@@ -59,7 +59,7 @@ fn check_to_pyzmq(transport: &str) {
         } else {
             push.bind(&endpoint(transport)).unwrap().to_string()
         };
-        let mut pull = Python::start("pipeline.py", ["pull", join, &place, &count().to_string()]);
+        let mut pull = Script::python("pipeline.py", ["pull", join, &place, &count().to_string()]);
         if they_bind {
             push.connect(&pull.hear("bound")).unwrap();
         }

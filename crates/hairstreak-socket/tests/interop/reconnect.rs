@@ -6,7 +6,7 @@ use hairstreak_socket::{Context, Pattern, Pull, Push, Socket};
 
 use crate::LONG;
 use crate::endpoints::endpoint;
-use crate::python::Python;
+use crate::script::Script;
 use crate::stream::{Stream, Tally};
 
 const COUNT: usize = 200;
@@ -24,7 +24,7 @@ fn a_push_finds_a_pull_that_was_killed_and_started_again() {
         let push = Push::new(&Context::new()).unwrap();
         let mut place = endpoint(transport);
         for round in 0..RESTARTS {
-            let mut pull = Python::start("pipeline.py", ["pull", "bind", &place, &COUNT.to_string()]);
+            let mut pull = Script::python("pipeline.py", ["pull", "bind", &place, &COUNT.to_string()]);
             place = pull.hear("bound");
             if round == 0 {
                 push.connect(&place).unwrap();
@@ -48,7 +48,7 @@ fn a_pull_finds_a_push_that_was_killed_and_started_again() {
         let pull = Pull::new(&Context::new()).unwrap();
         let mut place = endpoint(transport);
         for round in 0..RESTARTS {
-            let mut push = Python::start("say.py", ["bind", &place]);
+            let mut push = Script::python("say.py", ["bind", &place]);
             place = push.hear("bound");
             if round == 0 {
                 pull.connect(&place).unwrap();
@@ -68,7 +68,7 @@ fn pyzmq_finds_a_pull_that_was_closed_and_opened_again() {
     for transport in ["tcp", "ipc"] {
         let mut pull = Pull::new(&Context::new()).unwrap();
         let place = pull.bind(&endpoint(transport)).unwrap().to_string();
-        let mut push = Python::start("say.py", ["connect", &place]);
+        let mut push = Script::python("say.py", ["connect", &place]);
         for round in 0..RESTARTS {
             assert!(pull.wait_for_peers(1, LONG));
             push.say(&round.to_string());

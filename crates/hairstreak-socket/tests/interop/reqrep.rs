@@ -7,16 +7,16 @@ use hairstreak_socket::{Context, Dealer, Message, Options, Pattern, Pull, Router
 
 use crate::LONG;
 use crate::endpoints::endpoint;
-use crate::python::Python;
+use crate::script::Script;
 use crate::stream::{Stream, Tally};
 
 const COUNT: usize = 1000;
 
 /// Joins `ours` with a new script, one of which binds.
-fn join<P: Pattern>(ours: &Socket<P>, transport: &str, they_bind: bool, role: &str, rest: &[&str]) -> Python {
+fn join<P: Pattern>(ours: &Socket<P>, transport: &str, they_bind: bool, role: &str, rest: &[&str]) -> Script {
     let start = |join: &str, place: String| {
         let arguments = [role, join, &place, &COUNT.to_string()].map(str::to_owned);
-        Python::start("reqrep.py", arguments.into_iter().chain(rest.iter().map(|s| s.to_string())))
+        Script::python("reqrep.py", arguments.into_iter().chain(rest.iter().map(|s| s.to_string())))
     };
     if !they_bind {
         return start("connect", ours.bind(&endpoint(transport)).unwrap().to_string());

@@ -13,7 +13,9 @@ from zmq.utils.monitor import recv_monitor_message
 
 
 def pull(endpoint, heartbeat_ms):
-    made = peer.make("pull", HEARTBEAT_IVL=heartbeat_ms, HEARTBEAT_TIMEOUT=peer.LONG_MS)
+    # Not to be connected again: the port may be another's by then. (-1 would have libzmq drop what is unread.)
+    beats = {"HEARTBEAT_IVL": heartbeat_ms, "HEARTBEAT_TIMEOUT": peer.LONG_MS}
+    made = peer.make("pull", RECONNECT_IVL=peer.LONG_MS, **beats)
     monitor = made.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
     made.connect(endpoint)
     recv_monitor_message(monitor)

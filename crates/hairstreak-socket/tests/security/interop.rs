@@ -7,8 +7,8 @@ use hairstreak_socket::{
 use crate::LONG;
 use crate::endpoints::endpoint;
 use crate::messages::{ask_all, echo_all, message, published, receive_all, send_all};
-use crate::python::Python;
 use crate::roles::{MECHANISMS, Roles};
+use crate::script::Script;
 
 const COUNT: usize = 500;
 
@@ -33,10 +33,10 @@ fn join<P: Pattern>(
     they_bind: bool,
     kind: &str,
     role: Vec<String>,
-) -> Python {
+) -> Script {
     let start = |join: &str, place: String| {
         let arguments = [kind, join, &place, &COUNT.to_string()].map(str::to_owned);
-        Python::start("secure.py", arguments.into_iter().chain(role.iter().cloned()))
+        Script::python("secure.py", arguments.into_iter().chain(role.iter().cloned()))
     };
     if !they_bind {
         return start("connect", ours.bind(&endpoint(transport)).unwrap().to_string());
@@ -46,7 +46,7 @@ fn join<P: Pattern>(
     script
 }
 
-fn finish(mut script: Python) {
+fn finish(mut script: Script) {
     script.hear("done");
     script.say("end");
     script.finish();

@@ -3,12 +3,12 @@
 
 #[path = "../workbench/endpoints.rs"]
 mod endpoints;
-#[allow(dead_code, reason = "shared with the tests against pyzmq, which use more of it")]
-#[path = "../interop/python.rs"]
-mod python;
 #[allow(dead_code, reason = "shared with the tests of hostile peers, which use more of it")]
 #[path = "../hostile/raw.rs"]
 mod raw;
+#[allow(dead_code, reason = "shared with the tests against pyzmq, which use more of it")]
+#[path = "../interop/script.rs"]
+mod script;
 
 mod addresses;
 mod hostile;

@@ -5,8 +5,8 @@ use hairstreak_socket::{Context, Options, Pull, Push};
 
 use crate::LONG;
 use crate::endpoints::endpoint;
-use crate::python::Python;
 use crate::roles::{Roles, secured};
+use crate::script::Script;
 
 /// What a bad client of `roles` is like: as options of ours, as arguments of the script, and what libzmq says of
 /// being refused by us.
@@ -69,7 +69,7 @@ fn libzmq_is_told_that_it_is_refused() {
             let pull = Pull::with_options(&Context::new(), roles.server()).unwrap();
             let place = pull.bind(&endpoint("tcp")).unwrap().to_string();
             let fixed = ["push", "connect", &place, "0"].map(str::to_owned);
-            let mut script = Python::start("secure.py", fixed.into_iter().chain(arguments));
+            let mut script = Script::python("secure.py", fixed.into_iter().chain(arguments));
             if let Some(expected) = expected {
                 let heard = script.hear("handshake");
                 assert!(heard.starts_with(expected), "{mechanism}: {heard}");
@@ -88,7 +88,7 @@ fn libzmq_refuses_our_bad_clients() {
         let roles = Roles::new(mechanism);
         for (bad, _, _) in bad_clients(&roles, mechanism) {
             let fixed = ["pull", "bind", &endpoint("tcp"), "1"].map(str::to_owned);
-            let mut script = Python::start("secure.py", fixed.into_iter().chain(roles.server_arguments()));
+            let mut script = Script::python("secure.py", fixed.into_iter().chain(roles.server_arguments()));
             let place = script.hear("bound");
             let refused = Push::with_options(&Context::new(), bad).unwrap();
             refused.connect(&place).unwrap();

@@ -126,7 +126,7 @@ impl State {
                     let mut unread = false;
                     if let LinkKind::Stream(session) = &mut link.kind {
                         self.io_since_turn += session.take_read_count();
-                        unread = session.readable;
+                        unread = session.readable || session.is_over();
                     }
                     if unread && self.watched {
                         // The caller may stop here, and no edge will tell of what is left.

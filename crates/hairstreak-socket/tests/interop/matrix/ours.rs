@@ -1,5 +1,7 @@
 //! `Ours`: our end of a cell, whatever its type.
 
+use std::time::Duration;
+
 use hairstreak_socket::{Context, Message, Options, Pattern, Receives, Sends, Socket};
 
 use crate::LONG;
@@ -7,15 +9,15 @@ use crate::LONG;
 pub struct Ours {
     pub bind: Box<dyn Fn(&str) -> String>,
     pub connect: Box<dyn Fn(&str)>,
-    /// Waits until the other end may be spoken to.
-    pub wait: Box<dyn Fn()>,
+    /// Waits until the other end may be spoken to. Returns whether it may.
+    pub wait: Box<dyn Fn(Duration) -> bool>,
     pub send: Box<dyn Fn(&Message)>,
     pub recv: Box<dyn Fn() -> Message>,
     pub publishes: bool,
 }
 
-pub fn open<P: Pattern>() -> Socket<P> {
-    let options = Options { routing_id: Some(b"us".to_vec()), ..Options::default() };
+pub fn open<P: Pattern>(options: Options) -> Socket<P> {
+    let options = Options { routing_id: Some(b"us".to_vec()), ..options };
     Socket::with_options(&Context::new(), options).unwrap()
 }
 
@@ -24,7 +26,7 @@ fn silent<P: Pattern>(socket: &Socket<P>) -> Ours {
     Ours {
         bind: Box::new(move |place| binding.bind(place).unwrap().to_string()),
         connect: Box::new(move |place| connecting.connect(place).unwrap()),
-        wait: Box::new(move || assert!(waiting.wait_for_peers(1, LONG))),
+        wait: Box::new(move |patience| waiting.wait_for_peers(1, patience)),
         send: Box::new(|_| panic!("it does not send")),
         recv: Box::new(|| panic!("it does not receive")),
         publishes: false,
@@ -53,7 +55,7 @@ pub fn both<P: Sends + Receives>(socket: Socket<P>) -> Ours {
 
 pub fn publisher<P: hairstreak_socket::Publishes>(socket: Socket<P>) -> Ours {
     let waiting = socket.clone();
-    let wait = move || assert!(waiting.wait_for_subscribers_to("t", 1, LONG));
+    let wait = move |patience| waiting.wait_for_subscribers_to("t", 1, patience);
     Ours { wait: Box::new(wait), publishes: true, ..sender(socket) }
 }
 

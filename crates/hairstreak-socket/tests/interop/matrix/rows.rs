@@ -14,7 +14,7 @@ macro_rules! rows {
     ($($name:ident: $ours:ident($type:ty), $theirs:literal, $talk:expr;)*) => {
         $(#[test]
         fn $name() {
-            check(|| $ours(open::<<$type as Typed>::Pattern>()), $theirs, $talk);
+            check(|options| $ours(open::<<$type as Typed>::Pattern>(options)), $theirs, $talk);
         })*
     };
 }

@@ -1,9 +1,9 @@
-//! `Talk`: what the two ends of a cell say to each other, as tests/python/cells.py has it.
+//! `Talk`: what the two ends of a cell say to each other, as tests/python/cells.py and tests/java/Cells.java have it.
 
 use hairstreak_socket::Message;
 
 use super::ours::Ours;
-use crate::python::Python;
+use crate::script::Script;
 
 /// Our half of a talk.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ impl Talk {
         }
     }
 
-    pub fn run(&self, ours: &Ours, script: &mut Python, count: usize) {
+    pub fn run(&self, ours: &Ours, script: &mut Script, count: usize) {
         match self {
             Talk::Send => (0..count).for_each(|number| {
                 (ours.send)(&message(&[], number));
