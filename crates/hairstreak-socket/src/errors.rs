@@ -125,6 +125,42 @@ pub enum SubscribeError {
     Forked,
 }
 
+/// Why a poller does not take a socket, a descriptor or a time.
+#[derive(Debug, Error)]
+pub enum AddError {
+    /// Something has that key already.
+    #[error("the key {0} is in use")]
+    KeyInUse(usize),
+    /// The system does not watch the descriptor: a regular file is always ready, or there is no memory left.
+    #[error("cannot watch the descriptor: {0}")]
+    System(#[from] io::Error),
+    /// The socket, or the poller, was made by the process that this one was forked from. Make another one.
+    #[error("the socket or the poller belongs to the process that this one was forked from")]
+    Forked,
+}
+
+/// Why the interest in something could not be changed.
+#[derive(Debug, Error)]
+pub enum ModifyError {
+    /// No socket and no descriptor has that key.
+    #[error("no socket and no descriptor has the key {0}")]
+    NoSuchKey(usize),
+    /// The system does not watch the descriptor any more.
+    #[error("cannot watch the descriptor: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Why a poller does not wait.
+#[derive(Debug, Error)]
+pub enum WaitError {
+    /// The system has no memory left.
+    #[error("cannot wait: {0}")]
+    System(#[from] io::Error),
+    /// The poller was made by the process that this one was forked from. Make another one.
+    #[error("the poller belongs to the process that this one was forked from")]
+    Forked,
+}
+
 /// Why there is no message.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum RecvError {

@@ -29,12 +29,16 @@ mod waiting;
 
 pub mod pair;
 pub mod pipeline;
+pub mod poller;
 pub mod pubsub;
 pub mod reqrep;
 pub mod security;
 
 pub use context::Context;
-pub use errors::{BindError, ConnectError, OpenError, RecvError, SendError, SubscribeError};
+pub use errors::{
+    AddError, BindError, ConnectError, ModifyError, OpenError, RecvError, SendError, SubscribeError,
+    WaitError,
+};
 pub use hairstreak_base::{Frame, Message};
 pub use hairstreak_transport::{Endpoint, ResolveError};
 pub use options::{Distribution, Options, Overflow};
@@ -43,6 +47,7 @@ pub use pair::Pair;
 pub use pattern::{Pattern, Receives, Sends};
 pub use peer::PeerInfo;
 pub use pipeline::{Pull, Push};
+pub use poller::{Interest, Poller, Ready};
 pub use pubsub::{Pub, Publishes, Sub, Subscribes, XPub, XSub};
 pub use reqrep::{Dealer, Rep, Req, Router};
 pub use socket::Socket;

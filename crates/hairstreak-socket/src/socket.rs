@@ -9,7 +9,7 @@ use hairstreak_base::process;
 use hairstreak_transport::{Endpoint, ResolveError};
 
 use crate::context::Context;
-use crate::engine::{Engine, LinkKind, Origin};
+use crate::engine::{Engine, LinkKind, Origin, SetAside};
 use crate::errors::{BindError, ConnectError, OpenError};
 use crate::options::Options;
 use crate::pattern::Pattern;
@@ -201,12 +201,15 @@ impl<P: Pattern> Socket<P> {
             denied_connections: socket.denied_connections,
             ..Stats::default()
         };
+        // What was set aside is counted where it was taken, and not handed over yet.
+        let set_aside = u64::from(socket.set_aside.as_ref().is_some_and(SetAside::is_message));
         for &index in &socket.links {
             let (count, bytes) = state.links[index].queued();
             stats.received += state.links[index].received;
             stats.queued_count += count;
             stats.queued_bytes += bytes;
         }
+        stats.received -= set_aside;
         stats
     }
 

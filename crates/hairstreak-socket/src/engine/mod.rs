@@ -16,8 +16,10 @@
 //!
 //! - `state`: the tables, and what a socket and a link are
 //! - `wait`: leading, following, leaving
+//! - `waiters`: tasks and pollers that wait for a socket
 //! - `authenticating`: the application's verdicts on who wants to be let in
 //! - `spinning`: looking into shared memory before sleeping, where that is wanted
+//! - `rings`: looking at what has no event
 //! - `events`: what the poller reports; handshakes; links coming and going
 //! - `wiring`: bind, connect, reconnect, close
 //! - `routing`: which link a message goes to, and which it is taken from; marks and lists
@@ -27,13 +29,16 @@
 mod authenticating;
 mod events;
 mod held;
+mod rings;
 mod routing;
 mod spinning;
 mod state;
 mod timers;
 mod wait;
+mod waiters;
 mod wiring;
 
-pub(crate) use routing::{Received, Sent, ShortIn, UNEXPECTED_MAX};
+pub(crate) use routing::{Received, Sent, SetAside, ShortIn, UNEXPECTED_MAX};
 pub(crate) use state::{Across, ConnectorState, Link, LinkKind, Origin, State};
 pub(crate) use wait::{Engine, Guard};
+pub(crate) use waiters::Wait;

@@ -37,6 +37,7 @@ pub(crate) const RULES: Rules = Rules {
     overflow: |options| if options.router_mandatory { Overflow::Block } else { Overflow::DropNewest },
     send,
     receive,
+    is_writable: State::is_writable_to_any,
     link_ready,
     link_ended,
     ..Rules::NONE

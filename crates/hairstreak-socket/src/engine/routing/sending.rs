@@ -185,7 +185,7 @@ impl State {
         }
     }
 
-    fn has_room(&mut self, index: usize) -> bool {
+    pub(super) fn has_room(&mut self, index: usize) -> bool {
         self.list_room(index);
         let link = &mut self.links[index];
         if let LinkKind::Ring(ring) = &mut link.kind
