@@ -6,6 +6,7 @@ use hairstreak_transport::{EndpointError, ResolveError};
 use thiserror::Error;
 
 use crate::options::OptionsError;
+use crate::proxy::ProxyEnd;
 use crate::pubsub::index::SubscriptionError;
 
 /// Why a socket could not be opened.
@@ -148,6 +149,44 @@ pub enum ModifyError {
     /// The system does not watch the descriptor any more.
     #[error("cannot watch the descriptor: {0}")]
     System(#[from] io::Error),
+}
+
+/// Why a proxy cannot be made of these sockets.
+#[derive(Debug, Error)]
+pub enum ProxyError {
+    /// The pattern does not do for that end. REQ and REP send and receive in turn: DEALER and ROUTER stand for them.
+    #[error("a {socket_type} socket cannot be the {end} of a proxy")]
+    Unfit {
+        /// Where it was to be.
+        end: ProxyEnd,
+        /// What it is.
+        socket_type: &'static str,
+    },
+    /// Neither receives what the other could send.
+    #[error("nothing can pass between {frontend} and {backend}")]
+    NoWay {
+        /// What the frontend is.
+        frontend: &'static str,
+        /// What the backend is.
+        backend: &'static str,
+    },
+    /// The system has no descriptors left.
+    #[error("cannot make a proxy: {0}")]
+    System(#[from] io::Error),
+    /// A socket was opened by the process that this one was forked from.
+    #[error(transparent)]
+    Add(#[from] AddError),
+}
+
+/// Why a proxy ended without having been told to.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// That socket is closed.
+    #[error("the {0} of the proxy is closed")]
+    Closed(ProxyEnd),
+    /// It cannot wait.
+    #[error(transparent)]
+    Wait(#[from] WaitError),
 }
 
 /// Why a poller does not wait.

@@ -30,14 +30,15 @@ mod waiting;
 pub mod pair;
 pub mod pipeline;
 pub mod poller;
+pub mod proxy;
 pub mod pubsub;
 pub mod reqrep;
 pub mod security;
 
 pub use context::Context;
 pub use errors::{
-    AddError, BindError, ConnectError, ModifyError, OpenError, RecvError, SendError, SubscribeError,
-    WaitError,
+    AddError, BindError, ConnectError, ModifyError, OpenError, ProxyError, RecvError, RunError, SendError,
+    SubscribeError, WaitError,
 };
 pub use hairstreak_base::{Frame, Message};
 pub use hairstreak_transport::{Endpoint, ResolveError};
@@ -48,6 +49,7 @@ pub use pattern::{Pattern, Receives, Sends};
 pub use peer::PeerInfo;
 pub use pipeline::{Pull, Push};
 pub use poller::{Interest, Poller, Ready};
+pub use proxy::{Proxy, ProxyControl, ProxyEnd, ProxyStats, ProxyTraffic};
 pub use pubsub::{Pub, Publishes, Sub, Subscribes, XPub, XSub};
 pub use reqrep::{Dealer, Rep, Req, Router};
 pub use socket::Socket;

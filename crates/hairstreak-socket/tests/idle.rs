@@ -209,10 +209,11 @@ fn who_waits_for_room_is_idle_while_messages_are_unread() {
             waker.wake();
         });
         let mut context = TaskContext::from_waker(Waker::noop());
-        let mut waiting = pin!(poller.wait_async(&mut ready));
-        assert!(waiting.as_mut().poll(&mut context).is_pending());
-        check_idle(transport);
-        drop(waiting);
+        {
+            let mut waiting = pin!(poller.wait_async(&mut ready));
+            assert!(waiting.as_mut().poll(&mut context).is_pending());
+            check_idle(transport);
+        }
         let mut sending = pin!(a.send_async(&[0; 100_000]));
         assert!(sending.as_mut().poll(&mut context).is_pending());
         check_idle(transport);

@@ -42,8 +42,9 @@ impl Poller {
             }
             let now = Instant::now();
             is_over = deadline.is_some_and(|deadline| deadline <= now);
-            let times = self.times.iter().map(|(_, at)| *at).chain(deadline);
-            let timeout = times.min().map(|until| until.saturating_duration_since(now));
+            let next = self.times.first().map(|(_, at)| *at);
+            let timeout =
+                next.into_iter().chain(deadline).min().map(|until| until.saturating_duration_since(now));
             if let Err(error) = self.sleep(timeout) {
                 break Err(error.into());
             }

@@ -15,7 +15,7 @@ use super::ready::Interest;
 use crate::engine::Engine;
 use crate::errors::{AddError, ModifyError};
 use crate::pattern::Pattern;
-use crate::socket::Socket;
+use crate::socket::{Handle, Socket};
 
 /// Waits for many sockets, descriptors and times; see the module's description. One thread, or task, at a time
 /// waits with it; the sockets may be anybody's.
@@ -23,7 +23,7 @@ pub struct Poller {
     /// Sockets, by their engines.
     pub(super) groups: Vec<Group>,
     pub(super) descriptors: Vec<Descriptor>,
-    /// Keys and times.
+    /// Keys and times, the earliest first.
     pub(super) times: Vec<(usize, Instant)>,
     pub(super) alarm: Arc<Alarm>,
     /// What sockets wake the alarm by.
@@ -103,7 +103,15 @@ impl Poller {
         key: usize,
         interest: Interest,
     ) -> Result<(), AddError> {
-        let handle = &*socket.handle;
+        self.add_handle(&socket.handle, key, interest)
+    }
+
+    pub(crate) fn add_handle(
+        &mut self,
+        handle: &Handle,
+        key: usize,
+        interest: Interest,
+    ) -> Result<(), AddError> {
         self.check_new(key)?;
         if handle.is_foreign() {
             return Err(AddError::Forked);
@@ -154,7 +162,8 @@ impl Poller {
     /// it again.
     pub fn add_time(&mut self, at: Instant, key: usize) -> Result<(), AddError> {
         self.check_new(key)?;
-        self.times.push((key, at));
+        let place = self.times.partition_point(|(_, other)| *other <= at);
+        self.times.insert(place, (key, at));
         Ok(())
     }
 

@@ -79,7 +79,7 @@ impl Poller {
     /// Has the background thread ring the alarm when a descriptor is ready or a time has come.
     fn have_descriptors_watched(&mut self) -> io::Result<()> {
         self.forget_descriptors();
-        if let Some(at) = self.times.iter().map(|(_, at)| *at).min() {
+        if let Some((_, at)) = self.times.first().copied() {
             let timer = match self.timer.take() {
                 Some(timer) => timer,
                 None => {
