@@ -12,6 +12,7 @@ mod closing;
 mod heartbeats;
 mod matrix;
 mod pipeline;
+mod proxy;
 mod python;
 mod reconnect;
 mod reqrep;

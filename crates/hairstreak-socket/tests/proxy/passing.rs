@@ -150,7 +150,9 @@ fn ends_of_different_engines_are_joined_as_well() {
         let open = || thread::spawn(|| Dealer::new(&Context::new()).unwrap()).join().unwrap();
         let bridge = Bridge::between(open(), open(), transport, |_| ());
         let options = Options::default();
-        let (near, far): (Dealer, Router) = (bridge.enter(&options), bridge.leave(&options));
+        // It waits for room instead of dropping.
+        let waiting = Options { router_mandatory: true, ..Options::default() };
+        let (near, far): (Dealer, Router) = (bridge.enter(&options), bridge.leave(&waiting));
         let echo = thread::spawn(move || {
             for _ in 0..COUNT {
                 let message = far.recv_timeout(LONG).unwrap();
