@@ -8,7 +8,8 @@
 //!
 //! Reading order: [`Socket`] (socket.rs, sending.rs, receiving.rs), engine/ (who drives what, and
 //! when), session/ (one connection's bytes), ring_link.rs (inproc), pattern.rs and pipeline/, reqrep/,
-//! pubsub/, pair.rs (patterns), security/ (mechanisms, authentication, addresses).
+//! pubsub/, pair.rs (patterns), poller/ and proxy/ (several sockets at once), security/ (mechanisms,
+//! authentication, addresses).
 
 mod background;
 mod context;
@@ -49,7 +50,7 @@ pub use pattern::{Pattern, Receives, Sends};
 pub use peer::PeerInfo;
 pub use pipeline::{Pull, Push};
 pub use poller::{Interest, Poller, Ready};
-pub use proxy::{Proxy, ProxyControl, ProxyEnd, ProxyStats, ProxyTraffic};
+pub use proxy::{Proxy, ProxyControl, ProxyEnd, ProxySocket, ProxyStats, ProxyTraffic};
 pub use pubsub::{Pub, Publishes, Sub, Subscribes, XPub, XSub};
 pub use reqrep::{Dealer, Rep, Req, Router};
 pub use socket::Socket;

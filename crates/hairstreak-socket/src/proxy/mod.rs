@@ -38,7 +38,7 @@
 //! to `STATISTICS`, with an empty frame to the others, and to what is no such word with a frame that says so. The
 //! numbers count whole messages, where libzmq counts frames.
 //!
-//! - `port`: one of the sockets, whatever its pattern
+//! - `port`: one of its sockets, whatever its pattern
 //! - `way`: moving messages one way
 //! - `statistics`: what is counted
 //! - `control`: steering from other threads
@@ -53,6 +53,6 @@ mod way;
 mod words;
 
 pub use control::ProxyControl;
-pub use port::ProxyEnd;
+pub use port::{ProxyEnd, ProxySocket};
 pub use running::Proxy;
 pub use statistics::{ProxyStats, ProxyTraffic};

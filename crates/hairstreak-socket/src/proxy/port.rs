@@ -1,4 +1,4 @@
-//! `Port`: one of a proxy's sockets, whatever its pattern.
+//! `ProxySocket`: one of a proxy's sockets, whatever its pattern.
 
 use std::fmt;
 use std::sync::Arc;
@@ -45,36 +45,46 @@ impl fmt::Display for ProxyEnd {
     }
 }
 
-pub(super) struct Port {
-    pub handle: Arc<Handle>,
-    pub socket_type: SocketType,
+/// A handle of a socket, whatever its pattern.
+#[derive(Clone)]
+pub struct ProxySocket {
+    pub(super) handle: Arc<Handle>,
+    pub(super) socket_type: SocketType,
 }
 
-impl Port {
-    pub fn new<P: Pattern>(socket: &Socket<P>) -> Port {
-        Port { handle: Arc::clone(&socket.handle), socket_type: P::SOCKET_TYPE }
+impl fmt::Debug for ProxySocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ProxySocket({})", self.socket_type.as_str())
     }
+}
 
-    pub fn receives(&self) -> bool {
+impl<P: Pattern> From<&Socket<P>> for ProxySocket {
+    fn from(socket: &Socket<P>) -> ProxySocket {
+        ProxySocket { handle: Arc::clone(&socket.handle), socket_type: P::SOCKET_TYPE }
+    }
+}
+
+impl ProxySocket {
+    pub(super) fn receives(&self) -> bool {
         !matches!(self.socket_type, SocketType::Push | SocketType::Pub)
     }
 
-    pub fn sends(&self) -> bool {
+    pub(super) fn sends(&self) -> bool {
         !matches!(self.socket_type, SocketType::Pull | SocketType::Sub)
     }
 
     /// Whether it sends and receives in turn only.
-    pub fn is_lockstep(&self) -> bool {
+    pub(super) fn is_lockstep(&self) -> bool {
         matches!(self.socket_type, SocketType::Req | SocketType::Rep)
     }
 
     /// Whether a send would be accepted, dropped or refused now.
-    pub fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         self.handle.engine.lock().is_writable(self.handle.index)
     }
 
     /// The next message, if one is here. `None`: the socket is closed.
-    pub fn receive(&self, into: &mut Message) -> Option<bool> {
+    pub(super) fn receive(&self, into: &mut Message) -> Option<bool> {
         let handle = &*self.handle;
         let mut state = handle.engine.lock();
         if state.receive_ready(handle.index, into) {
@@ -86,7 +96,7 @@ impl Port {
     }
 
     /// Sends if there is room now.
-    pub fn send(&self, message: &Message) -> Sent {
+    pub(super) fn send(&self, message: &Message) -> Sent {
         let handle = &*self.handle;
         let mut state = handle.engine.lock();
         let Some(socket) = state.sockets.get(handle.index) else { return Sent::Closed };
@@ -99,7 +109,7 @@ impl Port {
     }
 
     /// A burst is over: the engine's control work, when it is due.
-    pub fn rest(&self) {
+    pub(super) fn rest(&self) {
         let receiver = self.receives().then_some(self.handle.index);
         self.handle.engine.after_call(self.handle.engine.lock(), receiver);
     }

@@ -5,14 +5,12 @@ use std::fmt;
 use hairstreak_wire::zmtp::SocketType;
 
 use super::control::{ProxyControl, Wish};
-use super::port::{Port, ProxyEnd};
+use super::port::{ProxyEnd, ProxySocket};
 use super::statistics::ProxyStats;
 use super::way::{Ended, Ports, Way};
 use super::words;
 use crate::errors::{ProxyError, RunError};
-use crate::pattern::{Pattern, Receives, Sends};
 use crate::poller::{Interest, Poller, Ready};
-use crate::socket::Socket;
 
 /// Passes messages between two sockets; see the module's description.
 ///
@@ -20,7 +18,7 @@ use crate::socket::Socket;
 /// room.
 pub struct Proxy {
     /// Frontend, backend, capture, control.
-    ports: [Option<Port>; 4],
+    ports: [Option<ProxySocket>; 4],
     ways: Vec<Way>,
     poller: Poller,
     control: ProxyControl,
@@ -37,11 +35,11 @@ impl fmt::Debug for Proxy {
 impl Proxy {
     /// A proxy between two sockets. Messages go from each to the other as far as the one receives and the other
     /// sends; one way at least there must be.
-    pub fn new<F: Pattern, B: Pattern>(
-        frontend: &Socket<F>,
-        backend: &Socket<B>,
+    pub fn new(
+        frontend: impl Into<ProxySocket>,
+        backend: impl Into<ProxySocket>,
     ) -> Result<Proxy, ProxyError> {
-        let (front, back) = (Port::new(frontend), Port::new(backend));
+        let (front, back) = (frontend.into(), backend.into());
         let ends = [(ProxyEnd::Frontend, &front), (ProxyEnd::Backend, &back)];
         for (end, port) in ends {
             if port.is_lockstep() {
@@ -70,24 +68,32 @@ impl Proxy {
 
     /// Gives a copy of every message, of both ways, to this socket too: a PUB, PUSH, PAIR or DEALER. One that waits
     /// for room has the proxy wait; a PUB drops and counts.
-    pub fn capture<P: Sends>(&mut self, socket: &Socket<P>) -> Result<(), ProxyError> {
+    pub fn capture(&mut self, socket: impl Into<ProxySocket>) -> Result<(), ProxyError> {
+        let socket = socket.into();
         let fits = matches!(
-            P::SOCKET_TYPE,
+            socket.socket_type,
             SocketType::Pub | SocketType::XPub | SocketType::Push | SocketType::Pair | SocketType::Dealer
         );
-        self.add(ProxyEnd::Capture, Port::new(socket), fits, Interest::NONE)
+        self.add(ProxyEnd::Capture, socket, fits, Interest::NONE)
     }
 
     /// Obeys the words that this socket receives: a REP, PAIR, DEALER, PULL or SUB.
-    pub fn control_socket<P: Receives>(&mut self, socket: &Socket<P>) -> Result<(), ProxyError> {
+    pub fn control_socket(&mut self, socket: impl Into<ProxySocket>) -> Result<(), ProxyError> {
+        let socket = socket.into();
         let fits = matches!(
-            P::SOCKET_TYPE,
+            socket.socket_type,
             SocketType::Rep | SocketType::Pair | SocketType::Dealer | SocketType::Pull | SocketType::Sub
         );
-        self.add(ProxyEnd::Control, Port::new(socket), fits, Interest::READABLE)
+        self.add(ProxyEnd::Control, socket, fits, Interest::READABLE)
     }
 
-    fn add(&mut self, end: ProxyEnd, port: Port, fits: bool, interest: Interest) -> Result<(), ProxyError> {
+    fn add(
+        &mut self,
+        end: ProxyEnd,
+        port: ProxySocket,
+        fits: bool,
+        interest: Interest,
+    ) -> Result<(), ProxyError> {
         if !fits {
             return Err(ProxyError::Unfit { end, socket_type: port.socket_type.as_str() });
         }

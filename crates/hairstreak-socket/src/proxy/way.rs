@@ -2,7 +2,7 @@
 
 use hairstreak_base::Message;
 
-use super::port::{Port, ProxyEnd};
+use super::port::{ProxyEnd, ProxySocket};
 use super::statistics::{ProxyStats, ProxyTraffic};
 use crate::engine::Sent;
 
@@ -39,9 +39,9 @@ struct InHand {
 
 /// The sockets of a way.
 pub(super) struct Ports<'a> {
-    pub from: &'a Port,
-    pub to: &'a Port,
-    pub capture: Option<&'a Port>,
+    pub from: &'a ProxySocket,
+    pub to: &'a ProxySocket,
+    pub capture: Option<&'a ProxySocket>,
 }
 
 impl Way {

@@ -4,7 +4,7 @@ use hairstreak_base::Message;
 use hairstreak_wire::zmtp::SocketType;
 
 use super::control::{ProxyControl, Wish};
-use super::port::Port;
+use super::port::ProxySocket;
 use super::statistics::ProxyStats;
 
 /// Words obeyed in one go; then messages have their turn.
@@ -14,7 +14,7 @@ const WORDS_MAX: usize = 16;
 const UNKNOWN: &str = "unknown command: PAUSE, RESUME, TERMINATE or STATISTICS";
 
 /// Does what the words say that are here. False: the socket is closed.
-pub(super) fn obey(port: &Port, control: &ProxyControl, statistics: &ProxyStats) -> bool {
+pub(super) fn obey(port: &ProxySocket, control: &ProxyControl, statistics: &ProxyStats) -> bool {
     let mut message = Message::new();
     for _ in 0..WORDS_MAX {
         match port.receive(&mut message) {
@@ -26,7 +26,7 @@ pub(super) fn obey(port: &Port, control: &ProxyControl, statistics: &ProxyStats)
     true
 }
 
-fn obey_one(port: &Port, message: &Message, control: &ProxyControl, statistics: &ProxyStats) {
+fn obey_one(port: &ProxySocket, message: &Message, control: &ProxyControl, statistics: &ProxyStats) {
     let reply = match message.body() {
         b"PAUSE" => {
             control.set_wish(Wish::Pause);
