@@ -12,7 +12,7 @@ use std::task::{Context as TaskContext, Waker};
 use std::thread;
 use std::time::Duration;
 
-use hairstreak_socket::{Context, Dealer, Interest, Options, Poller, Pull, Push};
+use hairstreak_socket::{Context, Dealer, Interest, Options, Poller, Proxy, Pull, Push};
 
 use endpoints::endpoint;
 
@@ -217,5 +217,36 @@ fn who_waits_for_room_is_idle_while_messages_are_unread() {
         let mut sending = pin!(a.send_async(&[0; 100_000]));
         assert!(sending.as_mut().poll(&mut context).is_pending());
         check_idle(transport);
+    }
+}
+
+#[test]
+fn a_proxy_that_cannot_go_on_or_must_not_is_idle() {
+    let _alone = alone();
+    let options = Options { send_count_max: 100, send_count_low: 50, ..Options::default() };
+    for transport in TRANSPORTS {
+        let context = Context::new();
+        let front = Dealer::with_options(&context, options.clone()).unwrap();
+        let back = Dealer::with_options(&context, options.clone()).unwrap();
+        let (entrance, exit) = (front.bind(&endpoint(transport)), back.bind(&endpoint(transport)));
+        let mut proxy = Proxy::new(&front, &back).unwrap();
+        let control = proxy.control();
+        let running = thread::spawn(move || proxy.run());
+        let sender = Dealer::with_options(&Context::new(), options.clone()).unwrap();
+        sender.connect(&entrance.unwrap().to_string()).unwrap();
+        // Nobody is there to take anything.
+        while sender.send_timeout(&[0; 100_000], WATCH / 10).is_ok() {}
+        check_idle(transport);
+        // Somebody is, and takes nothing; both sides wait for room.
+        let receiver = Dealer::with_options(&Context::new(), options.clone()).unwrap();
+        receiver.connect(&exit.unwrap().to_string()).unwrap();
+        assert!(receiver.wait_for_peers(1, LONG));
+        while sender.send_timeout(&[0; 100_000], WATCH / 10).is_ok() {}
+        while receiver.send_timeout(&[0; 100_000], WATCH / 10).is_ok() {}
+        check_idle(transport);
+        control.pause();
+        check_idle(transport);
+        control.terminate();
+        running.join().unwrap().unwrap();
     }
 }

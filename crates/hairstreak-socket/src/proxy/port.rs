@@ -99,6 +99,9 @@ impl ProxySocket {
     pub(super) fn send(&self, message: &Message) -> Sent {
         let handle = &*self.handle;
         let mut state = handle.engine.lock();
+        if message.frame_count() == 1 && state.send_gathering(handle.index, message.body()) {
+            return Sent::Done;
+        }
         let Some(socket) = state.sockets.get(handle.index) else { return Sent::Closed };
         let options = &socket.options;
         if message.size() > options.message_size_max || message.frame_count() > options.frame_count_max {
