@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hairstreak::topology::{MESSAGES_MAX, parse_duration};
 
+use crate::place::Place;
+
 /// The lowest and the highest rate to plan for, in messages a second.
 const TARGET_MIN: f64 = 0.000_001;
 const TARGET_MAX: f64 = 1e12;
@@ -14,6 +16,9 @@ const TARGET_MAX: f64 = 1e12;
 const LEASE_MAX: Duration = Duration::from_secs(3600);
 /// The longest that stages may take to connect.
 const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);
+
+/// The longest that a proxy keeps what is unsent at its end.
+const LINGER_MAX: Duration = Duration::from_secs(3600);
 
 /// Messaging for applications that are split into components.
 #[derive(Debug, Parser)]
@@ -28,6 +33,7 @@ pub enum Command {
     Plan(PlanArguments),
     Run(RunArguments),
     Serve(ServeArguments),
+    Proxy(ProxyArguments),
     Keygen(KeygenArguments),
     Bench(BenchArguments),
 }
@@ -146,6 +152,46 @@ pub struct ServeArguments {
     pub verbose: bool,
 }
 
+/// Pass messages between two sockets, both ways as far as their patterns go
+///
+/// A place is TYPE@ENDPOINT to listen there, or TYPE@connect:ENDPOINT to connect there; several of one
+/// kind are several endpoints of one socket. Prints what it listens on, one line for each endpoint, and
+/// passes messages until SIGINT, SIGTERM or a TERMINATE; then it prints what has passed.
+///
+/// Messages that cannot go on wait where they are, and their senders wait in turn. XPUB, PUB and ROUTER
+/// drop what a peer has no room for.
+#[derive(Debug, Args)]
+#[command(after_long_help = PROXY_EXAMPLE)]
+pub struct ProxyArguments {
+    /// One side: XSUB, PULL, ROUTER, DEALER, PAIR, SUB (to everything), or any of the backend's.
+    #[arg(long, value_name = "PLACE", required = true)]
+    pub frontend: Vec<Place>,
+    /// The other side: XPUB, PUSH, DEALER, ROUTER, PAIR, PUB, or any of the frontend's.
+    #[arg(long, value_name = "PLACE", required = true)]
+    pub backend: Vec<Place>,
+    /// Give a copy of every message to this one too: PUB, PUSH, PAIR or DEALER.
+    #[arg(long, value_name = "PLACE")]
+    pub capture: Vec<Place>,
+    /// Obey PAUSE, RESUME, TERMINATE and STATISTICS from here: REP, PAIR, DEALER, PULL or SUB.
+    #[arg(long, value_name = "PLACE")]
+    pub control: Vec<Place>,
+    /// How long messages that were passed on and not sent yet are kept at the end.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = linger)]
+    pub linger: Duration,
+    /// Print what has passed as one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+const PROXY_EXAMPLE: &str = "\
+Examples: a queue between clients and workers, where REQ and DEALER connect to the one and REP to the
+other; a forwarder between publishers and subscribers, steered by a REQ; a bridge to another host.
+
+    hairstreak proxy --frontend ROUTER@tcp://*:5559 --backend DEALER@tcp://*:5560
+    hairstreak proxy --frontend XSUB@tcp://*:5557 --backend XPUB@tcp://*:5558 \\
+        --control REP@ipc:///run/forwarder
+    hairstreak proxy --frontend PULL@ipc:///run/work --backend PUSH@connect:tcp://far:5561";
+
 /// Make a key pair for CURVE
 ///
 /// Keys are printed as Z85, 40 characters each, as ZeroMQ's tools do. The public key may be known to anybody; who has
@@ -188,6 +234,10 @@ fn rate(text: &str) -> Result<f64, String> {
 
 fn lease(text: &str) -> Result<Duration, String> {
     bounded(text, "a lease", LEASE_MAX)
+}
+
+fn linger(text: &str) -> Result<Duration, String> {
+    bounded(text, "a linger time", LINGER_MAX)
 }
 
 fn connect_timeout(text: &str) -> Result<Duration, String> {

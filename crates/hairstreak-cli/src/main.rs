@@ -10,7 +10,9 @@ mod keygen_command;
 mod live;
 mod numbers;
 mod output;
+mod place;
 mod plan_command;
+mod proxy_command;
 mod run_command;
 mod serve_command;
 mod table;
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         Command::Plan(arguments) => plan_command::plan(&arguments),
         Command::Run(arguments) => run_command::run(&arguments),
         Command::Serve(arguments) => serve_command::serve(&arguments),
+        Command::Proxy(arguments) => proxy_command::proxy(&arguments),
         Command::Keygen(arguments) => keygen_command::keygen(&arguments),
         Command::Bench(arguments) => bench_command::bench(&arguments),
     };

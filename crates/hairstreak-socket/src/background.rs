@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use hairstreak_base::process::PerProcess;
@@ -33,7 +34,12 @@ struct Table {
     engines: HashMap<u64, Weak<Engine>>,
     /// Engines with closed sockets that still send.
     lingering: Vec<Arc<Engine>>,
+    /// Tasks that wait for descriptors of the application.
+    awaited: HashMap<u64, (Arc<Poller>, Waker)>,
 }
+
+/// Numbers for tokens: twice the number is an engine's timer, one more its poller, or one that a task waits for.
+static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// A forked child has no such thread until it opens a socket of its own.
 static BACKGROUND: PerProcess<Arc<Background>> = PerProcess::new();
@@ -76,7 +82,6 @@ impl Background {
 
     /// Makes the engine known: its timer is watched from now on.
     pub fn register(&self, engine: &Arc<Engine>) -> io::Result<()> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let mut table = self.table();
         table.engines.retain(|_, engine| engine.strong_count() > 0);
@@ -96,6 +101,24 @@ impl Background {
         self.poller.remove(engine);
     }
 
+    /// Has `waker` woken, once, when the poller has events. Returns a number to forget it by.
+    pub fn await_poller(&self, poller: &Arc<Poller>, waker: Waker) -> io::Result<u64> {
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        self.table().awaited.insert(id, (Arc::clone(poller), waker));
+        let added = self.poller.add(poller, id * 2 + 1, Interest::Readable);
+        if added.is_err() {
+            self.forget_poller(id);
+        }
+        added.map(|()| id)
+    }
+
+    /// Waits for that poller no more. Returns the waker if it was not woken.
+    pub fn forget_poller(&self, id: u64) -> Option<Waker> {
+        let (poller, waker) = self.table().awaited.remove(&id)?;
+        self.poller.remove(&poller);
+        Some(waker)
+    }
+
     /// Keeps the engine until its closed sockets have sent everything.
     pub fn linger(&self, engine: &Arc<Engine>) {
         self.table().lingering.push(Arc::clone(engine));
@@ -108,6 +131,10 @@ impl Background {
             // INVARIANT: the poller and the arguments are valid; epoll_wait fails for no other cause.
             self.poller.wait(None, |event| tokens.push(event.token)).expect("epoll_wait");
             for token in tokens {
+                if let Some(waker) = self.forget_poller(token / 2) {
+                    waker.wake();
+                    continue;
+                }
                 let engine = self.table().engines.get(&(token / 2)).and_then(Weak::upgrade);
                 let Some(engine) = engine else { continue };
                 if token % 2 == 0 { engine.background_tick() } else { engine.background_turn() }

@@ -6,6 +6,7 @@ use hairstreak_transport::{EndpointError, ResolveError};
 use thiserror::Error;
 
 use crate::options::OptionsError;
+use crate::proxy::ProxyEnd;
 use crate::pubsub::index::SubscriptionError;
 
 /// Why a socket could not be opened.
@@ -128,6 +129,80 @@ pub enum SubscribeError {
     Closed,
     /// The socket was opened by the process that this one was forked from. Open another one.
     #[error("the socket belongs to the process that this one was forked from")]
+    Forked,
+}
+
+/// Why a poller does not take a socket, a descriptor or a time.
+#[derive(Debug, Error)]
+pub enum AddError {
+    /// Something has that key already.
+    #[error("the key {0} is in use")]
+    KeyInUse(usize),
+    /// The system does not watch the descriptor: a regular file is always ready, or there is no memory left.
+    #[error("cannot watch the descriptor: {0}")]
+    System(#[from] io::Error),
+    /// The socket, or the poller, was made by the process that this one was forked from. Make another one.
+    #[error("the socket or the poller belongs to the process that this one was forked from")]
+    Forked,
+}
+
+/// Why the interest in something could not be changed.
+#[derive(Debug, Error)]
+pub enum ModifyError {
+    /// No socket and no descriptor has that key.
+    #[error("no socket and no descriptor has the key {0}")]
+    NoSuchKey(usize),
+    /// The system does not watch the descriptor any more.
+    #[error("cannot watch the descriptor: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Why a proxy cannot be made of these sockets.
+#[derive(Debug, Error)]
+pub enum ProxyError {
+    /// The pattern does not do for that end. REQ and REP send and receive in turn: DEALER and ROUTER stand for them.
+    #[error("a {socket_type} socket cannot be the {end} of a proxy")]
+    Unfit {
+        /// Where it was to be.
+        end: ProxyEnd,
+        /// What it is.
+        socket_type: &'static str,
+    },
+    /// Neither receives what the other could send.
+    #[error("nothing can pass between {frontend} and {backend}")]
+    NoWay {
+        /// What the frontend is.
+        frontend: &'static str,
+        /// What the backend is.
+        backend: &'static str,
+    },
+    /// The system has no descriptors left.
+    #[error("cannot make a proxy: {0}")]
+    System(#[from] io::Error),
+    /// A socket was opened by the process that this one was forked from.
+    #[error(transparent)]
+    Add(#[from] AddError),
+}
+
+/// Why a proxy ended without having been told to.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// That socket is closed.
+    #[error("the {0} of the proxy is closed")]
+    Closed(ProxyEnd),
+    /// It cannot wait.
+    #[error(transparent)]
+    Wait(#[from] WaitError),
+}
+
+/// Why a poller does not wait.
+#[derive(Debug, Error)]
+pub enum WaitError {
+    /// The system has no memory left.
+    #[error("cannot wait: {0}")]
+    System(#[from] io::Error),
+    /// The poller was made by the process that this one was forked from. Make another one.
+    #[error("the poller belongs to the process that this one was forked from")]
     Forked,
 }
 

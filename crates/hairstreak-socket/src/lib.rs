@@ -8,7 +8,8 @@
 //!
 //! Reading order: [`Socket`] (socket.rs, sending.rs, receiving.rs), engine/ (who drives what, and
 //! when), session/ (one connection's bytes), ring_link.rs (inproc), pattern.rs and pipeline/, reqrep/,
-//! pubsub/, pair.rs, stream.rs (patterns), monitor/ (what happens to connections), security/ (mechanisms, authentication, addresses).
+//! pubsub/, pair.rs, stream.rs (patterns), poller/ and proxy/ (several sockets at once), monitor/ (what happens
+//! to connections), security/ (mechanisms, authentication, addresses).
 
 mod ages;
 mod background;
@@ -31,13 +32,18 @@ mod waiting;
 pub mod monitor;
 pub mod pair;
 pub mod pipeline;
+pub mod poller;
+pub mod proxy;
 pub mod pubsub;
 pub mod reqrep;
 pub mod security;
 pub mod stream;
 
 pub use context::Context;
-pub use errors::{BindError, ConnectError, OpenError, RecvError, SendError, SubscribeError};
+pub use errors::{
+    AddError, BindError, ConnectError, ModifyError, OpenError, ProxyError, RecvError, RunError, SendError,
+    SubscribeError, WaitError,
+};
 pub use hairstreak_base::{Frame, Message};
 pub use hairstreak_transport::{Endpoint, ResolveError};
 pub use options::{Distribution, Options, Overflow};
@@ -46,6 +52,8 @@ pub use pair::Pair;
 pub use pattern::{Pattern, Receives, Sends};
 pub use peer::PeerInfo;
 pub use pipeline::{Pull, Push};
+pub use poller::{Interest, Poller, Ready};
+pub use proxy::{Proxy, ProxyControl, ProxyEnd, ProxySocket, ProxyStats, ProxyTraffic};
 pub use pubsub::{Pub, Publishes, Sub, Subscribes, XPub, XSub};
 pub use reqrep::{Dealer, Rep, Req, Router};
 pub use socket::Socket;

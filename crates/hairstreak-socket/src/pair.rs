@@ -27,6 +27,7 @@ pub(crate) const RULES: Rules = Rules {
     short_out: true,
     short_in: ShortIn::AsItCame,
     send: State::send_by_distribution,
+    is_writable: State::is_writable_by_distribution,
     receive: State::receive_as_it_came,
     accepts: |state, socket| {
         let mut links = state.sockets[socket].links.iter();

@@ -55,6 +55,8 @@ pub(crate) struct Rules {
     pub send: fn(&mut State, &Engine, usize, &Outgoing<'_>) -> Sent,
     /// The application wants a message put there.
     pub receive: fn(&mut State, &Engine, usize, &mut Message) -> Received,
+    /// Whether a send would be accepted, dropped or refused at once.
+    pub is_writable: fn(&mut State, usize) -> bool,
     /// Whether the socket wants another peer now.
     pub accepts: fn(&State, usize) -> bool,
     /// A link (by index) has done its handshake with this peer. False: it is not wanted.
@@ -74,6 +76,7 @@ impl Rules {
         overflow: |_| Overflow::Block,
         send: |_, _, _, _| Sent::Closed,
         receive: |_, _, _, _| Received::Nothing,
+        is_writable: |_, _| false,
         accepts: |_, _| true,
         link_ready: |_, _, _, _| true,
         link_ended: |_, _, _| {},

@@ -67,7 +67,7 @@ impl<P: Receives> Socket<P> {
                     Poll::Ready(result.map(|()| message))
                 }
                 None => {
-                    waiter.wait(&mut state, context.waker());
+                    waiter.wait(&mut state, true, context.waker());
                     Poll::Pending
                 }
             }

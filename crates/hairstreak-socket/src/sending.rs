@@ -70,7 +70,7 @@ impl<P: Sends> Socket<P> {
                     Poll::Ready(self.send_now(state, &message))
                 }
                 None => {
-                    waiter.wait(&mut state, context.waker());
+                    waiter.wait(&mut state, false, context.waker());
                     Poll::Pending
                 }
             }

@@ -9,7 +9,7 @@ use hairstreak_base::process;
 use hairstreak_transport::{Endpoint, ResolveError};
 
 use crate::context::Context;
-use crate::engine::Engine;
+use crate::engine::{Engine, SetAside};
 use crate::errors::{BindError, ConnectError, OpenError};
 use crate::monitor::{Monitor, MonitorError};
 use crate::options::Options;
@@ -173,6 +173,8 @@ impl<P: Pattern> Socket<P> {
             denied_connections: socket.denied_connections,
             ..Stats::default()
         };
+        // What was set aside is counted where it was taken, and not handed over yet.
+        let set_aside = u64::from(socket.set_aside.as_ref().is_some_and(SetAside::is_message));
         for &index in &socket.links {
             let link = &mut state.links[index];
             let (count, bytes) = link.queued();
@@ -185,6 +187,7 @@ impl<P: Pattern> Socket<P> {
             stats.queued_count += count;
             stats.queued_bytes += bytes;
         }
+        stats.received -= set_aside;
         stats
     }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
 
-use crate::engine::Guard;
+use crate::engine::{Guard, Wait};
 use crate::socket::Handle;
 
 /// One future's place among those who wait for a socket.
@@ -18,15 +18,15 @@ impl<'a> Waiter<'a> {
         Waiter { handle, number: AtomicU64::new(0) }
     }
 
-    /// Has `waker` woken when there is news for the socket.
-    pub fn wait(&self, state: &mut Guard<'_>, waker: &Waker) {
+    /// Has `waker` woken when there is news for the socket; `receives`: it waits for messages.
+    pub fn wait(&self, state: &mut Guard<'_>, receives: bool, waker: &Waker) {
         let mut number = self.number.load(Ordering::Relaxed);
         if number == 0 {
-            state.next_waiter += 1;
-            number = state.next_waiter;
+            number = state.new_waiter();
             self.number.store(number, Ordering::Relaxed);
         }
-        state.await_news(&self.handle.engine, self.handle.index, number, waker);
+        let wait = Wait { socket: self.handle.index, number, receives };
+        state.await_news(&self.handle.engine, wait, waker);
     }
 }
 

@@ -5,13 +5,14 @@
 mod endpoints;
 
 use std::fs;
+use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Waker};
 use std::thread;
 use std::time::Duration;
 
-use hairstreak_socket::{Context, Options, Pull, Push};
+use hairstreak_socket::{Context, Dealer, Interest, Options, Poller, Proxy, Pull, Push};
 
 use endpoints::endpoint;
 
@@ -147,5 +148,105 @@ fn threads_that_wait_are_idle() {
             send_ten(&push);
             assert!(waiting.join().unwrap().1.is_ok() && following.join().unwrap().is_ok());
         });
+    }
+}
+
+#[test]
+fn pollers_that_wait_are_idle() {
+    let _alone = alone();
+    for transport in TRANSPORTS {
+        let ((push, pull), (others, other)) = (pair(transport), pair(transport));
+        let opened = thread::spawn(move || pair(transport));
+        let (_elsewhere, third) = opened.join().unwrap();
+        let (near, _far) = UnixStream::pair().unwrap();
+        let mut poller = Poller::new().unwrap();
+        // One engine, several, descriptors too.
+        for key in 0..4 {
+            match key {
+                0 => poller.add(&pull, key, Interest::READABLE).unwrap(),
+                1 => poller.add(&third, key, Interest::READABLE).unwrap(),
+                2 => poller.add(&other, key, Interest::READABLE).unwrap(),
+                _ => poller.add_descriptor(&near, key, Interest::READABLE).unwrap(),
+            }
+            let waker = poller.waker();
+            let mut ready = Vec::new();
+            thread::scope(|scope| {
+                scope.spawn(|| poller.wait(&mut ready).unwrap());
+                check_idle(transport);
+                waker.wake();
+            });
+            assert_eq!(ready, []);
+            let mut context = TaskContext::from_waker(Waker::noop());
+            let mut waiting = pin!(poller.wait_async(&mut ready));
+            assert!(waiting.as_mut().poll(&mut context).is_pending());
+            check_idle(transport);
+        }
+        drop((push, others));
+    }
+}
+
+#[test]
+fn who_waits_for_room_is_idle_while_messages_are_unread() {
+    let _alone = alone();
+    let options = Options { send_count_max: 100, send_count_low: 50, ..Options::default() };
+    for transport in TRANSPORTS {
+        let a = Dealer::with_options(&Context::new(), options.clone()).unwrap();
+        let b = thread::scope(|scope| {
+            scope.spawn(|| Dealer::with_options(&Context::new(), options.clone()).unwrap()).join().unwrap()
+        });
+        b.connect(&a.bind(&endpoint(transport)).unwrap().to_string()).unwrap();
+        assert!(a.wait_for_peers(1, LONG) && b.wait_for_peers(1, LONG));
+        (0..10).for_each(|_| b.send_timeout("unread", LONG).unwrap());
+        b.flush();
+        while a.send_timeout(&[0; 100_000], WATCH / 10).is_ok() {}
+        let mut poller = Poller::new().unwrap();
+        poller.add(&a, 0, Interest::WRITABLE).unwrap();
+        let mut ready = Vec::new();
+        let waker = poller.waker();
+        thread::scope(|scope| {
+            scope.spawn(|| poller.wait(&mut ready).unwrap());
+            check_idle(transport);
+            waker.wake();
+        });
+        let mut context = TaskContext::from_waker(Waker::noop());
+        {
+            let mut waiting = pin!(poller.wait_async(&mut ready));
+            assert!(waiting.as_mut().poll(&mut context).is_pending());
+            check_idle(transport);
+        }
+        let mut sending = pin!(a.send_async(&[0; 100_000]));
+        assert!(sending.as_mut().poll(&mut context).is_pending());
+        check_idle(transport);
+    }
+}
+
+#[test]
+fn a_proxy_that_cannot_go_on_or_must_not_is_idle() {
+    let _alone = alone();
+    let options = Options { send_count_max: 100, send_count_low: 50, ..Options::default() };
+    for transport in TRANSPORTS {
+        let context = Context::new();
+        let front = Dealer::with_options(&context, options.clone()).unwrap();
+        let back = Dealer::with_options(&context, options.clone()).unwrap();
+        let (entrance, exit) = (front.bind(&endpoint(transport)), back.bind(&endpoint(transport)));
+        let mut proxy = Proxy::new(&front, &back).unwrap();
+        let control = proxy.control();
+        let running = thread::spawn(move || proxy.run());
+        let sender = Dealer::with_options(&Context::new(), options.clone()).unwrap();
+        sender.connect(&entrance.unwrap().to_string()).unwrap();
+        // Nobody is there to take anything.
+        while sender.send_timeout(&[0; 100_000], WATCH / 10).is_ok() {}
+        check_idle(transport);
+        // Somebody is, and takes nothing; both sides wait for room.
+        let receiver = Dealer::with_options(&Context::new(), options.clone()).unwrap();
+        receiver.connect(&exit.unwrap().to_string()).unwrap();
+        assert!(receiver.wait_for_peers(1, LONG));
+        while sender.send_timeout(&[0; 100_000], WATCH / 10).is_ok() {}
+        while receiver.send_timeout(&[0; 100_000], WATCH / 10).is_ok() {}
+        check_idle(transport);
+        control.pause();
+        check_idle(transport);
+        control.terminate();
+        running.join().unwrap().unwrap();
     }
 }

@@ -27,6 +27,10 @@ pub enum Interest {
     Edges,
     /// Readable, told as long as it is.
     Readable,
+    /// Writable, told as long as it is.
+    Writable,
+    /// Readable or writable, told as long as it is either.
+    Either,
 }
 
 /// What became of a descriptor.
@@ -64,6 +68,8 @@ impl Poller {
         let flags = match interest {
             Interest::Edges => EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET,
             Interest::Readable => EventFlags::IN,
+            Interest::Writable => EventFlags::OUT,
+            Interest::Either => EventFlags::IN | EventFlags::OUT,
         };
         Ok(epoll::add(&self.epoll, source, EventData::new_u64(token), flags)?)
     }

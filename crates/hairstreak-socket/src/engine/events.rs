@@ -82,7 +82,7 @@ impl State {
         }
         if let Incoming::Messages = self.sockets[socket].rules.incoming {
             let state = &self.sockets[socket];
-            let (called, awaited) = (state.receivers > 0, !state.wakers.is_empty());
+            let (called, awaited) = (state.receivers > 0, self.is_received_from(socket));
             self.list_messages(index);
             self.notify(socket);
             if awaited {

@@ -16,8 +16,10 @@
 //!
 //! - `state`: the tables, and what a socket and a link are
 //! - `wait`: leading, following, leaving
+//! - `waiters`: tasks and pollers that wait for a socket
 //! - `authenticating`: the application's verdicts on who wants to be let in
 //! - `spinning`: looking into shared memory before sleeping, where that is wanted
+//! - `rings`: looking at what has no event
 //! - `events`: what the poller reports; handshakes; links coming and going
 //! - `telling`: what monitors are told
 //! - `wiring`: bind, connect, reconnect, close
@@ -28,14 +30,17 @@
 mod authenticating;
 mod events;
 mod held;
+mod rings;
 mod routing;
 mod spinning;
 mod state;
 mod telling;
 mod timers;
 mod wait;
+mod waiters;
 mod wiring;
 
-pub(crate) use routing::{Received, Sent, ShortIn, UNEXPECTED_MAX};
+pub(crate) use routing::{Received, Sent, SetAside, ShortIn, UNEXPECTED_MAX};
 pub(crate) use state::{Across, ConnectorState, Link, LinkKind, Origin, State};
 pub(crate) use wait::{Engine, Guard};
+pub(crate) use waiters::Wait;

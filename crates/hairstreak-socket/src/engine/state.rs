@@ -13,6 +13,7 @@ use slab::Slab;
 
 use super::held::Held;
 use super::wait::Engine;
+use super::waiters::Waiting;
 use crate::ages::Ages;
 use crate::monitor::{ConnectionId, MonitorSender};
 use crate::options::{Distribution, Options, Overflow};
@@ -24,7 +25,7 @@ use crate::session::{ArrivingBudget, Session};
 use crate::stats::Drops;
 
 use super::authenticating::Question;
-use super::routing::{SHORT_SIZE_MAX, ShortIn};
+use super::routing::{SHORT_SIZE_MAX, SetAside, ShortIn};
 
 /// The engine's tables. A socket, link, listener or connector is named by its index in its table.
 pub(crate) struct State {
@@ -102,6 +103,8 @@ pub(crate) enum After {
 }
 
 pub(crate) struct SocketState {
+    /// Tells it from another that has its index later.
+    pub serial: u32,
     pub socket_type: SocketType,
     pub rules: &'static Rules,
     pub options: Arc<Options>,
@@ -127,11 +130,14 @@ pub(crate) struct SocketState {
     pub reply: Reply,
     pub publisher: Publisher,
     pub subscriber: Subscriber,
+    /// What a look for messages has found, for the next receive.
+    pub set_aside: Option<SetAside>,
     /// Threads blocked in a receive.
     pub receivers: usize,
-    pub wakers: Vec<(u64, Waker)>,
     /// Who is told what happens to it.
     pub monitors: Vec<MonitorSender>,
+    /// Tasks and pollers that wait.
+    pub wakers: Vec<Waiting>,
     pub closed: bool,
     /// No handle is left: its index may be used again once the last connection is gone.
     pub abandoned: bool,
@@ -155,10 +161,11 @@ pub(crate) struct SocketState {
 }
 
 impl SocketState {
-    pub fn new(socket_type: SocketType, options: Options) -> SocketState {
+    pub fn new(serial: u32, socket_type: SocketType, options: Options) -> SocketState {
         let rules = rules(socket_type);
         let overflow = options.overflow.unwrap_or_else(|| (rules.overflow)(&options));
         SocketState {
+            serial,
             socket_type,
             rules,
             overflow,
@@ -180,6 +187,7 @@ impl SocketState {
             reply: Reply::default(),
             publisher: Publisher::default(),
             subscriber: Subscriber::default(),
+            set_aside: None,
             receivers: 0,
             wakers: Vec::new(),
             monitors: Vec::new(),
@@ -469,9 +477,7 @@ impl State {
         for follower in self.followers.iter().filter(|follower| follower.socket == socket) {
             follower.thread.unpark();
         }
-        if let Some(socket) = self.sockets.get_mut(socket) {
-            self.after.extend(socket.wakers.drain(..).map(|(_, waker)| After::Wake(waker)));
-        }
+        self.wake_waiters(socket);
     }
 
     /// Whether the socket connects only to hosts that the resolver does not know, and nobody can connect to it:

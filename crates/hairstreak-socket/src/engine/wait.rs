@@ -6,16 +6,15 @@ use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use hairstreak_base::{Lock, LockGuard};
 use hairstreak_transport::{Poller, Readiness, Timer};
 
-use super::state::{After, Follower, Link, LinkKind, State};
+use super::state::{After, Follower, State};
 use crate::background::Background;
 use crate::ring_link::Doorbell;
-use crate::session::{GATHER_TIME, SessionError};
+use crate::session::GATHER_TIME;
 
 /// Reads and writes after which a caller that never waits takes a turn at the poller all the same.
 const IO_PER_TURN: u32 = 16;
@@ -282,7 +281,7 @@ impl Engine {
     }
 
     /// A caller goes: a follower takes over, else the ticks do.
-    fn leave(self: &Arc<Self>, state: &mut State) {
+    pub fn leave(self: &Arc<Self>, state: &mut State) {
         if state.leader {
             return;
         }
@@ -304,23 +303,13 @@ impl Engine {
         socket: Option<usize>,
         timeout: Option<Duration>,
     ) -> Guard<'a> {
-        debug_assert!(!state.leader);
-        let mut timeout = timeout;
-        (state.leads_for, state.leader_has_news) = (socket, false);
-        state.turns += 1;
-        state.io_since_turn = 0;
-        if timeout != Some(Duration::ZERO) {
-            state.flush_dirty(self, true);
-            state.take_over(self);
-            if state.expect_rings(self) || state.unread_left {
-                timeout = Some(Duration::ZERO);
-            } else if let Some(due) = state.due {
-                let until_due = due.saturating_duration_since(Instant::now());
-                timeout = Some(timeout.map_or(until_due, |timeout| timeout.min(until_due)));
-            }
-        }
-        state.leader = true;
+        let timeout = state.begin_to_lead(self, socket, timeout);
         drop(state);
+        self.end_leading(timeout)
+    }
+
+    /// The rest of a turn that [`State::begin_to_lead`] has begun: waits, and handles what the poller reports.
+    pub fn end_leading(self: &Arc<Self>, timeout: Option<Duration>) -> Guard<'_> {
         let mut events = [None::<Readiness>; EVENTS_MAX];
         let mut count = 0;
         let waited = self.poller().wait(timeout, |event| {
@@ -407,81 +396,36 @@ impl State {
         self.ring_count > 0 && std::mem::take(&mut self.ring_traffic) >= RING_TRAFFIC_BUSY
     }
 
-    /// The future is gone, ready or not.
-    pub fn forget_waiter(&mut self, socket: usize, waiter: u64) {
-        let Some(state) = self.sockets.get_mut(socket) else { return };
-        if let Some(place) = state.wakers.iter().position(|(other, _)| *other == waiter) {
-            self.after.push(After::Forget(state.wakers.remove(place).1));
+    /// The caller leads from here on, for this socket if it is for one, and is about to sleep for at most
+    /// `timeout`. Returns how long it may.
+    pub fn begin_to_lead(
+        &mut self,
+        engine: &Engine,
+        socket: Option<usize>,
+        mut timeout: Option<Duration>,
+    ) -> Option<Duration> {
+        debug_assert!(!self.leader);
+        (self.leads_for, self.leader_has_news) = (socket, false);
+        self.turns += 1;
+        self.io_since_turn = 0;
+        if timeout != Some(Duration::ZERO) {
+            self.flush_dirty(engine, true);
+            self.take_over(engine);
+            if self.expect_rings(engine) || self.unread_left {
+                timeout = Some(Duration::ZERO);
+            } else if let Some(due) = self.due {
+                let until_due = due.saturating_duration_since(Instant::now());
+                timeout = Some(timeout.map_or(until_due, |timeout| timeout.min(until_due)));
+            }
         }
+        self.leader = true;
+        timeout
     }
 
     /// A caller drives the engine from here on, not the background thread.
     fn take_over(&mut self, engine: &Engine) {
         if std::mem::take(&mut self.watched) {
             Background::running().unwatch(engine);
-        }
-    }
-
-    /// A task waits for news of the socket: its waker is kept, and the engine watched, until there is some.
-    pub fn await_news(&mut self, engine: &Arc<Engine>, socket: usize, waiter: u64, waker: &Waker) {
-        let Some(state) = self.sockets.get_mut(socket) else { return };
-        match state.wakers.iter_mut().find(|(other, _)| *other == waiter) {
-            Some((_, known)) if known.will_wake(waker) => {}
-            Some((_, known)) => {
-                let replaced = std::mem::replace(known, waker.clone());
-                self.after.push(After::Forget(replaced));
-            }
-            None => state.wakers.push((waiter, waker.clone())),
-        }
-        self.relist_unread(engine);
-        self.flush_dirty(engine, true);
-        if self.leader {
-            return;
-        }
-        self.watch(engine);
-        self.expect_rings(engine);
-    }
-
-    /// Rings have no event: says that this engine sleeps, then looks at them once more. Returns whether
-    /// the leader has news after all.
-    pub fn expect_rings(&mut self, engine: &Engine) -> bool {
-        if self.ring_count > 0 {
-            engine.doorbell.announce_sleep();
-            self.look_at_rings(engine);
-        }
-        self.leader_has_news
-    }
-
-    /// Ends the link if it is a ring whose peer is gone. Returns whether there is no link any more.
-    pub fn end_if_over(&mut self, engine: &Engine, index: usize) -> bool {
-        let Some(link) = self.links.get(index) else { return true };
-        let is_over = matches!(&link.kind, LinkKind::Ring(ring) if ring.is_over());
-        if is_over {
-            self.end_link(engine, index, &SessionError::Closed);
-        }
-        is_over
-    }
-
-    /// Ends rings whose peer is gone, and tells whoever waits for a socket of messages and room.
-    pub fn look_at_rings(&mut self, engine: &Engine) {
-        self.rings_awaited = false;
-        for index in 0..self.links.capacity() {
-            let Some(Link { kind: LinkKind::Ring(ring), socket, .. }) = self.links.get(index) else {
-                continue;
-            };
-            let socket = *socket;
-            if ring.has_messages() {
-                self.notify(socket);
-                self.take_in(engine, index);
-            }
-            if !self.end_if_over(engine, index) {
-                self.push_subscriptions(index);
-                self.push_held(engine, index);
-                self.list_room(index);
-                let link = &self.links[index];
-                let holds = link.held.as_ref().is_some_and(|held| held.count() > 0);
-                self.rings_awaited |= holds || !link.subscriptions.is_empty();
-            }
         }
     }
 }

@@ -16,7 +16,9 @@ use crate::session::{Phase, SessionError};
 
 impl Engine {
     pub fn open(self: &Arc<Self>, socket_type: SocketType, options: Options) -> usize {
-        self.lock().sockets.insert(SocketState::new(socket_type, options))
+        let mut state = self.lock();
+        let serial = state.new_serial();
+        state.sockets.insert(SocketState::new(serial, socket_type, options))
     }
 
     /// Binds, and tells how it went.

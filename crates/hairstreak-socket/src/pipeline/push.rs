@@ -21,5 +21,10 @@ impl Pattern for PushPattern {
 
 impl Sends for PushPattern {}
 
-pub(crate) const RULES: Rules =
-    Rules { sends: true, short_out: true, send: State::send_by_distribution, ..Rules::NONE };
+pub(crate) const RULES: Rules = Rules {
+    sends: true,
+    short_out: true,
+    send: State::send_by_distribution,
+    is_writable: State::is_writable_by_distribution,
+    ..Rules::NONE
+};

@@ -56,6 +56,7 @@ pub(crate) const PUB_RULES: Rules = Rules {
     incoming: Incoming::AtOnce(take),
     overflow: |_| Overflow::DropNewest,
     send,
+    is_writable: State::is_writable_to_all,
     link_ended,
     ..Rules::NONE
 };

@@ -64,6 +64,7 @@ pub(crate) const XSUB_RULES: Rules = Rules {
     incoming: Incoming::Messages,
     short_in: ShortIn::AsItCame,
     send,
+    is_writable: State::is_writable_to_all,
     receive: State::receive_as_it_came,
     link_ready,
     ..Rules::NONE

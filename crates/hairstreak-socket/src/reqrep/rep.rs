@@ -38,6 +38,7 @@ pub(crate) const RULES: Rules = Rules {
     overflow: |_| Overflow::DropNewest,
     send,
     receive,
+    is_writable,
     link_ended,
     ..Rules::NONE
 };
@@ -61,7 +62,10 @@ enum Phase {
 }
 
 fn send(state: &mut State, engine: &Engine, socket: usize, message: &Outgoing<'_>) -> Sent {
-    let sent = match state.sockets[socket].reply.phase {
+    let this = &state.sockets[socket];
+    let sent = match this.reply.phase {
+        // The request is here, and was not received yet.
+        _ if this.set_aside.is_some() => Sent::OutOfTurn,
         Phase::Idle => Sent::OutOfTurn,
         Phase::Lost => lost(state, socket),
         Phase::Answering(link) => answer(state, engine, socket, link, message),
@@ -70,6 +74,16 @@ fn send(state: &mut State, engine: &Engine, socket: usize, message: &Outgoing<'_
         state.sockets[socket].reply.phase = Phase::Idle;
     }
     sent
+}
+
+fn is_writable(state: &mut State, socket: usize) -> bool {
+    let this = &state.sockets[socket];
+    match this.reply.phase {
+        _ if this.set_aside.is_some() => false,
+        Phase::Idle => false,
+        Phase::Answering(link) => state.is_writable_to(socket, link),
+        Phase::Lost => true,
+    }
 }
 
 fn answer(state: &mut State, engine: &Engine, socket: usize, link: usize, message: &Outgoing<'_>) -> Sent {

@@ -15,7 +15,7 @@
 use hairstreak_base::{Frame, Message};
 use hairstreak_wire::zmtp::SocketType;
 
-use crate::engine::{Engine, Received, Sent, State, UNEXPECTED_MAX};
+use crate::engine::{Engine, Received, Sent, SetAside, State, UNEXPECTED_MAX};
 use crate::outgoing::{Outgoing, Parcel};
 use crate::pattern::{Incoming, Pattern, Receives, Rules, Sends};
 use crate::socket::Socket;
@@ -34,8 +34,15 @@ impl Pattern for ReqPattern {
 impl Sends for ReqPattern {}
 impl Receives for ReqPattern {}
 
-pub(crate) const RULES: Rules =
-    Rules { sends: true, incoming: Incoming::Messages, send, receive, link_ended, ..Rules::NONE };
+pub(crate) const RULES: Rules = Rules {
+    sends: true,
+    incoming: Incoming::Messages,
+    send,
+    receive,
+    is_writable,
+    link_ended,
+    ..Rules::NONE
+};
 
 /// A REQ's request in progress.
 #[derive(Debug, Default)]
@@ -57,10 +64,10 @@ enum Phase {
 }
 
 fn send(state: &mut State, engine: &Engine, socket: usize, message: &Outgoing<'_>) -> Sent {
-    let this = &mut state.sockets[socket];
-    if matches!(this.request.phase, Phase::Awaiting(_)) && !this.options.req_relaxed {
+    if !is_in_turn(state, socket) {
         return Sent::OutOfTurn;
     }
+    state.drop_set_aside(socket);
     if !drop_late_replies(state, engine, socket) {
         return Sent::Full;
     }
@@ -86,6 +93,18 @@ fn send(state: &mut State, engine: &Engine, socket: usize, message: &Outgoing<'_
         }
         None => state.overflow(socket, None),
     }
+}
+
+/// Whether a request may be sent: the last one is answered, or need not be.
+fn is_in_turn(state: &State, socket: usize) -> bool {
+    let this = &state.sockets[socket];
+    let awaits = matches!(this.request.phase, Phase::Awaiting(_))
+        || this.set_aside.as_ref().is_some_and(SetAside::is_message);
+    !awaits || this.options.req_relaxed
+}
+
+fn is_writable(state: &mut State, socket: usize) -> bool {
+    is_in_turn(state, socket) && state.is_writable_to_any(socket)
 }
 
 /// What is here before the request is sent does not answer it. False: there is more.

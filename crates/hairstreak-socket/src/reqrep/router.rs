@@ -53,6 +53,7 @@ pub(crate) const RULES: Rules = Rules {
     overflow: |options| if options.router_mandatory { Overflow::Block } else { Overflow::DropNewest },
     send,
     receive,
+    is_writable: State::is_writable_to_any,
     link_ready,
     link_ended: State::forget_name,
     ..Rules::NONE

@@ -17,11 +17,6 @@ impl Session {
         self.ended
     }
 
-    /// Whether it is, and nothing of it is left to be taken.
-    pub fn is_over(&self) -> bool {
-        self.ended && self.ahead.is_empty()
-    }
-
     /// The connection is gone, and its counters begin anew. Returns whether messages are left to be taken.
     pub fn end(&mut self) -> bool {
         if self.limits.is_plain && self.phase == Phase::Ready && !self.ended {

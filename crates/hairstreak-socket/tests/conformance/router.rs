@@ -136,11 +136,11 @@ fn a_full_peer_of_a_router_costs_its_own_messages_only() {
 #[test]
 fn a_peer_is_known_by_its_name_until_it_goes() {
     check(|cell| {
-        let router: Router = open(Options::default());
-        let dealer: Dealer = open(named("ann"));
+        let router: Router = cell.open(Options::default());
+        let dealer: Dealer = cell.open(named("ann"));
         cell.join(&router, &dealer);
-        assert_eq!(router.peer(b"ann").as_ref(), router.peers().first());
-        assert_eq!(router.peer(b"ann").unwrap().routing_id, b"ann");
+        let peer = router.peer(b"ann").unwrap();
+        assert_eq!((&peer.routing_id[..], peer.remote), (&b"ann"[..], router.peers()[0].remote));
         assert_eq!(router.peer(b"bob"), None);
         cell.send(&dealer, "farewell");
         dealer.close();

@@ -16,6 +16,7 @@ mod heartbeats;
 mod matrix;
 mod options;
 mod pipeline;
+mod proxy;
 mod reconnect;
 mod reqrep;
 mod script;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::python::Python;
+use crate::script::Script;
 
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -21,7 +21,7 @@ fn every_option_of_libzmq_stands_on_its_page() {
     let page = std::fs::read_to_string(format!("{CRATE}/../../docs/libzmq-options.md")).unwrap();
     let source = std::fs::read_to_string(format!("{CRATE}/src/options.rs")).unwrap();
     let rows = rows(&page);
-    let mut script = Python::start("options.py", [""; 0]);
+    let mut script = Script::python("options.py", [""; 0]);
     let told = script.hear("options");
     let told: Vec<&str> = told.split(' ').collect();
     assert!(told.len() > 100, "pyzmq knows more than {}", told.len());

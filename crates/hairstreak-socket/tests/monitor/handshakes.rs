@@ -5,8 +5,8 @@ use hairstreak_socket::security::{Login, Security};
 use hairstreak_socket::{Context, Options, Pull, Push, Sub};
 
 use crate::endpoints::endpoint;
-use crate::python::Python;
 use crate::roles::{Roles, secured};
+use crate::script::Script;
 use crate::witness::Witness;
 
 fn failure(witness: &mut Witness) -> (HandshakeFailure, String, Event) {
@@ -95,7 +95,7 @@ fn a_login_that_libzmq_refuses_is_told_with_the_status() {
     for transport in ["tcp", "ipc"] {
         let roles = Roles::new("plain");
         let arguments = ["pull", "bind", &endpoint(transport), "0"].map(str::to_owned);
-        let mut script = Python::start("secure.py", arguments.into_iter().chain(roles.server_arguments()));
+        let mut script = Script::python("secure.py", arguments.into_iter().chain(roles.server_arguments()));
         let wrong = secured(Security::Plain(Login::new(b"ann", b"wrong").unwrap()));
         let push = Push::with_options(&Context::new(), wrong).unwrap();
         let mut monitor = Witness::of(&push);
@@ -113,7 +113,7 @@ fn a_login_of_libzmq_that_is_refused_is_told_with_the_status() {
     let mut monitor = Witness::of(&pull);
     let place = pull.bind(&endpoint("tcp")).unwrap().to_string();
     let arguments = ["push", "connect", &place, "0", "plain-client", "ann", "wrong"].map(str::to_owned);
-    let _script = Python::start("secure.py", arguments);
+    let _script = Script::python("secure.py", arguments);
     let (seen, reason, event) = failure(&mut monitor);
     assert_eq!(seen, HandshakeFailure::Auth { status: 400 }, "{reason}");
     assert!(event.remote.is_some());

@@ -6,12 +6,12 @@ mod endpoints;
 #[allow(dead_code, reason = "shared with the tests of async calls, which use more of it")]
 #[path = "../workbench/executor.rs"]
 mod executor;
-#[allow(dead_code, reason = "shared with the tests against pyzmq, which use more of it")]
-#[path = "../interop/python.rs"]
-mod python;
 #[allow(dead_code, reason = "shared with the tests of security, which use more of it")]
 #[path = "../security/roles.rs"]
 mod roles;
+#[allow(dead_code, reason = "shared with the tests against pyzmq, which use more of it")]
+#[path = "../interop/script.rs"]
+mod script;
 
 mod connecting;
 mod handshakes;

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::LONG;
 use crate::endpoints::endpoint;
-use crate::python::Python;
+use crate::script::Script;
 use crate::witness::Witness;
 
 const PLACE: &str = "HAIRSTREAK_TEST_PUSHES_TO";
@@ -79,7 +79,7 @@ fn a_process_that_is_killed_is_told_at_once_and_its_successor_is_another_connect
 fn a_peer_that_is_stopped_is_told_to_be_silent_and_then_given_up() {
     let quick = Options { heartbeat_ms: 50, heartbeat_timeout_ms: 500, ..Options::default() };
     for transport in ["tcp", "ipc"] {
-        let mut script = Python::start("pipeline.py", ["pull", "bind", &endpoint(transport), "1"]);
+        let mut script = Script::python("pipeline.py", ["pull", "bind", &endpoint(transport), "1"]);
         let push = Push::with_options(&Context::new(), quick.clone()).unwrap();
         let mut monitor = Witness::of(&push);
         push.connect(&script.hear("bound")).unwrap();

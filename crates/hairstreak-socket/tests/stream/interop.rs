@@ -2,12 +2,12 @@
 
 use hairstreak_socket::{Context, Stream};
 
-use crate::python::Python;
+use crate::script::Script;
 use crate::{receive_bytes, receive_notice};
 
 const COUNT: usize = 300;
 
-fn check(join: impl Fn(&Stream) -> Python) {
+fn check(join: impl Fn(&Stream) -> Script) {
     let stream = Stream::new(&Context::new()).unwrap();
     let mut script = join(&stream);
     let name = receive_notice(&stream);
@@ -35,7 +35,7 @@ fn check(join: impl Fn(&Stream) -> Python) {
 fn libzmq_connects() {
     check(|stream| {
         let place = stream.bind("tcp://127.0.0.1:*").unwrap();
-        Python::start("plain.py", ["connect".to_owned(), place.to_string(), COUNT.to_string()])
+        Script::python("plain.py", ["connect".to_owned(), place.to_string(), COUNT.to_string()])
     });
 }
 
@@ -43,7 +43,7 @@ fn libzmq_connects() {
 fn libzmq_binds() {
     check(|stream| {
         let arguments = ["bind".to_owned(), "tcp://127.0.0.1:*".to_owned(), COUNT.to_string()];
-        let mut script = Python::start("plain.py", arguments);
+        let mut script = Script::python("plain.py", arguments);
         stream.connect(&script.hear("bound")).unwrap();
         script
     });

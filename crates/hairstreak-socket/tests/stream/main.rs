@@ -3,8 +3,8 @@
 #[path = "../workbench/endpoints.rs"]
 mod endpoints;
 #[allow(dead_code, reason = "shared with the tests against pyzmq, which use more of it")]
-#[path = "../interop/python.rs"]
-mod python;
+#[path = "../interop/script.rs"]
+mod script;
 
 mod bounds;
 mod interop;

@@ -3,6 +3,8 @@
 
 #[path = "../workbench/endpoints.rs"]
 mod endpoints;
+#[path = "../workbench/joined.rs"]
+mod joined;
 #[path = "../workbench/soak.rs"]
 mod soak;
 
@@ -11,7 +13,6 @@ mod closing;
 mod crowd;
 mod exit;
 mod hand_over;
-mod joined;
 mod leading;
 mod moving;
 mod sharing_an_engine;

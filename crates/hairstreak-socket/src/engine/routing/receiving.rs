@@ -83,6 +83,9 @@ impl State {
     /// Puts the socket's next message into `into` as its pattern does, reading what is readable.
     pub fn receive(&mut self, engine: &Engine, socket: usize, into: &mut Message) -> Received {
         let Some(state) = self.sockets.get(socket) else { return Received::Nothing };
+        if state.set_aside.is_some() {
+            return self.take_set_aside(socket, into);
+        }
         (state.rules.receive)(self, engine, socket, into)
     }
 

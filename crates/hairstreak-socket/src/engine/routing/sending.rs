@@ -185,7 +185,7 @@ impl State {
         }
     }
 
-    fn has_room(&mut self, index: usize) -> bool {
+    pub(super) fn has_room(&mut self, index: usize) -> bool {
         self.list_room(index);
         // Those that gather fill a stream up to its mark and leave it listed.
         if self.links[index].listed_room && self.is_at_mark(index) {

@@ -1,0 +1,61 @@
+//! `Place`: where a socket of a proxy listens, or connects to, as it is typed: TYPE@ENDPOINT.
+
+use std::str::FromStr;
+
+/// What goes before an endpoint to connect to.
+const CONNECT: &str = "connect:";
+
+/// The patterns that a proxy has a use for.
+pub const TYPES: [&str; 10] =
+    ["ROUTER", "DEALER", "XSUB", "XPUB", "SUB", "PUB", "PULL", "PUSH", "PAIR", "REP"];
+
+/// A socket's type, and one endpoint of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// One of [`TYPES`].
+    pub socket_type: &'static str,
+    /// It connects there instead of listening.
+    pub connects: bool,
+    pub endpoint: String,
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Place, String> {
+        let Some((name, rest)) = text.split_once('@') else {
+            return Err(format!("a place is TYPE@ENDPOINT or TYPE@{CONNECT}ENDPOINT"));
+        };
+        let found = TYPES.into_iter().find(|known| known.eq_ignore_ascii_case(name));
+        let Some(socket_type) = found else {
+            return Err(format!("{name} is none of {}", TYPES.join(", ")));
+        };
+        let (connects, endpoint) = match rest.strip_prefix(CONNECT) {
+            Some(endpoint) => (true, endpoint),
+            None => (false, rest),
+        };
+        if endpoint.starts_with("inproc://") {
+            return Err("nobody outside this process could be reached there, use tcp:// or ipc://".into());
+        }
+        Ok(Place { socket_type, connects, endpoint: endpoint.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_read_as_they_are_meant() {
+        let place = |socket_type, connects, endpoint: &str| Place {
+            socket_type,
+            connects,
+            endpoint: endpoint.to_owned(),
+        };
+        assert_eq!("xsub@tcp://*:1".parse(), Ok(place("XSUB", false, "tcp://*:1")));
+        assert_eq!("PUSH@connect:ipc://@x".parse(), Ok(place("PUSH", true, "ipc://@x")));
+        for wrong in ["tcp://*:1", "REQ@tcp://*:1", "PULL@inproc://x", ""] {
+            assert!(wrong.parse::<Place>().is_err(), "{wrong}");
+        }
+    }
+}
