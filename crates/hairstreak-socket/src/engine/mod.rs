@@ -17,7 +17,7 @@
 //! - `state`: the tables, and what a socket and a link are
 //! - `wait`: leading, following, leaving
 //! - `authenticating`: the application's verdicts on who wants to be let in
-//! - `spinning`: looking into shared memory before sleeping, where that is wanted
+//! - `spinning`: looking for a while before sleeping, where that is wanted
 //! - `events`: what the poller reports; handshakes; links coming and going
 //! - `wiring`: bind, connect, reconnect, close
 //! - `routing`: which link a message goes to, and which it is taken from; marks and lists
