@@ -63,7 +63,7 @@ pub struct SocketsSettings {
 /// What `hairstreak-bench streams` takes.
 #[derive(Clone, Debug, Args)]
 pub struct StreamsSettings {
-    /// 2 repeats of 50,000 messages a stream instead of 3 of 1,000,000: under a minute in all
+    /// 2 repeats of 100,000 messages a stream instead of 3 of 1,000,000: under a minute in all
     #[arg(long)]
     pub quick: bool,
     /// Print the report as JSON instead of tables

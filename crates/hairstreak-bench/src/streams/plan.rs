@@ -6,11 +6,11 @@ use crate::sample::Transport;
 const SIZES: [u32; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const STREAM_COUNTS: [u32; 4] = [1, 2, 3, 4];
 const MESSAGE_COUNT: u64 = 1_000_000;
-const MESSAGE_COUNT_QUICK: u64 = 50_000;
+const MESSAGE_COUNT_QUICK: u64 = 100_000;
 const REPEAT_COUNT: u32 = 3;
 const REPEAT_COUNT_QUICK: u32 = 2;
 /// Processor time needs longer samples than rates do: with `--quick` it gets this many times the messages.
-const CONTROL_FACTOR_QUICK: u64 = 4;
+const CONTROL_FACTOR_QUICK: u64 = 2;
 /// Repeats of the controls, at least.
 const CONTROL_REPEAT_COUNT: u32 = 7;
 
@@ -94,7 +94,7 @@ mod tests {
     fn the_quick_plan_has_the_same_rows_of_fewer_messages() {
         let (full, quick) = (plan(""), plan("--quick"));
         assert_eq!((&quick.sizes, &quick.stream_counts), (&full.sizes, &full.stream_counts));
-        assert!(quick.message_count * 20 <= full.message_count);
+        assert!(quick.message_count * 10 <= full.message_count);
         assert!(quick.control_repeat_count >= 7);
     }
 
