@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::sockets::{Calls, CaseName, Transport};
+use crate::sample::{Calls, CaseName, Transport};
 
 /// Benchmarks of Hairstreak against its rivals, in the same run.
 #[derive(Debug, Parser)]
@@ -16,11 +16,13 @@ pub struct Arguments {
 /// The benchmarks there are.
 #[derive(Debug, Subcommand)]
 pub enum Benchmark {
-    /// PUSH/PULL against libzmq and a bare limit program: one-way rates and round trips
+    /// Every pattern against libzmq and a bare limit program: one-way rates, round trips, echoes
     Sockets(SocketsSettings),
+    /// Independent streams against libzmq: do they scale, and if not, what stops them? Table and charts
+    Streams(StreamsSettings),
     /// One process of a sample (started by the benchmark itself)
     #[command(hide = true)]
-    SocketsWorker {
+    Worker {
         /// What to do, as JSON.
         task: String,
     },
@@ -29,7 +31,7 @@ pub enum Benchmark {
 /// What `hairstreak-bench sockets` takes.
 #[derive(Clone, Debug, Args)]
 pub struct SocketsSettings {
-    /// Fewer sizes, 3 repeats of about 0.15 s: under a minute in all
+    /// Every case at fewer sizes, 3 repeats of about 0.06 s: under a minute in all
     #[arg(long)]
     pub quick: bool,
     /// Print the report as JSON instead of a table
@@ -38,16 +40,48 @@ pub struct SocketsSettings {
     /// Only these cases [default: all]
     #[arg(long = "case", value_enum, value_delimiter = ',')]
     pub cases: Vec<CaseName>,
-    /// Only these transports [default: all; with --quick tcp and inproc]
+    /// Only these transports [default: tcp, ipc and inproc, those that the case has rows for]
     #[arg(long = "transport", value_enum, value_delimiter = ',')]
     pub transports: Vec<Transport>,
-    /// Only these message sizes in bytes [default: 8,64,256,1024,8192,131072; with --quick 8,64,1024,131072]
+    /// Only these message sizes in bytes [default: those of each case, from 8 to 131072]
     #[arg(long = "size", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=16_777_216))]
     pub sizes: Vec<u32>,
-    /// Only this way of calling: one message per call, or batch calls [default: both]
+    /// Only this way of calling [default: all that the case has]
     #[arg(long, value_enum)]
     pub calls: Option<Calls>,
     /// Measurements per row and contender [default: 5; with --quick 3]
+    #[arg(long = "repeat", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeats: Option<u32>,
+    /// Leave the rival out
+    #[arg(long)]
+    pub no_rival: bool,
+    /// The libzmq to load at run time
+    #[arg(long, default_value = "libzmq.so.5", value_name = "LIBRARY")]
+    pub libzmq: String,
+}
+
+/// What `hairstreak-bench streams` takes.
+#[derive(Clone, Debug, Args)]
+pub struct StreamsSettings {
+    /// 2 repeats of 100,000 messages a stream instead of 3 of 1,000,000: under a minute in all
+    #[arg(long)]
+    pub quick: bool,
+    /// Print the report as JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// Where the charts go, streams-messages.svg and streams-megabits.svg
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub out: String,
+    /// Only these message sizes in bytes [default: 1 to 1024 by powers of two]
+    #[arg(long = "size", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    pub sizes: Vec<u32>,
+    /// Only these numbers of streams [default: 1,2,3,4]
+    #[arg(long = "streams", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub stream_counts: Vec<u32>,
+    /// Messages of each stream
+    #[arg(long = "messages", value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
+    pub message_count: Option<u64>,
+    /// Measurements per row and contender [default: 3; with --quick 2]; processor time is measured 7 times at least
     #[arg(long = "repeat", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeats: Option<u32>,
     /// Leave the rival out

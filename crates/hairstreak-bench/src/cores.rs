@@ -5,8 +5,9 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Keeps the calling thread on the `index`-th of the cores it may use, counted round; leaves it where it is if it has
-/// only one to choose from, or none can be chosen.
+/// Keeps the calling thread on the `index`-th of the cores it may use, counted round and each round shifted by one, so
+/// that even and odd numbers both meet all cores; leaves it where it is if it has only one to choose from, or none can
+/// be chosen.
 pub fn keep_to(index: usize) {
     let Ok(allowed) = sched_getaffinity(None) else { return };
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect();
@@ -14,7 +15,7 @@ pub fn keep_to(index: usize) {
         return;
     }
     let mut one = CpuSet::new();
-    one.set(cores[index % cores.len()]);
+    one.set(cores[(index + index / cores.len()) % cores.len()]);
     // A container may forbid it: then the samples spread wider, and the report shows it.
     let _ = sched_setaffinity(None, &one);
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use hairstreak_bench::allocations::CountingAllocator;
 use hairstreak_bench::arguments::{Arguments, Benchmark};
-use hairstreak_bench::sockets;
+use hairstreak_bench::{sample, sockets, streams};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -15,7 +15,8 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().benchmark {
         Benchmark::Sockets(settings) => sockets::run(&settings).map_err(|error| error.to_string()),
-        Benchmark::SocketsWorker { task } => sockets::work(&task).map_err(|error| error.to_string()),
+        Benchmark::Streams(settings) => streams::run(&settings).map_err(|error| error.to_string()),
+        Benchmark::Worker { task } => sample::work(&task).map_err(|error| error.to_string()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

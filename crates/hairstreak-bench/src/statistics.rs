@@ -1,6 +1,7 @@
 //! The summary of a few repeats: median, smallest and largest.
 //!
-//! No mean and no deviation: with five repeats on a machine that drifts they pretend to more than is known.
+//! No deviation: with five repeats on a machine that drifts it pretends to more than is known. A mean only where a
+//! figure is to be compared with one that was averaged.
 
 use serde::Serialize;
 
@@ -29,9 +30,15 @@ impl Spread {
     }
 }
 
+/// The mean of `values`; `None` when there are none.
+pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.into_iter().fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Spread;
+    use super::{Spread, mean};
 
     fn check(values: &[f64], median: f64, min: f64, max: f64) {
         assert_eq!(Spread::of(values.iter().copied()), Some(Spread { median, min, max }));
@@ -58,7 +65,12 @@ mod tests {
     }
 
     #[test]
-    fn no_value_has_no_spread() {
-        assert_eq!(Spread::of([]), None);
+    fn no_value_has_neither_spread_nor_mean() {
+        assert_eq!((Spread::of([]), mean([])), (None, None));
+    }
+
+    #[test]
+    fn a_mean_is_that_of_all_values() {
+        assert_eq!(mean([1.0, 2.0, 6.0]), Some(3.0));
     }
 }

@@ -14,6 +14,8 @@ use crate::allocations;
 pub struct Usage {
     /// User and system time of all threads.
     pub cpu_s: f64,
+    /// The part of it that is system time.
+    pub system_s: f64,
     /// Times a thread gave up the processor to wait: each is followed by one wake-up.
     pub voluntary_switches: u64,
     /// Allocations, when they are counted.
@@ -33,6 +35,7 @@ impl Usage {
         };
         Ok(Self {
             cpu_s: seconds(usage.ru_utime) + seconds(usage.ru_stime),
+            system_s: seconds(usage.ru_stime),
             voluntary_switches: usage.ru_nvcsw.unsigned_abs(),
             allocations: allocations::count(),
         })
@@ -42,6 +45,7 @@ impl Usage {
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             cpu_s: self.cpu_s - earlier.cpu_s,
+            system_s: self.system_s - earlier.system_s,
             voluntary_switches: self.voluntary_switches - earlier.voluntary_switches,
             allocations: self.allocations - earlier.allocations,
         }
@@ -51,6 +55,7 @@ impl Usage {
     pub fn plus(&self, other: &Self) -> Self {
         Self {
             cpu_s: self.cpu_s + other.cpu_s,
+            system_s: self.system_s + other.system_s,
             voluntary_switches: self.voluntary_switches + other.voluntary_switches,
             allocations: self.allocations + other.allocations,
         }
@@ -67,8 +72,8 @@ mod tests {
 
     #[test]
     fn a_difference_and_a_sum_undo_each_other() {
-        let start = Usage { cpu_s: 1.0, voluntary_switches: 10, allocations: 3 };
-        let end = Usage { cpu_s: 1.5, voluntary_switches: 12, allocations: 3 };
+        let start = Usage { cpu_s: 1.0, system_s: 0.5, voluntary_switches: 10, allocations: 3 };
+        let end = Usage { cpu_s: 1.5, system_s: 0.75, voluntary_switches: 12, allocations: 3 };
         assert_eq!(start.plus(&end.since(&start)), end);
     }
 

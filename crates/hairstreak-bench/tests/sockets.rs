@@ -97,8 +97,51 @@ fn one_way_between_processes_is_verified_at_every_kind_of_size() {
 
 #[test]
 fn round_trips_are_counted_as_such() {
-    let report = report("--case round_trip");
+    let report = report("--case round_trip --transport tcp,inproc --calls one");
     check_report(&report, &[("round_trip", "tcp", 8, "one"), ("round_trip", "inproc", 8, "one")]);
+    assert_eq!(report["cases"][0]["unit"], "round_trips/s");
+}
+
+#[test]
+fn who_looks_before_sleeping_has_a_row_over_every_transport() {
+    let report = report("--case round_trip --calls spin --transport tcp,ipc,shm,inproc");
+    check_report(
+        &report,
+        &[
+            ("round_trip", "tcp", 8, "spin"),
+            ("round_trip", "ipc", 8, "spin"),
+            ("round_trip", "shm", 8, "spin"),
+            ("round_trip", "inproc", 8, "spin"),
+        ],
+    );
+}
+
+#[test]
+fn four_subscribers_get_every_message() {
+    let report = report("--case pub_sub --transport tcp,ipc,inproc --calls one");
+    check_report(
+        &report,
+        &[("pub_sub", "tcp", 64, "one"), ("pub_sub", "ipc", 64, "one"), ("pub_sub", "inproc", 64, "one")],
+    );
+    assert_eq!(report["cases"][0]["unit"], "messages/s");
+}
+
+#[test]
+fn sealed_messages_are_verified_at_short_and_long_sizes() {
+    let report = report("--case curve --size 64,8192 --calls batch");
+    check_report(&report, &[("curve", "tcp", 64, "batch"), ("curve", "tcp", 8192, "batch")]);
+}
+
+#[test]
+fn a_thousand_echoes_are_under_way_whatever_their_size() {
+    let report = report("--case echo --transport tcp,inproc --size 64,16384");
+    let mut rows = Vec::new();
+    for transport in ["tcp", "inproc"] {
+        for size in [64, 16384] {
+            rows.extend(["one", "batch"].map(|calls| ("echo", transport, size, calls)));
+        }
+    }
+    check_report(&report, &rows);
     assert_eq!(report["cases"][0]["unit"], "round_trips/s");
 }
 
@@ -136,9 +179,9 @@ fn options_that_leave_nothing_are_refused_in_one_line() {
 #[test]
 fn a_worker_whose_benchmark_is_gone_exits() {
     let task = r#"{"case":"throughput","transport":"tcp","size":8,"calls":"one","contender":"limit",
-        "role":"measurer","message_count":10,"endpoints":[],"is_counting":false,"libzmq":""}"#;
+        "role":"measurer","stream_count":1,"message_count":10,"endpoints":[],"is_counting":false,"libzmq":""}"#;
     let mut worker = Command::new(BINARY)
-        .args(["sockets-worker", task])
+        .args(["worker", task])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

@@ -77,8 +77,10 @@ pub struct Options {
     /// Bytes that fit a ring of shared memory, each way; the peer may want fewer. A power of two from 4 KiB to 64 MiB.
     /// Memory is used as it is touched.
     pub shared_ring_bytes: usize,
-    /// How long a caller that waits for a message looks into shared memory before it sleeps, in microseconds: for
-    /// round trips of a microsecond at the price of a busy processor. 0: it does not.
+    /// How long a caller that waits for a message looks before it sleeps, in microseconds: into shared memory, for
+    /// round trips of a microsecond, into rings between threads, and by reads that do not wait into tcp and ipc. The
+    /// price is a busy processor, so each end needs one of its own. Where it looks in vain it looks less. 0: it
+    /// sleeps at once.
     pub spin_us: u64,
     /// Events that each monitor holds until it is read; of more the oldest are lost, and counted.
     pub monitor_event_count_max: usize,

@@ -153,6 +153,17 @@ fn a_peer_that_is_gone_is_told_of_at_once_and_what_it_wrote_is_read() {
 }
 
 #[test]
+fn what_was_laid_before_a_reader_that_left_is_written_and_nothing_after_it() {
+    let (mut giver, mut taker, _) = shared(RING_SIZE_MIN);
+    assert!(is_waiting(read(&mut taker, 100)));
+    // It may have read the bytes and left before it was told of them.
+    drop(taker);
+    assert_eq!(write(&mut giver, b"last").unwrap(), 4);
+    let error = write(&mut giver, b"more").unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+}
+
+#[test]
 fn of_many_descriptors_the_last_is_kept_and_none_where_none_is_expected() {
     let (mut giver, mut taker) = sockets();
     let (_, file) = Segment::create(RING_SIZE_MIN).unwrap();

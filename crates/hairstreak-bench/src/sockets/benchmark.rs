@@ -3,19 +3,17 @@
 //! Invariants: within one repeat every contender of a scenario is measured once before any is measured again, so that
 //! the machine's drift meets all alike; progress goes to standard error, the report alone to standard output.
 
-use super::contender::libzmq_version;
-use super::plan::{Plan, Scenario, Transport};
-use super::report::{Case, Evidence, Report, Rival};
-use super::sample::{Sample, SampleError, Subject};
+use super::plan::Plan;
+use super::report::{Case, Evidence, Report};
 use super::table;
-use super::task::{BATCH_COUNT, Calls, CaseName, ContenderName};
 use crate::arguments::SocketsSettings;
 use crate::machine::{Machine, compiler, profile};
+use crate::rival::Rival;
+use crate::sample::{
+    BATCH_COUNT, Calls, CaseName, ContenderName, Sample, SampleError, Scenario, Subject, Transport,
+};
 use crate::tracer::Tracer;
 use std::collections::BTreeSet;
-
-/// The rival's name in reports.
-pub const RIVAL_NAME: &str = "libzmq";
 
 /// A calibration that takes less is repeated with more messages.
 const CALIBRATION_S_MIN: f64 = 0.03;
@@ -31,7 +29,7 @@ const MESSAGE_COUNT_MAX: u64 = 1_000_000_000;
 #[derive(Debug, thiserror::Error)]
 pub enum BenchmarkError {
     /// The options leave no row.
-    #[error("nothing to measure: a round trip has one message under way and no batch calls")]
+    #[error("nothing to measure: no case has rows for all of these options")]
     NothingToMeasure,
     /// A sample failed.
     #[error(transparent)]
@@ -48,7 +46,7 @@ pub fn run(settings: &SocketsSettings) -> Result<(), BenchmarkError> {
         return Err(BenchmarkError::NothingToMeasure);
     }
     let mut notes = Vec::new();
-    let rivals = find_rivals(settings, &mut notes);
+    let rivals: Vec<_> = Rival::find(&settings.libzmq, settings.no_rival, &mut notes).into_iter().collect();
     let tracer = Tracer::detect();
     if tracer.is_none() {
         notes.push("system calls were not counted: neither perf nor strace works here".to_owned());
@@ -57,7 +55,7 @@ pub fn run(settings: &SocketsSettings) -> Result<(), BenchmarkError> {
         notes.push("this is a debug build: its figures say nothing about a release build".to_owned());
     }
     if plan.scenarios.iter().any(|scenario| scenario.transport == Transport::Inproc) {
-        notes.push("the two threads of an inproc sample keep to a core each, whoever's they are".to_owned());
+        notes.push("the threads of an inproc sample keep to a core each, whoever's they are".to_owned());
     }
     let mut cases = Vec::new();
     for (index, scenario) in plan.scenarios.iter().enumerate() {
@@ -81,20 +79,6 @@ pub fn run(settings: &SocketsSettings) -> Result<(), BenchmarkError> {
         false => print!("{}", table::render(&report)),
     }
     Ok(())
-}
-
-fn find_rivals(settings: &SocketsSettings, notes: &mut Vec<String>) -> Vec<Rival> {
-    if settings.no_rival {
-        notes.push(format!("{RIVAL_NAME} was left out: hairstreak is measured alone"));
-        return Vec::new();
-    }
-    match libzmq_version(&settings.libzmq) {
-        Ok(version) => vec![Rival { name: RIVAL_NAME, version }],
-        Err(error) => {
-            notes.push(format!("no {RIVAL_NAME} here, hairstreak is measured alone ({error})"));
-            Vec::new()
-        }
-    }
 }
 
 /// The contenders of one scenario taking turns.
@@ -206,6 +190,6 @@ fn calibrate(subject: &Subject<'_>, sample_s: f64) -> Result<u64, SampleError> {
 fn first_guess(subject: &Subject<'_>) -> u64 {
     match subject.scenario.case {
         CaseName::RoundTrip => 500,
-        CaseName::Throughput => (50_000_000 / (500 + subject.scenario.size as u64)).max(MESSAGE_COUNT_MIN),
+        _ => (50_000_000 / (500 + subject.scenario.size as u64)).max(MESSAGE_COUNT_MIN),
     }
 }

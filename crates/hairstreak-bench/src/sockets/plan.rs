@@ -1,66 +1,16 @@
 //! Which scenarios are measured, by default, with `--quick` and with filters.
 
-use clap::ValueEnum;
-use serde::{Deserialize, Serialize};
-
-use super::task::{Calls, CaseName};
 use crate::arguments::SocketsSettings;
+use crate::sample::{Calls, CaseName, Scenario, Transport};
 
-const SIZES: [u32; 6] = [8, 64, 256, 1024, 8192, 131_072];
-const SIZES_QUICK: [u32; 4] = [8, 64, 1024, 131_072];
-const ROUND_TRIP_SIZE: u32 = 8;
+const CASES: [CaseName; 5] =
+    [CaseName::Throughput, CaseName::Curve, CaseName::PubSub, CaseName::RoundTrip, CaseName::Echo];
 /// The smallest body that is also sent by handle, where that copies nothing.
 const HANDLE_SIZE_MIN: u32 = 8192;
 const REPEAT_COUNT: u32 = 5;
 const REPEAT_COUNT_QUICK: u32 = 3;
 const SAMPLE_S: f64 = 0.6;
-const SAMPLE_S_QUICK: f64 = 0.15;
-
-/// What the messages travel over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-pub enum Transport {
-    /// TCP on the loopback interface, two processes.
-    Tcp,
-    /// A unix socket with an abstract name, two processes.
-    Ipc,
-    /// Shared memory, two processes; libzmq, which has none, over a unix socket.
-    Shm,
-    /// Between two threads of one process.
-    Inproc,
-}
-
-impl Transport {
-    /// Its name in endpoints, reports and options.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Ipc => "ipc",
-            Self::Shm => "shm",
-            Self::Inproc => "inproc",
-        }
-    }
-}
-
-/// One case over one transport at one size; its contenders are measured in turns.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scenario {
-    /// What is measured.
-    pub case: CaseName,
-    /// Over what.
-    pub transport: Transport,
-    /// Bytes per message.
-    pub size: usize,
-    /// The ways of calling that get a row each.
-    pub calls: Vec<Calls>,
-}
-
-impl Scenario {
-    /// In words, for progress and errors.
-    pub fn text(&self) -> String {
-        format!("{} {} {} B", self.case.text(), self.transport.text(), self.size)
-    }
-}
+const SAMPLE_S_QUICK: f64 = 0.06;
 
 /// Everything to be measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,23 +26,18 @@ pub struct Plan {
 impl Plan {
     /// The plan for `settings`.
     pub fn new(settings: &SocketsSettings) -> Self {
-        let (sizes, transports, repeat_count, sample_s): (&[u32], &[Transport], _, _) = if settings.quick {
-            (&SIZES_QUICK, &[Transport::Tcp, Transport::Inproc], REPEAT_COUNT_QUICK, SAMPLE_S_QUICK)
-        } else {
-            (&SIZES, &[Transport::Tcp, Transport::Ipc, Transport::Inproc], REPEAT_COUNT, SAMPLE_S)
+        let (repeat_count, sample_s) = match settings.quick {
+            true => (REPEAT_COUNT_QUICK, SAMPLE_S_QUICK),
+            false => (REPEAT_COUNT, SAMPLE_S),
         };
-        let cases = chosen(&settings.cases, &[CaseName::Throughput, CaseName::RoundTrip]);
         let mut scenarios = Vec::new();
-        for &case in cases {
-            let case_sizes: &[u32] = match case {
-                CaseName::Throughput => sizes,
-                CaseName::RoundTrip => &[ROUND_TRIP_SIZE],
-            };
-            for &transport in chosen(&settings.transports, transports) {
-                for &size in chosen(&settings.sizes, case_sizes) {
+        for &case in chosen(&settings.cases, &CASES) {
+            for &transport in chosen(&settings.transports, transports_of(case, settings.quick)) {
+                for &size in chosen(&settings.sizes, sizes_of(case, transport, settings.quick)) {
                     let calls = calls_of(case, transport, size, settings.calls);
                     if !calls.is_empty() {
-                        scenarios.push(Scenario { case, transport, size: size as usize, calls });
+                        let size = size as usize;
+                        scenarios.push(Scenario { case, transport, size, calls, stream_count: 1 });
                     }
                 }
             }
@@ -101,15 +46,38 @@ impl Plan {
     }
 }
 
-/// A round trip has one message under way, so there is nothing to batch; only between threads does a handle arrive.
+/// Over what a case is measured unless the user says.
+fn transports_of(case: CaseName, is_quick: bool) -> &'static [Transport] {
+    match case {
+        CaseName::Curve => &[Transport::Tcp],
+        CaseName::PubSub | CaseName::Echo if is_quick => &[Transport::Tcp],
+        _ => &[Transport::Tcp, Transport::Ipc, Transport::Inproc],
+    }
+}
+
+/// At which sizes, unless the user says.
+fn sizes_of(case: CaseName, transport: Transport, is_quick: bool) -> &'static [u32] {
+    match (case, transport) {
+        (CaseName::Throughput, Transport::Tcp) if is_quick => &[8, 64, 1024, 131_072],
+        (CaseName::Throughput, Transport::Inproc) if is_quick => &[8, 131_072],
+        (CaseName::Throughput, _) if is_quick => &[8, 8192],
+        (CaseName::Throughput, _) => &[8, 64, 256, 1024, 8192, 131_072],
+        (CaseName::Curve, _) => &[64, 8192],
+        (CaseName::PubSub | CaseName::Echo, _) => &[64],
+        (CaseName::RoundTrip, _) => &[8],
+    }
+}
+
+/// A round trip has one message under way, so there is nothing to batch; only between threads does a handle arrive;
+/// mechanisms are for streams.
 fn calls_of(case: CaseName, transport: Transport, size: u32, only: Option<Calls>) -> Vec<Calls> {
     let all: &[Calls] = match (case, transport) {
-        (CaseName::RoundTrip, Transport::Ipc | Transport::Shm) => &[Calls::One, Calls::Spin],
-        (CaseName::RoundTrip, _) => &[Calls::One],
+        (CaseName::Curve, Transport::Shm | Transport::Inproc) => &[],
+        (CaseName::RoundTrip, _) => &[Calls::One, Calls::Spin],
         (CaseName::Throughput, Transport::Inproc) if size >= HANDLE_SIZE_MIN => {
             &[Calls::One, Calls::Batch, Calls::Handle]
         }
-        (CaseName::Throughput, _) => &[Calls::One, Calls::Batch],
+        _ => &[Calls::One, Calls::Batch],
     };
     all.iter().copied().filter(|calls| only.is_none_or(|only| only == *calls)).collect()
 }
@@ -122,33 +90,39 @@ fn chosen<'a, T>(asked: &'a [T], default: &'a [T]) -> &'a [T] {
 mod tests {
     use clap::Parser;
 
-    use super::{Plan, Transport};
+    use super::Plan;
     use crate::arguments::{Arguments, Benchmark};
-    use crate::sockets::task::{Calls, CaseName};
+    use crate::sample::{Calls, CaseName, Transport};
 
     fn plan(options: &str) -> Plan {
         let line = format!("hairstreak-bench sockets {options}");
         match Arguments::parse_from(line.split_whitespace()).benchmark {
             Benchmark::Sockets(settings) => Plan::new(&settings),
-            Benchmark::SocketsWorker { .. } => panic!("not the benchmark: {line}"),
+            other => panic!("not the benchmark: {other:?}"),
         }
     }
 
     #[test]
-    fn the_full_plan_has_every_size_on_every_transport() {
+    fn the_full_plan_has_every_case_on_every_transport() {
         let plan = plan("");
-        assert_eq!(plan.scenarios.len(), 3 * 6 + 3);
+        assert_eq!(plan.scenarios.len(), 3 * 6 + 2 + 3 + 3 + 3);
         assert_eq!(plan.repeat_count, 5);
     }
 
     #[test]
-    fn the_quick_plan_stays_within_a_minute() {
+    fn the_quick_plan_has_every_case_and_stays_within_a_minute() {
         let plan = plan("--quick");
-        // Five contenders take turns in a throughput scenario, three in a round trip; a third is added for starting
-        // processes, finding message counts and counting system calls.
-        let samples: usize = plan.scenarios.iter().map(|scenario| 1 + 2 * scenario.calls.len()).sum();
-        let seconds = samples as f64 * f64::from(plan.repeat_count) * plan.sample_s * 4.0 / 3.0;
-        assert!(seconds < 55.0, "{seconds} s");
+        for case in super::CASES {
+            assert!(plan.scenarios.iter().any(|scenario| scenario.case == case), "{case:?}");
+        }
+        // Besides ours, the rival and the limit in turns there is about one sample each to find its count, and four to
+        // count system calls; starting and ending two processes takes about 40 ms.
+        let samples = plan.scenarios.iter().map(|scenario| {
+            let subjects = 1 + 2 * scenario.calls.len();
+            subjects * (plan.repeat_count as usize + 1) + 2 * scenario.calls.len()
+        });
+        let seconds = samples.sum::<usize>() as f64 * (plan.sample_s + 0.04);
+        assert!(seconds < 50.0, "{seconds} s");
     }
 
     #[test]
@@ -159,6 +133,20 @@ mod tests {
         assert_eq!((scenario.case, scenario.transport), (CaseName::Throughput, Transport::Inproc));
         assert_eq!((scenario.size, scenario.calls.as_slice()), (8, [Calls::One].as_slice()));
         assert_eq!(plan.repeat_count, 2);
+    }
+
+    #[test]
+    fn filters_reach_every_case() {
+        for (options, case, transport, size) in [
+            ("--case curve --transport ipc --size 100", CaseName::Curve, Transport::Ipc, 100),
+            ("--case pub_sub --transport inproc --size 8", CaseName::PubSub, Transport::Inproc, 8),
+            ("--case echo --transport shm --size 1024", CaseName::Echo, Transport::Shm, 1024),
+        ] {
+            let plan = plan(&format!("{options} --calls batch"));
+            let [scenario] = plan.scenarios.as_slice() else { panic!("{options}: {plan:?}") };
+            assert_eq!((scenario.case, scenario.transport, scenario.size), (case, transport, size));
+            assert_eq!(scenario.calls, [Calls::Batch]);
+        }
     }
 
     #[test]
@@ -173,11 +161,12 @@ mod tests {
     #[test]
     fn a_round_trip_has_no_batch_row() {
         assert!(plan("--case round_trip --calls batch").scenarios.is_empty());
-        assert!(
-            plan("--case round_trip")
-                .scenarios
-                .iter()
-                .all(|scenario| !scenario.calls.contains(&Calls::Batch))
-        );
+        let mut trips = plan("--case round_trip").scenarios.into_iter();
+        assert!(trips.all(|scenario| !scenario.calls.contains(&Calls::Batch)));
+    }
+
+    #[test]
+    fn mechanisms_are_for_streams() {
+        assert!(plan("--case curve --transport inproc,shm").scenarios.is_empty());
     }
 }

@@ -4,11 +4,9 @@
 
 use serde::Serialize;
 
-use super::plan::Scenario;
-use super::plan::Transport;
-use super::sample::Sample;
-use super::task::{Calls, CaseName};
 use crate::machine::Machine;
+use crate::rival::{RIVAL_NAME, Rival};
+use crate::sample::{Calls, CaseName, Sample, Scenario, Transport};
 use crate::statistics::Spread;
 
 /// Everything one run of the benchmark has to say.
@@ -32,15 +30,6 @@ pub struct Report {
     pub notes: Vec<String>,
     /// The rows.
     pub cases: Vec<Case>,
-}
-
-/// A rival and its version.
-#[derive(Debug, Serialize)]
-pub struct Rival {
-    /// Its name.
-    pub name: &'static str,
-    /// As the library itself says.
-    pub version: String,
 }
 
 /// One row: a scenario and a way of calling.
@@ -139,7 +128,7 @@ impl Case {
             rival: rival.map(|rival| rival.median),
             rival_min: rival.map(|rival| rival.min),
             rival_max: rival.map(|rival| rival.max),
-            rival_name: rival.map(|_| super::benchmark::RIVAL_NAME),
+            rival_name: rival.map(|_| RIVAL_NAME),
             ratio: rival.map(|rival| ours.median / rival.median),
             limit: limit.median,
             limit_min: limit.min,
@@ -158,8 +147,17 @@ impl Case {
 
 fn limit_name(scenario: &Scenario, calls: Calls) -> &'static str {
     match (scenario.case, scenario.transport, calls) {
+        (CaseName::RoundTrip, Transport::Inproc, Calls::Spin) => "rings between two threads that look",
         (CaseName::RoundTrip, Transport::Inproc, _) => "rings between two threads that park",
+        (CaseName::RoundTrip, _, Calls::Spin) => {
+            "reads that do not wait, over and over, and writes on two streams"
+        }
         (CaseName::RoundTrip, _, _) => "blocking reads and writes on two streams",
+        (CaseName::Echo, Transport::Inproc, _) => "two rings",
+        (CaseName::Echo, _, _) => "bare framing both ways over one stream",
+        (CaseName::Curve, _, _) => "bare framing and the cipher",
+        (CaseName::PubSub, Transport::Inproc, _) => "four rings",
+        (CaseName::PubSub, _, _) => "bare framing, the same bytes written to four streams",
         (_, Transport::Inproc, Calls::One | Calls::Spin) => "ring published per message",
         (_, Transport::Inproc, Calls::Handle) => "ring of words published per message",
         (_, Transport::Inproc, Calls::Batch) => "ring published per 64 messages",
@@ -174,7 +172,7 @@ mod tests {
     use crate::usage::Usage;
 
     fn sample(elapsed_s: f64) -> Sample {
-        let usage = Usage { cpu_s: 0.5, voluntary_switches: 10, allocations: 0 };
+        let usage = Usage { cpu_s: 0.5, system_s: 0.1, voluntary_switches: 10, allocations: 0 };
         Sample { message_count: 1000, timed_count: 999, elapsed_s, usage, system_calls: None }
     }
 
@@ -184,6 +182,7 @@ mod tests {
             transport: Transport::Tcp,
             size: 8,
             calls: vec![Calls::One],
+            stream_count: 1,
         };
         let evidence = Evidence {
             ours: vec![sample(1.0), sample(2.0), sample(4.0)],

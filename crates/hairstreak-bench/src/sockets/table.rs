@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::report::{Case, Report};
+use crate::figures::{rate, short};
 
 const HEADINGS: [&str; 12] = [
     "case",
@@ -90,43 +91,4 @@ fn row(case: &Case) -> [String; HEADINGS.len()] {
 
 fn spread(median: f64, min: f64, max: f64) -> String {
     format!("{}/s [{}-{}]", rate(median), rate(min), rate(max))
-}
-
-/// A rate in three digits or a little more.
-fn rate(value: f64) -> String {
-    match value {
-        value if value >= 1e8 => format!("{:.0}M", value / 1e6),
-        value if value >= 1e7 => format!("{:.1}M", value / 1e6),
-        value if value >= 1e6 => format!("{:.2}M", value / 1e6),
-        value if value >= 1e5 => format!("{:.0}k", value / 1e3),
-        value if value >= 1e3 => format!("{:.1}k", value / 1e3),
-        value => format!("{value:.0}"),
-    }
-}
-
-/// A small quantity in three digits or so.
-fn short(value: f64) -> String {
-    match value {
-        0.0 => "0".to_owned(),
-        value if value.abs() < 0.0005 => "<0.001".to_owned(),
-        value if value.abs() < 1.0 => format!("{value:.3}"),
-        value if value.abs() < 10.0 => format!("{value:.2}"),
-        value => format!("{value:.1}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{rate, short};
-
-    #[test]
-    fn rates_keep_three_digits() {
-        let texts = [131.4e6, 42.12e6, 4.672e6, 118_400.0, 15_230.0, 812.3].map(rate);
-        assert_eq!(texts, ["131M", "42.1M", "4.67M", "118k", "15.2k", "812"]);
-    }
-
-    #[test]
-    fn nothing_is_told_from_almost_nothing() {
-        assert_eq!([0.0, 0.0001, 0.0234, 2.0, 63.84].map(short), ["0", "<0.001", "0.023", "2.00", "63.8"]);
-    }
 }

@@ -18,8 +18,8 @@
 //! - `wait`: leading, following, leaving
 //! - `waiters`: tasks and pollers that wait for a socket
 //! - `authenticating`: the application's verdicts on who wants to be let in
-//! - `spinning`: looking into shared memory before sleeping, where that is wanted
 //! - `rings`: looking at what has no event
+//! - `spinning`: looking for a while before sleeping, where that is wanted
 //! - `events`: what the poller reports; handshakes; links coming and going
 //! - `telling`: what monitors are told
 //! - `wiring`: bind, connect, reconnect, close

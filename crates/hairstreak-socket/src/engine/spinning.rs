@@ -1,20 +1,22 @@
-//! Looking into shared memory for a while before sleeping, where the application wants that (`spin_us`).
+//! Looking for a while before sleeping, where the application wants that (`spin_us`): into shared memory and rings,
+//! and by reads that do not wait into the kernel's streams.
 //!
-//! Meanwhile the peer need not ring: its bytes are found by looking, and neither side makes a system call.
+//! In shared memory the peer need not ring meanwhile, and neither side makes a system call. A read of a stream that
+//! finds nothing costs less than sleeping and being woken, on both sides.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::state::{LinkKind, State};
 use super::wait::{Engine, Guard};
-use crate::session::Session;
+use crate::session::{Phase, Session};
 
 /// Links that are looked at; who has more has no time to lose on one.
 const SPIN_LINKS_MAX: usize = 16;
 /// Pauses between two looks: each takes the line that tells of bytes away from its writer.
 const SPIN_PAUSES: u32 = 4;
 /// Looks between two glances at the clock.
-const LOOKS_PER_GLANCE: u32 = 32;
+const LOOKS_PER_GLANCE: usize = 32;
 /// How often the time is halved while looking is in vain: the peer may wait for this very processor.
 const SPIN_HALVINGS_MAX: u32 = 6;
 /// After so many failures in a row the whole time is tried once.
@@ -22,7 +24,7 @@ const SPIN_PROBE: u32 = 16;
 
 impl Engine {
     /// Looks until `attempt` gives something, the time to spin is over, or the deadline has passed.
-    pub(super) fn spin_on_shared<'a, R>(
+    pub(super) fn spin<'a, R>(
         self: &'a Arc<Self>,
         mut state: Guard<'a>,
         socket: usize,
@@ -30,6 +32,8 @@ impl Engine {
         attempt: &mut impl FnMut(&mut State) -> Option<R>,
     ) -> (Guard<'a>, Option<R>) {
         state.flush_dirty(self, true);
+        // The background thread would wake up for what is found here.
+        state.take_over(self);
         let spin = state.sockets.get(socket).map_or(0, |socket| socket.options.spin_us);
         let end = Instant::now() + Duration::from_micros(spin >> state.spin_halvings());
         let end = deadline.map_or(end, |deadline| deadline.min(end));
@@ -41,12 +45,12 @@ impl Engine {
             drop(state);
             (0..SPIN_PAUSES).for_each(|_| std::hint::spin_loop());
             state = self.lock();
-            if state.list_shared_news(socket) {
+            if state.list_news(socket, looks) {
                 found = attempt(&mut state);
             }
         }
         state.for_each_shared(socket, |session| session.await_event());
-        if found.is_none() && state.list_shared_news(socket) {
+        if found.is_none() && state.list_news(socket, looks) {
             found = attempt(&mut state);
         }
         state.spin_failures = if found.is_some() { 0 } else { state.spin_failures.wrapping_add(1) };
@@ -81,17 +85,27 @@ impl State {
         }
     }
 
-    /// Lists the socket's links that have something in shared memory. Returns whether any has.
-    fn list_shared_news(&mut self, socket: usize) -> bool {
+    /// Lists the socket's links that have something in shared memory, and one of its other streams, in turn, whether
+    /// it has or not: only a read can tell. Returns whether any is worth an attempt.
+    fn list_news(&mut self, socket: usize, looks: usize) -> bool {
         let mut has_news = false;
-        for slot in 0..self.sockets.get(socket).map_or(0, |state| state.links.len().min(SPIN_LINKS_MAX)) {
+        let count = self.sockets.get(socket).map_or(0, |state| state.links.len().min(SPIN_LINKS_MAX));
+        for slot in 0..count {
             let index = self.sockets[socket].links[slot];
-            if let LinkKind::Stream(session) = &mut self.links[index].kind
-                && session.has_news()
-            {
-                session.readable = true;
-                has_news = true;
-                self.list_messages(index);
+            match &mut self.links[index].kind {
+                // An attempt looks at all of them.
+                LinkKind::Ring(_) => has_news = true,
+                LinkKind::Stream(session) => {
+                    let is_shared = session.stream().is_shared();
+                    let is_next = !is_shared && slot == looks % count && session.phase == Phase::Ready;
+                    if is_next || session.has_news() {
+                        // Reads in vain are no work for which others would have to get a turn.
+                        session.take_read_count();
+                        session.readable = true;
+                        has_news = true;
+                        self.list_messages(index);
+                    }
+                }
             }
         }
         has_news

@@ -215,7 +215,7 @@ impl Engine {
             }
             if receives && state.wants_to_spin(socket) {
                 let found;
-                (state, found) = self.spin_on_shared(state, socket, deadline, &mut attempt);
+                (state, found) = self.spin(state, socket, deadline, &mut attempt);
                 if found.is_some() {
                     break found;
                 }
@@ -423,7 +423,7 @@ impl State {
     }
 
     /// A caller drives the engine from here on, not the background thread.
-    fn take_over(&mut self, engine: &Engine) {
+    pub(super) fn take_over(&mut self, engine: &Engine) {
         if std::mem::take(&mut self.watched) {
             Background::running().unwatch(engine);
         }

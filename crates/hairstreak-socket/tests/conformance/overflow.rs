@@ -1,9 +1,12 @@
 //! What becomes of messages for which there is no room: every one is received, or refused, or counted.
 
-use hairstreak_socket::{Options, Overflow, Pub, Pull, Push, SendError, Sub};
+use std::array;
+use std::thread;
+
+use hairstreak_socket::{Drops, Options, Overflow, Pub, Pull, Push, SendError, Sub};
 
 use crate::LONG;
-use crate::cell::{Cell, check, until};
+use crate::cell::{Cell, Form, check, until};
 
 /// Large enough that a kernel does not hold many.
 const SIZE: usize = 50_000;
@@ -123,5 +126,46 @@ fn a_slow_subscriber_of_a_pub_that_drops_the_oldest_sees_the_newest() {
         let mut last = 0;
         (20..sent).for_each(|_| last = number(cell.recv(&slow).body()));
         assert_eq!(last, sent - 1);
+    });
+}
+
+/// Short enough to gather until there are more than the mark allows, and in all more than any transport holds.
+#[test]
+fn a_pub_that_waits_loses_nothing_that_gathered_past_the_mark() {
+    const SHORT_SIZE: usize = 1000;
+    const SENT: u64 = 12_000;
+    check(|cell| {
+        // What is sent in other forms is flushed at once.
+        if !matches!(cell.form, Form::Blocking) {
+            return;
+        }
+        let publisher: Pub = cell.open(options(Overflow::Block));
+        let subscribers: [Sub; 2] = array::from_fn(|_| {
+            let subscriber: Sub = cell.open(Options { receive_count_max: 1, ..Options::default() });
+            subscriber.subscribe("").unwrap();
+            cell.join(&publisher, &subscriber);
+            subscriber
+        });
+        assert!(publisher.wait_for_subscribers(2, LONG));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 0..SENT {
+                    publisher.send_timeout(&body(number)[..SHORT_SIZE], LONG).unwrap();
+                }
+            });
+            // Nobody receives until the way is full.
+            until("the mark is reached", || {
+                publisher.peers().iter().any(|peer| peer.queued_count >= COUNT_MAX)
+            });
+            for subscriber in &subscribers {
+                scope.spawn(move || {
+                    for expected in 0..SENT {
+                        let message = subscriber.recv_timeout(LONG).unwrap();
+                        assert_eq!(number(message.body()), expected, "{cell:?}");
+                    }
+                });
+            }
+        });
+        assert_eq!(publisher.stats().drops, Drops::default(), "{cell:?}");
     });
 }

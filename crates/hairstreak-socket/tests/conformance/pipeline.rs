@@ -1,8 +1,11 @@
 //! PUSH and PULL.
 
-use hairstreak_socket::{Distribution, Options, Pull, Push};
+use std::thread;
+use std::time::Duration;
 
-use crate::cell::check;
+use hairstreak_socket::{Distribution, Options, Pull, Push, RecvError};
+
+use crate::cell::{check, until};
 use crate::shapes::shapes;
 
 #[test]
@@ -30,6 +33,33 @@ fn messages_go_round_and_are_taken_fairly() {
         for pull in &pulls {
             (0..20).for_each(|_| assert_eq!(cell.recv_text(pull), "x"));
         }
+    });
+}
+
+#[test]
+fn who_looks_before_sleeping_gets_every_message_and_keeps_deadlines() {
+    check(|cell| {
+        let spinning = || Options { spin_us: 2000, ..Options::default() };
+        let (there, near): (Push, Pull) = (cell.open(spinning()), cell.open(spinning()));
+        let (back, home): (Push, Pull) = (cell.open(spinning()), cell.open(spinning()));
+        cell.join(&there, &near);
+        cell.join(&back, &home);
+        assert_eq!(home.recv_timeout(Duration::from_micros(300)), Err(RecvError::TimedOut));
+        assert_eq!(home.recv_timeout(Duration::from_millis(5)), Err(RecvError::TimedOut));
+        thread::scope(|scope| {
+            scope.spawn(|| (0..50).for_each(|_| cell.send(&back, &cell.recv(&near))));
+            for number in 0..50 {
+                cell.send(&there, &number.to_string());
+                assert_eq!(cell.recv_text(&home), number.to_string(), "{cell:?}");
+            }
+        });
+        // A peer that leaves is noticed by who looks, too.
+        drop((there, back));
+        until("the peers are gone", || {
+            let result = home.recv_timeout(Duration::from_millis(1));
+            assert_eq!(result, Err(RecvError::TimedOut));
+            home.peers().is_empty() && near.peers().is_empty()
+        });
     });
 }
 

@@ -52,13 +52,14 @@ impl Rings {
             count = self.reader.take(room).map_err(invalid)?;
         }
         if count > 0 && self.reader.release() {
-            self.ring_for_room(socket)?;
+            self.ring_unless_gone(socket)?;
         }
         // SAFETY: the ring has filled the first `count` bytes.
         Ok(unsafe { room[..count].assume_init_mut() })
     }
 
     /// Writes as much as there is room for. When not all of it was taken, the peer rings as soon as there is room.
+    /// What a peer could read before it went is written, whether it still hears of it or not: only the next write fails.
     pub fn write(&mut self, socket: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         if self.peer_gone {
             return Err(Errno::PIPE.into());
@@ -72,7 +73,7 @@ impl Rings {
             }
         }
         if self.writer.publish() {
-            self.ring(socket)?;
+            self.ring_unless_gone(socket)?;
         }
         if written == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(written) }
     }
@@ -81,7 +82,7 @@ impl Rings {
         let mut count = self.writer.put(chunk).map_err(invalid)?;
         while count < chunk.len() {
             if self.writer.publish() {
-                self.ring(socket)?;
+                self.ring_unless_gone(socket)?;
             }
             self.waits += 1;
             if self.writer.await_room().map_err(invalid)? {
@@ -91,7 +92,7 @@ impl Rings {
             count += self.writer.put(&chunk[count..]).map_err(invalid)?;
         }
         if chunk.len() == PUBLISH_SIZE && self.writer.publish() {
-            self.ring(socket)?;
+            self.ring_unless_gone(socket)?;
         }
         Ok(count)
     }
@@ -157,8 +158,9 @@ impl Rings {
         }
     }
 
-    /// The writer has room. One that is gone does not want it, and its bytes are still to be read.
-    fn ring_for_room(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
+    /// A writer that is gone does not want the room, and its bytes are still to be read; a reader that is gone may
+    /// have read the bytes without being told.
+    fn ring_unless_gone(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
         match self.ring(socket) {
             Err(_) if self.peer_gone => Ok(()),
             other => other,

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::plan::{Scenario, Transport};
+use super::scenario::{Scenario, Transport};
 use super::task::{Answer, Calls, ContenderName, Measurement, Role, Task};
 use crate::process::{Event, Worker};
 use crate::tracer::{CountFile, Tracer};
@@ -101,7 +101,7 @@ pub enum SampleError {
 }
 
 impl Subject<'_> {
-    /// Measures `message_count` messages or round trips in fresh processes.
+    /// Measures `message_count` messages or round trips (of each stream) in fresh processes.
     pub fn sample(&self, message_count: u64) -> Result<Sample, SampleError> {
         Run::new(self, message_count, None).run()
     }
@@ -172,6 +172,7 @@ impl<'a> Run<'a> {
             calls: self.subject.calls,
             contender: self.subject.contender,
             role,
+            stream_count: self.subject.scenario.stream_count,
             message_count: self.message_count,
             endpoints,
             is_counting: self.counting.is_some(),
@@ -184,7 +185,7 @@ impl<'a> Run<'a> {
                     Some(tracer) => tracer.command(program.as_os_str(), &count_file),
                     None => Command::new(program),
                 };
-                command.arg("sockets-worker").arg(serde_json::to_string(&task)?);
+                command.arg("worker").arg(serde_json::to_string(&task)?);
                 Worker::spawn(command, self.parts.len(), self.event_sender.clone())
             })
             .map_err(|error| self.failed(error))?;
@@ -225,7 +226,7 @@ impl<'a> Run<'a> {
         let tracer = self.counting.flatten();
         let counts = self.parts.iter().map(|part| tracer.and_then(|tracer| tracer.read(&part.count_file)));
         let mut sample = Sample {
-            message_count: self.message_count,
+            message_count: self.message_count * self.subject.scenario.stream_count as u64,
             timed_count: 0,
             elapsed_s: 0.0,
             usage: Usage::default(),

@@ -13,11 +13,15 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 
-use super::contract::{Component, Contender, ContenderError, Opening, Receiving, Sending, wrong_size};
-use crate::sockets::task::{Calls, CaseName};
+use super::contract::{
+    Component, Contender, ContenderError, Echoing, Opening, Receiving, Sending, wrong_size,
+};
+use crate::sample::{Calls, CaseName};
 
 const WORD_SIZE: usize = size_of::<u64>();
 const RING_SIZE: usize = 256 * 1024;
+/// What an echo has under way fits, or both ends would wait for room.
+const RING_SIZE_ECHO: usize = 4 << 20;
 const SLOT_COUNT_MIN: usize = 4;
 const SLOT_COUNT_MAX: usize = 8192;
 const SPIN_COUNT: u32 = 200;
@@ -26,6 +30,7 @@ const SPIN_COUNT: u32 = 200;
 pub struct RingLimit {
     rings: Rings,
     slot_size: usize,
+    ring_size: usize,
     is_parking: bool,
 }
 
@@ -35,15 +40,17 @@ impl Contender for RingLimit {
     type Component = RingComponent;
 
     fn open(opening: Opening<'_>) -> Result<Self, ContenderError> {
-        let is_parking = opening.case == CaseName::RoundTrip;
+        let is_parking = opening.case == CaseName::RoundTrip && opening.calls != Calls::Spin;
+        let ring_size = if opening.case == CaseName::Echo { RING_SIZE_ECHO } else { RING_SIZE };
         let slot_size = if opening.calls == Calls::Handle { WORD_SIZE } else { opening.size };
-        Ok(Self { rings: Rings::default(), slot_size, is_parking })
+        Ok(Self { rings: Rings::default(), slot_size, ring_size, is_parking })
     }
 
     fn component(&self) -> Result<RingComponent, ContenderError> {
         Ok(RingComponent {
             rings: Arc::clone(&self.rings),
             slot_size: self.slot_size,
+            ring_size: self.ring_size,
             is_parking: self.is_parking,
         })
     }
@@ -53,13 +60,14 @@ impl Contender for RingLimit {
 pub struct RingComponent {
     rings: Rings,
     slot_size: usize,
+    ring_size: usize,
     is_parking: bool,
 }
 
 impl RingComponent {
     fn bind(&self, number: usize) -> (Arc<Ring>, String) {
-        let ring = Arc::new(Ring::new(self.slot_size, self.is_parking));
-        let name = format!("ring-{number}");
+        let ring = Arc::new(Ring::new(self.slot_size, self.ring_size, self.is_parking));
+        let name = name_of(number);
         let mut rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
         rings.insert(name.clone(), Arc::clone(&ring));
         (ring, name)
@@ -74,6 +82,10 @@ impl RingComponent {
 impl Component for RingComponent {
     type Sender = RingSender;
     type Receiver = RingReceiver;
+    type Subscriber = RingReceiver;
+    type Publisher = RingPublisher;
+    type Client = RingClient;
+    type Server = RingServer;
 
     fn bind_receiver(&self, number: usize) -> Result<(RingReceiver, String), ContenderError> {
         let (ring, name) = self.bind(number);
@@ -92,6 +104,40 @@ impl Component for RingComponent {
     fn connect_sender(&self, endpoint: &str) -> Result<RingSender, ContenderError> {
         Ok(RingSender::new(self.connect(endpoint)?))
     }
+
+    fn bind_subscriber(&self, number: usize) -> Result<(RingReceiver, String), ContenderError> {
+        self.bind_receiver(number)
+    }
+
+    fn connect_publisher(&self, endpoints: &[String]) -> Result<RingPublisher, ContenderError> {
+        let senders: Result<_, _> = endpoints.iter().map(|name| self.connect_sender(name)).collect();
+        Ok(RingPublisher(senders?))
+    }
+
+    /// The ring towards the client has the next number.
+    fn bind_client(&self, number: usize) -> Result<(RingClient, String), ContenderError> {
+        let (requests, name) = self.bind(2 * number);
+        let (replies, _) = self.bind(2 * number + 1);
+        Ok((RingClient(RingSender::new(requests), RingReceiver::new(replies)), name))
+    }
+
+    fn connect_server(&self, endpoint: &str) -> Result<RingServer, ContenderError> {
+        let number = endpoint.strip_prefix(NAME_START).and_then(|number| number.parse::<usize>().ok());
+        let unknown = || ContenderError::UnknownEndpoint(endpoint.to_owned());
+        let replies = self.connect(&name_of(number.ok_or_else(unknown)? + 1))?;
+        let body = vec![b'h'; self.slot_size];
+        Ok(RingServer {
+            requests: RingReceiver::new(self.connect(endpoint)?),
+            replies: RingSender::new(replies),
+            body,
+        })
+    }
+}
+
+const NAME_START: &str = "ring-";
+
+fn name_of(number: usize) -> String {
+    format!("{NAME_START}{number}")
 }
 
 /// A position on cache lines of its own.
@@ -111,9 +157,9 @@ struct Ring {
 }
 
 impl Ring {
-    fn new(slot_size: usize, is_parking: bool) -> Self {
+    fn new(slot_size: usize, ring_size: usize, is_parking: bool) -> Self {
         let slot_words = 1 + slot_size.div_ceil(WORD_SIZE);
-        let fitting = RING_SIZE / (slot_words * WORD_SIZE);
+        let fitting = ring_size / (slot_words * WORD_SIZE);
         let slot_count = fitting.clamp(SLOT_COUNT_MIN, SLOT_COUNT_MAX).next_power_of_two();
         Self {
             published: Position(AtomicU64::new(0)),
@@ -310,12 +356,97 @@ impl Receiving for RingReceiver {
     }
 }
 
+/// A sending end per subscriber.
+pub struct RingPublisher(Vec<RingSender>);
+
+impl Sending for RingPublisher {
+    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn send(&mut self, body: &[u8]) -> Result<(), ContenderError> {
+        self.0.iter_mut().try_for_each(|sender| sender.send(body))
+    }
+
+    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<(), ContenderError> {
+        self.0.iter_mut().try_for_each(|sender| sender.send_batch(body, count))
+    }
+
+    fn flush(&mut self) -> Result<(), ContenderError> {
+        Ok(())
+    }
+}
+
+/// Requests go out over one ring, replies come back over another.
+pub struct RingClient(RingSender, RingReceiver);
+
+impl Sending for RingClient {
+    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn send(&mut self, body: &[u8]) -> Result<(), ContenderError> {
+        self.0.send(body)
+    }
+
+    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<(), ContenderError> {
+        self.0.send_batch(body, count)
+    }
+
+    fn flush(&mut self) -> Result<(), ContenderError> {
+        Ok(())
+    }
+}
+
+impl Receiving for RingClient {
+    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+        self.1.wait_ready()
+    }
+
+    #[inline]
+    fn receive(&mut self) -> Result<usize, ContenderError> {
+        self.1.receive()
+    }
+
+    fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize, ContenderError> {
+        self.1.receive_batch(size, max)
+    }
+}
+
+/// Answers each request with as many bytes as it has.
+pub struct RingServer {
+    requests: RingReceiver,
+    replies: RingSender,
+    body: Vec<u8>,
+}
+
+impl Echoing for RingServer {
+    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+        self.requests.wait_ready()
+    }
+
+    #[inline]
+    fn echo(&mut self) -> Result<usize, ContenderError> {
+        let size = self.requests.receive()?;
+        self.replies.send(&self.body[..size.min(self.body.len())])?;
+        Ok(size)
+    }
+
+    fn echo_batch(&mut self, size: usize, max: usize) -> Result<usize, ContenderError> {
+        let count = self.requests.receive_batch(size, max)?;
+        self.replies.send_batch(&self.body, count)?;
+        Ok(count)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Contender, Opening, RingLimit};
-    use crate::sockets::contender::{Component, Receiving, Sending};
-    use crate::sockets::plan::Transport;
-    use crate::sockets::task::{Calls, CaseName};
+    use crate::sample::Transport;
+    use crate::sample::contender::{Component, Receiving, Sending};
+    use crate::sample::{Calls, CaseName};
 
     fn check(case: CaseName, size: usize, message_count: u64) {
         let opening = Opening { case, transport: Transport::Inproc, size, calls: Calls::One, libzmq: "" };

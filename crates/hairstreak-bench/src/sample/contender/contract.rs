@@ -2,8 +2,8 @@
 //!
 //! Everything is generic and static: the timing loops are compiled once per contender, without a call through a table.
 
-use crate::sockets::plan::Transport;
-use crate::sockets::task::{Calls, CaseName, Task};
+use crate::sample::Transport;
+use crate::sample::task::{Calls, CaseName, Task};
 
 /// Why a contender could not do its part.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +42,7 @@ impl ContenderError {
 /// What a contender needs to know before it opens anything.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening<'a> {
-    /// What is measured; a limit program may wait differently in a round trip.
+    /// What is measured: it decides on the mechanism, and how a limit program waits.
     pub case: CaseName,
     /// Over what.
     pub transport: Transport,
@@ -85,6 +85,14 @@ pub trait Component {
     type Sender: Sending;
     /// A PULL end.
     type Receiver: Receiving;
+    /// A SUB end.
+    type Subscriber: Receiving;
+    /// A PUB end.
+    type Publisher: Sending;
+    /// A DEALER end.
+    type Client: Sending + Receiving;
+    /// A ROUTER end.
+    type Server: Echoing;
 
     /// Binds a PULL end and gives the endpoint to connect to. `number` tells the endpoints of a sample apart.
     fn bind_receiver(&self, number: usize) -> Result<(Self::Receiver, String), ContenderError>;
@@ -97,9 +105,22 @@ pub trait Component {
 
     /// Connects a PUSH end.
     fn connect_sender(&self, endpoint: &str) -> Result<Self::Sender, ContenderError>;
+
+    /// Binds a SUB end that is subscribed to everything.
+    fn bind_subscriber(&self, number: usize) -> Result<(Self::Subscriber, String), ContenderError>;
+
+    /// Connects a PUB end that loses nothing: it waits while a subscriber has no room. All have subscribed when it
+    /// is given.
+    fn connect_publisher(&self, endpoints: &[String]) -> Result<Self::Publisher, ContenderError>;
+
+    /// Binds a DEALER end.
+    fn bind_client(&self, number: usize) -> Result<(Self::Client, String), ContenderError>;
+
+    /// Connects a ROUTER end that loses nothing.
+    fn connect_server(&self, endpoint: &str) -> Result<Self::Server, ContenderError>;
 }
 
-/// A PUSH end.
+/// An end that sends.
 pub trait Sending {
     /// Blocks until the other end is there, where the contender can tell.
     fn wait_ready(&mut self) -> Result<(), ContenderError>;
@@ -122,7 +143,7 @@ pub trait Sending {
     fn flush(&mut self) -> Result<(), ContenderError>;
 }
 
-/// A PULL end.
+/// An end that receives.
 pub trait Receiving {
     /// Blocks until the other end is there, where the contender can tell.
     fn wait_ready(&mut self) -> Result<(), ContenderError>;
@@ -137,6 +158,29 @@ pub trait Receiving {
             received if received == size => Ok(1),
             received => Err(wrong_size(received, size)),
         }
+    }
+}
+
+/// A ROUTER end.
+pub trait Echoing {
+    /// Blocks until the other end is there, where the contender can tell.
+    fn wait_ready(&mut self) -> Result<(), ContenderError>;
+
+    /// Blocks for a message, sends it back, and gives the size of its body.
+    fn echo(&mut self) -> Result<usize, ContenderError>;
+
+    /// Blocks for at least one message, takes up to `max` by the contender's batch call (one where it has none),
+    /// sends them back likewise, and gives their count; each body is of `size` bytes or it is an error.
+    fn echo_batch(&mut self, size: usize, _max: usize) -> Result<usize, ContenderError> {
+        match self.echo()? {
+            received if received == size => Ok(1),
+            received => Err(wrong_size(received, size)),
+        }
+    }
+
+    /// Called after the last message: writes what has gathered, where that is its duty.
+    fn flush(&mut self) -> Result<(), ContenderError> {
+        Ok(())
     }
 }
 

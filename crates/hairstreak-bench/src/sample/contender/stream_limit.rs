@@ -1,4 +1,5 @@
-//! The limit of tcp and ipc: bare framing over a stream, with one lock exchange per call at each end.
+//! The limit of tcp and ipc: bare framing over a stream, or both ways over one, with one lock exchange per call at each
+//! end.
 //!
 //! The sender frames into one buffer and writes it when the next message does not fit; the receiver reads into one
 //! buffer and parses in place. Large bodies skip both buffers. The framing is ZMTP's (a flag byte, one or eight bytes
@@ -12,44 +13,54 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::cipher_limit::Cipher;
 use super::contract::{
-    Component, Contender, ContenderError, Opening, Receiving, Sending, abstract_name, wrong_size,
+    Component, Contender, ContenderError, Echoing, Opening, Receiving, Sending, abstract_name, wrong_size,
 };
-use crate::sockets::plan::Transport;
+use crate::sample::{Calls, CaseName, Transport};
 
 const BUFFER_SIZE: usize = 64 * 1024;
 /// Bodies from this size on go between the application's memory and the kernel directly.
 const DIRECT_SIZE_MIN: usize = 32 * 1024;
+/// Reads in vain after which who looks without sleeping lets another thread have the core: about 100 us.
+const LOOK_COUNT_MAX: u32 = 300;
 const FLAG_LONG: u8 = 0x02;
 const HEADER_SIZE_SHORT: usize = 2;
 const HEADER_SIZE_LONG: usize = 9;
 
-/// Nothing but the transport.
+/// Nothing but the settings.
+#[derive(Clone, Copy)]
 pub struct StreamLimit {
     transport: Transport,
+    is_sealed: bool,
+    is_spinning: bool,
 }
 
 impl Contender for StreamLimit {
     type Component = StreamComponent;
 
     fn open(opening: Opening<'_>) -> Result<Self, ContenderError> {
-        Ok(Self { transport: opening.transport })
+        Ok(Self {
+            transport: opening.transport,
+            is_sealed: opening.case == CaseName::Curve,
+            is_spinning: opening.calls == Calls::Spin,
+        })
     }
 
     fn component(&self) -> Result<StreamComponent, ContenderError> {
-        Ok(StreamComponent { transport: self.transport })
+        Ok(StreamComponent { settings: *self })
     }
 }
 
 /// The transport as one thread sees it.
 pub struct StreamComponent {
-    transport: Transport,
+    settings: StreamLimit,
 }
 
 impl StreamComponent {
     fn bind(&self, number: usize) -> Result<(Link, String), ContenderError> {
         let failed = |error| ContenderError::call("bind", error);
-        match self.transport {
+        match self.settings.transport {
             Transport::Ipc | Transport::Shm | Transport::Inproc => {
                 let name = abstract_name(number);
                 let address = SocketAddr::from_abstract_name(&name).map_err(failed)?;
@@ -65,7 +76,7 @@ impl StreamComponent {
 
     fn connect(&self, endpoint: &str) -> Result<Link, ContenderError> {
         let failed = |error| ContenderError::call("connect", error);
-        let descriptor = match self.transport {
+        let descriptor = match self.settings.transport {
             Transport::Ipc | Transport::Shm | Transport::Inproc => {
                 let address = SocketAddr::from_abstract_name(endpoint).map_err(failed)?;
                 OwnedFd::from(UnixStream::connect_addr(&address).map_err(failed)?)
@@ -80,26 +91,59 @@ impl StreamComponent {
     }
 }
 
+impl StreamComponent {
+    fn sender(&self, links: Vec<Link>) -> StreamSender {
+        StreamSender { lock: Lock(AtomicBool::new(false)), output: Output::new(links, self.settings) }
+    }
+
+    fn receiver(&self, link: Link) -> StreamReceiver {
+        StreamReceiver { lock: Lock(AtomicBool::new(false)), input: Input::new(link, self.settings) }
+    }
+}
+
 impl Component for StreamComponent {
     type Sender = StreamSender;
     type Receiver = StreamReceiver;
+    type Subscriber = StreamReceiver;
+    type Publisher = StreamSender;
+    type Client = StreamDuplex;
+    type Server = StreamDuplex;
 
     fn bind_receiver(&self, number: usize) -> Result<(StreamReceiver, String), ContenderError> {
         let (link, endpoint) = self.bind(number)?;
-        Ok((StreamReceiver::new(link), endpoint))
+        Ok((self.receiver(link), endpoint))
     }
 
     fn bind_sender(&self, number: usize) -> Result<(StreamSender, String), ContenderError> {
         let (link, endpoint) = self.bind(number)?;
-        Ok((StreamSender::new(link), endpoint))
+        Ok((self.sender(vec![link]), endpoint))
     }
 
     fn connect_receiver(&self, endpoint: &str) -> Result<StreamReceiver, ContenderError> {
-        Ok(StreamReceiver::new(self.connect(endpoint)?))
+        Ok(self.receiver(self.connect(endpoint)?))
     }
 
     fn connect_sender(&self, endpoint: &str) -> Result<StreamSender, ContenderError> {
-        Ok(StreamSender::new(self.connect(endpoint)?))
+        Ok(self.sender(vec![self.connect(endpoint)?]))
+    }
+
+    fn bind_subscriber(&self, number: usize) -> Result<(StreamReceiver, String), ContenderError> {
+        self.bind_receiver(number)
+    }
+
+    /// Frames once and writes the same bytes to each.
+    fn connect_publisher(&self, endpoints: &[String]) -> Result<StreamSender, ContenderError> {
+        let links: Result<_, _> = endpoints.iter().map(|endpoint| self.connect(endpoint)).collect();
+        Ok(self.sender(links?))
+    }
+
+    fn bind_client(&self, number: usize) -> Result<(StreamDuplex, String), ContenderError> {
+        let (link, endpoint) = self.bind(number)?;
+        Ok((StreamDuplex::new(link, self.settings), endpoint))
+    }
+
+    fn connect_server(&self, endpoint: &str) -> Result<StreamDuplex, ContenderError> {
+        Ok(StreamDuplex::new(self.connect(endpoint)?, self.settings))
     }
 }
 
@@ -156,29 +200,34 @@ pub struct StreamSender {
 }
 
 struct Output {
-    link: Link,
+    /// Each gets all.
+    links: Vec<Link>,
     buffer: Vec<u8>,
-}
-
-impl StreamSender {
-    fn new(link: Link) -> Self {
-        let output = Output { link, buffer: Vec::with_capacity(BUFFER_SIZE) };
-        Self { lock: Lock(AtomicBool::new(false)), output }
-    }
+    cipher: Option<Cipher>,
 }
 
 impl Output {
+    fn new(links: Vec<Link>, settings: StreamLimit) -> Self {
+        let cipher = settings.is_sealed.then(Cipher::default);
+        Self { links, buffer: Vec::with_capacity(BUFFER_SIZE), cipher }
+    }
+
     #[inline]
     fn append(&mut self, body: &[u8]) -> Result<(), ContenderError> {
-        if self.buffer.len() + HEADER_SIZE_LONG + body.len() > BUFFER_SIZE {
+        let size = body.len() + if self.cipher.is_some() { Cipher::OVERHEAD } else { 0 };
+        if self.buffer.len() + HEADER_SIZE_LONG + size > BUFFER_SIZE {
             self.flush()?;
         }
-        match u8::try_from(body.len()) {
+        match u8::try_from(size) {
             Ok(size) => self.buffer.extend_from_slice(&[0, size]),
             Err(_) => {
                 self.buffer.push(FLAG_LONG);
-                self.buffer.extend_from_slice(&(body.len() as u64).to_be_bytes());
+                self.buffer.extend_from_slice(&(size as u64).to_be_bytes());
             }
+        }
+        if let Some(cipher) = &mut self.cipher {
+            cipher.seal(body, &mut self.buffer);
+            return Ok(());
         }
         if body.len() >= DIRECT_SIZE_MIN {
             return self.write_with(body);
@@ -188,22 +237,23 @@ impl Output {
     }
 
     fn flush(&mut self) -> Result<(), ContenderError> {
-        let stream = self.link.stream()?;
-        stream.write_all(&self.buffer).map_err(|error| ContenderError::call("write", error))?;
-        self.buffer.clear();
-        Ok(())
+        self.write_with(&[])
     }
 
     /// Writes what has gathered and `body` behind it, without copying it.
     fn write_with(&mut self, body: &[u8]) -> Result<(), ContenderError> {
-        let stream = self.link.stream()?;
-        let mut slices = [IoSlice::new(&self.buffer), IoSlice::new(body)];
-        let mut rest = &mut slices[..];
-        while rest.iter().any(|slice| !slice.is_empty()) {
-            match stream.write_vectored(rest) {
-                Ok(count) => IoSlice::advance_slices(&mut rest, count),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(ContenderError::call("writev", error)),
+        for link in &mut self.links {
+            let stream = link.stream()?;
+            let mut slices = [IoSlice::new(&self.buffer), IoSlice::new(body)];
+            let mut rest = &mut slices[..];
+            while rest.iter().any(|slice| !slice.is_empty()) {
+                match stream.write_vectored(rest) {
+                    Ok(count) => IoSlice::advance_slices(&mut rest, count),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    // Only where somebody spins.
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::yield_now(),
+                    Err(error) => return Err(ContenderError::call("writev", error)),
+                }
             }
         }
         self.buffer.clear();
@@ -213,7 +263,7 @@ impl Output {
 
 impl Sending for StreamSender {
     fn wait_ready(&mut self) -> Result<(), ContenderError> {
-        self.output.link.open()
+        self.output.links.iter_mut().try_for_each(Link::open)
     }
 
     #[inline]
@@ -245,19 +295,70 @@ struct Input {
     /// Where large bodies go, and behind them the header of the next message.
     direct: Vec<u8>,
     received_count: u64,
-}
-
-impl StreamReceiver {
-    fn new(link: Link) -> Self {
-        let buffer = vec![0; BUFFER_SIZE].into_boxed_slice();
-        let input = Input { link, buffer, start: 0, end: 0, direct: Vec::new(), received_count: 0 };
-        Self { lock: Lock(AtomicBool::new(false)), input }
-    }
+    cipher: Option<Cipher>,
+    is_spinning: bool,
+    /// Reads in vain, in a row.
+    look_count: u32,
 }
 
 impl Input {
+    fn new(link: Link, settings: StreamLimit) -> Self {
+        Self {
+            link,
+            buffer: vec![0; BUFFER_SIZE].into_boxed_slice(),
+            start: 0,
+            end: 0,
+            direct: Vec::new(),
+            received_count: 0,
+            cipher: settings.is_sealed.then(Cipher::default),
+            is_spinning: settings.is_spinning,
+            look_count: 0,
+        }
+    }
+
+    /// The peer may be waiting for this very core.
+    fn look_again(&mut self) {
+        self.look_count += 1;
+        if self.look_count >= LOOK_COUNT_MAX {
+            self.look_count = 0;
+            std::thread::yield_now();
+        }
+    }
+
+    fn open(&mut self) -> Result<(), ContenderError> {
+        self.link.open()?;
+        if self.is_spinning {
+            let stream = self.link.stream()?;
+            rustix::io::ioctl_fionbio(stream, true).map_err(|error| ContenderError::call("ioctl", error))?;
+        }
+        Ok(())
+    }
+
+    /// The body that was received last, of `size` bytes.
+    fn last_body(&self, size: usize) -> &[u8] {
+        // A large one lies apart, and the buffer begins behind it.
+        if size >= DIRECT_SIZE_MIN && self.start == 0 {
+            &self.direct[..size]
+        } else {
+            &self.buffer[self.start - size..self.start]
+        }
+    }
+
+    /// Takes the next message; opens it if it is sealed.
     #[inline]
     fn receive(&mut self) -> Result<usize, ContenderError> {
+        let size = self.take_frame()?;
+        let Some(cipher) = &mut self.cipher else { return Ok(size) };
+        let sealed = if size >= DIRECT_SIZE_MIN && self.start == 0 {
+            &mut self.direct[..size]
+        } else {
+            &mut self.buffer[self.start - size..self.start]
+        };
+        cipher.open(sealed)
+    }
+
+    #[inline]
+    fn take_frame(&mut self) -> Result<usize, ContenderError> {
         loop {
             if let Some((header_size, size)) = self.header() {
                 let frame_size = header_size + size;
@@ -275,6 +376,17 @@ impl Input {
             }
             self.fill()?;
         }
+    }
+
+    fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize, ContenderError> {
+        let mut count = 0;
+        while count == 0 || (count < max && self.has_message()) {
+            match self.receive()? {
+                received if received == size => count += 1,
+                received => return Err(wrong_size(received, size)),
+            }
+        }
+        Ok(count)
     }
 
     /// Whether a whole message can be taken without reading.
@@ -305,9 +417,14 @@ impl Input {
             Ok(0) => Err(ContenderError::BrokenStream(self.received_count)),
             Ok(count) => {
                 self.end += count;
+                self.look_count = 0;
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.look_again();
+                Ok(())
+            }
             Err(error) => Err(ContenderError::call("read", error)),
         }
     }
@@ -326,6 +443,7 @@ impl Input {
                 Ok(0) => return Err(ContenderError::BrokenStream(self.received_count)),
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::yield_now(),
                 Err(error) => return Err(ContenderError::call("read", error)),
             }
         }
@@ -338,7 +456,7 @@ impl Input {
 
 impl Receiving for StreamReceiver {
     fn wait_ready(&mut self) -> Result<(), ContenderError> {
-        self.input.link.open()
+        self.input.open()
     }
 
     #[inline]
@@ -347,26 +465,119 @@ impl Receiving for StreamReceiver {
     }
 
     fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize, ContenderError> {
-        let input = &mut self.input;
+        self.lock.with(|| self.input.receive_batch(size, max))
+    }
+}
+
+/// Both ways over one stream: what has gathered is written before it waits.
+pub struct StreamDuplex {
+    lock: Lock,
+    input: Input,
+    output: Output,
+}
+
+impl StreamDuplex {
+    fn new(link: Link, settings: StreamLimit) -> Self {
+        // The output gets its share of the stream when it is open.
+        let (input, output) = (Input::new(link, settings), Output::new(Vec::new(), settings));
+        Self { lock: Lock(AtomicBool::new(false)), input, output }
+    }
+
+    fn open(&mut self) -> Result<(), ContenderError> {
+        self.input.open()?;
+        if self.output.links.is_empty() {
+            let share = self.input.link.stream()?.try_clone();
+            self.output.links.push(Link::Open(share.map_err(|error| ContenderError::call("dup", error))?));
+        }
+        Ok(())
+    }
+}
+
+impl Sending for StreamDuplex {
+    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+        self.open()
+    }
+
+    #[inline]
+    fn send(&mut self, body: &[u8]) -> Result<(), ContenderError> {
+        self.lock.with(|| self.output.append(body))
+    }
+
+    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<(), ContenderError> {
+        self.lock.with(|| (0..count).try_for_each(|_| self.output.append(body)))
+    }
+
+    fn flush(&mut self) -> Result<(), ContenderError> {
+        self.lock.with(|| self.output.flush())
+    }
+}
+
+impl Receiving for StreamDuplex {
+    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+        self.open()
+    }
+
+    #[inline]
+    fn receive(&mut self) -> Result<usize, ContenderError> {
         self.lock.with(|| {
+            if !self.input.has_message() {
+                self.output.flush()?;
+            }
+            self.input.receive()
+        })
+    }
+
+    fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize, ContenderError> {
+        self.lock.with(|| {
+            if !self.input.has_message() {
+                self.output.flush()?;
+            }
+            self.input.receive_batch(size, max)
+        })
+    }
+}
+
+impl Echoing for StreamDuplex {
+    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+        self.open()
+    }
+
+    #[inline]
+    fn echo(&mut self) -> Result<usize, ContenderError> {
+        let size = Receiving::receive(self)?;
+        self.lock.with(|| self.output.append(self.input.last_body(size)))?;
+        Ok(size)
+    }
+
+    fn echo_batch(&mut self, size: usize, max: usize) -> Result<usize, ContenderError> {
+        let Self { lock, input, output } = self;
+        lock.with(|| {
+            if !input.has_message() {
+                output.flush()?;
+            }
             let mut count = 0;
             while count == 0 || (count < max && input.has_message()) {
                 match input.receive()? {
-                    received if received == size => count += 1,
+                    received if received == size => output.append(input.last_body(size))?,
                     received => return Err(wrong_size(received, size)),
                 }
+                count += 1;
             }
             Ok(count)
         })
+    }
+
+    fn flush(&mut self) -> Result<(), ContenderError> {
+        self.lock.with(|| self.output.flush())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Contender, Opening, StreamLimit};
-    use crate::sockets::contender::{Component, Receiving, Sending};
-    use crate::sockets::plan::Transport;
-    use crate::sockets::task::{Calls, CaseName};
+    use crate::sample::Transport;
+    use crate::sample::contender::{Component, Receiving, Sending};
+    use crate::sample::{Calls, CaseName};
 
     fn check(transport: Transport, size: usize, message_count: usize) {
         let opening = Opening { case: CaseName::Throughput, transport, size, calls: Calls::One, libzmq: "" };

@@ -4,14 +4,18 @@
 //! options at their defaults: water marks of 1000 messages, one I/O thread, linger without end. Both ends stay open
 //! until the receiver has everything, because libzmq over ipc loses messages if the sender closes earlier.
 
-use super::contract::{Component, Contender, ContenderError, Opening, Receiving, Sending, abstract_name};
-use super::libzmq_api::{Context, Socket, SocketType};
-use crate::sockets::plan::Transport;
+use super::contract::{
+    Component, Contender, ContenderError, Echoing, Opening, Receiving, Sending, abstract_name,
+};
+use super::keys;
+use super::libzmq_api::{Context, Socket, SocketType, Switch, Text};
+use crate::sample::{CaseName, Transport};
 
 /// A context, shared by the threads of a process as inproc requires.
 pub struct Libzmq {
     context: Context,
     transport: Transport,
+    is_sealed: bool,
 }
 
 /// The version of the library `name`, if it can be loaded.
@@ -23,11 +27,19 @@ impl Contender for Libzmq {
     type Component = LibzmqComponent;
 
     fn open(opening: Opening<'_>) -> Result<Self, ContenderError> {
-        Ok(Self { context: Context::new(opening.libzmq)?, transport: opening.transport })
+        Ok(Self {
+            context: Context::new(opening.libzmq)?,
+            transport: opening.transport,
+            is_sealed: opening.case == CaseName::Curve,
+        })
     }
 
     fn component(&self) -> Result<LibzmqComponent, ContenderError> {
-        Ok(LibzmqComponent { context: self.context.clone(), transport: self.transport })
+        Ok(LibzmqComponent {
+            context: self.context.clone(),
+            transport: self.transport,
+            is_sealed: self.is_sealed,
+        })
     }
 }
 
@@ -35,6 +47,7 @@ impl Contender for Libzmq {
 pub struct LibzmqComponent {
     context: Context,
     transport: Transport,
+    is_sealed: bool,
 }
 
 impl LibzmqComponent {
@@ -48,12 +61,21 @@ impl LibzmqComponent {
 
     fn bind(&self, socket_type: SocketType, number: usize) -> Result<(LibzmqSocket, String), ContenderError> {
         let socket = self.context.socket(socket_type)?;
+        if self.is_sealed {
+            socket.turn_on(Switch::CurveServer)?;
+            socket.set_text(Text::CurveSecretKey, keys::SERVER_SECRET)?;
+        }
         let endpoint = socket.bind(&self.endpoint(number))?;
         Ok((LibzmqSocket(socket), endpoint))
     }
 
     fn connect(&self, socket_type: SocketType, endpoint: &str) -> Result<LibzmqSocket, ContenderError> {
         let socket = self.context.socket(socket_type)?;
+        if self.is_sealed {
+            socket.set_text(Text::CurveServerKey, keys::SERVER_PUBLIC)?;
+            socket.set_text(Text::CurvePublicKey, keys::CLIENT_PUBLIC)?;
+            socket.set_text(Text::CurveSecretKey, keys::CLIENT_SECRET)?;
+        }
         socket.connect(endpoint)?;
         Ok(LibzmqSocket(socket))
     }
@@ -62,6 +84,10 @@ impl LibzmqComponent {
 impl Component for LibzmqComponent {
     type Sender = LibzmqSocket;
     type Receiver = LibzmqSocket;
+    type Subscriber = LibzmqSocket;
+    type Publisher = LibzmqSocket;
+    type Client = LibzmqSocket;
+    type Server = LibzmqSocket;
 
     fn bind_receiver(&self, number: usize) -> Result<(LibzmqSocket, String), ContenderError> {
         self.bind(SocketType::Pull, number)
@@ -78,9 +104,36 @@ impl Component for LibzmqComponent {
     fn connect_sender(&self, endpoint: &str) -> Result<LibzmqSocket, ContenderError> {
         self.connect(SocketType::Push, endpoint)
     }
+
+    fn bind_subscriber(&self, number: usize) -> Result<(LibzmqSocket, String), ContenderError> {
+        let (subscriber, endpoint) = self.bind(SocketType::Sub, number)?;
+        subscriber.0.set_text(Text::Subscribe, "")?;
+        Ok((subscriber, endpoint))
+    }
+
+    /// An XPUB: it is a PUB that also says who has subscribed.
+    fn connect_publisher(&self, endpoints: &[String]) -> Result<LibzmqSocket, ContenderError> {
+        let socket = self.context.socket(SocketType::XPub)?;
+        socket.turn_on(Switch::XPubNoDrop)?;
+        socket.turn_on(Switch::XPubVerbose)?;
+        let mut publisher = LibzmqSocket(socket);
+        endpoints.iter().try_for_each(|endpoint| publisher.0.connect(endpoint))?;
+        endpoints.iter().try_for_each(|_| publisher.0.receive().map(drop))?;
+        Ok(publisher)
+    }
+
+    fn bind_client(&self, number: usize) -> Result<(LibzmqSocket, String), ContenderError> {
+        self.bind(SocketType::Dealer, number)
+    }
+
+    fn connect_server(&self, endpoint: &str) -> Result<LibzmqSocket, ContenderError> {
+        let server = self.connect(SocketType::Router, endpoint)?;
+        server.0.turn_on(Switch::RouterMandatory)?;
+        Ok(server)
+    }
 }
 
-/// A PUSH or a PULL socket.
+/// A socket of any type.
 pub struct LibzmqSocket(Socket);
 
 impl Sending for LibzmqSocket {
@@ -111,5 +164,16 @@ impl Receiving for LibzmqSocket {
     #[inline]
     fn receive(&mut self) -> Result<usize, ContenderError> {
         self.0.receive()
+    }
+}
+
+impl Echoing for LibzmqSocket {
+    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn echo(&mut self) -> Result<usize, ContenderError> {
+        self.0.echo()
     }
 }

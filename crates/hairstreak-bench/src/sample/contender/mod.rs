@@ -3,14 +3,16 @@
 //! Every file but the contract is one contender. The limit programs are no messaging systems: they do what the case
 //! cannot do without, and show how far a contender is from the machine.
 
+mod cipher_limit;
 mod contract;
+mod keys;
 mod libzmq;
 mod libzmq_api;
 mod ours;
 mod ring_limit;
 mod stream_limit;
 
-pub use contract::{Component, Contender, ContenderError, Opening, Receiving, Sending};
+pub use contract::{Component, Contender, ContenderError, Echoing, Opening, Receiving, Sending};
 pub use libzmq::{Libzmq, version as libzmq_version};
 pub use ours::Ours;
 pub use ring_limit::RingLimit;

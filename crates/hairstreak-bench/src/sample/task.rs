@@ -3,11 +3,19 @@
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::plan::Transport;
+use super::scenario::Transport;
 use crate::usage::Usage;
 
 /// Messages in one batch call, of ours and of the limit programs.
 pub const BATCH_COUNT: usize = 64;
+
+/// Subscribers that get each message of [`CaseName::PubSub`].
+pub const SUBSCRIBER_COUNT: usize = 4;
+
+/// Messages of [`CaseName::Echo`] under way at one time.
+const OUTSTANDING_COUNT: u64 = 1000;
+/// Large ones are fewer: what is under way has to fit the queues of both directions, or both ends block in a send.
+const OUTSTANDING_BYTES_MAX: u64 = 2 << 20;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
@@ -16,8 +24,14 @@ pub const BATCH_COUNT: usize = 64;
 pub enum CaseName {
     /// One way, as many as go through.
     Throughput,
+    /// The same through CURVE.
+    Curve,
+    /// PUB to four SUBs.
+    PubSub,
     /// There and back, one at a time.
     RoundTrip,
+    /// DEALER to ROUTER and back, many under way.
+    Echo,
 }
 
 impl CaseName {
@@ -25,15 +39,18 @@ impl CaseName {
     pub fn text(self) -> &'static str {
         match self {
             Self::Throughput => "throughput",
+            Self::Curve => "curve",
+            Self::PubSub => "pub_sub",
             Self::RoundTrip => "round_trip",
+            Self::Echo => "echo",
         }
     }
 
     /// What its rates count.
     pub fn unit(self) -> &'static str {
         match self {
-            Self::Throughput => "messages/s",
-            Self::RoundTrip => "round_trips/s",
+            Self::Throughput | Self::Curve | Self::PubSub => "messages/s",
+            Self::RoundTrip | Self::Echo => "round_trips/s",
         }
     }
 }
@@ -114,14 +131,28 @@ pub struct Task {
     pub contender: ContenderName,
     /// Which end.
     pub role: Role,
-    /// Messages, or round trips, of the whole sample.
+    /// Independent streams.
+    pub stream_count: usize,
+    /// Messages, or round trips, of each stream.
     pub message_count: u64,
-    /// What the peer connects to: the measurer's receiving end, then (round trips) its sending end.
+    /// What the peer connects to: the measurer's receiving ends, then (round trips) its sending end.
     pub endpoints: Vec<String>,
     /// Whether allocations are counted, which slows them down.
     pub is_counting: bool,
     /// The libzmq to load.
     pub libzmq: String,
+}
+
+impl Task {
+    /// Sockets that receive, each with a thread of its own, where messages go one way.
+    pub fn receiver_count(&self) -> usize {
+        if self.case == CaseName::PubSub { SUBSCRIBER_COUNT } else { self.stream_count }
+    }
+
+    /// Messages of an echo under way at one time.
+    pub fn outstanding_count(&self) -> u64 {
+        OUTSTANDING_COUNT.min(OUTSTANDING_BYTES_MAX / self.size.max(1) as u64).clamp(1, self.message_count)
+    }
 }
 
 /// A line a worker prints.

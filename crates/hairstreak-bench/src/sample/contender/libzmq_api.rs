@@ -12,15 +12,50 @@ use super::contract::ContenderError;
 type Handle = *mut c_void;
 
 const LAST_ENDPOINT: c_int = 32;
+const SNDMORE: c_int = 2;
 const ENDPOINT_SIZE_MAX: usize = 256;
 
 /// Socket types by libzmq's numbers.
 #[derive(Clone, Copy, Debug)]
 pub enum SocketType {
+    /// ZMQ_SUB.
+    Sub = 2,
+    /// ZMQ_DEALER.
+    Dealer = 5,
+    /// ZMQ_ROUTER.
+    Router = 6,
     /// ZMQ_PULL.
     Pull = 7,
     /// ZMQ_PUSH.
     Push = 8,
+    /// ZMQ_XPUB.
+    XPub = 9,
+}
+
+/// Socket options that are switches, by libzmq's numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum Switch {
+    /// ZMQ_ROUTER_MANDATORY: wait instead of dropping.
+    RouterMandatory = 33,
+    /// ZMQ_XPUB_VERBOSE: show every subscription.
+    XPubVerbose = 40,
+    /// ZMQ_CURVE_SERVER.
+    CurveServer = 47,
+    /// ZMQ_XPUB_NODROP: wait instead of dropping.
+    XPubNoDrop = 69,
+}
+
+/// Socket options that are texts, by libzmq's numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum Text {
+    /// ZMQ_SUBSCRIBE.
+    Subscribe = 6,
+    /// ZMQ_CURVE_PUBLICKEY.
+    CurvePublicKey = 48,
+    /// ZMQ_CURVE_SECRETKEY.
+    CurveSecretKey = 49,
+    /// ZMQ_CURVE_SERVERKEY.
+    CurveServerKey = 50,
 }
 
 /// The functions, valid while the library is loaded.
@@ -32,6 +67,7 @@ struct Api {
     bind: unsafe extern "C" fn(Handle, *const c_char) -> c_int,
     connect: unsafe extern "C" fn(Handle, *const c_char) -> c_int,
     getsockopt: unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut usize) -> c_int,
+    setsockopt: unsafe extern "C" fn(Handle, c_int, *const c_void, usize) -> c_int,
     send: unsafe extern "C" fn(Handle, *const c_void, usize, c_int) -> c_int,
     msg_init: unsafe extern "C" fn(*mut RawMessage) -> c_int,
     msg_init_size: unsafe extern "C" fn(*mut RawMessage, usize) -> c_int,
@@ -64,6 +100,7 @@ impl Api {
                 bind: *library.get(b"zmq_bind\0")?,
                 connect: *library.get(b"zmq_connect\0")?,
                 getsockopt: *library.get(b"zmq_getsockopt\0")?,
+                setsockopt: *library.get(b"zmq_setsockopt\0")?,
                 send: *library.get(b"zmq_send\0")?,
                 msg_init: *library.get(b"zmq_msg_init\0")?,
                 msg_init_size: *library.get(b"zmq_msg_init_size\0")?,
@@ -136,7 +173,10 @@ impl Context {
         let mut message = Box::new(RawMessage([0; 64]));
         // SAFETY: the box is writable, 64 bytes, and is not moved out of until it is closed.
         unsafe { (api.msg_init)(&mut *message) };
-        Ok(Socket { handle, message, context: Arc::clone(&self.inner) })
+        let mut name = Box::new(RawMessage([0; 64]));
+        // SAFETY: as above.
+        unsafe { (api.msg_init)(&mut *name) };
+        Ok(Socket { handle, message, name, context: Arc::clone(&self.inner) })
     }
 }
 
@@ -151,10 +191,32 @@ impl Drop for ContextInner {
 pub struct Socket {
     handle: Handle,
     message: Box<RawMessage>,
+    /// The first frame of what a ROUTER receives.
+    name: Box<RawMessage>,
     context: Arc<ContextInner>,
 }
 
 impl Socket {
+    /// zmq_setsockopt of a switch, to on.
+    pub fn turn_on(&self, switch: Switch) -> Result<(), ContenderError> {
+        let on: c_int = 1;
+        self.set(switch as c_int, &on.to_ne_bytes())
+    }
+
+    /// zmq_setsockopt of a text.
+    pub fn set_text(&self, option: Text, value: &str) -> Result<(), ContenderError> {
+        self.set(option as c_int, value.as_bytes())
+    }
+
+    fn set(&self, option: c_int, value: &[u8]) -> Result<(), ContenderError> {
+        let api = &self.context.api;
+        // SAFETY: the socket is open and the value is readable for its length.
+        match unsafe { (api.setsockopt)(self.handle, option, value.as_ptr().cast(), value.len()) } {
+            0 => Ok(()),
+            _ => Err(api.error("zmq_setsockopt")),
+        }
+    }
+
     /// zmq_bind, then the endpoint with its real port.
     pub fn bind(&self, endpoint: &str) -> Result<String, ContenderError> {
         let api = &self.context.api;
@@ -231,13 +293,34 @@ impl Socket {
         let size = unsafe { (api.msg_recv)(&mut *self.message, self.handle, 0) };
         usize::try_from(size).map_err(|_| api.error("zmq_msg_recv"))
     }
+
+    /// A ROUTER's zmq_msg_recv of a name and a body, then zmq_msg_send of both; gives the size of the body.
+    #[inline]
+    pub fn echo(&mut self) -> Result<usize, ContenderError> {
+        let api = &self.context.api;
+        // SAFETY: the socket is open and both messages are initialised; sending leaves them empty and valid.
+        unsafe {
+            if (api.msg_recv)(&mut *self.name, self.handle, 0) < 0 {
+                return Err(api.error("zmq_msg_recv"));
+            }
+            let size = (api.msg_recv)(&mut *self.message, self.handle, 0);
+            let size = usize::try_from(size).map_err(|_| api.error("zmq_msg_recv"))?;
+            if (api.msg_send)(&mut *self.name, self.handle, SNDMORE) < 0
+                || (api.msg_send)(&mut *self.message, self.handle, 0) < 0
+            {
+                return Err(api.error("zmq_msg_send"));
+            }
+            Ok(size)
+        }
+    }
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // SAFETY: message and socket are valid and are not used afterwards.
+        // SAFETY: messages and socket are valid and are not used afterwards.
         unsafe {
             (self.context.api.msg_close)(&mut *self.message);
+            (self.context.api.msg_close)(&mut *self.name);
             (self.context.api.close)(self.handle);
         }
     }

@@ -1,0 +1,109 @@
+//! The report as text for people: messages per second, megabits per second, processor time, conclusion.
+
+use std::fmt::Write as _;
+
+use super::report::{Case, Report};
+use crate::figures::{rate, short};
+
+/// Renders `report`.
+pub fn render(report: &Report) -> String {
+    let mut text = heading(report);
+    text.push_str("Messages per second, all streams together (mean of the repeats)\n");
+    push_grid(&mut text, report, |case| [Some(rate(case.ours)), case.rival.map(rate)]);
+    text.push_str("\nMegabits per second, bodies only\n");
+    push_grid(&mut text, report, |case| [Some(short(case.ours_mbit)), case.rival_mbit.map(short)]);
+    text.push_str("\nProcessor time of a message, from the fewest streams to the most\n");
+    let mut rows = vec![
+        ["whose", "over", "size", "streams", "n", "messages/s", "cpu s/M [min-max]", "kernel", "rise"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    rows.extend(report.controls.iter().map(|control| {
+        let cpu = [control.cpu_s_per_million, control.cpu_s_per_million_min, control.cpu_s_per_million_max];
+        let [median, min, max] = cpu.map(short);
+        vec![
+            control.contender.to_owned(),
+            control.transport.text().to_owned(),
+            control.size.to_string(),
+            control.streams.to_string(),
+            control.n.to_string(),
+            rate(control.rate),
+            format!("{median} [{min}-{max}]"),
+            format!("{:.0}%", control.kernel_percent),
+            format!("{:+.1}%", control.rise_percent),
+        ]
+    }));
+    push_rows(&mut text, &rows);
+    text.push('\n');
+    for sentence in &report.conclusion {
+        text.push_str(sentence);
+        text.push('\n');
+    }
+    for chart in &report.charts {
+        // Formatting into a string cannot fail.
+        let _ = writeln!(text, "chart: {chart}");
+    }
+    text
+}
+
+fn heading(report: &Report) -> String {
+    let rivals: Vec<String> =
+        report.rivals.iter().map(|rival| format!("{} {}", rival.name, rival.version)).collect();
+    let rivals = if rivals.is_empty() { "no rival".to_owned() } else { rivals.join(", ") };
+    let (n, messages) = report.cases.first().map_or((0, 0), |case| (case.n, case.messages));
+    let machine = &report.machine;
+    let mut text = format!(
+        "hairstreak {} against {rivals}, streams of {messages} messages over tcp, n = {n}, interleaved in this run\n\
+         {}, {} cores, {}, {}, {} build\n",
+        report.version, machine.cpu, machine.cores, machine.kernel, report.compiler, report.profile
+    );
+    for note in &report.notes {
+        text.push_str("note: ");
+        text.push_str(note);
+        text.push('\n');
+    }
+    text.push('\n');
+    text
+}
+
+/// A row per size; columns: ours, the rival's and their ratio, each per number of streams.
+fn push_grid(text: &mut String, report: &Report, values: impl Fn(&Case) -> [Option<String>; 2]) {
+    let mut counts: Vec<usize> = report.cases.iter().map(|case| case.streams).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let missing = || "-".to_owned();
+    let mut head = vec!["size".to_owned()];
+    for what in ["ours", "rival", "ratio"] {
+        head.extend(counts.iter().map(|count| format!("{what} x{count}")));
+    }
+    let mut rows = vec![head];
+    for cases in report.cases.chunk_by(|one, other| one.size == other.size) {
+        let mut row = vec![cases.first().map_or_else(missing, |case| case.size.to_string())];
+        for which in 0..2 {
+            row.extend(cases.iter().map(|case| values(case)[which].clone().unwrap_or_else(missing)));
+        }
+        let ratio = |case: &Case| case.ratio.map_or_else(missing, |ratio| format!("{ratio:.2}x"));
+        row.extend(cases.iter().map(ratio));
+        rows.push(row);
+    }
+    push_rows(text, &rows);
+}
+
+/// Columns as wide as their widest cell.
+fn push_rows(text: &mut String, rows: &[Vec<String>]) {
+    let column_count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..column_count)
+        .map(|column| {
+            rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+        })
+        .collect();
+    for row in rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            // Formatting into a string cannot fail.
+            let _ = write!(line, "{cell:<width$}  ");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+}
