@@ -65,6 +65,9 @@ impl State {
     /// Of a connection that ends; call it while all is as it was.
     pub fn tell_of_end(&mut self, index: usize, error: &SessionError) {
         let link = &self.links[index];
+        if !self.is_monitored(link.socket) {
+            return;
+        }
         let kind = match &link.kind {
             // What it had sent was still to be taken.
             LinkKind::Stream(session) if session.is_ended() => return,

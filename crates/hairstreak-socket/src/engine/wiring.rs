@@ -301,6 +301,8 @@ impl State {
         }
         self.now = Instant::now();
         self.close_link(engine, index);
+        // Somebody has to see it drain, or its time be over.
+        self.arm_look(engine);
     }
 
     /// Ends a link from this side: at once when nothing is left to be sent, else by draining.
