@@ -33,7 +33,7 @@ pub struct Stats {
     pub queued_bytes: usize,
     /// How long the oldest of them has waited at least, all peers. No clock is read for each message: it is too low
     /// by 10 ms, or an eighth of the longest wait lately if that is more, and zero for what came in since the last
-    /// look.
+    /// look. Where the oldest may be dropped (`Overflow::DropOldest`) it counts from when they cannot be any more.
     pub queued_age: Duration,
     /// Connections that ended in an error, handshakes included.
     pub failed_connections: u64,

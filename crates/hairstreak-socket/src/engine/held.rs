@@ -3,22 +3,17 @@
 //! of what the marks allow, and no more than one write of a stream.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
 
 use hairstreak_base::{Message, SEGMENT_SIZE};
 
 use super::state::{LinkKind, State};
 use super::wait::Engine;
-use crate::ages::Ages;
 use crate::outgoing::{Outgoing, Parcel};
 
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     messages: VecDeque<Message>,
     bytes: usize,
-    /// Messages held so far, and since when they wait.
-    accepted: u64,
-    ages: Ages,
 }
 
 impl Held {
@@ -30,22 +25,8 @@ impl Held {
         self.bytes
     }
 
-    /// As [`Ages::note`].
-    pub fn note_ages(&mut self, now: Instant) -> Option<Instant> {
-        self.ages.note(self.accepted, self.gone(), now)
-    }
-
-    pub fn age(&self, now: Instant) -> Duration {
-        self.ages.age(self.gone(), now)
-    }
-
-    fn gone(&self) -> u64 {
-        self.accepted - self.messages.len() as u64
-    }
-
     fn push(&mut self, message: Message) {
         self.bytes += message.size();
-        self.accepted += 1;
         self.messages.push_back(message);
     }
 

@@ -281,16 +281,13 @@ impl Link {
     /// Notes by `now` since when messages wait. Returns when to do so again, if any do.
     pub fn note_ages(&mut self, now: Instant) -> Option<Instant> {
         let (accepted, waiting) = (self.kind.accepted_count(), self.kind.queued().0);
-        let again = self.ages.note(accepted as u64, (accepted - waiting) as u64, now);
-        let held_again = self.held.as_mut().and_then(|held| held.note_ages(now));
-        again.into_iter().chain(held_again).min()
+        self.ages.note(accepted as u64, (accepted - waiting) as u64, now)
     }
 
     /// How long the oldest message has waited at least, as far as was noted.
     pub fn queued_age(&mut self, now: Instant) -> Duration {
         let (accepted, waiting) = (self.kind.accepted_count(), self.kind.queued().0);
-        let age = self.ages.age((accepted - waiting) as u64, now);
-        age.max(self.held.as_ref().map_or(Duration::ZERO, |held| held.age(now)))
+        self.ages.age((accepted - waiting) as u64, now)
     }
 
     pub fn is_ring(&self) -> bool {

@@ -143,7 +143,7 @@ impl Session {
             partial: Vec::new(),
             partial_size: 0,
             arriving: Arriving::new(shares.arriving),
-            in_step: limits.message_size_max >= READ_SIZE && !limits.is_plain,
+            in_step: limits.message_size_max >= READ_SIZE,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
             decoded_bytes: 0,

@@ -70,7 +70,6 @@ impl Session {
             && self.partial.is_empty()
             && self.body.is_none()
             && self.cipher.is_none()
-            && !self.limits.is_plain
             && self.limits.message_size_max >= READ_SIZE;
     }
 

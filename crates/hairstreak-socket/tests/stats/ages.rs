@@ -88,7 +88,7 @@ fn messages_that_go_and_come_are_only_as_old_as_the_oldest_of_them() {
 }
 
 #[test]
-fn what_is_held_to_be_dropped_has_an_age_too() {
+fn what_cannot_be_dropped_any_more_has_an_age() {
     for transport in TRANSPORTS {
         let (push, _pull) = pair(transport, Some(Overflow::DropOldest));
         let start = Instant::now();
