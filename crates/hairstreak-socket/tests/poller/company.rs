@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use hairstreak_socket::{Context, Dealer, Interest, Options, Poller, Pull, Push};
 
+use crate::endpoints::endpoint;
 use crate::finding::wait;
 use crate::joined::{joined, pull_of};
 use crate::{LONG, TRANSPORTS};
@@ -157,4 +158,24 @@ fn a_waker_ends_a_wait_from_any_thread() {
         poller.wait(&mut ready).unwrap();
         assert_eq!(ready, []);
     }
+}
+
+#[test]
+fn a_poller_that_waits_keeps_connecting() {
+    let place = endpoint("ipc");
+    let pull = Pull::new(&Context::new()).unwrap();
+    // Nobody is there yet.
+    pull.connect(&place).unwrap();
+    let mut poller = Poller::new().unwrap();
+    poller.add(&pull, 0, Interest::READABLE).unwrap();
+    let coming = thread::spawn(move || {
+        let push = Push::new(&Context::new()).unwrap();
+        push.bind(&place).unwrap();
+        push.send_timeout("here", LONG).unwrap();
+        push.flush();
+        push
+    });
+    assert!(wait(&mut poller)[0].readable);
+    assert_eq!(pull.try_recv().unwrap().body(), b"here");
+    coming.join().unwrap();
 }
