@@ -88,31 +88,22 @@ impl State {
         }
         let state = &self.sockets[socket];
         if let Some(&next) = state.with_room.get(state.send_turn)
-            && self.has_room_now(next)
+            && self.has_room(next)
         {
             return true;
         }
-        (0..self.sockets[socket].links.len()).any(|slot| self.has_room_now(self.sockets[socket].links[slot]))
+        (0..self.sockets[socket].links.len()).any(|slot| self.has_room(self.sockets[socket].links[slot]))
     }
 
     /// PUB, XPUB, XSUB: every peer has room, or there is none.
     pub fn is_writable_to_all(&mut self, socket: usize) -> bool {
         !self.sends_wait(socket)
             || (0..self.sockets[socket].links.len())
-                .all(|slot| self.has_room_now(self.sockets[socket].links[slot]))
+                .all(|slot| self.has_room(self.sockets[socket].links[slot]))
     }
 
     /// REP: the peer that is to be answered has room.
     pub fn is_writable_to(&mut self, socket: usize, link: usize) -> bool {
-        !self.sends_wait(socket) || self.has_room_now(link)
-    }
-
-    /// As a send would find it: what merely gathers is written first.
-    fn has_room_now(&mut self, index: usize) -> bool {
-        let has_room = self.has_room(index);
-        if has_room && self.is_at_mark(index) {
-            self.unlist_room_if_full(index);
-        }
-        self.links[index].listed_room
+        !self.sends_wait(socket) || self.has_room(link)
     }
 }
