@@ -1,15 +1,19 @@
-//! `Cell`: one combination of transport, binding side and form of the calls.
+//! `Cell`: one combination of transport, mechanism, binding side and form of the calls.
 
+use std::fmt;
+use std::sync::LazyLock;
 use std::thread;
 use std::time::Instant;
 
 use hairstreak_socket::{
     Context, Message, Options, Outgoing, Pattern, Receives, RecvError, SendError, Sends, Socket,
 };
+use hairstreak_wire::zmtp::SocketType;
 
 use crate::LONG;
 use crate::endpoints::endpoint;
 use crate::executor::block_on;
+use crate::roles::{MECHANISMS, Roles};
 
 /// Which calls send and receive.
 #[derive(Clone, Copy, Debug)]
@@ -21,29 +25,53 @@ pub enum Form {
     Batch,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Cell {
     pub transport: &'static str,
     pub form: Form,
     first_binds: bool,
+    mechanism: &'static str,
+    roles: &'static Roles,
+}
+
+/// The mechanisms, each with its keys.
+static ROLES: LazyLock<[(&str, Roles); 3]> =
+    LazyLock::new(|| MECHANISMS.map(|mechanism| (mechanism, Roles::new(mechanism))));
+
+impl fmt::Debug for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Cell { transport, form, first_binds, mechanism, .. } = self;
+        write!(f, "{transport}, {mechanism}, {form:?}, the first binds: {first_binds}")
+    }
+}
+
+/// Every form of a call without a mechanism to speak of, and each facade under each of the others. Inproc has none:
+/// nobody could listen there who has no access to the process.
+fn cells() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for transport in ["tcp", "ipc", "shm", "inproc"] {
+        for (mechanism, roles) in &*ROLES {
+            let forms: &[Form] = match (*mechanism, transport) {
+                ("null", _) => &[Form::Blocking, Form::Timed, Form::Try, Form::Async, Form::Batch],
+                (_, "inproc") => &[],
+                _ => &[Form::Blocking, Form::Async],
+            };
+            for &form in forms {
+                for first_binds in [true, false] {
+                    cells.push(Cell { transport, form, first_binds, mechanism, roles });
+                }
+            }
+        }
+    }
+    cells
 }
 
 /// Runs `case` in every cell.
 pub fn check(case: impl Fn(Cell)) {
-    for transport in ["tcp", "ipc", "shm", "inproc"] {
-        for form in [Form::Blocking, Form::Timed, Form::Try, Form::Async, Form::Batch] {
-            for first_binds in [true, false] {
-                let cell = Cell { transport, form, first_binds };
-                println!("{cell:?}");
-                case(cell);
-            }
-        }
+    for cell in cells() {
+        println!("{cell:?}");
+        case(cell);
     }
-}
-
-/// A socket with these options in a context of its own.
-pub fn open<P: Pattern>(options: Options) -> Socket<P> {
-    Socket::with_options(&Context::new(), options).unwrap()
 }
 
 /// Waits until it is so.
@@ -56,9 +84,30 @@ pub fn until(what: &str, mut so: impl FnMut() -> bool) {
 }
 
 impl Cell {
-    /// Two sockets with the default options, joined.
+    /// A socket with these options in a context of its own: the mechanism's server or client, as its type has to be
+    /// for others that are opened like this.
+    pub fn open<P: Pattern>(&self, options: Options) -> Socket<P> {
+        match P::SOCKET_TYPE {
+            SocketType::Pull | SocketType::Pub | SocketType::XPub | SocketType::Rep | SocketType::Router => {
+                self.server(options)
+            }
+            _ => self.client(options),
+        }
+    }
+
+    pub fn server<P: Pattern>(&self, options: Options) -> Socket<P> {
+        let security = self.roles.server().security;
+        Socket::with_options(&Context::new(), Options { security, ..options }).unwrap()
+    }
+
+    pub fn client<P: Pattern>(&self, options: Options) -> Socket<P> {
+        let security = self.roles.client().security;
+        Socket::with_options(&Context::new(), Options { security, ..options }).unwrap()
+    }
+
+    /// Two sockets with the default options, joined. The first is the mechanism's server.
     pub fn pair<A: Pattern, B: Pattern>(&self) -> (Socket<A>, Socket<B>) {
-        let (a, b) = (open(Options::default()), open(Options::default()));
+        let (a, b) = (self.server(Options::default()), self.client(Options::default()));
         self.join(&a, &b);
         (a, b)
     }

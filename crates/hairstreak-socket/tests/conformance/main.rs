@@ -1,10 +1,13 @@
-//! What every pattern promises, written once and run in every cell: over tcp, ipc and inproc, with
-//! either side binding, and through every form of send and receive.
+//! What every pattern promises, written once and run in every cell: over tcp, ipc, shm and inproc, under every
+//! mechanism, with either side binding, and through every form of send and receive.
 
 #[path = "../workbench/endpoints.rs"]
 mod endpoints;
 #[path = "../workbench/executor.rs"]
 mod executor;
+#[allow(dead_code, reason = "shared with the tests of security, which use more of it")]
+#[path = "../security/roles.rs"]
+mod roles;
 
 mod cell;
 mod overflow;

@@ -3,7 +3,7 @@
 use hairstreak_socket::{Options, Overflow, Pub, Pull, Push, SendError, Sub};
 
 use crate::LONG;
-use crate::cell::{Cell, check, open, until};
+use crate::cell::{Cell, check, until};
 
 /// Large enough that a kernel does not hold many.
 const SIZE: usize = 50_000;
@@ -15,8 +15,8 @@ fn options(overflow: Overflow) -> Options {
 
 /// A PUSH with this policy, and a PULL that does not receive yet.
 fn pair(cell: Cell, overflow: Overflow) -> (Push, Pull) {
-    let push = open(options(overflow));
-    let pull = open(Options { receive_count_max: 1, ..Options::default() });
+    let push = cell.open(options(overflow));
+    let pull = cell.open(Options { receive_count_max: 1, ..Options::default() });
     cell.join(&push, &pull);
     (push, pull)
 }
@@ -46,7 +46,7 @@ fn a_send_that_is_not_to_wait_fails_when_there_is_no_room() {
         push.flush();
         assert_eq!(number(cell.recv(&pull).body()), sent);
         assert_eq!(push.stats().sent, sent + 1);
-        let lonely: Push = open(options(Overflow::Error));
+        let lonely: Push = cell.open(options(Overflow::Error));
         assert_eq!(lonely.send("x"), Err(SendError::WouldBlock));
     });
 }
@@ -63,7 +63,7 @@ fn a_push_that_drops_the_newest_keeps_the_oldest() {
         let kept = sent - 20;
         (0..kept).for_each(|expected| assert_eq!(number(cell.recv(&pull).body()), expected));
         assert_eq!((push.stats().sent, pull.stats().received), (sent, kept));
-        let lonely: Push = open(options(Overflow::DropNewest));
+        let lonely: Push = cell.open(options(Overflow::DropNewest));
         cell.send(&lonely, "x");
         assert_eq!((lonely.stats().sent, lonely.stats().drops.no_peer), (1, 1));
     });
@@ -106,9 +106,9 @@ fn what_is_held_when_the_socket_closes_is_sent_as_far_as_there_is_room() {
 #[test]
 fn a_slow_subscriber_of_a_pub_that_drops_the_oldest_sees_the_newest() {
     check(|cell| {
-        let publisher: Pub = open(options(Overflow::DropOldest));
-        let slow: Sub = open(Options { receive_count_max: 1, ..Options::default() });
-        let quick: Sub = open(Options::default());
+        let publisher: Pub = cell.open(options(Overflow::DropOldest));
+        let slow: Sub = cell.open(Options { receive_count_max: 1, ..Options::default() });
+        let quick: Sub = cell.open(Options::default());
         for subscriber in [&slow, &quick] {
             subscriber.subscribe("").unwrap();
             cell.join(&publisher, subscriber);

@@ -2,7 +2,7 @@
 
 use hairstreak_socket::{Options, Pair};
 
-use crate::cell::{check, open, until};
+use crate::cell::{check, until};
 use crate::shapes::shapes;
 
 #[test]
@@ -22,7 +22,7 @@ fn messages_of_every_shape_go_both_ways() {
 fn a_second_peer_is_refused_and_counted_until_the_first_is_gone() {
     check(|cell| {
         let (a, first): (Pair, Pair) = cell.pair();
-        let second: Pair = open(Options { reconnect_max_ms: 10, ..Options::default() });
+        let second: Pair = cell.open(Options { reconnect_max_ms: 10, ..Options::default() });
         cell.join_only(&second, &a);
         until("the second is refused", || {
             a.stats().refused_connections + second.stats().refused_connections > 0

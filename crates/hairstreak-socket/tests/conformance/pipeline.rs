@@ -2,7 +2,7 @@
 
 use hairstreak_socket::{Distribution, Options, Pull, Push};
 
-use crate::cell::{check, open};
+use crate::cell::check;
 use crate::shapes::shapes;
 
 #[test]
@@ -21,8 +21,8 @@ fn messages_of_every_shape_arrive_whole_and_in_order() {
 #[test]
 fn messages_go_round_and_are_taken_fairly() {
     check(|cell| {
-        let pushes: [Push; 2] = [(); 2].map(|()| open(Options::default()));
-        let pulls: [Pull; 3] = [(); 3].map(|()| open(Options::default()));
+        let pushes: [Push; 2] = [(); 2].map(|()| cell.open(Options::default()));
+        let pulls: [Pull; 3] = [(); 3].map(|()| cell.open(Options::default()));
         pushes.iter().for_each(|push| pulls.iter().for_each(|pull| cell.join(push, pull)));
         for push in &pushes {
             (0..30).for_each(|_| cell.send(push, "x"));
@@ -36,9 +36,9 @@ fn messages_go_round_and_are_taken_fairly() {
 #[test]
 fn every_pull_gets_a_copy_when_asked_for() {
     check(|cell| {
-        let push: Push = open(Options { distribution: Distribution::All, ..Options::default() });
+        let push: Push = cell.open(Options { distribution: Distribution::All, ..Options::default() });
         cell.send(&push, "nobody");
-        let pulls: [Pull; 2] = [(); 2].map(|()| open(Options::default()));
+        let pulls: [Pull; 2] = [(); 2].map(|()| cell.open(Options::default()));
         pulls.iter().for_each(|pull| cell.join(&push, pull));
         for message in shapes() {
             cell.send(&push, &message);

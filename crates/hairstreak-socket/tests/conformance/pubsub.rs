@@ -7,7 +7,7 @@ use hairstreak_socket::{
 use hairstreak_socket::pubsub::{PubPattern, SubPattern, XPubPattern, XSubPattern};
 
 use crate::LONG;
-use crate::cell::{Cell, check, frames, open, until};
+use crate::cell::{Cell, check, frames, until};
 use crate::shapes::shapes;
 
 /// Subscribes and waits until the publisher knows.
@@ -24,8 +24,8 @@ fn subscriptions<P: Publishes>(publisher: &Socket<P>) -> usize {
 }
 
 fn every_shape_arrives<P: Publishes, S: Subscribes>(cell: Cell) {
-    let publisher: Socket<P> = open(Options::default());
-    let subscribers: [Socket<S>; 3] = [(); 3].map(|()| open(Options::default()));
+    let publisher: Socket<P> = cell.open(Options::default());
+    let subscribers: [Socket<S>; 3] = [(); 3].map(|()| cell.open(Options::default()));
     subscribers.iter().for_each(|subscriber| subscriber.subscribe("").unwrap());
     subscribers.iter().for_each(|subscriber| cell.join(&publisher, subscriber));
     assert!(publisher.wait_for_subscribers(3, LONG));
@@ -107,8 +107,8 @@ fn what_was_on_its_way_when_it_was_cancelled_is_dropped_and_counted() {
 #[test]
 fn an_xpub_is_shown_the_first_and_the_last_of_each_prefix() {
     check(|cell| {
-        let publisher: XPub = open(Options::default());
-        let subscribers: [Sub; 2] = [(); 2].map(|()| open(Options::default()));
+        let publisher: XPub = cell.open(Options::default());
+        let subscribers: [Sub; 2] = [(); 2].map(|()| cell.open(Options::default()));
         subscribers.iter().for_each(|subscriber| cell.join(&publisher, subscriber));
         let [a, b] = &subscribers;
         let expect = |expected: &str| assert_eq!(cell.recv_text(&publisher), expected, "{cell:?}");
@@ -133,8 +133,8 @@ fn an_xpub_is_shown_the_first_and_the_last_of_each_prefix() {
 #[test]
 fn a_verbose_xpub_is_shown_every_subscription() {
     check(|cell| {
-        let publisher: XPub = open(Options { xpub_verbose: true, ..Options::default() });
-        let subscribers: [Sub; 2] = [(); 2].map(|()| open(Options::default()));
+        let publisher: XPub = cell.open(Options { xpub_verbose: true, ..Options::default() });
+        let subscribers: [Sub; 2] = [(); 2].map(|()| cell.open(Options::default()));
         for subscriber in &subscribers {
             cell.join(&publisher, subscriber);
             subscriber.subscribe("x").unwrap();
@@ -181,8 +181,9 @@ fn a_pub_drops_and_counts_what_is_no_subscription() {
 #[test]
 fn subscriptions_pass_through_a_forwarder() {
     check(|cell| {
-        let (front, back): (XSub, XPub) = (open(Options::default()), open(Options::default()));
-        let (publisher, subscriber): (Pub, Sub) = (open(Options::default()), open(Options::default()));
+        let (front, back): (XSub, XPub) = (cell.open(Options::default()), cell.open(Options::default()));
+        let (publisher, subscriber): (Pub, Sub) =
+            (cell.open(Options::default()), cell.open(Options::default()));
         cell.join(&publisher, &front);
         cell.join(&back, &subscriber);
         subscriber.subscribe("a").unwrap();
@@ -202,11 +203,11 @@ fn a_publisher_that_comes_late_or_comes_back_is_told_every_subscription() {
     check(|cell| {
         const COUNT: usize = 10_000;
         let options = || Options { reconnect_max_ms: 10, ..Options::default() };
-        let subscriber: Sub = open(options());
+        let subscriber: Sub = cell.open(options());
         (0..COUNT).for_each(|number| subscriber.subscribe(format!("{number}")).unwrap());
         let mut place = crate::endpoints::endpoint(cell.transport);
         for _ in 0..2 {
-            let publisher: Pub = open(options());
+            let publisher: Pub = cell.open(options());
             until("the name is free", || match publisher.bind(&place) {
                 Ok(bound) => {
                     place = bound.to_string();
@@ -228,15 +229,15 @@ fn a_publisher_that_comes_late_or_comes_back_is_told_every_subscription() {
 #[test]
 fn a_subscriber_that_stays_connected_tells_a_publisher_that_comes_back() {
     check(|cell| {
-        let subscriber: Sub = open(Options { reconnect_max_ms: 10, ..Options::default() });
+        let subscriber: Sub = cell.open(Options { reconnect_max_ms: 10, ..Options::default() });
         subscriber.subscribe("a").unwrap();
-        let first: Pub = open(Options::default());
+        let first: Pub = cell.open(Options::default());
         let place = first.bind(&crate::endpoints::endpoint(cell.transport)).unwrap().to_string();
         subscriber.connect(&place).unwrap();
         assert!(first.wait_for_subscribers(1, LONG));
         subscriber.subscribe("b").unwrap();
         first.close();
-        let second: Pub = open(Options::default());
+        let second: Pub = cell.open(Options::default());
         until("the name is free", || second.bind(&place).is_ok());
         until("both are there", || subscriptions(&second) == 2);
     });
@@ -245,9 +246,9 @@ fn a_subscriber_that_stays_connected_tells_a_publisher_that_comes_back() {
 /// Publishes numbered messages until some were dropped; what then arrives, and what was dropped, are all.
 fn nothing_is_lost_uncounted(cell: Cell, bodies: &[Vec<u8>]) {
     let marks = Options { send_count_max: 8, send_count_low: 4, ..Options::default() };
-    let publisher: Pub = open(marks);
-    let slow: Sub = open(Options { receive_count_max: 1, ..Options::default() });
-    let quick: Sub = open(Options::default());
+    let publisher: Pub = cell.open(marks);
+    let slow: Sub = cell.open(Options { receive_count_max: 1, ..Options::default() });
+    let quick: Sub = cell.open(Options::default());
     cell.join(&publisher, &slow);
     subscribe(&publisher, &slow, "");
     let mut sent = 0;
@@ -289,8 +290,8 @@ fn a_publisher_that_blocks_waits_for_the_slowest() {
                 overflow: Some(overflow),
                 ..Options::default()
             };
-            let publisher: Pub = open(marks);
-            let slow: Sub = open(Options { receive_count_max: 1, ..Options::default() });
+            let publisher: Pub = cell.open(marks);
+            let slow: Sub = cell.open(Options { receive_count_max: 1, ..Options::default() });
             cell.join(&publisher, &slow);
             subscribe(&publisher, &slow, "");
             let body = vec![7; 100_000];

@@ -2,7 +2,7 @@
 
 use hairstreak_socket::{Dealer, Message, Options, RecvError, Rep, Req, Router, SendError};
 
-use crate::cell::{Cell, check, frames, open, until};
+use crate::cell::{Cell, check, frames, until};
 use crate::shapes::shapes;
 
 #[test]
@@ -39,8 +39,8 @@ fn calls_out_of_turn_are_refused() {
 #[test]
 fn everybody_gets_the_answer_to_their_own_question() {
     check(|cell| {
-        let reps: [Rep; 2] = [(); 2].map(|()| open(Options::default()));
-        let reqs: [Req; 3] = [(); 3].map(|()| open(Options::default()));
+        let reps: [Rep; 2] = [(); 2].map(|()| cell.open(Options::default()));
+        let reqs: [Req; 3] = [(); 3].map(|()| cell.open(Options::default()));
         reqs.iter().for_each(|req| reps.iter().for_each(|rep| cell.join(req, rep)));
         for round in 0..6 {
             // Each REQ takes its REPs in turn, so that all ask the same one.
@@ -92,8 +92,8 @@ fn a_request_without_a_delimiter_is_dropped_and_counted() {
 
 /// A REQ with a question at the first of two ROUTERs; the name that each calls it by.
 fn asked(cell: Cell, options: Options) -> (Req, [Router; 2], [Vec<u8>; 2]) {
-    let req: Req = open(options);
-    let routers: [Router; 2] = [(); 2].map(|()| open(Options::default()));
+    let req: Req = cell.open(options);
+    let routers: [Router; 2] = [(); 2].map(|()| cell.open(Options::default()));
     routers.iter().for_each(|router| cell.join(&req, router));
     cell.send(&req, "question");
     let names = [0, 1].map(|which: usize| routers[which].peers()[0].routing_id.clone());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hairstreak_socket::{Dealer, Message, Options, Router, SendError};
 
-use crate::cell::{check, frames, open, until};
+use crate::cell::{check, frames, until};
 use crate::shapes::shapes;
 
 /// A try among many.
@@ -17,8 +17,8 @@ fn named(name: &str) -> Options {
 #[test]
 fn messages_of_every_shape_go_to_the_peer_named_and_come_with_its_name() {
     check(|cell| {
-        let router: Router = open(Options::default());
-        let dealers = ["ann", "bob"].map(|name| open(named(name)));
+        let router: Router = cell.open(Options::default());
+        let dealers = ["ann", "bob"].map(|name| cell.open(named(name)));
         let dealers: [&Dealer; 2] = [&dealers[0], &dealers[1]];
         dealers.iter().for_each(|dealer| cell.join(&router, dealer));
         for message in shapes() {
@@ -49,7 +49,7 @@ fn dealers_exchange_messages_of_every_shape() {
 #[test]
 fn routers_talk_to_routers_by_name() {
     check(|cell| {
-        let (a, b): (Router, Router) = (open(named("a")), open(named("b")));
+        let (a, b): (Router, Router) = (cell.server(named("a")), cell.client(named("b")));
         cell.join(&a, &b);
         cell.send(&a, &frames(["b", "hello"]));
         assert_eq!(cell.recv(&b), frames(["a", "hello"]));
@@ -60,7 +60,7 @@ fn routers_talk_to_routers_by_name() {
 fn a_message_for_nobody_is_dropped_and_counted_or_refused_when_mandatory() {
     check(|cell| {
         for router_mandatory in [false, true] {
-            let router: Router = open(Options { router_mandatory, ..Options::default() });
+            let router: Router = cell.open(Options { router_mandatory, ..Options::default() });
             for message in [frames(["nobody", "x"]), frames(["nobody"]), Message::new()] {
                 let expected = if router_mandatory { Err(SendError::Unroutable) } else { Ok(()) };
                 assert_eq!(cell.try_to_send(&router, &message), expected);
@@ -74,8 +74,8 @@ fn a_message_for_nobody_is_dropped_and_counted_or_refused_when_mandatory() {
 #[test]
 fn a_second_peer_of_a_name_is_refused_and_counted() {
     check(|cell| {
-        let router: Router = open(Options::default());
-        let (first, second): (Dealer, Dealer) = (open(named("x")), open(named("x")));
+        let router: Router = cell.open(Options::default());
+        let (first, second): (Dealer, Dealer) = (cell.open(named("x")), cell.open(named("x")));
         cell.join(&router, &first);
         cell.join_only(&router, &second);
         until("the second is refused", || router.stats().refused_connections > 0);
@@ -96,9 +96,9 @@ fn with_handover_a_second_peer_of_a_name_takes_it() {
     check(|cell| {
         // The first would be connected again, and take the name again.
         let once = Options { reconnect_min_ms: 600_000, reconnect_max_ms: 600_000, ..Options::default() };
-        let router: Router = open(Options { router_handover: true, ..once.clone() });
-        let first: Dealer = open(Options { routing_id: named("x").routing_id, ..once });
-        let second: Dealer = open(named("x"));
+        let router: Router = cell.open(Options { router_handover: true, ..once.clone() });
+        let first: Dealer = cell.open(Options { routing_id: named("x").routing_id, ..once });
+        let second: Dealer = cell.open(named("x"));
         cell.join(&router, &first);
         cell.join_only(&router, &second);
         until("the first has lost its place", || first.peers().is_empty());
@@ -113,9 +113,9 @@ fn with_handover_a_second_peer_of_a_name_takes_it() {
 fn a_full_peer_of_a_router_costs_its_own_messages_only() {
     check(|cell| {
         let options = Options { send_count_max: 10, send_count_low: 5, ..Options::default() };
-        let router: Router = open(options.clone());
-        let reader: Dealer = open(named("reader"));
-        let idler: Dealer = open(Options { receive_count_max: 1, ..named("idler") });
+        let router: Router = cell.open(options.clone());
+        let reader: Dealer = cell.open(named("reader"));
+        let idler: Dealer = cell.open(Options { receive_count_max: 1, ..named("idler") });
         cell.join(&router, &reader);
         cell.join(&router, &idler);
         let body = vec![7; 100_000];
@@ -136,8 +136,8 @@ fn a_full_peer_of_a_router_costs_its_own_messages_only() {
 #[test]
 fn a_peer_is_known_by_its_name_until_it_goes() {
     check(|cell| {
-        let router: Router = open(Options::default());
-        let dealer: Dealer = open(named("ann"));
+        let router: Router = cell.open(Options::default());
+        let dealer: Dealer = cell.open(named("ann"));
         cell.join(&router, &dealer);
         assert_eq!(router.peer(b"ann").as_ref(), router.peers().first());
         assert_eq!(router.peer(b"ann").unwrap().routing_id, b"ann");
