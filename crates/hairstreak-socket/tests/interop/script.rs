@@ -1,6 +1,8 @@
 //! `Script`: another implementation in a process of its own, a script of tests/python or the program of
 //! tests/java, spoken to line by line.
 
+use std::fs;
+use std::hash::{DefaultHasher, Hasher};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
@@ -28,31 +30,11 @@ impl Script {
         Script::start(name, &mut command)
     }
 
-    /// Starts tests/java/Cells.java, which is compiled once in every run.
+    /// Starts tests/java/Cells.java.
     pub fn java() -> Script {
         static CLASSES: OnceLock<String> = OnceLock::new();
         let jars = format!("{CRATE}/../../.jeromq/jeromq-0.6.0.jar:{CRATE}/../../.jeromq/jnacl-1.0.0.jar");
-        let classes = CLASSES.get_or_init(|| {
-            let classes = format!("{}/java-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
-            let mut compiler = Command::new("ecj");
-            compiler.args([
-                "-proc:none",
-                "-source",
-                "17",
-                "-target",
-                "17",
-                "-classpath",
-                &jars,
-                "-d",
-                &classes,
-            ]);
-            let status = compiler.arg(format!("{CRATE}/tests/java")).status();
-            assert!(
-                status.is_ok_and(|status| status.success()),
-                "ecj: run scripts/test-setup, which installs it"
-            );
-            classes
-        });
+        let classes = CLASSES.get_or_init(|| java_classes(&jars));
         let mut command = Command::new("java");
         // It lives for seconds: it should start soon and share the machine.
         command.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m"]);
@@ -104,6 +86,26 @@ impl Script {
     fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
+}
+
+/// The folder of the compiled tests/java, which is named for what it was compiled from.
+fn java_classes(jars: &str) -> String {
+    let source = format!("{CRATE}/tests/java/Cells.java");
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&fs::read(&source).unwrap());
+    let classes = format!("{}/java-{:016x}", env!("CARGO_TARGET_TMPDIR"), hasher.finish());
+    if !fs::exists(&classes).unwrap() {
+        let fresh = format!("{classes}-{}", std::process::id());
+        let mut compiler = Command::new("ecj");
+        compiler.args(["-proc:none", "-source", "17", "-target", "17", "-classpath", jars, "-d", &fresh]);
+        let status = compiler.arg(&source).status();
+        assert!(status.is_ok_and(|s| s.success()), "ecj: run scripts/test-setup, which installs it");
+        if fs::rename(&fresh, &classes).is_err() {
+            // Another process was faster.
+            fs::remove_dir_all(&fresh).unwrap();
+        }
+    }
+    classes
 }
 
 impl Drop for Script {

@@ -2,13 +2,17 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// An endpoint of `transport`: a wildcard port for tcp, a name of its own for the others.
+/// An endpoint of `transport`: a wildcard port of an address of its own for tcp, a name of its own for the others. A
+/// port may be another test's as soon as it is free, and whoever still connects to it would meet a stranger there.
 pub fn endpoint(transport: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let unique = format!("hs-{}-{number}", std::process::id());
     match transport {
-        "tcp" => "tcp://127.0.0.1:*".into(),
+        "tcp" => {
+            let [.., high, middle, low] = (std::process::id() << 4 | (number & 15)).to_be_bytes();
+            format!("tcp://127.{}.{middle}.{}:*", 1 + high % 250, 1 + low % 250)
+        }
         "ipc" => format!("ipc://{}/{unique}", std::env::temp_dir().display()),
         "shm" => format!("shm://{unique}"),
         "inproc" => format!("inproc://{unique}"),
