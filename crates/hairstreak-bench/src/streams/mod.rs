@@ -7,7 +7,7 @@
 //!
 //! The source found that four streams do not carry four times as much, and asked why: network card, kernel sockets or
 //! memory? The *controls* answer: the processor time of a message from one stream to four, over tcp, over shared
-//! memory, which has no kernel socket in it, and between threads. [`conclusion`] compares them.
+//! memory, which has no kernel socket in it, and between threads. The `conclusion` compares them.
 
 mod benchmark;
 mod charts;
