@@ -91,6 +91,20 @@ impl Message {
         }
     }
 
+    /// The message with a frame in front.
+    #[inline]
+    pub fn with_first(self, first: Frame) -> Message {
+        Message(Repr::Many(match self.0 {
+            Repr::One(frame) => Box::new([first, frame]),
+            Repr::Many(frames) => {
+                let mut all = Vec::with_capacity(frames.len() + 1);
+                all.push(first);
+                all.extend(frames);
+                all.into_boxed_slice()
+            }
+        }))
+    }
+
     /// The bytes of all frames together.
     #[inline]
     pub fn size(&self) -> usize {
@@ -173,6 +187,13 @@ mod tests {
         assert_eq!(message.body(), b"ccc");
         assert_eq!(message.size(), 4);
         assert_eq!(message.frame(3), None);
+    }
+
+    #[test]
+    fn a_frame_goes_in_front_of_however_many() {
+        let named = |frames: &[&str]| Message::from_frames(frames).with_first(Frame::copy_of(b"name"));
+        assert_eq!(named(&["a"]), Message::from_frames(["name", "a"]));
+        assert_eq!(named(&["a", "b", "c"]), Message::from_frames(["name", "a", "b", "c"]));
     }
 
     #[test]

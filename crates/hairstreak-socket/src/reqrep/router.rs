@@ -112,8 +112,7 @@ fn unroutable(state: &mut State, socket: usize) -> Sent {
 
 fn receive(state: &mut State, engine: &Engine, socket: usize, into: &mut Message) -> Received {
     let Some(link) = state.receive_in_turn(engine, socket, into) else { return Received::Nothing };
-    let name = &state.links[link].routing_id;
-    *into = std::iter::once(name).chain(into.as_frames()).cloned().collect();
+    *into = std::mem::take(into).with_first(state.links[link].routing_id.clone());
     Received::Message
 }
 

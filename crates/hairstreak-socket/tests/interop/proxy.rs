@@ -115,7 +115,7 @@ fn pyzmq_steers_a_proxy_by_the_words_of_libzmq() {
             assert_eq!((numbers[0], numbers[6]), (100, 100));
             assert_eq!(numbers[1], numbers[7]);
             say("TERMINATE");
-            finish(steering);
+            steering.finish();
         });
     }
 }
