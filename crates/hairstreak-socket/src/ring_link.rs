@@ -78,6 +78,9 @@ pub(crate) struct RingLink {
     last_wake: Option<Instant>,
     /// Whether messages gather for a peer that sleeps.
     holds: bool,
+    /// This side was about to sleep and has published nothing since: what it sends first is an answer, perhaps, that
+    /// nobody should wait for.
+    has_slept: bool,
     /// What `bytes_in` was when messages were last published.
     bytes_published: usize,
     /// Where bodies of middling size are copied: one allocation for many.
@@ -108,6 +111,7 @@ impl RingLink {
             bytes_out: 0,
             last_wake: None,
             holds: false,
+            has_slept: true,
             bytes_published: 0,
             arena: ReadBuffer::new(pool),
         }
@@ -135,7 +139,7 @@ impl RingLink {
             self.publish();
         } else if self.peer.sleeping.load(Ordering::Relaxed) {
             self.publish_unless_held();
-        } else if gathered >= BATCH_COUNT {
+        } else if gathered >= BATCH_COUNT || self.has_slept {
             self.publish();
         }
         true
@@ -234,7 +238,7 @@ impl RingLink {
             && ring.unpublished() > 0
         {
             ring.publish();
-            (self.holds, self.bytes_published) = (false, self.bytes_in);
+            (self.holds, self.has_slept, self.bytes_published) = (false, false, self.bytes_in);
             if self.peer.ring() {
                 self.last_wake = Some(Instant::now());
             }
@@ -243,7 +247,7 @@ impl RingLink {
 
     /// The caller is about to sleep: whatever it sends next finds the peer idle.
     pub fn forget_last_wake(&mut self) {
-        self.last_wake = None;
+        (self.last_wake, self.has_slept) = (None, true);
     }
 
     /// Puts the next message, if one is visible, into `into`.

@@ -60,12 +60,7 @@ impl State {
                     }
                     !session.outgoing.is_empty()
                 }
-                LinkKind::Ring(ring) => {
-                    if about_to_sleep {
-                        ring.forget_last_wake();
-                    }
-                    false
-                }
+                LinkKind::Ring(_) => false,
             };
             link.listed_dirty = left;
             left
