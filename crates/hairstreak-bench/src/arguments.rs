@@ -28,6 +28,17 @@ pub enum Benchmark {
     },
 }
 
+/// Whom to compare with.
+#[derive(Clone, Debug, Args)]
+pub struct RivalSettings {
+    /// Leave the rival out
+    #[arg(long)]
+    pub no_rival: bool,
+    /// The libzmq to load at run time
+    #[arg(long, default_value = "libzmq.so.5", value_name = "LIBRARY")]
+    pub libzmq: String,
+}
+
 /// What `hairstreak-bench sockets` takes.
 #[derive(Clone, Debug, Args)]
 pub struct SocketsSettings {
@@ -52,12 +63,9 @@ pub struct SocketsSettings {
     /// Measurements per row and contender [default: 5; with --quick 3]
     #[arg(long = "repeat", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeats: Option<u32>,
-    /// Leave the rival out
-    #[arg(long)]
-    pub no_rival: bool,
-    /// The libzmq to load at run time
-    #[arg(long, default_value = "libzmq.so.5", value_name = "LIBRARY")]
-    pub libzmq: String,
+    /// Against whom.
+    #[command(flatten)]
+    pub rival: RivalSettings,
 }
 
 /// What `hairstreak-bench streams` takes.
@@ -84,10 +92,7 @@ pub struct StreamsSettings {
     /// Measurements per row and contender [default: 3; with --quick 2]; processor time is measured 7 times at least
     #[arg(long = "repeat", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeats: Option<u32>,
-    /// Leave the rival out
-    #[arg(long)]
-    pub no_rival: bool,
-    /// The libzmq to load at run time
-    #[arg(long, default_value = "libzmq.so.5", value_name = "LIBRARY")]
-    pub libzmq: String,
+    /// Against whom.
+    #[command(flatten)]
+    pub rival: RivalSettings,
 }

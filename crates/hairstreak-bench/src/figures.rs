@@ -1,4 +1,6 @@
-//! How figures are written for people: three digits or so.
+//! How figures are written for people: three digits or so, in columns.
+
+use std::fmt::Write as _;
 
 /// A rate in three digits or a little more.
 pub fn rate(value: f64) -> String {
@@ -20,6 +22,25 @@ pub fn short(value: f64) -> String {
         value if value.abs() < 1.0 => format!("{value:.3}"),
         value if value.abs() < 10.0 => format!("{value:.2}"),
         value => format!("{value:.1}"),
+    }
+}
+
+/// Appends a table, its columns as wide as their widest cell.
+pub fn push_rows(text: &mut String, rows: &[Vec<String>]) {
+    let column_count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..column_count)
+        .map(|column| {
+            rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+        })
+        .collect();
+    for row in rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            // Formatting into a string cannot fail.
+            let _ = write!(line, "{cell:<width$}  ");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
     }
 }
 

@@ -20,6 +20,7 @@ mod figures;
 pub mod machine;
 pub mod process;
 pub mod rival;
+pub mod run;
 pub mod sample;
 pub mod sockets;
 pub mod statistics;

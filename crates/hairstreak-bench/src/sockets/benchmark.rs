@@ -7,8 +7,7 @@ use super::plan::Plan;
 use super::report::{Case, Evidence, Report};
 use super::table;
 use crate::arguments::SocketsSettings;
-use crate::machine::{Machine, compiler, profile};
-use crate::rival::Rival;
+use crate::run::Run;
 use crate::sample::{
     BATCH_COUNT, Calls, CaseName, ContenderName, Sample, SampleError, Scenario, Subject, Transport,
 };
@@ -45,35 +44,23 @@ pub fn run(settings: &SocketsSettings) -> Result<(), BenchmarkError> {
     if plan.scenarios.is_empty() {
         return Err(BenchmarkError::NothingToMeasure);
     }
-    let mut notes = Vec::new();
-    let rivals: Vec<_> = Rival::find(&settings.libzmq, settings.no_rival, &mut notes).into_iter().collect();
+    let mut run = Run::new(&settings.rival);
     let tracer = Tracer::detect();
     if tracer.is_none() {
-        notes.push("system calls were not counted: neither perf nor strace works here".to_owned());
-    }
-    if cfg!(debug_assertions) {
-        notes.push("this is a debug build: its figures say nothing about a release build".to_owned());
+        run.notes.push("system calls were not counted: neither perf nor strace works here".to_owned());
     }
     if plan.scenarios.iter().any(|scenario| scenario.transport == Transport::Inproc) {
-        notes.push("the threads of an inproc sample keep to a core each, whoever's they are".to_owned());
+        run.notes.push("the threads of an inproc sample keep to a core each, whoever's they are".to_owned());
     }
     let mut cases = Vec::new();
     for (index, scenario) in plan.scenarios.iter().enumerate() {
         eprintln!("sockets {}/{}: {}", index + 1, plan.scenarios.len(), scenario.text());
-        let turns = Turns { scenario, plan: &plan, libzmq: &settings.libzmq, has_rival: !rivals.is_empty() };
+        let turns =
+            Turns { scenario, plan: &plan, libzmq: &settings.rival.libzmq, has_rival: run.has_rival() };
         cases.extend(turns.measure(tracer)?);
     }
-    let report = Report {
-        benchmark: "sockets",
-        machine: Machine::here(),
-        compiler: compiler(),
-        profile: profile(),
-        version: env!("CARGO_PKG_VERSION"),
-        rivals,
-        system_calls_counted_by: tracer.map(Tracer::name),
-        notes,
-        cases,
-    };
+    let report =
+        Report { benchmark: "sockets", run, system_calls_counted_by: tracer.map(Tracer::name), cases };
     match settings.json {
         true => println!("{}", serde_json::to_string_pretty(&report)?),
         false => print!("{}", table::render(&report)),

@@ -4,8 +4,8 @@
 
 use serde::Serialize;
 
-use crate::machine::Machine;
-use crate::rival::{RIVAL_NAME, Rival};
+use crate::rival::RIVAL_NAME;
+use crate::run::Run;
 use crate::sample::{Calls, CaseName, Sample, Scenario, Transport};
 use crate::statistics::Spread;
 
@@ -14,20 +14,11 @@ use crate::statistics::Spread;
 pub struct Report {
     /// Always `sockets`.
     pub benchmark: &'static str,
-    /// Where.
-    pub machine: Machine,
-    /// What built it.
-    pub compiler: &'static str,
-    /// `release` or `debug`.
-    pub profile: &'static str,
-    /// Version of Hairstreak.
-    pub version: &'static str,
-    /// Who it was compared with; empty if it was measured alone.
-    pub rivals: Vec<Rival>,
+    /// What ran where.
+    #[serde(flatten)]
+    pub run: Run,
     /// What counted the system calls: `perf`, `strace` or null.
     pub system_calls_counted_by: Option<&'static str>,
-    /// What a reader has to know.
-    pub notes: Vec<String>,
     /// The rows.
     pub cases: Vec<Case>,
 }

@@ -1,9 +1,7 @@
 //! The report as text for people.
 
-use std::fmt::Write as _;
-
 use super::report::{Case, Report};
-use crate::figures::{rate, short};
+use crate::figures::{push_rows, rate, short};
 
 const HEADINGS: [&str; 12] = [
     "case",
@@ -22,44 +20,17 @@ const HEADINGS: [&str; 12] = [
 
 /// Renders `report`, one line per case.
 pub fn render(report: &Report) -> String {
-    let rows: Vec<[String; HEADINGS.len()]> =
-        std::iter::once(HEADINGS.map(str::to_owned)).chain(report.cases.iter().map(row)).collect();
-    let widths: [usize; HEADINGS.len()] =
-        std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
-    let mut text = heading(report);
-    for row in &rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(widths) {
-            // Formatting into a string cannot fail.
-            let _ = write!(line, "{cell:<width$}  ");
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
+    let headings = HEADINGS.map(str::to_owned).to_vec();
+    let rows: Vec<_> =
+        std::iter::once(headings).chain(report.cases.iter().map(|case| row(case).to_vec())).collect();
+    let n = report.cases.first().map_or(0, |case| case.n);
+    let mut text = report.run.heading(&format!("n = {n}"));
+    push_rows(&mut text, &rows);
     text.push_str(
         "\nPer message, or per round trip: rates are medians; \"limit\" is ours in percent of the limit program's \
          rate; cpu s/M is user and system seconds of all processes per million, ours and the rival's; calls are \
          system calls, wakes voluntary context switches of both ends together.\n",
     );
-    text
-}
-
-fn heading(report: &Report) -> String {
-    let rivals: Vec<String> =
-        report.rivals.iter().map(|rival| format!("{} {}", rival.name, rival.version)).collect();
-    let rivals = if rivals.is_empty() { "no rival".to_owned() } else { rivals.join(", ") };
-    let n = report.cases.first().map_or(0, |case| case.n);
-    let machine = &report.machine;
-    let mut text = format!(
-        "hairstreak {} against {rivals}, n = {n}, interleaved in this run\n{}, {} cores, {}, {}, {} build\n",
-        report.version, machine.cpu, machine.cores, machine.kernel, report.compiler, report.profile
-    );
-    for note in &report.notes {
-        text.push_str("note: ");
-        text.push_str(note);
-        text.push('\n');
-    }
-    text.push('\n');
     text
 }
 

@@ -13,8 +13,8 @@ use super::plan::{CONTROL_SIZE, CONTROL_TRANSPORTS, Plan, TRANSPORT};
 use super::report::{Case, Control, Report};
 use super::table;
 use crate::arguments::StreamsSettings;
-use crate::machine::{Machine, compiler, profile};
-use crate::rival::{RIVAL_NAME, Rival};
+use crate::rival::RIVAL_NAME;
+use crate::run::Run;
 use crate::sample::{Calls, CaseName, ContenderName, Sample, SampleError, Scenario, Subject, Transport};
 
 /// Far more than the caches hold.
@@ -43,42 +43,25 @@ pub fn run(settings: &StreamsSettings) -> Result<(), StreamsError> {
     let plan = Plan::new(settings);
     // Not after minutes of measuring.
     std::fs::create_dir_all(&settings.out)?;
-    let mut notes = Vec::new();
-    let rival = Rival::find(&settings.libzmq, settings.no_rival, &mut notes);
-    if cfg!(debug_assertions) {
-        notes.push("this is a debug build: its figures say nothing about a release build".to_owned());
-    }
-    let machine = Machine::here();
+    let mut run = Run::new(&settings.rival);
+    let cores = run.machine.cores;
     let threads = 2 * plan.stream_counts.last().copied().unwrap_or(1);
-    if threads > machine.cores {
-        notes.push(format!(
-            "{threads} client threads on {} cores: streams wait for each other, so scaling shows in processor time \
-             per message and not in totals",
-            machine.cores
+    if threads > cores {
+        run.notes.push(format!(
+            "{threads} client threads on {cores} cores: streams wait for each other, so scaling shows in processor time \
+             per message and not in totals"
         ));
     }
-    let bench = Bench { plan: &plan, libzmq: &settings.libzmq, has_rival: rival.is_some() };
+    let bench = Bench { plan: &plan, libzmq: &settings.rival.libzmq, has_rival: run.has_rival() };
     let cases = bench.measure_cases()?;
     let controls = bench.measure_controls()?;
     let ours: Vec<Control> =
         controls.iter().filter(|control| control.contender == ContenderName::Ours.text()).cloned().collect();
     let most = cases.iter().map(|case| case.ours_mbit * 1e6 / 8.0).fold(0.0, f64::max);
     let load = Load { bytes_per_s: most, copied_bytes_per_s: copied_bytes_per_s() };
-    let conclusion = conclude(&ours, load, machine.cores);
+    let conclusion = conclude(&ours, load, cores);
     let charts = charts::draw(&cases, Path::new(&settings.out))?;
-    let report = Report {
-        benchmark: "streams",
-        machine,
-        compiler: compiler(),
-        profile: profile(),
-        version: env!("CARGO_PKG_VERSION"),
-        rivals: rival.into_iter().collect(),
-        notes,
-        cases,
-        controls,
-        conclusion,
-        charts,
-    };
+    let report = Report { benchmark: "streams", run, cases, controls, conclusion, charts };
     match settings.json {
         true => println!("{}", serde_json::to_string_pretty(&report)?),
         false => print!("{}", table::render(&report)),

@@ -5,8 +5,8 @@
 use serde::Serialize;
 
 use super::plan::TRANSPORT;
-use crate::machine::Machine;
-use crate::rival::{RIVAL_NAME, Rival};
+use crate::rival::RIVAL_NAME;
+use crate::run::Run;
 use crate::sample::{Calls, Sample, Transport};
 use crate::statistics::{Spread, mean};
 
@@ -15,18 +15,9 @@ use crate::statistics::{Spread, mean};
 pub struct Report {
     /// Always `streams`.
     pub benchmark: &'static str,
-    /// Where.
-    pub machine: Machine,
-    /// What built it.
-    pub compiler: &'static str,
-    /// `release` or `debug`.
-    pub profile: &'static str,
-    /// Version of Hairstreak.
-    pub version: &'static str,
-    /// Who it was compared with; empty if it was measured alone.
-    pub rivals: Vec<Rival>,
-    /// What a reader has to know.
-    pub notes: Vec<String>,
+    /// What ran where.
+    #[serde(flatten)]
+    pub run: Run,
     /// The rows: sizes, and for each the numbers of streams.
     pub cases: Vec<Case>,
     /// Processor time per message, by transport and number of streams.

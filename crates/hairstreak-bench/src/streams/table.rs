@@ -3,11 +3,13 @@
 use std::fmt::Write as _;
 
 use super::report::{Case, Report};
-use crate::figures::{rate, short};
+use crate::figures::{push_rows, rate, short};
 
 /// Renders `report`.
 pub fn render(report: &Report) -> String {
-    let mut text = heading(report);
+    let (n, messages) = report.cases.first().map_or((0, 0), |case| (case.n, case.messages));
+    let what = format!("streams of {messages} messages over tcp, n = {n}");
+    let mut text = report.run.heading(&what);
     text.push_str("Messages per second, all streams together (mean of the repeats)\n");
     push_grid(&mut text, report, |case| [Some(rate(case.ours)), case.rival.map(rate)]);
     text.push_str("\nMegabits per second, bodies only\n");
@@ -46,26 +48,6 @@ pub fn render(report: &Report) -> String {
     text
 }
 
-fn heading(report: &Report) -> String {
-    let rivals: Vec<String> =
-        report.rivals.iter().map(|rival| format!("{} {}", rival.name, rival.version)).collect();
-    let rivals = if rivals.is_empty() { "no rival".to_owned() } else { rivals.join(", ") };
-    let (n, messages) = report.cases.first().map_or((0, 0), |case| (case.n, case.messages));
-    let machine = &report.machine;
-    let mut text = format!(
-        "hairstreak {} against {rivals}, streams of {messages} messages over tcp, n = {n}, interleaved in this run\n\
-         {}, {} cores, {}, {}, {} build\n",
-        report.version, machine.cpu, machine.cores, machine.kernel, report.compiler, report.profile
-    );
-    for note in &report.notes {
-        text.push_str("note: ");
-        text.push_str(note);
-        text.push('\n');
-    }
-    text.push('\n');
-    text
-}
-
 /// A row per size; columns: ours, the rival's and their ratio, each per number of streams.
 fn push_grid(text: &mut String, report: &Report, values: impl Fn(&Case) -> [Option<String>; 2]) {
     let mut counts: Vec<usize> = report.cases.iter().map(|case| case.streams).collect();
@@ -87,23 +69,4 @@ fn push_grid(text: &mut String, report: &Report, values: impl Fn(&Case) -> [Opti
         rows.push(row);
     }
     push_rows(text, &rows);
-}
-
-/// Columns as wide as their widest cell.
-fn push_rows(text: &mut String, rows: &[Vec<String>]) {
-    let column_count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..column_count)
-        .map(|column| {
-            rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-        })
-        .collect();
-    for row in rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            // Formatting into a string cannot fail.
-            let _ = write!(line, "{cell:<width$}  ");
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
 }
