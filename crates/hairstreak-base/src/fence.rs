@@ -4,9 +4,9 @@
 //! [`heavy`] and loads. At least one of the two then sees the other's store, as with a sequentially
 //! consistent fence on both sides. The price is moved to the sleeper: `membarrier(2)` makes every
 //! running thread of the process pass a barrier. Where the kernel refuses it (seccomp, Linux before
-//! 4.14) and under loom both sides are ordinary sequentially consistent fences.
+//! 4.14) and under loom and Miri both sides are ordinary sequentially consistent fences.
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, miri)))]
 mod imp {
     use std::sync::Once;
     use std::sync::atomic::{AtomicBool, Ordering, compiler_fence, fence};
@@ -52,9 +52,9 @@ mod imp {
     }
 }
 
-#[cfg(loom)]
+#[cfg(any(loom, miri))]
 mod imp {
-    use loom::sync::atomic::{Ordering, fence};
+    use crate::sync::atomic::{Ordering, fence};
 
     pub fn register() {}
 

@@ -19,6 +19,8 @@ mod pool;
 pub mod process;
 mod read_buffer;
 pub mod ring;
+#[cfg(all(test, not(loom)))]
+mod rounds;
 pub mod sync;
 
 pub use frame::{Frame, INLINE_SIZE_MAX};

@@ -270,17 +270,19 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
+    use crate::rounds::rounds;
+
     #[test]
     fn counts_from_many_threads_add_up() {
         let lock = Arc::new(Lock::new(0u64));
         let threads: Vec<_> = (0..4)
             .map(|_| {
                 let lock = Arc::clone(&lock);
-                std::thread::spawn(move || (0..50_000).for_each(|_| *lock.lock() += 1))
+                std::thread::spawn(move || (0..rounds(50_000)).for_each(|_| *lock.lock() += 1))
             })
             .collect();
         threads.into_iter().for_each(|t| t.join().unwrap());
-        assert_eq!(*lock.lock(), 200_000);
+        assert_eq!(*lock.lock(), 4 * rounds(50_000) as u64);
     }
 
     fn seat_count(lock: &Lock<u64>) -> u32 {
@@ -302,16 +304,16 @@ mod tests {
             .map(|_| {
                 let lock = Arc::clone(&lock);
                 std::thread::spawn(move || {
-                    for _ in 0..2_000 {
+                    for _ in 0..rounds(2_000) {
                         *lock.lock() += 1;
                         (0..100).for_each(|_| std::hint::spin_loop());
                     }
                 })
             })
             .collect();
-        (0..2_000_000).for_each(|_| *lock.lock() += 1);
+        (0..rounds(2_000_000)).for_each(|_| *lock.lock() += 1);
         others.into_iter().for_each(|t| t.join().unwrap());
-        assert_eq!(*lock.lock(), 2_004_000);
+        assert_eq!(*lock.lock(), (2 * rounds(2_000) + rounds(2_000_000)) as u64);
     }
 
     #[test]

@@ -288,7 +288,7 @@ mod tests {
         let before = buffer.queued_bytes();
         let (taken, _) = buffer
             .write_with(|slices| {
-                let all: Vec<u8> = slices.iter().flat_map(|s| s.iter().copied()).collect();
+                let all = slices.iter().map(|slice| &**slice).collect::<Vec<_>>().concat();
                 let taken = all.len().min(step);
                 into.extend_from_slice(&all[..taken]);
                 Ok(taken)
@@ -328,7 +328,7 @@ mod tests {
             buffer.push_copy(&[i, 7], &[i; 3000], true);
             buffer.last_mut(3000).fill(i + 1);
             expected.extend([i, 7]);
-            expected.extend([i + 1; 3000]);
+            expected.extend_from_slice(&[i + 1; 3000]);
         }
         let mut got = Vec::new();
         while !buffer.is_empty() {

@@ -45,8 +45,8 @@ pub fn is_current(number: u32) -> bool {
 fn take_number() -> u32 {
     let page = ptr::from_ref(&PAGE).cast_mut().cast();
     // SAFETY: the page is this static's own, wiping it sets its number to 0, and a child is the only one that
-    // sees that. Refused by a kernel that does not know it: then a child passes for its parent.
-    let _ = unsafe { madvise(page, page_size(), Advice::LinuxWipeOnFork) };
+    // sees that. Refused by a kernel that does not know it, and unknown to Miri: then a child passes for its parent.
+    let _ = cfg!(miri) || unsafe { madvise(page, page_size(), Advice::LinuxWipeOnFork) }.is_ok();
     let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
     match PAGE.number.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => number,

@@ -83,6 +83,7 @@ fn take(reader: &mut RingReader<Memory>, size: usize) -> Result<Vec<u8>, RingErr
 #[cfg(not(loom))]
 mod plain {
     use super::*;
+    use crate::rounds::rounds;
     use crate::sync::atomic::Ordering;
 
     /// Numbers that differ from run to run no more than their seed does.
@@ -97,11 +98,11 @@ mod plain {
 
     #[test]
     fn bytes_come_out_as_they_went_in_whatever_the_steps() {
-        for seed in 0..200 {
+        for seed in 0..rounds(200) as u64 {
             let mut dice = Dice(seed);
             let (mut writer, mut reader, _) = ring(1 << dice.roll(8));
             let (mut written, mut published, mut got) = (0u64, 0u64, 0u64);
-            for _ in 0..2000 {
+            for _ in 0..rounds(2000) {
                 let bytes: Vec<u8> = (0..dice.roll(300) as u64).map(|i| (written + i) as u8).collect();
                 written += writer.put(&bytes).unwrap() as u64;
                 if dice.roll(3) > 0 {
@@ -166,7 +167,7 @@ mod plain {
 
     #[test]
     fn words_that_change_at_will_harm_nobody() {
-        for seed in 0..2000 {
+        for seed in 0..rounds(2000) as u64 {
             let mut dice = Dice(seed);
             let (mut writer, mut reader, memory) = ring(64);
             for _ in 0..50 {
