@@ -45,7 +45,7 @@ pub use errors::{
     SubscribeError, WaitError,
 };
 pub use hairstreak_base::{Frame, Message};
-pub use hairstreak_transport::{Endpoint, ResolveError};
+pub use hairstreak_transport::{Endpoint, EndpointError, ResolveError};
 pub use options::{Distribution, Options, Overflow};
 pub use outgoing::Outgoing;
 pub use pair::Pair;

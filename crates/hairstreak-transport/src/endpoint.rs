@@ -64,7 +64,7 @@ pub enum EndpointError {
     /// A tcp endpoint without port, or with a port that is none.
     #[error("endpoint \"{0}\": tcp needs HOST:PORT with a port from 1 to 65535, or * when binding")]
     Port(String),
-    /// A tcp endpoint without host.
+    /// A tcp endpoint without host, or with blanks in it.
     #[error("endpoint \"{0}\": tcp needs a host before the port (* for every interface)")]
     Host(String),
     /// A path that does not fit a unix socket's address.
@@ -76,7 +76,7 @@ impl FromStr for Endpoint {
     type Err = EndpointError;
 
     fn from_str(text: &str) -> Result<Endpoint, EndpointError> {
-        let shown = || text.chars().take(80).collect::<String>();
+        let shown = || text.chars().take(80).collect::<String>().escape_debug().to_string();
         let Some((scheme, rest)) = text.split_once("://") else {
             return Err(EndpointError::Scheme(shown()));
         };
@@ -103,7 +103,10 @@ fn parse_tcp(rest: &str, shown: impl Fn() -> String) -> Result<Endpoint, Endpoin
         digits => digits.parse().map_err(|_| EndpointError::Port(shown()))?,
     };
     let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
-    if host.is_empty() || (bare.is_none() && host.contains([':', '[', ']'])) {
+    if host.is_empty()
+        || host.contains(|c: char| c.is_whitespace() || c.is_control())
+        || (bare.is_none() && host.contains([':', '[', ']']))
+    {
         return Err(EndpointError::Host(shown()));
     }
     Ok(Endpoint::Tcp(TcpAddress { host: bare.unwrap_or(host).to_owned(), port }))

@@ -54,19 +54,23 @@ pub fn resolve_bind(address: &TcpAddress) -> Result<SocketAddr, ResolveError> {
     if let Some(ip) = literal(&address.host).or_else(|| interface_address(&address.host)) {
         return Ok(SocketAddr::new(ip, address.port));
     }
-    look_up(address)
+    look_up(address, 0)
 }
 
-/// The address to connect to for `address`. With `may_block` false, `None` means that the host is a
-/// name and only a blocking look-up can tell.
-pub fn resolve_connect(address: &TcpAddress, may_block: bool) -> Result<Option<SocketAddr>, ResolveError> {
+/// The address to connect to for `address` in the `attempt`th attempt, from 0: a name's addresses take turns. With
+/// `may_block` false, `None` means that the host is a name and only a blocking look-up can tell.
+pub fn resolve_connect(
+    address: &TcpAddress,
+    attempt: u32,
+    may_block: bool,
+) -> Result<Option<SocketAddr>, ResolveError> {
     let ip = literal(&address.host);
     if address.host == "*" || address.port == 0 || ip.is_some_and(|ip| ip.is_unspecified()) {
         return Err(ResolveError::Wildcard(format!("{}:{}", address.host, address.port)));
     }
     match ip {
         Some(ip) => Ok(Some(SocketAddr::new(ip, address.port))),
-        None if may_block => look_up(address).map(Some),
+        None if may_block => look_up(address, attempt).map(Some),
         None => Ok(None),
     }
 }
@@ -83,17 +87,22 @@ fn interface_address(name: &str) -> Option<IpAddr> {
     found.first().copied()
 }
 
-fn look_up(address: &TcpAddress) -> Result<SocketAddr, ResolveError> {
+/// One of the name's addresses, IPv4 before IPv6.
+fn look_up(address: &TcpAddress, attempt: u32) -> Result<SocketAddr, ResolveError> {
     let host = &address.host;
     let hints = AddrInfoHints { socktype: SockType::Stream.into(), ..AddrInfoHints::default() };
     let found =
         getaddrinfo(Some(host), None, Some(hints)).map_err(|error| ResolveError::lookup(host, error))?;
     // What is neither IPv4 nor IPv6 cannot be connected to.
-    let mut found: Vec<SocketAddr> = found.flatten().map(|found| found.sockaddr).collect();
-    found.sort_by_key(SocketAddr::is_ipv6);
-    let mut first = *found.first().ok_or_else(|| ResolveError::Empty(host.clone()))?;
-    first.set_port(address.port);
-    Ok(first)
+    let ip = in_turn(found.flatten().map(|found| found.sockaddr.ip()).collect(), attempt);
+    Ok(SocketAddr::new(ip.ok_or_else(|| ResolveError::Empty(host.clone()))?, address.port))
+}
+
+/// The address for the `attempt`th attempt, those of IPv4 first.
+fn in_turn(mut found: Vec<IpAddr>, attempt: u32) -> Option<IpAddr> {
+    found.sort_by_key(IpAddr::is_ipv6);
+    let turn = (attempt as usize).checked_rem(found.len())?;
+    found.get(turn).copied()
 }
 
 #[cfg(test)]
@@ -112,14 +121,14 @@ mod tests {
     #[test]
     fn wildcards_cannot_be_connected_to() {
         for (host, port) in [("*", 5), ("0.0.0.0", 5), ("::", 5), ("127.0.0.1", 0)] {
-            assert!(resolve_connect(&tcp(host, port), false).is_err(), "{host}:{port}");
+            assert!(resolve_connect(&tcp(host, port), 0, false).is_err(), "{host}:{port}");
         }
     }
 
     #[test]
     fn a_host_that_nobody_knows_is_no_passing_trouble() {
         // No resolver has to be asked about a name with spaces.
-        let refused = resolve_connect(&tcp("no host at all", 5), true).unwrap_err();
+        let refused = resolve_connect(&tcp("no host at all", 5), 0, true).unwrap_err();
         assert!(!refused.is_temporary(), "{refused:?}");
         assert_eq!(
             refused.to_string(),
@@ -139,8 +148,17 @@ mod tests {
     }
 
     #[test]
+    fn a_name_s_addresses_take_turns() {
+        let found = ["::1", "10.0.0.1", "10.0.0.2"].map(|ip| ip.parse().unwrap()).to_vec();
+        let turns: Vec<_> =
+            (0..4).map(|attempt| in_turn(found.clone(), attempt).unwrap().to_string()).collect();
+        assert_eq!(turns, ["10.0.0.1", "10.0.0.2", "::1", "10.0.0.1"]);
+        assert_eq!(in_turn(Vec::new(), 0), None);
+    }
+
+    #[test]
     fn names_are_left_to_a_blocking_look_up() {
-        assert!(resolve_connect(&tcp("localhost", 5), false).unwrap().is_none());
-        assert!(resolve_connect(&tcp("localhost", 5), true).unwrap().unwrap().ip().is_loopback());
+        assert!(resolve_connect(&tcp("localhost", 5), 0, false).unwrap().is_none());
+        assert!(resolve_connect(&tcp("localhost", 5), 0, true).unwrap().unwrap().ip().is_loopback());
     }
 }

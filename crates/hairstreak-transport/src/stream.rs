@@ -10,6 +10,7 @@ use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
@@ -42,6 +43,8 @@ pub enum Connecting {
     Pending(Stream),
 }
 
+/// What Linux allows.
+const KEEPALIVE_COUNT_MAX: u64 = 127;
 const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 
 impl Stream {
@@ -71,6 +74,18 @@ impl Stream {
     pub(crate) fn from_tcp(fd: OwnedFd) -> io::Result<Stream> {
         sockopt::set_tcp_nodelay(&fd, true)?;
         Ok(Stream { fd, way: Way::Socket })
+    }
+
+    /// Has the kernel ask a silent peer's host every `interval` whether it is there, and end the connection when
+    /// there was no answer for `timeout`; both in seconds, at least one. An error on a unix socket, which needs none.
+    pub fn keep_alive(&self, interval: Duration, timeout: Duration) -> io::Result<()> {
+        let second = Duration::from_secs(1);
+        let interval = interval.max(second);
+        let count = timeout.as_secs().div_ceil(interval.as_secs()).clamp(1, KEEPALIVE_COUNT_MAX);
+        sockopt::set_tcp_keepidle(&self.fd, interval)?;
+        sockopt::set_tcp_keepintvl(&self.fd, interval)?;
+        sockopt::set_tcp_keepcnt(&self.fd, count as u32)?;
+        Ok(sockopt::set_socket_keepalive(&self.fd, true)?)
     }
 
     pub(crate) fn from_unix(fd: OwnedFd) -> Stream {

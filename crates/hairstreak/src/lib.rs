@@ -35,8 +35,9 @@ mod scope;
 mod style;
 pub mod topology;
 
+pub use directory::PublicationError;
 pub use exchange::{Exchange, ExchangeBuilder, ExchangeStats};
-pub use hairstreak_socket::{Endpoint, Message, Outgoing, RecvError, ResolveError, SendError};
+pub use hairstreak_socket::{Endpoint, EndpointError, Message, Outgoing, RecvError, ResolveError, SendError};
 pub use node::{BindError, BuildError, Kind, Node, NodeBuilder, OpenError};
 pub use queue::{Queue, QueueBuilder, QueueStats};
 pub use scope::Scope;

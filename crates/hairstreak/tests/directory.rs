@@ -5,8 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use hairstreak::{Node, OpenError, Scope};
-use hairstreak_socket::{Context, Message, Router};
-use hairstreak_wire::directory::{Envelope, ErrorCode, Reply, Request};
+use hairstreak_socket::{Context, Message, Push, Router};
+use hairstreak_wire::directory::{Attributes, Endpoint, Envelope, ErrorCode, Reply, Request};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -110,4 +110,40 @@ fn what_is_no_reply_is_passed_over() {
     }
     answer.send(Reply::Ok { lease_ms: 5000 });
     opener.join().unwrap().unwrap();
+}
+
+/// Where the name of the next look-up is said to be.
+fn tell_next(played: &Played, endpoint: &str) {
+    let (request, answer) = played.receive();
+    let Request::Lookup { name, .. } = request else { panic!("no look-up: {request:?}") };
+    let endpoint = Endpoint::new(endpoint).unwrap();
+    answer.send(Reply::Found { name, endpoint, attributes: Attributes::new() });
+}
+
+#[test]
+fn a_connection_that_stands_is_kept_although_its_name_is_elsewhere_and_one_that_is_lost_is_not() {
+    let played = Played::new();
+    let node = played.node();
+    let context = Context::new();
+    let [first, second] = [(); 2].map(|()| Push::new(&context).unwrap());
+    let [here, there] = [&first, &second].map(|push| push.bind("tcp://127.0.0.1:*").unwrap().to_string());
+    let queue = node.queue("Q").open().unwrap();
+    thread::scope(|scope| {
+        let bound = scope.spawn(|| node.bind("E", "Q"));
+        tell_next(&played, &here);
+        bound.join().unwrap().unwrap();
+    });
+    first.send_timeout("before", PATIENCE).unwrap();
+    assert_eq!(queue.recv_timeout(PATIENCE).unwrap().body(), b"before");
+    // When the third question comes, two answers have been acted upon.
+    (0..3).for_each(|_| tell_next(&played, &there));
+    assert!(second.peers().is_empty());
+    first.send_timeout("after", PATIENCE).unwrap();
+    assert_eq!(queue.recv_timeout(PATIENCE).unwrap().body(), b"after");
+    drop(first);
+    while second.peers().is_empty() {
+        tell_next(&played, &there);
+    }
+    second.send_timeout("elsewhere", PATIENCE).unwrap();
+    assert_eq!(queue.recv_timeout(PATIENCE).unwrap().body(), b"elsewhere");
 }

@@ -88,7 +88,7 @@ impl Engine {
 
     pub fn connect(self: &Arc<Self>, socket: usize, endpoint: Endpoint) -> Result<(), ConnectError> {
         if let Endpoint::Tcp(address) = &endpoint {
-            resolve_connect(address, false)?;
+            resolve_connect(address, 0, false)?;
         }
         let mut state = self.lock();
         if state.sockets.get(socket).is_none_or(|socket| socket.closed) {
@@ -129,11 +129,11 @@ impl Engine {
 
     /// A host's name has to be looked up, which may take seconds: on a thread of its own.
     pub(super) fn resolve(self: &Arc<Self>, connector: usize, serial: u32) {
-        let endpoint = self.lock().connector(connector, serial).map(|c| c.endpoint.clone());
-        let Some(Endpoint::Tcp(address)) = endpoint else { return };
+        let asked = self.lock().connector(connector, serial).map(|c| (c.endpoint.clone(), c.attempt));
+        let Some((Endpoint::Tcp(address), attempt)) = asked else { return };
         let engine = Arc::clone(self);
         let look_up = move || {
-            let (found, trouble) = match resolve_connect(&address, true) {
+            let (found, trouble) = match resolve_connect(&address, attempt, true) {
                 Ok(found) => (found, None),
                 Err(error) => (None, Some(error)),
             };
@@ -260,7 +260,7 @@ impl State {
                 return self.tell_of_connector(index, || EventKind::Connecting);
             }
             Endpoint::Ipc(address) | Endpoint::Shm(address) => Stream::connect_ipc(address),
-            Endpoint::Tcp(address) => match resolve_connect(address, false) {
+            Endpoint::Tcp(address) => match resolve_connect(address, 0, false) {
                 Ok(Some(address)) => Stream::connect_tcp(address),
                 _ => {
                     connector.state = ConnectorState::Asked;

@@ -53,6 +53,8 @@ impl Session {
     /// - the buffers on the way are full. It is given nothing new then, and to close would lose for certain
     ///   what is queued here. A host that acknowledges nothing is not excused so.
     ///
+    /// A peer of ZMTP 3.0, or of plain TCP, answers no PING: its kernel is asked instead (`SO_KEEPALIVE`).
+    ///
     /// Without any, it is given up although it may be alive, as libzmq does: messages in turn would go on to
     /// a peer that hangs. It costs a busy peer a connection, but no message: all that was written is in
     /// its host's buffers, it reads them to the end, and connects again.
@@ -63,7 +65,12 @@ impl Session {
         timeout: Duration,
     ) -> Result<Instant, SessionError> {
         const NEVER: Duration = Duration::from_secs(3600);
-        if interval.is_zero() || self.minor == 0 {
+        if interval.is_zero() {
+            return Ok(now + NEVER);
+        }
+        if self.minor == 0 {
+            // It knows no PING. A kernel that refuses leaves things as they are.
+            let _ = self.stream.keep_alive(interval, timeout);
             return Ok(now + NEVER);
         }
         // A peer whose bytes lie here unread is not silent. A PING could even destroy what it has still to

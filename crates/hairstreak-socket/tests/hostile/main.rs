@@ -12,6 +12,7 @@ mod soak;
 
 mod arriving;
 mod connections;
+mod elders;
 mod endings;
 mod handshakes;
 mod limits;

@@ -9,14 +9,15 @@ use hairstreak_wire::directory::{Endpoint, Name, Reply, Request};
 
 use super::client::{Client, Purpose};
 
-/// Called with the endpoint that was left and the one to go to, in the client's thread.
-type Moved = Arc<dyn Fn(&Endpoint, &Endpoint) + Send + Sync>;
+/// Called with the endpoint to leave and the one to go to, in the client's thread. Returns whether it went; if not, it
+/// is called again when the name is still elsewhere a second later.
+type Move = Arc<dyn Fn(&Endpoint, &Endpoint) -> bool + Send + Sync>;
 
 /// What the client's thread needs to follow a name.
 pub(super) struct Followed {
     name: Name,
     endpoint: Endpoint,
-    moved: Moved,
+    go: Move,
 }
 
 /// A followed name, until this is dropped.
@@ -31,10 +32,10 @@ impl Client {
         self: &Arc<Client>,
         name: &Name,
         endpoint: &Endpoint,
-        moved: impl Fn(&Endpoint, &Endpoint) + Send + Sync + 'static,
+        go: impl Fn(&Endpoint, &Endpoint) -> bool + Send + Sync + 'static,
     ) -> Follow {
         let number = self.next_number();
-        let followed = Followed { name: name.clone(), endpoint: endpoint.clone(), moved: Arc::new(moved) };
+        let followed = Followed { name: name.clone(), endpoint: endpoint.clone(), go: Arc::new(go) };
         self.state().followed.insert(number, followed);
         Follow { client: Arc::clone(self), number }
     }
@@ -53,16 +54,18 @@ impl Client {
     /// Where a followed name is.
     pub(super) fn handle_followed(&self, number: u64, reply: Reply) {
         let Reply::Found { endpoint: to, .. } = reply else { return };
-        let mut state = self.state();
-        let Some(followed) = state.followed.get_mut(&number) else { return };
-        if followed.endpoint == to {
-            return;
-        }
-        let from = std::mem::replace(&mut followed.endpoint, to.clone());
-        let moved = Arc::clone(&followed.moved);
+        let (from, go) = match self.state().followed.get(&number) {
+            Some(followed) if followed.endpoint != to => {
+                (followed.endpoint.clone(), Arc::clone(&followed.go))
+            }
+            _ => return,
+        };
         // The callee takes an engine's lock; ours is not held meanwhile.
-        drop(state);
-        moved(&from, &to);
+        if go(&from, &to)
+            && let Some(followed) = self.state().followed.get_mut(&number)
+        {
+            followed.endpoint = to;
+        }
     }
 }
 

@@ -18,4 +18,5 @@ mod registration;
 pub(crate) use client::{AskError, Client, Found, OnDelay, because};
 pub(crate) use follow::Follow;
 pub(crate) use publication::Publication;
+pub use publication::PublicationError;
 pub(crate) use registration::{RegisterError, Registration};

@@ -1,9 +1,42 @@
 //! `Publication`: the endpoint that others are told, never a wildcard.
 
+use std::mem;
 use std::net::{IpAddr, Ipv4Addr};
 
-use hairstreak_socket::Endpoint as Bound;
+use hairstreak_socket::{Endpoint as Bound, EndpointError};
 use hairstreak_wire::directory::{Endpoint, FieldError};
+use thiserror::Error;
+
+/// Why an endpoint cannot be told to others.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PublicationError {
+    /// It breaks a rule of the directory.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    /// What is to be advertised is no endpoint.
+    #[error("cannot advertise {text}: {source}")]
+    NotAnEndpoint {
+        /// As it was given.
+        text: String,
+        /// Why.
+        source: EndpointError,
+    },
+    /// What is to be advertised is reached in another way than what was bound.
+    #[error("cannot advertise {advertised} for {bound}: who connects there would not get here")]
+    OtherTransport {
+        /// What is to be advertised.
+        advertised: String,
+        /// What was bound.
+        bound: String,
+    },
+    /// Only this process can connect to it.
+    #[error("nobody outside this process could connect to {bound}, use tcp:// or ipc://")]
+    Inproc {
+        /// What was bound.
+        bound: String,
+    },
+}
 
 /// How the endpoint that others are told comes about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,14 +49,23 @@ pub(crate) enum Publication {
 
 impl Publication {
     /// Of a socket bound to `bound`.
-    pub(crate) fn of(bound: &Bound, advertise: Option<&str>) -> Result<Publication, FieldError> {
+    pub(crate) fn of(bound: &Bound, advertise: Option<&str>) -> Result<Publication, PublicationError> {
         let port = match bound {
             Bound::Tcp(address) => Some(address.port),
-            Bound::Ipc(_) | Bound::Shm(_) | Bound::Inproc(_) => None,
+            Bound::Ipc(_) | Bound::Shm(_) => None,
+            Bound::Inproc(_) => return Err(PublicationError::Inproc { bound: bound.to_string() }),
         };
         if let Some(advertise) = advertise {
             let port = port.map(|port| port.to_string()).unwrap_or_default();
             let endpoint = crate::host_port::endpoint(advertise, &port);
+            let text = || advertise.escape_debug().to_string();
+            let advertised: Bound = endpoint
+                .parse()
+                .map_err(|source| PublicationError::NotAnEndpoint { text: text(), source })?;
+            if mem::discriminant(&advertised) != mem::discriminant(bound) {
+                let (advertised, bound) = (text(), bound.to_string());
+                return Err(PublicationError::OtherTransport { advertised, bound });
+            }
             return Ok(Publication::Fixed(Endpoint::new(&endpoint)?));
         }
         match bound {
@@ -78,6 +120,22 @@ mod tests {
 
     #[test]
     fn a_wildcard_cannot_be_advertised() {
-        assert!(Publication::of(&"tcp://*:7".parse().unwrap(), Some("*")).is_err());
+        refused("tcp://*:7", Some("*"));
+    }
+
+    fn refused(bound: &str, advertise: Option<&str>) -> String {
+        Publication::of(&bound.parse().unwrap(), advertise).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_nobody_could_connect_to_is_not_published() {
+        let reason = "nobody outside this process could connect to inproc://x, use tcp:// or ipc://";
+        assert_eq!(refused("inproc://x", None), reason);
+        assert_eq!(refused("inproc://x", Some("host:7")), reason);
+        for advertise in ["h:99999", "a b", "h:x", "ipc:///x", "nowhere://x", "a\nb"] {
+            let refused = refused("tcp://*:7", Some(advertise));
+            assert!(refused.contains(&advertise.escape_debug().to_string()), "{refused}");
+            assert_eq!(refused.lines().count(), 1, "{refused}");
+        }
     }
 }

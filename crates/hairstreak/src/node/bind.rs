@@ -2,7 +2,7 @@
 //!
 //! At least one of the two is in this process. The other is looked for there and in the directory,
 //! and waited for. Both here: they are joined by inproc. One elsewhere: the one here connects to
-//! it, and follows it when it comes back at another endpoint.
+//! it, and follows it when the connection is lost and it comes back at another endpoint.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -214,10 +214,11 @@ impl Node {
         let name =
             Name::new(other).map_err(|reason| BindError::Invalid { name: other.to_owned(), reason })?;
         let plug = object.plug.clone();
-        let follow =
-            self.inner.directory.as_ref().map(|client| {
-                client.follow(&name, &found.endpoint, move |from, to| plug.reconnect(from, to))
-            });
+        let follow = self
+            .inner
+            .directory
+            .as_ref()
+            .map(|client| client.follow(&name, &found.endpoint, move |from, to| plug.move_to(from, to)));
         object.add_link(other, follow);
         Ok(true)
     }
@@ -231,14 +232,26 @@ impl Plug {
         }
     }
 
-    fn reconnect(&self, from: &Endpoint, to: &Endpoint) {
+    /// Goes over from one endpoint to another, unless the connection to the first stands: its holder may merely
+    /// have been given another address, and what is on its way would be lost. Returns whether it went.
+    fn move_to(&self, from: &Endpoint, to: &Endpoint) -> bool {
+        let peers = match self {
+            Plug::Exchange(push) => push.peers(),
+            Plug::Queue(pull) => pull.peers(),
+        };
+        let stands = |left: hairstreak_socket::Endpoint| {
+            let left = left.to_string();
+            peers.iter().any(|peer| peer.endpoint == left)
+        };
         // An endpoint that cannot be connected to leaves things as they are; the next may be better.
-        if self.connect(to.as_str()).is_ok() {
-            match self {
-                Plug::Exchange(push) => push.disconnect(from.as_str()),
-                Plug::Queue(pull) => pull.disconnect(from.as_str()),
-            };
+        if from.as_str().parse().is_ok_and(stands) || self.connect(to.as_str()).is_err() {
+            return false;
         }
+        match self {
+            Plug::Exchange(push) => push.disconnect(from.as_str()),
+            Plug::Queue(pull) => pull.disconnect(from.as_str()),
+        };
+        true
     }
 }
 

@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::component::Node;
 use super::names::{self, Key, Space};
 use super::object::{Kind, Object, Plug};
-use crate::directory::{AskError, Client, Publication, RegisterError, because};
+use crate::directory::{AskError, Client, Publication, PublicationError, RegisterError, because};
 use crate::host_port;
 use crate::scope::Scope;
 use crate::style::Style;
@@ -20,7 +20,7 @@ use crate::style::Style;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The name, or what is to be advertised, breaks a rule.
+    /// The name breaks a rule.
     #[error("{name}: {reason}")]
     Invalid {
         /// The name.
@@ -59,6 +59,14 @@ pub enum OpenError {
         name: String,
         /// Its scope.
         scope: Scope,
+    },
+    /// Others could not connect to where it listens, or to what it advertises.
+    #[error("{name}: {reason}")]
+    Unpublished {
+        /// The name.
+        name: String,
+        /// What is wrong.
+        reason: PublicationError,
     },
     /// The directory's host is unknown.
     #[error("{name}: the directory at {directory} cannot be reached: {trouble}")]
@@ -195,7 +203,8 @@ impl Node {
         let unanswered = |error| self.unanswered(name, error);
         client.wait_until_connected(deadline).map_err(unanswered)?;
         let bound = listen(object, placement, client)?;
-        let publication = Publication::of(&bound, placement.advertise.as_deref()).map_err(invalid)?;
+        let publication = Publication::of(&bound, placement.advertise.as_deref())
+            .map_err(|reason| OpenError::Unpublished { name: name.to_string(), reason })?;
         let _ = object.bound.set(bound);
         let attributes = attributes(object.kind(), style).map_err(invalid)?;
         match client.register(name, publication, attributes, deadline) {
