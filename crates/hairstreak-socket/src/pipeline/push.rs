@@ -1,6 +1,9 @@
 //! PUSH: each message to one connected PULL, in turn, skipping those without room; blocks when none
 //! has room, unless another [`Overflow`](crate::Overflow) is asked for. Multi-frame messages are atomic.
 //! With `Distribution::All` every PULL gets a copy.
+//!
+//! A PULL acknowledges nothing: with a connection that is lost goes what was accepted for it and not yet written, up to
+//! the high-water marks and counted in [`Drops::peer_lost`](crate::Drops::peer_lost), and what the kernels held.
 
 use hairstreak_wire::zmtp::SocketType;
 
