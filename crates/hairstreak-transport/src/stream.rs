@@ -43,8 +43,8 @@ pub enum Connecting {
     Pending(Stream),
 }
 
-/// What Linux allows.
-const KEEPALIVE_COUNT_MAX: u64 = 127;
+/// More of them in a row Linux does not ask for.
+const MOST_KEEPALIVES: u64 = 127;
 const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 
 impl Stream {
@@ -81,7 +81,7 @@ impl Stream {
     pub fn keep_alive(&self, interval: Duration, timeout: Duration) -> io::Result<()> {
         let second = Duration::from_secs(1);
         let interval = interval.max(second);
-        let count = timeout.as_secs().div_ceil(interval.as_secs()).clamp(1, KEEPALIVE_COUNT_MAX);
+        let count = timeout.as_secs().div_ceil(interval.as_secs()).clamp(1, MOST_KEEPALIVES);
         sockopt::set_tcp_keepidle(&self.fd, interval)?;
         sockopt::set_tcp_keepintvl(&self.fd, interval)?;
         sockopt::set_tcp_keepcnt(&self.fd, count as u32)?;
