@@ -69,7 +69,7 @@ fn compute_with<S: Simd>(
         double_round::<S>(&mut words);
     }
     for (word, input) in words.iter_mut().zip(input) {
-        *word = *word + input;
+        *word += input;
     }
     store(simd, &words, &mut blocks[..lane_count]);
     lane_count >> shift
@@ -89,10 +89,10 @@ fn double_round<S: Simd>(words: &mut [S::u32s; 16]) {
 
 #[inline(always)]
 fn quarter_round<S: Simd>(words: &mut [S::u32s; 16], [a, b, c, d]: [usize; 4]) {
-    words[b] = words[b] ^ rotated::<S>(words[a] + words[d], 7);
-    words[c] = words[c] ^ rotated::<S>(words[b] + words[a], 9);
-    words[d] = words[d] ^ rotated::<S>(words[c] + words[b], 13);
-    words[a] = words[a] ^ rotated::<S>(words[d] + words[c], 18);
+    words[b] ^= rotated::<S>(words[a] + words[d], 7);
+    words[c] ^= rotated::<S>(words[b] + words[a], 9);
+    words[d] ^= rotated::<S>(words[c] + words[b], 13);
+    words[a] ^= rotated::<S>(words[d] + words[c], 18);
 }
 
 #[inline(always)]

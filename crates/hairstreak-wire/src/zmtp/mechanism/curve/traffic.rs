@@ -107,7 +107,8 @@ impl Direction {
     }
 }
 
-/// The traffic of one connection, both directions.
+/// The traffic of one connection, both directions. A copy counts for itself: of two copies only one may seal what is sent,
+/// for the other would use the same numbers. Tests copy, sessions never do.
 #[derive(Clone)]
 pub struct CurveCipher {
     key: BoxKey,
