@@ -1,4 +1,7 @@
 //! What sealing costs by itself: NaCl's box on each message, under one fixed key, without a protocol around it.
+//!
+//! It is NaCl's own interface, one box after the other. CURVE's short messages are sealed for less, since the keystream
+//! of several is computed at once; there the program is no limit but what a box costs everybody else.
 
 use dryoc::classic::crypto_box::{
     crypto_box_detached_afternm_inplace, crypto_box_open_detached_afternm_inplace,

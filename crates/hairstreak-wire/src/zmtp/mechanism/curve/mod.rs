@@ -23,6 +23,8 @@
 mod client;
 mod cookie;
 mod key;
+mod keystream;
+mod lanes;
 mod sealed;
 mod server;
 mod traffic;
