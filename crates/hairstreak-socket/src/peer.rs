@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use crate::engine::{LinkKind, Origin, State};
+use crate::engine::{LinkKind, State};
 use crate::monitor::ConnectionId;
 use crate::stats::Drops;
 
@@ -50,12 +50,9 @@ pub struct PeerInfo {
 }
 
 impl State {
-    /// `None` when the peer is gone, though messages of it may be left.
+    /// Of one of a socket's links.
     pub(crate) fn peer_info(&mut self, index: usize) -> Option<PeerInfo> {
         let link = self.links.get_mut(index)?;
-        if let Origin::Ended = link.origin {
-            return None;
-        }
         let now = Instant::now();
         // What nobody has noted so far is noted now.
         link.note_ages(now);

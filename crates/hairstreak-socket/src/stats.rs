@@ -24,7 +24,7 @@ pub struct Stats {
     pub sent_bytes: u64,
     /// Bytes read from peers, likewise; over inproc counted when they are handed to the application.
     pub received_bytes: u64,
-    /// Ready peers.
+    /// Ready peers. One that is gone is none, though messages of it may be left to be received.
     pub peer_count: usize,
     /// Messages accepted and not yet written, all peers. Over inproc: not yet taken, of which a peer tells when it
     /// finds no further one or has taken a quarter of the mark.

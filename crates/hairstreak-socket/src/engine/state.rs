@@ -215,7 +215,7 @@ pub(crate) enum Origin {
     Connector(usize),
     /// An endpoint we bound.
     Listener,
-    /// The connection has ended; messages of it remain.
+    /// The connection has ended, or ends: messages of it, or for it, remain. It is none of its socket's `links`.
     Ended,
 }
 
