@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use hairstreak_socket::monitor::{MonitorError, MonitorRecvError};
 use hairstreak_socket::{
-    BindError, ConnectError, Context, Options, Pub, Pull, Push, RecvError, SendError, Sub, SubscribeError,
+    BindError, ConnectError, Context, Options, Proxy, Pub, Pull, Push, RecvError, RunError, SendError, Sub,
+    SubscribeError, WaitError,
 };
 use rustix::process::{Pid, WaitOptions, waitpid};
 
@@ -126,6 +127,29 @@ fn a_parents_subscriptions_are_its_own() {
         publisher.flush();
         assert_eq!(subscriber.recv_timeout(LONG).unwrap().body(), b"a");
     }
+}
+
+#[test]
+fn a_parents_proxy_does_not_run_in_a_child() {
+    let context = Context::new();
+    let (frontend, backend) = (Pull::new(&context).unwrap(), Push::new(&context).unwrap());
+    let [entrance, exit] = [frontend.bind(&place("in")), backend.bind(&place("out"))];
+    let mut proxy = Proxy::new(&frontend, &backend).unwrap();
+    let control = proxy.control();
+    let well = in_child(|| {
+        assert!(matches!(proxy.run(), Err(RunError::Wait(WaitError::Forked))));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let result = runtime.block_on(proxy.run_async());
+        assert!(matches!(result, Err(RunError::Wait(WaitError::Forked))));
+    });
+    assert!(well);
+    let running = thread::spawn(move || proxy.run());
+    let (push, pull) = (Push::new(&Context::new()).unwrap(), Pull::new(&Context::new()).unwrap());
+    push.connect(&entrance.unwrap().to_string()).unwrap();
+    pull.connect(&exit.unwrap().to_string()).unwrap();
+    check_works(&push, &pull);
+    control.terminate();
+    assert_eq!(running.join().unwrap().unwrap().backend.sent, 1000);
 }
 
 #[test]
