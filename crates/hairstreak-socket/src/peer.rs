@@ -28,6 +28,9 @@ pub struct PeerInfo {
     pub queued_bytes: usize,
     /// How long the oldest of them has waited at least; as exact as [`Stats::queued_age`](crate::Stats::queued_age).
     pub queued_age: Duration,
+    /// How long the oldest message of it that was not received yet has waited at least; as exact as
+    /// [`Stats::waiting_age`](crate::Stats::waiting_age).
+    pub waiting_age: Duration,
     /// What this side's authenticator called it.
     pub user_id: Option<String>,
     /// Since its handshake.
@@ -72,6 +75,7 @@ impl State {
             queued_count,
             queued_bytes,
             queued_age: link.queued_age(now),
+            waiting_age: link.waiting_age(now),
             user_id: link.peer.as_ref().and_then(|peer| peer.user_id.clone()),
             uptime: now.saturating_duration_since(link.since),
             sent_bytes,

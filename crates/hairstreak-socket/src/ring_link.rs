@@ -293,6 +293,12 @@ impl RingLink {
         }
     }
 
+    /// How far what has come reaches, and what of it was taken.
+    pub fn positions_in(&self) -> (u64, u64) {
+        let (came, taken) = self.incoming.as_ref().map_or((0, 0), Consumer::positions);
+        (came as u64, taken as u64)
+    }
+
     #[inline]
     pub fn has_messages(&self) -> bool {
         self.incoming.as_ref().is_some_and(|ring| !ring.is_empty())

@@ -171,6 +171,7 @@ impl<P: Pattern> Socket<P> {
             failed_connections: socket.failed_connections,
             refused_connections: socket.refused_connections,
             denied_connections: socket.denied_connections,
+            waiting_age: socket.set_aside.as_ref().map_or(Duration::ZERO, |message| message.age(now)),
             ..Stats::default()
         };
         // What was set aside is counted where it was taken, and not handed over yet.
@@ -181,6 +182,7 @@ impl<P: Pattern> Socket<P> {
             let (count, bytes) = link.queued();
             link.note_ages(now);
             stats.queued_age = stats.queued_age.max(link.queued_age(now));
+            stats.waiting_age = stats.waiting_age.max(link.waiting_age(now));
             stats.received += link.received;
             let (sent_bytes, received_bytes) = link.kind.byte_counts();
             stats.sent_bytes += sent_bytes;

@@ -35,6 +35,11 @@ pub struct Stats {
     /// by 10 ms, or an eighth of the longest wait lately if that is more, and zero for what came in since the last
     /// look. Where the oldest may be dropped (`Overflow::DropOldest`) it counts from when they cannot be any more.
     pub queued_age: Duration,
+    /// How long the oldest message that has come whole and was not received yet has waited at least, all peers: read
+    /// ahead, or by the last receive. As exact as `queued_age`, while somebody looks after the engine. Over inproc it
+    /// counts from the first look, with CURVE from when it was opened; what a peer has not been able to send counts in
+    /// its own `queued_age`.
+    pub waiting_age: Duration,
     /// Connections that ended in an error, handshakes included.
     pub failed_connections: u64,
     /// Connections refused: `connections_max` was reached, a PAIR has its peer, or a ROUTER has one of

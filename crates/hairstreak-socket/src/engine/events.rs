@@ -98,6 +98,11 @@ impl State {
         let result = session.read_ahead();
         let unfinished = session.readable && session.has_room_ahead();
         let waits = session.waits_for_room();
+        if session.has_ahead()
+            && let Some(again) = self.links[index].note_age_in(Instant::now())
+        {
+            self.due_at(again);
+        }
         if waits {
             self.due_at(self.now + ROOM_TICK);
         } else if unfinished {
@@ -152,6 +157,9 @@ impl State {
                 self.on_readable(engine, index);
             } else if session.is_over() && unattended {
                 self.end_link(engine, index, &SessionError::Closed);
+            } else if let Some(again) = self.links[index].note_age_in(self.now) {
+                // What the last read brought may lie there for long.
+                self.due_at(again);
             }
         }
     }
@@ -323,7 +331,7 @@ impl State {
         }
         super::routing::remove_turn(&mut state.with_room, &mut state.send_turn, index);
         link.listed_room = false;
-        link.ages = Ages::default();
+        link.ages_out = Ages::default();
         let (sent, received) = link.kind.byte_counts();
         (state.sent_bytes, state.received_bytes) = (state.sent_bytes + sent, state.received_bytes + received);
         let has_messages;
