@@ -56,7 +56,11 @@ fn a_child_is_refused_its_parents_node_whatever_lock_the_fork_has_hit() {
     thread::scope(|scope| {
         // One of these is likely to have the lock of what is held and asked at any moment.
         for _ in 0..2 {
-            scope.spawn(|| while !over.load(Ordering::Relaxed) && exchange.is_registered() {});
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    assert!(exchange.is_registered());
+                }
+            });
         }
         for _ in 0..50 {
             let well = in_child(|| check_refused(&parents, &exchange, &queue));

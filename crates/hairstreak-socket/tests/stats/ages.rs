@@ -175,7 +175,7 @@ fn what_has_not_come_whole_does_not_wait() {
     let place = pull.peers()[0].endpoint.clone();
     let mut raw = TcpStream::connect(place.strip_prefix("tcp://").unwrap()).unwrap();
     // The greeting and READY of a PUSH, then the first half of a message; and the first frame of another.
-    let mut greeting = vec![0; 64];
+    let mut greeting = [0; 64];
     (greeting[0], greeting[9], greeting[10], greeting[11]) = (0xff, 0x7f, 3, 1);
     greeting[12..16].copy_from_slice(b"NULL");
     let ready = b"\x04\x1a\x05READY\x0bSocket-Type\0\0\0\x04PUSH";
