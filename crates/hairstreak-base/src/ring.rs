@@ -385,6 +385,11 @@ impl Consumer {
         self.head == self.tail_seen && self.head == self.shared.tail.0.load(Ordering::Acquire)
     }
 
+    /// How far the producer has published, and this side has taken, in granules: what lies between waits.
+    pub fn positions(&self) -> (usize, usize) {
+        (self.shared.tail.0.load(Ordering::Acquire), self.head)
+    }
+
     /// Messages taken since the room was last given back.
     #[inline]
     pub fn unreleased(&self) -> usize {

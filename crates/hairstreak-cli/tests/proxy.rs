@@ -1,73 +1,28 @@
 //! `hairstreak proxy`, as it is started, used, steered and ended by hand.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+#[allow(dead_code, reason = "shared with the tests of serve, which read other lines")]
+#[path = "workbench/daemon.rs"]
+mod daemon;
+
 use std::time::Duration;
 
 use hairstreak_socket::{Context, Dealer, Pub, Pull, Push, Rep, Req, Sub};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
+
+use daemon::{Daemon, End};
 
 /// Longer than anything here takes: who waits this long waits in vain.
 const LONG: Duration = Duration::from_secs(60);
 
-struct Proxying {
-    child: Child,
-    stdout: BufReader<ChildStdout>,
-    stderr: BufReader<ChildStderr>,
-}
-
-impl Proxying {
-    fn start(arguments: &[&str]) -> Proxying {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_hairstreak"))
-            .arg("proxy")
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        let stderr = BufReader::new(child.stderr.take().unwrap());
-        Proxying { child, stdout, stderr }
-    }
-
-    /// The endpoint of this end, which the next line names.
-    fn place(&mut self, end: &str) -> String {
-        let mut line = String::new();
-        self.stdout.read_line(&mut line).unwrap();
-        let place = line.trim_end().strip_prefix(end).and_then(|rest| rest.strip_prefix(" at "));
-        place.unwrap_or_else(|| panic!("{line:?}")).to_owned()
-    }
-
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
-    }
-
-    /// The status, and what was still written to standard output and error.
-    fn end(mut self) -> (Option<i32>, String, String) {
-        let (mut output, mut errors) = (String::new(), String::new());
-        self.stdout.read_to_string(&mut output).unwrap();
-        self.stderr.read_to_string(&mut errors).unwrap();
-        (self.child.wait().unwrap().code(), output, errors)
-    }
-}
-
-impl Drop for Proxying {
-    fn drop(&mut self) {
-        // It has ended already unless the test failed.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn start(arguments: &[&str]) -> Daemon {
+    Daemon::start("proxy", arguments)
 }
 
 #[test]
 fn it_passes_messages_until_a_signal_and_says_how_many() {
     for signal in [Signal::TERM, Signal::INT] {
-        let mut proxying = Proxying::start(&[
-            "--frontend",
-            "ROUTER@tcp://127.0.0.1:*",
-            "--backend",
-            "dealer@tcp://127.0.0.1:*",
-        ]);
+        let mut proxying =
+            start(&["--frontend", "ROUTER@tcp://127.0.0.1:*", "--backend", "dealer@tcp://127.0.0.1:*"]);
         let (entrance, exit) = (proxying.place("frontend"), proxying.place("backend"));
         let context = Context::new();
         let (req, rep) = (Req::new(&context).unwrap(), Rep::new(&Context::new()).unwrap());
@@ -79,14 +34,14 @@ fn it_passes_messages_until_a_signal_and_says_how_many() {
             rep.send_timeout("answer", LONG).unwrap();
             assert_eq!(req.recv_timeout(LONG).unwrap().body(), b"answer");
         }
-        proxying.signal(signal);
         // Five bytes of the ROUTER's name go with each message.
         let expected = "\
 side      received  bytes  sent  bytes
 frontend        10     80    10    110
 backend         10    110    10     80
 ";
-        assert_eq!(proxying.end(), (Some(0), expected.to_owned(), String::new()));
+        let expected = End { status: Some(0), output: expected.to_owned(), errors: String::new() };
+        assert_eq!(proxying.end_by(signal), expected);
     }
 }
 
@@ -97,7 +52,7 @@ fn it_connects_captures_and_is_steered() {
     let target = format!("PUSH@connect:{}", pull.bind("tcp://127.0.0.1:*").unwrap());
     let capture = Pull::new(&context).unwrap();
     let tap = format!("PUSH@connect:{}", capture.bind("tcp://127.0.0.1:*").unwrap());
-    let mut proxying = Proxying::start(&[
+    let mut proxying = start(&[
         "--frontend=PULL@tcp://127.0.0.1:*",
         "--frontend=PULL@tcp://127.0.0.1:*",
         &format!("--backend={target}"),
@@ -119,7 +74,7 @@ fn it_connects_captures_and_is_steered() {
     req.connect(&wheel).unwrap();
     req.send_timeout("TERMINATE", LONG).unwrap();
     assert_eq!(req.recv_timeout(LONG).unwrap().size(), 0);
-    let (status, output, errors) = proxying.end();
+    let End { status, output, errors } = proxying.end();
     assert_eq!((status, errors.as_str()), (Some(0), ""));
     let numbers: serde_json::Value = serde_json::from_str(&output).unwrap();
     assert_eq!(
@@ -134,7 +89,7 @@ fn a_sub_at_the_front_gets_everything() {
     let context = Context::new();
     let publisher = Pub::new(&context).unwrap();
     let source = format!("SUB@connect:{}", publisher.bind("tcp://127.0.0.1:*").unwrap());
-    let mut proxying = Proxying::start(&["--frontend", &source, "--backend", "PUB@tcp://127.0.0.1:*"]);
+    let mut proxying = start(&["--frontend", &source, "--backend", "PUB@tcp://127.0.0.1:*"]);
     let sub = Sub::new(&context).unwrap();
     sub.connect(&proxying.place("backend")).unwrap();
     sub.subscribe("x").unwrap();
@@ -146,13 +101,12 @@ fn a_sub_at_the_front_gets_everything() {
         sub.recv_timeout(Duration::from_millis(10)).ok()
     });
     assert_eq!(got.unwrap().body(), b"xyz");
-    proxying.signal(Signal::TERM);
-    assert_eq!(proxying.end().0, Some(0));
+    assert_eq!(proxying.end_by(Signal::TERM).status, Some(0));
 }
 
 #[test]
 fn a_peer_that_takes_nothing_does_not_keep_it_from_ending() {
-    let mut proxying = Proxying::start(&[
+    let mut proxying = start(&[
         "--frontend=DEALER@tcp://127.0.0.1:*",
         "--backend=DEALER@tcp://127.0.0.1:*",
         "--linger=10ms",
@@ -162,8 +116,7 @@ fn a_peer_that_takes_nothing_does_not_keep_it_from_ending() {
     back.connect(&proxying.place("backend")).unwrap();
     assert!(back.wait_for_peers(1, LONG));
     while front.send_timeout(&[0; 100_000], Duration::from_millis(100)).is_ok() {}
-    proxying.signal(Signal::TERM);
-    let (status, output, errors) = proxying.end();
+    let End { status, output, errors } = proxying.end_by(Signal::TERM);
     assert_eq!((status, errors.as_str()), (Some(0), ""));
     assert!(output.lines().count() >= 3, "{output}");
 }
@@ -202,7 +155,7 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         (&["--frontend=PULL@nonsense", "--backend=PUSH@tcp://127.0.0.1:*"], 1, ""),
     ];
     for (arguments, expected, line) in cases {
-        let (status, _, errors) = Proxying::start(arguments).end();
+        let End { status, errors, .. } = start(arguments).end();
         assert_eq!(status, Some(expected), "{arguments:?}: {errors}");
         assert_eq!(errors.lines().count(), 1, "{errors}");
         assert!(errors.starts_with("hairstreak: ") && (line.is_empty() || errors == line), "{errors}");
@@ -212,19 +165,17 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         &["--frontend=tcp://127.0.0.1:*", "--backend=PUSH@tcp://127.0.0.1:*"],
         &["--frontend=PULL@inproc://x", "--backend=PUSH@tcp://127.0.0.1:*"],
     ] {
-        let (status, _, errors) = Proxying::start(arguments).end();
+        let End { status, errors, .. } = start(arguments).end();
         assert_eq!(status, Some(2), "{arguments:?}: {errors}");
     }
 }
 
 #[test]
 fn an_endpoint_in_use_is_one_clear_line() {
-    let mut first =
-        Proxying::start(&["--frontend=PULL@tcp://127.0.0.1:*", "--backend=PUSH@tcp://127.0.0.1:*"]);
+    let mut first = start(&["--frontend=PULL@tcp://127.0.0.1:*", "--backend=PUSH@tcp://127.0.0.1:*"]);
     let place = first.place("frontend");
-    let second = Proxying::start(&[&format!("--frontend=PULL@{place}"), "--backend=PUSH@tcp://127.0.0.1:*"]);
-    let (status, _, errors) = second.end();
+    let second = start(&[&format!("--frontend=PULL@{place}"), "--backend=PUSH@tcp://127.0.0.1:*"]);
+    let End { status, errors, .. } = second.end();
     assert_eq!((status, errors), (Some(1), format!("hairstreak: cannot bind {place}: it is in use\n")));
-    first.signal(Signal::TERM);
-    assert_eq!(first.end().0, Some(0));
+    assert_eq!(first.end_by(Signal::TERM).status, Some(0));
 }

@@ -4,6 +4,9 @@
 //! is older than the first mark that counts it: its age is told from there, never too high, and too low by no more than
 //! the distance of two marks. That is [`MARK_INTERVAL`] at first, and grows with the age to an eighth of it.
 //!
+//! Messages are counted on their way out. On their way in, what counts is how far the bytes of a stream, or the records
+//! of a ring, reach: nobody has decoded them yet.
+//!
 //! ```text
 //! accepted:   120      340         700                900
 //! mark at:    t0       t1          t2                 now
@@ -12,6 +15,8 @@
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
+
+use crate::engine::Link;
 
 /// The smallest distance of two marks.
 pub(crate) const MARK_INTERVAL: Duration = Duration::from_millis(10);
@@ -61,6 +66,33 @@ impl Ages {
     pub fn age(&self, gone: u64, now: Instant) -> Duration {
         let first = self.marks.iter().find(|mark| mark.accepted > gone);
         first.map_or(Duration::ZERO, |mark| now.saturating_duration_since(mark.at))
+    }
+}
+
+impl Link {
+    /// Notes by `now` since when messages wait, for the peer or the application. Returns when to do so again, if
+    /// any do.
+    pub fn note_ages(&mut self, now: Instant) -> Option<Instant> {
+        let (accepted, waiting) = (self.kind.accepted_count(), self.kind.queued().0);
+        let out = self.ages_out.note(accepted as u64, (accepted - waiting) as u64, now);
+        out.into_iter().chain(self.note_age_in(now)).min()
+    }
+
+    /// As above, for the application only.
+    pub fn note_age_in(&mut self, now: Instant) -> Option<Instant> {
+        let (came, taken) = self.kind.positions_in();
+        self.ages_in.note(came, taken, now)
+    }
+
+    /// How long the oldest message for the peer has waited at least, as far as was noted.
+    pub fn queued_age(&mut self, now: Instant) -> Duration {
+        let (accepted, waiting) = (self.kind.accepted_count(), self.kind.queued().0);
+        self.ages_out.age((accepted - waiting) as u64, now)
+    }
+
+    /// The same of the peer's messages, for the application.
+    pub fn waiting_age(&self, now: Instant) -> Duration {
+        self.ages_in.age(self.kind.positions_in().1, now)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use hairstreak_wire::zmtp::SocketType;
 
-use crate::engine::{Origin, ShortIn, State};
+use crate::engine::{ShortIn, State};
 use crate::pattern::{Incoming, Pattern, Receives, Rules, Sends};
 use crate::socket::Socket;
 
@@ -29,9 +29,6 @@ pub(crate) const RULES: Rules = Rules {
     send: State::send_by_distribution,
     is_writable: State::is_writable_by_distribution,
     receive: State::receive_as_it_came,
-    accepts: |state, socket| {
-        let mut links = state.sockets[socket].links.iter();
-        links.all(|link| matches!(state.links[*link].origin, Origin::Ended))
-    },
+    accepts: |state, socket| state.sockets[socket].links.is_empty(),
     ..Rules::NONE
 };

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use crate::engine::{LinkKind, Origin, State};
+use crate::engine::{LinkKind, State};
 use crate::monitor::ConnectionId;
 use crate::stats::Drops;
 
@@ -28,6 +28,9 @@ pub struct PeerInfo {
     pub queued_bytes: usize,
     /// How long the oldest of them has waited at least; as exact as [`Stats::queued_age`](crate::Stats::queued_age).
     pub queued_age: Duration,
+    /// How long the oldest message of it that was not received yet has waited at least; as exact as
+    /// [`Stats::waiting_age`](crate::Stats::waiting_age).
+    pub waiting_age: Duration,
     /// What this side's authenticator called it.
     pub user_id: Option<String>,
     /// Since its handshake.
@@ -50,12 +53,9 @@ pub struct PeerInfo {
 }
 
 impl State {
-    /// `None` when the peer is gone, though messages of it may be left.
+    /// Of one of a socket's links.
     pub(crate) fn peer_info(&mut self, index: usize) -> Option<PeerInfo> {
         let link = self.links.get_mut(index)?;
-        if let Origin::Ended = link.origin {
-            return None;
-        }
         let now = Instant::now();
         // What nobody has noted so far is noted now.
         link.note_ages(now);
@@ -75,6 +75,7 @@ impl State {
             queued_count,
             queued_bytes,
             queued_age: link.queued_age(now),
+            waiting_age: link.waiting_age(now),
             user_id: link.peer.as_ref().and_then(|peer| peer.user_id.clone()),
             uptime: now.saturating_duration_since(link.since),
             sent_bytes,

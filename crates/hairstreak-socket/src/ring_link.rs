@@ -74,6 +74,8 @@ pub(crate) struct RingLink {
     release_bytes: usize,
     bytes_in: usize,
     bytes_out: usize,
+    /// Bytes taken out that count no more.
+    bytes_taken_before: usize,
     /// When the peer was last woken from here.
     last_wake: Option<Instant>,
     /// Whether messages gather for a peer that sleeps.
@@ -109,6 +111,7 @@ impl RingLink {
             release_bytes,
             bytes_in: 0,
             bytes_out: 0,
+            bytes_taken_before: 0,
             last_wake: None,
             holds: false,
             has_slept: true,
@@ -211,7 +214,8 @@ impl RingLink {
 
     /// Bytes of bodies put in, and taken out, so far.
     pub fn byte_counts(&self) -> (u64, u64) {
-        (self.bytes_in as u64, self.incoming.as_ref().map_or(0, Consumer::taken_bytes) as u64)
+        let taken = self.incoming.as_ref().map_or(0, Consumer::taken_bytes) - self.bytes_taken_before;
+        (self.bytes_in as u64, taken as u64)
     }
 
     /// Messages and bytes put in and not taken out.
@@ -289,16 +293,35 @@ impl RingLink {
         }
     }
 
+    /// How far what has come reaches, and what of it was taken.
+    pub fn positions_in(&self) -> (u64, u64) {
+        let (came, taken) = self.incoming.as_ref().map_or((0, 0), Consumer::positions);
+        (came as u64, taken as u64)
+    }
+
     #[inline]
     pub fn has_messages(&self) -> bool {
         self.incoming.as_ref().is_some_and(|ring| !ring.is_empty())
     }
 
-    /// Whether the peer is gone and nothing of it is left.
-    pub fn is_over(&self) -> bool {
-        let in_over = self.incoming.as_ref().is_none_or(|ring| ring.is_closed() && ring.is_empty());
+    /// Whether the peer is gone; messages of it may be left.
+    pub fn is_gone(&self) -> bool {
+        let in_over = self.incoming.as_ref().is_none_or(Consumer::is_closed);
         let out_over = self.outgoing.as_ref().is_none_or(Producer::is_closed);
         in_over && out_over
+    }
+
+    /// Whether the peer is gone and nothing of it is left.
+    pub fn is_over(&self) -> bool {
+        self.is_gone() && !self.has_messages()
+    }
+
+    /// Nothing more is sent, and the counters begin anew. Returns whether messages are left to be taken.
+    pub fn end(&mut self) -> bool {
+        self.outgoing = None;
+        (self.bytes_in, self.bytes_out) = (0, 0);
+        self.bytes_taken_before = self.incoming.as_ref().map_or(0, Consumer::taken_bytes);
+        self.has_messages()
     }
 }
 

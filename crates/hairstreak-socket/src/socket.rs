@@ -9,7 +9,7 @@ use hairstreak_base::process;
 use hairstreak_transport::{Endpoint, ResolveError};
 
 use crate::context::Context;
-use crate::engine::{Engine, SetAside};
+use crate::engine::{Engine, Link, SetAside};
 use crate::errors::{BindError, ConnectError, OpenError};
 use crate::monitor::{Monitor, MonitorError};
 use crate::options::Options;
@@ -171,15 +171,18 @@ impl<P: Pattern> Socket<P> {
             failed_connections: socket.failed_connections,
             refused_connections: socket.refused_connections,
             denied_connections: socket.denied_connections,
+            waiting_age: socket.set_aside.as_ref().map_or(Duration::ZERO, |message| message.age(now)),
             ..Stats::default()
         };
         // What was set aside is counted where it was taken, and not handed over yet.
         let set_aside = u64::from(socket.set_aside.as_ref().is_some_and(SetAside::is_message));
-        for &index in &socket.links {
-            let link = &mut state.links[index];
+        // Those that have ended and have messages left, or are about to, are none of the socket's links.
+        let is_counted = |link: &Link| link.socket == self.handle.index && link.peer.is_some();
+        for (_, link) in state.links.iter_mut().filter(|(_, link)| is_counted(link)) {
             let (count, bytes) = link.queued();
             link.note_ages(now);
             stats.queued_age = stats.queued_age.max(link.queued_age(now));
+            stats.waiting_age = stats.waiting_age.max(link.waiting_age(now));
             stats.received += link.received;
             let (sent_bytes, received_bytes) = link.kind.byte_counts();
             stats.sent_bytes += sent_bytes;

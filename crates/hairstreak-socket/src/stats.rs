@@ -24,7 +24,7 @@ pub struct Stats {
     pub sent_bytes: u64,
     /// Bytes read from peers, likewise; over inproc counted when they are handed to the application.
     pub received_bytes: u64,
-    /// Ready peers.
+    /// Ready peers. One that is gone is none, though messages of it may be left to be received.
     pub peer_count: usize,
     /// Messages accepted and not yet written, all peers. Over inproc: not yet taken, of which a peer tells when it
     /// finds no further one or has taken a quarter of the mark.
@@ -35,6 +35,11 @@ pub struct Stats {
     /// by 10 ms, or an eighth of the longest wait lately if that is more, and zero for what came in since the last
     /// look. Where the oldest may be dropped (`Overflow::DropOldest`) it counts from when they cannot be any more.
     pub queued_age: Duration,
+    /// How long the oldest message that has come whole and was not received yet has waited at least, all peers: read
+    /// ahead, or by the last receive. As exact as `queued_age`, while somebody looks after the engine. Over inproc it
+    /// counts from the first look, with CURVE from when it was opened; what a peer has not been able to send counts in
+    /// its own `queued_age`.
+    pub waiting_age: Duration,
     /// Connections that ended in an error, handshakes included.
     pub failed_connections: u64,
     /// Connections refused: `connections_max` was reached, a PAIR has its peer, or a ROUTER has one of

@@ -1,35 +1,22 @@
 //! A process that has sockets forks: its child cannot use them, opens its own, ends, and the parent goes on as
 //! if nothing had happened. A binary of its own: what a child inherits is the whole process.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+#[path = "workbench/child.rs"]
+mod child;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use hairstreak_socket::monitor::{MonitorError, MonitorRecvError};
 use hairstreak_socket::{
-    BindError, ConnectError, Context, Options, Pub, Pull, Push, RecvError, SendError, Sub, SubscribeError,
+    BindError, ConnectError, Context, Options, Proxy, Pub, Pull, Push, RecvError, RunError, SendError, Sub,
+    SubscribeError, WaitError,
 };
-use rustix::process::{Pid, WaitOptions, waitpid};
+
+use child::in_child;
 
 const LONG: Duration = Duration::from_secs(60);
-/// A child that hangs is ended by the kernel after so many seconds.
-const CHILD_SECONDS_MAX: u32 = 120;
-
-/// Does `work` in a forked child, which then exits as a program does. Whether all was well.
-fn in_child(work: impl FnOnce()) -> bool {
-    // SAFETY: the C library makes its own state, its memory among it, fit for use in a child.
-    let pid = unsafe { libc::fork() }; // tidy: allow(unsafety) fork(2) is what this tests, and nobody wraps it
-    let Some(child) = Pid::from_raw(pid) else {
-        // SAFETY: the signal has its default action, which ends the process.
-        unsafe { libc::alarm(CHILD_SECONDS_MAX) }; // tidy: allow(unsafety) as above
-        let done = catch_unwind(AssertUnwindSafe(work));
-        std::process::exit(i32::from(done.is_err()));
-    };
-    assert!(pid > 0, "fork failed");
-    let (_, status) = waitpid(Some(child), WaitOptions::empty()).unwrap().unwrap();
-    status.exit_status() == Some(0)
-}
 
 fn pair(transport: &str, context: &Context) -> (Push, Pull, String) {
     let pull = Pull::new(context).unwrap();
@@ -126,6 +113,29 @@ fn a_parents_subscriptions_are_its_own() {
         publisher.flush();
         assert_eq!(subscriber.recv_timeout(LONG).unwrap().body(), b"a");
     }
+}
+
+#[test]
+fn a_parents_proxy_does_not_run_in_a_child() {
+    let context = Context::new();
+    let (frontend, backend) = (Pull::new(&context).unwrap(), Push::new(&context).unwrap());
+    let [entrance, exit] = [frontend.bind(&place("in")), backend.bind(&place("out"))];
+    let mut proxy = Proxy::new(&frontend, &backend).unwrap();
+    let control = proxy.control();
+    let well = in_child(|| {
+        assert!(matches!(proxy.run(), Err(RunError::Wait(WaitError::Forked))));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let result = runtime.block_on(proxy.run_async());
+        assert!(matches!(result, Err(RunError::Wait(WaitError::Forked))));
+    });
+    assert!(well);
+    let running = thread::spawn(move || proxy.run());
+    let (push, pull) = (Push::new(&Context::new()).unwrap(), Pull::new(&Context::new()).unwrap());
+    push.connect(&entrance.unwrap().to_string()).unwrap();
+    pull.connect(&exit.unwrap().to_string()).unwrap();
+    check_works(&push, &pull);
+    control.terminate();
+    assert_eq!(running.join().unwrap().unwrap().backend.sent, 1000);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use hairstreak_wire::zmtp::{LocalPeer, RemotePeer, SharedTerms};
 
 use super::state::{ConnectorState, Link, LinkKind, Origin, State, Token};
 use super::wait::Engine;
+use crate::ages::Ages;
 use crate::monitor::EventKind;
 use crate::options::{Options, Overflow};
 use crate::pattern::Incoming;
@@ -97,6 +98,11 @@ impl State {
         let result = session.read_ahead();
         let unfinished = session.readable && session.has_room_ahead();
         let waits = session.waits_for_room();
+        if session.has_ahead()
+            && let Some(again) = self.links[index].note_age_in(Instant::now())
+        {
+            self.due_at(again);
+        }
         if waits {
             self.due_at(self.now + ROOM_TICK);
         } else if unfinished {
@@ -151,6 +157,9 @@ impl State {
                 self.on_readable(engine, index);
             } else if session.is_over() && unattended {
                 self.end_link(engine, index, &SessionError::Closed);
+            } else if let Some(again) = self.links[index].note_age_in(self.now) {
+                // What the last read brought may lie there for long.
+                self.due_at(again);
             }
         }
     }
@@ -322,9 +331,10 @@ impl State {
         }
         super::routing::remove_turn(&mut state.with_room, &mut state.send_turn, index);
         link.listed_room = false;
+        link.ages_out = Ages::default();
         let (sent, received) = link.kind.byte_counts();
         (state.sent_bytes, state.received_bytes) = (state.sent_bytes + sent, state.received_bytes + received);
-        let mut has_messages = false;
+        let has_messages;
         let mut lost = link.held.take().map_or(0, |held| held.count());
         match &mut link.kind {
             LinkKind::Stream(session) => {
@@ -333,20 +343,22 @@ impl State {
                 has_messages = session.end() && !state.closed;
             }
             LinkKind::Ring(ring) => {
-                self.ring_count -= 1;
                 lost += ring.queued().0;
+                has_messages = ring.end() && !state.closed;
+                link.subscriptions.clear();
             }
         }
         (self.sockets[socket].rules.link_ended)(self, index, !has_messages);
         let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
         state.drops.peer_lost += lost as u64;
         state.received += std::mem::take(&mut link.received);
+        state.links.retain(|&other| other != index);
         if has_messages {
             self.list_messages(index);
         } else {
             state.connection_count -= 1;
-            state.links.retain(|&other| other != index);
             state.rings.retain(|&other| other != index);
+            self.ring_count -= usize::from(link.is_ring());
             super::routing::remove_turn(&mut state.with_messages, &mut state.receive_turn, index);
             self.links.remove(index);
         }

@@ -1,7 +1,7 @@
 //! Looking at rings: they have no event, so whoever is about to sleep looks, and is woken by the doorbell from
 //! then on.
 
-use super::state::{Link, LinkKind, State};
+use super::state::{Link, LinkKind, Origin, State};
 use super::wait::Engine;
 use crate::pattern::Incoming;
 use crate::session::SessionError;
@@ -22,10 +22,14 @@ impl State {
         self.leader_has_news
     }
 
-    /// Ends the link if it is a ring whose peer is gone. Returns whether there is no link any more.
+    /// Ends the link if it is a ring whose peer is gone. Returns whether there is no such link any more.
     pub fn end_if_over(&mut self, engine: &Engine, index: usize) -> bool {
         let Some(link) = self.links.get(index) else { return true };
-        let is_over = matches!(&link.kind, LinkKind::Ring(ring) if ring.is_over());
+        let LinkKind::Ring(ring) = &link.kind else { return false };
+        // What a peer that is gone has sent is taken all the same; whoever takes it at once has to have all first.
+        let takes_later = matches!(self.sockets[link.socket].rules.incoming, Incoming::Messages);
+        let has_ended = matches!(link.origin, Origin::Ended);
+        let is_over = ring.is_over() || (takes_later && !has_ended && ring.is_gone());
         if is_over {
             self.end_link(engine, index, &SessionError::Closed);
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::thread::Thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use hairstreak_base::{BlockPool, Frame, Message};
 use hairstreak_transport::{Endpoint, Listener, ResolveError};
@@ -215,7 +215,7 @@ pub(crate) enum Origin {
     Connector(usize),
     /// An endpoint we bound.
     Listener,
-    /// The connection has ended; messages of it remain.
+    /// The connection has ended, or ends: messages of it, or for it, remain. It is none of its socket's `links`.
     Ended,
 }
 
@@ -239,8 +239,9 @@ pub(crate) struct Link {
     pub since: Instant,
     /// Messages of the peer handed to the application.
     pub received: u64,
-    /// Since when messages wait.
-    pub ages: Ages,
+    /// Since when messages wait for the peer, and for the application.
+    pub ages_out: Ages,
+    pub ages_in: Ages,
     pub drops: Drops,
     /// Only of a socket that drops the oldest.
     pub held: Option<Box<Held>>,
@@ -278,18 +279,6 @@ impl Link {
         self.held.as_ref().map_or((count, bytes), |held| (count + held.count(), bytes + held.bytes()))
     }
 
-    /// Notes by `now` since when messages wait. Returns when to do so again, if any do.
-    pub fn note_ages(&mut self, now: Instant) -> Option<Instant> {
-        let (accepted, waiting) = (self.kind.accepted_count(), self.kind.queued().0);
-        self.ages.note(accepted as u64, (accepted - waiting) as u64, now)
-    }
-
-    /// How long the oldest message has waited at least, as far as was noted.
-    pub fn queued_age(&mut self, now: Instant) -> Duration {
-        let (accepted, waiting) = (self.kind.accepted_count(), self.kind.queued().0);
-        self.ages.age((accepted - waiting) as u64, now)
-    }
-
     pub fn is_ring(&self) -> bool {
         matches!(self.kind, LinkKind::Ring(_))
     }
@@ -308,7 +297,8 @@ impl Link {
             kind,
             since,
             received: 0,
-            ages: Ages::default(),
+            ages_out: Ages::default(),
+            ages_in: Ages::default(),
             drops: Drops::default(),
             held: None,
             across: None,
@@ -340,6 +330,14 @@ impl LinkKind {
         match self {
             LinkKind::Stream(session) => (session.outgoing.written_bytes(), session.read_bytes()),
             LinkKind::Ring(ring) => ring.byte_counts(),
+        }
+    }
+
+    /// How far what has come reaches, and where the part that waits for the application begins.
+    pub fn positions_in(&self) -> (u64, u64) {
+        match self {
+            LinkKind::Stream(session) => session.positions_in(),
+            LinkKind::Ring(ring) => ring.positions_in(),
         }
     }
 

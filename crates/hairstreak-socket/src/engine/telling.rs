@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use hairstreak_transport::Endpoint;
 
-use super::state::{After, Link, LinkKind, State};
+use super::state::{After, Link, LinkKind, Origin, State};
 use super::wait::Engine;
 use crate::monitor::{Event, EventKind, MONITORS_MAX, Monitor, MonitorError, MonitorSender};
 use crate::session::{Phase, SessionError};
@@ -78,6 +78,7 @@ impl State {
                 (Phase::Draining, None) => return,
                 (phase, peer) => EventKind::of_end(error, peer.is_some(), phase == Phase::Draining),
             },
+            LinkKind::Ring(_) if matches!(link.origin, Origin::Ended) => return,
             LinkKind::Ring(_) => EventKind::of_end(error, link.peer.is_some(), false),
         };
         self.tell_of_link(index, || kind);

@@ -328,8 +328,12 @@ impl State {
         if over {
             self.end_link(engine, index, &SessionError::Left);
         } else {
+            let socket = link.socket;
             link.origin = Origin::Ended;
+            self.sockets[socket].links.retain(|&other| other != index);
+            (self.sockets[socket].rules.link_ended)(self, index, true);
             self.due_at(self.now);
+            self.notify(socket);
         }
     }
 

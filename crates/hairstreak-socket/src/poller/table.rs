@@ -208,7 +208,7 @@ impl Poller {
     }
 
     /// Whether this is a forked child of the process that made the poller.
-    pub(super) fn is_foreign(&self) -> bool {
+    pub(crate) fn is_foreign(&self) -> bool {
         !process::is_current(self.process)
     }
 

@@ -33,6 +33,8 @@
 //! socket that it goes to drops what has no room (PUB, XPUB, and a ROUTER that is not mandatory, unless told
 //! otherwise); that socket counts it. Each way has its turn, for a burst.
 //!
+//! **In a task** it runs by [`Proxy::run_async`], of any executor, cancel safe.
+//!
 //! **Steering.** By a [`ProxyControl`] from any thread, or by a socket that receives the words of libzmq: `PAUSE`,
 //! `RESUME`, `TERMINATE` and `STATISTICS`. A socket that can reply does so to each: with the eight numbers of libzmq
 //! to `STATISTICS`, with an empty frame to the others, and to what is no such word with a frame that says so. The

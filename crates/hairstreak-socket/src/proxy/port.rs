@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hairstreak_base::Message;
 use hairstreak_wire::zmtp::SocketType;
 
-use crate::engine::{Received, Sent};
+use crate::engine::{Engine, Guard, Received, Sent, State};
 use crate::outgoing::Outgoing;
 use crate::pattern::Pattern;
 use crate::socket::{Handle, Socket};
@@ -78,15 +78,22 @@ impl ProxySocket {
         matches!(self.socket_type, SocketType::Req | SocketType::Rep)
     }
 
-    /// Whether a send would be accepted, dropped or refused now.
-    pub(super) fn has_room(&self) -> bool {
-        self.handle.engine.lock().is_writable(self.handle.index)
+    pub(super) fn engine(&self) -> &Arc<Engine> {
+        &self.handle.engine
+    }
+
+    pub(super) fn lock(&self) -> Guard<'_> {
+        self.handle.engine.lock()
+    }
+
+    /// Whether a send would be accepted, dropped or refused now. `state`: of its engine, here and below.
+    pub(super) fn has_room(&self, state: &mut State) -> bool {
+        state.is_writable(self.handle.index)
     }
 
     /// The next message, if one is here. `None`: the socket is closed.
-    pub(super) fn receive(&self, into: &mut Message) -> Option<bool> {
+    pub(super) fn receive(&self, state: &mut State, into: &mut Message) -> Option<bool> {
         let handle = &*self.handle;
-        let mut state = handle.engine.lock();
         if state.receive_ready(handle.index, into) {
             return Some(true);
         }
@@ -96,9 +103,8 @@ impl ProxySocket {
     }
 
     /// Sends if there is room now.
-    pub(super) fn send(&self, message: &Message) -> Sent {
+    pub(super) fn send(&self, state: &mut State, message: &Message) -> Sent {
         let handle = &*self.handle;
-        let mut state = handle.engine.lock();
         if message.frame_count() == 1 && state.send_gathering(handle.index, message.body()) {
             return Sent::Done;
         }

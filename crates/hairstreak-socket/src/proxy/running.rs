@@ -1,6 +1,8 @@
 //! `Proxy`: its sockets, and the loop.
 
 use std::fmt;
+use std::future::poll_fn;
+use std::task::Poll;
 
 use hairstreak_wire::zmtp::SocketType;
 
@@ -9,7 +11,7 @@ use super::port::{ProxyEnd, ProxySocket};
 use super::statistics::ProxyStats;
 use super::way::{Ended, Ports, Way};
 use super::words;
-use crate::errors::{ProxyError, RunError};
+use crate::errors::{ProxyError, RunError, WaitError};
 use crate::poller::{Interest, Poller, Ready};
 
 /// Passes messages between two sockets; see the module's description.
@@ -110,35 +112,63 @@ impl Proxy {
 
     /// Passes messages until it is told to end, or a socket of it is closed. Returns what has passed, in all runs.
     pub fn run(&mut self) -> Result<ProxyStats, RunError> {
-        let result = self.pass();
-        self.settle_statistics();
-        self.control.has_ended();
-        result.map(|()| self.statistics)
-    }
-
-    fn pass(&mut self) -> Result<(), RunError> {
+        let run = Run(self);
         let mut ready: Vec<Ready> = Vec::new();
         loop {
-            self.obey();
-            let interests = match self.control.wish() {
-                Wish::Terminate => return Ok(()),
-                Wish::Pause => Some([Interest::NONE; 4]),
-                Wish::Run => self.move_bursts()?,
-            };
-            self.settle_statistics();
-            let Some(mut interests) = interests else { continue };
-            interests[ProxyEnd::Control.index()] = Interest::READABLE;
-            for end in ProxyEnd::ALL {
-                if self.ports[end.index()].is_some() {
-                    // INVARIANT: every port is registered under its own key.
-                    self.poller.modify(end.index(), interests[end.index()]).expect("a port is registered");
+            match run.0.step()? {
+                Step::End => break,
+                Step::GoOn => {}
+                Step::Wait => {
+                    run.0.poller.wait(&mut ready)?;
+                    run.0.check_open(&ready)?;
                 }
             }
-            self.poller.wait(&mut ready)?;
-            if let Some(end) = self.find_closed(&ready) {
-                return Err(RunError::Closed(end));
+        }
+        Ok(run.end())
+    }
+
+    /// As [`Proxy::run`], in a task of any executor: it gives way to others between two bursts, and while it waits
+    /// the background thread drives its engines, as for all async calls. Cancel safe: dropped, it has ended, and
+    /// every message is where it was or has been passed on; the next run goes on from there. What the control was
+    /// told holds for this run.
+    pub async fn run_async(&mut self) -> Result<ProxyStats, RunError> {
+        let run = Run(self);
+        let mut ready: Vec<Ready> = Vec::new();
+        loop {
+            match run.0.step()? {
+                Step::End => break,
+                Step::GoOn => give_way().await,
+                Step::Wait => {
+                    run.0.poller.wait_async(&mut ready).await?;
+                    run.0.check_open(&ready)?;
+                }
             }
         }
+        Ok(run.end())
+    }
+
+    /// Does what there is to be done at once.
+    fn step(&mut self) -> Result<Step, RunError> {
+        if self.poller.is_foreign() {
+            // A thread that the child does not have may hold its engine's lock.
+            return Err(WaitError::Forked.into());
+        }
+        self.obey();
+        let interests = match self.control.wish() {
+            Wish::Terminate => return Ok(Step::End),
+            Wish::Pause => Some([Interest::NONE; 4]),
+            Wish::Run => self.move_bursts()?,
+        };
+        self.settle_statistics();
+        let Some(mut interests) = interests else { return Ok(Step::GoOn) };
+        interests[ProxyEnd::Control.index()] = Interest::READABLE;
+        for end in ProxyEnd::ALL {
+            if self.ports[end.index()].is_some() {
+                // INVARIANT: every port is registered under its own key.
+                self.poller.modify(end.index(), interests[end.index()]).expect("a port is registered");
+            }
+        }
+        Ok(Step::Wait)
     }
 
     /// A burst of each way. Returns what to wait for; nothing if there may be more at once.
@@ -173,13 +203,57 @@ impl Proxy {
         }
     }
 
-    fn find_closed(&self, ready: &[Ready]) -> Option<ProxyEnd> {
-        let is_closed = |end: ProxyEnd| ready.iter().any(|found| found.key == end.index() && found.closed);
-        [ProxyEnd::Frontend, ProxyEnd::Backend, ProxyEnd::Capture].into_iter().find(|end| is_closed(*end))
+    fn check_open(&self, ready: &[Ready]) -> Result<(), RunError> {
+        let is_closed = |end: &ProxyEnd| ready.iter().any(|found| found.key == end.index() && found.closed);
+        let mut ends = [ProxyEnd::Frontend, ProxyEnd::Backend, ProxyEnd::Capture].into_iter();
+        ends.find(is_closed).map_or(Ok(()), |end| Err(RunError::Closed(end)))
     }
 
     fn settle_statistics(&mut self) {
         self.statistics.in_hand = self.ways.iter().filter(|way| way.is_in_hand()).count() as u64;
         self.control.publish(&self.statistics);
     }
+}
+
+/// What is to be done next.
+enum Step {
+    /// There may be more at once.
+    GoOn,
+    /// Nothing, until something is ready.
+    Wait,
+    /// It was told to end.
+    End,
+}
+
+/// A run, which is settled however it ends.
+struct Run<'a>(&'a mut Proxy);
+
+impl Run<'_> {
+    fn end(self) -> ProxyStats {
+        self.0.settle_statistics();
+        self.0.statistics
+    }
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        // What it shares with other threads may be locked for ever in a forked child.
+        if !self.0.poller.is_foreign() {
+            self.0.settle_statistics();
+            self.0.control.has_ended();
+        }
+    }
+}
+
+/// Lets the executor's other tasks have their turn.
+async fn give_way() {
+    let mut has_waited = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut has_waited, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }

@@ -1,10 +1,15 @@
 //! `Way`: moving messages from one end to the other.
+//!
+//! Sockets of one engine are looked at, received from and sent to under its lock, which is taken once for a burst.
+//! Those of several engines are locked one after the other, message by message, and never two at a time.
+
+use std::sync::Arc;
 
 use hairstreak_base::Message;
 
 use super::port::{ProxyEnd, ProxySocket};
 use super::statistics::{ProxyStats, ProxyTraffic};
-use crate::engine::Sent;
+use crate::engine::{Guard, Sent, State};
 
 /// Messages of one way in one go; then the other way has its turn.
 const BURST_COUNT_MAX: usize = 256;
@@ -44,6 +49,23 @@ pub(super) struct Ports<'a> {
     pub capture: Option<&'a ProxySocket>,
 }
 
+impl Ports<'_> {
+    /// The lock of the engine that they share, if they do.
+    fn lock(&self) -> Option<Guard<'_>> {
+        let mut others = std::iter::once(self.to).chain(self.capture);
+        others.all(|other| Arc::ptr_eq(other.engine(), self.from.engine())).then(|| self.from.lock())
+    }
+}
+
+/// Does something under the lock of the port's engine: `shared`, if all share one.
+#[inline]
+fn with<R>(shared: &mut Option<Guard<'_>>, port: &ProxySocket, act: impl FnOnce(&mut State) -> R) -> R {
+    match shared {
+        Some(state) => act(state),
+        None => act(&mut port.lock()),
+    }
+}
+
 impl Way {
     pub fn new(from: ProxyEnd, to: ProxyEnd) -> Way {
         Way { from, to, in_hand: None, spare: Message::new() }
@@ -56,8 +78,9 @@ impl Way {
     /// Moves messages until one of the two, or the capture, cannot go on, or the burst is over.
     pub fn burst(&mut self, ports: &Ports<'_>, statistics: &mut ProxyStats) -> Ended {
         let mut bytes = 0;
+        let mut shared = ports.lock();
         for _ in 0..BURST_COUNT_MAX {
-            match self.move_one(ports, statistics) {
+            match self.move_one(ports, &mut shared, statistics) {
                 Ok(size) => bytes += size,
                 Err(ended) => return ended,
             }
@@ -69,22 +92,27 @@ impl Way {
     }
 
     /// Returns the size of what was moved.
-    fn move_one(&mut self, ports: &Ports<'_>, statistics: &mut ProxyStats) -> Result<usize, Ended> {
+    fn move_one(
+        &mut self,
+        ports: &Ports<'_>,
+        shared: &mut Option<Guard<'_>>,
+        statistics: &mut ProxyStats,
+    ) -> Result<usize, Ended> {
         let mut held = match self.in_hand.take() {
             Some(held) => held,
-            None => self.take(ports, statistics)?,
+            None => self.take(ports, shared, statistics)?,
         };
         let size = held.message.size();
         if let Some(capture) = ports.capture
             && !held.captured
         {
-            match capture.send(&held.message) {
+            match with(shared, capture, |state| capture.send(state, &held.message)) {
                 Sent::Full => return Err(self.keep(held, Ended::NoRoom(ProxyEnd::Capture))),
                 Sent::Closed => return Err(self.keep(held, Ended::Closed(ProxyEnd::Capture))),
                 _ => held.captured = true,
             }
         }
-        match ports.to.send(&held.message) {
+        match with(shared, ports.to, |state| ports.to.send(state, &held.message)) {
             Sent::Done => {
                 let traffic = traffic(statistics, self.to);
                 traffic.sent += 1;
@@ -99,15 +127,22 @@ impl Way {
     }
 
     /// The next message, if all who are to get it have room.
-    fn take(&mut self, ports: &Ports<'_>, statistics: &mut ProxyStats) -> Result<InHand, Ended> {
-        if !ports.to.has_room() {
+    fn take(
+        &mut self,
+        ports: &Ports<'_>,
+        shared: &mut Option<Guard<'_>>,
+        statistics: &mut ProxyStats,
+    ) -> Result<InHand, Ended> {
+        if !with(shared, ports.to, |state| ports.to.has_room(state)) {
             return Err(Ended::NoRoom(self.to));
         }
-        if ports.capture.is_some_and(|capture| !capture.has_room()) {
+        if let Some(capture) = ports.capture
+            && !with(shared, capture, |state| capture.has_room(state))
+        {
             return Err(Ended::NoRoom(ProxyEnd::Capture));
         }
         let mut message = std::mem::take(&mut self.spare);
-        match ports.from.receive(&mut message) {
+        match with(shared, ports.from, |state| ports.from.receive(state, &mut message)) {
             Some(true) => {
                 let traffic = traffic(statistics, self.from);
                 traffic.received += 1;

@@ -17,7 +17,8 @@ const UNKNOWN: &str = "unknown command: PAUSE, RESUME, TERMINATE or STATISTICS";
 pub(super) fn obey(port: &ProxySocket, control: &ProxyControl, statistics: &ProxyStats) -> bool {
     let mut message = Message::new();
     for _ in 0..WORDS_MAX {
-        match port.receive(&mut message) {
+        let received = port.receive(&mut port.lock(), &mut message);
+        match received {
             Some(true) => obey_one(port, &message, control, statistics),
             Some(false) => return true,
             None => return false,
@@ -51,6 +52,6 @@ fn obey_one(port: &ProxySocket, message: &Message, control: &ProxyControl, stati
     };
     if replies {
         // A peer that does not take the reply has only itself to ask why.
-        port.send(&reply);
+        port.send(&mut port.lock(), &reply);
     }
 }

@@ -12,7 +12,7 @@
 use hairstreak_base::{Frame, Message};
 use hairstreak_wire::zmtp::SocketType;
 
-use crate::engine::{Engine, Received, Sent, State, UNEXPECTED_MAX};
+use crate::engine::{Engine, Origin, Received, Sent, State, UNEXPECTED_MAX};
 use crate::options::Overflow;
 use crate::outgoing::{Outgoing, Parcel};
 use crate::pattern::{Incoming, Pattern, Receives, Rules, Sends};
@@ -120,8 +120,9 @@ fn receive(state: &mut State, engine: &Engine, socket: usize, into: &mut Message
             continue;
         };
         let (envelope, request) = frames.split_at(delimiter + 1);
+        let is_here = !matches!(state.links[link].origin, Origin::Ended);
         let reply = &mut state.sockets[socket].reply;
-        reply.phase = Phase::Answering(link);
+        reply.phase = if is_here { Phase::Answering(link) } else { Phase::Lost };
         reply.envelope.clear();
         reply.envelope.extend_from_slice(envelope);
         *into = request.iter().cloned().collect();

@@ -78,15 +78,16 @@ pub(crate) struct Session {
     /// Nothing is in `body`, `partial` or `ahead`: what the buffer holds comes next, and is within the
     /// limits if it is there whole.
     pub(super) in_step: bool,
-    /// Messages read while the application was not receiving.
-    pub(super) ahead: VecDeque<(Message, usize)>,
+    /// Messages read while the application was not receiving, their charge, and where they end among all bytes.
+    pub(super) ahead: VecDeque<(Message, usize, u64)>,
     /// What they are charged with: wire bytes (commands between them too) and the width of their frames.
     pub(super) ahead_bytes: usize,
     /// Wire bytes decoded since the last message was read ahead.
     pub(super) decoded_bytes: usize,
 
-    /// Bytes read so far.
+    /// Bytes read so far, and those that count no more.
     pub(super) read_bytes: u64,
+    pub(super) read_bytes_before: u64,
     /// Reads since the engine last asked.
     pub(super) read_count: u32,
     /// The connection is gone; only `ahead` is left.
@@ -148,6 +149,7 @@ impl Session {
             ahead_bytes: 0,
             decoded_bytes: 0,
             read_bytes: 0,
+            read_bytes_before: 0,
             read_count: 0,
             ended: false,
             outgoing: OutgoingBuffer::new(&shares.pool),

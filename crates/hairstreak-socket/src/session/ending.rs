@@ -25,7 +25,7 @@ impl Session {
         self.ended = true;
         (self.readable, self.writable) = (false, false);
         self.outgoing.clear();
-        self.read_bytes = 0;
+        self.read_bytes_before += std::mem::take(&mut self.read_bytes);
         self.forget_arriving();
         self.stream.shutdown();
         !self.ahead.is_empty()

@@ -39,7 +39,7 @@ impl Session {
     }
 
     fn next_message_slowly(&mut self) -> Result<Option<Message>, SessionError> {
-        if let Some((message, charge)) = self.ahead.pop_front() {
+        if let Some((message, charge, _)) = self.ahead.pop_front() {
             self.ahead_bytes -= charge;
             return Ok(Some(message));
         }
@@ -82,7 +82,7 @@ impl Session {
                         let frames = message.frame_count() * size_of::<Frame>();
                         let charge = frames + std::mem::take(&mut self.decoded_bytes);
                         self.ahead_bytes += charge;
-                        self.ahead.push_back((message, charge));
+                        self.ahead.push_back((message, charge, self.decoded_position()));
                     }
                     None => break,
                 }

@@ -10,6 +10,7 @@
 //! comes back short. Nothing here waits, locks or knows other connections.
 
 mod arriving;
+mod awaiting;
 mod connection;
 mod ending;
 mod error;

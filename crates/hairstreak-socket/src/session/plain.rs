@@ -20,7 +20,7 @@ impl Session {
 
     /// An empty message, which says that the connection is made, or over.
     pub fn push_notice(&mut self) {
-        self.ahead.push_back((Message::new(), 0));
+        self.ahead.push_back((Message::new(), 0, self.decoded_position()));
         self.keep_step();
     }
 

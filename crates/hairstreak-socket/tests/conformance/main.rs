@@ -17,6 +17,7 @@ mod pubsub;
 mod reqrep;
 mod router;
 mod shapes;
+mod stream;
 
 use std::time::Duration;
 

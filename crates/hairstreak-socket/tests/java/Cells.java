@@ -12,6 +12,8 @@ import org.zeromq.ZMQException;
 
 public final class Cells {
     private static final int LONG_MS = 60_000;
+    /** Questions asked before the first is answered, but by a REQ. */
+    private static final int OUTSTANDING_COUNT = 100;
     private static final ZMQ.Context CONTEXT = ZMQ.context(1);
     /** Who may come: users with their passwords, and CURVE keys. */
     private static final Map<String, String> LOGINS = new ConcurrentHashMap<>();
@@ -133,18 +135,13 @@ public final class Cells {
             }
             readLine();
         }
+        if (talk.startsWith("ask")) {
+            ask(end, role.equals("req") ? 1 : OUTSTANDING_COUNT, talk.equals("ask_rep"), count);
+            return;
+        }
         for (int number = 0; number < count; number++) {
             switch (talk) {
                 case "echo" -> send(end, receive(end));
-                case "ask" -> {
-                    send(end, message(number));
-                    expect(receive(end), message(number), number);
-                }
-                case "ask_rep" -> {
-                    // A DEALER has to make REQ's envelope itself.
-                    send(end, enveloped(message(number)));
-                    expect(receive(end), enveloped(message(number)), number);
-                }
                 case "send" -> {
                     send(end, message(number));
                     if (publishes) {
@@ -152,6 +149,19 @@ public final class Cells {
                     }
                 }
                 default -> expect(receive(end), message(number), number);
+            }
+        }
+    }
+
+    /** A DEALER that asks a REP has to make REQ's envelope itself. */
+    private static void ask(ZMQ.Socket end, int outstanding, boolean envelops, int count) {
+        for (int first = 0; first < count; first += outstanding) {
+            int last = Math.min(count, first + outstanding);
+            for (int number = first; number < last; number++) {
+                send(end, envelops ? enveloped(message(number)) : message(number));
+            }
+            for (int number = first; number < last; number++) {
+                expect(receive(end), envelops ? enveloped(message(number)) : message(number), number);
             }
         }
     }

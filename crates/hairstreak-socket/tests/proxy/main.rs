@@ -3,6 +3,8 @@
 
 #[path = "../workbench/endpoints.rs"]
 mod endpoints;
+#[path = "../workbench/executor.rs"]
+mod executor;
 
 mod bridge;
 mod capturing;
@@ -10,6 +12,7 @@ mod passing;
 mod pressure;
 mod refusing;
 mod steering;
+mod tasks;
 
 use std::time::Duration;
 

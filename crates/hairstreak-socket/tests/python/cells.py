@@ -13,6 +13,9 @@ from zmq.auth.thread import ThreadAuthenticator
 
 import peer
 
+# Questions asked before the first is answered, but by a REQ.
+OUTSTANDING_COUNT = 100
+
 auth = None
 
 
@@ -66,17 +69,19 @@ def echo(end, role, count):
         end.send_multipart(end.recv_multipart())
 
 
-def ask(end, role, count):
-    for number in range(count):
-        end.send_multipart(message(number))
-        assert end.recv_multipart() == message(number), number
+def ask(end, role, count, envelope=()):
+    outstanding = 1 if role == "req" else OUTSTANDING_COUNT
+    for first in range(0, count, outstanding):
+        numbers = range(first, min(count, first + outstanding))
+        for number in numbers:
+            end.send_multipart([*envelope, *message(number)])
+        for number in numbers:
+            assert end.recv_multipart() == [*envelope, *message(number)], number
 
 
 def ask_rep(end, role, count):
     """A DEALER has to make REQ's envelope itself."""
-    for number in range(count):
-        end.send_multipart([b"", *message(number)])
-        assert end.recv_multipart() == [b"", *message(number)], number
+    ask(end, role, count, envelope=[b""])
 
 
 def send(end, role, count):

@@ -1,8 +1,10 @@
-//! The age of the oldest message that waits: never too high, and not much too low.
+//! The age of the oldest message that waits, for a peer or for the application: never too high, and not much too low.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use hairstreak_socket::{Context, Options, Overflow, Pull, Push};
+use hairstreak_socket::{Context, Interest, Options, Overflow, Poller, Pull, Push};
 
 use crate::endpoints::endpoint;
 use crate::{LONG, until};
@@ -100,5 +102,118 @@ fn what_cannot_be_dropped_any_more_has_an_age() {
             assert!(age <= start.elapsed());
             age >= Duration::from_millis(100)
         });
+    }
+}
+
+/// A sender and a receiver with the usual marks.
+fn usual(transport: &str) -> (Push, Pull) {
+    let (push, pull) = (Push::new(&Context::new()).unwrap(), Pull::new(&Context::new()).unwrap());
+    push.connect(&pull.bind(&endpoint(transport)).unwrap().to_string()).unwrap();
+    assert!(push.wait_for_peers(1, LONG) && pull.wait_for_peers(1, LONG));
+    (push, pull)
+}
+
+#[test]
+fn the_age_of_what_is_not_received_grows_and_ends_when_it_is() {
+    for transport in TRANSPORTS {
+        let (push, pull) = usual(transport);
+        assert_eq!(pull.stats().waiting_age, Duration::ZERO);
+        let start = Instant::now();
+        (0..10).for_each(|_| push.send_timeout("x", LONG).unwrap());
+        push.flush();
+        let mut last = Duration::ZERO;
+        until("the messages get old", || {
+            let age = pull.stats().waiting_age;
+            assert!(age <= start.elapsed(), "{transport}: {age:?} is older than the first message");
+            assert!(age >= last, "{transport}: nothing was received, so it cannot get younger");
+            last = age;
+            age >= Duration::from_millis(200)
+        });
+        assert!(pull.peers()[0].waiting_age >= last, "{transport}");
+        for _ in 0..10 {
+            until("what is left has an age", || pull.stats().waiting_age > Duration::ZERO);
+            pull.recv_timeout(LONG).unwrap();
+        }
+        assert_eq!(
+            (pull.stats().waiting_age, pull.peers()[0].waiting_age),
+            Default::default(),
+            "{transport}"
+        );
+        // Younger ones are younger.
+        let start = Instant::now();
+        push.send_timeout("x", LONG).unwrap();
+        push.flush();
+        until("it is here", || pull.stats().waiting_age > Duration::ZERO);
+        assert!(pull.stats().waiting_age <= start.elapsed(), "{transport}");
+    }
+}
+
+#[test]
+fn what_lies_in_the_read_buffer_has_its_age_though_nobody_looked() {
+    const TIME: Duration = Duration::from_millis(500);
+    for transport in ["tcp", "ipc", "shm"] {
+        // Whoever notes the time may have been kept from it for as long by a busy machine, but not each time.
+        let is_known = (0..20).any(|_| {
+            let (push, pull) = usual(transport);
+            (0..100).for_each(|_| push.send_timeout("x", LONG).unwrap());
+            push.flush();
+            // The others came with it, and nothing comes any more.
+            pull.recv_timeout(LONG).unwrap();
+            pass(TIME);
+            pull.stats().waiting_age >= TIME / 2
+        });
+        assert!(is_known, "{transport}");
+    }
+}
+
+#[test]
+fn what_has_not_come_whole_does_not_wait() {
+    let (push, pull) = usual("tcp");
+    push.send_timeout("whole", LONG).unwrap();
+    push.flush();
+    pull.recv_timeout(LONG).unwrap();
+    let place = pull.peers()[0].endpoint.clone();
+    let mut raw = TcpStream::connect(place.strip_prefix("tcp://").unwrap()).unwrap();
+    // The greeting and READY of a PUSH, then the first half of a message; and the first frame of another.
+    let mut greeting = [0; 64];
+    (greeting[0], greeting[9], greeting[10], greeting[11]) = (0xff, 0x7f, 3, 1);
+    greeting[12..16].copy_from_slice(b"NULL");
+    let ready = b"\x04\x1a\x05READY\x0bSocket-Type\0\0\0\x04PUSH";
+    let (first_frame, half) = (b"\x01\x05first", b"\0\x0atoo l");
+    let bytes = [&greeting[..], ready, first_frame, half].concat();
+    let all = pull.stats().received_bytes + bytes.len() as u64;
+    raw.write_all(&bytes).unwrap();
+    assert!(pull.wait_for_peers(2, LONG));
+    until("all is read", || pull.stats().received_bytes == all);
+    pass(Duration::from_millis(50));
+    assert_eq!(pull.stats().waiting_age, Duration::ZERO);
+    raw.write_all(b"ong!!").unwrap();
+    until("it is whole", || pull.stats().waiting_age > Duration::ZERO);
+    let message = pull.recv_timeout(LONG).unwrap();
+    assert_eq!(message.frames().collect::<Vec<_>>(), [&b"first"[..], b"too long!!"]);
+    assert_eq!(pull.stats().waiting_age, Duration::ZERO);
+}
+
+#[test]
+fn what_a_poller_has_found_and_nobody_received_has_an_age() {
+    for transport in TRANSPORTS {
+        let (push, pull) = usual(transport);
+        let mut poller = Poller::new().unwrap();
+        poller.add(&pull, 0, Interest::READABLE).unwrap();
+        let start = Instant::now();
+        push.send_timeout("x", LONG).unwrap();
+        push.flush();
+        let mut ready = Vec::new();
+        until("it is found", || {
+            poller.wait(&mut ready).unwrap();
+            !ready.is_empty()
+        });
+        until("it gets old", || {
+            let age = pull.stats().waiting_age;
+            assert!(age <= start.elapsed(), "{transport}");
+            age >= Duration::from_millis(50)
+        });
+        pull.recv_timeout(LONG).unwrap();
+        assert_eq!(pull.stats().waiting_age, Duration::ZERO, "{transport}");
     }
 }

@@ -4,6 +4,7 @@
 mod endpoints;
 
 mod ages;
+mod peers;
 mod rates;
 
 use std::time::{Duration, Instant};

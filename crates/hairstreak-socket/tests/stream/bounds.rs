@@ -84,10 +84,8 @@ fn connections_that_come_and_go_unnoticed_count_until_their_notices_are_taken() 
         // Those that are over by now have both notices, one after the other or in turn.
         assert!(bytes.is_empty() && (other == name || other.len() == 5));
     }
-    until("nobody is left", || {
-        let _ = stream.try_recv();
-        stream.stats().peer_count == 0
-    });
+    // Nobody is there any more, and all notices of it are taken.
+    until("nobody is left", || stream.stats().peer_count == 0 && stream.try_recv().is_err());
     let mut good = client(&place);
     let name = receive_notice(&stream);
     check_works(&stream, &mut good, &name);

@@ -62,6 +62,11 @@ pub(crate) enum AskError {
     Unreachable { directory: String, trouble: ResolveError },
     #[error("the directory at {directory} refuses: {text}")]
     Refused { directory: String, text: String },
+    /// The connection is the parent's.
+    #[error(
+        "the connection to the directory at {directory} belongs to the process that this one was forked from"
+    )]
+    Forked { directory: String },
 }
 
 /// The end of a sentence that says why there was no answer.
@@ -117,6 +122,7 @@ impl Client {
     /// Waits until the directory is connected. Not for a host that is unknown; with a resolver that does not
     /// answer just now it waits, and says so.
     pub(crate) fn wait_until_connected(&self, deadline: Instant) -> Result<(), AskError> {
+        self.check_process()?;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if self.dealer.wait_for_peers(1, left.min(ROUND)) {
@@ -169,6 +175,7 @@ impl Client {
         deadline: Instant,
         request: impl Fn() -> Option<Request>,
     ) -> Result<Reply, AskError> {
+        self.check_process()?;
         let call = Call::new(self);
         loop {
             self.wait_until_connected(deadline)?;
@@ -211,6 +218,14 @@ impl Client {
             b'f' => self.handle_followed(number, reply),
             _ => {}
         }
+    }
+
+    /// Refuses a forked child before it touches the lock: a thread that it does not have may hold that.
+    fn check_process(&self) -> Result<(), AskError> {
+        if self.is_foreign() {
+            return Err(AskError::Forked { directory: self.endpoint.clone() });
+        }
+        Ok(())
     }
 
     /// Whether this is a forked child: what the parent holds in the directory stays the parent's.

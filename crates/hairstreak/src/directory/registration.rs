@@ -93,7 +93,9 @@ impl Registration {
     /// Whether the directory agreed the last time it was asked. It may not when this node was cut
     /// off for longer than its lease and somebody else took the name.
     pub(crate) fn is_confirmed(&self) -> bool {
-        self.client.state().held.get(&self.number).is_some_and(|held| held.is_confirmed)
+        // It is the parent's, whose lock a forked child does not touch.
+        !self.client.is_foreign()
+            && self.client.state().held.get(&self.number).is_some_and(|held| held.is_confirmed)
     }
 }
 

@@ -101,6 +101,17 @@ pub enum BindError {
         /// What it said.
         text: String,
     },
+    /// The node was built by the process that this one was forked from, and so its connection to the directory is
+    /// that one's. Build another node.
+    #[error(
+        "{name}: the connection to the directory at {directory} belongs to the process that this one was forked from"
+    )]
+    Forked {
+        /// The name.
+        name: String,
+        /// Which directory.
+        directory: String,
+    },
     /// The other end is at an endpoint that cannot be connected to.
     #[error("{name}: {source}")]
     Connect {
@@ -188,6 +199,9 @@ impl Node {
                 }
                 Err(AskError::Refused { directory, text: reason }) => {
                     return Err(BindError::Refused { name: text.to_owned(), directory, text: reason });
+                }
+                Err(AskError::Forked { directory }) => {
+                    return Err(BindError::Forked { name: text.to_owned(), directory });
                 }
                 Ok(None) | Err(AskError::NoAnswer { .. }) => {}
             }

@@ -100,6 +100,17 @@ pub enum OpenError {
         /// What it said.
         text: String,
     },
+    /// The node was built by the process that this one was forked from, and so its connection to the directory is
+    /// that one's. Build another node.
+    #[error(
+        "{name}: the connection to the directory at {directory} belongs to the process that this one was forked from"
+    )]
+    Forked {
+        /// The name.
+        name: String,
+        /// Which directory.
+        directory: String,
+    },
     /// The socket could not be opened.
     #[error("{name}: {source}")]
     Socket {
@@ -231,6 +242,7 @@ impl Node {
                 OpenError::Unreachable { name, directory, trouble }
             }
             AskError::Refused { directory, text } => OpenError::Refused { name, directory, text },
+            AskError::Forked { directory } => OpenError::Forked { name, directory },
         }
     }
 }

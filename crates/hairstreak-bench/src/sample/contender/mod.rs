@@ -1,6 +1,6 @@
 //! Those who are measured, behind one contract, so that one loop times them all.
 //!
-//! Every file but the contract is one contender. The limit programs are no messaging systems: they do what the case
+//! Every file or folder but the contract is one contender. The limit programs are no messaging systems: they do what the case
 //! cannot do without, and show how far a contender is from the machine.
 
 mod cipher_limit;

@@ -3,6 +3,8 @@
 //! Readable means that a message is here, not merely bytes: it is taken as the pattern takes it and set aside
 //! in its socket, where the next receive finds it. A socket sets aside one message at most.
 
+use std::time::{Duration, Instant};
+
 use hairstreak_base::Message;
 
 use super::{Received, ShortIn};
@@ -15,11 +17,17 @@ use crate::options::{Distribution, Overflow};
 pub(crate) struct SetAside {
     received: Received,
     message: Message,
+    since: Instant,
 }
 
 impl SetAside {
     pub fn is_message(&self) -> bool {
         self.received == Received::Message
+    }
+
+    /// How long it has waited here.
+    pub fn age(&self, now: Instant) -> Duration {
+        if self.is_message() { now.saturating_duration_since(self.since) } else { Duration::ZERO }
     }
 }
 
@@ -36,7 +44,7 @@ impl State {
             return false;
         }
         let state = &mut self.sockets[socket];
-        state.set_aside = Some(SetAside { received, message });
+        state.set_aside = Some(SetAside { received, message, since: Instant::now() });
         // The short way would pass it by.
         state.short_in = ShortIn::No;
         true
@@ -47,7 +55,9 @@ impl State {
     pub(super) fn take_set_aside(&mut self, socket: usize, into: &mut Message) -> Received {
         let state = &mut self.sockets[socket];
         state.short_in = state.rules.short_in;
-        let Some(SetAside { received, message }) = state.set_aside.take() else { return Received::Nothing };
+        let Some(SetAside { received, message, .. }) = state.set_aside.take() else {
+            return Received::Nothing;
+        };
         if received == Received::Message {
             *into = message;
         }

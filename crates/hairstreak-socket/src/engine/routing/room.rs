@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::engine::Engine;
-use crate::engine::state::{LinkKind, State};
+use crate::engine::state::{LinkKind, Origin, State};
 
 impl State {
     /// Answers to commands that came between the messages.
@@ -83,7 +83,7 @@ impl State {
     /// Lists the link with room if it is ready, not listed and below its low-water marks.
     pub fn list_room(&mut self, index: usize) {
         let link = &mut self.links[index];
-        if link.listed_room || link.peer.is_none() {
+        if link.listed_room || link.peer.is_none() || matches!(link.origin, Origin::Ended) {
             return;
         }
         let socket = link.socket;

@@ -69,7 +69,7 @@ fn cells(implementation: Implementation) -> Vec<Cell> {
 
 /// Has our end talk to theirs in every cell.
 pub fn check(ours: impl Fn(Options) -> Ours, their_role: &str, talk: Talk) {
-    let count = amount(60, 1000);
+    let count = amount(1_000, 100_000);
     for implementation in [Implementation::Pyzmq, Implementation::JeroMq] {
         let mut script = implementation.take();
         for cell in cells(implementation).into_iter().filter(|cell| cell.is_possible(their_role)) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hairstreak_socket::{Context, Message, Options, Pattern, Receives, Sends, Socket};
+use hairstreak_socket::{Context, Message, Options, Overflow, Pattern, Receives, Sends, Socket};
 
 use crate::LONG;
 
@@ -17,7 +17,9 @@ pub struct Ours {
 }
 
 pub fn open<P: Pattern>(options: Options) -> Socket<P> {
-    let options = Options { routing_id: Some(b"us".to_vec()), ..options };
+    // A publisher waits too: what it drops would be missed.
+    let overflow = Some(Overflow::Block);
+    let options = Options { routing_id: Some(b"us".to_vec()), overflow, ..options };
     Socket::with_options(&Context::new(), options).unwrap()
 }
 

@@ -5,6 +5,9 @@ use hairstreak_socket::Message;
 use super::ours::Ours;
 use crate::script::Script;
 
+/// Questions asked before the first is answered, but by a REQ. Waiting for each answer costs ten times as long.
+pub const OUTSTANDING_COUNT: usize = 100;
+
 /// Our half of a talk.
 #[derive(Clone, Copy, Debug)]
 pub enum Talk {
@@ -12,8 +15,8 @@ pub enum Talk {
     Send,
     /// They send, we receive. A publisher goes on with something else until it is told that it is heard.
     Receive { they_publish: bool },
-    /// We ask, with these frames in front, and they answer with the same.
-    Ask { envelope: &'static [&'static str] },
+    /// We ask, with these frames in front, so many questions at a time, and they answer with the same.
+    Ask { envelope: &'static [&'static str], outstanding_count: usize },
     /// They ask, and we answer with the same. They may have to make the envelope of a REQ themselves.
     Echo { they_ask_rep: bool },
 }
@@ -50,10 +53,13 @@ impl Talk {
                 assert_eq!(first, message(&[], 0));
                 (1..count).for_each(|number| assert_eq!((ours.recv)(), message(&[], number)));
             }
-            Talk::Ask { envelope } => (0..count).for_each(|number| {
-                (ours.send)(&message(envelope, number));
-                assert_eq!((ours.recv)(), message(envelope, number));
-            }),
+            Talk::Ask { envelope, outstanding_count } => {
+                for first in (0..count).step_by(*outstanding_count) {
+                    let numbers = first..count.min(first + outstanding_count);
+                    numbers.clone().for_each(|number| (ours.send)(&message(envelope, number)));
+                    numbers.for_each(|number| assert_eq!((ours.recv)(), message(envelope, number)));
+                }
+            }
             Talk::Echo { .. } => (0..count).for_each(|_| (ours.send)(&(ours.recv)())),
         }
     }

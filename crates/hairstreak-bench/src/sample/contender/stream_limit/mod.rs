@@ -1,0 +1,20 @@
+//! The limit of tcp and ipc: bare framing over a stream, or both ways over one, with one lock exchange per call at each
+//! end.
+//!
+//! The sender frames into one buffer and writes it when the next message does not fit; the receiver reads into one
+//! buffer and parses in place. Large bodies skip both buffers. The framing is ZMTP's (a flag byte, one or eight bytes
+//! of size), the lock is what a handle that may be shared costs at least. No handshake, no queue, no second thread.
+//!
+//! - `limit`: the settings, and making and finding the other end
+//! - `link`: a stream, or what it will be accepted from
+//! - `output`: framing and writing
+//! - `input`: reading and parsing
+//! - `end`: one end, and its lock
+
+mod end;
+mod input;
+mod limit;
+mod link;
+mod output;
+
+pub use limit::StreamLimit;

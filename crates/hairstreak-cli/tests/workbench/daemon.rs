@@ -1,0 +1,76 @@
+//! `Daemon`: the program as it is started by hand, to run until a signal ends it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+pub struct Daemon {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    stderr: BufReader<ChildStderr>,
+}
+
+/// How it ended, and what was still written.
+#[derive(Debug, PartialEq, Eq)]
+pub struct End {
+    pub status: Option<i32>,
+    pub output: String,
+    pub errors: String,
+}
+
+impl Daemon {
+    /// `hairstreak COMMAND ARGUMENTS...`
+    pub fn start(command: &str, arguments: &[&str]) -> Daemon {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_hairstreak"))
+            .arg(command)
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        Daemon { child, stdout, stderr }
+    }
+
+    /// The endpoint of this part of it, which the next line names.
+    pub fn place(&mut self, part: &str) -> String {
+        let line = read_line(&mut self.stdout);
+        let place = line.strip_prefix(part).and_then(|rest| rest.strip_prefix(" at "));
+        place.unwrap_or_else(|| panic!("{line:?}")).to_owned()
+    }
+
+    /// The next line of standard error.
+    pub fn error_line(&mut self) -> String {
+        read_line(&mut self.stderr)
+    }
+
+    /// Sends it a signal, and waits for its end.
+    pub fn end_by(self, signal: Signal) -> End {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        self.end()
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> End {
+        let (mut output, mut errors) = (String::new(), String::new());
+        self.stdout.read_to_string(&mut output).unwrap();
+        self.stderr.read_to_string(&mut errors).unwrap();
+        End { status: self.child.wait().unwrap().code(), output, errors }
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It has ended already unless the test failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn read_line(from: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    from.read_line(&mut line).unwrap();
+    line.trim_end().to_owned()
+}
