@@ -78,9 +78,9 @@ pub(crate) struct RingLink {
     last_wake: Option<Instant>,
     /// Whether messages gather for a peer that sleeps.
     holds: bool,
-    /// This side was about to sleep and has published nothing since: what it sends first is an answer, perhaps, that
-    /// nobody should wait for.
-    has_slept: bool,
+    /// Which pause of this side's callers it was behind which something was last put in. What comes first behind a pause
+    /// is a question or an answer, perhaps, that nobody should wait for.
+    pause: u64,
     /// What `bytes_in` was when messages were last published.
     bytes_published: usize,
     /// Where bodies of middling size are copied: one allocation for many.
@@ -111,15 +111,16 @@ impl RingLink {
             bytes_out: 0,
             last_wake: None,
             holds: false,
-            has_slept: true,
+            pause: u64::MAX,
             bytes_published: 0,
             arena: ReadBuffer::new(pool),
         }
     }
 
-    /// Puts the message in, without its first `skip_frames`; false when the marks do not allow it.
+    /// Puts the message in, without its first `skip_frames`; false when the marks do not allow it. `pause`: how often
+    /// callers of this side have had nothing left to do.
     #[inline]
-    pub fn push(&mut self, message: &Outgoing<'_>, skip_frames: usize) -> bool {
+    pub fn push(&mut self, message: &Outgoing<'_>, skip_frames: usize, pause: u64) -> bool {
         let Some(ring) = &mut self.outgoing else { return false };
         let (pushed, size) = match message {
             Outgoing::Body(body) if body.len() <= INLINE_SIZE_MAX => (ring.push_short(body), body.len()),
@@ -135,24 +136,28 @@ impl RingLink {
         }
         self.bytes_in += size;
         let gathered = ring.unpublished();
+        let is_first = std::mem::replace(&mut self.pause, pause) != pause;
+        if is_first {
+            self.last_wake = None;
+        }
         if self.bytes_in - self.bytes_published >= BATCH_BYTES {
             self.publish();
         } else if self.peer.sleeping.load(Ordering::Relaxed) {
             self.publish_unless_held();
-        } else if gathered >= BATCH_COUNT || self.has_slept {
+        } else if gathered >= BATCH_COUNT || is_first {
             self.publish();
         }
         true
     }
 
     /// As [`RingLink::push`], with the parcel's envelope in front.
-    pub fn push_parcel(&mut self, parcel: &Parcel<'_>) -> bool {
+    pub fn push_parcel(&mut self, parcel: &Parcel<'_>, pause: u64) -> bool {
         if parcel.envelope.is_empty() {
-            return self.push(parcel.message, parcel.skip_frames);
+            return self.push(parcel.message, parcel.skip_frames, pause);
         }
         let body = to_message(&mut self.arena, parcel.message, parcel.skip_frames);
         let whole: Message = parcel.envelope.iter().chain(body.as_frames()).cloned().collect();
-        self.push(&Outgoing::Message(&whole), 0)
+        self.push(&Outgoing::Message(&whole), 0, pause)
     }
 
     /// The peer sleeps: it is woken, unless it was just now and too little has gathered since.
@@ -238,16 +243,11 @@ impl RingLink {
             && ring.unpublished() > 0
         {
             ring.publish();
-            (self.holds, self.has_slept, self.bytes_published) = (false, false, self.bytes_in);
+            (self.holds, self.bytes_published) = (false, self.bytes_in);
             if self.peer.ring() {
                 self.last_wake = Some(Instant::now());
             }
         }
-    }
-
-    /// The caller is about to sleep: whatever it sends next finds the peer idle.
-    pub fn forget_last_wake(&mut self) {
-        (self.last_wake, self.has_slept) = (None, true);
     }
 
     /// Puts the next message, if one is visible, into `into`.

@@ -103,6 +103,7 @@ impl State {
             let state = self.sockets.get_mut(socket)?;
             let count = state.with_messages.len();
             if count == 0 {
+                self.pauses += 1;
                 if self.find_messages(socket) {
                     continue;
                 }
@@ -115,6 +116,8 @@ impl State {
             let next = match &mut link.kind {
                 LinkKind::Stream(session) => session.next_message(into),
                 LinkKind::Ring(ring) => {
+                    // All that was seen before is taken.
+                    self.pauses += 1;
                     self.ring_traffic += 1;
                     Ok(ring.pop(into))
                 }

@@ -268,7 +268,7 @@ impl State {
                 }
             },
             LinkKind::Ring(ring) => {
-                if !ring.has_room() || !ring.push_parcel(parcel) {
+                if !ring.has_room() || !ring.push_parcel(parcel, self.pauses) {
                     self.unlist_room(index);
                     return false;
                 }
