@@ -385,6 +385,11 @@ impl Consumer {
         self.head == self.tail_seen && self.head == self.shared.tail.0.load(Ordering::Acquire)
     }
 
+    /// Whether all that was visible at the last look is taken.
+    pub fn is_drained(&self) -> bool {
+        self.head == self.tail_seen
+    }
+
     /// Messages taken since the room was last given back.
     #[inline]
     pub fn unreleased(&self) -> usize {

@@ -294,6 +294,11 @@ impl RingLink {
         self.incoming.as_ref().is_some_and(|ring| !ring.is_empty())
     }
 
+    /// Whether the last look showed messages that are still to be taken.
+    pub fn has_seen_messages(&self) -> bool {
+        self.incoming.as_ref().is_some_and(|ring| !ring.is_drained())
+    }
+
     /// Whether the peer is gone and nothing of it is left.
     pub fn is_over(&self) -> bool {
         let in_over = self.incoming.as_ref().is_none_or(|ring| ring.is_closed() && ring.is_empty());

@@ -45,7 +45,7 @@ pub(crate) struct State {
     /// Messages that crossed a ring since a caller last slept.
     pub ring_traffic: usize,
     pub ring_spin: super::wait::RingSpin,
-    /// How often a caller was about to sleep, or had to look into a ring for more: the end of what it had to do.
+    /// How often a caller was about to sleep or had taken all that it saw in a ring: the end of what it had to do.
     pub pauses: u64,
     /// How often in a row looking into shared memory was in vain.
     pub spin_failures: u32,

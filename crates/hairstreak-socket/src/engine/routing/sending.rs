@@ -273,6 +273,10 @@ impl State {
                     return false;
                 }
                 let gathers = ring.is_gathering();
+                if !gathers {
+                    // The answer is likely to come before a sleep would be over.
+                    self.ring_traffic += RING_TRAFFIC_BUSY;
+                }
                 self.has_pushed(engine, index, gathers);
                 true
             }
