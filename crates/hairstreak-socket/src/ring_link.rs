@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::time::Instant;
 
 use hairstreak_base::ring::{Consumer, Producer};
-use hairstreak_base::{BlockPool, INLINE_SIZE_MAX, Message, ReadBuffer};
+use hairstreak_base::{BlockPool, Frame, INLINE_SIZE_MAX, Message, ReadBuffer};
 use hairstreak_transport::Poller;
 
 use crate::outgoing::{Outgoing, Parcel};
@@ -21,6 +21,8 @@ const BATCH_COUNT: usize = 128;
 const HELD_COUNT: usize = 2048;
 /// Bytes that gather before they are published, whatever the peer does.
 const BATCH_BYTES: usize = 64 * 1024;
+/// Bodies that are shared cost nothing to gather: this part of what the marks allow does.
+const SHARED_BATCH_PART: usize = 8;
 
 /// How to wake an engine: whether anybody sleeps there, and the poller they sleep on. On lines of its own:
 /// other threads read it at every message.
@@ -122,7 +124,12 @@ impl RingLink {
     #[inline]
     pub fn push(&mut self, message: &Outgoing<'_>, skip_frames: usize, pause: u64) -> bool {
         let Some(ring) = &mut self.outgoing else { return false };
+        let shared = match message {
+            Outgoing::Message(message) if skip_frames == 0 => message.as_single(),
+            _ => None,
+        };
         let (pushed, size) = match message {
+            _ if let Some(frame) = shared => (ring.share_frame(frame), frame.size()),
             Outgoing::Body(body) if body.len() <= INLINE_SIZE_MAX => (ring.push_short(body), body.len()),
             Outgoing::Body(body) => (ring.push_frame(self.arena.copy_of(body)).is_ok(), body.len()),
             other => {
@@ -140,7 +147,11 @@ impl RingLink {
         if is_first {
             self.last_wake = None;
         }
-        if self.bytes_in - self.bytes_published >= BATCH_BYTES {
+        let batch_bytes = match shared {
+            Some(_) => shared_batch_bytes(&self.marks),
+            None => BATCH_BYTES,
+        };
+        if self.bytes_in - self.bytes_published >= batch_bytes {
             self.publish();
         } else if self.peer.sleeping.load(Ordering::Relaxed) {
             self.publish_unless_held();
@@ -177,19 +188,60 @@ impl RingLink {
     /// as they were last looked at, the batch is not full, and the peer is awake or can wait.
     #[inline]
     pub fn push_gathering(&mut self, body: &[u8]) -> bool {
+        if body.len() > INLINE_SIZE_MAX || self.joining_count() == 0 {
+            return false;
+        }
         let Some(ring) = &mut self.outgoing else { return false };
+        let joins = ring.push_short(body);
+        self.bytes_in += if joins { body.len() } else { 0 };
+        joins
+    }
+
+    /// As [`RingLink::push_gathering`], for as many of these, from the first on, as can join. Returns how many.
+    #[inline]
+    pub fn push_gathering_many(&mut self, messages: &[Outgoing<'_>]) -> usize {
+        let room = self.joining_count();
+        let Some(ring) = &mut self.outgoing else { return 0 };
+        let bytes_end = self.bytes_out + self.marks.bytes_max;
+        let mut bytes = self.bytes_in;
+        let joins = |message: &&Outgoing<'_>| {
+            let Outgoing::Body(body) = message else { return false };
+            let joins = body.len() <= INLINE_SIZE_MAX && bytes < bytes_end && ring.push_short(body);
+            bytes += if joins { body.len() } else { 0 };
+            joins
+        };
+        let count = messages.iter().take(room).take_while(joins).count();
+        self.bytes_in = bytes;
+        count
+    }
+
+    /// As [`RingLink::push_gathering`], sharing the bytes.
+    #[inline]
+    pub fn share_gathering(&mut self, frame: &Frame) -> bool {
+        let gathered = self.bytes_in - self.bytes_published + frame.size();
+        if gathered >= shared_batch_bytes(&self.marks) || self.joining_count() == 0 {
+            return false;
+        }
+        let Some(ring) = &mut self.outgoing else { return false };
+        let joins = ring.share_frame(frame);
+        self.bytes_in += if joins { frame.size() } else { 0 };
+        joins
+    }
+
+    /// How many can simply join others that gather already.
+    #[inline]
+    fn joining_count(&self) -> usize {
+        let Some(ring) = &self.outgoing else { return 0 };
         let gathering = ring.unpublished();
         if gathering == 0
-            || gathering + 1 >= if self.holds { HELD_COUNT } else { BATCH_COUNT }
-            || body.len() > INLINE_SIZE_MAX
-            || ring.occupied() >= self.marks.count_max
             || self.bytes_in - self.bytes_out >= self.marks.bytes_max
             || (self.peer.sleeping.load(Ordering::Relaxed) && !self.holds)
         {
-            return false;
+            return 0;
         }
-        self.bytes_in += body.len();
-        ring.push_short(body)
+        let batch_count = if self.holds { HELD_COUNT } else { BATCH_COUNT };
+        let room = self.marks.count_max.saturating_sub(ring.occupied());
+        room.min(batch_count.saturating_sub(gathering + 1))
     }
 
     /// Whether the marks allow another message.
@@ -271,6 +323,26 @@ impl RingLink {
         popped
     }
 
+    /// As [`RingLink::take_ready`], of up to `max` messages and until there are `bytes_max` bytes, appended to `into`.
+    /// Returns how many bytes.
+    pub fn take_ready_many(&mut self, into: &mut Vec<Message>, max: usize, bytes_max: usize) -> usize {
+        let (end, mut bytes) = (into.len().saturating_add(max), 0);
+        while into.len() < end && bytes < bytes_max {
+            // Written where it is wanted.
+            into.push(Message::new());
+            let taken = into.last_mut().is_some_and(|message| {
+                let taken = self.take_ready(message);
+                bytes += message.size();
+                taken
+            });
+            if !taken {
+                into.pop();
+                break;
+            }
+        }
+        bytes
+    }
+
     /// Whether so much has been taken that its room must go back now.
     #[inline]
     fn is_room_due(&self) -> bool {
@@ -305,6 +377,10 @@ impl RingLink {
         let out_over = self.outgoing.as_ref().is_none_or(Producer::is_closed);
         in_over && out_over
     }
+}
+
+fn shared_batch_bytes(marks: &Marks) -> usize {
+    BATCH_BYTES.max(marks.bytes_max / SHARED_BATCH_PART)
 }
 
 fn to_message(arena: &mut ReadBuffer, message: &Outgoing<'_>, skip: usize) -> Message {

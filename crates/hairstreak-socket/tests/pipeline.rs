@@ -320,3 +320,77 @@ fn copies_to_all_leave_nobody_out_when_one_is_slow() {
         assert_eq!((drops.no_peer, drops.newest), (0, 0), "{transport}");
     }
 }
+
+/// Short bodies, others, and one long body over and over, by reference.
+#[test]
+fn batches_of_every_kind_arrive_in_order_within_small_marks() {
+    const COUNT: usize = 6_000;
+    let message = |index: usize| match index % 500 {
+        0..200 => Message::from(&index.to_le_bytes()),
+        200..300 => Message::from(vec![7; 3_000]),
+        n if n % 3 == 0 => Message::from_frames([&index.to_le_bytes()[..], b"second"]),
+        n => Message::from(vec![index as u8; 1 + n]),
+    };
+    for transport in TRANSPORTS {
+        let options = Options { send_count_max: 50, send_count_low: 20, ..Options::default() };
+        let (push, pull) =
+            pair_with(transport, Options { send_bytes_max: 50_000, send_bytes_low: 20_000, ..options });
+        let sender = std::thread::spawn(move || {
+            for start in (0..COUNT).step_by(100) {
+                let messages: Vec<Message> = (start..start + 100).map(message).collect();
+                let sent = match start % 500 {
+                    0 | 100 => push.send_all(messages.iter().map(Message::body)),
+                    200 => push.send_all(std::iter::repeat_n(&messages[0], 100)),
+                    _ => push.send_all(&messages),
+                };
+                assert_eq!(sent, Ok(100));
+            }
+            push
+        });
+        let (mut got, mut max) = (Vec::new(), 1);
+        while got.len() < COUNT {
+            let before = got.len();
+            let count = pull.recv_many(&mut got, max).unwrap();
+            assert!((1..=max).contains(&count) && got.len() == before + count);
+            max = 1 + max * 7 % 90;
+        }
+        drop(sender.join().unwrap());
+        for (index, got) in got.iter().enumerate() {
+            assert_eq!(*got, message(index), "{transport} {index}");
+        }
+        assert_eq!(pull.stats().received, COUNT as u64);
+    }
+}
+
+#[test]
+fn bodies_by_reference_stop_at_the_mark_by_bytes() {
+    let options = Options { send_bytes_max: 1 << 20, send_bytes_low: 1 << 19, ..Options::default() };
+    let (push, pull) = pair_with("inproc", options);
+    assert!(push.wait_for_peers(1, LONG));
+    let body = Message::from(vec![1; 100_000]);
+    let accepted = (0..100).take_while(|_| push.try_send(&body).is_ok()).count();
+    assert_eq!(accepted, 11, "the last one passes the mark");
+    let mut got = Vec::new();
+    while got.len() < accepted {
+        pull.recv_many(&mut got, 100).unwrap();
+    }
+    assert_eq!(pull.try_recv(), Err(RecvError::WouldBlock));
+    push.try_send(&body).unwrap();
+}
+
+#[test]
+fn a_body_over_the_limit_is_refused_among_others_that_gather() {
+    let limit = 10_000;
+    let (push, pull) = pair_with("inproc", Options { message_size_max: limit, ..Options::default() });
+    assert!(push.wait_for_peers(1, LONG));
+    let (good, bad) = (Message::from(vec![1; limit]), Message::from(vec![1; limit + 1]));
+    for _ in 0..5 {
+        push.send(&good).unwrap();
+        assert_eq!(push.send(&bad), Err(SendError::TooLarge { size: limit + 1, limit }));
+    }
+    let refused = push.send_all([&good, &good, &bad, &good]);
+    assert_eq!(refused, Err(SendError::TooLarge { size: limit + 1, limit }));
+    push.flush();
+    (0..7).for_each(|_| assert_eq!(pull.recv_timeout(LONG).unwrap(), good));
+    assert_eq!(pull.try_recv(), Err(RecvError::WouldBlock));
+}

@@ -99,7 +99,7 @@ impl ProxySocket {
     pub(super) fn send(&self, message: &Message) -> Sent {
         let handle = &*self.handle;
         let mut state = handle.engine.lock();
-        if message.frame_count() == 1 && state.send_gathering(handle.index, message.body()) {
+        if state.send_gathering(handle.index, &Outgoing::Message(message)) {
             return Sent::Done;
         }
         let Some(socket) = state.sockets.get(handle.index) else { return Sent::Closed };
