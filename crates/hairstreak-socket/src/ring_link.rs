@@ -188,7 +188,7 @@ impl RingLink {
     /// as they were last looked at, the batch is not full, and the peer is awake or can wait.
     #[inline]
     pub fn push_gathering(&mut self, body: &[u8]) -> bool {
-        if body.len() > INLINE_SIZE_MAX || self.joining_count() == 0 {
+        if body.len() > INLINE_SIZE_MAX || !self.may_join() {
             return false;
         }
         let Some(ring) = &mut self.outgoing else { return false };
@@ -200,8 +200,12 @@ impl RingLink {
     /// As [`RingLink::push_gathering`], for as many of these, from the first on, as can join. Returns how many.
     #[inline]
     pub fn push_gathering_many(&mut self, messages: &[Outgoing<'_>]) -> usize {
-        let room = self.joining_count();
+        if !self.may_join() {
+            return 0;
+        }
+        let batch_count = self.batch_count();
         let Some(ring) = &mut self.outgoing else { return 0 };
+        let room = (self.marks.count_max - ring.occupied()).min(batch_count - ring.unpublished() - 1);
         let bytes_end = self.bytes_out + self.marks.bytes_max;
         let mut bytes = self.bytes_in;
         let joins = |message: &&Outgoing<'_>| {
@@ -219,7 +223,7 @@ impl RingLink {
     #[inline]
     pub fn share_gathering(&mut self, frame: &Frame) -> bool {
         let gathered = self.bytes_in - self.bytes_published + frame.size();
-        if gathered >= shared_batch_bytes(&self.marks) || self.joining_count() == 0 {
+        if gathered >= shared_batch_bytes(&self.marks) || !self.may_join() {
             return false;
         }
         let Some(ring) = &mut self.outgoing else { return false };
@@ -228,20 +232,21 @@ impl RingLink {
         joins
     }
 
-    /// How many can simply join others that gather already.
+    /// Whether another can simply join those that gather already.
     #[inline]
-    fn joining_count(&self) -> usize {
-        let Some(ring) = &self.outgoing else { return 0 };
+    fn may_join(&self) -> bool {
+        let Some(ring) = &self.outgoing else { return false };
         let gathering = ring.unpublished();
-        if gathering == 0
-            || self.bytes_in - self.bytes_out >= self.marks.bytes_max
-            || (self.peer.sleeping.load(Ordering::Relaxed) && !self.holds)
-        {
-            return 0;
-        }
-        let batch_count = if self.holds { HELD_COUNT } else { BATCH_COUNT };
-        let room = self.marks.count_max.saturating_sub(ring.occupied());
-        room.min(batch_count.saturating_sub(gathering + 1))
+        gathering > 0
+            && gathering + 1 < self.batch_count()
+            && ring.occupied() < self.marks.count_max
+            && self.bytes_in - self.bytes_out < self.marks.bytes_max
+            && (self.holds || !self.peer.sleeping.load(Ordering::Relaxed))
+    }
+
+    #[inline]
+    fn batch_count(&self) -> usize {
+        if self.holds { HELD_COUNT } else { BATCH_COUNT }
     }
 
     /// Whether the marks allow another message.
