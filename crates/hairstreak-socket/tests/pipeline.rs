@@ -1,7 +1,7 @@
 //! PUSH and PULL over every transport: one suite, run for each.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, mpsc};
 use std::time::Duration;
 
 use hairstreak_socket::{Context, Distribution, Message, Options, Pull, Push, RecvError, SendError};
@@ -347,13 +347,18 @@ fn batches_of_every_kind_arrive_in_order_within_small_marks() {
             }
             push
         });
-        let (mut got, mut max) = (Vec::new(), 1);
-        while got.len() < COUNT {
-            let before = got.len();
-            let count = pull.recv_many(&mut got, max).unwrap();
-            assert!((1..=max).contains(&count) && got.len() == before + count);
-            max = 1 + max * 7 % 90;
-        }
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || {
+            let (mut got, mut max) = (Vec::new(), 1);
+            while got.len() < COUNT {
+                let before = got.len();
+                let count = pull.recv_many(&mut got, max).unwrap();
+                assert!((1..=max).contains(&count) && got.len() == before + count);
+                max = 1 + max * 7 % 90;
+            }
+            tell.send((pull, got)).unwrap();
+        });
+        let (pull, got) = told.recv_timeout(LONG).unwrap();
         drop(sender.join().unwrap());
         for (index, got) in got.iter().enumerate() {
             assert_eq!(*got, message(index), "{transport} {index}");
@@ -367,13 +372,11 @@ fn bodies_by_reference_stop_at_the_mark_by_bytes() {
     let options = Options { send_bytes_max: 1 << 20, send_bytes_low: 1 << 19, ..Options::default() };
     let (push, pull) = pair_with("inproc", options);
     assert!(push.wait_for_peers(1, LONG));
-    let body = Message::from(vec![1; 100_000]);
-    let accepted = (0..100).take_while(|_| push.try_send(&body).is_ok()).count();
-    assert_eq!(accepted, 11, "the last one passes the mark");
-    let mut got = Vec::new();
-    while got.len() < accepted {
-        pull.recv_many(&mut got, 100).unwrap();
-    }
+    let body = Message::from(vec![1; 10_000]);
+    let timeout = Duration::from_millis(20);
+    let accepted = (0..1_000).take_while(|_| push.send_timeout(&body, timeout).is_ok()).count();
+    assert_eq!(accepted, 105, "the last one passes the mark");
+    (0..accepted).for_each(|_| assert_eq!(pull.recv_timeout(LONG).unwrap(), body));
     assert_eq!(pull.try_recv(), Err(RecvError::WouldBlock));
     push.try_send(&body).unwrap();
 }
