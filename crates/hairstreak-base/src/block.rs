@@ -33,7 +33,7 @@ enum Storage {
 }
 
 /// One or more references to a block. Which, its holder knows; it has no `Drop` for that reason.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block(NonNull<Header>);
 
 // SAFETY: the header is shared by an atomic count; the bytes follow the module's invariants.
@@ -83,6 +83,11 @@ impl Block {
     fn header(&self) -> &Header {
         // SAFETY: whoever holds a `Block` holds a reference, so the header lives.
         unsafe { self.0.as_ref() }
+    }
+
+    /// What tells it from the others that are there.
+    pub(crate) fn address(self) -> usize {
+        self.0.addr().get()
     }
 
     /// Adds `count` references.

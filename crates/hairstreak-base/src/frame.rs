@@ -197,6 +197,29 @@ impl Frame {
         }
     }
 
+    /// Where the bytes lie, unless they are held inside.
+    #[inline]
+    pub(crate) fn block(&self) -> Option<Block> {
+        match &self.0 {
+            Repr::Inline(_) => None,
+            Repr::Slice(slice) => Some(slice.block),
+        }
+    }
+
+    /// The frame once more, without counting.
+    ///
+    /// # Safety
+    /// The caller hands over one reference to its block, if it has one.
+    #[inline]
+    pub(crate) unsafe fn counted_copy(&self) -> Frame {
+        match &self.0 {
+            Repr::Inline(_) => self.clone(),
+            Repr::Slice(slice) => {
+                Frame(Repr::Slice(Slice { block: slice.block, start: slice.start, size: slice.size }))
+            }
+        }
+    }
+
     /// Whether cloning shares the bytes (a long frame) or copies them (a short one).
     pub fn is_shared(&self) -> bool {
         matches!(self.0, Repr::Slice(_))

@@ -12,6 +12,7 @@ pub mod byte_ring;
 mod copy;
 pub mod fence;
 mod frame;
+mod lender;
 mod lock;
 mod message;
 mod outgoing;

@@ -69,6 +69,15 @@ impl Message {
         }
     }
 
+    /// Its only frame, if it has one only.
+    #[inline]
+    pub fn as_single(&self) -> Option<&Frame> {
+        match &self.0 {
+            Repr::One(frame) => Some(frame),
+            Repr::Many(_) => None,
+        }
+    }
+
     /// Its only frame; what it was before is gone if it had several.
     #[inline]
     pub(crate) fn single_mut(&mut self) -> &mut Frame {

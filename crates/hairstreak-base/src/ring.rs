@@ -22,6 +22,7 @@ use std::ptr::NonNull;
 
 use crate::copy::copy_short;
 use crate::frame::{Frame, INLINE_SIZE_MAX, SHORT, SHORT_HEADER_SIZE, SLICE, SLICE_SIZE};
+use crate::lender::Lender;
 use crate::message::Message;
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -129,6 +130,7 @@ pub struct Producer {
     count: usize,
     published: usize,
     taken: usize,
+    lender: Lender,
 }
 
 /// The side that takes out.
@@ -176,6 +178,7 @@ pub fn ring(count: usize) -> (Producer, Consumer) {
         count: 0,
         published: 0,
         taken: 0,
+        lender: Lender::default(),
     };
     let consumer =
         Consumer { shared, place, head: 0, tail_seen: 0, count: 0, bytes: 0, released: 0, released_bytes: 0 };
@@ -242,6 +245,20 @@ impl Producer {
         Ok(())
     }
 
+    /// Puts in a message of one frame, sharing its bytes, not yet visible. False when there is no room.
+    #[inline]
+    pub fn share_frame(&mut self, frame: &Frame) -> bool {
+        if !frame.is_shared() {
+            return self.push_short(frame.as_bytes());
+        }
+        let Some(record) = self.reserve(SLICE_GRANULES) else { return false };
+        // SAFETY: the record's granules are free and not published; the frame is no short one.
+        unsafe { self.lender.reference(frame).write_slice(record) };
+        self.tail += SLICE_GRANULES;
+        self.count += 1;
+        true
+    }
+
     /// Puts in a message, not yet visible; gives it back when there is no room.
     pub fn push(&mut self, message: Message) -> Result<(), Message> {
         let message = match message.into_single() {
@@ -265,6 +282,7 @@ impl Producer {
     pub fn publish(&mut self) {
         self.published = self.count;
         self.shared.tail.0.store(self.tail, Ordering::Release);
+        self.lender.settle();
     }
 
     /// Messages put in and not yet visible.
@@ -388,6 +406,11 @@ impl Consumer {
     /// How far the producer has published, and this side has taken, in granules: what lies between waits.
     pub fn positions(&self) -> (usize, usize) {
         (self.shared.tail.0.load(Ordering::Acquire), self.head)
+    }
+
+    /// Whether all that was visible at the last look is taken.
+    pub fn is_drained(&self) -> bool {
+        self.head == self.tail_seen
     }
 
     /// Messages taken since the room was last given back.
@@ -551,6 +574,19 @@ mod tests {
         assert_eq!((pop(&mut consumer), producer.unpublished()), (None, 1));
         producer.publish();
         assert_eq!(pop(&mut consumer).unwrap().body(), b"one");
+    }
+
+    #[test]
+    fn a_shared_body_is_referred_to_by_whoever_has_it_and_nobody_else() {
+        let body = Message::from(vec![9; 1000]);
+        let (mut producer, mut consumer) = ring(8);
+        for _ in 0..6 {
+            assert!(producer.share_frame(&body.as_frames()[0]));
+        }
+        producer.publish();
+        assert_eq!(body.as_frames()[0].reference_count(), 7);
+        (0..6).for_each(|_| assert_eq!(pop(&mut consumer).unwrap(), body));
+        assert_eq!(body.as_frames()[0].reference_count(), 1);
     }
 
     #[test]

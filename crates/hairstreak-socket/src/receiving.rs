@@ -82,10 +82,15 @@ impl<P: Receives> Socket<P> {
         if handle.is_foreign() {
             return Err(RecvError::Forked);
         }
-        let before = into.len();
+        let (before, max) = (into.len(), max.max(1));
         let mut bytes = 0;
         let mut state = handle.engine.lock();
-        while into.len() - before < max.max(1) && bytes < BATCH_BYTES_MAX {
+        loop {
+            let (left, bytes_left) = (max - (into.len() - before), BATCH_BYTES_MAX.saturating_sub(bytes));
+            bytes += state.receive_ready_many(handle.index, into, left, bytes_left);
+            if into.len() - before >= max || bytes >= BATCH_BYTES_MAX {
+                break;
+            }
             into.push(Message::new());
             let at = into.len() - 1;
             if state.receive_ready(handle.index, &mut into[at]) {

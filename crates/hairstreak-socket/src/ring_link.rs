@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::time::Instant;
 
 use hairstreak_base::ring::{Consumer, Producer};
-use hairstreak_base::{BlockPool, INLINE_SIZE_MAX, Message, ReadBuffer};
+use hairstreak_base::{BlockPool, Frame, INLINE_SIZE_MAX, Message, ReadBuffer};
 use hairstreak_transport::Poller;
 
 use crate::outgoing::{Outgoing, Parcel};
@@ -21,6 +21,8 @@ const BATCH_COUNT: usize = 128;
 const HELD_COUNT: usize = 2048;
 /// Bytes that gather before they are published, whatever the peer does.
 const BATCH_BYTES: usize = 64 * 1024;
+/// Bodies that are shared cost nothing to gather: this part of what the marks allow does.
+const SHARED_BATCH_PART: usize = 8;
 
 /// How to wake an engine: whether anybody sleeps there, and the poller they sleep on. On lines of its own:
 /// other threads read it at every message.
@@ -80,9 +82,9 @@ pub(crate) struct RingLink {
     last_wake: Option<Instant>,
     /// Whether messages gather for a peer that sleeps.
     holds: bool,
-    /// This side was about to sleep and has published nothing since: what it sends first is an answer, perhaps, that
-    /// nobody should wait for.
-    has_slept: bool,
+    /// Which pause of this side's callers it was behind which something was last put in. What comes first behind a pause
+    /// is a question or an answer, perhaps, that nobody should wait for.
+    pause: u64,
     /// What `bytes_in` was when messages were last published.
     bytes_published: usize,
     /// Where bodies of middling size are copied: one allocation for many.
@@ -114,17 +116,23 @@ impl RingLink {
             bytes_taken_before: 0,
             last_wake: None,
             holds: false,
-            has_slept: true,
+            pause: u64::MAX,
             bytes_published: 0,
             arena: ReadBuffer::new(pool),
         }
     }
 
-    /// Puts the message in, without its first `skip_frames`; false when the marks do not allow it.
+    /// Puts the message in, without its first `skip_frames`; false when the marks do not allow it. `pause`: how often
+    /// callers of this side have had nothing left to do.
     #[inline]
-    pub fn push(&mut self, message: &Outgoing<'_>, skip_frames: usize) -> bool {
+    pub fn push(&mut self, message: &Outgoing<'_>, skip_frames: usize, pause: u64) -> bool {
         let Some(ring) = &mut self.outgoing else { return false };
+        let shared = match message {
+            Outgoing::Message(message) if skip_frames == 0 => message.as_single(),
+            _ => None,
+        };
         let (pushed, size) = match message {
+            _ if let Some(frame) = shared => (ring.share_frame(frame), frame.size()),
             Outgoing::Body(body) if body.len() <= INLINE_SIZE_MAX => (ring.push_short(body), body.len()),
             Outgoing::Body(body) => (ring.push_frame(self.arena.copy_of(body)).is_ok(), body.len()),
             other => {
@@ -138,24 +146,32 @@ impl RingLink {
         }
         self.bytes_in += size;
         let gathered = ring.unpublished();
-        if self.bytes_in - self.bytes_published >= BATCH_BYTES {
+        let is_first = std::mem::replace(&mut self.pause, pause) != pause;
+        if is_first {
+            self.last_wake = None;
+        }
+        let batch_bytes = match shared {
+            Some(_) => shared_batch_bytes(&self.marks),
+            None => BATCH_BYTES,
+        };
+        if self.bytes_in - self.bytes_published >= batch_bytes {
             self.publish();
         } else if self.peer.sleeping.load(Ordering::Relaxed) {
             self.publish_unless_held();
-        } else if gathered >= BATCH_COUNT || self.has_slept {
+        } else if gathered >= BATCH_COUNT || is_first {
             self.publish();
         }
         true
     }
 
     /// As [`RingLink::push`], with the parcel's envelope in front.
-    pub fn push_parcel(&mut self, parcel: &Parcel<'_>) -> bool {
+    pub fn push_parcel(&mut self, parcel: &Parcel<'_>, pause: u64) -> bool {
         if parcel.envelope.is_empty() {
-            return self.push(parcel.message, parcel.skip_frames);
+            return self.push(parcel.message, parcel.skip_frames, pause);
         }
         let body = to_message(&mut self.arena, parcel.message, parcel.skip_frames);
         let whole: Message = parcel.envelope.iter().chain(body.as_frames()).cloned().collect();
-        self.push(&Outgoing::Message(&whole), 0)
+        self.push(&Outgoing::Message(&whole), 0, pause)
     }
 
     /// The peer sleeps: it is woken, unless it was just now and too little has gathered since.
@@ -175,19 +191,65 @@ impl RingLink {
     /// as they were last looked at, the batch is not full, and the peer is awake or can wait.
     #[inline]
     pub fn push_gathering(&mut self, body: &[u8]) -> bool {
-        let Some(ring) = &mut self.outgoing else { return false };
-        let gathering = ring.unpublished();
-        if gathering == 0
-            || gathering + 1 >= if self.holds { HELD_COUNT } else { BATCH_COUNT }
-            || body.len() > INLINE_SIZE_MAX
-            || ring.occupied() >= self.marks.count_max
-            || self.bytes_in - self.bytes_out >= self.marks.bytes_max
-            || (self.peer.sleeping.load(Ordering::Relaxed) && !self.holds)
-        {
+        if body.len() > INLINE_SIZE_MAX || !self.may_join() {
             return false;
         }
-        self.bytes_in += body.len();
-        ring.push_short(body)
+        let Some(ring) = &mut self.outgoing else { return false };
+        let joins = ring.push_short(body);
+        self.bytes_in += if joins { body.len() } else { 0 };
+        joins
+    }
+
+    /// As [`RingLink::push_gathering`], for as many of these, from the first on, as can join. Returns how many.
+    #[inline]
+    pub fn push_gathering_many(&mut self, messages: &[Outgoing<'_>]) -> usize {
+        if !self.may_join() {
+            return 0;
+        }
+        let batch_count = self.batch_count();
+        let Some(ring) = &mut self.outgoing else { return 0 };
+        let room = (self.marks.count_max - ring.occupied()).min(batch_count - ring.unpublished() - 1);
+        let bytes_end = self.bytes_out + self.marks.bytes_max;
+        let mut bytes = self.bytes_in;
+        let joins = |message: &&Outgoing<'_>| {
+            let Outgoing::Body(body) = message else { return false };
+            let joins = body.len() <= INLINE_SIZE_MAX && bytes < bytes_end && ring.push_short(body);
+            bytes += if joins { body.len() } else { 0 };
+            joins
+        };
+        let count = messages.iter().take(room).take_while(joins).count();
+        self.bytes_in = bytes;
+        count
+    }
+
+    /// As [`RingLink::push_gathering`], sharing the bytes.
+    #[inline]
+    pub fn share_gathering(&mut self, frame: &Frame) -> bool {
+        let gathered = self.bytes_in - self.bytes_published + frame.size();
+        if gathered >= shared_batch_bytes(&self.marks) || !self.may_join() {
+            return false;
+        }
+        let Some(ring) = &mut self.outgoing else { return false };
+        let joins = ring.share_frame(frame);
+        self.bytes_in += if joins { frame.size() } else { 0 };
+        joins
+    }
+
+    /// Whether another can simply join those that gather already.
+    #[inline]
+    fn may_join(&self) -> bool {
+        let Some(ring) = &self.outgoing else { return false };
+        let gathering = ring.unpublished();
+        gathering > 0
+            && gathering + 1 < self.batch_count()
+            && ring.occupied() < self.marks.count_max
+            && self.bytes_in - self.bytes_out < self.marks.bytes_max
+            && (self.holds || !self.peer.sleeping.load(Ordering::Relaxed))
+    }
+
+    #[inline]
+    fn batch_count(&self) -> usize {
+        if self.holds { HELD_COUNT } else { BATCH_COUNT }
     }
 
     /// Whether the marks allow another message.
@@ -242,16 +304,11 @@ impl RingLink {
             && ring.unpublished() > 0
         {
             ring.publish();
-            (self.holds, self.has_slept, self.bytes_published) = (false, false, self.bytes_in);
+            (self.holds, self.bytes_published) = (false, self.bytes_in);
             if self.peer.ring() {
                 self.last_wake = Some(Instant::now());
             }
         }
-    }
-
-    /// The caller is about to sleep: whatever it sends next finds the peer idle.
-    pub fn forget_last_wake(&mut self) {
-        (self.last_wake, self.has_slept) = (None, true);
     }
 
     /// Puts the next message, if one is visible, into `into`.
@@ -273,6 +330,26 @@ impl RingLink {
             self.release();
         }
         popped
+    }
+
+    /// As [`RingLink::take_ready`], of up to `max` messages and until there are `bytes_max` bytes, appended to `into`.
+    /// Returns how many bytes.
+    pub fn take_ready_many(&mut self, into: &mut Vec<Message>, max: usize, bytes_max: usize) -> usize {
+        let (end, mut bytes) = (into.len().saturating_add(max), 0);
+        while into.len() < end && bytes < bytes_max {
+            // Written where it is wanted.
+            into.push(Message::new());
+            let taken = into.last_mut().is_some_and(|message| {
+                let taken = self.take_ready(message);
+                bytes += message.size();
+                taken
+            });
+            if !taken {
+                into.pop();
+                break;
+            }
+        }
+        bytes
     }
 
     /// Whether so much has been taken that its room must go back now.
@@ -304,6 +381,11 @@ impl RingLink {
         self.incoming.as_ref().is_some_and(|ring| !ring.is_empty())
     }
 
+    /// Whether the last look showed messages that are still to be taken.
+    pub fn has_seen_messages(&self) -> bool {
+        self.incoming.as_ref().is_some_and(|ring| !ring.is_drained())
+    }
+
     /// Whether the peer is gone; messages of it may be left.
     pub fn is_gone(&self) -> bool {
         let in_over = self.incoming.as_ref().is_none_or(Consumer::is_closed);
@@ -323,6 +405,10 @@ impl RingLink {
         self.bytes_taken_before = self.incoming.as_ref().map_or(0, Consumer::taken_bytes);
         self.has_messages()
     }
+}
+
+fn shared_batch_bytes(marks: &Marks) -> usize {
+    BATCH_BYTES.max(marks.bytes_max / SHARED_BATCH_PART)
 }
 
 fn to_message(arena: &mut ReadBuffer, message: &Outgoing<'_>, skip: usize) -> Message {

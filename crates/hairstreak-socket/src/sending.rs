@@ -110,10 +110,12 @@ impl<P: Sends> Socket<P> {
     fn send_chunk(&self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
         let handle = &*self.handle;
         let mut state = handle.engine.lock();
-        for message in messages {
-            if let Outgoing::Body(body) = message
-                && state.send_gathering(handle.index, body)
-            {
+        let mut messages = messages;
+        loop {
+            messages = &messages[state.send_gathering_many(handle.index, messages)..];
+            let Some((message, others)) = messages.split_first() else { break };
+            messages = others;
+            if state.send_gathering(handle.index, message) {
                 continue;
             }
             self.check(&state, message)?;
@@ -144,9 +146,7 @@ impl<P: Sends> Socket<P> {
             return Err(SendError::Forked);
         }
         let mut state = handle.engine.lock_short();
-        if let Outgoing::Body(body) = message
-            && state.send_gathering(handle.index, body)
-        {
+        if state.send_gathering(handle.index, message) {
             return Ok(());
         }
         self.send_at_length(handle.engine.guarded(state), message, deadline)

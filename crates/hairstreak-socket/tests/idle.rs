@@ -6,13 +6,15 @@ mod endpoints;
 
 use std::fs;
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::task::{Context as TaskContext, Waker};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use hairstreak_socket::{Context, Dealer, Interest, Options, Poller, Proxy, Pull, Push};
+use hairstreak_socket::{Context, Dealer, Interest, Options, Poller, Proxy, Pull, Push, RecvError};
 
 use endpoints::endpoint;
 
@@ -22,6 +24,8 @@ const TRANSPORTS: [&str; 3] = ["tcp", "ipc", "inproc"];
 const WATCH: Duration = Duration::from_millis(150);
 /// Hundredths of a second that it may take; a thread that spins takes 15.
 const TICKS_MAX: u64 = 5;
+/// How often an engine is looked at whose callers come and go.
+const WATCH_TICK_MS: u64 = 5;
 
 /// One test at a time: they look at the whole process.
 fn alone() -> MutexGuard<'static, ()> {
@@ -67,6 +71,86 @@ fn connected_sockets_are_idle() {
         (0..10).for_each(|_| drop(pull.recv_timeout(LONG).unwrap()));
         check_idle(transport);
     }
+}
+
+/// The kernel's word on one thread of this process.
+fn status(thread: &Path, field: &str) -> String {
+    let status = fs::read_to_string(thread.join("status")).unwrap();
+    status.lines().find_map(|line| line.strip_prefix(field)).unwrap().trim().to_owned()
+}
+
+/// The background thread, once it has its name.
+fn background() -> PathBuf {
+    let is_it = |task: &PathBuf| {
+        fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.trim_end() == "hairstreak-io")
+    };
+    let find = || fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path()).find(is_it);
+    wait_until("background thread", || find().is_some());
+    find().unwrap()
+}
+
+/// The calling thread, for others to look at.
+fn this_thread() -> PathBuf {
+    PathBuf::from("/proc").join(fs::read_link("/proc/thread-self").unwrap())
+}
+
+fn wait_until_asleep(thread: &Path) {
+    wait_until("sleep", || status(thread, "State:").starts_with('S'));
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < LONG, "no {what}");
+        thread::yield_now();
+    }
+}
+
+/// Who answers sleeps until it is asked; who asks is awake all the time, as far as the engine can tell that gets the
+/// answers: those that gathered would be left to the background thread.
+#[test]
+fn answers_over_inproc_do_not_wake_the_background_thread() {
+    const ROUND_COUNT: u64 = 10;
+    const ASKED_COUNT: u64 = 100;
+    let _alone = alone();
+    let (there, home) = (Dealer::new(&Context::new()).unwrap(), Dealer::new(&Context::new()).unwrap());
+    let requests = there.bind(&endpoint("inproc")).unwrap().to_string();
+    let replies = home.bind(&endpoint("inproc")).unwrap().to_string();
+    let (tell, told) = mpsc::channel();
+    let answered = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&answered);
+    let echo = thread::spawn(move || {
+        let context = Context::new();
+        let (near, back) = (Dealer::new(&context).unwrap(), Dealer::new(&context).unwrap());
+        near.connect(&requests).unwrap();
+        back.connect(&replies).unwrap();
+        tell.send(this_thread()).unwrap();
+        for _ in 0..ROUND_COUNT * ASKED_COUNT {
+            back.send(&near.recv_timeout(LONG).unwrap()).unwrap();
+            count.fetch_add(1, Ordering::Release);
+        }
+    });
+    let answering = told.recv().unwrap();
+    assert!(there.wait_for_peers(1, LONG) && home.wait_for_peers(1, LONG));
+    let background = background();
+    let sleeps = || status(&background, "voluntary_ctxt_switches:").parse::<u64>().unwrap();
+    // A tick that meets a caller who was interrupted inside comes again and again: the best of some rounds counts.
+    let rounds = (0..ROUND_COUNT).map(|round| {
+        let (before, start) = (sleeps(), Instant::now());
+        for asked in round * ASKED_COUNT + 1..=(round + 1) * ASKED_COUNT {
+            wait_until_asleep(&answering);
+            // Who has looked for messages in vain before it asks has its question published at once, too.
+            assert_eq!(there.try_recv(), Err(RecvError::WouldBlock));
+            there.send("ask").unwrap();
+            wait_until("answer", || answered.load(Ordering::Acquire) == asked);
+            assert_eq!(home.recv_timeout(LONG).unwrap().body(), b"ask");
+        }
+        // Whether callers are still there is looked at now and then, in three engines.
+        (sleeps() - before).saturating_sub(3 * (1 + start.elapsed().as_millis() as u64 / WATCH_TICK_MS))
+    });
+    let least = rounds.min().unwrap();
+    echo.join().unwrap();
+    assert!(least < ASKED_COUNT / 4, "{least} times in {ASKED_COUNT} round trips");
 }
 
 #[test]

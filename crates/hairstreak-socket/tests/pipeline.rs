@@ -1,7 +1,7 @@
 //! PUSH and PULL over every transport: one suite, run for each.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, mpsc};
 use std::time::Duration;
 
 use hairstreak_socket::{Context, Distribution, Message, Options, Pull, Push, RecvError, SendError};
@@ -319,4 +319,81 @@ fn copies_to_all_leave_nobody_out_when_one_is_slow() {
         let drops = push.stats().drops;
         assert_eq!((drops.no_peer, drops.newest), (0, 0), "{transport}");
     }
+}
+
+/// Short bodies, others, and one long body over and over, by reference.
+#[test]
+fn batches_of_every_kind_arrive_in_order_within_small_marks() {
+    const COUNT: usize = 6_000;
+    let message = |index: usize| match index % 500 {
+        0..200 => Message::from(&index.to_le_bytes()),
+        200..300 => Message::from(vec![7; 3_000]),
+        n if n % 3 == 0 => Message::from_frames([&index.to_le_bytes()[..], b"second"]),
+        n => Message::from(vec![index as u8; 1 + n]),
+    };
+    for transport in TRANSPORTS {
+        let options = Options { send_count_max: 50, send_count_low: 20, ..Options::default() };
+        let (push, pull) =
+            pair_with(transport, Options { send_bytes_max: 50_000, send_bytes_low: 20_000, ..options });
+        let sender = std::thread::spawn(move || {
+            for start in (0..COUNT).step_by(100) {
+                let messages: Vec<Message> = (start..start + 100).map(message).collect();
+                let sent = match start % 500 {
+                    0 | 100 => push.send_all(messages.iter().map(Message::body)),
+                    200 => push.send_all(std::iter::repeat_n(&messages[0], 100)),
+                    _ => push.send_all(&messages),
+                };
+                assert_eq!(sent, Ok(100));
+            }
+            push
+        });
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || {
+            let (mut got, mut max) = (Vec::new(), 1);
+            while got.len() < COUNT {
+                let before = got.len();
+                let count = pull.recv_many(&mut got, max).unwrap();
+                assert!((1..=max).contains(&count) && got.len() == before + count);
+                max = 1 + max * 7 % 90;
+            }
+            tell.send((pull, got)).unwrap();
+        });
+        let (pull, got) = told.recv_timeout(LONG).unwrap();
+        drop(sender.join().unwrap());
+        for (index, got) in got.iter().enumerate() {
+            assert_eq!(*got, message(index), "{transport} {index}");
+        }
+        assert_eq!(pull.stats().received, COUNT as u64);
+    }
+}
+
+#[test]
+fn bodies_by_reference_stop_at_the_mark_by_bytes() {
+    let options = Options { send_bytes_max: 1 << 20, send_bytes_low: 1 << 19, ..Options::default() };
+    let (push, pull) = pair_with("inproc", options);
+    assert!(push.wait_for_peers(1, LONG));
+    let body = Message::from(vec![1; 10_000]);
+    let timeout = Duration::from_millis(20);
+    let accepted = (0..1_000).take_while(|_| push.send_timeout(&body, timeout).is_ok()).count();
+    assert_eq!(accepted, 105, "the last one passes the mark");
+    (0..accepted).for_each(|_| assert_eq!(pull.recv_timeout(LONG).unwrap(), body));
+    assert_eq!(pull.try_recv(), Err(RecvError::WouldBlock));
+    push.try_send(&body).unwrap();
+}
+
+#[test]
+fn a_body_over_the_limit_is_refused_among_others_that_gather() {
+    let limit = 10_000;
+    let (push, pull) = pair_with("inproc", Options { message_size_max: limit, ..Options::default() });
+    assert!(push.wait_for_peers(1, LONG));
+    let (good, bad) = (Message::from(vec![1; limit]), Message::from(vec![1; limit + 1]));
+    for _ in 0..5 {
+        push.send(&good).unwrap();
+        assert_eq!(push.send(&bad), Err(SendError::TooLarge { size: limit + 1, limit }));
+    }
+    let refused = push.send_all([&good, &good, &bad, &good]);
+    assert_eq!(refused, Err(SendError::TooLarge { size: limit + 1, limit }));
+    push.flush();
+    (0..7).for_each(|_| assert_eq!(pull.recv_timeout(LONG).unwrap(), good));
+    assert_eq!(pull.try_recv(), Err(RecvError::WouldBlock));
 }

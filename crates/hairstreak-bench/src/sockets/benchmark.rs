@@ -52,6 +52,7 @@ pub fn run(settings: &SocketsSettings) -> Result<(), BenchmarkError> {
     if plan.scenarios.iter().any(|scenario| scenario.transport == Transport::Inproc) {
         run.notes.push("the threads of an inproc sample keep to a core each, whoever's they are".to_owned());
     }
+    run.notes.extend(plan.notes().map(str::to_owned));
     let mut cases = Vec::new();
     for (index, scenario) in plan.scenarios.iter().enumerate() {
         eprintln!("sockets {}/{}: {}", index + 1, plan.scenarios.len(), scenario.text());

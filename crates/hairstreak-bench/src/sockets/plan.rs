@@ -46,6 +46,27 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// What a reader of some of its rows has to know.
+    pub fn notes(&self) -> impl Iterator<Item = &'static str> {
+        let inproc = || self.scenarios.iter().filter(|scenario| scenario.transport == Transport::Inproc);
+        let by_handle = inproc().any(|scenario| scenario.calls.contains(&Calls::Handle));
+        let round_trips = inproc().any(|scenario| scenario.case == CaseName::RoundTrip);
+        [
+            (
+                by_handle,
+                "by handle, 1000 messages may be under way, as libzmq's own mark has it at either end",
+            ),
+            (
+                round_trips,
+                "inproc: who has sent looks for the answer for some 30 us while that pays, then sleeps",
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(applies, note)| applies.then_some(note))
+    }
+}
+
 /// Over what a case is measured unless the user says.
 fn transports_of(case: CaseName, is_quick: bool) -> &'static [Transport] {
     match case {
@@ -156,6 +177,19 @@ mod tests {
                 && scenario.size >= 8192;
             assert_eq!(scenario.calls.contains(&Calls::Handle), expected, "{}", scenario.text());
         }
+    }
+
+    #[test]
+    fn rows_that_need_a_word_get_it() {
+        assert_eq!(plan("--transport tcp").notes().count(), 0);
+        assert_eq!(plan("--case throughput --size 8").notes().count(), 0);
+        assert!(
+            plan("--case throughput")
+                .notes()
+                .eq(["by handle, 1000 messages may be under way, as libzmq's own \
+            mark has it at either end"])
+        );
+        assert_eq!(plan("").notes().count(), 2);
     }
 
     #[test]

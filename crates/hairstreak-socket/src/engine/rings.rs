@@ -12,11 +12,6 @@ impl State {
     pub fn expect_rings(&mut self, engine: &Engine) -> bool {
         if self.ring_count > 0 {
             engine.doorbell.announce_sleep();
-            for (_, link) in &mut self.links {
-                if let LinkKind::Ring(ring) = &mut link.kind {
-                    ring.forget_last_wake();
-                }
-            }
             self.look_at_rings(engine);
         }
         self.leader_has_news

@@ -45,6 +45,8 @@ pub(crate) struct State {
     /// Messages that crossed a ring since a caller last slept.
     pub ring_traffic: usize,
     pub ring_spin: super::wait::RingSpin,
+    /// How often a caller was about to sleep or had taken all that it saw in a ring: the end of what it had to do.
+    pub pauses: u64,
     /// How often in a row looking into shared memory was in vain.
     pub spin_failures: u32,
     /// Serial numbers for links and connectors: an index is used again, a serial is not.
@@ -426,6 +428,7 @@ impl State {
             rings_awaited: false,
             ring_traffic: 0,
             ring_spin: Default::default(),
+            pauses: 0,
             spin_failures: 0,
             next_serial: 0,
             leader: false,

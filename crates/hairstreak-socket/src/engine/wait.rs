@@ -18,9 +18,9 @@ use crate::session::GATHER_TIME;
 
 /// Reads and writes after which a caller that never waits takes a turn at the poller all the same.
 const IO_PER_TURN: u32 = 16;
-/// How often a caller looks at busy rings again before it sleeps: the peer is likely to be in the middle
-/// of its next batch, and what a sleep and a wake-up cost is worth 30 us of looking. Doubled when it was
-/// worth it, halved when not: a peer that waits for this very processor brings nothing.
+/// How often a caller looks again, before it sleeps, at rings that are busy or have just been sent to: the peer is likely
+/// to be in the middle of its next batch, or of the answer, and what a sleep and a wake-up cost is worth 30 us of looking.
+/// Doubled when it was worth it, halved when not: a peer that waits for this very processor brings nothing.
 const RING_SPIN_COUNT_MIN: u32 = 1;
 const RING_SPIN_COUNT_MAX: u32 = 64;
 /// Pauses between two looks: each look takes the line that tells of messages away from its writer.
@@ -28,7 +28,7 @@ const RING_SPIN_PAUSES: u32 = 16;
 /// After so many failures in a row the longest look is tried once: a short one cannot tell whether a
 /// longer one would do.
 const RING_SPIN_PROBE: u32 = 16;
-/// Messages since the last sleep that make a ring busy.
+/// Messages since the last sleep that make a ring busy; one that is sent and published alone counts as many.
 pub(super) const RING_TRAFFIC_BUSY: usize = 16;
 /// Events handled in one turn.
 const EVENTS_MAX: usize = 64;

@@ -105,7 +105,7 @@ impl ProxySocket {
     /// Sends if there is room now.
     pub(super) fn send(&self, state: &mut State, message: &Message) -> Sent {
         let handle = &*self.handle;
-        if message.frame_count() == 1 && state.send_gathering(handle.index, message.body()) {
+        if state.send_gathering(handle.index, &Outgoing::Message(message)) {
             return Sent::Done;
         }
         let Some(socket) = state.sockets.get(handle.index) else { return Sent::Closed };

@@ -19,6 +19,9 @@ use crate::sample::{Calls, CaseName, Transport};
 
 /// How long who waits looks before it sleeps, where that is asked for.
 const SPIN_US: u64 = 100;
+/// Bodies by reference that may be under way, as libzmq allows by default at either end: it has no mark by bytes, and
+/// ours would stop both ends every 8 MiB.
+const HANDLE_COUNT: usize = 1000;
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Nothing but the settings: there is no state that the threads of a process would have to share.
@@ -36,13 +39,28 @@ impl Contender for Ours {
         let spin_us = if opening.calls == Calls::Spin { SPIN_US } else { 0 };
         Ok(Self {
             transport: opening.transport,
-            options: Options { spin_us, ..Options::default() },
+            options: Options { spin_us, ..marks(&opening) },
             is_sealed: opening.case == CaseName::Curve,
         })
     }
 
     fn component(&self) -> Result<OurComponent, ContenderError> {
         Ok(OurComponent { context: Context::new(), settings: self.clone() })
+    }
+}
+
+fn marks(opening: &Opening<'_>) -> Options {
+    let default = Options::default();
+    if opening.calls != Calls::Handle {
+        return default;
+    }
+    let (count, bytes) = (HANDLE_COUNT, HANDLE_COUNT * opening.size);
+    Options {
+        send_count_max: count,
+        send_count_low: count / 2,
+        send_bytes_max: bytes,
+        send_bytes_low: bytes / 2,
+        ..default
     }
 }
 

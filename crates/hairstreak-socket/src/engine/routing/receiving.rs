@@ -42,6 +42,31 @@ impl State {
         }
     }
 
+    /// As [`State::receive_ready`], of the only link that has any: up to `max` messages, and until there are `bytes_max`
+    /// bytes, appended to `into`. Returns how many bytes.
+    #[inline]
+    pub fn receive_ready_many(
+        &mut self,
+        socket: usize,
+        into: &mut Vec<Message>,
+        max: usize,
+        bytes_max: usize,
+    ) -> usize {
+        let Some(state) = self.sockets.get(socket) else { return 0 };
+        let &[index] = state.with_messages.as_slice() else { return 0 };
+        let link = &mut self.links[index];
+        let LinkKind::Ring(ring) = &mut link.kind else { return 0 };
+        if state.short_in != ShortIn::AsItCame || state.receive_turn != 0 {
+            return 0;
+        }
+        let before = into.len();
+        let bytes = ring.take_ready_many(into, max, bytes_max);
+        let count = into.len() - before;
+        self.ring_traffic += count;
+        link.received += count as u64;
+        bytes
+    }
+
     /// Tells which link it was of.
     #[inline]
     fn take_ready(&mut self, socket: usize, into: &mut Message) -> Option<usize> {
@@ -103,6 +128,7 @@ impl State {
             let state = self.sockets.get_mut(socket)?;
             let count = state.with_messages.len();
             if count == 0 {
+                self.pauses += 1;
                 if self.find_messages(socket) {
                     continue;
                 }
@@ -116,7 +142,10 @@ impl State {
                 LinkKind::Stream(session) => session.next_message(into),
                 LinkKind::Ring(ring) => {
                     self.ring_traffic += 1;
-                    Ok(ring.pop(into))
+                    let popped = ring.pop(into);
+                    // What came alone is a question or an answer, perhaps.
+                    self.pauses += u64::from(!ring.has_seen_messages());
+                    Ok(popped)
                 }
             };
             match next {

@@ -67,6 +67,9 @@ impl State {
         });
         dirty.append(&mut self.dirty);
         self.dirty = dirty;
+        if about_to_sleep {
+            self.pauses += 1;
+        }
         if let Some(due) = due {
             self.due_at(due);
         }

@@ -30,16 +30,28 @@ pub(crate) enum Sent {
 }
 
 impl State {
-    /// Sends a short message if it is as simple as that: one peer's turn, which gathers already.
+    /// Sends a message if it is as simple as that: short, or shared with a peer in this process; one peer's turn, which
+    /// gathers already.
     #[inline]
-    pub fn send_gathering(&mut self, socket: usize, body: &[u8]) -> bool {
+    pub fn send_gathering(&mut self, socket: usize, message: &Outgoing<'_>) -> bool {
         let Some(state) = self.sockets.get_mut(socket) else { return false };
         let Some(&index) = state.with_room.get(state.send_turn) else { return false };
-        if body.len() > SHORT_SIZE_MAX || !state.short_out {
+        if !state.short_out {
             return false;
         }
-        let link = &mut self.links[index];
-        let gathered = link.kind.push_gathering(body);
+        let kind = &mut self.links[index].kind;
+        let gathered = match message {
+            Outgoing::Body(body) => body.len() <= SHORT_SIZE_MAX && kind.push_gathering(body),
+            Outgoing::Message(message) => message.as_single().is_some_and(|frame| match kind {
+                LinkKind::Ring(ring) => {
+                    frame.size() <= state.options.message_size_max && ring.share_gathering(frame)
+                }
+                LinkKind::Stream(session) => {
+                    frame.size() <= SHORT_SIZE_MAX && session.push_gathering(frame.as_bytes())
+                }
+            }),
+            Outgoing::Frames(_) => false,
+        };
         if gathered {
             state.sent += 1;
             state.send_turn += 1;
@@ -48,6 +60,28 @@ impl State {
             }
         }
         gathered
+    }
+
+    /// As [`State::send_gathering`], for as many of these, from the first on, as can go to the only peer with room.
+    #[inline]
+    pub fn send_gathering_many(&mut self, socket: usize, messages: &[Outgoing<'_>]) -> usize {
+        let Some(state) = self.sockets.get_mut(socket) else { return 0 };
+        let &[index] = state.with_room.as_slice() else { return 0 };
+        if !state.short_out || state.send_turn != 0 {
+            return 0;
+        }
+        let count = match &mut self.links[index].kind {
+            LinkKind::Ring(ring) => ring.push_gathering_many(messages),
+            LinkKind::Stream(session) => {
+                let gathers = |message: &&Outgoing<'_>| match message {
+                    Outgoing::Body(body) => body.len() <= SHORT_SIZE_MAX && session.push_gathering(body),
+                    _ => false,
+                };
+                messages.iter().take_while(gathers).count()
+            }
+        };
+        state.sent += count as u64;
+        count
     }
 
     /// Sends one message as the socket's pattern does, if a peer has room.
@@ -268,11 +302,15 @@ impl State {
                 }
             },
             LinkKind::Ring(ring) => {
-                if !ring.has_room() || !ring.push_parcel(parcel) {
+                if !ring.has_room() || !ring.push_parcel(parcel, self.pauses) {
                     self.unlist_room(index);
                     return false;
                 }
                 let gathers = ring.is_gathering();
+                if !gathers {
+                    // The answer is likely to come before a sleep would be over.
+                    self.ring_traffic += RING_TRAFFIC_BUSY;
+                }
                 self.has_pushed(engine, index, gathers);
                 true
             }

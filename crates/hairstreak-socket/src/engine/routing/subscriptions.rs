@@ -61,7 +61,8 @@ impl State {
         let LinkKind::Ring(ring) = &mut link.kind else { return false };
         let mut pushed = false;
         while let Some(message) = link.subscriptions.front() {
-            if !ring.has_room() || !ring.push_parcel(&Parcel::plain(&Outgoing::Message(message))) {
+            if !ring.has_room() || !ring.push_parcel(&Parcel::plain(&Outgoing::Message(message)), self.pauses)
+            {
                 break;
             }
             link.subscriptions.pop_front();

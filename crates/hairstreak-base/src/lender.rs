@@ -1,0 +1,87 @@
+//! `Lender`: references to a body that is sent again and again, counted ahead.
+//!
+//! The count of a body that one thread sends and another drops lies on a line that both want at every message. Who
+//! puts the same body into a ring for the second time counts many references at once, and gives those back that were
+//! not needed when the ring is published: meanwhile the count is the receiver's.
+//!
+//! Invariants: `left` references to the block of `lent` are this lender's own; nothing is kept behind [`Lender::settle`].
+
+use crate::block::Block;
+use crate::frame::Frame;
+
+/// References counted at once, at most as many as are published at once.
+const LENT_COUNT: usize = 64;
+
+/// Gives references to bodies away; see the module's description.
+#[derive(Debug, Default)]
+pub(crate) struct Lender {
+    lent: Option<Block>,
+    left: usize,
+    /// Where the last body lies, only to be compared: it may be gone.
+    last: usize,
+}
+
+impl Lender {
+    /// The same body once more.
+    #[inline]
+    pub(crate) fn reference(&mut self, frame: &Frame) -> Frame {
+        let Some(block) = frame.block() else { return frame.clone() };
+        if self.left == 0 || self.lent != Some(block) {
+            self.settle();
+            if std::mem::replace(&mut self.last, block.address()) != block.address() {
+                return frame.clone();
+            }
+            block.retain(LENT_COUNT);
+            (self.lent, self.left) = (Some(block), LENT_COUNT);
+        }
+        self.left -= 1;
+        // SAFETY: one of the references that were counted ahead goes with it.
+        unsafe { frame.counted_copy() }
+    }
+
+    /// Gives back what was counted and not needed.
+    #[inline]
+    pub(crate) fn settle(&mut self) {
+        if let Some(block) = self.lent.take()
+            && self.left > 0
+        {
+            // SAFETY: they were counted and given to nobody.
+            unsafe { block.release(std::mem::take(&mut self.left)) };
+        }
+    }
+}
+
+impl Drop for Lender {
+    fn drop(&mut self) {
+        self.settle();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lent_and_not_needed_comes_back() {
+        let (body, other) = (Frame::from_vec(vec![1; 100]), Frame::from_vec(vec![2; 100]));
+        let mut lender = Lender::default();
+        let given: Vec<Frame> = (0..3 * LENT_COUNT).map(|_| lender.reference(&body)).collect();
+        assert!(given.iter().all(|frame| frame.as_bytes() == [1; 100]));
+        assert!(body.reference_count() > 3 * LENT_COUNT);
+        lender.settle();
+        assert_eq!(body.reference_count(), 3 * LENT_COUNT + 1);
+        drop(given);
+        let given = [lender.reference(&body), lender.reference(&other), lender.reference(&body)];
+        assert_eq!((body.reference_count(), other.reference_count()), (3, 2));
+        drop((given, lender.reference(&body), lender));
+        assert_eq!((body.reference_count(), other.reference_count()), (1, 1));
+    }
+
+    #[test]
+    fn a_body_that_goes_once_is_counted_once() {
+        let (mut lender, body) = (Lender::default(), Frame::from_vec(vec![1; 100]));
+        let _given = lender.reference(&body);
+        assert_eq!(body.reference_count(), 2);
+        assert_eq!(lender.reference(&Frame::copy_of(b"short")).as_bytes(), b"short");
+    }
+}
