@@ -111,9 +111,7 @@ impl<P: Sends> Socket<P> {
         let handle = &*self.handle;
         let mut state = handle.engine.lock();
         for message in messages {
-            if let Outgoing::Body(body) = message
-                && state.send_gathering(handle.index, body)
-            {
+            if state.send_short(handle.index, message) {
                 continue;
             }
             self.check(&state, message)?;
@@ -144,9 +142,7 @@ impl<P: Sends> Socket<P> {
             return Err(SendError::Forked);
         }
         let mut state = handle.engine.lock_short();
-        if let Outgoing::Body(body) = message
-            && state.send_gathering(handle.index, body)
-        {
+        if state.send_short(handle.index, message) {
             return Ok(());
         }
         self.send_at_length(handle.engine.guarded(state), message, deadline)

@@ -25,7 +25,7 @@ use crate::session::{ArrivingBudget, Session};
 use crate::stats::Drops;
 
 use super::authenticating::Question;
-use super::routing::{SHORT_SIZE_MAX, SetAside, ShortIn};
+use super::routing::{SHORT_SIZE_MAX, SetAside, ShortIn, ShortOut};
 
 /// The engine's tables. A socket, link, listener or connector is named by its index in its table.
 pub(crate) struct State {
@@ -110,8 +110,8 @@ pub(crate) struct SocketState {
     pub options: Arc<Options>,
     /// What becomes of a message without room.
     pub overflow: Overflow,
-    /// Any short message goes to the next link as it is: within the limit, and nothing else to be done.
-    pub short_out: bool,
+    /// Any short message goes to a link as it is: within the limits, and nothing else to be done.
+    pub short_out: ShortOut,
     /// Any short message goes to the application as it came.
     pub short_in: ShortIn,
     /// Its ready links.
@@ -164,15 +164,16 @@ impl SocketState {
     pub fn new(serial: u32, socket_type: SocketType, options: Options) -> SocketState {
         let rules = rules(socket_type);
         let overflow = options.overflow.unwrap_or_else(|| (rules.overflow)(&options));
+        let has_short_out = overflow != Overflow::DropOldest
+            && options.distribution == Distribution::RoundRobin
+            && options.message_size_max >= SHORT_SIZE_MAX
+            && options.frame_count_max >= 2;
         SocketState {
             serial,
             socket_type,
             rules,
             overflow,
-            short_out: rules.short_out
-                && overflow != Overflow::DropOldest
-                && options.distribution == Distribution::RoundRobin
-                && options.message_size_max >= SHORT_SIZE_MAX,
+            short_out: if has_short_out { rules.short_out } else { ShortOut::No },
             short_in: rules.short_in,
             arriving: Arc::new(ArrivingBudget::new(options.arriving_bytes_max)),
             options: Arc::new(options),

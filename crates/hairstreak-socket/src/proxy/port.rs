@@ -99,7 +99,8 @@ impl ProxySocket {
     pub(super) fn send(&self, message: &Message) -> Sent {
         let handle = &*self.handle;
         let mut state = handle.engine.lock();
-        if message.frame_count() == 1 && state.send_gathering(handle.index, message.body()) {
+        let outgoing = Outgoing::Message(message);
+        if state.send_short(handle.index, &outgoing) {
             return Sent::Done;
         }
         let Some(socket) = state.sockets.get(handle.index) else { return Sent::Closed };
@@ -108,7 +109,7 @@ impl ProxySocket {
             // Over the limits of this socket: no peer will ever get it.
             return Sent::Unroutable;
         }
-        state.send(&handle.engine, handle.index, &Outgoing::Message(message))
+        state.send(&handle.engine, handle.index, &outgoing)
     }
 
     /// A burst is over: the engine's control work, when it is due.

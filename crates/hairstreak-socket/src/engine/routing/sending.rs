@@ -3,7 +3,7 @@
 use hairstreak_wire::zmtp::frame::SHORT_BODY_SIZE_MAX;
 
 use crate::engine::Engine;
-use crate::engine::state::{LinkKind, State};
+use crate::engine::state::{Link, LinkKind, State};
 use crate::engine::wait::RING_TRAFFIC_BUSY;
 use crate::options::{Distribution, Overflow};
 use crate::outgoing::{Outgoing, Parcel};
@@ -29,13 +29,55 @@ pub(crate) enum Sent {
     Closed,
 }
 
+/// Whether a short message may go to a link that gathers without further ado.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShortOut {
+    No,
+    /// To the next link in turn.
+    InTurn,
+    /// To the link of the peer that the first of two frames names.
+    ToNamed,
+}
+
 impl State {
-    /// Sends a short message if it is as simple as that: one peer's turn, which gathers already.
+    /// Sends the message if it is as simple as that: a short one, to a link that gathers already.
     #[inline]
-    pub fn send_gathering(&mut self, socket: usize, body: &[u8]) -> bool {
+    pub fn send_short(&mut self, socket: usize, message: &Outgoing<'_>) -> bool {
+        match message {
+            Outgoing::Body(body) => self.send_gathering(socket, body),
+            Outgoing::Frames([name, body]) => self.send_gathering_to(socket, name, body),
+            Outgoing::Message(message) => match message.as_frames() {
+                [body] => self.send_gathering(socket, body.as_bytes()),
+                [name, body] => self.send_gathering_to(socket, name.as_bytes(), body.as_bytes()),
+                _ => false,
+            },
+            Outgoing::Frames(_) => false,
+        }
+    }
+
+    #[inline]
+    fn send_gathering_to(&mut self, socket: usize, name: &[u8], body: &[u8]) -> bool {
+        let Some(state) = self.sockets.get_mut(socket) else { return false };
+        if state.short_out != ShortOut::ToNamed || name.len() + body.len() > SHORT_SIZE_MAX {
+            return false;
+        }
+        let is_named = |link: &Link| link.socket == socket && link.routing_id.as_bytes() == name;
+        if !self.links.get(state.names.guess).is_some_and(is_named) {
+            let Some(link) = state.names.link_of(name) else { return false };
+            state.names.guess = link;
+        }
+        // One that has ended, or whose name another took over, has no room.
+        let link = &mut self.links[state.names.guess];
+        let gathered = link.listed_room && link.kind.push_gathering(body);
+        state.sent += u64::from(gathered);
+        gathered
+    }
+
+    #[inline]
+    fn send_gathering(&mut self, socket: usize, body: &[u8]) -> bool {
         let Some(state) = self.sockets.get_mut(socket) else { return false };
         let Some(&index) = state.with_room.get(state.send_turn) else { return false };
-        if body.len() > SHORT_SIZE_MAX || !state.short_out {
+        if body.len() > SHORT_SIZE_MAX || state.short_out != ShortOut::InTurn {
             return false;
         }
         let link = &mut self.links[index];
