@@ -39,6 +39,8 @@ pub(crate) struct State {
     pub connectors: Slab<Connector>,
     /// Links with bytes or messages that gather.
     pub dirty: Vec<usize>,
+    /// The caller that is about to sleep does so for want of room: the links that have some are not idle.
+    pub waits_for_room: bool,
     pub ring_count: usize,
     /// Something waits for room in a ring, and nobody calls.
     pub rings_awaited: bool,
@@ -234,7 +236,7 @@ pub(crate) struct Link {
     /// What a ROUTER calls the peer.
     pub routing_id: Frame,
     pub kind: LinkKind,
-    /// It wrote by itself, its segment or batch being full, since the flush tick last looked.
+    /// Its callers wrote, its segment or batch being full or they about to sleep, since the flush tick last looked.
     pub wrote: bool,
     /// When it became ready.
     pub since: Instant,
@@ -353,7 +355,7 @@ impl LinkKind {
     }
 
     /// Sends a short body if it can simply join others that gather.
-    #[inline]
+    #[inline(always)]
     pub fn push_gathering(&mut self, body: &[u8]) -> bool {
         match self {
             LinkKind::Stream(session) => session.push_gathering(body),
@@ -425,6 +427,7 @@ impl State {
             listeners: Slab::new(),
             connectors: Slab::new(),
             dirty: Vec::new(),
+            waits_for_room: false,
             ring_count: 0,
             rings_awaited: false,
             ring_traffic: 0,

@@ -46,7 +46,7 @@ impl State {
     }
 
     /// Tells which link it was of.
-    #[inline]
+    #[inline(always)]
     fn take_ready(&mut self, socket: usize, into: &mut Message) -> Option<usize> {
         let state = self.sockets.get_mut(socket)?;
         let &index = state.with_messages.get(state.receive_turn)?;
@@ -69,7 +69,7 @@ impl State {
         Some(index)
     }
 
-    #[inline]
+    #[inline(never)]
     fn take_ready_named(&mut self, socket: usize, into: &mut Message) -> bool {
         let mut message = Message::new();
         let Some(link) = self.take_ready(socket, &mut message) else { return false };

@@ -41,7 +41,7 @@ pub(crate) enum ShortOut {
 
 impl State {
     /// Sends the message if it is as simple as that: a short one, to a link that gathers already.
-    #[inline]
+    #[inline(always)]
     pub fn send_short(&mut self, socket: usize, message: &Outgoing<'_>) -> bool {
         match message {
             Outgoing::Body(body) => self.send_gathering(socket, body),
@@ -55,7 +55,7 @@ impl State {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn send_gathering_to(&mut self, socket: usize, name: &[u8], body: &[u8]) -> bool {
         let Some(state) = self.sockets.get_mut(socket) else { return false };
         if state.short_out != ShortOut::ToNamed || name.len() + body.len() > SHORT_SIZE_MAX {
@@ -73,7 +73,7 @@ impl State {
         gathered
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_gathering(&mut self, socket: usize, body: &[u8]) -> bool {
         let Some(state) = self.sockets.get_mut(socket) else { return false };
         let Some(&index) = state.with_room.get(state.send_turn) else { return false };
@@ -188,6 +188,11 @@ impl State {
             self.sockets[socket].drops.no_peer += 1;
             return self.count_sent(socket);
         }
+        if let Outgoing::Body(body) = message
+            && self.gather_copies(links, body)
+        {
+            return self.count_sent(socket);
+        }
         let waits = matches!(self.sockets[socket].overflow, Overflow::Block | Overflow::Error);
         if waits && !links.iter().all(|link| self.has_room(*link)) {
             return self.overflow(socket, None);
@@ -200,6 +205,23 @@ impl State {
             _ => self.send_shared(engine, socket, links, message),
         }
         self.count_sent(socket)
+    }
+
+    /// Copies a short body to all of these links if it is as simple as that: each is a stream that gathers already.
+    #[inline]
+    fn gather_copies(&mut self, links: &[usize], body: &[u8]) -> bool {
+        let gathers = |link: &Link| {
+            let is_free = link.listed_room && link.held.is_none();
+            is_free && matches!(&link.kind, LinkKind::Stream(session) if session.gathers(body.len()))
+        };
+        let all = body.len() <= SHORT_SIZE_MAX
+            && links.iter().all(|link| self.links.get(*link).is_some_and(gathers));
+        if all {
+            for &link in links {
+                self.links[link].kind.push_gathering(body);
+            }
+        }
+        all
     }
 
     /// A message that is worth some work to be done once for all: encoded for streams, in memory of its
