@@ -114,6 +114,21 @@ impl Message {
         }))
     }
 
+    /// Becomes `rest` with a frame in front. A list of two frames, as a message that is received into over and over
+    /// has, is used again.
+    #[inline]
+    pub fn set_with_first(&mut self, first: &Frame, rest: Message) {
+        match (&mut self.0, rest.0) {
+            (Repr::Many(frames), Repr::One(body)) if frames.len() == 2 => {
+                if frames[0] != *first {
+                    frames[0] = first.clone();
+                }
+                frames[1] = body;
+            }
+            (_, rest) => *self = Message(rest).with_first(first.clone()),
+        }
+    }
+
     /// The bytes of all frames together.
     #[inline]
     pub fn size(&self) -> usize {
@@ -203,6 +218,20 @@ mod tests {
         let named = |frames: &[&str]| Message::from_frames(frames).with_first(Frame::copy_of(b"name"));
         assert_eq!(named(&["a"]), Message::from_frames(["name", "a"]));
         assert_eq!(named(&["a", "b", "c"]), Message::from_frames(["name", "a", "b", "c"]));
+    }
+
+    #[test]
+    fn a_list_of_two_frames_is_used_again_and_no_other() {
+        let name = Frame::copy_of(b"name");
+        for before in [&["x"][..], &["name", "x"], &["other", "x"], &["name", "x", "y"]] {
+            let mut message = Message::from_frames(before);
+            let list = message.as_frames().as_ptr();
+            message.set_with_first(&name, Message::from("a"));
+            assert_eq!(message, Message::from_frames(["name", "a"]));
+            assert_eq!(message.as_frames().as_ptr() == list, before.len() == 2, "{before:?}");
+            message.set_with_first(&name, Message::from_frames(["", "b"]));
+            assert_eq!(message, Message::from_frames(["name", "", "b"]));
+        }
     }
 
     #[test]

@@ -113,8 +113,18 @@ impl OutgoingBuffer {
         self.left_count + self.queued_count()
     }
 
-    /// Appends a single-frame message behind others that gather: only if some do, the segment has room,
-    /// and the marks are not reached. Returns whether it did.
+    /// Whether a message of `size` bytes, header included, can simply join others that gather: only if some do, the
+    /// segment has room, and the marks are not reached.
+    #[inline(always)]
+    pub fn gathers(&self, size: usize, count_max: usize, bytes_max: usize) -> bool {
+        let at = self.tail.len();
+        at > 0
+            && at + size <= self.tail.capacity().min(SEGMENT_SIZE)
+            && self.queued_count() < count_max
+            && self.queued_bytes() < bytes_max
+    }
+
+    /// Appends a single-frame message behind others that gather, if it can. Returns whether it did.
     #[inline(always)]
     pub fn push_gathering<const HEADER_SIZE: usize>(
         &mut self,
@@ -123,16 +133,12 @@ impl OutgoingBuffer {
         count_max: usize,
         bytes_max: usize,
     ) -> bool {
-        let at = self.tail.len();
-        let size = at + HEADER_SIZE + body.len();
-        if at == 0
-            || size > self.tail.capacity().min(SEGMENT_SIZE)
-            || self.queued_count() >= count_max
-            || self.queued_bytes() >= bytes_max
-        {
+        if !self.gathers(HEADER_SIZE + body.len(), count_max, bytes_max) {
             return false;
         }
-        // SAFETY: `size` is within the capacity; the sources are other memory.
+        let at = self.tail.len();
+        let size = at + HEADER_SIZE + body.len();
+        // SAFETY: `size` is within the capacity, as it gathers; the sources are other memory.
         unsafe {
             let to = self.tail.as_mut_ptr().add(at);
             to.cast::<[u8; HEADER_SIZE]>().write(header);

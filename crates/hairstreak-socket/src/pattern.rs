@@ -6,7 +6,7 @@
 use hairstreak_base::Message;
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 
-use crate::engine::{Engine, Received, Sent, ShortIn, State};
+use crate::engine::{Engine, Received, Sent, ShortIn, ShortOut, State};
 use crate::options::{Options, Overflow};
 use crate::outgoing::Outgoing;
 use crate::session::SessionError;
@@ -45,8 +45,8 @@ pub(crate) struct Rules {
     /// Its peers speak no ZMTP.
     pub is_plain: bool,
     pub incoming: Incoming,
-    /// A short body may go to the next link in turn as it is.
-    pub short_out: bool,
+    /// A short message may go to a link as it is.
+    pub short_out: ShortOut,
     /// A short message may go to the application as it came.
     pub short_in: ShortIn,
     /// What happens to a message without room when the options do not say.
@@ -71,7 +71,7 @@ impl Rules {
         sends: false,
         is_plain: false,
         incoming: Incoming::Nothing,
-        short_out: false,
+        short_out: ShortOut::No,
         short_in: ShortIn::No,
         overflow: |_| Overflow::Block,
         send: |_, _, _, _| Sent::Closed,

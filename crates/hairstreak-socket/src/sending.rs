@@ -115,7 +115,7 @@ impl<P: Sends> Socket<P> {
             messages = &messages[state.send_gathering_many(handle.index, messages)..];
             let Some((message, others)) = messages.split_first() else { break };
             messages = others;
-            if state.send_gathering(handle.index, message) {
+            if state.send_short(handle.index, message) {
                 continue;
             }
             self.check(&state, message)?;
@@ -146,7 +146,7 @@ impl<P: Sends> Socket<P> {
             return Err(SendError::Forked);
         }
         let mut state = handle.engine.lock_short();
-        if state.send_gathering(handle.index, message) {
+        if state.send_short(handle.index, message) {
             return Ok(());
         }
         self.send_at_length(handle.engine.guarded(state), message, deadline)

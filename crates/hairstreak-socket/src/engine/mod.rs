@@ -40,7 +40,7 @@ mod wait;
 mod waiters;
 mod wiring;
 
-pub(crate) use routing::{Received, Sent, SetAside, ShortIn, UNEXPECTED_MAX};
+pub(crate) use routing::{Received, Sent, SetAside, ShortIn, ShortOut, UNEXPECTED_MAX};
 pub(crate) use state::{Across, ConnectorState, Link, LinkKind, Origin, State};
 pub(crate) use wait::{Engine, Guard};
 pub(crate) use waiters::Wait;

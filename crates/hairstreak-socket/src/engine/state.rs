@@ -25,7 +25,7 @@ use crate::session::{ArrivingBudget, Session};
 use crate::stats::Drops;
 
 use super::authenticating::Question;
-use super::routing::{SHORT_SIZE_MAX, SetAside, ShortIn};
+use super::routing::{SHORT_SIZE_MAX, SetAside, ShortIn, ShortOut};
 
 /// The engine's tables. A socket, link, listener or connector is named by its index in its table.
 pub(crate) struct State {
@@ -39,6 +39,8 @@ pub(crate) struct State {
     pub connectors: Slab<Connector>,
     /// Links with bytes or messages that gather.
     pub dirty: Vec<usize>,
+    /// The caller that is about to sleep does so for want of room: the links that have some are not idle.
+    pub waits_for_room: bool,
     pub ring_count: usize,
     /// Something waits for room in a ring, and nobody calls.
     pub rings_awaited: bool,
@@ -112,8 +114,8 @@ pub(crate) struct SocketState {
     pub options: Arc<Options>,
     /// What becomes of a message without room.
     pub overflow: Overflow,
-    /// Any short message goes to the next link as it is: within the limit, and nothing else to be done.
-    pub short_out: bool,
+    /// Any short message goes to a link as it is: within the limits, and nothing else to be done.
+    pub short_out: ShortOut,
     /// Any short message goes to the application as it came.
     pub short_in: ShortIn,
     /// Its ready links.
@@ -166,15 +168,16 @@ impl SocketState {
     pub fn new(serial: u32, socket_type: SocketType, options: Options) -> SocketState {
         let rules = rules(socket_type);
         let overflow = options.overflow.unwrap_or_else(|| (rules.overflow)(&options));
+        let has_short_out = overflow != Overflow::DropOldest
+            && options.distribution == Distribution::RoundRobin
+            && options.message_size_max >= SHORT_SIZE_MAX
+            && options.frame_count_max >= 2;
         SocketState {
             serial,
             socket_type,
             rules,
             overflow,
-            short_out: rules.short_out
-                && overflow != Overflow::DropOldest
-                && options.distribution == Distribution::RoundRobin
-                && options.message_size_max >= SHORT_SIZE_MAX,
+            short_out: if has_short_out { rules.short_out } else { ShortOut::No },
             short_in: rules.short_in,
             arriving: Arc::new(ArrivingBudget::new(options.arriving_bytes_max)),
             options: Arc::new(options),
@@ -235,7 +238,7 @@ pub(crate) struct Link {
     /// What a ROUTER calls the peer.
     pub routing_id: Frame,
     pub kind: LinkKind,
-    /// It wrote by itself, its segment or batch being full, since the flush tick last looked.
+    /// Its callers wrote, its segment or batch being full or they about to sleep, since the flush tick last looked.
     pub wrote: bool,
     /// When it became ready.
     pub since: Instant,
@@ -352,7 +355,7 @@ impl LinkKind {
     }
 
     /// Sends a short body if it can simply join others that gather.
-    #[inline]
+    #[inline(always)]
     pub fn push_gathering(&mut self, body: &[u8]) -> bool {
         match self {
             LinkKind::Stream(session) => session.push_gathering(body),
@@ -424,6 +427,7 @@ impl State {
             listeners: Slab::new(),
             connectors: Slab::new(),
             dirty: Vec::new(),
+            waits_for_room: false,
             ring_count: 0,
             rings_awaited: false,
             ring_traffic: 0,

@@ -1,8 +1,8 @@
 //! What happens by the clock: heartbeats, time-outs, reconnects; and the ticks of the timerfd that
 //! stand in for callers who are busy elsewhere.
 //!
-//! - The **flush tick** comes 50 us after the first bytes that gather and writes them. For a link that
-//!   keeps writing by itself it is put off, up to 400 us at a time: each tick costs a wake-up.
+//! - The **flush tick** comes 50 us after the first bytes that gather and writes them. For a link whose callers
+//!   keep writing by themselves it is put off, up to 400 us at a time: each tick costs a wake-up.
 //! - The **watch tick** comes 5 ms after the last caller left and, if no other came, gives the
 //!   engine to the background thread.
 
@@ -16,8 +16,8 @@ use crate::background::Background;
 use crate::monitor::EventKind;
 use crate::session::{GATHER_TIME, Phase, SessionError};
 
-/// The longest that the flush tick is put off on an engine that keeps writing by itself.
-const BUSY_GATHER_TIME: Duration = Duration::from_micros(400);
+/// The longest that the flush tick is put off for links whose callers write by themselves.
+pub(super) const BUSY_GATHER_TIME: Duration = Duration::from_micros(400);
 const WATCH_TICK: Duration = Duration::from_millis(5);
 
 /// What the timerfd is armed for.
@@ -112,7 +112,7 @@ impl State {
 
     fn on_flush_tick(&mut self, engine: &Arc<Engine>) {
         self.ticks.flush_at = None;
-        // What keeps writing by itself is put off; whatever else gathers is not, however busy the others are.
+        // What its callers write by themselves is put off; whatever else gathers is not, however busy the others are.
         let (busy, quiet) = std::mem::take(&mut self.dirty).into_iter().partition::<Vec<_>, _>(|&index| {
             self.links.get_mut(index).is_some_and(|link| std::mem::take(&mut link.wrote))
         });

@@ -5,13 +5,14 @@ use std::ops::{Deref, DerefMut};
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hairstreak_base::{Lock, LockGuard};
 use hairstreak_transport::{Poller, Readiness, Timer};
 
 use super::state::{After, Follower, State};
+use super::timers::BUSY_GATHER_TIME;
 use crate::background::Background;
 use crate::ring_link::Doorbell;
 use crate::session::GATHER_TIME;
@@ -43,6 +44,8 @@ pub(crate) struct Engine {
     pub timer: Timer,
     /// What the background thread calls it.
     id: AtomicU64,
+    /// Ticks in a row that found a caller inside.
+    missed_ticks: AtomicU32,
 }
 
 impl std::fmt::Debug for Engine {
@@ -107,6 +110,7 @@ impl Engine {
             doorbell,
             timer,
             id: AtomicU64::new(0),
+            missed_ticks: AtomicU32::new(0),
         });
         background.register(&engine)?;
         engine.lock().watch(&engine);
@@ -220,6 +224,7 @@ impl Engine {
                     break found;
                 }
             }
+            state.waits_for_room = !receives;
             state = if state.leader {
                 self.follow(state, socket, left)
             } else {
@@ -344,9 +349,16 @@ impl Engine {
     /// The timerfd fired, in the background thread.
     pub fn background_tick(self: &Arc<Self>) {
         match self.try_lock() {
-            Some(mut state) => state.on_tick(self),
-            // A caller is inside at this moment: the tick is not needed, and must not hold it up.
-            None => self.timer.arm(GATHER_TIME),
+            Some(mut state) => {
+                self.missed_ticks.store(0, Ordering::Relaxed);
+                state.on_tick(self);
+            }
+            // A caller is inside at this moment: the tick is not needed, and must not hold it up. To come each time
+            // in vain would cost a busy one a processor's time.
+            None => {
+                let missed = self.missed_ticks.fetch_add(1, Ordering::Relaxed);
+                self.timer.arm((GATHER_TIME * 2u32.pow(missed.min(8))).min(BUSY_GATHER_TIME));
+            }
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use hairstreak_wire::zmtp::SocketType;
 
-use crate::engine::State;
+use crate::engine::{ShortOut, State};
 use crate::pattern::{Pattern, Rules, Sends};
 use crate::socket::Socket;
 
@@ -26,7 +26,7 @@ impl Sends for PushPattern {}
 
 pub(crate) const RULES: Rules = Rules {
     sends: true,
-    short_out: true,
+    short_out: ShortOut::InTurn,
     send: State::send_by_distribution,
     is_writable: State::is_writable_by_distribution,
     ..Rules::NONE

@@ -105,7 +105,8 @@ impl ProxySocket {
     /// Sends if there is room now.
     pub(super) fn send(&self, state: &mut State, message: &Message) -> Sent {
         let handle = &*self.handle;
-        if state.send_gathering(handle.index, &Outgoing::Message(message)) {
+        let outgoing = Outgoing::Message(message);
+        if state.send_short(handle.index, &outgoing) {
             return Sent::Done;
         }
         let Some(socket) = state.sockets.get(handle.index) else { return Sent::Closed };
@@ -114,7 +115,7 @@ impl ProxySocket {
             // Over the limits of this socket: no peer will ever get it.
             return Sent::Unroutable;
         }
-        state.send(&handle.engine, handle.index, &Outgoing::Message(message))
+        state.send(&handle.engine, handle.index, &outgoing)
     }
 
     /// A burst is over: the engine's control work, when it is due.

@@ -3,7 +3,7 @@
 
 use hairstreak_wire::zmtp::SocketType;
 
-use crate::engine::{ShortIn, State};
+use crate::engine::{ShortIn, ShortOut, State};
 use crate::pattern::{Incoming, Pattern, Receives, Rules, Sends};
 use crate::socket::Socket;
 
@@ -24,7 +24,7 @@ impl Receives for DealerPattern {}
 pub(crate) const RULES: Rules = Rules {
     sends: true,
     incoming: Incoming::Messages,
-    short_out: true,
+    short_out: ShortOut::InTurn,
     short_in: ShortIn::AsItCame,
     send: State::send_by_distribution,
     is_writable: State::is_writable_by_distribution,

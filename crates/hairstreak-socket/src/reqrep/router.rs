@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use hairstreak_base::{Frame, Message};
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 
-use crate::engine::{Engine, Received, Sent, State};
+use crate::engine::{Engine, Received, Sent, ShortIn, ShortOut, State};
 use crate::options::Overflow;
 use crate::outgoing::{Outgoing, Parcel};
 use crate::pattern::{Incoming, Pattern, Receives, Rules, Sends};
@@ -50,6 +50,8 @@ impl Router {
 pub(crate) const RULES: Rules = Rules {
     sends: true,
     incoming: Incoming::Messages,
+    short_out: ShortOut::ToNamed,
+    short_in: ShortIn::Named,
     overflow: |options| if options.router_mandatory { Overflow::Block } else { Overflow::DropNewest },
     send,
     receive,
@@ -64,6 +66,8 @@ pub(crate) const RULES: Rules = Rules {
 pub(crate) struct Names {
     links: HashMap<Vec<u8>, usize>,
     next_number: Option<u32>,
+    /// The link whose message was received last: what is sent is likely to answer it.
+    pub guess: usize,
 }
 
 impl Names {
@@ -112,6 +116,7 @@ fn unroutable(state: &mut State, socket: usize) -> Sent {
 
 fn receive(state: &mut State, engine: &Engine, socket: usize, into: &mut Message) -> Received {
     let Some(link) = state.receive_in_turn(engine, socket, into) else { return Received::Nothing };
+    state.sockets[socket].names.guess = link;
     *into = std::mem::take(into).with_first(state.links[link].routing_id.clone());
     Received::Message
 }

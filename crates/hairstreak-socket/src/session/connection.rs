@@ -5,7 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hairstreak_base::{BlockPool, BodyBuffer, Frame, Message, OutgoingBuffer, READ_SIZE, ReadBuffer};
+use hairstreak_base::{
+    BlockPool, BodyBuffer, Frame, Message, OutgoingBuffer, READ_SIZE, ReadBuffer, SEGMENT_SIZE,
+};
 use hairstreak_transport::{Delivery, Readiness, Stream};
 use hairstreak_wire::zmtp::Handshake;
 use hairstreak_wire::zmtp::curve::CurveCipher;
@@ -88,13 +90,18 @@ pub(crate) struct Session {
     /// Bytes read so far, and those that count no more.
     pub(super) read_bytes: u64,
     pub(super) read_bytes_before: u64,
+    /// When it last read something.
+    pub(super) last_read: Option<Instant>,
     /// Reads since the engine last asked.
     pub(super) read_count: u32,
     /// The connection is gone; only `ahead` is left.
     pub(super) ended: bool,
 
     pub outgoing: OutgoingBuffer,
-    pub(super) last_write: Option<Instant>,
+    /// Until when the link counts as busy: what is sent gathers.
+    pub(super) busy_until: Option<Instant>,
+    /// How many bytes gather for one write at most.
+    pub(super) gather_bytes_max: usize,
 
     /// ZMTP minor version shared with the peer; PING needs 1.
     pub minor: u8,
@@ -150,10 +157,12 @@ impl Session {
             decoded_bytes: 0,
             read_bytes: 0,
             read_bytes_before: 0,
+            last_read: None,
             read_count: 0,
             ended: false,
             outgoing: OutgoingBuffer::new(&shares.pool),
-            last_write: None,
+            busy_until: None,
+            gather_bytes_max: SEGMENT_SIZE,
             minor: 0,
             has_sent: false,
             end_sent: false,

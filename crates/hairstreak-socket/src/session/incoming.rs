@@ -1,12 +1,14 @@
 //! A session's incoming side: read big, slice, never copy; large bodies into their own allocation.
 
 use std::io;
+use std::time::Instant;
 
 use hairstreak_base::{BodyBuffer, Frame, Message, READ_SIZE};
 use hairstreak_wire::zmtp::frame::{self, COMMAND_SIZE_MAX};
 
 use super::connection::Session;
 use super::error::SessionError;
+use super::outgoing::ANSWER_SIZE;
 
 /// Reads in one go; then other connections, and whoever waits for the lock, have their turn.
 const READS_MAX: u32 = 4;
@@ -134,6 +136,7 @@ impl Session {
             Ok((0, _)) => Err(SessionError::Closed),
             Ok((count, filled)) => {
                 self.read_bytes += count as u64;
+                (self.last_read, self.gather_bytes_max) = (Some(Instant::now()), ANSWER_SIZE);
                 // A short read emptied the socket: the next bytes make a new edge.
                 self.readable = filled || self.peer_ended || self.stream.is_shared();
                 self.on_bytes();

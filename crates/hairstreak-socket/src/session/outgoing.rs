@@ -14,6 +14,11 @@ use crate::outgoing::{Outgoing, Parcel};
 
 /// A link that last wrote longer ago than this counts as idle: the next send writes at once.
 pub(crate) const GATHER_TIME: Duration = Duration::from_micros(50);
+/// As above, when as much was written as gathers at most: writing as much to other links takes its time.
+const BUSY_TIME: Duration = Duration::from_millis(5);
+/// As much gathers for one write while messages of the peer wait to be answered: then both ends are at work, each on
+/// a part of what is under way.
+pub(super) const ANSWER_SIZE: usize = SEGMENT_SIZE / 4;
 /// A borrowed body of at least this size is written from where it lies when the link is idle.
 const DIRECT_SIZE: usize = 32 * 1024;
 /// As above, into shared memory, where a write is no system call.
@@ -22,10 +27,18 @@ const SHARED_DIRECT_SIZE: usize = 4 * 1024;
 pub(crate) const SHARE_SIZE: usize = 8 * 1024;
 
 impl Session {
-    /// Encodes a body as one message if it can simply join others that gather already.
+    /// Whether a body of `size` bytes can simply join others that gather already.
     #[inline]
+    pub fn gathers(&self, size: usize) -> bool {
+        let bytes_max = self.limits.send_bytes_max.min(self.gather_bytes_max);
+        self.outgoing.gathers(HEADER_SIZE_MAX + size, self.gather_count_max, bytes_max)
+    }
+
+    /// Encodes a body as one message if it can simply join others that gather already.
+    #[inline(always)]
     pub fn push_gathering(&mut self, body: &[u8]) -> bool {
-        let (count_max, bytes_max) = (self.gather_count_max, self.limits.send_bytes_max);
+        let (count_max, bytes_max) =
+            (self.gather_count_max, self.limits.send_bytes_max.min(self.gather_bytes_max));
         if body.len() <= SHORT_BODY_SIZE_MAX {
             self.outgoing.push_gathering([0, body.len() as u8], body, count_max, bytes_max)
         } else {
@@ -65,7 +78,7 @@ impl Session {
 
     #[inline]
     fn write_or_leave(&mut self, was_empty: bool) -> Result<bool, SessionError> {
-        if !was_empty && self.outgoing.queued_bytes() < SEGMENT_SIZE {
+        if !was_empty && self.outgoing.queued_bytes() < self.gather_bytes_max {
             return Ok(true);
         }
         self.write_or_gather(was_empty)
@@ -115,13 +128,15 @@ impl Session {
     fn write_or_gather(&mut self, was_empty: bool) -> Result<bool, SessionError> {
         self.has_sent = true;
         let now = Instant::now();
-        if was_empty
-            && self.outgoing.queued_bytes() < SEGMENT_SIZE
-            && self.last_write.is_some_and(|last| now.duration_since(last) < GATHER_TIME)
-        {
+        // The caller that takes what was read just now has more to send, and flushes before it sleeps.
+        let answers = !self.buffer.unread().is_empty();
+        let is_busy = self.busy_until.is_some_and(|until| now < until)
+            || (answers && self.last_read.is_some_and(|last| now.duration_since(last) < GATHER_TIME));
+        if was_empty && is_busy && self.outgoing.queued_bytes() < self.gather_bytes_max {
             return Ok(!self.outgoing.is_empty());
         }
-        self.last_write = Some(now);
+        self.gather_bytes_max = if answers { ANSWER_SIZE } else { SEGMENT_SIZE };
+        self.busy_until = Some(now + if was_empty { GATHER_TIME } else { BUSY_TIME });
         self.flush()?;
         Ok(!self.outgoing.is_empty())
     }
@@ -203,8 +218,10 @@ impl Session {
         Ok(())
     }
 
-    /// The caller is about to sleep: whatever it sends next finds the link idle.
-    pub fn forget_last_write(&mut self) {
-        self.last_write = None;
+    /// The caller is about to sleep: whatever it sends next finds the link idle, unless something is left to be written.
+    pub fn be_idle(&mut self) {
+        if self.outgoing.is_empty() {
+            self.busy_until = None;
+        }
     }
 }

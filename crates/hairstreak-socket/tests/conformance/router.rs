@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hairstreak_socket::{Dealer, Message, Options, Router, SendError};
 
+use crate::LONG;
 use crate::cell::{check, frames, until};
 use crate::shapes::shapes;
 
@@ -42,6 +43,71 @@ fn dealers_exchange_messages_of_every_shape() {
             cell.send(&a, &message);
             cell.send(&b, &message);
             assert_eq!((cell.recv(&a), cell.recv(&b)), (message.clone(), message));
+        }
+    });
+}
+
+/// Neither side flushes, so that most go the short way. Every form of the calls takes it alike.
+#[test]
+fn answers_in_a_burst_reach_the_peers_they_name_in_order() {
+    const COUNT: usize = 300;
+    check(|cell| {
+        let router: Router = cell.open(Options::default());
+        let dealers: [Dealer; 3] = ["ann", "bob", "eve"].map(|name| cell.open(named(name)));
+        dealers.iter().for_each(|dealer| cell.join(&router, dealer));
+        for number in 0..COUNT {
+            dealers.iter().for_each(|dealer| dealer.send(&body_of(number)).unwrap());
+        }
+        dealers.iter().for_each(Dealer::flush);
+        let mut message = Message::new();
+        let mut held: Vec<Message> = Vec::new();
+        for number in 0..3 * COUNT {
+            router.recv_into(&mut message).unwrap();
+            // One that is kept stays what it is, whatever is received into its place.
+            held.push(message.clone());
+            let answer: Vec<&[u8]> = message.frames().collect();
+            match number % 3 {
+                0 => router.send(&message).unwrap(),
+                1 => router.send(&[answer[0], answer[1]]).unwrap(),
+                _ => router.send(&answer[..]).unwrap(),
+            }
+            router.send(&[&b"nobody"[..], b"x"]).unwrap();
+        }
+        router.flush();
+        for (dealer, name) in dealers.iter().zip(["ann", "bob", "eve"]) {
+            let mut of_it = held.iter().filter(|message| message.frame(0) == Some(name.as_bytes()));
+            for number in 0..COUNT {
+                assert_eq!(cell.recv(dealer).body(), body_of(number), "{cell:?}");
+                assert_eq!(of_it.next().map(Message::body), Some(&body_of(number)[..]), "{cell:?}");
+            }
+        }
+        let stats = router.stats();
+        assert_eq!((stats.sent, stats.drops.unroutable), (6 * COUNT as u64, 3 * COUNT as u64), "{cell:?}");
+        assert!(router.peers().iter().all(|peer| peer.sent == COUNT as u64), "{cell:?}");
+        assert!(router.peers().iter().all(|peer| peer.received == COUNT as u64), "{cell:?}");
+    });
+}
+
+/// Of sizes that are held inside a message and of others.
+fn body_of(number: usize) -> Vec<u8> {
+    let size = [3, 62, 63, 64, 255, 256, 1000][number % 7];
+    number.to_le_bytes().into_iter().cycle().take(size).collect()
+}
+
+#[test]
+fn an_answer_arrives_though_whoever_gave_it_never_calls_again() {
+    check(|cell| {
+        let (router, dealer): (Router, Dealer) = cell.pair();
+        for _ in 0..100 {
+            dealer.send("a question").unwrap();
+        }
+        dealer.flush();
+        for _ in 0..3 {
+            router.send(&router.recv().unwrap()).unwrap();
+        }
+        // The other questions lie unread, and nobody is inside the router's engine.
+        for _ in 0..3 {
+            assert_eq!(dealer.recv_timeout(LONG).as_ref().map(Message::body), Ok(&b"a question"[..]));
         }
     });
 }
@@ -100,12 +166,15 @@ fn with_handover_a_second_peer_of_a_name_takes_it() {
         let first: Dealer = cell.open(Options { routing_id: named("x").routing_id, ..once });
         let second: Dealer = cell.open(named("x"));
         cell.join(&router, &first);
+        cell.send(&first, "from the first");
+        assert_eq!(cell.recv(&router), frames(["x", "from the first"]));
         cell.join_only(&router, &second);
         until("the first has lost its place", || first.peers().is_empty());
+        (0..3).for_each(|_| router.send(&frames(["x", "to the second"])).unwrap());
+        router.flush();
+        (0..3).for_each(|_| assert_eq!(cell.recv_text(&second), "to the second"));
         cell.send(&second, "from the second");
         assert_eq!(cell.recv(&router), frames(["x", "from the second"]));
-        cell.send(&router, &frames(["x", "to the second"]));
-        assert_eq!(cell.recv_text(&second), "to the second");
     });
 }
 
@@ -130,6 +199,30 @@ fn a_full_peer_of_a_router_costs_its_own_messages_only() {
         let here = router.peers().into_iter().find(|peer| peer.routing_id == b"idler").unwrap();
         assert_eq!((here.sent + here.drops.newest, here.drops.newest), (sent, 5), "{cell:?}");
         (0..here.sent).for_each(|_| assert_eq!(cell.recv(&idler).body(), body));
+    });
+}
+
+#[test]
+fn a_burst_beyond_a_routers_marks_is_dropped_and_counted_to_the_message() {
+    const COUNT: u64 = 5000;
+    check(|cell| {
+        let router: Router =
+            cell.open(Options { send_count_max: 100, send_count_low: 50, ..Options::default() });
+        let dealer: Dealer = cell.open(Options { receive_count_max: 10, ..named("x") });
+        cell.join(&router, &dealer);
+        for number in 0..COUNT {
+            router.send(&[&b"x"[..], &number.to_be_bytes()]).unwrap();
+        }
+        router.flush();
+        let (stats, peer) = (router.stats(), router.peers().remove(0));
+        assert_eq!((stats.sent, peer.sent + peer.drops.newest), (COUNT, COUNT), "{cell:?}");
+        let mut last = None;
+        for _ in 0..peer.sent {
+            let message = cell.recv(&dealer);
+            let number = u64::from_be_bytes(message.body().try_into().unwrap());
+            assert!(last < Some(number), "{cell:?}");
+            last = Some(number);
+        }
     });
 }
 

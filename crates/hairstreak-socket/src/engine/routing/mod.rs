@@ -17,4 +17,4 @@ pub(crate) use readiness::SetAside;
 pub(crate) use receiving::{Received, ShortIn, UNEXPECTED_MAX};
 pub(super) use room::remove_turn;
 pub(super) use sending::SHORT_SIZE_MAX;
-pub(crate) use sending::Sent;
+pub(crate) use sending::{Sent, ShortOut};

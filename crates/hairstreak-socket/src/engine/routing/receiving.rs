@@ -27,6 +27,8 @@ pub(crate) enum Received {
 pub(crate) enum ShortIn {
     No,
     AsItCame,
+    /// With the peer's name in front.
+    Named,
     /// If the application subscribed to it.
     Filtered,
 }
@@ -37,6 +39,7 @@ impl State {
     pub fn receive_ready(&mut self, socket: usize, into: &mut Message) -> bool {
         match self.sockets.get(socket).map(|state| state.short_in) {
             Some(ShortIn::AsItCame) => self.take_ready(socket, into).is_some(),
+            Some(ShortIn::Named) => self.take_ready_named(socket, into),
             Some(ShortIn::Filtered) => self.take_ready_if_wanted(socket, into),
             Some(ShortIn::No) | None => false,
         }
@@ -68,7 +71,7 @@ impl State {
     }
 
     /// Tells which link it was of.
-    #[inline]
+    #[inline(always)]
     fn take_ready(&mut self, socket: usize, into: &mut Message) -> Option<usize> {
         let state = self.sockets.get_mut(socket)?;
         let &index = state.with_messages.get(state.receive_turn)?;
@@ -89,6 +92,15 @@ impl State {
             state.receive_turn = 0;
         }
         Some(index)
+    }
+
+    #[inline(never)]
+    fn take_ready_named(&mut self, socket: usize, into: &mut Message) -> bool {
+        let mut message = Message::new();
+        let Some(link) = self.take_ready(socket, &mut message) else { return false };
+        self.sockets[socket].names.guess = link;
+        into.set_with_first(&self.links[link].routing_id, message);
+        true
     }
 
     /// `into` stays what it is if nobody wants the message.

@@ -41,6 +41,7 @@ impl State {
 
     /// Writes and publishes all that has gathered. Links whose kernel buffer is full stay listed.
     pub fn flush_dirty(&mut self, engine: &Engine, about_to_sleep: bool) {
+        let will_be_idle = about_to_sleep && !std::mem::take(&mut self.waits_for_room);
         let mut dirty = std::mem::take(&mut self.dirty);
         let (mut now, mut due) = (None, None);
         dirty.retain(|&index| {
@@ -55,10 +56,12 @@ impl State {
             }
             let left = match &mut link.kind {
                 LinkKind::Stream(session) => {
-                    if about_to_sleep {
-                        session.forget_last_write();
+                    if will_be_idle {
+                        session.be_idle();
                     }
-                    !session.outgoing.is_empty()
+                    link.wrote |= about_to_sleep;
+                    // One whose caller writes by itself is likely to gather again: it stays until the tick looks.
+                    about_to_sleep || !session.outgoing.is_empty()
                 }
                 LinkKind::Ring(_) => false,
             };

@@ -3,7 +3,7 @@
 use hairstreak_wire::zmtp::frame::SHORT_BODY_SIZE_MAX;
 
 use crate::engine::Engine;
-use crate::engine::state::{LinkKind, State};
+use crate::engine::state::{Link, LinkKind, State};
 use crate::engine::wait::RING_TRAFFIC_BUSY;
 use crate::options::{Distribution, Overflow};
 use crate::outgoing::{Outgoing, Parcel};
@@ -29,14 +29,56 @@ pub(crate) enum Sent {
     Closed,
 }
 
+/// Whether a short message may go to a link that gathers without further ado.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShortOut {
+    No,
+    /// To the next link in turn.
+    InTurn,
+    /// To the link of the peer that the first of two frames names.
+    ToNamed,
+}
+
 impl State {
-    /// Sends a message if it is as simple as that: short, or shared with a peer in this process; one peer's turn, which
-    /// gathers already.
-    #[inline]
-    pub fn send_gathering(&mut self, socket: usize, message: &Outgoing<'_>) -> bool {
+    /// Sends the message if it is as simple as that: short, or shared with a peer in this process; to a link that gathers
+    /// already.
+    #[inline(always)]
+    pub fn send_short(&mut self, socket: usize, message: &Outgoing<'_>) -> bool {
+        match message {
+            Outgoing::Body(_) => self.send_gathering(socket, message),
+            Outgoing::Frames([name, body]) => self.send_gathering_to(socket, name, body),
+            Outgoing::Message(whole) => match whole.as_frames() {
+                [_] => self.send_gathering(socket, message),
+                [name, body] => self.send_gathering_to(socket, name.as_bytes(), body.as_bytes()),
+                _ => false,
+            },
+            Outgoing::Frames(_) => false,
+        }
+    }
+
+    #[inline(never)]
+    fn send_gathering_to(&mut self, socket: usize, name: &[u8], body: &[u8]) -> bool {
+        let Some(state) = self.sockets.get_mut(socket) else { return false };
+        if state.short_out != ShortOut::ToNamed || name.len() + body.len() > SHORT_SIZE_MAX {
+            return false;
+        }
+        let is_named = |link: &Link| link.socket == socket && link.routing_id.as_bytes() == name;
+        if !self.links.get(state.names.guess).is_some_and(is_named) {
+            let Some(link) = state.names.link_of(name) else { return false };
+            state.names.guess = link;
+        }
+        // One that has ended, or whose name another took over, has no room.
+        let link = &mut self.links[state.names.guess];
+        let gathered = link.listed_room && link.kind.push_gathering(body);
+        state.sent += u64::from(gathered);
+        gathered
+    }
+
+    #[inline(always)]
+    fn send_gathering(&mut self, socket: usize, message: &Outgoing<'_>) -> bool {
         let Some(state) = self.sockets.get_mut(socket) else { return false };
         let Some(&index) = state.with_room.get(state.send_turn) else { return false };
-        if !state.short_out {
+        if state.short_out != ShortOut::InTurn {
             return false;
         }
         let kind = &mut self.links[index].kind;
@@ -62,12 +104,12 @@ impl State {
         gathered
     }
 
-    /// As [`State::send_gathering`], for as many of these, from the first on, as can go to the only peer with room.
+    /// As [`State::send_short`], for as many of these, from the first on, as can go to the only peer with room.
     #[inline]
     pub fn send_gathering_many(&mut self, socket: usize, messages: &[Outgoing<'_>]) -> usize {
         let Some(state) = self.sockets.get_mut(socket) else { return 0 };
         let &[index] = state.with_room.as_slice() else { return 0 };
-        if !state.short_out || state.send_turn != 0 {
+        if state.short_out != ShortOut::InTurn || state.send_turn != 0 {
             return 0;
         }
         let count = match &mut self.links[index].kind {
@@ -180,6 +222,11 @@ impl State {
             self.sockets[socket].drops.no_peer += 1;
             return self.count_sent(socket);
         }
+        if let Outgoing::Body(body) = message
+            && self.gather_copies(links, body)
+        {
+            return self.count_sent(socket);
+        }
         let waits = matches!(self.sockets[socket].overflow, Overflow::Block | Overflow::Error);
         if waits && !links.iter().all(|link| self.has_room(*link)) {
             return self.overflow(socket, None);
@@ -192,6 +239,23 @@ impl State {
             _ => self.send_shared(engine, socket, links, message),
         }
         self.count_sent(socket)
+    }
+
+    /// Copies a short body to all of these links if it is as simple as that: each is a stream that gathers already.
+    #[inline]
+    fn gather_copies(&mut self, links: &[usize], body: &[u8]) -> bool {
+        let gathers = |link: &Link| {
+            let is_free = link.listed_room && link.held.is_none();
+            is_free && matches!(&link.kind, LinkKind::Stream(session) if session.gathers(body.len()))
+        };
+        let all = body.len() <= SHORT_SIZE_MAX
+            && links.iter().all(|link| self.links.get(*link).is_some_and(gathers));
+        if all {
+            for &link in links {
+                self.links[link].kind.push_gathering(body);
+            }
+        }
+        all
     }
 
     /// A message that is worth some work to be done once for all: encoded for streams, in memory of its

@@ -15,9 +15,12 @@ pub(super) enum Entries {
     #[default]
     None,
     One(Entry),
-    /// Sorted by subscriber.
-    Many(Vec<Entry>),
+    /// Sorted by subscriber; behind a pointer of one word.
+    #[expect(clippy::box_collection, reason = "a node is to be one cache line")]
+    Many(Box<Vec<Entry>>),
 }
+
+const _: () = assert!(size_of::<Entries>() == 16);
 
 impl Entries {
     #[inline]
@@ -46,7 +49,7 @@ impl Entries {
             Entries::One(first) => {
                 let mut both = vec![*first, entry];
                 both.sort_by_key(|entry| entry.subscriber);
-                *self = Entries::Many(both);
+                *self = Entries::Many(Box::new(both));
             }
             Entries::Many(entries) => {
                 let at = entries.partition_point(|other| other.subscriber < entry.subscriber);

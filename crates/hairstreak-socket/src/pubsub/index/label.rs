@@ -1,19 +1,23 @@
 //! `Label`: the bytes along an edge, inside the value when short.
 
 /// The longest label held inline, in bytes.
-const INLINE_SIZE: usize = 22;
+const INLINE_SIZE: usize = 14;
 
 pub(super) enum Label {
-    Inline { size: u8, bytes: [u8; INLINE_SIZE] },
-    Long(Box<[u8]>),
+    Inline {
+        size: u8,
+        bytes: [u8; INLINE_SIZE],
+    },
+    /// Behind a pointer of one word.
+    Long(Box<Box<[u8]>>),
 }
 
-const _: () = assert!(size_of::<Label>() == 24);
+const _: () = assert!(size_of::<Label>() == 16);
 
 impl Label {
     pub fn new(bytes: &[u8]) -> Label {
         if bytes.len() > INLINE_SIZE {
-            return Label::Long(bytes.into());
+            return Label::Long(Box::new(bytes.into()));
         }
         let mut inline = [0; INLINE_SIZE];
         inline[..bytes.len()].copy_from_slice(bytes);

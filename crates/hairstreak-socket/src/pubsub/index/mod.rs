@@ -6,6 +6,7 @@
 //!
 //! Subscriptions are counted (RFC 37): who subscribes twice has to cancel twice.
 
+mod children;
 mod entries;
 mod label;
 #[cfg(test)]

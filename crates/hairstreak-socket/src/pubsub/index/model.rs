@@ -123,6 +123,25 @@ proptest! {
 }
 
 #[test]
+fn every_byte_may_follow_a_prefix_and_any_may_go_again() {
+    let mut index = Index::new();
+    let prefixes: Vec<Vec<u8>> = (0..=255).rev().map(|byte| vec![b'p', byte]).collect();
+    for (size, prefix) in prefixes.iter().enumerate() {
+        assert_eq!(index.subscribe(0, prefix, &NO_LIMITS), Ok(Added::First));
+        let wanted = |prefix: &Vec<u8>| index.is_wanted(prefix);
+        assert!(prefixes[..=size].iter().all(wanted) && !prefixes[size + 1..].iter().any(wanted));
+        index.check();
+    }
+    for (size, prefix) in prefixes.iter().enumerate() {
+        assert_eq!(index.cancel(0, prefix), Removed::Last);
+        let wanted = |prefix: &Vec<u8>| index.is_wanted(prefix);
+        assert!(prefixes[size + 1..].iter().all(wanted) && !prefixes[..=size].iter().any(wanted));
+        index.check();
+    }
+    assert_eq!(index.node_count(), 1);
+}
+
+#[test]
 fn every_limit_holds_at_its_bound_and_one_past_it() {
     let limits = Limits { count_max: 3, size_max: 5, bytes_max: 9 };
     let mut index = Index::new();

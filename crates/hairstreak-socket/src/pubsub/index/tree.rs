@@ -129,7 +129,7 @@ impl Index {
                     found.push(entry.subscriber as usize);
                 }
             }
-            let Some(child) = rest.first().and_then(|first| node.child(*first)) else { return };
+            let Some(child) = rest.first().and_then(|first| node.children.find(*first)) else { return };
             node = &self.nodes[child as usize];
             let Some(after) = rest.strip_prefix(node.label.as_bytes()) else { return };
             rest = after;
@@ -143,7 +143,7 @@ impl Index {
             if !node.entries.as_slice().is_empty() {
                 return true;
             }
-            let Some(child) = rest.first().and_then(|first| node.child(*first)) else { return false };
+            let Some(child) = rest.first().and_then(|first| node.children.find(*first)) else { return false };
             node = &self.nodes[child as usize];
             let Some(after) = rest.strip_prefix(node.label.as_bytes()) else { return false };
             rest = after;
@@ -246,7 +246,7 @@ impl Index {
     fn node_of(&self, prefix: &[u8]) -> Option<u32> {
         let (mut number, mut rest) = (ROOT, prefix);
         while let Some(first) = rest.first() {
-            number = self.nodes[number as usize].child(*first)?;
+            number = self.nodes[number as usize].children.find(*first)?;
             rest = rest.strip_prefix(self.nodes[number as usize].label.as_bytes())?;
         }
         Some(number)
@@ -266,7 +266,8 @@ impl Index {
     fn make_node(&mut self, prefix: &[u8]) -> u32 {
         let (mut above, mut rest) = (ROOT, prefix);
         loop {
-            let Some(child) = rest.first().and_then(|first| self.nodes[above as usize].child(*first)) else {
+            let Some(child) = rest.first().and_then(|first| self.nodes[above as usize].children.find(*first))
+            else {
                 return if rest.is_empty() { above } else { self.add_child(above, rest) };
             };
             let label = self.nodes[child as usize].label.as_bytes();
@@ -279,7 +280,7 @@ impl Index {
 
     fn add_child(&mut self, parent: u32, label: &[u8]) -> u32 {
         let child = self.nodes.insert(Node::new(label, parent)) as u32;
-        self.nodes[parent as usize].set_child(label[0], child);
+        self.nodes[parent as usize].children.set(label[0], child);
         child
     }
 
@@ -291,7 +292,7 @@ impl Index {
         node.label = Label::new(back);
         let parent = node.parent;
         let upper = self.add_child(parent, front);
-        self.nodes[upper as usize].set_child(back[0], lower);
+        self.nodes[upper as usize].children.set(back[0], lower);
         self.nodes[lower as usize].parent = upper;
         upper
     }
@@ -303,21 +304,22 @@ impl Index {
         }
         let node = &self.nodes[number as usize];
         let (parent, first) = (node.parent, node.label.as_bytes()[0]);
-        match node.children[..] {
-            [] => {
-                self.nodes.remove(number as usize);
-                let above = &mut self.nodes[parent as usize];
-                above.remove_child(first);
-                if parent != ROOT && above.entries.as_slice().is_empty() && above.children.len() == 1 {
-                    self.prune(parent);
-                }
-            }
-            [(_, child)] => {
+        let (child_count, child) = (node.children.count(), node.children.iter().next());
+        match (child_count, child) {
+            (1, Some((_, child))) => {
                 let node = self.nodes.remove(number as usize);
                 let below = &mut self.nodes[child as usize];
                 below.label = Label::new(&[node.label.as_bytes(), below.label.as_bytes()].concat());
                 below.parent = parent;
-                self.nodes[parent as usize].set_child(first, child);
+                self.nodes[parent as usize].children.set(first, child);
+            }
+            (0, _) => {
+                self.nodes.remove(number as usize);
+                let above = &mut self.nodes[parent as usize];
+                above.children.remove(first);
+                if parent != ROOT && above.entries.as_slice().is_empty() && above.children.count() == 1 {
+                    self.prune(parent);
+                }
             }
             _ => {}
         }
@@ -329,7 +331,7 @@ impl Index {
         for (number, node) in &self.nodes {
             let entries = node.entries.as_slice();
             if number != ROOT as usize {
-                assert!(!entries.is_empty() || node.children.len() > 1, "a node for nothing");
+                assert!(!entries.is_empty() || node.children.count() > 1, "a node for nothing");
                 assert!(!node.label.as_bytes().is_empty());
             }
             assert!(entries.is_sorted_by(|a, b| a.subscriber < b.subscriber));
@@ -337,10 +339,10 @@ impl Index {
                 let nodes = &self.subscribers[entry.subscriber as usize].nodes;
                 assert_eq!(nodes[entry.place as usize] as usize, number);
             }
-            assert!(node.children.is_sorted_by(|a, b| a.0 < b.0));
-            for (first, child) in &node.children {
-                let child = &self.nodes[*child as usize];
-                assert_eq!((child.parent as usize, child.label.as_bytes()[0]), (number, *first));
+            assert!(node.children.iter().is_sorted_by(|a, b| a.0 < b.0));
+            for (first, child) in node.children.iter() {
+                let child = &self.nodes[child as usize];
+                assert_eq!((child.parent as usize, child.label.as_bytes()[0]), (number, first));
             }
         }
         let with_any = self.subscribers.iter().filter(|subscriber| !subscriber.nodes.is_empty());
