@@ -170,9 +170,10 @@ impl State {
     }
 
     pub fn link_is_dry(&mut self, engine: &Engine, index: usize) {
-        self.io_since_turn += 1;
         self.unlist_messages(index);
         let link = &self.links[index];
+        // A look in vain by one that keeps looking is no work for which others would have to get a turn.
+        self.io_since_turn += u32::from(!self.sockets[link.socket].looked_at);
         match &link.kind {
             LinkKind::Stream(_) => self.flush_answers(engine, index),
             LinkKind::Ring(ring) if ring.is_over() => self.end_link(engine, index, &SessionError::Closed),

@@ -41,6 +41,7 @@ impl State {
 
     /// Writes and publishes all that has gathered. Links whose kernel buffer is full stay listed.
     pub fn flush_dirty(&mut self, engine: &Engine, about_to_sleep: bool) {
+        self.sleep_count += u64::from(about_to_sleep);
         let mut dirty = std::mem::take(&mut self.dirty);
         let (mut now, mut due) = (None, None);
         dirty.retain(|&index| {
@@ -54,12 +55,7 @@ impl State {
                 due = due.into_iter().chain(again).min();
             }
             let left = match &mut link.kind {
-                LinkKind::Stream(session) => {
-                    if about_to_sleep {
-                        session.forget_last_write();
-                    }
-                    !session.outgoing.is_empty()
-                }
+                LinkKind::Stream(session) => !session.outgoing.is_empty(),
                 LinkKind::Ring(_) => false,
             };
             link.listed_dirty = left;
