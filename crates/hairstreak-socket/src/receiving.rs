@@ -86,6 +86,12 @@ impl<P: Receives> Socket<P> {
         let mut bytes = 0;
         let mut state = handle.engine.lock();
         while into.len() - before < max.max(1) && bytes < BATCH_BYTES_MAX {
+            let room = max.max(1) - (into.len() - before);
+            let taken = state.receive_ready_many(handle.index, into, room);
+            if taken > 0 {
+                bytes += taken;
+                continue;
+            }
             into.push(Message::new());
             let at = into.len() - 1;
             if state.receive_ready(handle.index, &mut into[at]) {

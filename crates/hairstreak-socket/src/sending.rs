@@ -110,7 +110,11 @@ impl<P: Sends> Socket<P> {
     fn send_chunk(&self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
         let handle = &*self.handle;
         let mut state = handle.engine.lock();
-        for message in messages {
+        let mut rest = messages;
+        loop {
+            rest = &rest[state.send_gathering_many(handle.index, rest)..];
+            let Some((message, others)) = rest.split_first() else { break };
+            rest = others;
             if let Outgoing::Body(body) = message
                 && state.send_gathering(handle.index, body)
             {

@@ -42,6 +42,23 @@ impl State {
         }
     }
 
+    /// As [`State::receive_ready`], at most `max` at once, appended to `into`, where they come from one stream: what
+    /// comes from several is taken in turn. Returns their bytes.
+    pub fn receive_ready_many(&mut self, socket: usize, into: &mut Vec<Message>, max: usize) -> usize {
+        let Some(state) = self.sockets.get(socket) else { return 0 };
+        let [index] = state.with_messages[..] else { return 0 };
+        let link = &mut self.links[index];
+        match &mut link.kind {
+            LinkKind::Stream(session) if state.short_in == ShortIn::AsItCame => {
+                let before = into.len();
+                let bytes = session.take_ready_many(into, max);
+                link.received += (into.len() - before) as u64;
+                bytes
+            }
+            _ => 0,
+        }
+    }
+
     /// Tells which link it was of.
     #[inline]
     fn take_ready(&mut self, socket: usize, into: &mut Message) -> Option<usize> {

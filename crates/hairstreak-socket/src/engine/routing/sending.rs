@@ -50,6 +50,22 @@ impl State {
         gathered
     }
 
+    /// As [`State::send_gathering`], of as many of these messages as have but one stream to go to. Returns how many.
+    pub fn send_gathering_many(&mut self, socket: usize, messages: &[Outgoing<'_>]) -> usize {
+        let Some(state) = self.sockets.get_mut(socket) else { return 0 };
+        let [index] = state.with_room[..] else { return 0 };
+        let LinkKind::Stream(session) = &mut self.links[index].kind else { return 0 };
+        if !state.short_out {
+            return 0;
+        }
+        let count = messages.iter().take_while(|message| {
+            matches!(message, Outgoing::Body(body) if body.len() <= SHORT_SIZE_MAX && session.push_gathering(body))
+        });
+        let count = count.count();
+        state.sent += count as u64;
+        count
+    }
+
     /// Sends one message as the socket's pattern does, if a peer has room.
     pub fn send(&mut self, engine: &Engine, socket: usize, message: &Outgoing<'_>) -> Sent {
         match self.sockets.get(socket) {
