@@ -14,7 +14,6 @@ use hairstreak_transport::{Poller, Readiness, Timer};
 use super::state::{After, Follower, State};
 use crate::background::Background;
 use crate::ring_link::Doorbell;
-use crate::session::GATHER_TIME;
 
 /// Reads and writes after which a caller that never waits takes a turn at the poller all the same.
 const IO_PER_TURN: u32 = 16;
@@ -35,6 +34,9 @@ const RING_SPIN_PAUSES: u32 = 16;
 const RING_SPIN_PROBE: u32 = 16;
 /// Messages since the last sleep that make a ring busy.
 pub(super) const RING_TRAFFIC_BUSY: usize = 16;
+/// When a tick that found a caller inside comes again. One that fills segments is in a write most of the time: it
+/// would be interrupted every 50 us for nothing.
+const TICK_RETRY: Duration = Duration::from_micros(200);
 /// Events handled in one turn.
 const EVENTS_MAX: usize = 64;
 
@@ -357,7 +359,7 @@ impl Engine {
         match self.try_lock() {
             Some(mut state) => state.on_tick(self),
             // A caller is inside at this moment: the tick is not needed, and must not hold it up.
-            None => self.timer.arm(GATHER_TIME),
+            None => self.timer.arm(TICK_RETRY),
         }
     }
 }
