@@ -1,6 +1,21 @@
 //! Copying short bodies without a call: most messages are shorter than memcpy's set-up is worth.
 
-/// Copies `from` to `to`, in two overlapping words for up to 16 bytes.
+/// Copies `size` bytes, `WIDTH` to twice as many, as two blocks that may overlap.
+///
+/// # Safety
+/// As [`copy_short`].
+#[inline(always)]
+unsafe fn copy_ends<const WIDTH: usize>(from: *const u8, to: *mut u8, size: usize) {
+    // SAFETY: both blocks lie within `size` bytes of either side, and are read before any is written.
+    unsafe {
+        let head = from.cast::<[u8; WIDTH]>().read();
+        let end = from.add(size - WIDTH).cast::<[u8; WIDTH]>().read();
+        to.cast::<[u8; WIDTH]>().write(head);
+        to.add(size - WIDTH).cast::<[u8; WIDTH]>().write(end);
+    }
+}
+
+/// Copies `from` to `to`, in two overlapping words or blocks for up to 64 bytes.
 ///
 /// # Safety
 /// `to` is writable for `from.len()` bytes and does not overlap `from`.
@@ -18,6 +33,8 @@ pub(crate) unsafe fn copy_short(from: &[u8], to: *mut u8) {
                 to.cast::<u64>().write_unaligned(head);
                 to.add(size - 8).cast::<u64>().write_unaligned(end);
             }
+            17..=32 => copy_ends::<16>(start, to, size),
+            33..=64 => copy_ends::<32>(start, to, size),
             2 => to.cast::<u16>().write_unaligned(start.cast::<u16>().read_unaligned()),
             _ => std::ptr::copy_nonoverlapping(start, to, size),
         }
@@ -28,9 +45,9 @@ pub(crate) unsafe fn copy_short(from: &[u8], to: *mut u8) {
 mod tests {
     #[test]
     fn every_size_is_copied_whole_and_nothing_beside_it() {
-        let from: Vec<u8> = (1..=40).collect();
-        for size in 0..=40 {
-            let mut to = [0u8; 42];
+        let from: Vec<u8> = (1..=70).collect();
+        for size in 0..=70 {
+            let mut to = [0u8; 72];
             // SAFETY: `size` bytes behind the first are within `to`.
             unsafe { super::copy_short(&from[..size], to.as_mut_ptr().add(1)) };
             assert_eq!(to[1..=size], from[..size]);

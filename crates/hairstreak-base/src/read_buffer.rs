@@ -142,6 +142,21 @@ impl ReadBuffer {
         true
     }
 
+    /// Takes messages as [`ReadBuffer::take_single`] does, at most `max`, and appends them to `into`. Returns how many
+    /// bytes they had here.
+    pub fn take_singles(&mut self, into: &mut Vec<Message>, max: usize) -> usize {
+        let before = self.start;
+        for _ in 0..max {
+            into.push(Message::new());
+            let at = into.len() - 1;
+            if !self.take_single(&mut into[at]) {
+                into.pop();
+                break;
+            }
+        }
+        self.start - before
+    }
+
     /// # Safety
     /// The unread bytes start with a short frame that is here whole.
     #[inline(always)]
@@ -391,6 +406,19 @@ mod tests {
                 assert_eq!(message.body(), body);
             }
         }
+    }
+
+    #[test]
+    fn several_are_taken_at_once_up_to_the_first_that_is_not_whole_or_not_single() {
+        let mut buffer = ReadBuffer::new(&BlockPool::new());
+        let mut messages = vec![Message::new()];
+        buffer.append(b"\0\x01a\0\0\0\x02bc\x01\x01d\0\x01e");
+        assert_eq!(buffer.take_singles(&mut messages, 2), 5);
+        assert_eq!(buffer.take_singles(&mut messages, 9), 4);
+        assert_eq!(buffer.take_singles(&mut messages, 9), 0);
+        let bodies: Vec<_> = messages.iter().map(Message::body).collect();
+        assert_eq!(bodies, [&b""[..], b"a", b"", b"bc"]);
+        assert_eq!(buffer.unread(), b"\x01\x01d\0\x01e");
     }
 
     #[test]

@@ -150,16 +150,14 @@ impl<P: Receives> Socket<P> {
         let handle = &*self.handle;
         // Apart from `into`: a pattern may look at messages that the application does not get.
         let mut message = Message::new();
-        match self.attempt(&mut state, &mut message) {
-            Some(Ok(())) => *into = message,
-            Some(Err(error)) => return Err(error),
-            None => {
-                *into = self.recv_waiting(state, deadline)?;
-                return Ok(());
-            }
-        }
+        state.start_looking(&handle.engine, handle.index);
+        let Some(result) = self.attempt(&mut state, &mut message) else {
+            *into = self.recv_waiting(state, deadline)?;
+            return Ok(());
+        };
+        state.stop_looking(&handle.engine, handle.index);
         handle.engine.after_call(state, Some(handle.index));
-        Ok(())
+        result.map(|()| *into = message)
     }
 
     #[cold]

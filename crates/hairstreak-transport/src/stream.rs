@@ -215,6 +215,15 @@ impl Stream {
         }
     }
 
+    /// Nobody looks any more, and no event will tell: the stream is to be read until a read finds nothing. Returns
+    /// whether somebody did look.
+    pub fn leave_event(&mut self) -> bool {
+        match &mut self.way {
+            Way::Rings(rings) => rings.leave_bell(),
+            _ => false,
+        }
+    }
+
     /// Nobody looks any more. Returns whether there is something to read; else the peer will make an event.
     pub fn await_event(&mut self) -> bool {
         match &mut self.way {

@@ -13,12 +13,14 @@ pub struct RingReader<M> {
     head: u64,
     /// Bytes put in, when last looked at.
     tail_seen: u64,
+    /// The wish to be rung was made, and taken back by nobody but perhaps the writer.
+    asks: bool,
 }
 
 impl<M: RingMemory> RingReader<M> {
     /// The reader of a ring that is new.
     pub fn new(memory: M) -> RingReader<M> {
-        RingReader { memory, head: 0, tail_seen: 0 }
+        RingReader { memory, head: 0, tail_seen: 0, asks: false }
     }
 
     /// Looks how far the writer is. Returns how many bytes are there.
@@ -74,6 +76,7 @@ impl<M: RingMemory> RingReader<M> {
     /// Asks to be rung when there are bytes. Returns whether there are none yet: then wait.
     pub fn await_bytes(&mut self) -> Result<bool, RingError> {
         self.memory.words().reader_waits().store(1, Ordering::Relaxed);
+        self.asks = true;
         fence(Ordering::SeqCst);
         let waits = self.look()? == 0;
         if !waits {
@@ -82,8 +85,11 @@ impl<M: RingMemory> RingReader<M> {
         Ok(waits)
     }
 
-    /// Asks no more: the owner looks by itself.
+    /// Asks no more: the owner looks by itself. The writer looks at the word with each publication, so that it
+    /// is not touched without need.
     pub fn forgo(&mut self) {
-        self.memory.words().reader_waits().store(0, Ordering::Relaxed);
+        if std::mem::take(&mut self.asks) {
+            self.memory.words().reader_waits().store(0, Ordering::Relaxed);
+        }
     }
 }

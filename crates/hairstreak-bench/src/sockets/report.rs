@@ -139,19 +139,31 @@ impl Case {
 fn limit_name(scenario: &Scenario, calls: Calls) -> &'static str {
     match (scenario.case, scenario.transport, calls) {
         (CaseName::RoundTrip, Transport::Inproc, Calls::Spin) => "rings between two threads that look",
-        (CaseName::RoundTrip, Transport::Inproc, _) => "rings between two threads that park",
+        (CaseName::RoundTrip, Transport::Inproc, _) => "rings between two threads that sleep on a futex",
+        (CaseName::RoundTrip, Transport::Ipc | Transport::Shm, Calls::Spin) => {
+            "rings between two processes that look"
+        }
+        (CaseName::RoundTrip, Transport::Ipc | Transport::Shm, _) => {
+            "rings between two processes that sleep on a futex"
+        }
         (CaseName::RoundTrip, _, Calls::Spin) => {
             "reads that do not wait, over and over, and writes on two streams"
         }
         (CaseName::RoundTrip, _, _) => "blocking reads and writes on two streams",
         (CaseName::Echo, Transport::Inproc, _) => "two rings",
+        (CaseName::Echo, Transport::Ipc | Transport::Shm, _) => "two rings in shared memory",
         (CaseName::Echo, _, _) => "bare framing both ways over one stream",
         (CaseName::Curve, _, _) => "bare framing and the cipher",
         (CaseName::PubSub, Transport::Inproc, _) => "four rings",
+        (CaseName::PubSub, Transport::Ipc | Transport::Shm, _) => "four rings in shared memory",
         (CaseName::PubSub, _, _) => "bare framing, the same bytes written to four streams",
         (_, Transport::Inproc, Calls::One | Calls::Spin) => "ring published per message",
         (_, Transport::Inproc, Calls::Handle) => "ring of words published per message",
         (_, Transport::Inproc, Calls::Batch) => "ring published per 64 messages",
+        (_, Transport::Ipc | Transport::Shm, Calls::Batch) => {
+            "ring in shared memory published per 64 messages"
+        }
+        (_, Transport::Ipc | Transport::Shm, _) => "ring in shared memory published per message",
         (_, _, Calls::One | Calls::Handle | Calls::Spin) => "bare framing, a lock exchange per message",
         (_, _, Calls::Batch) => "bare framing, a lock exchange per 64 messages",
     }

@@ -17,6 +17,8 @@ const SPIN_LINKS_MAX: usize = 16;
 const SPIN_PAUSES: u32 = 4;
 /// Looks between two glances at the clock.
 const LOOKS_PER_GLANCE: usize = 32;
+/// How often who looks for long takes a turn at the poller: peers come and go, and timers fall due.
+const TURN_INTERVAL: Duration = Duration::from_millis(1);
 /// How often the time is halved while looking is in vain: the peer may wait for this very processor.
 const SPIN_HALVINGS_MAX: u32 = 6;
 /// After so many failures in a row the whole time is tried once.
@@ -31,26 +33,47 @@ impl Engine {
         deadline: Option<Instant>,
         attempt: &mut impl FnMut(&mut State) -> Option<R>,
     ) -> (Guard<'a>, Option<R>) {
-        state.flush_dirty(self, true);
-        // The background thread would wake up for what is found here.
-        state.take_over(self);
+        if !state.leader {
+            // The background thread would wake up for what is found here.
+            state.take_over(self);
+        }
+        state.start_looking(self, socket);
         let spin = state.sockets.get(socket).map_or(0, |socket| socket.options.spin_us);
-        let end = Instant::now() + Duration::from_micros(spin >> state.spin_halvings());
-        let end = deadline.map_or(end, |deadline| deadline.min(end));
-        state.for_each_shared(socket, |session| session.forgo_event());
+        let spin = Duration::from_micros(spin >> state.spin_halvings());
+        // What comes at once is not worth a look at the clock.
+        let mut end = None;
         let mut looks = 0;
         let mut found = None;
-        while found.is_none() && (looks % LOOKS_PER_GLANCE != 0 || Instant::now() < end) {
+        while found.is_none() {
             looks += 1;
             drop(state);
             (0..SPIN_PAUSES).for_each(|_| std::hint::spin_loop());
+            let glances = looks % LOOKS_PER_GLANCE == 0;
+            if glances {
+                // The peer may wait for this very processor. And two that take turns at one are seen by the
+                // scheduler, which gives each its own; of two that sleep in turn it thinks that one does.
+                std::thread::yield_now();
+            }
             state = self.lock();
             if state.list_news(socket, looks) {
                 found = attempt(&mut state);
             }
+            if glances {
+                let now = Instant::now();
+                let end =
+                    *end.get_or_insert(deadline.map_or(now + spin, |deadline| deadline.min(now + spin)));
+                if now >= end {
+                    break;
+                }
+                if found.is_none() && now.saturating_duration_since(state.now) >= TURN_INTERVAL {
+                    state = self.turn(state, Some(socket));
+                    found = attempt(&mut state);
+                }
+            }
         }
-        state.for_each_shared(socket, |session| session.await_event());
-        if found.is_none() && state.list_news(socket, looks) {
+        if found.is_none() {
+            // What is found dry now asks for an event.
+            state.stop_looking(self, socket);
             found = attempt(&mut state);
         }
         state.spin_failures = if found.is_some() { 0 } else { state.spin_failures.wrapping_add(1) };
@@ -74,15 +97,51 @@ impl State {
         })
     }
 
-    fn for_each_shared(&mut self, socket: usize, mut act: impl FnMut(&mut Session)) {
-        let Some(state) = self.sockets.get(socket) else { return };
-        for index in state.links.iter().take(SPIN_LINKS_MAX) {
-            if let Some(LinkKind::Stream(session)) = self.links.get_mut(*index).map(|link| &mut link.kind)
-                && session.stream().is_shared()
+    /// A caller is about to look for messages of the socket by itself, if it does that: what has gathered is written
+    /// before, and its peers need not ring.
+    pub fn start_looking(&mut self, engine: &Engine, socket: usize) {
+        if !self.wants_to_spin(socket) {
+            return;
+        }
+        self.flush_dirty(engine, true);
+        self.sockets[socket].looked_at = true;
+        self.for_each_stream(socket, |session| {
+            session.forgo_event();
+            false
+        });
+    }
+
+    /// It looks no more. Its links are left to be read: by its next call, which looks again, or by the watch tick if
+    /// there is none. If others wait in this engine, the peers are to ring for them.
+    pub fn stop_looking(&mut self, engine: &Engine, socket: usize) {
+        if !self.sockets.get_mut(socket).is_some_and(|state| std::mem::take(&mut state.looked_at)) {
+            return;
+        }
+        let others_wait = self.leader || !self.followers.is_empty() || self.is_awaited();
+        let act = if others_wait { Session::await_event } else { Session::leave_event };
+        let is_unread = self.for_each_stream(socket, act);
+        if is_unread && others_wait {
+            self.notify(socket);
+        }
+        if is_unread && (self.leader || self.watched) {
+            // No edge will tell them of what is here, and the caller does not leave the engine to the watch tick.
+            self.arm_look(engine);
+        }
+    }
+
+    /// Lists those of the socket's streams that are to be read after `act`. Returns whether there is any.
+    fn for_each_stream(&mut self, socket: usize, mut act: impl FnMut(&mut Session) -> bool) -> bool {
+        let mut any = false;
+        for slot in 0..self.sockets[socket].links.len() {
+            let index = self.sockets[socket].links[slot];
+            if let LinkKind::Stream(session) = &mut self.links[index].kind
+                && act(session)
             {
-                act(session);
+                any = true;
+                self.list_messages(index);
             }
         }
+        any
     }
 
     /// Lists the socket's links that have something in shared memory, and one of its other streams, in turn, whether

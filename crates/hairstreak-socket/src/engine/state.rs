@@ -41,6 +41,8 @@ pub(crate) struct State {
     pub dirty: Vec<usize>,
     /// The caller that is about to sleep does so for want of room: the links that have some are not idle.
     pub waits_for_room: bool,
+    /// How often a caller was about to sleep: what is sent next finds its link idle.
+    pub sleep_count: u64,
     pub ring_count: usize,
     /// Something waits for room in a ring, and nobody calls.
     pub rings_awaited: bool,
@@ -138,6 +140,8 @@ pub(crate) struct SocketState {
     pub set_aside: Option<SetAside>,
     /// Threads blocked in a receive.
     pub receivers: usize,
+    /// A caller looks for its messages by itself: peers in shared memory do not ring.
+    pub looked_at: bool,
     /// Who is told what happens to it.
     pub monitors: Vec<MonitorSender>,
     /// Tasks and pollers that wait.
@@ -194,6 +198,7 @@ impl SocketState {
             subscriber: Subscriber::default(),
             set_aside: None,
             receivers: 0,
+            looked_at: false,
             wakers: Vec::new(),
             monitors: Vec::new(),
             closed: false,
@@ -240,6 +245,8 @@ pub(crate) struct Link {
     pub kind: LinkKind,
     /// Its callers wrote, its segment or batch being full or they about to sleep, since the flush tick last looked.
     pub wrote: bool,
+    /// The engine's `sleep_count` when something was last put on its way.
+    pub sleep_count_seen: u64,
     /// When it became ready.
     pub since: Instant,
     /// Messages of the peer handed to the application.
@@ -309,6 +316,7 @@ impl Link {
             across: None,
             subscriptions: VecDeque::new(),
             wrote: false,
+            sleep_count_seen: 0,
             listed_room: false,
             listed_messages: false,
             listed_dirty: false,
@@ -428,6 +436,7 @@ impl State {
             connectors: Slab::new(),
             dirty: Vec::new(),
             waits_for_room: false,
+            sleep_count: 0,
             ring_count: 0,
             rings_awaited: false,
             ring_traffic: 0,

@@ -19,6 +19,11 @@ use crate::session::GATHER_TIME;
 
 /// Reads and writes after which a caller that never waits takes a turn at the poller all the same.
 const IO_PER_TURN: u32 = 16;
+/// But not sooner after the last: in shared memory so many take a microsecond, which is what the turn costs.
+const TURN_INTERVAL: Duration = Duration::from_micros(20);
+/// The same for one that found what it waited for without sleeping: it has it in its hands, so that whoever also
+/// sends takes its turn with a message that is on its way.
+const IO_PER_TURN_LOOKING: u32 = 4 * IO_PER_TURN;
 /// How often a caller looks again, before it sleeps, at rings that are busy or have just been sent to: the peer is likely
 /// to be in the middle of its next batch, or of the answer, and what a sleep and a wake-up cost is worth 30 us of looking.
 /// Doubled when it was worth it, halved when not: a peer that waits for this very processor brings nothing.
@@ -168,8 +173,8 @@ impl Engine {
     /// After a call that did not wait: the control work of the engine, when it is due. `receiver`: the
     /// socket whose messages the caller takes.
     #[inline]
-    pub fn after_call(self: &Arc<Self>, state: Guard<'_>, receiver: Option<usize>) {
-        if state.io_since_turn >= IO_PER_TURN {
+    pub fn after_call(self: &Arc<Self>, mut state: Guard<'_>, receiver: Option<usize>) {
+        if state.io_since_turn >= IO_PER_TURN && state.turn_is_due() {
             drop(self.turn(state, receiver));
         }
     }
@@ -234,7 +239,13 @@ impl Engine {
         if counted {
             state.discount_receiver(socket);
         }
+        if receives {
+            state.stop_looking(self, socket);
+        }
         self.leave(&mut state);
+        if state.io_since_turn >= IO_PER_TURN_LOOKING && state.turn_is_due() {
+            drop(self.turn(state, Some(socket)));
+        }
         result
     }
 
@@ -401,6 +412,16 @@ impl State {
         if let Some(state) = self.sockets.get_mut(socket) {
             state.receivers -= 1;
         }
+    }
+
+    /// Whether the last turn was some time ago; else it is asked again after some more reads and writes.
+    #[cold]
+    fn turn_is_due(&mut self) -> bool {
+        let is_due = self.now.elapsed() >= TURN_INTERVAL;
+        if !is_due {
+            self.io_since_turn = IO_PER_TURN / 2;
+        }
+        is_due
     }
 
     /// Whether messages crossed a ring since the last sleep, enough to expect more at once.

@@ -211,9 +211,19 @@ impl Session {
         }
     }
 
-    /// The caller looks no more: what comes makes an event, unless it is here already.
-    pub fn await_event(&mut self) {
-        self.readable |= self.stream.await_event();
+    /// The caller looks no more, and does not wait either. Returns whether it looked: the stream is to be read again
+    /// then, for no event tells of what comes.
+    pub fn leave_event(&mut self) -> bool {
+        let looked = self.stream.leave_event();
+        self.readable |= looked;
+        looked
+    }
+
+    /// The caller looks no more: what comes makes an event. Returns whether something is here already.
+    pub fn await_event(&mut self) -> bool {
+        let has_news = self.stream.await_event();
+        self.readable |= has_news;
+        has_news
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {

@@ -39,6 +39,7 @@ impl Session {
     /// Nothing more will be sent: the peer may see the end once it has read the rest.
     pub fn start_draining(&mut self, deadline: Instant) {
         self.phase = Phase::Draining;
+        self.leave_event();
         self.deadline = deadline;
         self.forget_arriving();
         self.ahead.clear();

@@ -26,6 +26,11 @@ impl Session {
         self.in_step && self.buffer.take_single(into)
     }
 
+    /// As [`Session::take_ready`], at most `max`, appended to `into`. Returns their bytes.
+    pub fn take_ready_many(&mut self, into: &mut Vec<Message>, max: usize) -> usize {
+        if self.in_step { self.buffer.take_singles(into, max) } else { 0 }
+    }
+
     /// Puts the next whole message into `into`, reading up to [`READS_MAX`] times. False: nothing
     /// more now, or nothing yet if the stream is still readable.
     pub fn next_message(&mut self, into: &mut Message) -> Result<bool, SessionError> {

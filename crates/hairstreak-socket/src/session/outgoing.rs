@@ -48,9 +48,12 @@ impl Session {
         }
     }
 
-    /// Encodes the message. Returns whether it gathers: the link is busy, a later write takes it.
-    /// An error leaves the session to be closed.
-    pub fn push(&mut self, parcel: &Parcel<'_>) -> Result<bool, SessionError> {
+    /// Encodes the message. `slept`: a caller slept since the last, and not for want of room. Returns whether it gathers: the link is busy, a
+    /// later write takes it. An error leaves the session to be closed.
+    pub fn push(&mut self, parcel: &Parcel<'_>, slept: bool) -> Result<bool, SessionError> {
+        if slept && self.outgoing.is_empty() {
+            self.busy_until = None;
+        }
         let was_empty = self.outgoing.is_empty();
         if self.cipher.is_some() {
             self.push_parcel_sealed(parcel);
@@ -216,12 +219,5 @@ impl Session {
         (self.write_failed, self.writable) = (true, false);
         (self.peer_ended, self.readable) = (true, true);
         Ok(())
-    }
-
-    /// The caller is about to sleep: whatever it sends next finds the link idle, unless something is left to be written.
-    pub fn be_idle(&mut self) {
-        if self.outgoing.is_empty() {
-            self.busy_until = None;
-        }
     }
 }

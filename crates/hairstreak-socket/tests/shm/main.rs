@@ -9,6 +9,7 @@ mod soak;
 mod agreement;
 mod deaths;
 mod hostile;
+mod looking;
 mod memory;
 mod peer;
 mod relay;

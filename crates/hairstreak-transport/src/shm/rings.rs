@@ -27,15 +27,18 @@ pub(crate) struct Rings {
     peer_gone: bool,
     /// Waits since the socket was last read.
     waits: u32,
+    /// The owner looks by itself: a read that finds nothing need not ask to be rung.
+    owner_looks: bool,
 }
 
 impl Rings {
     pub fn new(segment: Segment, side: Side) -> Rings {
         let (written, read) = segment.rings(side);
-        Rings { writer: RingWriter::new(written), reader: RingReader::new(read), peer_gone: false, waits: 0 }
+        let (writer, reader) = (RingWriter::new(written), RingReader::new(read));
+        Rings { writer, reader, peer_gone: false, waits: 0, owner_looks: false }
     }
 
-    /// Reads what is there. When nothing is, the peer rings as soon as something is.
+    /// Reads what is there. When nothing is, the peer rings as soon as something is, unless the owner looks.
     #[inline]
     pub fn read<'a>(
         &mut self,
@@ -45,7 +48,7 @@ impl Rings {
         let mut count = self.reader.take(room).map_err(invalid)?;
         if count == 0 && !room.is_empty() {
             let is_over = self.peer_gone || self.reader.is_over().map_err(invalid)?;
-            if !is_over && self.await_bytes(socket).map_err(invalid)? {
+            if !is_over && (self.owner_looks || self.await_bytes(socket).map_err(invalid)?) {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
             // What came in between, or before the end.
@@ -122,11 +125,19 @@ impl Rings {
 
     /// The owner looks by itself for a while: the peer need not ring.
     pub fn forgo_bell(&mut self) {
+        self.owner_looks = true;
         self.reader.forgo();
+    }
+
+    /// The owner looks no more, and the peer does not know: the next read that finds nothing asks. Returns whether
+    /// it did look.
+    pub fn leave_bell(&mut self) -> bool {
+        std::mem::take(&mut self.owner_looks)
     }
 
     /// The owner looks no more. Returns whether there is something to read; else the peer rings.
     pub fn await_bell(&mut self, socket: BorrowedFd<'_>) -> bool {
+        self.owner_looks = false;
         // An impossible position is for the next read to tell.
         !self.await_bytes(socket).unwrap_or(false)
     }

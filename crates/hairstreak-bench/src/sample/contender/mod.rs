@@ -10,6 +10,7 @@ mod libzmq;
 mod libzmq_api;
 mod ours;
 mod ring_limit;
+mod ring_memory;
 mod stream_limit;
 
 pub use contract::{Component, Contender, ContenderError, Echoing, Opening, Receiving, Sending};

@@ -1,8 +1,9 @@
-//! The limit of inproc: a ring between two threads, its positions published per message or per batch call.
+//! The limit of inproc and of shared memory: a ring between two threads or two processes, its positions published per
+//! message or per batch call.
 //!
 //! It copies each body into the ring and hands nothing on: no patterns, no peers, no ownership of what was received.
 //! The slots are atomic words, so it needs no unsafe code; a relaxed store costs what a plain one does. In the
-//! throughput case both ends spin; in a round trip the receiver parks (a futex), as an application's thread would.
+//! throughput case both ends spin; in a round trip the receiver sleeps on a futex, as an application's thread would.
 //!
 //! Invariants: `published - consumed` never exceeds `slot_count`; only the sender writes `published` and the slots
 //! between the two, only the receiver writes `consumed`.
@@ -10,13 +11,16 @@
 use std::collections::HashMap;
 use std::hint;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread::{self, Thread};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use rustix::thread::futex;
 
 use super::contract::{
     Component, Contender, ContenderError, Echoing, Opening, Receiving, Sending, wrong_size,
 };
-use crate::sample::{Calls, CaseName};
+use super::ring_memory::RingMemory;
+use crate::sample::{Calls, CaseName, Transport};
 
 const WORD_SIZE: usize = size_of::<u64>();
 const RING_SIZE: usize = 256 * 1024;
@@ -26,56 +30,74 @@ const SLOT_COUNT_MIN: usize = 4;
 const SLOT_COUNT_MAX: usize = 8192;
 const SPIN_COUNT: u32 = 200;
 
-/// The rings of a process by name.
+/// The settings, and the rings of a process by name.
 pub struct RingLimit {
     rings: Rings,
-    slot_size: usize,
-    ring_size: usize,
-    is_parking: bool,
+    shape: Shape,
 }
 
-type Rings = Arc<Mutex<HashMap<String, Arc<Ring>>>>;
+type Rings = Arc<Mutex<HashMap<String, Ring>>>;
+
+/// Both ends come to the same.
+#[derive(Clone, Copy)]
+struct Shape {
+    slot_words: usize,
+    slot_count: usize,
+    is_shared: bool,
+    is_sleeping: bool,
+}
 
 impl Contender for RingLimit {
     type Component = RingComponent;
 
     fn open(opening: Opening<'_>) -> Result<Self, ContenderError> {
-        let is_parking = opening.case == CaseName::RoundTrip && opening.calls != Calls::Spin;
         let ring_size = if opening.case == CaseName::Echo { RING_SIZE_ECHO } else { RING_SIZE };
         let slot_size = if opening.calls == Calls::Handle { WORD_SIZE } else { opening.size };
-        Ok(Self { rings: Rings::default(), slot_size, ring_size, is_parking })
+        let slot_words = 1 + slot_size.div_ceil(WORD_SIZE);
+        let fitting = ring_size / (slot_words * WORD_SIZE);
+        let shape = Shape {
+            slot_words,
+            slot_count: fitting.clamp(SLOT_COUNT_MIN, SLOT_COUNT_MAX).next_power_of_two(),
+            is_shared: opening.transport != Transport::Inproc,
+            is_sleeping: opening.case == CaseName::RoundTrip && opening.calls != Calls::Spin,
+        };
+        Ok(Self { rings: Rings::default(), shape })
     }
 
     fn component(&self) -> Result<RingComponent, ContenderError> {
-        Ok(RingComponent {
-            rings: Arc::clone(&self.rings),
-            slot_size: self.slot_size,
-            ring_size: self.ring_size,
-            is_parking: self.is_parking,
-        })
+        Ok(RingComponent { rings: Arc::clone(&self.rings), shape: self.shape })
     }
 }
 
 /// The rings as one thread sees them.
 pub struct RingComponent {
     rings: Rings,
-    slot_size: usize,
-    ring_size: usize,
-    is_parking: bool,
+    shape: Shape,
 }
 
 impl RingComponent {
-    fn bind(&self, number: usize) -> (Arc<Ring>, String) {
-        let ring = Arc::new(Ring::new(self.slot_size, self.ring_size, self.is_parking));
-        let name = name_of(number);
+    fn bind(&self, number: usize) -> Result<(Ring, String), ContenderError> {
+        let word_count = self.shape.slot_words * self.shape.slot_count;
+        if self.shape.is_shared {
+            let (memory, path) =
+                RingMemory::shared(word_count).map_err(|error| ContenderError::call("memfd", error))?;
+            return Ok((Ring { memory, shape: self.shape }, path));
+        }
+        let ring = Ring { memory: RingMemory::private(word_count), shape: self.shape };
+        let name = format!("ring-{number}");
         let mut rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
-        rings.insert(name.clone(), Arc::clone(&ring));
-        (ring, name)
+        rings.insert(name.clone(), ring);
+        Ok((ring, name))
     }
 
-    fn connect(&self, name: &str) -> Result<Arc<Ring>, ContenderError> {
+    fn connect(&self, name: &str) -> Result<Ring, ContenderError> {
+        if self.shape.is_shared {
+            let memory = RingMemory::open(name, self.shape.slot_words * self.shape.slot_count);
+            let memory = memory.map_err(|error| ContenderError::call("mmap", error))?;
+            return Ok(Ring { memory, shape: self.shape });
+        }
         let rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
-        rings.get(name).cloned().ok_or_else(|| ContenderError::UnknownEndpoint(name.to_owned()))
+        rings.get(name).copied().ok_or_else(|| ContenderError::UnknownEndpoint(name.to_owned()))
     }
 }
 
@@ -88,12 +110,12 @@ impl Component for RingComponent {
     type Server = RingServer;
 
     fn bind_receiver(&self, number: usize) -> Result<(RingReceiver, String), ContenderError> {
-        let (ring, name) = self.bind(number);
+        let (ring, name) = self.bind(number)?;
         Ok((RingReceiver::new(ring), name))
     }
 
     fn bind_sender(&self, number: usize) -> Result<(RingSender, String), ContenderError> {
-        let (ring, name) = self.bind(number);
+        let (ring, name) = self.bind(number)?;
         Ok((RingSender::new(ring), name))
     }
 
@@ -114,67 +136,36 @@ impl Component for RingComponent {
         Ok(RingPublisher(senders?))
     }
 
-    /// The ring towards the client has the next number.
+    /// The ring towards the client has a name of its own, behind the other's.
     fn bind_client(&self, number: usize) -> Result<(RingClient, String), ContenderError> {
-        let (requests, name) = self.bind(2 * number);
-        let (replies, _) = self.bind(2 * number + 1);
-        Ok((RingClient(RingSender::new(requests), RingReceiver::new(replies)), name))
+        let (requests, name) = self.bind(2 * number)?;
+        let (replies, back) = self.bind(2 * number + 1)?;
+        Ok((RingClient(RingSender::new(requests), RingReceiver::new(replies)), format!("{name} {back}")))
     }
 
     fn connect_server(&self, endpoint: &str) -> Result<RingServer, ContenderError> {
-        let number = endpoint.strip_prefix(NAME_START).and_then(|number| number.parse::<usize>().ok());
         let unknown = || ContenderError::UnknownEndpoint(endpoint.to_owned());
-        let replies = self.connect(&name_of(number.ok_or_else(unknown)? + 1))?;
-        let body = vec![b'h'; self.slot_size];
+        let (name, back) = endpoint.split_once(' ').ok_or_else(unknown)?;
         Ok(RingServer {
-            requests: RingReceiver::new(self.connect(endpoint)?),
-            replies: RingSender::new(replies),
-            body,
+            requests: RingReceiver::new(self.connect(name)?),
+            replies: RingSender::new(self.connect(back)?),
+            body: vec![b'h'; (self.shape.slot_words - 1) * WORD_SIZE],
         })
     }
 }
 
-const NAME_START: &str = "ring-";
-
-fn name_of(number: usize) -> String {
-    format!("{NAME_START}{number}")
-}
-
-/// A position on cache lines of its own.
-#[repr(align(128))]
-struct Position(AtomicU64);
-
+#[derive(Clone, Copy)]
 struct Ring {
-    published: Position,
-    consumed: Position,
-    /// Per slot: the size of the body in bytes, then its words.
-    words: Box<[AtomicU64]>,
-    slot_words: usize,
-    slot_count: u64,
-    /// The receiver, once it is there, if it parks.
-    receiver: OnceLock<Thread>,
-    is_parking: bool,
+    memory: RingMemory,
+    shape: Shape,
 }
 
 impl Ring {
-    fn new(slot_size: usize, ring_size: usize, is_parking: bool) -> Self {
-        let slot_words = 1 + slot_size.div_ceil(WORD_SIZE);
-        let fitting = ring_size / (slot_words * WORD_SIZE);
-        let slot_count = fitting.clamp(SLOT_COUNT_MIN, SLOT_COUNT_MAX).next_power_of_two();
-        Self {
-            published: Position(AtomicU64::new(0)),
-            consumed: Position(AtomicU64::new(0)),
-            words: (0..slot_words * slot_count).map(|_| AtomicU64::new(0)).collect(),
-            slot_words,
-            slot_count: slot_count as u64,
-            receiver: OnceLock::new(),
-            is_parking,
-        }
-    }
-
+    /// Per slot: the size of the body in bytes, then its words.
+    #[inline]
     fn slot(&self, position: u64) -> &[AtomicU64] {
-        let index = (position & (self.slot_count - 1)) as usize;
-        &self.words[index * self.slot_words..(index + 1) * self.slot_words]
+        let index = position as usize & (self.shape.slot_count - 1);
+        &self.memory.words[index * self.shape.slot_words..(index + 1) * self.shape.slot_words]
     }
 }
 
@@ -190,19 +181,19 @@ fn pause(turn: &mut u32) {
 
 /// The sending end.
 pub struct RingSender {
-    ring: Arc<Ring>,
+    ring: Ring,
     next: u64,
     consumed: u64,
 }
 
 impl RingSender {
-    fn new(ring: Arc<Ring>) -> Self {
+    fn new(ring: Ring) -> Self {
         Self { ring, next: 0, consumed: 0 }
     }
 
     #[inline]
     fn write(&mut self, body: &[u8], size: usize) {
-        if self.next - self.consumed == self.ring.slot_count {
+        if self.next - self.consumed == self.ring.shape.slot_count as u64 {
             self.wait_for_room();
         }
         let slot = self.ring.slot(self.next);
@@ -227,8 +218,8 @@ impl RingSender {
         self.publish();
         let mut turn = 0;
         loop {
-            self.consumed = self.ring.consumed.0.load(Ordering::Acquire);
-            if self.next - self.consumed < self.ring.slot_count {
+            self.consumed = self.ring.memory.consumed.load(Ordering::Acquire);
+            if self.next - self.consumed < self.ring.shape.slot_count as u64 {
                 return;
             }
             pause(&mut turn);
@@ -237,12 +228,14 @@ impl RingSender {
 
     #[inline]
     fn publish(&self) {
-        self.ring.published.0.store(self.next, Ordering::Release);
-        if self.ring.is_parking {
-            // Pairs with the fence in `wait_ready`: either the receiver sees this position or we see the receiver.
+        self.ring.memory.published.store(self.next, Ordering::Release);
+        if self.ring.shape.is_sleeping {
+            // Pairs with the fence of the receiver: either it sees this position or we see that it sleeps.
             fence(Ordering::SeqCst);
-            if let Some(receiver) = self.ring.receiver.get() {
-                receiver.unpark();
+            let sleeps = self.ring.memory.sleeps;
+            if sleeps.load(Ordering::Relaxed) != 0 && sleeps.swap(0, Ordering::Relaxed) != 0 {
+                // There is nobody to be told of a failure, and no cause for one.
+                let _ = futex::wake(sleeps, futex::Flags::empty(), 1);
             }
         }
     }
@@ -284,13 +277,13 @@ impl Sending for RingSender {
 
 /// The receiving end.
 pub struct RingReceiver {
-    ring: Arc<Ring>,
+    ring: Ring,
     next: u64,
     published: u64,
 }
 
 impl RingReceiver {
-    fn new(ring: Arc<Ring>) -> Self {
+    fn new(ring: Ring) -> Self {
         Self { ring, next: 0, published: 0 }
     }
 
@@ -298,14 +291,25 @@ impl RingReceiver {
     fn wait_for_message(&mut self) {
         let mut turn = 0;
         loop {
-            self.published = self.ring.published.0.load(Ordering::Acquire);
+            self.published = self.ring.memory.published.load(Ordering::Acquire);
             if self.published != self.next {
                 return;
             }
-            match self.ring.is_parking {
-                true => thread::park(),
+            match self.ring.shape.is_sleeping {
+                true => self.sleep(),
                 false => pause(&mut turn),
             }
+        }
+    }
+
+    /// Until the sender wakes, or for nothing.
+    fn sleep(&self) {
+        let RingMemory { published, sleeps, .. } = self.ring.memory;
+        sleeps.store(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if published.load(Ordering::Relaxed) == self.next {
+            // Interrupted, or woken before it slept: it looks again.
+            let _ = futex::wait(sleeps, futex::Flags::empty(), 1, None);
         }
     }
 
@@ -318,15 +322,12 @@ impl RingReceiver {
 
     #[inline]
     fn release(&self) {
-        self.ring.consumed.0.store(self.next, Ordering::Release);
+        self.ring.memory.consumed.store(self.next, Ordering::Release);
     }
 }
 
 impl Receiving for RingReceiver {
-    /// Says who is to be woken; the thread that waits here is the one that receives.
     fn wait_ready(&mut self) -> Result<(), ContenderError> {
-        self.ring.receiver.get_or_init(thread::current);
-        fence(Ordering::SeqCst);
         Ok(())
     }
 
@@ -445,11 +446,11 @@ impl Echoing for RingServer {
 mod tests {
     use super::{Contender, Opening, RingLimit};
     use crate::sample::Transport;
-    use crate::sample::contender::{Component, Receiving, Sending};
+    use crate::sample::contender::{Component, Echoing, Receiving, Sending};
     use crate::sample::{Calls, CaseName};
 
-    fn check(case: CaseName, size: usize, message_count: u64) {
-        let opening = Opening { case, transport: Transport::Inproc, size, calls: Calls::One, libzmq: "" };
+    fn check(case: CaseName, transport: Transport, size: usize, message_count: u64) {
+        let opening = Opening { case, transport, size, calls: Calls::One, libzmq: "" };
         let limit = RingLimit::open(opening).unwrap();
         let (mut receiver, name) = limit.component().unwrap().bind_receiver(0).unwrap();
         std::thread::scope(|scope| {
@@ -458,7 +459,6 @@ mod tests {
                 let mut sender = component.connect_sender(&name).unwrap();
                 (0..message_count).for_each(|_| sender.send(&vec![7; size]).unwrap());
             });
-            receiver.wait_ready().unwrap();
             for _ in 0..message_count {
                 assert_eq!(receiver.receive().unwrap(), size);
             }
@@ -467,17 +467,31 @@ mod tests {
 
     #[test]
     fn a_spinning_ring_passes_more_messages_than_it_has_slots() {
-        check(CaseName::Throughput, 8, 50_000);
+        check(CaseName::Throughput, Transport::Inproc, 8, 50_000);
+        check(CaseName::Throughput, Transport::Shm, 8, 50_000);
     }
 
     #[test]
-    fn a_parking_ring_misses_no_wake_up() {
-        check(CaseName::RoundTrip, 8, 20_000);
+    fn a_sleeping_ring_misses_no_wake_up() {
+        check(CaseName::RoundTrip, Transport::Inproc, 8, 20_000);
+        check(CaseName::RoundTrip, Transport::Shm, 8, 20_000);
     }
 
     #[test]
     fn sizes_that_are_no_whole_words_arrive() {
-        check(CaseName::Throughput, 13, 1000);
-        check(CaseName::Throughput, 1, 1000);
+        check(CaseName::Throughput, Transport::Inproc, 13, 1000);
+        check(CaseName::Throughput, Transport::Ipc, 1, 1000);
+    }
+
+    #[test]
+    fn an_echo_comes_back_over_shared_memory() {
+        let (case, transport) = (CaseName::Echo, Transport::Shm);
+        let limit =
+            RingLimit::open(Opening { case, transport, size: 8, calls: Calls::One, libzmq: "" }).unwrap();
+        let (mut client, endpoint) = limit.component().unwrap().bind_client(0).unwrap();
+        let mut server = limit.component().unwrap().connect_server(&endpoint).unwrap();
+        client.send(&[7; 8]).unwrap();
+        assert_eq!(server.echo().unwrap(), 8);
+        assert_eq!(client.receive().unwrap(), 8);
     }
 }

@@ -7,7 +7,9 @@ use std::thread;
 use super::{echo, one_way, round_trip};
 use crate::sample::contender::{Contender, ContenderError, Libzmq, Opening, Ours, RingLimit, StreamLimit};
 use crate::sample::scenario::Transport;
-use crate::sample::task::{Answer, CaseName, ContenderName, Measurement, Role, SUBSCRIBER_COUNT, Task};
+use crate::sample::task::{
+    Answer, Calls, CaseName, ContenderName, Measurement, Role, SUBSCRIBER_COUNT, Task,
+};
 use crate::{allocations, cores, process};
 
 /// One in this many round trips is a warm-up.
@@ -61,9 +63,11 @@ pub fn work(task: &str) -> Result<(), WorkerError> {
     match (task.contender, task.transport) {
         (ContenderName::Ours, _) => work_as::<Ours>(&task, orders),
         (ContenderName::Libzmq, _) => work_as::<Libzmq>(&task, orders),
-        (ContenderName::Limit, Transport::Inproc) => work_as::<RingLimit>(&task, orders),
-        (ContenderName::Limit, Transport::Tcp | Transport::Ipc | Transport::Shm) => {
-            work_as::<StreamLimit>(&task, orders)
+        (ContenderName::Limit, Transport::Tcp) => work_as::<StreamLimit>(&task, orders),
+        // The cipher's limit is one of streams; what goes over the socket beside it does not count.
+        (ContenderName::Limit, _) if task.case == CaseName::Curve => work_as::<StreamLimit>(&task, orders),
+        (ContenderName::Limit, Transport::Ipc | Transport::Shm | Transport::Inproc) => {
+            work_as::<RingLimit>(&task, orders)
         }
     }
 }
@@ -142,10 +146,10 @@ fn serve<C: Contender>(
     }
 }
 
-/// Where both ends are threads of this process, each keeps to a core: those that receive begin with the first, those
-/// that send with the second.
+/// Where both ends are threads of this process, or look instead of sleeping, each keeps to a core: those that receive
+/// begin with the first, those that send with the second.
 pub(super) fn keep_apart(task: &Task, index: usize, sends: bool) {
-    if task.role == Role::Both {
+    if task.role == Role::Both || task.calls == Calls::Spin {
         cores::keep_to(2 * index + usize::from(sends));
     }
 }

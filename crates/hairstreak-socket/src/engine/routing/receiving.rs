@@ -58,15 +58,19 @@ impl State {
         let Some(state) = self.sockets.get(socket) else { return 0 };
         let &[index] = state.with_messages.as_slice() else { return 0 };
         let link = &mut self.links[index];
-        let LinkKind::Ring(ring) = &mut link.kind else { return 0 };
         if state.short_in != ShortIn::AsItCame || state.receive_turn != 0 {
             return 0;
         }
         let before = into.len();
-        let bytes = ring.take_ready_many(into, max, bytes_max);
-        let count = into.len() - before;
-        self.ring_traffic += count;
-        link.received += count as u64;
+        let bytes = match &mut link.kind {
+            LinkKind::Ring(ring) => {
+                let bytes = ring.take_ready_many(into, max, bytes_max);
+                self.ring_traffic += into.len() - before;
+                bytes
+            }
+            LinkKind::Stream(session) => session.take_ready_many(into, max),
+        };
+        link.received += (into.len() - before) as u64;
         bytes
     }
 
@@ -211,9 +215,10 @@ impl State {
     }
 
     pub fn link_is_dry(&mut self, engine: &Engine, index: usize) {
-        self.io_since_turn += 1;
         self.unlist_messages(index);
         let link = &self.links[index];
+        // A look in vain by one that keeps looking is no work for which others would have to get a turn.
+        self.io_since_turn += u32::from(!self.sockets[link.socket].looked_at);
         match &link.kind {
             LinkKind::Stream(_) => self.flush_answers(engine, index),
             LinkKind::Ring(ring) if ring.is_over() => self.end_link(engine, index, &SessionError::Closed),

@@ -42,6 +42,7 @@ impl State {
     /// Writes and publishes all that has gathered. Links whose kernel buffer is full stay listed.
     pub fn flush_dirty(&mut self, engine: &Engine, about_to_sleep: bool) {
         let will_be_idle = about_to_sleep && !std::mem::take(&mut self.waits_for_room);
+        self.sleep_count += u64::from(will_be_idle);
         let mut dirty = std::mem::take(&mut self.dirty);
         let (mut now, mut due) = (None, None);
         dirty.retain(|&index| {
@@ -56,9 +57,6 @@ impl State {
             }
             let left = match &mut link.kind {
                 LinkKind::Stream(session) => {
-                    if will_be_idle {
-                        session.be_idle();
-                    }
                     link.wrote |= about_to_sleep;
                     // One whose caller writes by itself is likely to gather again: it stays until the tick looks.
                     about_to_sleep || !session.outgoing.is_empty()

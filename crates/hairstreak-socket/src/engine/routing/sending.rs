@@ -347,8 +347,9 @@ impl State {
     #[inline]
     pub fn push_to_link(&mut self, engine: &Engine, index: usize, parcel: &Parcel<'_>) -> bool {
         let link = &mut self.links[index];
+        let slept = std::mem::replace(&mut link.sleep_count_seen, self.sleep_count) != self.sleep_count;
         match &mut link.kind {
-            LinkKind::Stream(session) => match session.push(parcel) {
+            LinkKind::Stream(session) => match session.push(parcel, slept) {
                 Ok(gathers) => {
                     let session_failed = session.write_failed;
                     self.has_pushed(engine, index, gathers);
