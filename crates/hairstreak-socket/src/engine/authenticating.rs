@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use hairstreak_wire::zmtp::{Credentials, Verdict};
 
-use super::state::{After, LinkKind, State};
+use super::link::LinkKind;
+use super::state::{After, State};
 use super::wait::Engine;
 use crate::security::{Applicant, Authenticator};
 use crate::session::{Advance, SessionError};

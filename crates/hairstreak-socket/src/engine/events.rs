@@ -8,7 +8,8 @@ use hairstreak_base::Frame;
 use hairstreak_transport::{Endpoint, Interest, Readiness, Stream};
 use hairstreak_wire::zmtp::{LocalPeer, RemotePeer, SharedTerms};
 
-use super::state::{ConnectorState, Link, LinkKind, Origin, State, Token};
+use super::link::{Link, LinkKind, Origin};
+use super::state::{ConnectorState, State, Token};
 use super::wait::Engine;
 use crate::ages::Ages;
 use crate::monitor::EventKind;

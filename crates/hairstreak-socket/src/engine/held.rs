@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 
 use hairstreak_base::{Message, SEGMENT_SIZE};
 
-use super::state::{LinkKind, State};
+use super::link::LinkKind;
+use super::state::State;
 use super::wait::Engine;
 use crate::outgoing::{Outgoing, Parcel};
 

@@ -14,7 +14,8 @@
 //!
 //! The lock is never held while sleeping, nor while the application's code (a waker) runs.
 //!
-//! - `state`: the tables, and what a socket and a link are
+//! - `state`: the tables, and what a socket is
+//! - `link`: what a connection is
 //! - `wait`: leading, following, leaving
 //! - `waiters`: tasks and pollers that wait for a socket
 //! - `authenticating`: the application's verdicts on who wants to be let in
@@ -30,6 +31,7 @@
 mod authenticating;
 mod events;
 mod held;
+mod link;
 mod rings;
 mod routing;
 mod spinning;
@@ -40,7 +42,8 @@ mod wait;
 mod waiters;
 mod wiring;
 
+pub(crate) use link::{Across, Link, LinkKind, Origin};
 pub(crate) use routing::{Received, Sent, SetAside, ShortIn, ShortOut, UNEXPECTED_MAX};
-pub(crate) use state::{Across, ConnectorState, Link, LinkKind, Origin, State};
+pub(crate) use state::{ConnectorState, State};
 pub(crate) use wait::{Engine, Guard};
 pub(crate) use waiters::Wait;

@@ -1,7 +1,8 @@
 //! Looking at rings: they have no event, so whoever is about to sleep looks, and is woken by the doorbell from
 //! then on.
 
-use super::state::{Link, LinkKind, Origin, State};
+use super::link::{Link, LinkKind, Origin};
+use super::state::State;
 use super::wait::Engine;
 use crate::pattern::Incoming;
 use crate::session::SessionError;

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::state::{LinkKind, State};
+use super::link::LinkKind;
+use super::state::State;
 use super::wait::{Engine, Guard};
 use crate::session::{Phase, Session};
 

@@ -1,27 +1,24 @@
 //! What an engine holds: sockets, links, listeners and connectors, in tables; all behind its lock.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::task::Waker;
 use std::thread::Thread;
 use std::time::Instant;
 
-use hairstreak_base::{BlockPool, Frame, Message};
+use hairstreak_base::BlockPool;
 use hairstreak_transport::{Endpoint, Listener, ResolveError};
-use hairstreak_wire::zmtp::{RemotePeer, SocketType};
+use hairstreak_wire::zmtp::SocketType;
 use slab::Slab;
 
-use super::held::Held;
-use super::wait::Engine;
+use super::link::{Link, LinkPlace, Origin};
 use super::waiters::Waiting;
-use crate::ages::Ages;
 use crate::monitor::{ConnectionId, MonitorSender};
 use crate::options::{Distribution, Options, Overflow};
 use crate::pattern::{Rules, rules};
 use crate::pubsub::{Publisher, Subscriber};
 use crate::reqrep::{Names, Reply, Request};
-use crate::ring_link::{Doorbell, RingLink};
-use crate::session::{ArrivingBudget, Session};
+use crate::ring_link::Doorbell;
+use crate::session::ArrivingBudget;
 use crate::stats::Drops;
 
 use super::authenticating::Question;
@@ -214,160 +211,6 @@ impl SocketState {
             failed_connections: 0,
             refused_connections: 0,
             denied_connections: 0,
-        }
-    }
-}
-
-/// Where a link came from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Origin {
-    /// A connector of ours, by index.
-    Connector(usize),
-    /// An endpoint we bound.
-    Listener,
-    /// The connection has ended, or ends: messages of it, or for it, remain. It is none of its socket's `links`.
-    Ended,
-}
-
-/// A connection of a socket, in any phase.
-pub(crate) struct Link {
-    pub serial: u32,
-    pub socket: usize,
-    /// Among the connections of its socket, past ones included.
-    pub id: ConnectionId,
-    pub origin: Origin,
-    /// What was bound or connected.
-    pub endpoint: Endpoint,
-    /// Set when ready.
-    pub peer: Option<RemotePeer>,
-    /// What a ROUTER calls the peer.
-    pub routing_id: Frame,
-    pub kind: LinkKind,
-    /// Its callers wrote, its segment or batch being full or they about to sleep, since the flush tick last looked.
-    pub wrote: bool,
-    /// The engine's `sleep_count` when something was last put on its way.
-    pub sleep_count_seen: u64,
-    /// When it became ready.
-    pub since: Instant,
-    /// Messages of the peer handed to the application.
-    pub received: u64,
-    /// Since when messages wait for the peer, and for the application.
-    pub ages_out: Ages,
-    pub ages_in: Ages,
-    pub drops: Drops,
-    /// Only of a socket that drops the oldest.
-    pub held: Option<Box<Held>>,
-    /// A subscriber's ring: the publisher's link, and subscriptions for which the ring had no room.
-    pub across: Option<Across>,
-    pub subscriptions: VecDeque<Message>,
-    /// Listed in its socket's `with_room`, `with_messages`, in the engine's `dirty`.
-    pub listed_room: bool,
-    pub listed_messages: bool,
-    pub listed_dirty: bool,
-}
-
-/// Where a new link belongs.
-pub(crate) struct LinkPlace {
-    pub serial: u32,
-    pub socket: usize,
-    pub id: ConnectionId,
-    pub origin: Origin,
-    pub endpoint: Endpoint,
-    pub since: Instant,
-}
-
-/// The other end of a ring.
-#[derive(Clone)]
-pub(crate) struct Across {
-    pub engine: Weak<Engine>,
-    pub index: usize,
-    pub serial: u32,
-}
-
-impl Link {
-    /// As [`LinkKind::queued`], with what is held before it.
-    pub fn queued(&mut self) -> (usize, usize) {
-        let (count, bytes) = self.kind.queued();
-        self.held.as_ref().map_or((count, bytes), |held| (count + held.count(), bytes + held.bytes()))
-    }
-
-    pub fn is_ring(&self) -> bool {
-        matches!(self.kind, LinkKind::Ring(_))
-    }
-
-    /// A link before its handshake.
-    pub fn new(place: LinkPlace, kind: LinkKind) -> Link {
-        let LinkPlace { serial, socket, id, origin, endpoint, since } = place;
-        Link {
-            serial,
-            socket,
-            id,
-            origin,
-            endpoint,
-            peer: None,
-            routing_id: Frame::EMPTY,
-            kind,
-            since,
-            received: 0,
-            ages_out: Ages::default(),
-            ages_in: Ages::default(),
-            drops: Drops::default(),
-            held: None,
-            across: None,
-            subscriptions: VecDeque::new(),
-            wrote: false,
-            sleep_count_seen: 0,
-            listed_room: false,
-            listed_messages: false,
-            listed_dirty: false,
-        }
-    }
-}
-
-pub(crate) enum LinkKind {
-    Stream(Box<Session>),
-    Ring(Box<RingLink>),
-}
-
-impl LinkKind {
-    /// Messages put on the way to the peer so far.
-    pub fn accepted_count(&self) -> usize {
-        match self {
-            LinkKind::Stream(session) => session.outgoing.accepted_count(),
-            LinkKind::Ring(ring) => ring.accepted_count(),
-        }
-    }
-
-    /// Bytes sent and received so far: on the wire, or of bodies through a ring.
-    pub fn byte_counts(&self) -> (u64, u64) {
-        match self {
-            LinkKind::Stream(session) => (session.outgoing.written_bytes(), session.read_bytes()),
-            LinkKind::Ring(ring) => ring.byte_counts(),
-        }
-    }
-
-    /// How far what has come reaches, and where the part that waits for the application begins.
-    pub fn positions_in(&self) -> (u64, u64) {
-        match self {
-            LinkKind::Stream(session) => session.positions_in(),
-            LinkKind::Ring(ring) => ring.positions_in(),
-        }
-    }
-
-    /// Messages and bytes accepted and not yet written, or taken.
-    pub fn queued(&mut self) -> (usize, usize) {
-        match self {
-            LinkKind::Stream(session) => (session.outgoing.queued_count(), session.outgoing.queued_bytes()),
-            LinkKind::Ring(ring) => ring.queued(),
-        }
-    }
-
-    /// Sends a short body if it can simply join others that gather.
-    #[inline(always)]
-    pub fn push_gathering(&mut self, body: &[u8]) -> bool {
-        match self {
-            LinkKind::Stream(session) => session.push_gathering(body),
-            LinkKind::Ring(ring) => ring.push_gathering(body),
         }
     }
 }

@@ -5,7 +5,8 @@ use std::time::SystemTime;
 
 use hairstreak_transport::Endpoint;
 
-use super::state::{After, Link, LinkKind, Origin, State};
+use super::link::{Link, LinkKind, Origin};
+use super::state::{After, State};
 use super::wait::Engine;
 use crate::monitor::{Event, EventKind, MONITORS_MAX, Monitor, MonitorError, MonitorSender};
 use crate::session::{Phase, SessionError};

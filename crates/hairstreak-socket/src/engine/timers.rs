@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::events::{DRAIN_TICK, ROOM_TICK};
-use super::state::{ConnectorState, LinkKind, State};
+use super::link::LinkKind;
+use super::state::{ConnectorState, State};
 use super::wait::Engine;
 use crate::background::Background;
 use crate::monitor::EventKind;

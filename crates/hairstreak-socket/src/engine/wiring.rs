@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use hairstreak_transport::{Connecting, Endpoint, Listener, Stream, resolve_bind, resolve_connect};
 use hairstreak_wire::zmtp::SocketType;
 
-use super::state::{After, BoundListener, Connector, ConnectorState, LinkKind, Origin, SocketState, State};
+use super::link::{LinkKind, Origin};
+use super::state::{After, BoundListener, Connector, ConnectorState, SocketState, State};
 use super::wait::Engine;
 use crate::background::Background;
 use crate::errors::{BindError, ConnectError};
@@ -232,7 +233,7 @@ impl State {
         self.reconnect(Origin::Connector(connector), socket);
     }
 
-    fn links_where(&self, wanted: impl Fn(&super::state::Link) -> bool) -> Vec<usize> {
+    fn links_where(&self, wanted: impl Fn(&super::link::Link) -> bool) -> Vec<usize> {
         self.links.iter().filter(|(_, link)| wanted(link)).map(|(index, _)| index).collect()
     }
 

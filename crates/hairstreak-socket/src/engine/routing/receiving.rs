@@ -3,7 +3,8 @@
 use hairstreak_base::Message;
 
 use crate::engine::Engine;
-use crate::engine::state::{LinkKind, State};
+use crate::engine::link::LinkKind;
+use crate::engine::state::State;
 use crate::session::SessionError;
 
 /// Messages that are not for the application, dropped in one go.

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use crate::engine::Engine;
-use crate::engine::state::{LinkKind, Origin, State};
+use crate::engine::link::{LinkKind, Origin};
+use crate::engine::state::State;
 
 impl State {
     /// Answers to commands that came between the messages.

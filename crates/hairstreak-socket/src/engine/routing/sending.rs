@@ -3,7 +3,8 @@
 use hairstreak_wire::zmtp::frame::SHORT_BODY_SIZE_MAX;
 
 use crate::engine::Engine;
-use crate::engine::state::{Link, LinkKind, State};
+use crate::engine::link::{Link, LinkKind};
+use crate::engine::state::State;
 use crate::engine::wait::RING_TRAFFIC_BUSY;
 use crate::options::{Distribution, Overflow};
 use crate::outgoing::{Outgoing, Parcel};

@@ -6,7 +6,8 @@ use hairstreak_base::Message;
 
 use crate::engine::Engine;
 use crate::engine::events::ROOM_TICK;
-use crate::engine::state::{After, LinkKind, State};
+use crate::engine::link::LinkKind;
+use crate::engine::state::{After, State};
 use crate::outgoing::{Outgoing, Parcel};
 use crate::pattern::Incoming;
 use crate::session::SessionError;
