@@ -58,7 +58,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             let name = if i32::from(signal) == SIGINT { "SIGINT" } else { "SIGTERM" };
             Err(Failure::stopped(signal, format!("stopped by {name} after {}", messages(report.messages))))
         }
-        Err(error @ (RunError::NoInput | RunError::NoWork { .. })) => {
+        Err(error @ (RunError::NoInput | RunError::NoWork { .. } | RunError::OutputIsInput { .. })) => {
             Err(Failure::usage(format!("{}: {error}", arguments.file.display())))
         }
         Err(error) => Err(Failure::failed(error)),

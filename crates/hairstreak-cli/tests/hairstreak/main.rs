@@ -5,6 +5,7 @@ mod ends;
 mod failures;
 mod harness;
 mod malformed;
+mod own_input;
 mod plan;
 mod processes;
 mod run;

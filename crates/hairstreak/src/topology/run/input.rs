@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use hairstreak_socket::Message;
 
 use super::error::RunError;
+use super::identity::Identity;
 use crate::topology::definition::{Framing, Input, MESSAGE_SIZE_MAX, Stream};
 use crate::topology::framing::read_message;
 
@@ -55,6 +56,23 @@ impl Reader {
                 }
                 files.sort();
                 Ok(Reader::Files { files, next: 0 })
+            }
+        }
+    }
+
+    /// The file of this identity, if it is read here.
+    pub(super) fn file(&self, identity: Identity) -> Option<PathBuf> {
+        match self {
+            Reader::Generated { .. } => None,
+            Reader::Lines { reader, path, .. } => {
+                let metadata = reader.get_ref().metadata();
+                (metadata.ok().and_then(|file| Identity::of(&file)) == Some(identity)).then(|| path.clone())
+            }
+            Reader::Files { files, .. } => {
+                let is_it = |path: &&PathBuf| {
+                    fs::metadata(path).ok().and_then(|file| Identity::of(&file)) == Some(identity)
+                };
+                files.iter().find(is_it).cloned()
             }
         }
     }

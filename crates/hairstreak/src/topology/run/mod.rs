@@ -15,6 +15,7 @@ mod crew;
 mod error;
 mod event;
 mod fan;
+mod identity;
 mod input;
 mod options;
 mod outlook;

@@ -57,7 +57,7 @@ pub fn run(
     let bystanders = options.adopts.then(adopt).transpose()?;
     let mut reader = Reader::open(input)?;
     let expected = reader.left()?;
-    let writer = Writer::open(&topology.output)?;
+    let writer = Writer::open(&topology.output, &reader)?;
     let tally = Arc::new(Tally::new(topology.stages.iter().map(|stage| stage.instances)));
     let (sender, events) = mpsc::sync_channel(EVENTS_MAX);
     let starters = start_boundaries(topology, reader, writer, &tally, &sender)?;
