@@ -1,5 +1,6 @@
 //! The built `hairstreak`, driven as people drive it.
 
+mod blocked;
 mod butterfly;
 mod ends;
 mod failures;

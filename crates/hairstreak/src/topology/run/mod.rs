@@ -20,6 +20,7 @@ mod input;
 mod options;
 mod outlook;
 mod output;
+mod patient_file;
 mod report;
 mod runner;
 mod tally;
