@@ -10,4 +10,5 @@ mod own_input;
 mod plan;
 mod processes;
 mod run;
+mod shortage;
 mod stages;
