@@ -8,6 +8,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::arguments::When;
 use crate::numbers::{grouped, messages, rate};
+use crate::output::note;
 
 /// Between two lines where there are no bars.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
@@ -58,7 +59,8 @@ impl Observer for Live {
             Display::Lines { next } if Instant::now() < *next => {}
             Display::Lines { next } => {
                 *next = Instant::now() + LINE_INTERVAL;
-                eprintln!("{}, slowest: {}", summary(progress), progress.stages[progress.slowest].name);
+                let slowest = &progress.stages[progress.slowest].name;
+                note(&format!("{}, slowest: {slowest}\n", summary(progress)));
             }
         }
     }
@@ -72,7 +74,7 @@ impl Observer for Live {
                 // A line that the terminal refuses is lost.
                 let _ = bars.all.println(format!("{stage} {instance}: {line}"));
             }
-            _ => eprintln!("{stage} {instance}: {line}"),
+            _ => note(&format!("{stage} {instance}: {line}\n")),
         }
     }
 }

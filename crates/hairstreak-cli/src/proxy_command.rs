@@ -8,8 +8,8 @@ use hairstreak_socket::pipeline::{PullPattern, PushPattern};
 use hairstreak_socket::pubsub::{PubPattern, SubPattern, XPubPattern, XSubPattern};
 use hairstreak_socket::reqrep::{DealerPattern, RepPattern, RouterPattern};
 use hairstreak_socket::{
-    Context, Options, Pattern, Proxy, ProxyControl, ProxyEnd, ProxyError, ProxySocket, ProxyStats,
-    ProxyTraffic, Socket,
+    ConnectError, Context, Options, Pattern, Proxy, ProxyControl, ProxyEnd, ProxyError, ProxySocket,
+    ProxyStats, ProxyTraffic, Socket,
 };
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -17,7 +17,7 @@ use signal_hook::iterator::{Handle, Signals};
 
 use crate::arguments::ProxyArguments;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{announce, print};
 use crate::place::Place;
 use crate::table::{row, table};
 
@@ -112,10 +112,13 @@ impl Opener {
     ) -> Result<ProxySocket, Failure> {
         for place in places {
             if place.connects {
-                socket.connect(&place.endpoint).map_err(Failure::failed)?;
+                socket.connect(&place.endpoint).map_err(|error| match error {
+                    ConnectError::Endpoint(_) | ConnectError::Resolve(_) => Failure::usage(error),
+                    _ => Failure::failed(error),
+                })?;
             } else {
                 let bound = socket.bind(&place.endpoint).map_err(Failure::failed)?;
-                print(&format!("{end} at {bound}\n"))?;
+                announce(&format!("{end} at {bound}\n"))?;
             }
         }
         Ok(socket.into())

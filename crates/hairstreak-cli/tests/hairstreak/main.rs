@@ -12,3 +12,4 @@ mod processes;
 mod run;
 mod shortage;
 mod stages;
+mod unwritable;
