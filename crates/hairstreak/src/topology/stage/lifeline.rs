@@ -6,7 +6,6 @@
 //! which no more will come.
 
 use std::io::{self, BufRead};
-use std::num::NonZeroU32;
 use std::sync::OnceLock;
 use std::thread;
 
@@ -61,11 +60,8 @@ fn watch(mut signals: Signals, last: impl Fn(u64) + Send + 'static) -> io::Resul
 
 /// The runner, if it said so. A stage that was started by hand takes its parent for it.
 fn runner() -> Option<Pid> {
-    let id: Option<NonZeroU32> = std::env::var(RUNNER).ok().and_then(|id| id.parse().ok());
-    match id.and_then(|id| Pid::from_raw(id.get() as i32)) {
-        Some(pid) => Some(pid),
-        None => getppid(),
-    }
+    let said = std::env::var(RUNNER).ok();
+    said.and_then(|id| descendants::process_id(&id)).or_else(getppid)
 }
 
 /// Ends this process and all that came of it: its descendants, and its process group, which it leads if a
