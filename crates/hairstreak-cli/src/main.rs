@@ -18,6 +18,7 @@ mod proxy_command;
 mod refusal;
 mod run_command;
 mod serve_command;
+mod silence;
 mod table;
 
 use std::ffi::OsString;

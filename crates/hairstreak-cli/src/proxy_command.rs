@@ -1,8 +1,10 @@
 //! `hairstreak proxy`: passes messages between two sockets until a signal, or a word, ends it.
 
+use std::collections::HashSet;
 use std::io;
 use std::thread;
 
+use hairstreak_socket::monitor::{EventKind, Monitor};
 use hairstreak_socket::pair::PairPattern;
 use hairstreak_socket::pipeline::{PullPattern, PushPattern};
 use hairstreak_socket::pubsub::{PubPattern, SubPattern, XPubPattern, XSubPattern};
@@ -17,7 +19,8 @@ use signal_hook::iterator::{Handle, Signals};
 
 use crate::arguments::ProxyArguments;
 use crate::failure::Failure;
-use crate::output::{announce, print};
+use crate::line::one_line;
+use crate::output::{announce, note, print};
 use crate::place::Place;
 use crate::table::{row, table};
 
@@ -110,6 +113,10 @@ impl Opener {
         end: ProxyEnd,
         places: &[Place],
     ) -> Result<ProxySocket, Failure> {
+        if places.iter().any(|place| place.connects) {
+            let monitor = socket.monitor().map_err(Failure::failed)?;
+            complain_of_failures(end, monitor).map_err(Failure::failed)?;
+        }
         for place in places {
             if place.connects {
                 socket.connect(&place.endpoint).map_err(|error| match error {
@@ -123,6 +130,25 @@ impl Opener {
         }
         Ok(socket.into())
     }
+}
+
+/// Says, once for each endpoint, that it cannot be connected to; the socket keeps trying.
+fn complain_of_failures(end: ProxyEnd, monitor: Monitor) -> io::Result<()> {
+    let mut told = HashSet::new();
+    let complain = move || {
+        while let Ok(event) = monitor.recv() {
+            let (EventKind::ConnectFailed { reason }, Some(endpoint)) = (event.kind, event.endpoint) else {
+                continue;
+            };
+            let endpoint = endpoint.to_string();
+            if !told.contains(&endpoint) {
+                let line = format!("{end}: cannot connect to {endpoint}: {reason}; trying again");
+                note(&format!("{}\n", one_line(&line)));
+                told.insert(endpoint);
+            }
+        }
+    };
+    thread::Builder::new().name(format!("{end} monitor")).spawn(complain).map(drop)
 }
 
 fn text(statistics: &ProxyStats) -> String {

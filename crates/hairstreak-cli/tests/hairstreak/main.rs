@@ -12,4 +12,5 @@ mod processes;
 mod run;
 mod shortage;
 mod stages;
+mod unreachable;
 mod unwritable;
