@@ -21,7 +21,7 @@ fn job(input: &str) -> Job {
 
 /// Starts the run and waits until its stage is up.
 fn start(job: &Job) -> Child {
-    let mut runner = job.start(&["--verbose"]);
+    let mut runner = job.start_guarded(&["--verbose"]);
     let mut line = String::new();
     BufReader::with_capacity(1, runner.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(line, "a 1: up\n");

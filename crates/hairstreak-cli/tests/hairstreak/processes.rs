@@ -116,10 +116,7 @@ fn a_command_that_fails_is_noticed_though_its_child_holds_its_output() {
     let topology = "[[stage]]\nname = 'work'\ncommand = 'sleep 1000 & echo why >&2; exit 2'\n\
                     framing = 'lines'\n[input]\nmessages = 10";
     let job = Job::new(topology);
-    // Else this test would take as long as the child does.
-    let mut guarded = Command::new("timeout");
-    guarded.args(["60", HAIRSTREAK, "run", "job.toml"]).current_dir(&job.folder).stdin(Stdio::null());
-    let outcome = Outcome::from(guarded.output().unwrap());
+    let outcome = Outcome::from(job.start_guarded(&[]).wait_with_output().unwrap());
     assert_eq!(outcome.refusal(1), "stage \"work\" instance 1 exited with status 2: why");
 }
 
@@ -130,6 +127,7 @@ fn a_stage_whose_process_is_told_to_end_says_so() {
         let mut runner = job.start(&[]);
         let _open = runner.stdin.take();
         if stage.starts_with("sleep") {
+            let deadline = Instant::now() + Duration::from_secs(60);
             let process = loop {
                 let of_stage = |process: &fs::DirEntry| {
                     let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
@@ -141,7 +139,7 @@ fn a_stage_whose_process_is_told_to_end_says_so() {
                 if let Some(found) = fs::read_dir("/proc").unwrap().flatten().find(of_stage) {
                     break found.file_name().to_str().unwrap().parse().unwrap();
                 }
-                assert!(runner.try_wait().unwrap().is_none(), "it has ended");
+                assert!(Instant::now() < deadline && runner.try_wait().unwrap().is_none(), "no stage");
             };
             wait_until_term_is_caught(process);
             kill_process(Pid::from_raw(process).unwrap(), Signal::TERM).unwrap();
@@ -158,7 +156,10 @@ fn wait_until_term_is_caught(process: i32) {
         let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
         u64::from_str_radix(mask.trim(), 16).unwrap() & (1 << 14) != 0
     };
-    while !caught() {}
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !caught() {
+        assert!(Instant::now() < deadline, "it does not catch SIGTERM");
+    }
 }
 
 #[test]

@@ -10,8 +10,18 @@ use crate::harness::{HAIRSTREAK, Outcome};
 #[test]
 fn an_endpoint_that_cannot_be_connected_to_is_named() {
     let place = "PULL@connect:tcp://nosuch.invalid:5";
-    let mut command = Command::new(HAIRSTREAK);
-    command.args(["proxy", "--frontend", place, "--backend", "PUSH@tcp://127.0.0.1:*"]);
+    // For a minute: without the line it would wait for ever.
+    let mut command = Command::new("timeout");
+    command.args([
+        "--foreground",
+        "60",
+        HAIRSTREAK,
+        "proxy",
+        "--frontend",
+        place,
+        "--backend",
+        "PUSH@tcp://127.0.0.1:*",
+    ]);
     let mut proxy = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::with_capacity(1, proxy.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();

@@ -24,9 +24,15 @@ fn closed() -> Stdio {
     writer.into()
 }
 
+/// For a minute: some commands would serve for ever.
 fn hairstreak(arguments: &[&str]) -> Command {
-    let mut command = Command::new(HAIRSTREAK);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = Command::new("timeout");
+    command
+        .args(["--foreground", "60", HAIRSTREAK])
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command
 }
 
