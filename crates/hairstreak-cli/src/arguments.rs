@@ -91,7 +91,8 @@ pub struct RunArguments {
     /// Print one JSON object on standard output instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Show how far the run is, on standard error. `auto`: if that is a terminal.
+    /// Show how far the run is, on standard error. `auto`: if that is a terminal; else only a stage that gives no
+    /// results for a while is named.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub progress: When,
     /// Pass on what the stages write to their standard error.

@@ -2,32 +2,42 @@
 
 use std::fmt;
 
-/// The line to print and the status to exit with.
+use crate::line::one_line;
+
+/// The line to print, if any, and the status to exit with.
 #[derive(Debug)]
 pub struct Failure {
     pub status: u8,
-    reason: String,
+    reason: Option<String>,
 }
 
 impl Failure {
     /// What was asked for did not succeed.
     pub fn failed(reason: impl fmt::Display) -> Failure {
-        Failure { status: 1, reason: reason.to_string() }
+        Failure { status: 1, reason: Some(reason.to_string()) }
     }
 
     /// What was asked for makes no sense.
     pub fn usage(reason: impl fmt::Display) -> Failure {
-        Failure { status: 2, reason: reason.to_string() }
+        Failure { status: 2, reason: Some(reason.to_string()) }
     }
 
     /// A signal stopped it.
     pub fn stopped(signal: u8, reason: impl fmt::Display) -> Failure {
-        Failure { status: 128 + signal, reason: reason.to_string() }
+        Failure { status: 128 + signal, reason: Some(reason.to_string()) }
     }
-}
 
-impl fmt::Display for Failure {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.reason)
+    /// There is nothing to say, or nobody to say it to: whoever read standard output has enough.
+    pub fn quiet(status: u8) -> Failure {
+        Failure { status, reason: None }
+    }
+
+    pub fn is_quiet(&self) -> bool {
+        self.reason.is_none()
+    }
+
+    /// What to write to standard error: one line, whatever the reason contains.
+    pub fn line(&self) -> Option<String> {
+        self.reason.as_deref().map(|reason| format!("hairstreak: {}\n", one_line(reason)))
     }
 }

@@ -9,7 +9,7 @@ use hairstreak_socket::security::{KeyPair, generate_key_pair};
 
 use crate::arguments::KeygenArguments;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{announce, print};
 
 /// Prints both keys, or writes the secret one to a file and prints the other.
 pub fn keygen(arguments: &KeygenArguments) -> Result<(), Failure> {
@@ -18,7 +18,15 @@ pub fn keygen(arguments: &KeygenArguments) -> Result<(), Failure> {
         return print(&format!("public {}\nsecret {}\n", keys.public(), keys.secret().to_z85().as_str()));
     };
     write_secret(path, &keys).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
-    print(&format!("public {}\n", keys.public()))
+    announce(&format!("public {}\n", keys.public())).map_err(|failure| {
+        // Nobody knows the public key: the file would only be in the way of the next try.
+        let _ = fs::remove_file(path);
+        if failure.is_quiet() {
+            Failure::failed("nobody reads the public key on standard output")
+        } else {
+            failure
+        }
+    })
 }
 
 /// Never over a file that is there: the key in it may be the only one of its kind.

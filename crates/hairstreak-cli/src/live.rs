@@ -1,4 +1,5 @@
-//! How far a run is, shown while it goes on: bars on a terminal, else a line a second.
+//! How far a run is, shown while it goes on: bars on a terminal, else a line a second,
+//! or a word when nothing goes on.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -8,6 +9,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::arguments::When;
 use crate::numbers::{grouped, messages, rate};
+use crate::output::note;
+use crate::silence::Silence;
 
 /// Between two lines where there are no bars.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
@@ -20,8 +23,12 @@ pub struct Live {
 }
 
 enum Display {
+    /// But a word when nothing goes on.
+    Silence(Silence),
     Nothing,
-    Lines { next: Instant },
+    Lines {
+        next: Instant,
+    },
     Bars(Bars),
 }
 
@@ -35,7 +42,8 @@ struct Bars {
 impl Live {
     pub fn new(progress: When, verbose: bool) -> Live {
         let display = match (progress, std::io::stderr().is_terminal()) {
-            (When::Never, _) | (When::Auto, false) => Display::Nothing,
+            (When::Never, _) => Display::Nothing,
+            (When::Auto, false) => Display::Silence(Silence::default()),
             (When::Always, false) => Display::Lines { next: Instant::now() },
             (_, true) => Display::Bars(Bars::new()),
         };
@@ -54,11 +62,17 @@ impl Observer for Live {
     fn progress(&mut self, progress: &Progress) {
         match &mut self.display {
             Display::Nothing => {}
+            Display::Silence(silence) => {
+                if let Some(line) = silence.look(progress) {
+                    note(&format!("{line}\n"));
+                }
+            }
             Display::Bars(bars) => bars.show(progress),
             Display::Lines { next } if Instant::now() < *next => {}
             Display::Lines { next } => {
                 *next = Instant::now() + LINE_INTERVAL;
-                eprintln!("{}, slowest: {}", summary(progress), progress.stages[progress.slowest].name);
+                let slowest = &progress.stages[progress.slowest].name;
+                note(&format!("{}, slowest: {slowest}\n", summary(progress)));
             }
         }
     }
@@ -72,7 +86,7 @@ impl Observer for Live {
                 // A line that the terminal refuses is lost.
                 let _ = bars.all.println(format!("{stage} {instance}: {line}"));
             }
-            _ => eprintln!("{stage} {instance}: {line}"),
+            _ => note(&format!("{stage} {instance}: {line}\n")),
         }
     }
 }

@@ -1,20 +1,24 @@
 //! The command line of Hairstreak. Each subcommand is a file; what they do is in the libraries.
 //!
 //! Exit status: 0 all went well, 1 it did not, 2 the arguments or the topology make no sense, 130
-//! and 143 stopped by SIGINT and SIGTERM. Every error is one line on standard error.
+//! and 143 stopped by SIGINT and SIGTERM. Every error is one line on standard error; where that cannot be
+//! written, the status says it alone.
 
 mod arguments;
 mod bench_command;
 mod failure;
 mod keygen_command;
+mod line;
 mod live;
 mod numbers;
 mod output;
 mod place;
 mod plan_command;
 mod proxy_command;
+mod refusal;
 mod run_command;
 mod serve_command;
+mod silence;
 mod table;
 
 use std::ffi::OsString;
@@ -23,25 +27,35 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use arguments::{Arguments, Command};
+use failure::Failure;
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     if words.next().is_some_and(|word| word == "stage") {
         return hairstreak::topology::stage::main(words.collect::<Vec<OsString>>());
     }
-    let done = match Arguments::parse().command {
-        Command::Plan(arguments) => plan_command::plan(&arguments),
-        Command::Run(arguments) => run_command::run(&arguments),
-        Command::Serve(arguments) => serve_command::serve(&arguments),
-        Command::Proxy(arguments) => proxy_command::proxy(&arguments),
-        Command::Keygen(arguments) => keygen_command::keygen(&arguments),
-        Command::Bench(arguments) => bench_command::bench(&arguments),
+    let done = match Arguments::try_parse() {
+        Ok(arguments) => obey(&arguments.command),
+        Err(error) => refusal::answer(&error),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("hairstreak: {failure}");
+            if let Some(line) = failure.line() {
+                output::note(&line);
+            }
             ExitCode::from(failure.status)
         }
+    }
+}
+
+fn obey(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Plan(arguments) => plan_command::plan(arguments),
+        Command::Run(arguments) => run_command::run(arguments),
+        Command::Serve(arguments) => serve_command::serve(arguments),
+        Command::Proxy(arguments) => proxy_command::proxy(arguments),
+        Command::Keygen(arguments) => keygen_command::keygen(arguments),
+        Command::Bench(arguments) => bench_command::bench(arguments),
     }
 }

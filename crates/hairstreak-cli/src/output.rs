@@ -1,15 +1,31 @@
-//! Standard output: what cannot be written is one clear line and a status, not a panic.
+//! The one place that writes to standard output and standard error. Neither may panic: what cannot be written
+//! to standard output is one clear line and a status, and what cannot be written to standard error is dropped.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Write, stderr, stdout};
 
 use crate::failure::Failure;
 
-/// Writes `text` to standard output. A reader that has gone (`| head`) is no failure.
+/// Writes a result to standard output. A reader that has gone (`| head`) is no failure.
 pub fn print(text: &str) -> Result<(), Failure> {
-    let mut output = std::io::stdout().lock();
+    match announce(text) {
+        Err(failure) if failure.is_quiet() => Ok(()),
+        done => done,
+    }
+}
+
+/// Writes to standard output what others need in order to go on. A reader that has gone is a quiet end.
+pub fn announce(text: &str) -> Result<(), Failure> {
+    let mut output = stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::quiet(0)),
         Err(error) => Err(Failure::failed(format!("cannot write to standard output: {error}"))),
         Ok(()) => Ok(()),
     }
+}
+
+/// Writes to standard error: progress, a log, the reason of a failure.
+pub fn note(text: &str) {
+    let mut output = stderr().lock();
+    // There is nobody to tell.
+    let _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
 }

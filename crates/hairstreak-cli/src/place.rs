@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use hairstreak_socket::Endpoint;
+
 /// What goes before an endpoint to connect to.
 const CONNECT: &str = "connect:";
 
@@ -37,6 +39,7 @@ impl FromStr for Place {
         if endpoint.starts_with("inproc://") {
             return Err("nobody outside this process could be reached there, use tcp:// or ipc://".into());
         }
+        endpoint.parse::<Endpoint>().map_err(|error| error.to_string())?;
         Ok(Place { socket_type, connects, endpoint: endpoint.to_owned() })
     }
 }
@@ -54,7 +57,7 @@ mod tests {
         };
         assert_eq!("xsub@tcp://*:1".parse(), Ok(place("XSUB", false, "tcp://*:1")));
         assert_eq!("PUSH@connect:ipc://@x".parse(), Ok(place("PUSH", true, "ipc://@x")));
-        for wrong in ["tcp://*:1", "REQ@tcp://*:1", "PULL@inproc://x", ""] {
+        for wrong in ["tcp://*:1", "REQ@tcp://*:1", "PULL@inproc://x", "PULL@", "PULL@tcp://x:y", ""] {
             assert!(wrong.parse::<Place>().is_err(), "{wrong}");
         }
     }

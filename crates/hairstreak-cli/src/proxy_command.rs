@@ -1,15 +1,17 @@
 //! `hairstreak proxy`: passes messages between two sockets until a signal, or a word, ends it.
 
+use std::collections::HashSet;
 use std::io;
 use std::thread;
 
+use hairstreak_socket::monitor::{EventKind, Monitor};
 use hairstreak_socket::pair::PairPattern;
 use hairstreak_socket::pipeline::{PullPattern, PushPattern};
 use hairstreak_socket::pubsub::{PubPattern, SubPattern, XPubPattern, XSubPattern};
 use hairstreak_socket::reqrep::{DealerPattern, RepPattern, RouterPattern};
 use hairstreak_socket::{
-    Context, Options, Pattern, Proxy, ProxyControl, ProxyEnd, ProxyError, ProxySocket, ProxyStats,
-    ProxyTraffic, Socket,
+    ConnectError, Context, Options, Pattern, Proxy, ProxyControl, ProxyEnd, ProxyError, ProxySocket,
+    ProxyStats, ProxyTraffic, Socket,
 };
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -17,7 +19,8 @@ use signal_hook::iterator::{Handle, Signals};
 
 use crate::arguments::ProxyArguments;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::line::one_line;
+use crate::output::{announce, note, print};
 use crate::place::Place;
 use crate::table::{row, table};
 
@@ -110,16 +113,42 @@ impl Opener {
         end: ProxyEnd,
         places: &[Place],
     ) -> Result<ProxySocket, Failure> {
+        if places.iter().any(|place| place.connects) {
+            let monitor = socket.monitor().map_err(Failure::failed)?;
+            complain_of_failures(end, monitor).map_err(Failure::failed)?;
+        }
         for place in places {
             if place.connects {
-                socket.connect(&place.endpoint).map_err(Failure::failed)?;
+                socket.connect(&place.endpoint).map_err(|error| match error {
+                    ConnectError::Endpoint(_) | ConnectError::Resolve(_) => Failure::usage(error),
+                    _ => Failure::failed(error),
+                })?;
             } else {
                 let bound = socket.bind(&place.endpoint).map_err(Failure::failed)?;
-                print(&format!("{end} at {bound}\n"))?;
+                announce(&format!("{end} at {bound}\n"))?;
             }
         }
         Ok(socket.into())
     }
+}
+
+/// Says, once for each endpoint, that it cannot be connected to; the socket keeps trying.
+fn complain_of_failures(end: ProxyEnd, monitor: Monitor) -> io::Result<()> {
+    let mut told = HashSet::new();
+    let complain = move || {
+        while let Ok(event) = monitor.recv() {
+            let (EventKind::ConnectFailed { reason }, Some(endpoint)) = (event.kind, event.endpoint) else {
+                continue;
+            };
+            let endpoint = endpoint.to_string();
+            if !told.contains(&endpoint) {
+                let line = format!("{end}: cannot connect to {endpoint}: {reason}; trying again");
+                note(&format!("{}\n", one_line(&line)));
+                told.insert(endpoint);
+            }
+        }
+    };
+    thread::Builder::new().name(format!("{end} monitor")).spawn(complain).map(drop)
 }
 
 fn text(statistics: &ProxyStats) -> String {

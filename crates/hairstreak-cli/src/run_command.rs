@@ -1,5 +1,6 @@
 //! `hairstreak run`: runs a topology, shows how far it is, prints what was measured.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -45,7 +46,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             output::print(&format!("{text}\n"))
         }
         (false, true) => {
-            eprint!("{}", describe(report, complete));
+            output::note(&describe(report, complete));
             Ok(())
         }
         (false, false) => output::print(&describe(report, complete)),
@@ -58,8 +59,12 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             let name = if i32::from(signal) == SIGINT { "SIGINT" } else { "SIGTERM" };
             Err(Failure::stopped(signal, format!("stopped by {name} after {}", messages(report.messages))))
         }
-        Err(error @ (RunError::NoInput | RunError::NoWork { .. })) => {
+        Err(error @ (RunError::NoInput | RunError::NoWork { .. } | RunError::OutputIsInput { .. })) => {
             Err(Failure::usage(format!("{}: {error}", arguments.file.display())))
+        }
+        // Who read the results wants no more of them.
+        Err(RunError::Output { source, .. }) if to_stdout && source.kind() == ErrorKind::BrokenPipe => {
+            Err(Failure::quiet(0))
         }
         Err(error) => Err(Failure::failed(error)),
     }

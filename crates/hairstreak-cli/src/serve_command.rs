@@ -1,11 +1,13 @@
 //! `hairstreak serve`: runs the node until a signal ends it.
 
-use hairstreak_server::{DirectoryOptions, ServeOptions, Server};
+use hairstreak_server::{DirectoryOptions, ServeOptions, Server, StartError};
+use hairstreak_socket::BindError;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::arguments::ServeArguments;
 use crate::failure::Failure;
+use crate::output::{announce, note};
 
 /// Returns when a signal has ended it, which is how it is meant to end.
 pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
@@ -15,6 +17,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     }
     // Before it says that it is there: whoever reads that may send a signal at once.
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::failed)?;
+    let ended = signals.handle();
     let verbose = arguments.verbose;
     let options = ServeOptions {
         bind: match &arguments.bind[..] {
@@ -27,15 +30,20 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         },
         on_change: Box::new(move |change| {
             if verbose {
-                eprintln!("{change}");
+                note(&format!("{change}\n"));
             }
         }),
+        on_end: Box::new(move || ended.close()),
     };
-    let server = Server::start(options).map_err(Failure::failed)?;
+    let server = Server::start(options).map_err(|error| match error {
+        StartError::Bind(BindError::Endpoint(_)) => Failure::usage(error),
+        _ => Failure::failed(error),
+    })?;
     for endpoint in server.endpoints() {
-        println!("directory at {endpoint}");
+        announce(&format!("directory at {endpoint}\n"))?;
     }
-    signals.forever().next();
+    // The directory's end ends the signals.
+    let stopped = signals.forever().next().is_some();
     server.stop();
-    Ok(())
+    if stopped { Ok(()) } else { Err(Failure::failed("the directory has ended by itself")) }
 }

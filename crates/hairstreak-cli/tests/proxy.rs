@@ -152,7 +152,7 @@ fn what_makes_no_sense_is_refused_in_one_line() {
             2,
             "hairstreak: a ROUTER socket cannot be the control of a proxy\n",
         ),
-        (&["--frontend=PULL@nonsense", "--backend=PUSH@tcp://127.0.0.1:*"], 1, ""),
+        (&["--frontend=PULL@nonsense", "--backend=PUSH@tcp://127.0.0.1:*"], 2, ""),
     ];
     for (arguments, expected, line) in cases {
         let End { status, errors, .. } = start(arguments).end();

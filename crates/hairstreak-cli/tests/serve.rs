@@ -61,5 +61,5 @@ fn arguments_that_make_no_sense_are_refused() {
     let reason = "nobody outside this process could reach the directory there, use tcp:// or ipc://";
     assert_eq!((status, errors), (Some(2), format!("hairstreak: --bind inproc://x: {reason}\n")));
     let End { status, errors, .. } = start(&["--bind", "nonsense"]).end();
-    assert_eq!((status, errors.lines().count()), (Some(1), 1), "{errors}");
+    assert_eq!((status, errors.lines().count()), (Some(2), 1), "{errors}");
 }

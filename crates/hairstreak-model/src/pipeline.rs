@@ -84,6 +84,12 @@ pub enum PipelineError {
         /// Which of the times.
         key: &'static str,
     },
+    /// The time that keeps a core busy exceeds the whole.
+    #[error("stage \"{stage}\": cpu is longer than receive + process + send, of which it is a part")]
+    CpuTooLong {
+        /// The stage's name.
+        stage: String,
+    },
     /// The serial part exceeds the whole.
     #[error("stage \"{stage}\": serial is longer than receive + process + send, of which it is a part")]
     SerialTooLong {
@@ -171,6 +177,9 @@ fn check_stage(stage: &Stage) -> Result<(), PipelineError> {
     check_time(&owner, "process", times.process)?;
     check_time(&owner, "send", times.send)?;
     check_time(&owner, "cpu", times.cpu)?;
+    if times.cpu > times.busy() {
+        return Err(PipelineError::CpuTooLong { stage: stage.name.clone() });
+    }
     if times.serial > times.busy() {
         return Err(PipelineError::SerialTooLong { stage: stage.name.clone() });
     }
@@ -217,6 +226,15 @@ mod tests {
         assert!(Pipeline::new(vec![one.clone()]).is_ok());
         one.times.serial += Duration::from_nanos(1);
         assert_eq!(Pipeline::new(vec![one]), Err(PipelineError::SerialTooLong { stage: "work".into() }));
+    }
+
+    #[test]
+    fn the_time_that_keeps_a_core_busy_is_part_of_the_work() {
+        let mut one = stage(1, Duration::from_micros(8));
+        one.times.cpu = Duration::from_micros(8);
+        assert!(Pipeline::new(vec![one.clone()]).is_ok());
+        one.times.cpu += Duration::from_nanos(1);
+        assert_eq!(Pipeline::new(vec![one]), Err(PipelineError::CpuTooLong { stage: "work".into() }));
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub struct ServeOptions {
     pub directory: Options,
     /// Called, in the server's thread, with everything that happens to a name.
     pub on_change: Box<dyn FnMut(&Change) + Send>,
+    /// Called when the directory ends though nobody stopped it, as by a panic of `on_change`. Nothing is served then.
+    pub on_end: Box<dyn FnOnce() + Send>,
 }
 
 impl Default for ServeOptions {
@@ -23,6 +25,7 @@ impl Default for ServeOptions {
             bind: vec![format!("tcp://*:{DEFAULT_PORT}")],
             directory: Options::default(),
             on_change: Box::new(|_| {}),
+            on_end: Box::new(|| {}),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `Server`: a running node. Starting binds every endpoint or fails; stopping waits for its thread.
 
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::thread::JoinHandle;
 
 use hairstreak_socket::{BindError, Context, Endpoint, OpenError, Options, Router};
@@ -39,14 +40,18 @@ pub enum StartError {
 impl Server {
     /// Binds every endpoint, then serves in a thread of its own.
     pub fn start(options: ServeOptions) -> Result<Server, StartError> {
-        let ServeOptions { bind, directory, on_change } = options;
+        let ServeOptions { bind, directory, on_change, on_end } = options;
         if bind.is_empty() {
             return Err(StartError::NoEndpoint);
         }
         let router = Router::with_options(&Context::new(), socket_options())?;
         let endpoints = bind.iter().map(|endpoint| router.bind(endpoint)).collect::<Result<_, _>>()?;
         let desk = Desk::new(router.clone(), directory, on_change);
-        let thread = std::thread::Builder::new().name("directory".into()).spawn(move || desk.run());
+        let thread = std::thread::Builder::new().name("directory".into()).spawn(move || {
+            if panic::catch_unwind(AssertUnwindSafe(|| desk.run())).is_err() {
+                on_end();
+            }
+        });
         let thread = Some(thread.map_err(StartError::Thread)?);
         Ok(Server { endpoints, router, thread, process: std::process::id() })
     }

@@ -109,6 +109,21 @@ fn a_name_is_refused_while_its_holder_is_connected_and_given_when_it_is_gone() {
 }
 
 #[test]
+fn a_directory_that_ends_by_itself_says_so() {
+    let (ended, end) = mpsc::channel();
+    let server = Server::start(ServeOptions {
+        bind: vec!["tcp://127.0.0.1:*".into()],
+        on_change: Box::new(|change| panic!("{change}: this panic is part of the test")),
+        on_end: Box::new(move || ended.send(()).unwrap()),
+        ..ServeOptions::default()
+    })
+    .unwrap();
+    let client = client(&server);
+    send(&client, b"id", &[b"REGISTER", b"a", &[1; 16], &5000u32.to_be_bytes(), b"tcp://10.0.0.1:7"]);
+    end.recv_timeout(PATIENCE).unwrap();
+}
+
+#[test]
 fn a_malformed_request_is_answered_with_what_is_wrong() {
     let server = start();
     let client = client(&server);

@@ -3,8 +3,6 @@
 //! The host is that of the directory, with `:port` unless it is 5682. Interfaces may be left out, all
 //! of them: then a program listens on every one and any free port.
 
-use std::num::NonZeroU64;
-
 /// What a program takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage<const INTERFACES: usize> {
@@ -14,6 +12,8 @@ pub struct Usage<const INTERFACES: usize> {
     pub interfaces: [&'static str; INTERFACES],
     /// What its number is, if it takes one.
     pub number: Option<&'static str>,
+    /// The least that may be.
+    pub number_min: u64,
 }
 
 /// What a program was called with.
@@ -34,7 +34,7 @@ impl<const INTERFACES: usize> Usage<INTERFACES> {
             None => (1, words),
             Some(_) => {
                 let (number, words) = words.split_last()?;
-                (number.parse::<NonZeroU64>().ok()?.get(), words)
+                (number.parse().ok().filter(|&number| number >= self.number_min)?, words)
             }
         };
         let (host, interfaces) = words.split_first()?;
@@ -67,11 +67,16 @@ mod tests {
         program: "send_requests",
         interfaces: ["out-interface", "sync-interface"],
         number: Some("transaction-count"),
+        number_min: 1,
     };
-    const INTERMEDIATE: Usage<2> =
-        Usage { program: "intermediate", interfaces: ["in-interface", "out-interface"], number: None };
+    const INTERMEDIATE: Usage<2> = Usage {
+        program: "intermediate",
+        interfaces: ["in-interface", "out-interface"],
+        number: None,
+        number_min: 0,
+    };
     const COMPONENT1: Usage<0> =
-        Usage { program: "component1", interfaces: [], number: Some("processing-time-ms") };
+        Usage { program: "component1", interfaces: [], number: Some("processing-time-ms"), number_min: 0 };
 
     fn parse<const N: usize>(usage: Usage<N>, words: &str) -> Option<(String, Vec<String>, u64)> {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
@@ -93,6 +98,7 @@ mod tests {
         assert_eq!(parse(INTERMEDIATE, "SVR001"), parsed("SVR001", &["*", "*"], 1));
         assert_eq!(parse(INTERMEDIATE, "SVR001 eth0 eth1"), parsed("SVR001", &["eth0", "eth1"], 1));
         assert_eq!(parse(COMPONENT1, "SVR001 500"), parsed("SVR001", &[], 500));
+        assert_eq!(parse(COMPONENT1, "SVR001 0"), parsed("SVR001", &[], 0), "no work to do is a time too");
         for wrong in ["", "SVR001", "SVR001 eth0 100", "SVR001 100 200 300 400", "SVR001 many", "SVR001 0"] {
             assert_eq!(parse(SEND_REQUESTS, wrong), None, "{wrong}");
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::arguments::Arguments;
 use crate::program::node;
+use crate::window::show;
 
 /// How long the programs before and behind may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -35,7 +36,8 @@ pub fn work(component: Component, arguments: &Arguments<0>) -> Result<(), Box<dy
     if !queue.wait_for_exchanges(1, PATIENCE) || !exchange.wait_for_queues(1, PATIENCE) {
         return Err(format!("{} or {} cannot be reached", component.requests, component.replies).into());
     }
-    println!("Ready.");
+    // Nobody may be looking.
+    let _ = show("Ready.");
 
     let processing_time = Duration::from_millis(arguments.number);
     loop {

@@ -10,7 +10,9 @@
 mod arguments;
 mod component;
 mod program;
+mod window;
 
 pub use arguments::{Arguments, Usage};
 pub use component::{Component, work};
 pub use program::{node, run};
+pub use window::show;

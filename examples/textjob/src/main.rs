@@ -1,6 +1,7 @@
 //! The program of the real job: `textjob [MIB]` runs it; `textjob extract` and `textjob reduce` are its stages.
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -37,7 +38,8 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("textjob: {error}");
+            // There is nobody else to tell.
+            let _ = writeln!(io::stderr(), "textjob: {error}");
             ExitCode::FAILURE
         }
     }
@@ -51,25 +53,30 @@ fn run(mib: usize) -> Result<bool, Failure> {
     let cores = thread::available_parallelism()?.get();
     let instances = cores.min(INSTANCES_MAX) as u32;
 
-    println!("Which parts of this machine's text files are near-copies of one another?\n");
+    let mut output = io::stdout();
+    writeln!(output, "Which parts of this machine's text files are near-copies of one another?\n")?;
     let job = Job::prepare(mib.saturating_mul(1 << 20))?;
     let (count, spare) = (job.chunk_count, job.calibration.len());
-    println!(
+    writeln!(
+        output,
         "input: {count} chunks of {} KiB, and {spare} others for calibration; {cores} cores",
         CHUNK_SIZE / 1024
-    );
+    )?;
 
     let calibration = Calibration::measure(&job.calibration, cores)?;
-    println!("calibration: {calibration}");
+    writeln!(output, "calibration: {calibration}")?;
     let prediction = simulate(&calibration.pipeline(instances, cores as u32)?, count as u64);
     let predicted_per_s = prediction.predicted_per_s.ok_or("the stages take no time at all")?;
-    println!("prediction: {predicted_per_s:.1} chunks/s with {instances} copies of each stage\n");
+    writeln!(output, "prediction: {predicted_per_s:.1} chunks/s with {instances} copies of each stage\n")?;
 
-    println!("running the butterfly: feed -> {instances} x extract -> {instances} x reduce -> collect ...");
+    writeln!(
+        output,
+        "running the butterfly: feed -> {instances} x extract -> {instances} x reduce -> collect ..."
+    )?;
     let butterfly = butterfly::run(&job, instances, stop.clone())?;
-    println!("running the monolith ...\n");
+    writeln!(output, "running the monolith ...\n")?;
     let monolith = monolith::run(&job, &stop)?;
     let outcome = Outcome::read(&job, predicted_per_s, monolith, butterfly)?;
-    println!("{outcome}");
+    writeln!(output, "{outcome}")?;
     Ok(outcome.is_identical())
 }

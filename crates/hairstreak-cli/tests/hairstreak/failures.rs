@@ -37,6 +37,14 @@ fn a_stage_that_exits_with_a_status() {
 }
 
 #[test]
+fn what_a_stage_wrote_last_does_nothing_to_the_terminal() {
+    check(
+        r"program = 'printf %b a\\033[2Jb\\007 >&2; exit 3'",
+        r#"stage "work" instance 1 exited with status 3: a\u{1b}[2Jb\u{7}"#,
+    );
+}
+
+#[test]
 fn one_instance_of_several_that_fails() {
     check(
         "instances = 3\nprogram = 'if [ $HAIRSTREAK_INSTANCE = 2 ]; then exit 3; fi; sleep 1000'",

@@ -87,6 +87,15 @@ impl Job {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
+    /// Starts it as [`Job::start`] does, for a minute: for what would wait for ever if it did not hold. Signals
+    /// are passed on.
+    pub fn start_guarded(&self, options: &[&str]) -> Child {
+        let mut command = Command::new("timeout");
+        command.args(["--foreground", "--signal=KILL", "60", HAIRSTREAK, "run", "job.toml"]).args(options);
+        command.current_dir(&self.folder).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    }
+
     /// Runs it to its end and returns what it measured.
     pub fn measure(&self) -> Value {
         self.run(&["--json"]).succeeded().json()

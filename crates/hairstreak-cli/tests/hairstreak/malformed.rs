@@ -18,6 +18,7 @@ fn a_malformed_topology_is_refused_in_one_line() {
             "[[stage]]\nname = 'a'\ninstances = 0\necho = true",
             "job.toml: stage \"a\": instances = 0, allowed are",
         ),
+        ("[[stage]]\nname = 'a'\necho = true\nprocess = '1ms'\ncpu = '59m'", "job.toml: stage \"a\": "),
         ("[[stage]]\nname = 'a'\ncommand = ['cat']", "job.toml: stage \"a\": command needs framing"),
         (
             "[[stage]]\nname = 'a'\necho = true\n[input]\nlines = 1",
@@ -72,7 +73,34 @@ fn wrong_arguments_have_the_status_of_usage() {
         &["run", "a.toml", "--connect-timeout", "0s"],
         &["run", "a.toml", "--connect-timeout", "86401s"],
     ] {
-        assert_eq!(hairstreak(arguments).status, 2, "{arguments:?}");
+        hairstreak(arguments).refusal(2);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_arguments_is_one_line() {
+    for (arguments, line) in [
+        (&["plan"][..], "the following required arguments were not provided: <FILE>"),
+        (
+            &["run", "a.toml", "--progress", "some\x1b\ntimes"],
+            "invalid value 'some times' for '--progress <WHEN>' [possible values: auto, never, always]",
+        ),
+        (&["serv"], "unrecognized subcommand 'serv'; tip: a similar subcommand exists: 'serve'"),
+    ] {
+        assert_eq!(hairstreak(arguments).refusal(2), line);
+    }
+    let nothing = hairstreak(&[]);
+    assert_eq!(nothing.status, 2);
+    assert!(nothing.stderr.contains("Usage: hairstreak"), "nothing typed gets the help: {nothing:?}");
+}
+
+#[test]
+fn places_that_are_no_endpoints_are_wrong_arguments() {
+    for place in ["PULL@", "PULL@tcp://127.0.0.1:x", "PULL@connect:tcp://*:5", "PULL@connect:nonsense"] {
+        hairstreak(&["proxy", "--frontend", place, "--backend", "PUSH@tcp://127.0.0.1:*"]).refusal(2);
+    }
+    for endpoint in ["nonsense", "tcp://127.0.0.1:99999"] {
+        hairstreak(&["serve", "--bind", endpoint]).refusal(2);
     }
 }
 
@@ -81,7 +109,7 @@ fn a_target_that_is_no_rate_says_what_is_one() {
     let job = Job::new("[[stage]]\nname = 'a'\nsleep = '1s'");
     for target in ["nan", "inf", "-inf", "-1", "0", "-0", "1e300", "1000000000001", "1e-320", "0.0000009"] {
         let outcome = job.plan(&[&format!("--target={target}")]);
-        assert_eq!((outcome.status, outcome.stdout.as_str()), (2, ""), "{target}");
+        outcome.refusal(2);
         let allowed = "a rate is between 0.000001 and 1000000000000 messages a second\n";
         assert!(outcome.stderr.contains(allowed), "{target}: {outcome:?}");
     }

@@ -112,6 +112,57 @@ fn a_failed_stage_takes_the_others_with_it() {
 }
 
 #[test]
+fn a_command_that_fails_is_noticed_though_its_child_holds_its_output() {
+    let topology = "[[stage]]\nname = 'work'\ncommand = 'sleep 1000 & echo why >&2; exit 2'\n\
+                    framing = 'lines'\n[input]\nmessages = 10";
+    let job = Job::new(topology);
+    let outcome = Outcome::from(job.start_guarded(&[]).wait_with_output().unwrap());
+    assert_eq!(outcome.refusal(1), "stage \"work\" instance 1 exited with status 2: why");
+}
+
+#[test]
+fn a_stage_whose_process_is_told_to_end_says_so() {
+    for stage in ["command = 'kill -TERM $PPID; exec sleep 1000'\nframing = 'lines'", "sleep = '1ms'"] {
+        let job = Job::new(&format!("[[stage]]\nname = 'work'\n{stage}\n[input]\nlines = '-'"));
+        let mut runner = job.start(&[]);
+        let _open = runner.stdin.take();
+        if stage.starts_with("sleep") {
+            let deadline = Instant::now() + Duration::from_secs(60);
+            let process = loop {
+                let of_stage = |process: &fs::DirEntry| {
+                    let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+                    let runner = format!("HAIRSTREAK_RUNNER={}\0", runner.id());
+                    let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+                    String::from_utf8_lossy(&line).contains("\0stage\0")
+                        && String::from_utf8_lossy(&environment).contains(&runner)
+                };
+                if let Some(found) = fs::read_dir("/proc").unwrap().flatten().find(of_stage) {
+                    break found.file_name().to_str().unwrap().parse().unwrap();
+                }
+                assert!(Instant::now() < deadline && runner.try_wait().unwrap().is_none(), "no stage");
+            };
+            wait_until_term_is_caught(process);
+            kill_process(Pid::from_raw(process).unwrap(), Signal::TERM).unwrap();
+        }
+        let outcome = Outcome::from(runner.wait_with_output().unwrap());
+        assert_eq!(outcome.refusal(1), "stage \"work\" instance 1 was killed by signal 15");
+    }
+}
+
+/// Before, the signal would end the process as it does any other.
+fn wait_until_term_is_caught(process: i32) {
+    let caught = || {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(mask.trim(), 16).unwrap() & (1 << 14) != 0
+    };
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !caught() {
+        assert!(Instant::now() < deadline, "it does not catch SIGTERM");
+    }
+}
+
+#[test]
 fn a_stage_whose_process_is_killed_leaves_nothing_either() {
     let topology = BUSY.replace("echo up >&2; sleep 1000'", "kill -9 $PPID; sleep 1000'");
     assert_ne!(topology, BUSY);

@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use butterfly::{Component, Usage, run, work};
 
-const USAGE: Usage<0> = Usage { program: "component2", interfaces: [], number: Some("processing-time-ms") };
+const USAGE: Usage<0> =
+    Usage { program: "component2", interfaces: [], number: Some("processing-time-ms"), number_min: 0 };
 
 const COMPONENT: Component = Component {
     requests: "INTERMEDIATE_OUT",

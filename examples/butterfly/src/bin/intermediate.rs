@@ -3,11 +3,15 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use butterfly::{Arguments, Usage, node, run};
+use butterfly::{Arguments, Usage, node, run, show};
 use hairstreak::{Scope, Style};
 
-const USAGE: Usage<2> =
-    Usage { program: "intermediate", interfaces: ["in-interface", "out-interface"], number: None };
+const USAGE: Usage<2> = Usage {
+    program: "intermediate",
+    interfaces: ["in-interface", "out-interface"],
+    number: None,
+    number_min: 0,
+};
 
 fn main() -> ExitCode {
     run(USAGE, intermediate)
@@ -23,7 +27,8 @@ fn intermediate(arguments: &Arguments<2>) -> Result<(), Box<dyn Error>> {
         .style(Style::LoadBalancing)
         .interface(out_interface)
         .open()?;
-    println!("Ready.");
+    // Nobody may be looking.
+    let _ = show("Ready.");
     loop {
         handed_out.send(&gathered.recv()?)?;
     }

@@ -3,11 +3,15 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use butterfly::{Arguments, Usage, node, run};
+use butterfly::{Arguments, Usage, node, run, show};
 use hairstreak::Scope;
 
-const USAGE: Usage<1> =
-    Usage { program: "receive_replies", interfaces: ["in-interface"], number: Some("transaction-count") };
+const USAGE: Usage<1> = Usage {
+    program: "receive_replies",
+    interfaces: ["in-interface"],
+    number: Some("transaction-count"),
+    number_min: 1,
+};
 
 fn main() -> ExitCode {
     run(USAGE, receive_replies)
@@ -19,7 +23,8 @@ fn receive_replies(arguments: &Arguments<1>) -> Result<(), Box<dyn Error>> {
     let replies = node.queue("RECEIVE_REPLIES_IN").scope(Scope::Global).interface(in_interface).open()?;
     let sync = node.exchange("SYNC_OUT").open()?;
     node.bind("SYNC_OUT", "SYNC_IN")?;
-    println!("Ready.");
+    // Nobody may be looking.
+    let _ = show("Ready.");
 
     let transaction_count = arguments.number;
     loop {

@@ -2,17 +2,18 @@
 //! many transactions that made a second. Again and again, until its input ends.
 
 use std::error::Error;
-use std::io;
+use std::io::{self, BufRead};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use butterfly::{Arguments, Usage, node, run};
+use butterfly::{Arguments, Usage, node, run, show};
 use hairstreak::{Scope, Style};
 
 const USAGE: Usage<2> = Usage {
     program: "send_requests",
     interfaces: ["out-interface", "sync-interface"],
     number: Some("transaction-count"),
+    number_min: 1,
 };
 
 fn main() -> ExitCode {
@@ -32,17 +33,18 @@ fn send_requests(arguments: &Arguments<2>) -> Result<(), Box<dyn Error>> {
 
     let transaction_count = arguments.number;
     loop {
-        println!("Hit ENTER to start!");
-        if io::stdin().read_line(&mut String::new())? == 0 {
+        show("Hit ENTER to start!")?;
+        // Any line will do, whatever it says.
+        if io::stdin().lock().skip_until(b'\n')? == 0 {
             return Ok(());
         }
-        println!("Running...");
+        show("Running...")?;
         let start = Instant::now();
         for _ in 0..transaction_count {
             requests.send(&[0; 100])?;
         }
         sync.recv()?;
         let throughput = transaction_count as f64 / start.elapsed().as_secs_f64();
-        println!("Throughput: {throughput:.3} transactions/second.");
+        show(&format!("Throughput: {throughput:.3} transactions/second."))?;
     }
 }

@@ -4,3 +4,4 @@ mod host;
 mod setups;
 mod short_runs;
 mod stage;
+mod windows;

@@ -43,7 +43,11 @@ impl Program {
     }
 
     pub fn hit_enter(&mut self) {
-        self.child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        self.type_bytes(b"\n");
+    }
+
+    pub fn type_bytes(&mut self, bytes: &[u8]) {
+        self.child.stdin.as_mut().unwrap().write_all(bytes).unwrap();
     }
 
     /// Ends its input and waits for it to end.

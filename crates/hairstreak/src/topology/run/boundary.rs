@@ -139,7 +139,11 @@ impl Pump {
             if self.tally.is_abandoned() {
                 return Ok(Given::Abandoned);
             }
-            self.take()?;
+            match self.take() {
+                // It waited for input, and nobody wants that now.
+                Err(_) if self.tally.is_abandoned() => return Ok(Given::Abandoned),
+                taken => taken?,
+            }
             if let Given::Abandoned = self.pass_on()? {
                 return Ok(Given::Abandoned);
             }

@@ -5,14 +5,15 @@
 //! then lets the system forget its id.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{self, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, waitid, waitpid};
 
 use super::event::Event;
 use crate::topology::definition::Stage;
@@ -71,18 +72,26 @@ impl Child {
         let (child, events) = (start.child, start.events.clone());
         let (last_words, heard) = mpsc::channel();
         let lines = events.clone();
-        std::thread::spawn(move || drop(last_words.send(read_stderr(stderr, child, &lines))));
+        let read = move || drop(last_words.send(read_stderr(stderr, child, &lines)));
         let watched = reaped.clone();
-        std::thread::spawn(move || {
+        let watch = move || {
             let said = read_stdout(stdout, child, &events);
-            let status = reap(process, pid, &watched);
+            let status = reap(pid, &watched);
             let last_line = heard.recv_timeout(LAST_WORDS).ok().flatten();
             let ending = said.unwrap_or_else(|| {
                 status.map_or_else(|error| Ending::Fault(error.to_string()), Ending::from)
             });
             // The run may be over; then nobody waits for this.
             let _ = events.send(Event::Ended { child, ending, last_line });
-        });
+        };
+        let name = |what| thread::Builder::new().name(format!("{what} {child}"));
+        let started = name("lines").spawn(read).and_then(|_| name("process").spawn(watch));
+        if let Err(error) = started {
+            // Nobody would watch it.
+            let _ = kill_process_group(pid, Signal::KILL);
+            let _ = reap(pid, &reaped);
+            return Err(error);
+        }
         Ok(Child { stage: start.stage.0, instance: start.instance, stdin, pid, reaped })
     }
 
@@ -110,12 +119,14 @@ impl Child {
 
 /// Waits for the end, then ends what the process left behind. Until it is reaped its id, which is
 /// its group's, cannot be anyone else's.
-fn reap(mut process: process::Child, pid: Pid, reaped: &Mutex<bool>) -> io::Result<ExitStatus> {
+fn reap(pid: Pid, reaped: &Mutex<bool>) -> io::Result<ExitStatus> {
     waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
     let mut reaped = reaped.lock().unwrap_or_else(PoisonError::into_inner);
     let _ = kill_process_group(pid, Signal::KILL);
     *reaped = true;
-    process.wait()
+    let status = waitpid(Some(pid), WaitOptions::empty())?;
+    let (_, status) = status.ok_or_else(|| io::Error::other("it ended without a status"))?;
+    Ok(ExitStatus::from_raw(status.as_raw()))
 }
 
 /// What a stage's process says of itself, to the end: how it ended, if it came to say it.

@@ -191,7 +191,7 @@ impl<'a> Crew<'a> {
 
     fn failed(&self, child: usize, reason: String) -> RunError {
         let (stage, instance) = self.name(child);
-        RunError::Instance { stage: stage.to_owned(), instance, reason }
+        RunError::Instance { stage: stage.to_owned(), instance, reason: on_one_line(&reason) }
     }
 }
 
@@ -201,4 +201,13 @@ pub(super) fn executable(given: Option<&PathBuf>) -> Result<PathBuf, RunError> {
         Some(path) => Ok(path.clone()),
         None => std::env::current_exe().map_err(|error| RunError::Hub(error.to_string())),
     }
+}
+
+/// What a stage wrote, without what would move a terminal's cursor: control characters are written out.
+fn on_one_line(text: &str) -> String {
+    let escaped = |character: char| match character.is_control() {
+        true => character.escape_default().collect(),
+        false => String::from(character),
+    };
+    text.chars().map(escaped).collect()
 }

@@ -92,6 +92,14 @@ pub enum RunError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The output is a file that is read, and would be emptied. Nothing has happened to it.
+    #[error("cannot write {}: it is {}, which the input reads", path.display(), input.display())]
+    OutputIsInput {
+        /// The output's file, or `standard output`.
+        path: PathBuf,
+        /// What the input calls the file.
+        input: PathBuf,
+    },
     /// The hub's own sockets or threads failed.
     #[error("the hub failed: {0}")]
     Hub(String),

@@ -4,10 +4,14 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hairstreak_socket::Message;
 
 use super::error::RunError;
+use super::identity::Identity;
+use super::patient_file::PatientFile;
+use super::tally::Tally;
 use crate::topology::definition::{Framing, Input, MESSAGE_SIZE_MAX, Stream};
 use crate::topology::framing::read_message;
 
@@ -25,7 +29,7 @@ pub(super) enum Reader {
     },
     /// `waits`: reading may have to wait for someone.
     Lines {
-        reader: BufReader<File>,
+        reader: BufReader<PatientFile>,
         path: PathBuf,
         waits: bool,
     },
@@ -36,17 +40,17 @@ pub(super) enum Reader {
 }
 
 impl Reader {
-    /// Opens a file, lists a folder.
-    pub(super) fn open(input: &Input) -> Result<Reader, RunError> {
+    /// Opens a file, lists a folder. Waits for nobody, and later only as long as the run is not abandoned.
+    pub(super) fn open(input: &Input, tally: &Arc<Tally>) -> Result<Reader, RunError> {
         match input {
             Input::Generated { messages, size } => {
                 Ok(Reader::Generated { left: *messages, message: Message::from(vec![b'x'; *size]) })
             }
             Input::Lines(Stream::Standard) => {
                 let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
-                lines(file, PathBuf::from("standard input"), true)
+                lines(file.map(|file| PatientFile::new(file, tally)), PathBuf::from("standard input"))
             }
-            Input::Lines(Stream::File(path)) => lines(File::open(path), path.clone(), false),
+            Input::Lines(Stream::File(path)) => lines(PatientFile::open(path, tally), path.clone()),
             Input::Files { directory, extensions } => {
                 let mut files = Vec::new();
                 list(directory, extensions, &mut files)?;
@@ -55,6 +59,23 @@ impl Reader {
                 }
                 files.sort();
                 Ok(Reader::Files { files, next: 0 })
+            }
+        }
+    }
+
+    /// The file of this identity, if it is read here.
+    pub(super) fn file(&self, identity: Identity) -> Option<PathBuf> {
+        match self {
+            Reader::Generated { .. } => None,
+            Reader::Lines { reader, path, .. } => {
+                let metadata = reader.get_ref().file().metadata();
+                (metadata.ok().and_then(|file| Identity::of(&file)) == Some(identity)).then(|| path.clone())
+            }
+            Reader::Files { files, .. } => {
+                let is_it = |path: &&PathBuf| {
+                    fs::metadata(path).ok().and_then(|file| Identity::of(&file)) == Some(identity)
+                };
+                files.iter().find(is_it).cloned()
             }
         }
     }
@@ -123,11 +144,11 @@ impl Reader {
     }
 }
 
-fn lines(file: io::Result<File>, path: PathBuf, waits: bool) -> Result<Reader, RunError> {
-    match file {
-        Ok(file) => Ok(Reader::Lines { reader: BufReader::with_capacity(1 << 16, file), path, waits }),
-        Err(source) => Err(unreadable(&path, source)),
-    }
+fn lines(file: io::Result<PatientFile>, path: PathBuf) -> Result<Reader, RunError> {
+    let opened = file.and_then(|file| Ok((file.file().metadata()?, file)));
+    let (metadata, file) = opened.map_err(|source| unreadable(&path, source))?;
+    let reader = BufReader::with_capacity(1 << 16, file);
+    Ok(Reader::Lines { reader, path, waits: !metadata.is_file() })
 }
 
 fn read_file(path: &Path) -> Result<Message, RunError> {

@@ -41,8 +41,8 @@ const ENDING_TIMEOUT: Duration = Duration::from_secs(3);
 /// [`RunOptions::adopts`].
 ///
 /// The kernel ends them should the calling *thread* die before, so call it from one that lives as long
-/// as the run does. A topology that reads standard input leaves behind a thread that waits there if
-/// the run fails.
+/// as the run does. A topology that writes to a pipe which nobody reads leaves behind a thread that
+/// waits there if the run fails.
 pub fn run(
     topology: &Topology,
     options: &RunOptions,
@@ -55,10 +55,10 @@ pub fn run(
     let executable = executable(options.stage_executable.as_ref())?;
     let adopt = || descendants::adopt().map_err(|error| RunError::Hub(error.to_string()));
     let bystanders = options.adopts.then(adopt).transpose()?;
-    let mut reader = Reader::open(input)?;
-    let expected = reader.left()?;
-    let writer = Writer::open(&topology.output)?;
     let tally = Arc::new(Tally::new(topology.stages.iter().map(|stage| stage.instances)));
+    let mut reader = Reader::open(input, &tally)?;
+    let expected = reader.left()?;
+    let writer = Writer::open(&topology.output, &reader)?;
     let (sender, events) = mpsc::sync_channel(EVENTS_MAX);
     let starters = start_boundaries(topology, reader, writer, &tally, &sender)?;
     let outlook = Outlook::of(topology, expected);
@@ -195,8 +195,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whatever happened, no process is left after this, and no thread but one that waits for
-    /// standard input or output. A stage that sent more than it should is noticed here.
+    /// Whatever happened, no process is left after this, and no thread but one that waits for its output to
+    /// be read. A stage that sent more than it should is noticed here.
     fn end(&mut self) -> Result<(), RunError> {
         self.tally.abandon();
         self.crew.signal(Signal::TERM);

@@ -1,7 +1,8 @@
 //! Starting a command that dies with the process that started it.
 
 use std::ffi::OsString;
-use std::io;
+use std::fmt;
+use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
@@ -23,13 +24,18 @@ pub(super) fn bound_to_this_process(command: Vec<OsString>) -> io::Result<Comman
 /// it cannot.
 pub(super) fn exec(parent: u32, command: &[OsString]) -> ExitCode {
     if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
-        eprintln!("cannot follow process {parent}: {error}");
+        say(format_args!("cannot follow process {parent}: {error}"));
         return ExitCode::from(NOT_STARTED);
     }
     let orphaned = getppid().is_none_or(|pid| pid.as_raw_nonzero().get() as u32 != parent);
     if let (false, Some((program, arguments))) = (orphaned, command.split_first()) {
         let error = Command::new(program).args(arguments).exec();
-        eprintln!("cannot start {}: {error}", program.display());
+        say(format_args!("cannot start {}: {error}", program.display()));
     }
     ExitCode::from(NOT_STARTED)
+}
+
+fn say(reason: fmt::Arguments<'_>) {
+    // The status says it as well.
+    let _ = writeln!(io::stderr(), "{reason}");
 }

@@ -115,21 +115,50 @@ struct Process {
 impl Process {
     fn all() -> Vec<Process> {
         let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-        let id = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
-        entries.filter_map(id).filter_map(Pid::from_raw).filter_map(Process::find).collect()
+        let id = |entry: io::Result<fs::DirEntry>| process_id(entry.ok()?.file_name().to_str()?);
+        entries.filter_map(id).filter_map(Process::find).collect()
+    }
+
+    fn find(id: Pid) -> Option<Process> {
+        Process::read(id, &fs::read_to_string(format!("/proc/{}/stat", id.as_raw_nonzero())).ok()?)
     }
 
     /// By proc_pid_stat(5): fields 4, 5 and 22; the second, the name, stands in brackets and may hold anything.
-    fn find(id: Pid) -> Option<Process> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", id.as_raw_nonzero())).ok()?;
+    /// One that goes just now has -1 for a group: it is gone.
+    fn read(id: Pid, stat: &str) -> Option<Process> {
         let (_, rest) = stat.rsplit_once(')')?;
         let mut fields = rest.split_whitespace().skip(1);
-        let parent = Pid::from_raw(fields.next()?.parse().ok()?);
-        let group = Pid::from_raw(fields.next()?.parse().ok()?)?;
+        let parent = process_id(fields.next()?);
+        let group = process_id(fields.next()?)?;
         Some(Process { id, parent, group, started: fields.nth(16)?.parse().ok()? })
     }
 
     fn identity(&self) -> Identity {
         (self.id, self.started)
+    }
+}
+
+/// An id is positive; what is none is left out.
+pub(super) fn process_id(text: &str) -> Option<Pid> {
+    text.parse().ok().filter(|&id: &i32| id > 0).and_then(Pid::from_raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(stat: &str) -> Option<(Option<Pid>, Pid, u64)> {
+        let process = Process::read(process_id("7")?, stat)?;
+        Some((process.parent, process.group, process.started))
+    }
+
+    #[test]
+    fn a_process_that_goes_while_it_is_looked_at_is_gone() {
+        let rest = "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 99 0";
+        let living = read(&format!("7 (a ) b) S 5 6 {rest}"));
+        assert_eq!(living, process_id("6").map(|group| (process_id("5"), group, 99)));
+        assert_eq!(read(&format!("7 (a) X 0 -1 {rest}")), None);
+        assert_eq!(read("7 (a) S 5"), None);
+        assert_eq!(process_id("-1").or(process_id("0")).or(process_id("4294967295")), None);
     }
 }

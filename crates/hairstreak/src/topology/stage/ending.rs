@@ -1,8 +1,10 @@
 //! How a stage instance ended, and the line in which its process tells the runner.
 
 use std::fmt;
+use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::Once;
 
 /// How a stage instance ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +22,18 @@ impl Ending {
         Ending::Fault(error.to_string())
     }
 
+    /// Tells the runner, unless it was told an ending already: what ends while all is taken down did not end by itself.
+    pub(super) fn tell(&self) {
+        static TOLD: Once = Once::new();
+        TOLD.call_once(|| {
+            let mut stdout = io::stdout();
+            // The runner may be gone; then nobody reads how this ended.
+            let _ = writeln!(stdout, "{}", self.line()).and_then(|()| stdout.flush());
+        });
+    }
+
     /// The line for the runner.
-    pub(super) fn line(&self) -> String {
+    fn line(&self) -> String {
         match self {
             Ending::Exited(status) => format!("exited {status}"),
             Ending::Killed(signal) => format!("killed {signal}"),

@@ -1,7 +1,6 @@
 //! Where the process of a stage instance begins.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::process::ExitCode;
 
 use super::builtin;
@@ -24,9 +23,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Some(Role::Exec(parent, command)) => return command::exec(parent, &command),
         None => Ending::Fault("not a stage's role; stages are started by `hairstreak run`".into()),
     };
-    let mut stdout = std::io::stdout();
-    // The runner may be gone; then nobody reads how this ended.
-    let _ = writeln!(stdout, "{}", ending.line()).and_then(|()| stdout.flush());
+    ending.tell();
     lifeline::leave();
     ExitCode::FAILURE
 }

@@ -2,15 +2,18 @@
 //! standard output, one for each.
 //!
 //! One thread writes, another reads, so a command may be as many messages behind as it likes (most
-//! gather their output in a buffer). When the runner says how many messages there are, and they are
+//! gather their output in a buffer). A third waits for the command itself: what it started may hold its
+//! output open long after it failed. When the runner says how many messages there are, and they are
 //! in, the command's standard input is closed; then it must print what it owes and end with status
 //! 0. This process stays until the runner lets it go.
 
 use std::ffi::OsString;
 use std::io::{self, BufReader, BufWriter, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{ChildStdin, ChildStdout, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use hairstreak_socket::{Message, Pull, Push};
 use rustix::process::Pid;
@@ -46,9 +49,31 @@ fn run(framing: Framing, command: Vec<OsString>) -> Result<Ending, Ending> {
     let (pull, push) = sockets()?;
     inlet.open(stdin);
     let taking = inlet.clone();
-    std::thread::spawn(move || take_messages(&pull, framing, &taking));
-    let results = give_results(stdout, framing, &push, &inlet)?;
-    end(child, results, &inlet)
+    let (teller, told) = mpsc::channel();
+    let (of_results, of_command) = (teller.clone(), teller);
+    start_thread("messages", move || take_messages(&pull, framing, &taking))?;
+    let giving = inlet.clone();
+    start_thread("results", move || {
+        // It is listened to as long as this process lives.
+        let _ = of_results.send(Told::Results(give_results(stdout, framing, &push, &giving)));
+    })?;
+    start_thread("command", move || {
+        let _ = of_command.send(Told::Command(child.wait()));
+    })?;
+    end(&told, &inlet)
+}
+
+fn start_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Ending> {
+    let started = thread::Builder::new().name(name.into()).spawn(work);
+    started.map(drop).map_err(Ending::fault)
+}
+
+/// What the threads have to tell.
+enum Told {
+    /// The command's output has ended, after so many results; or they are wrong.
+    Results(Result<u64, Ending>),
+    /// The command has ended.
+    Command(io::Result<ExitStatus>),
 }
 
 /// The command's standard input, and what went into it. The counts are readable while a write
@@ -138,12 +163,24 @@ fn give_results(stdout: ChildStdout, framing: Framing, push: &Push, inlet: &Inle
     }
 }
 
-/// The command's output has ended: was that right?
-fn end(mut child: Child, results: u64, inlet: &Inlet) -> Result<Ending, Ending> {
-    let status = child.wait().map_err(Ending::fault)?;
-    if !status.success() {
-        return Ok(status.into());
-    }
+/// Waits until the command and its output have ended: was that right? A command that failed decides alone.
+fn end(told: &Receiver<Told>, inlet: &Inlet) -> Result<Ending, Ending> {
+    let (mut results, mut succeeded) = (None, false);
+    let results = loop {
+        match told.recv().map_err(Ending::fault)? {
+            Told::Results(count) => results = Some(count?),
+            Told::Command(status) => {
+                let status = status.map_err(Ending::fault)?;
+                if !status.success() {
+                    return Ok(status.into());
+                }
+                succeeded = true;
+            }
+        }
+        if let (Some(count), true) = (results, succeeded) {
+            break count;
+        }
+    };
     if !inlet.is_complete() {
         return Err(Ending::Fault(format!("the filter ended early, after {results} results")));
     }
@@ -153,7 +190,7 @@ fn end(mut child: Child, results: u64, inlet: &Inlet) -> Result<Ending, Ending> 
     let mut stdout = io::stdout();
     writeln!(stdout, "{FINISHED}").and_then(|()| stdout.flush()).map_err(Ending::fault)?;
     loop {
-        std::thread::park();
+        thread::park();
     }
 }
 

@@ -6,8 +6,8 @@
 //! which no more will come.
 
 use std::io::{self, BufRead};
-use std::num::NonZeroU32;
 use std::sync::OnceLock;
+use std::thread;
 
 use rustix::process::{
     Pid, Signal, getpgrp, getpid, getppid, kill_current_process_group, set_parent_process_death_signal,
@@ -16,6 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::descendants::{self, Bystanders};
+use super::ending::Ending;
 use super::environment::RUNNER;
 
 /// What this process had for descendants before it was a stage.
@@ -35,12 +36,14 @@ pub(super) fn hold_through_sigterm() -> io::Result<()> {
 fn watch(mut signals: Signals, last: impl Fn(u64) + Send + 'static) -> io::Result<()> {
     let _ = BYSTANDERS.set(descendants::adopt()?);
     set_parent_process_death_signal(Some(Signal::HUP))?;
-    std::thread::spawn(move || {
-        if signals.forever().next().is_some() {
+    thread::Builder::new().name("signals".into()).spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            // Somebody ended it; the runner does not when it is gone, nor does it ask when all is done.
+            Ending::Killed(signal).tell();
             leave();
         }
-    });
-    std::thread::spawn(move || {
+    })?;
+    thread::Builder::new().name("runner".into()).spawn(move || {
         for line in io::stdin().lock().lines() {
             match line.ok().and_then(|line| line.parse().ok()) {
                 Some(count) => last(count),
@@ -48,7 +51,7 @@ fn watch(mut signals: Signals, last: impl Fn(u64) + Send + 'static) -> io::Resul
             }
         }
         leave();
-    });
+    })?;
     if getppid() != runner() {
         leave();
     }
@@ -57,11 +60,8 @@ fn watch(mut signals: Signals, last: impl Fn(u64) + Send + 'static) -> io::Resul
 
 /// The runner, if it said so. A stage that was started by hand takes its parent for it.
 fn runner() -> Option<Pid> {
-    let id: Option<NonZeroU32> = std::env::var(RUNNER).ok().and_then(|id| id.parse().ok());
-    match id.and_then(|id| Pid::from_raw(id.get() as i32)) {
-        Some(pid) => Some(pid),
-        None => getppid(),
-    }
+    let said = std::env::var(RUNNER).ok();
+    said.and_then(|id| descendants::process_id(&id)).or_else(getppid)
 }
 
 /// Ends this process and all that came of it: its descendants, and its process group, which it leads if a
