@@ -167,7 +167,8 @@ impl Node {
 
     /// Looks for a name until it is there or patience is at its end.
     fn wait_for(&self, text: &str, kind: Kind) -> Result<Place, BindError> {
-        let name = Name::new(text).map_err(|reason| BindError::Invalid { name: text.to_owned(), reason })?;
+        let name = Name::new(text)
+            .map_err(|reason| BindError::Invalid { name: text.escape_debug().to_string(), reason })?;
         let deadline = Instant::now() + self.inner.patience;
         let keys = self.keys(text);
         let Some(client) = &self.inner.directory else {
@@ -225,8 +226,8 @@ impl Node {
         }
         let refused = |source| BindError::Connect { name: other.to_owned(), source };
         object.plug.connect(found.endpoint.as_str()).map_err(refused)?;
-        let name =
-            Name::new(other).map_err(|reason| BindError::Invalid { name: other.to_owned(), reason })?;
+        let name = Name::new(other)
+            .map_err(|reason| BindError::Invalid { name: other.escape_debug().to_string(), reason })?;
         let plug = object.plug.clone();
         let follow = self
             .inner

@@ -176,7 +176,8 @@ impl Node {
         style: Option<Style>,
     ) -> Result<Arc<Object>, OpenError> {
         let Placement { name: text, scope, interface, advertise } = placement;
-        let name = Name::new(text).map_err(|reason| OpenError::Invalid { name: text.clone(), reason })?;
+        let name = Name::new(text)
+            .map_err(|reason| OpenError::Invalid { name: text.escape_debug().to_string(), reason })?;
         if *scope != Scope::Global && (interface.is_some() || advertise.is_some()) {
             return Err(OpenError::NotGlobal { name: text.clone(), scope: *scope });
         }
