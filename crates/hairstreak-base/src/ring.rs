@@ -444,9 +444,10 @@ impl Drop for Producer {
 
 impl Drop for Consumer {
     fn drop(&mut self) {
-        self.shared.closed.store(true, Ordering::Release);
-        // What was never taken is dropped by whoever goes last: the position tells where it starts.
+        // What was never taken is dropped by whoever goes last: the position tells where it starts. The producer that
+        // sees the end sees it, too.
         self.release();
+        self.shared.closed.store(true, Ordering::Release);
     }
 }
 

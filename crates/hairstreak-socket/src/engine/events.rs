@@ -344,8 +344,10 @@ impl State {
                 has_messages = session.end() && !state.closed;
             }
             LinkKind::Ring(ring) => {
-                lost += ring.queued().0;
-                has_messages = ring.end() && !state.closed;
+                // A peer that lives takes what it was sent to the end; what it sent goes, and it counts that as lost.
+                let is_gone = ring.is_gone();
+                lost += if is_gone { ring.queued().0 } else { 0 };
+                has_messages = ring.end() && is_gone && !state.closed;
                 link.subscriptions.clear();
             }
         }

@@ -152,3 +152,43 @@ fn nothing_is_sent_to_a_peer_that_was_given_up_and_is_behind() {
         assert_eq!((push.stats().sent, push.stats().drops.total()), (accepted, 0), "{transport}");
     }
 }
+
+#[test]
+fn who_is_disconnected_by_its_receiver_is_told_and_sends_it_nothing_more() {
+    for transport in TRANSPORTS {
+        let push = Push::new(&Context::new()).unwrap();
+        let place = push.bind(&endpoint(transport)).unwrap().to_string();
+        let pull = Pull::new(&Context::new()).unwrap();
+        pull.connect(&place).unwrap();
+        assert!(push.wait_for_peers(1, LONG));
+        for number in 0..COUNT {
+            push.send_timeout(&number.to_be_bytes(), LONG).unwrap();
+        }
+        assert_eq!(pull.recv_timeout(LONG).unwrap().body(), 0_usize.to_be_bytes());
+        assert!(pull.disconnect(&place));
+        wait_until_missed(&push);
+        assert_eq!(push.try_send("late"), Err(SendError::WouldBlock), "{transport}");
+        if transport == "inproc" {
+            let (sent, received) = (push.stats(), pull.stats().received);
+            assert_eq!((sent.sent, received), (COUNT as u64, 1));
+            assert_eq!(sent.drops.peer_lost, COUNT as u64 - received);
+        }
+    }
+}
+
+#[test]
+fn what_a_receiver_still_takes_after_its_sender_has_disconnected_is_not_lost() {
+    let pull = Pull::new(&Context::new()).unwrap();
+    let place = pull.bind(&endpoint("inproc")).unwrap().to_string();
+    let push = Push::new(&Context::new()).unwrap();
+    push.connect(&place).unwrap();
+    assert!(push.wait_for_peers(1, LONG));
+    for number in 0..COUNT {
+        push.send_timeout(&number.to_be_bytes(), LONG).unwrap();
+    }
+    assert!(push.disconnect(&place));
+    for number in 0..COUNT {
+        assert_eq!(pull.recv_timeout(LONG).unwrap().body(), number.to_be_bytes());
+    }
+    assert_eq!((push.stats().sent, push.stats().drops.total()), (COUNT as u64, 0));
+}

@@ -62,7 +62,8 @@ impl State {
                     // One whose caller writes by itself is likely to gather again: it stays until the tick looks.
                     about_to_sleep || !session.outgoing.is_empty()
                 }
-                LinkKind::Ring(_) => false,
+                // What was held may have followed what was published.
+                LinkKind::Ring(ring) => ring.is_gathering(),
             };
             link.listed_dirty = left;
             left
