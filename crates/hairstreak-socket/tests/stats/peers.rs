@@ -164,6 +164,8 @@ fn who_is_disconnected_by_its_receiver_is_told_and_sends_it_nothing_more() {
         for number in 0..COUNT {
             push.send_timeout(&number.to_be_bytes(), LONG).unwrap();
         }
+        // What gathers would not be with the receiver yet.
+        push.flush();
         assert_eq!(pull.recv_timeout(LONG).unwrap().body(), 0_usize.to_be_bytes());
         assert!(pull.disconnect(&place));
         wait_until_missed(&push);
