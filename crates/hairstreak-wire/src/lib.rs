@@ -12,6 +12,7 @@
 mod blame;
 pub mod directory;
 mod escaped;
+pub mod settlement;
 pub mod zmtp;
 
 pub use blame::Blame;

@@ -1,0 +1,194 @@
+//! The commands of settlement, as ZMTP commands that others skip.
+//!
+//! ```text
+//! X-TASKS   epoch (8) | sequence (8) | deliveries (2)         from the sender
+//! X-END     count (8)                                         from the sender
+//! X-SETTLE  through (8) | entries until the end               from the receiver
+//! X-CREDIT  number (8)                                        from the receiver
+//! X-DRAIN                                                     from the receiver
+//!
+//! entry:    outcome (1) | first (8) | last (8)                outcome 0 accepted, 1 released
+//!           2           | first (8) | last (8) | reason size (1) | reason
+//! ```
+//!
+//! All numbers are big endian. A parsed command borrows from the frame's body, and all of it has been checked but for
+//! what only the link knows.
+
+use super::error::SettlementError;
+use super::task::{Outcome, TaskId, TaskRun};
+use crate::zmtp::command::{self, Command};
+
+const TASKS: &str = "X-TASKS";
+const END: &str = "X-END";
+const SETTLE: &str = "X-SETTLE";
+const CREDIT: &str = "X-CREDIT";
+const DRAIN: &str = "X-DRAIN";
+
+/// The longest reason for a rejection, in bytes; what is longer is cut.
+pub const REJECTION_SIZE_MAX: usize = 255;
+
+const RANGE_SIZE: usize = 17;
+
+/// A command, borrowed from the body of its frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettlementCommand<'a> {
+    /// Which task the next message is; those behind it follow in sequence.
+    Tasks(TaskRun),
+    /// No message follows; there were so many.
+    End {
+        /// Messages sent on this link.
+        count: u64,
+    },
+    /// What became of messages.
+    Settle {
+        /// All up to this number are accepted, but for those that an entry, of this command or an earlier one, names.
+        through: u64,
+        /// Further ones.
+        entries: Entries<'a>,
+    },
+    /// The number of the last message that may be sent.
+    Credit(u64),
+    /// The receiver wants nothing new: an END is to say how much is still under way.
+    Drain,
+}
+
+/// Messages of one outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// What became of them.
+    pub outcome: Outcome,
+    /// The first one's number, at least 1.
+    pub first: u64,
+    /// The last one's number, at least `first`.
+    pub last: u64,
+    /// Why they were rejected, in the receiver's words, up to 255 bytes.
+    pub reason: &'a [u8],
+}
+
+/// The checked entries of an X-SETTLE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entries<'a>(&'a [u8]);
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Entry<'a>;
+
+    fn next(&mut self) -> Option<Entry<'a>> {
+        // Checked when parsed: nothing but the end stops it.
+        let (entry, rest) = split_entry(self.0).ok().flatten()?;
+        self.0 = rest;
+        Some(entry)
+    }
+}
+
+impl SettlementCommand<'_> {
+    /// Its name on the wire.
+    pub fn name(&self) -> &'static str {
+        match self {
+            SettlementCommand::Tasks(_) => TASKS,
+            SettlementCommand::End { .. } => END,
+            SettlementCommand::Settle { .. } => SETTLE,
+            SettlementCommand::Credit(_) => CREDIT,
+            SettlementCommand::Drain => DRAIN,
+        }
+    }
+
+    /// Whether it is for the end of a link that sends messages; else for the one that receives them.
+    pub fn is_for_sender(&self) -> bool {
+        !matches!(self, SettlementCommand::Tasks(_) | SettlementCommand::End { .. })
+    }
+}
+
+/// The command of settlement that a ZMTP command is, if it is one.
+pub fn parse<'a>(command: &Command<'a>) -> Result<Option<SettlementCommand<'a>>, SettlementError> {
+    let Command::Unknown { name, data } = *command else { return Ok(None) };
+    let malformed = |command| SettlementError::Malformed { command, size: data.len() };
+    Ok(Some(match name {
+        b"X-TASKS" => parse_tasks(data).ok_or(malformed(TASKS))?,
+        b"X-END" => SettlementCommand::End { count: parse_number(data).ok_or(malformed(END))? },
+        b"X-SETTLE" => {
+            let (through, entries) = data.split_first_chunk().ok_or(malformed(SETTLE))?;
+            let mut rest = entries;
+            while let Some((_, behind)) = split_entry(rest)? {
+                rest = behind;
+            }
+            if !rest.is_empty() {
+                return Err(malformed(SETTLE));
+            }
+            SettlementCommand::Settle { through: u64::from_be_bytes(*through), entries: Entries(entries) }
+        }
+        b"X-CREDIT" => SettlementCommand::Credit(parse_number(data).ok_or(malformed(CREDIT))?),
+        b"X-DRAIN" if data.is_empty() => SettlementCommand::Drain,
+        b"X-DRAIN" => return Err(malformed(DRAIN)),
+        _ => return Ok(None),
+    }))
+}
+
+fn parse_number(data: &[u8]) -> Option<u64> {
+    data.try_into().ok().map(u64::from_be_bytes)
+}
+
+fn parse_tasks(data: &[u8]) -> Option<SettlementCommand<'static>> {
+    let (epoch, rest) = data.split_first_chunk()?;
+    let (sequence, rest) = rest.split_first_chunk()?;
+    let deliveries = u16::from_be_bytes(rest.try_into().ok()?);
+    let id = TaskId { epoch: u64::from_be_bytes(*epoch), sequence: u64::from_be_bytes(*sequence) };
+    Some(SettlementCommand::Tasks(TaskRun { id, deliveries }))
+}
+
+/// The first entry and what follows it; `None` when there is no whole one.
+fn split_entry(data: &[u8]) -> Result<Option<(Entry<'_>, &[u8])>, SettlementError> {
+    let Some((range, rest)) = data.split_first_chunk::<RANGE_SIZE>() else { return Ok(None) };
+    let number = |at: usize| parse_number(&range[at..at + 8]).unwrap_or_default();
+    let (outcome, first, last) = (range[0], number(1), number(9));
+    let outcome = Outcome::of(outcome).ok_or(SettlementError::UnknownOutcome { outcome })?;
+    if first == 0 || last < first {
+        return Err(SettlementError::NoRange { first, last });
+    }
+    let (reason, rest) = match (outcome, rest.split_first()) {
+        (Outcome::Accepted | Outcome::Released, _) => (&[][..], rest),
+        (Outcome::Rejected, Some((&size, rest))) if usize::from(size) <= rest.len() => {
+            rest.split_at(usize::from(size))
+        }
+        (Outcome::Rejected, _) => return Ok(None),
+    };
+    Ok(Some((Entry { outcome, first, last, reason }, rest)))
+}
+
+/// Appends a whole X-TASKS frame.
+pub fn encode_tasks(out: &mut Vec<u8>, run: TaskRun) {
+    let TaskRun { id: TaskId { epoch, sequence }, deliveries } = run;
+    let data = [&epoch.to_be_bytes()[..], &sequence.to_be_bytes(), &deliveries.to_be_bytes()];
+    command::encode(out, TASKS.as_bytes(), &data);
+}
+
+/// Appends a whole X-END frame.
+pub fn encode_end(out: &mut Vec<u8>, count: u64) {
+    command::encode(out, END.as_bytes(), &[&count.to_be_bytes()]);
+}
+
+/// Appends a whole X-SETTLE frame with entries as [`encode_entry`] writes them.
+pub fn encode_settle(out: &mut Vec<u8>, through: u64, entries: &[u8]) {
+    command::encode(out, SETTLE.as_bytes(), &[&through.to_be_bytes(), entries]);
+}
+
+/// Appends an entry for [`encode_settle`], with the first 255 bytes of its reason.
+pub fn encode_entry(out: &mut Vec<u8>, entry: &Entry<'_>) {
+    out.push(entry.outcome as u8);
+    out.extend(entry.first.to_be_bytes());
+    out.extend(entry.last.to_be_bytes());
+    if entry.outcome == Outcome::Rejected {
+        let reason = &entry.reason[..entry.reason.len().min(REJECTION_SIZE_MAX)];
+        out.push(reason.len() as u8);
+        out.extend(reason);
+    }
+}
+
+/// Appends a whole X-CREDIT frame.
+pub fn encode_credit(out: &mut Vec<u8>, number: u64) {
+    command::encode(out, CREDIT.as_bytes(), &[&number.to_be_bytes()]);
+}
+
+/// Appends a whole X-DRAIN frame.
+pub fn encode_drain(out: &mut Vec<u8>) {
+    command::encode(out, DRAIN.as_bytes(), &[]);
+}

@@ -1,0 +1,95 @@
+//! How a peer breaks the rules of settlement. Each ends the link; what was unsettled on it is sent again.
+
+use crate::Blame;
+
+/// What the peer did.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettlementError {
+    /// A command of the wrong size.
+    #[error("malformed {command} with {size} bytes of data")]
+    Malformed {
+        /// Its name.
+        command: &'static str,
+        /// What follows the name, in bytes.
+        size: usize,
+    },
+    /// An outcome that no version has.
+    #[error("X-SETTLE with the unknown outcome {outcome}")]
+    UnknownOutcome {
+        /// As it came.
+        outcome: u8,
+    },
+    /// A range that ends before it begins, or begins at 0.
+    #[error("X-SETTLE of the messages {first} to {last}")]
+    NoRange {
+        /// As it came.
+        first: u64,
+        /// As it came.
+        last: u64,
+    },
+    /// A command for the other end of a link.
+    #[error("{command} came from the end of the link that {end}")]
+    WrongEnd {
+        /// Its name.
+        command: &'static str,
+        /// What that end does: "sends" or "receives".
+        end: &'static str,
+    },
+    /// It settles a message that it was not sent.
+    #[error("X-SETTLE of message {number}, of {sent} that were sent")]
+    NeverSent {
+        /// Which.
+        number: u64,
+        /// How many were sent.
+        sent: u64,
+    },
+    /// It settles a message again.
+    #[error("second X-SETTLE of message {number}")]
+    SettledTwice {
+        /// Which.
+        number: u64,
+    },
+    /// It takes credit back.
+    #[error("X-CREDIT of {credit} after {before}")]
+    CreditBackwards {
+        /// As it came.
+        credit: u64,
+        /// What it was.
+        before: u64,
+    },
+    /// It sent more than it had credit for.
+    #[error("message {number} with credit for {credit}")]
+    OverCredit {
+        /// Which.
+        number: u64,
+        /// The last one that was granted.
+        credit: u64,
+    },
+    /// It sent a message without saying which task it is.
+    #[error("message {number} before any X-TASKS")]
+    NoTask {
+        /// Which.
+        number: u64,
+    },
+    /// It says that it sent another number of messages than came.
+    #[error("X-END after {count} messages, of which {received} came")]
+    WrongEndCount {
+        /// As it came.
+        count: u64,
+        /// How many came.
+        received: u64,
+    },
+    /// It goes on behind its own end.
+    #[error("{what} behind X-END")]
+    AfterEnd {
+        /// What came.
+        what: &'static str,
+    },
+}
+
+impl SettlementError {
+    /// Whose fault it is.
+    pub fn blame(&self) -> Blame {
+        Blame::PeerMisbehaved
+    }
+}

@@ -1,0 +1,39 @@
+//! Settlement: how two Hairstreak peers keep messages from being lost with a connection or a process.
+//! docs/settlement.md has every byte.
+//!
+//! ```text
+//!   sender (PUSH)                                    receiver (PULL)
+//!     READY, X-Hairstreak-Settlement  <------->  READY, X-Hairstreak-Settlement: first credit
+//!     X-TASKS id, deliveries           ------->
+//!     message 1, 2, 3, ...             ------->
+//!                                      <-------  X-SETTLE through 2; 3 rejected
+//!                                      <-------  X-CREDIT up to 1003
+//!                                      <-------  X-DRAIN
+//!     X-END after 3                    ------->
+//! ```
+//!
+//! Messages of a link are numbered by both sides, from 1, without a byte on the wire. The sender keeps each until it is
+//! settled, and may have sent as many as the credit says. What is unsettled when the link ends is sent again, to another
+//! peer if need be, with a higher count of deliveries.
+//!
+//! [`SendingLink`] and [`ReceivingLink`] are the two ends, sans-IO; [`command`] are the bytes. How many messages have
+//! gone through a link is counted by whoever moves them, and told with each call.
+//!
+//! Against a peer without the property nothing of this happens: plain ZMTP.
+
+pub mod command;
+mod error;
+mod ranges;
+mod receiving;
+mod runs;
+mod sending;
+mod task;
+mod terms;
+
+pub use command::{Entry, SettlementCommand};
+pub use error::SettlementError;
+pub use ranges::Ranges;
+pub use receiving::ReceivingLink;
+pub use sending::{SendingLink, Settled};
+pub use task::{Outcome, TaskId, TaskRun};
+pub use terms::SettlementTerms;

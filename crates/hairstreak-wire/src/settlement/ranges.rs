@@ -1,0 +1,166 @@
+//! `Ranges`: a set of numbers, kept as ranges, for numbers that come nearly in order.
+//!
+//! Invariants: the ranges ascend, are not empty, and do not touch.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A set of numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ranges {
+    ranges: VecDeque<Range<u64>>,
+}
+
+impl Ranges {
+    /// The empty set.
+    pub fn new() -> Ranges {
+        Ranges::default()
+    }
+
+    /// Whether it has no number.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// Of how many ranges it consists: what it costs.
+    pub fn range_count(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// How many numbers it has.
+    pub fn count(&self) -> u64 {
+        self.ranges.iter().map(|range| range.end - range.start).sum()
+    }
+
+    /// Its ranges, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.ranges.iter().cloned()
+    }
+
+    /// Whether it has the number.
+    pub fn contains(&self, number: u64) -> bool {
+        self.ranges.get(self.after(number)).is_some_and(|range| range.start <= number)
+    }
+
+    /// The first number of `range` that it has.
+    pub fn first_of(&self, range: Range<u64>) -> Option<u64> {
+        let found = self.ranges.get(self.after(range.start))?;
+        (found.start < range.end && !range.is_empty()).then(|| found.start.max(range.start))
+    }
+
+    /// Adds the numbers of `range`. Returns false, and adds none, if it has one of them already.
+    pub fn insert(&mut self, range: Range<u64>) -> bool {
+        if range.is_empty() {
+            return true;
+        }
+        match self.ranges.back_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            Some(last) if last.end > range.start => return self.insert_between(range),
+            _ => self.ranges.push_back(range),
+        }
+        true
+    }
+
+    fn insert_between(&mut self, range: Range<u64>) -> bool {
+        let at = self.after(range.start);
+        if self.ranges.get(at).is_some_and(|next| next.start < range.end) {
+            return false;
+        }
+        let joins_next = self.ranges.get(at).is_some_and(|next| next.start == range.end);
+        let joins_last = at > 0 && self.ranges[at - 1].end == range.start;
+        match (joins_last, joins_next) {
+            (true, true) => {
+                self.ranges[at - 1].end = self.ranges[at].end;
+                self.ranges.remove(at);
+            }
+            (true, false) => self.ranges[at - 1].end = range.end,
+            (false, true) => self.ranges[at].start = range.start,
+            (false, false) => self.ranges.insert(at, range),
+        }
+        true
+    }
+
+    /// Takes out all numbers below `end`.
+    pub fn remove_below(&mut self, end: u64) {
+        while let Some(first) = self.ranges.front_mut() {
+            if first.end > end {
+                first.start = first.start.max(end);
+                return;
+            }
+            self.ranges.pop_front();
+        }
+    }
+
+    /// The range that begins with `number`, taken out.
+    pub fn take_from(&mut self, number: u64) -> Option<Range<u64>> {
+        if self.ranges.front()?.start == number { self.ranges.pop_front() } else { None }
+    }
+
+    /// The ranges of those numbers of `range` that it does not have, ascending.
+    pub fn missing_in(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+        let mut at = range.start;
+        let mut next = self.after(range.start);
+        std::iter::from_fn(move || {
+            while at < range.end {
+                let found = self.ranges.get(next).cloned().unwrap_or(range.end..range.end);
+                let gap = at..found.start.min(range.end);
+                at = found.end.max(gap.end);
+                next += 1;
+                if !gap.is_empty() {
+                    return Some(gap);
+                }
+            }
+            None
+        })
+    }
+
+    /// The place of the first range that ends behind `number`.
+    fn after(&self, number: u64) -> usize {
+        self.ranges.partition_point(|range| range.end <= number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn it_is_the_set_that_it_stands_for(steps in prop::collection::vec((0..60u64, 0..9u64, 0..8u8), 0..60)) {
+            let (mut ranges, mut model) = (Ranges::new(), BTreeSet::new());
+            for (start, size, action) in steps {
+                let range = start..start + size;
+                match action {
+                    0 => {
+                        ranges.remove_below(start);
+                        model.retain(|number| *number >= start);
+                    }
+                    1 => {
+                        let taken = ranges.take_from(start);
+                        prop_assert_eq!(taken.is_some(), model.first() == Some(&start));
+                        taken.into_iter().flatten().for_each(|number| { model.remove(&number); });
+                    }
+                    _ => {
+                        let is_new = range.clone().all(|number| !model.contains(&number));
+                        prop_assert_eq!(ranges.insert(range.clone()), is_new);
+                        if is_new {
+                            model.extend(range.clone());
+                        }
+                    }
+                }
+                prop_assert_eq!(ranges.iter().flatten().collect::<Vec<_>>(), model.iter().copied().collect::<Vec<_>>());
+                prop_assert_eq!(ranges.count(), model.len() as u64);
+                let all = ranges.iter().collect::<Vec<_>>();
+                prop_assert!(all.windows(2).all(|pair| pair[0].end < pair[1].start));
+                prop_assert_eq!(ranges.contains(start), model.contains(&start));
+                prop_assert_eq!(ranges.first_of(range.clone()), model.range(range.clone()).next().copied());
+                let missing = ranges.missing_in(range.clone()).flatten().collect::<Vec<_>>();
+                prop_assert_eq!(missing, range.filter(|number| !model.contains(number)).collect::<Vec<_>>());
+            }
+        }
+    }
+}

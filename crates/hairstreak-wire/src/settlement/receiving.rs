@@ -1,0 +1,211 @@
+//! `ReceivingLink`: the end of a settled link that receives messages and settles them.
+//!
+//! A settlement is told when half the window is settled, and before its owner sleeps: else a small window would stand
+//! still. What is not accepted is told at once.
+//!
+//! Invariants: a number is settled once; `settled` has none up to `through`; `accepted` is what of `settled` the sender
+//! has not been told.
+
+use std::ops::Range;
+
+use super::command::{self, Entry, SettlementCommand};
+use super::error::SettlementError;
+use super::ranges::Ranges;
+use super::runs::Runs;
+use super::task::{Outcome, TaskRun};
+use super::terms::SettlementTerms;
+
+/// The most entries in one command, in bytes; more go in several.
+const ENTRIES_SIZE_MAX: usize = 16 * 1024;
+
+/// The receiving end of a link.
+#[derive(Clone, Debug)]
+pub struct ReceivingLink {
+    /// The most messages that may be unsettled.
+    window: u64,
+    /// The last number that was granted.
+    credit: u64,
+    through: u64,
+    told_through: u64,
+    settled: Ranges,
+    /// How many numbers are settled in all, and were when the sender was last told.
+    settled_count: u64,
+    told_count: u64,
+    /// Above `through`, accepted and not told.
+    accepted: Ranges,
+    /// What is to be told at once: whole commands, and entries of the next.
+    commands: Vec<u8>,
+    entries: Vec<u8>,
+    runs: Runs,
+    ended: bool,
+}
+
+impl ReceivingLink {
+    /// A new link on which up to `window` messages may be unsettled; at least 1.
+    pub fn new(window: u64) -> ReceivingLink {
+        let window = window.max(1);
+        ReceivingLink {
+            window,
+            credit: window,
+            through: 0,
+            told_through: 0,
+            settled: Ranges::new(),
+            settled_count: 0,
+            told_count: 0,
+            accepted: Ranges::new(),
+            commands: Vec::new(),
+            entries: Vec::new(),
+            runs: Runs::default(),
+            ended: false,
+        }
+    }
+
+    /// What the sender has to know in READY.
+    pub fn terms(window: u64) -> SettlementTerms {
+        SettlementTerms { credit: window.max(1) }
+    }
+
+    /// Takes a command of the sender, which came behind message `received`.
+    pub fn handle(&mut self, command: SettlementCommand<'_>, received: u64) -> Result<(), SettlementError> {
+        self.check(received)?;
+        match command {
+            SettlementCommand::Tasks(_) | SettlementCommand::End { .. } if self.ended => {
+                Err(SettlementError::AfterEnd { what: command.name() })
+            }
+            SettlementCommand::Tasks(run) => {
+                self.runs.begin(received + 1, run);
+                Ok(())
+            }
+            SettlementCommand::End { count } if count != received => {
+                Err(SettlementError::WrongEndCount { count, received })
+            }
+            SettlementCommand::End { .. } => {
+                self.ended = true;
+                Ok(())
+            }
+            SettlementCommand::Settle { .. } | SettlementCommand::Credit(_) | SettlementCommand::Drain => {
+                Err(SettlementError::WrongEnd { command: command.name(), end: "sends" })
+            }
+        }
+    }
+
+    /// Whether the sender was allowed to send all messages up to `received`, as far as can be told before a command
+    /// comes behind them.
+    pub fn check(&self, received: u64) -> Result<(), SettlementError> {
+        if received > self.credit {
+            return Err(SettlementError::OverCredit { number: received, credit: self.credit });
+        }
+        if received > 0 && self.runs.is_empty() {
+            return Err(SettlementError::NoTask { number: 1 });
+        }
+        Ok(())
+    }
+
+    /// Which task message `number` is, unless that is settled and forgotten.
+    pub fn task_of(&self, number: u64) -> Option<TaskRun> {
+        self.runs.task_of(number)
+    }
+
+    /// The messages of `range`, split where they do not follow in sequence, with the task that the first of each is.
+    pub fn tasks(&self, range: Range<u64>) -> impl Iterator<Item = (Range<u64>, TaskRun)> + '_ {
+        self.runs.split(range)
+    }
+
+    /// Settles messages that have come. Returns false, and settles none, if one of them was settled before.
+    pub fn settle(&mut self, range: Range<u64>, outcome: Outcome, reason: &[u8]) -> bool {
+        if range.start <= self.through || !self.settled.insert(range.clone()) {
+            return false;
+        }
+        self.settled_count += range.end - range.start;
+        if outcome == Outcome::Accepted {
+            self.accepted.insert(range);
+        } else {
+            let entry = Entry { outcome, first: range.start, last: range.end - 1, reason };
+            self.push_entry(&entry);
+        }
+        self.advance();
+        true
+    }
+
+    /// Accepts all messages up to `number` that are not settled yet.
+    pub fn accept_through(&mut self, number: u64) {
+        if number <= self.through {
+            return;
+        }
+        let before = self.settled.count();
+        self.settled.remove_below(number + 1);
+        let known = before - self.settled.count();
+        self.settled_count += number - self.through - known;
+        self.through = number;
+        self.advance();
+    }
+
+    fn advance(&mut self) {
+        if let Some(joined) = self.settled.take_from(self.through + 1) {
+            self.through = joined.end - 1;
+        }
+        self.accepted.remove_below(self.through + 1);
+        self.runs.forget_below(self.through + 1);
+    }
+
+    fn push_entry(&mut self, entry: &Entry<'_>) {
+        if self.entries.len() >= ENTRIES_SIZE_MAX {
+            command::encode_settle(&mut self.commands, self.told_through, &std::mem::take(&mut self.entries));
+        }
+        command::encode_entry(&mut self.entries, entry);
+    }
+
+    /// How many messages may be unsettled from now on; what was granted stays granted.
+    pub fn set_window(&mut self, window: u64) {
+        self.window = window.max(1);
+    }
+
+    /// Whether the sender should be told now, though its owner goes on.
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        let untold = self.settled_count - self.told_count;
+        untold * 2 >= self.window && untold > 0 || !self.entries.is_empty() || !self.commands.is_empty()
+    }
+
+    /// Whether the sender does not know all that it could.
+    pub fn has_news(&self) -> bool {
+        self.is_due() || self.settled_count > self.told_count || self.next_credit() > self.credit
+    }
+
+    fn next_credit(&self) -> u64 {
+        self.settled_count.saturating_add(self.window)
+    }
+
+    /// Appends what the sender is to be told.
+    pub fn tell(&mut self, out: &mut Vec<u8>) {
+        let accepted = std::mem::take(&mut self.accepted);
+        for range in accepted.iter() {
+            let (first, last) = (range.start, range.end - 1);
+            self.push_entry(&Entry { outcome: Outcome::Accepted, first, last, reason: &[] });
+        }
+        out.append(&mut self.commands);
+        if self.through > self.told_through || !self.entries.is_empty() {
+            command::encode_settle(out, self.through, &std::mem::take(&mut self.entries));
+        }
+        (self.told_through, self.told_count) = (self.through, self.settled_count);
+        if self.next_credit() > self.credit {
+            self.credit = self.next_credit();
+            command::encode_credit(out, self.credit);
+        }
+    }
+
+    /// Asks the sender for nothing new.
+    pub fn drain(&mut self) {
+        command::encode_drain(&mut self.commands);
+    }
+
+    /// Whether the sender has said that no message follows.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// All up to this number are settled.
+    pub fn settled_through(&self) -> u64 {
+        self.through
+    }
+}

@@ -1,0 +1,91 @@
+//! `Runs`: which tasks the messages of a link are, as runs in sequence.
+//!
+//! Invariant: the first numbers ascend; each run reaches to the next one's first number.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::task::TaskRun;
+
+/// Runs of tasks by the number of their first message.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Runs(VecDeque<(u64, TaskRun)>);
+
+impl Runs {
+    /// From message `number` on it is `run`. Returns false, and keeps things as they are, if it would be anyway.
+    pub fn begin(&mut self, number: u64, run: TaskRun) -> bool {
+        if self.task_of(number) == Some(run) {
+            return false;
+        }
+        if self.0.back().is_some_and(|(first, _)| *first == number) {
+            // No message came of the one before.
+            self.0.pop_back();
+        }
+        self.0.push_back((number, run));
+        true
+    }
+
+    /// Which task message `number` is, unless it has been forgotten, or came before any run.
+    pub fn task_of(&self, number: u64) -> Option<TaskRun> {
+        let at = self.0.partition_point(|(first, _)| *first <= number).checked_sub(1)?;
+        let (first, run) = self.0[at];
+        Some(run.plus(number - first))
+    }
+
+    /// Messages below `number` are not asked for any more.
+    pub fn forget_below(&mut self, number: u64) {
+        while self.0.get(1).is_some_and(|(first, _)| *first <= number) {
+            self.0.pop_front();
+        }
+    }
+
+    /// The messages of `range`, split where a run ends, with the task that the first of each part is.
+    pub fn split(&self, range: Range<u64>) -> impl Iterator<Item = (Range<u64>, TaskRun)> + '_ {
+        let mut at = range.start;
+        std::iter::from_fn(move || {
+            let run = self.task_of(at).filter(|_| at < range.end)?;
+            let next = self.0.get(self.0.partition_point(|(first, _)| *first <= at));
+            let part = at..next.map_or(range.end, |(first, _)| range.end.min(*first));
+            at = part.end;
+            Some((part, run))
+        })
+    }
+
+    /// Whether none has begun.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many there are.
+    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::task::TaskId;
+    use super::*;
+
+    fn run(sequence: u64, deliveries: u16) -> TaskRun {
+        TaskRun { id: TaskId { epoch: 1, sequence }, deliveries }
+    }
+
+    #[test]
+    fn a_run_goes_on_until_another_begins() {
+        let mut runs = Runs::default();
+        assert_eq!(runs.task_of(1), None);
+        assert!(runs.begin(1, run(100, 0)));
+        assert!(!runs.begin(4, run(103, 0)), "that is what message 4 is anyway");
+        assert!(runs.begin(4, run(103, 1)), "delivered before");
+        assert!(runs.begin(6, run(50, 0)));
+        assert!(runs.begin(6, run(60, 0)), "message 6 did not come in between");
+        let all = (1..9).map(|number| runs.task_of(number).unwrap().id.sequence).collect::<Vec<_>>();
+        assert_eq!(all, [100, 101, 102, 103, 104, 60, 61, 62]);
+        let parts = runs.split(2..8).collect::<Vec<_>>();
+        assert_eq!(parts, [(2..4, run(101, 0)), (4..6, run(103, 1)), (6..8, run(60, 0))]);
+        runs.forget_below(6);
+        assert_eq!((runs.count(), runs.task_of(5), runs.task_of(8)), (1, None, Some(run(62, 0))));
+    }
+}

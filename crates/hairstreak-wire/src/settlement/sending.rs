@@ -1,0 +1,178 @@
+//! `SendingLink`: the end of a settled link that sends messages and remembers which are not settled.
+//!
+//! ```text
+//!   [Open] --X-DRAIN--> [Draining] --end()--> [Ended]
+//!      \__________________end()__________________/
+//! ```
+//!
+//! Messages are sent while it is open; settled at any time.
+//!
+//! Invariants: a number is settled once; `settled` has none up to `through`; credit never goes down.
+
+use std::ops::Range;
+
+use super::command::{self, SettlementCommand};
+use super::error::SettlementError;
+use super::ranges::Ranges;
+use super::runs::Runs;
+use super::task::{Outcome, TaskRun};
+use super::terms::SettlementTerms;
+
+/// What a command of the receiver changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// Messages that are settled now and were not before, whatever became of them.
+    pub count: u64,
+    /// Those that were not accepted, with the reason of those that were rejected.
+    pub refused: Vec<(Range<u64>, Outcome, Vec<u8>)>,
+}
+
+/// The sending end of a link.
+#[derive(Clone, Debug)]
+pub struct SendingLink {
+    credit: u64,
+    /// All up to this number are settled, and the receiver said so of all up to that one.
+    through: u64,
+    told_through: u64,
+    /// Settled numbers above.
+    settled: Ranges,
+    runs: Runs,
+    drains: bool,
+    has_ended: bool,
+}
+
+impl SendingLink {
+    /// A new link to a receiver with these terms.
+    pub fn new(theirs: SettlementTerms) -> SendingLink {
+        SendingLink {
+            credit: theirs.credit,
+            through: 0,
+            told_through: 0,
+            settled: Ranges::new(),
+            runs: Runs::default(),
+            drains: false,
+            has_ended: false,
+        }
+    }
+
+    /// How many messages may be sent now, `sent` being the number of the last.
+    pub fn room(&self, sent: u64) -> u64 {
+        if self.drains || self.has_ended { 0 } else { self.credit.saturating_sub(sent) }
+    }
+
+    /// Call before a message is sent that is not the task behind the last one's: the next is the first of `run`. Appends
+    /// to `out` what the receiver has to be told before the message.
+    pub fn begin(&mut self, sent: u64, run: TaskRun, out: &mut Vec<u8>) {
+        if self.runs.begin(sent + 1, run) {
+            command::encode_tasks(out, run);
+        }
+    }
+
+    /// Which task the next message is, unless [`SendingLink::begin`] says otherwise.
+    pub fn next_task(&self, sent: u64) -> Option<TaskRun> {
+        self.runs.task_of(sent + 1)
+    }
+
+    /// Takes a command of the receiver.
+    pub fn handle(&mut self, command: SettlementCommand<'_>, sent: u64) -> Result<Settled, SettlementError> {
+        let mut settled = Settled::default();
+        match command {
+            SettlementCommand::Credit(credit) if credit < self.credit => {
+                return Err(SettlementError::CreditBackwards { credit, before: self.credit });
+            }
+            SettlementCommand::Credit(credit) => self.credit = credit,
+            SettlementCommand::Drain => self.drains = true,
+            SettlementCommand::Settle { through, entries } => {
+                let before = self.settled_count();
+                for entry in entries {
+                    let range = entry.first..self.checked_end(entry.last, sent)?;
+                    self.settle(range.clone())?;
+                    if entry.outcome != Outcome::Accepted {
+                        settled.refused.push((range, entry.outcome, entry.reason.to_vec()));
+                    }
+                }
+                self.settle_through(through, sent)?;
+                settled.count = self.settled_count() - before;
+            }
+            SettlementCommand::Tasks(_) | SettlementCommand::End { .. } => {
+                return Err(SettlementError::WrongEnd { command: command.name(), end: "receives" });
+            }
+        }
+        Ok(settled)
+    }
+
+    fn checked_end(&self, last: u64, sent: u64) -> Result<u64, SettlementError> {
+        if last > sent {
+            return Err(SettlementError::NeverSent { number: last, sent });
+        }
+        Ok(last + 1)
+    }
+
+    fn settle(&mut self, range: Range<u64>) -> Result<(), SettlementError> {
+        let twice = if range.start <= self.through {
+            Some(range.start)
+        } else {
+            self.settled.first_of(range.clone())
+        };
+        if let Some(number) = twice {
+            return Err(SettlementError::SettledTwice { number });
+        }
+        self.settled.insert(range);
+        Ok(())
+    }
+
+    fn settle_through(&mut self, through: u64, sent: u64) -> Result<(), SettlementError> {
+        let end = self.checked_end(through, sent)?;
+        if through < self.told_through {
+            return Err(SettlementError::SettledTwice { number: through });
+        }
+        self.told_through = through;
+        if through > self.through {
+            self.settled.remove_below(end);
+            self.through = through;
+        }
+        if let Some(joined) = self.settled.take_from(self.through + 1) {
+            self.through = joined.end - 1;
+        }
+        self.runs.forget_below(self.through + 1);
+        Ok(())
+    }
+
+    /// All up to this number are settled.
+    pub fn settled_through(&self) -> u64 {
+        self.through
+    }
+
+    fn settled_count(&self) -> u64 {
+        self.through + self.settled.count()
+    }
+
+    /// Messages that are not settled, of `sent`.
+    pub fn unsettled_count(&self, sent: u64) -> u64 {
+        sent - self.settled_count()
+    }
+
+    /// The messages that are not settled, of `sent`: ranges of numbers, with the task that the first of each is; the
+    /// others of the range follow in sequence.
+    pub fn unsettled(&self, sent: u64) -> impl Iterator<Item = (Range<u64>, TaskRun)> + '_ {
+        let missing = self.settled.missing_in(self.through + 1..sent + 1);
+        missing.flat_map(|range| self.runs.split(range))
+    }
+
+    /// The receiver wants nothing new.
+    pub fn drains(&self) -> bool {
+        self.drains
+    }
+
+    /// No message follows: appends what the receiver has to be told, once.
+    pub fn end(&mut self, sent: u64, out: &mut Vec<u8>) {
+        if !std::mem::replace(&mut self.has_ended, true) {
+            command::encode_end(out, sent);
+        }
+    }
+
+    /// Whether [`SendingLink::end`] was called.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+}
