@@ -27,6 +27,6 @@ pub mod sync;
 pub use frame::{Frame, INLINE_SIZE_MAX};
 pub use lock::{Lock, LockGuard};
 pub use message::Message;
-pub use outgoing::{OutgoingBuffer, SEGMENT_SIZE};
+pub use outgoing::{OutgoingBuffer, RetainedPart, SEGMENT_SIZE};
 pub use pool::{BlockPool, SPARE_BYTES_MAX};
 pub use read_buffer::{BodyBuffer, READ_SIZE, ReadBuffer};

@@ -4,8 +4,12 @@
 //! is and takes its place in the sequence. A write takes as many segments as one vectored call
 //! carries. The segment being filled is written from while it grows.
 //!
+//! What was written can be retained ([`OutgoingBuffer::retain`]) until it is known what became of it: the segments
+//! stay, and nothing is copied for it.
+//!
 //! Invariants: the queue holds no empty segment; `written` counts into the first segment; a header
-//! and a copied body are never split between segments.
+//! and a copied body are never split between segments. The tail is empty when all of it has been written, unless it is
+//! retained: then it goes on growing.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -21,24 +25,48 @@ pub const SEGMENT_SIZE: usize = 64 * 1024;
 /// Segments carried by one vectored write.
 const SLICES_MAX: usize = 32;
 
-enum Segment {
-    /// Encoded frames, and how many messages end in them.
-    Encoded(Vec<u8>, usize),
-    /// The body of the frame whose header ends the segment before, and how many messages (0 or 1) end with it.
-    Body(Frame, usize),
+/// What was put in, in parts that follow each other.
+#[derive(Clone, Copy, Debug)]
+pub enum RetainedPart<'a> {
+    /// Encoded frames, each whole; the header of a last one may have its body in the next part.
+    Encoded(&'a [u8]),
+    /// Such a body.
+    Body(&'a Frame),
+}
+
+/// Segments whose bytes have left.
+#[derive(Default)]
+struct Retained {
+    /// Each with how many messages have ended when it ends, from the first retained one on.
+    segments: VecDeque<(Segment, usize)>,
+    /// Messages that ended before the first of the segments.
+    before: usize,
+    /// Segments of the queue that go without being retained: they were there before.
+    passing: usize,
+    bytes: usize,
+}
+
+/// Bytes that lie together.
+enum Bytes {
+    /// Encoded frames.
+    Encoded(Vec<u8>),
+    /// The body of the frame whose header ends the segment before.
+    Body(Frame),
+}
+
+struct Segment {
+    bytes: Bytes,
+    /// Messages that end in it, of those that have not left.
+    message_count: usize,
+    /// It may end within a message.
+    is_open: bool,
 }
 
 impl Segment {
     fn bytes(&self) -> &[u8] {
-        match self {
-            Segment::Encoded(bytes, _) => bytes,
-            Segment::Body(frame, _) => frame.as_bytes(),
-        }
-    }
-
-    fn message_count(&self) -> usize {
-        match self {
-            Segment::Encoded(_, count) | Segment::Body(_, count) => *count,
+        match &self.bytes {
+            Bytes::Encoded(bytes) => bytes,
+            Bytes::Body(frame) => frame.as_bytes(),
         }
     }
 }
@@ -51,6 +79,8 @@ pub struct OutgoingBuffer {
     /// The segment that grows; behind all of `queue`.
     tail: Vec<u8>,
     tail_count: usize,
+    /// The last that was appended to the tail is not the end of a message.
+    tail_is_open: bool,
     /// Bytes of the first segment (of the queue, else of the tail) that have been written.
     written: usize,
     /// Bytes in `queue`, written ones included.
@@ -61,6 +91,7 @@ pub struct OutgoingBuffer {
     left_count: usize,
     /// Bytes that have left.
     left_bytes: u64,
+    retained: Option<Box<Retained>>,
 }
 
 impl OutgoingBuffer {
@@ -71,18 +102,20 @@ impl OutgoingBuffer {
             queue: VecDeque::new(),
             tail: Vec::new(),
             tail_count: 0,
+            tail_is_open: false,
             written: 0,
             queue_bytes: 0,
             queue_count: 0,
             left_count: 0,
             left_bytes: 0,
+            retained: None,
         }
     }
 
     /// Whether everything has been written.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.queue_bytes + self.tail.len() == 0
+        self.queue_bytes + self.tail.len() == self.written
     }
 
     /// Bytes not yet written.
@@ -118,7 +151,7 @@ impl OutgoingBuffer {
     #[inline(always)]
     pub fn gathers(&self, size: usize, count_max: usize, bytes_max: usize) -> bool {
         let at = self.tail.len();
-        at > 0
+        self.queue_bytes + at > self.written
             && at + size <= self.tail.capacity().min(SEGMENT_SIZE)
             && self.queued_count() < count_max
             && self.queued_bytes() < bytes_max
@@ -146,6 +179,7 @@ impl OutgoingBuffer {
             self.tail.set_len(size);
         }
         self.tail_count += 1;
+        self.tail_is_open = false;
         true
     }
 
@@ -170,6 +204,7 @@ impl OutgoingBuffer {
             self.tail.set_len(at + size);
         }
         self.tail_count += usize::from(ends_message);
+        self.tail_is_open = !ends_message;
     }
 
     /// The last `size` bytes appended by [`OutgoingBuffer::push_copy`], of which none may have been written.
@@ -184,9 +219,10 @@ impl OutgoingBuffer {
     pub fn push_shared(&mut self, header: &[u8], body: Frame, ends_message: bool) {
         self.push_copy(header, &[], false);
         self.seal_tail();
+        let message_count = usize::from(ends_message);
         self.queue_bytes += body.size();
-        self.queue_count += usize::from(ends_message);
-        self.queue.push_back(Segment::Body(body, usize::from(ends_message)));
+        self.queue_count += message_count;
+        self.queue.push_back(Segment { bytes: Bytes::Body(body), message_count, is_open: !ends_message });
     }
 
     #[cold]
@@ -202,11 +238,21 @@ impl OutgoingBuffer {
     }
 
     fn seal_tail(&mut self) {
-        let bytes = std::mem::take(&mut self.tail);
-        let count = std::mem::take(&mut self.tail_count);
-        self.queue_bytes += bytes.len();
-        self.queue_count += count;
-        self.queue.push_back(Segment::Encoded(bytes, count));
+        let bytes = Bytes::Encoded(std::mem::take(&mut self.tail));
+        let message_count = std::mem::take(&mut self.tail_count);
+        let segment = Segment { bytes, message_count, is_open: self.tail_is_open };
+        let size = segment.bytes().len();
+        if let Some(retained) = &mut self.retained
+            && self.queue.is_empty()
+            && self.written == size
+        {
+            self.written = 0;
+            retained.keep(segment, self.left_count);
+            return;
+        }
+        self.queue_bytes += size;
+        self.queue_count += message_count;
+        self.queue.push_back(segment);
     }
 
     /// Writes once with as much as one call carries. `write` returns how many bytes it took.
@@ -245,19 +291,93 @@ impl OutgoingBuffer {
             }
             self.written -= size;
             self.queue_bytes -= size;
-            self.queue_count -= first.message_count();
-            self.left_count += first.message_count();
-            if let Some(Segment::Encoded(bytes, _)) = self.queue.pop_front()
-                && bytes.capacity() == SEGMENT_SIZE
-            {
-                self.pool.give_segment(bytes);
+            self.queue_count -= first.message_count;
+            self.left_count += first.message_count;
+            let Some(segment) = self.queue.pop_front() else { return };
+            match &mut self.retained {
+                Some(retained) if retained.passing == 0 => retained.keep(segment, self.left_count),
+                Some(retained) => {
+                    retained.passing -= 1;
+                    give_back(&self.pool, segment);
+                }
+                None => give_back(&self.pool, segment),
             }
         }
         if self.written == self.tail.len() {
-            self.tail.clear();
             self.left_count += std::mem::take(&mut self.tail_count);
-            self.written = 0;
+            if self.retained.is_none() {
+                self.tail.clear();
+                self.written = 0;
+            }
         }
+    }
+
+    /// From here on what is written stays until [`OutgoingBuffer::release_through`]. What was put in before does not
+    /// stay.
+    pub fn retain(&mut self) {
+        if !self.tail.is_empty() {
+            self.seal_tail();
+        }
+        let before = self.accepted_count();
+        self.retained = Some(Box::new(Retained { before, passing: self.queue.len(), ..Retained::default() }));
+    }
+
+    /// The first `count` messages of all are not asked for any more.
+    pub fn release_through(&mut self, count: usize) {
+        let (all, is_empty) = (self.accepted_count(), self.is_empty());
+        let Some(retained) = &mut self.retained else { return };
+        // Segments that share a message go together.
+        let is_last = |(segment, ended): &(Segment, usize)| *ended <= count && !segment.is_open;
+        let going = retained.segments.partition_point(|(_, ended)| *ended <= count);
+        let going = match retained.segments.range(..going).rposition(is_last) {
+            _ if count == all && is_empty => retained.segments.len(),
+            Some(last) => last + 1,
+            None => 0,
+        };
+        for (segment, ended) in retained.segments.drain(..going) {
+            retained.before = ended;
+            retained.bytes -= segment.bytes().len();
+            give_back(&self.pool, segment);
+        }
+        if count == all && is_empty {
+            // All of the tail has left and is not asked for: the same memory serves again.
+            (retained.before, self.written) = (all, 0);
+            self.tail.clear();
+        }
+    }
+
+    /// Bytes that have left and are retained, but for those of the segment that grows.
+    pub fn retained_bytes(&self) -> usize {
+        self.retained.as_ref().map_or(0, |retained| retained.bytes)
+    }
+
+    /// What is retained, written or not, and how many messages ended before it. Those that were accepted and written
+    /// past the buffer are not in it.
+    pub fn retained(&self) -> Option<(usize, impl Iterator<Item = RetainedPart<'_>>)> {
+        let retained = self.retained.as_ref()?;
+        let queued = self.queue.iter().skip(retained.passing);
+        let segments = retained.segments.iter().map(|(segment, _)| segment).chain(queued);
+        let parts = segments.map(|segment| match &segment.bytes {
+            Bytes::Encoded(bytes) => RetainedPart::Encoded(bytes),
+            Bytes::Body(frame) => RetainedPart::Body(frame),
+        });
+        Some((retained.before, parts.chain([RetainedPart::Encoded(&self.tail)])))
+    }
+}
+
+impl Retained {
+    /// Keeps a segment whose bytes have left; `left` messages have by then.
+    fn keep(&mut self, segment: Segment, left: usize) {
+        self.bytes += segment.bytes().len();
+        self.segments.push_back((segment, left));
+    }
+}
+
+fn give_back(pool: &BlockPool, segment: Segment) {
+    if let Bytes::Encoded(bytes) = segment.bytes
+        && bytes.capacity() == SEGMENT_SIZE
+    {
+        pool.give_segment(bytes);
     }
 }
 
@@ -341,6 +461,71 @@ mod tests {
             drain_once(&mut buffer, &mut got, 50_000);
         }
         assert_eq!(got, expected);
+    }
+
+    /// What is retained, one behind the other, and how many messages ended before it.
+    fn retained_stream(buffer: &OutgoingBuffer) -> (usize, Vec<u8>) {
+        let (before, parts) = buffer.retained().unwrap();
+        let bytes = parts.flat_map(|part| match part {
+            RetainedPart::Encoded(bytes) => bytes.to_vec(),
+            RetainedPart::Body(frame) => frame.as_bytes().to_vec(),
+        });
+        (before, bytes.collect())
+    }
+
+    /// Pushes messages, writes and releases at random, and compares both the stream and what is retained of it.
+    fn check_retained(seed: u64) {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut buffer = OutgoingBuffer::new(&BlockPool::new());
+        let (mut expected, mut got, mut messages) = (vec![9; 40], Vec::new(), Vec::<Vec<u8>>::new());
+        buffer.push_copy(&[9; 40], &[], false);
+        buffer.retain();
+        let mut released = 0;
+        for _ in 0..400 {
+            let at = messages.len();
+            match random.u8(..6) {
+                0 => drain_once(&mut buffer, &mut got, random.usize(..100_000)),
+                1 => {
+                    while !buffer.is_empty() {
+                        drain_once(&mut buffer, &mut got, usize::MAX);
+                    }
+                }
+                2 => {
+                    released = random.usize(released..=at);
+                    buffer.release_through(released);
+                }
+                3 => {
+                    let body = vec![at as u8; random.usize(8000..20_000)];
+                    buffer.push_shared(&[1, 2], Frame::from_vec(body.clone()), true);
+                    messages.push([&[1, 2][..], &body].concat());
+                }
+                _ => {
+                    let body = vec![at as u8; random.usize(..200)];
+                    if !buffer.push_gathering([3, 4], &body, usize::MAX, usize::MAX) {
+                        buffer.push_copy(&[3, 4], &body, true);
+                    }
+                    messages.push([&[3, 4][..], &body].concat());
+                }
+            }
+            expected.extend(messages[at..].concat());
+            assert_eq!(buffer.accepted_count(), messages.len());
+            let (before, retained) = retained_stream(&buffer);
+            assert!(before <= released, "seed {seed}: {before} went, {released} may");
+            assert_eq!(retained, messages[before..].concat(), "seed {seed}");
+        }
+        buffer.release_through(messages.len());
+        while !buffer.is_empty() {
+            drain_once(&mut buffer, &mut got, usize::MAX);
+        }
+        assert_eq!(got, expected, "seed {seed}");
+        buffer.release_through(messages.len());
+        assert_eq!(retained_stream(&buffer), (messages.len(), Vec::new()));
+        assert_eq!(buffer.retained_bytes(), 0);
+    }
+
+    #[test]
+    fn what_was_written_stays_until_it_is_released() {
+        (0..60).for_each(check_retained);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::Instant;
 use hairstreak_base::BlockPool;
 use hairstreak_base::process::PerProcess;
 use hairstreak_base::ring::ring;
-use hairstreak_transport::Endpoint;
+use hairstreak_transport::{Endpoint, Stream};
 use hairstreak_wire::zmtp::{PeerError, RemotePeer, SocketType};
 
 use crate::engine::{Across, ConnectorState, Engine, Link, LinkKind, Origin, State};
@@ -125,6 +125,8 @@ struct Side {
     routing_id: Vec<u8>,
     marks: Marks,
     pool: Arc<BlockPool>,
+    /// It wants settlement.
+    settles: bool,
 }
 
 fn side(state: &State, socket: usize) -> Option<Side> {
@@ -139,6 +141,7 @@ fn side(state: &State, socket: usize) -> Option<Side> {
             bytes_low: socket.options.send_bytes_low,
         },
         pool: Arc::clone(&state.pool),
+        settles: socket.options.settlement.is_some(),
     })
 }
 
@@ -167,6 +170,9 @@ fn join(from: &Arc<Engine>, connector: usize, serial: u32, to: &Arc<Engine>, to_
     if !to.lock().wants_another(to_socket) || !from.lock().wants_another(from_socket) {
         return ask_again(from, connector, serial);
     }
+    if a.settles && b.settles {
+        return join_by_stream(from, connector, serial, to, to_socket, name);
+    }
     let (a_out, b_in) = a_rules.sends.then(|| ring(a.marks.count_max)).unzip();
     let (b_out, a_in) = b_rules.sends.then(|| ring(b.marks.count_max)).unzip();
     let a_ring = RingLink::new(a_out, a_in, Arc::clone(&to.doorbell), a.marks, b.marks, &a.pool);
@@ -182,6 +188,43 @@ fn join(from: &Arc<Engine>, connector: usize, serial: u32, to: &Arc<Engine>, to_
     } else {
         ask_again(from, connector, serial);
     }
+}
+
+/// Ends that settle have a session, as any others: what they retain and tell is its business. Its bytes go through
+/// shared memory where there is any.
+fn join_by_stream(
+    from: &Arc<Engine>,
+    connector: usize,
+    serial: u32,
+    to: &Arc<Engine>,
+    to_socket: usize,
+    name: &str,
+) {
+    let Ok((ours, theirs)) = Stream::pair() else { return ask_again(from, connector, serial) };
+    let endpoint = Endpoint::Inproc(name.to_owned());
+    let taken = {
+        let mut state = to.lock();
+        let is_open = state.sockets.get(to_socket).is_some_and(|socket| !socket.closed);
+        state.now = Instant::now();
+        let taken =
+            is_open && state.add_stream(to, to_socket, Origin::Listener, endpoint.clone(), theirs, true);
+        state.look_after(to);
+        taken
+    };
+    if !taken {
+        return ask_again(from, connector, serial);
+    }
+    let mut state = from.lock();
+    let Some(found) = state.connectors.get_mut(connector).filter(|found| found.serial == serial) else {
+        return;
+    };
+    found.state = ConnectorState::Linked;
+    let socket = found.socket;
+    state.now = Instant::now();
+    if !state.add_stream(from, socket, Origin::Connector(connector), endpoint, ours, true) {
+        state.join_again(connector, serial);
+    }
+    state.look_after(from);
 }
 
 /// The name's socket does not want this peer now: perhaps later.

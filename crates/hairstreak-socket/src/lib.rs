@@ -9,7 +9,7 @@
 //! Reading order: [`Socket`] (socket.rs, sending.rs, receiving.rs), engine/ (who drives what, and
 //! when), session/ (one connection's bytes), ring_link.rs (inproc), pattern.rs and pipeline/, reqrep/,
 //! pubsub/, pair.rs, stream.rs (patterns), poller/ and proxy/ (several sockets at once), monitor/ (what happens
-//! to connections), security/ (mechanisms, authentication, addresses).
+//! to connections), settlement/ (nothing lost from PUSH to PULL), security/ (mechanisms, authentication, addresses).
 
 mod ages;
 mod background;
@@ -37,6 +37,7 @@ pub mod proxy;
 pub mod pubsub;
 pub mod reqrep;
 pub mod security;
+pub mod settlement;
 pub mod stream;
 
 pub use context::Context;

@@ -7,6 +7,7 @@ use hairstreak_wire::zmtp::SocketType;
 use thiserror::Error;
 
 use crate::security::{AddressRules, Security};
+use crate::settlement::Settlement;
 
 /// What a socket that sends does with a message when several peers could have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -111,6 +112,9 @@ pub struct Options {
     pub subscription_size_max: usize,
     /// Bytes of all prefixes of one peer, or of this socket.
     pub subscription_bytes_max: usize,
+    /// PUSH, PULL: messages are kept until they are settled, and sent again if they are not; where the peer does
+    /// too. See [`settlement`](crate::settlement).
+    pub settlement: Option<Settlement>,
     /// How connections are secured. (ZMQ_PLAIN_..., ZMQ_CURVE_..., ZAP)
     pub security: Security,
     /// Which addresses may connect to what this socket binds. (ZMQ_TCP_ACCEPT_FILTER, ZAP)
@@ -152,6 +156,7 @@ impl Default for Options {
             subscription_count_max: 131_072,
             subscription_size_max: 4096,
             subscription_bytes_max: 8 << 20,
+            settlement: None,
             security: Security::Null,
             address_rules: AddressRules::new(),
         }
@@ -178,6 +183,14 @@ pub enum OptionsError {
     /// Bytes in the middle of a stream cannot be missing.
     #[error("a STREAM socket cannot drop messages (overflow)")]
     PlainOverflow,
+    /// Only messages from PUSH to PULL are settled.
+    #[error("a {0} socket cannot settle (settlement): PUSH and PULL can")]
+    Unsettled(&'static str),
+    /// A message that goes to several peers, or may be dropped, cannot be settled.
+    #[error(
+        "a PUSH that wants settlement cannot drop messages (overflow) or give each to all (distribution)"
+    )]
+    SettledDrops,
     /// The low-water mark stands above the high one.
     #[error("low-water mark {low} stands above the high-water mark {high}")]
     Marks {
@@ -196,6 +209,15 @@ impl Options {
             }
             if let Some(Overflow::DropNewest | Overflow::DropOldest) = self.overflow {
                 return Err(OptionsError::PlainOverflow);
+            }
+        }
+        if self.settlement.is_some() {
+            if !matches!(socket_type, SocketType::Push | SocketType::Pull) {
+                return Err(OptionsError::Unsettled(socket_type.as_str()));
+            }
+            let drops = matches!(self.overflow, Some(Overflow::DropNewest | Overflow::DropOldest));
+            if drops || self.distribution == Distribution::All {
+                return Err(OptionsError::SettledDrops);
             }
         }
         if let Some(id) = &self.routing_id

@@ -40,6 +40,7 @@ impl<P: Receives> Socket<P> {
             return Err(RecvError::Forked);
         }
         let mut state = handle.engine.lock();
+        state.begin_to_receive(&handle.engine, handle.index);
         let mut message = Message::new();
         let mut result = self.attempt(&mut state, &mut message);
         if result.is_none() {
@@ -60,6 +61,7 @@ impl<P: Receives> Socket<P> {
                 return Poll::Ready(Err(RecvError::Forked));
             }
             let mut state = handle.engine.lock();
+            state.begin_to_receive(&handle.engine, handle.index);
             let mut message = Message::new();
             match self.attempt(&mut state, &mut message) {
                 Some(result) => {
@@ -85,6 +87,7 @@ impl<P: Receives> Socket<P> {
         let (before, max) = (into.len(), max.max(1));
         let mut bytes = 0;
         let mut state = handle.engine.lock();
+        state.begin_to_receive(&handle.engine, handle.index);
         loop {
             let (left, bytes_left) = (max - (into.len() - before), BATCH_BYTES_MAX.saturating_sub(bytes));
             bytes += state.receive_ready_many(handle.index, into, left, bytes_left);
@@ -114,6 +117,7 @@ impl<P: Receives> Socket<P> {
                 }
             }
         }
+        state.end_batch(handle.index);
         handle.engine.after_call(state, Some(handle.index));
         Ok(into.len() - before)
     }
@@ -148,6 +152,7 @@ impl<P: Receives> Socket<P> {
         deadline: Option<Instant>,
     ) -> Result<(), RecvError> {
         let handle = &*self.handle;
+        state.begin_to_receive(&handle.engine, handle.index);
         // Apart from `into`: a pattern may look at messages that the application does not get.
         let mut message = Message::new();
         state.start_looking(&handle.engine, handle.index);

@@ -63,6 +63,12 @@ impl Stream {
         Stream::connecting(Stream::from_unix(fd), result)
     }
 
+    /// Two ends of one connection, within this process.
+    pub fn pair() -> io::Result<(Stream, Stream)> {
+        let (one, other) = net::socketpair(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
+        Ok((Stream::from_unix(one), Stream::from_unix(other)))
+    }
+
     fn connecting(stream: Stream, result: rustix::io::Result<()>) -> io::Result<Connecting> {
         match result {
             Ok(()) => Ok(Connecting::Done(stream)),

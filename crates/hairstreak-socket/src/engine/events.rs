@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use hairstreak_base::Frame;
 use hairstreak_transport::{Endpoint, Interest, Readiness, Stream};
+use hairstreak_wire::settlement::{ReceivingLink, SettlementTerms};
 use hairstreak_wire::zmtp::{LocalPeer, RemotePeer, SharedTerms};
 
 use super::link::{Link, LinkKind, Origin};
@@ -15,6 +16,7 @@ use crate::ages::Ages;
 use crate::monitor::EventKind;
 use crate::options::{Options, Overflow};
 use crate::pattern::Incoming;
+use crate::security::Security;
 use crate::session::{Phase, Session, SessionError, SessionLimits, SessionShares, SharedWish};
 
 /// Connections accepted from one listener in one turn.
@@ -95,8 +97,10 @@ impl State {
                 return;
             }
         }
-        let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
-        let result = session.read_ahead();
+        let link = &mut self.links[index];
+        let LinkKind::Stream(session) = &mut link.kind else { return };
+        let result = session.read_ahead(link.received);
+        let is_settled = session.is_settled();
         let unfinished = session.readable && session.has_room_ahead();
         let waits = session.waits_for_room();
         if session.has_ahead()
@@ -113,7 +117,11 @@ impl State {
         match result {
             Ok(()) if session.outgoing.is_empty() || session.write_failed => {}
             Ok(()) => self.flush_link(engine, index),
+            Err(error @ SessionError::Settlement(_)) => self.refuse_link(engine, index, &error),
             Err(error) => self.end_link(engine, index, &error),
+        }
+        if is_settled {
+            self.on_settled(engine, index);
         }
     }
 
@@ -232,7 +240,7 @@ impl State {
         let local = LocalPeer {
             socket_type: state.socket_type,
             routing_id: options.routing_id.clone().unwrap_or_default(),
-            properties: shared_wish.iter().map(|wish| wish.terms.to_property()).collect(),
+            properties: properties(shared_wish, &options),
         };
         let limits = SessionLimits {
             message_size_max: options.message_size_max,
@@ -246,7 +254,10 @@ impl State {
             subscriptions: matches!(state.rules.incoming, Incoming::AtOnce(_)),
         };
         let deadline = self.now + options.handshake_timeout();
-        let handshake = (!is_plain).then(|| options.security.handshake(local, self.now)).transpose();
+        // Within the process there is nobody to be secured from.
+        let is_inproc = matches!(endpoint, Endpoint::Inproc(_));
+        let security = if is_inproc { &Security::Null } else { &options.security };
+        let handshake = (!is_plain).then(|| security.handshake(local, self.now)).transpose();
         let Ok(handshake) = handshake else { return false };
         let shares = SessionShares { arriving: Arc::clone(&state.arriving), pool: Arc::clone(&self.pool) };
         let mut session = Session::new(stream, connected, handshake, limits, shares, deadline, self.now);
@@ -304,6 +315,15 @@ impl State {
             connector.attempt = 0;
         }
         let heartbeat = Duration::from_millis(state.options.heartbeat_ms.max(1));
+        if let (Some(wanted), Some(theirs)) =
+            (&state.options.settlement, SettlementTerms::of(&peer.properties))
+            && let LinkKind::Stream(session) = &mut link.kind
+        {
+            match state.rules.sends {
+                true => session.settle_sent(theirs),
+                false => session.settle_received(wanted.credit_count as u64),
+            }
+        }
         (link.peer, link.since) = (Some(peer), self.now);
         state.links.push(index);
         if let LinkKind::Ring(_) = link.kind {
@@ -316,6 +336,9 @@ impl State {
             self.tell_of_link(index, || EventKind::SharedMemory);
         }
         self.list_room(index);
+        if self.sockets[socket].backlog.is_some() {
+            self.send_waiting_again(engine, socket);
+        }
         self.notify(socket);
         true
     }
@@ -337,10 +360,12 @@ impl State {
         (state.sent_bytes, state.received_bytes) = (state.sent_bytes + sent, state.received_bytes + received);
         let has_messages;
         let mut lost = link.held.take().map_or(0, |held| held.count());
+        let settled = self.recover_unsettled(index);
+        let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
         match &mut link.kind {
             LinkKind::Stream(session) => {
                 engine.poller().remove(session.fd());
-                lost += session.outgoing.queued_count();
+                lost += settled.unwrap_or(session.outgoing.queued_count());
                 has_messages = session.end() && !state.closed;
             }
             LinkKind::Ring(ring) => {
@@ -366,6 +391,9 @@ impl State {
             self.links.remove(index);
         }
         self.reconnect(origin, socket);
+        if settled.is_some() && !self.sockets[socket].closed {
+            self.send_waiting_again(engine, socket);
+        }
         self.notify(socket);
         self.forget_if_over(engine, socket);
     }
@@ -376,8 +404,10 @@ impl State {
             return self.end_link(engine, index, error);
         }
         self.tell_of_end(index, error);
+        let lost = self.recover_unsettled(index).unwrap_or(0);
         let link = &mut self.links[index];
         let socket = link.socket;
+        self.sockets[socket].drops.peer_lost += lost as u64;
         let LinkKind::Stream(session) = &mut link.kind else { return };
         session.push_error(&error.to_string());
         session.start_draining(self.now + REFUSAL_TIME);
@@ -389,10 +419,14 @@ impl State {
         let state = &mut self.sockets[socket];
         state.failed_connections += 1;
         state.links.retain(|&other| other != index);
+        let is_open = !state.closed;
         if over {
             self.end_link(engine, index, &SessionError::Left);
         } else {
             self.due_at(self.now);
+        }
+        if is_open {
+            self.send_waiting_again(engine, socket);
         }
         self.notify(socket);
     }
@@ -417,7 +451,16 @@ impl State {
 /// Whether connections of this endpoint may go on in shared memory.
 fn shared_wish(endpoint: &Endpoint, options: &Options) -> Option<SharedWish> {
     let insists = matches!(endpoint, Endpoint::Shm(_));
-    let may = insists || (matches!(endpoint, Endpoint::Ipc(_)) && options.shared_memory);
+    let is_local = matches!(endpoint, Endpoint::Ipc(_) | Endpoint::Inproc(_));
+    let may = insists || (is_local && options.shared_memory);
     let ring_size = u32::try_from(options.shared_ring_bytes).unwrap_or(u32::MAX);
     may.then(|| SharedWish { terms: SharedTerms { ring_size, number: fastrand::u64(..) }, insists })
+}
+
+/// What is said in READY beside type and routing id.
+fn properties(shared_wish: Option<SharedWish>, options: &Options) -> Vec<(String, Vec<u8>)> {
+    let settlement =
+        options.settlement.as_ref().map(|wanted| ReceivingLink::terms(wanted.credit_count as u64));
+    let shared = shared_wish.map(|wish| wish.terms.to_property());
+    shared.into_iter().chain(settlement.map(SettlementTerms::to_property)).collect()
 }

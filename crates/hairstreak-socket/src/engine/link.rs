@@ -9,6 +9,7 @@ use hairstreak_transport::Endpoint;
 use hairstreak_wire::zmtp::RemotePeer;
 
 use super::held::Held;
+use super::settling::Pace;
 use super::wait::Engine;
 use crate::ages::Ages;
 use crate::monitor::ConnectionId;
@@ -55,6 +56,10 @@ pub(crate) struct Link {
     pub drops: Drops,
     /// Only of a socket that drops the oldest.
     pub held: Option<Box<Held>>,
+    /// How fast it settles.
+    pub pace: Pace,
+    /// Of a socket that settles: the messages that the last batch call handed over, before and with it.
+    pub last_batch: (u64, u64),
     /// A subscriber's ring: the publisher's link, and subscriptions for which the ring had no room.
     pub across: Option<Across>,
     pub subscriptions: VecDeque<Message>,
@@ -111,6 +116,8 @@ impl Link {
             ages_in: Ages::default(),
             drops: Drops::default(),
             held: None,
+            pace: Pace::default(),
+            last_batch: (0, 0),
             across: None,
             subscriptions: VecDeque::new(),
             wrote: false,

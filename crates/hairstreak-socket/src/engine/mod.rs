@@ -25,6 +25,7 @@
 //! - `telling`: what monitors are told
 //! - `wiring`: bind, connect, reconnect, close
 //! - `routing`: which link a message goes to, and which it is taken from; marks and lists
+//! - `settling`: what is kept until it is settled, and when that is told
 //! - `held`: what waits before a link of a socket that drops the oldest
 //! - `timers`: heartbeats, time-outs, ticks
 
@@ -34,6 +35,7 @@ mod held;
 mod link;
 mod rings;
 mod routing;
+mod settling;
 mod spinning;
 mod state;
 mod telling;

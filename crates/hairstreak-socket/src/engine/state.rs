@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::Waker;
 use std::thread::Thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hairstreak_base::BlockPool;
 use hairstreak_transport::{Endpoint, Listener, ResolveError};
@@ -19,6 +19,7 @@ use crate::pubsub::{Publisher, Subscriber};
 use crate::reqrep::{Names, Reply, Request};
 use crate::ring_link::Doorbell;
 use crate::session::ArrivingBudget;
+use crate::settlement::{Backlog, Settling};
 use crate::stats::Drops;
 
 use super::authenticating::Question;
@@ -41,6 +42,11 @@ pub(crate) struct State {
     /// How often a caller was about to sleep: what is sent next finds its link idle.
     pub sleep_count: u64,
     pub ring_count: usize,
+    /// Sockets that settle what they receive.
+    pub settling_sockets: Vec<usize>,
+    /// When it is looked next what they have settled, and how long after the last look.
+    pub settle_due: Option<Instant>,
+    pub settle_delay: Duration,
     /// Something waits for room in a ring, and nobody calls.
     pub rings_awaited: bool,
     /// Messages that crossed a ring since a caller last slept.
@@ -122,6 +128,8 @@ pub(crate) struct SocketState {
     /// Ready links with room, and whose turn it is.
     pub with_room: Vec<usize>,
     pub send_turn: usize,
+    /// How far the turn goes on with a short message: not at all while a settled link has a grant.
+    pub turn_step: usize,
     /// Ready links that may have a message, and whose turn it is.
     pub with_messages: Vec<usize>,
     pub receive_turn: usize,
@@ -133,6 +141,12 @@ pub(crate) struct SocketState {
     pub reply: Reply,
     pub publisher: Publisher,
     pub subscriber: Subscriber,
+    /// A PUSH that wants settlement: what it keeps beside its links.
+    pub backlog: Option<Box<Backlog>>,
+    /// A PULL that wants settlement: who settles.
+    pub settles_received: Option<Settling>,
+    /// The link of the last message that did not take the short way.
+    pub last_link: usize,
     /// What a look for messages has found, for the next receive.
     pub set_aside: Option<SetAside>,
     /// Threads blocked in a receive.
@@ -173,6 +187,10 @@ impl SocketState {
             && options.distribution == Distribution::RoundRobin
             && options.message_size_max >= SHORT_SIZE_MAX
             && options.frame_count_max >= 2;
+        let settlement = options.settlement.clone();
+        let settles_received =
+            settlement.as_ref().filter(|_| socket_type == SocketType::Pull).map(|wanted| wanted.settling);
+        let backlog = settlement.filter(|_| rules.sends).map(|wanted| Box::new(Backlog::new(wanted)));
         SocketState {
             serial,
             socket_type,
@@ -185,6 +203,7 @@ impl SocketState {
             links: Vec::new(),
             with_room: Vec::new(),
             send_turn: 0,
+            turn_step: 1,
             with_messages: Vec::new(),
             receive_turn: 0,
             rings: Vec::new(),
@@ -193,6 +212,9 @@ impl SocketState {
             reply: Reply::default(),
             publisher: Publisher::default(),
             subscriber: Subscriber::default(),
+            backlog,
+            settles_received,
+            last_link: 0,
             set_aside: None,
             receivers: 0,
             looked_at: false,
@@ -281,6 +303,9 @@ impl State {
             waits_for_room: false,
             sleep_count: 0,
             ring_count: 0,
+            settling_sockets: Vec::new(),
+            settle_due: None,
+            settle_delay: Duration::ZERO,
             rings_awaited: false,
             ring_traffic: 0,
             ring_spin: Default::default(),

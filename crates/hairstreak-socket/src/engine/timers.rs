@@ -91,6 +91,7 @@ impl State {
             let nobody_came = self.io_seen() == self.ticks.io_at_watch_arm;
             if self.leader || nobody_came {
                 self.read_unattended(engine);
+                self.settle_unattended(engine);
             }
             if !self.leader {
                 self.relist_unread(engine);
@@ -148,6 +149,11 @@ impl State {
         self.due = None;
         self.run_connectors(engine);
         self.run_listeners(engine);
+        match self.settle_due {
+            Some(due) if due <= self.now => self.settle_unattended(engine),
+            Some(due) => self.due_at(due),
+            None => {}
+        }
         for index in 0..self.links.capacity() {
             if self.links.contains(index) {
                 self.run_link_timer(engine, index);

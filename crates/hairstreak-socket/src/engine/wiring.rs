@@ -19,7 +19,13 @@ impl Engine {
     pub fn open(self: &Arc<Self>, socket_type: SocketType, options: Options) -> usize {
         let mut state = self.lock();
         let serial = state.new_serial();
-        state.sockets.insert(SocketState::new(serial, socket_type, options))
+        let socket = SocketState::new(serial, socket_type, options);
+        let settles = socket.settles_received.is_some();
+        let index = state.sockets.insert(socket);
+        if settles {
+            state.settling_sockets.push(index);
+        }
+        index
     }
 
     /// Binds, and tells how it went.
@@ -346,6 +352,7 @@ impl State {
         let is_abandoned = state.abandoned;
         self.end_monitors(socket);
         if is_abandoned {
+            self.settling_sockets.retain(|&other| other != socket);
             self.sockets.remove(socket);
         }
     }

@@ -10,6 +10,11 @@ impl Session {
         !self.ahead.is_empty()
     }
 
+    /// Whether anything has come that the application has not taken.
+    pub fn has_unread(&self) -> bool {
+        !self.ahead.is_empty() || !self.buffer.unread().is_empty()
+    }
+
     /// Where the messages that are decoded end, among all bytes that have come.
     pub(super) fn decoded_position(&self) -> u64 {
         self.read_bytes_before + self.read_bytes - self.buffer.unread().len() as u64

@@ -13,6 +13,7 @@ use hairstreak_wire::zmtp::Handshake;
 use hairstreak_wire::zmtp::curve::CurveCipher;
 
 use super::arriving::{Arriving, ArrivingBudget};
+use super::settling::Settling;
 use super::sharing::{SharedWish, Sharing};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +104,11 @@ pub(crate) struct Session {
     /// How many bytes gather for one write at most.
     pub(super) gather_bytes_max: usize,
 
+    /// What is kept of messages that are settled, if they are.
+    pub(super) settling: Option<Settling>,
+    /// Messages handed to the application, as the engine last said.
+    pub(super) handed: u64,
+
     /// ZMTP minor version shared with the peer; PING needs 1.
     pub minor: u8,
     /// Whether any message was sent, and the end of the stream after the last.
@@ -163,6 +169,8 @@ impl Session {
             outgoing: OutgoingBuffer::new(&shares.pool),
             busy_until: None,
             gather_bytes_max: SEGMENT_SIZE,
+            settling: None,
+            handed: 0,
             minor: 0,
             has_sent: false,
             end_sent: false,

@@ -25,6 +25,10 @@ impl Session {
         self.ended = true;
         (self.readable, self.writable) = (false, false);
         self.outgoing.clear();
+        if self.receiving().is_some() {
+            // The sender gives to another what has not been begun here.
+            self.ahead.clear();
+        }
         self.read_bytes_before += std::mem::take(&mut self.read_bytes);
         self.forget_arriving();
         self.stream.shutdown();
@@ -58,6 +62,15 @@ impl Session {
     pub fn drain(&mut self) -> bool {
         if self.ended || self.flush().is_err() {
             return true;
+        }
+        if self.awaits_settlement() {
+            // The peer still has to say what became of messages.
+            if self.read_ahead(0).is_err() {
+                return true;
+            }
+            if self.awaits_settlement() {
+                return false;
+            }
         }
         if self.outgoing.is_empty() && !std::mem::replace(&mut self.end_sent, true) {
             self.stream.shutdown_write();

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use hairstreak_wire::settlement::SettlementError;
 use hairstreak_wire::zmtp::curve::MessageError;
 use hairstreak_wire::zmtp::{CommandError, FrameError, HandshakeError};
 use thiserror::Error;
@@ -25,6 +26,8 @@ pub(crate) enum SessionError {
     Frame(#[from] FrameError),
     #[error("the peer sent a bad command: {0}")]
     Command(#[from] CommandError),
+    #[error("the peer broke the rules of settlement: {0}")]
+    Settlement(#[from] SettlementError),
     #[error("the peer sent a bad sealed frame: {0}")]
     Sealed(#[from] MessageError),
     #[error("the peer sent a message of more than {0} bytes (message_size_max)")]

@@ -32,8 +32,9 @@ impl Session {
     }
 
     /// Puts the next whole message into `into`, reading up to [`READS_MAX`] times. False: nothing
-    /// more now, or nothing yet if the stream is still readable.
-    pub fn next_message(&mut self, into: &mut Message) -> Result<bool, SessionError> {
+    /// more now, or nothing yet if the stream is still readable. `handed`: how many the application has had.
+    pub fn next_message(&mut self, into: &mut Message, handed: u64) -> Result<bool, SessionError> {
+        self.handed = handed;
         let next = self.next_message_slowly();
         self.keep_step();
         match next? {
@@ -65,8 +66,9 @@ impl Session {
     }
 
     /// Reads ahead of an application that is not receiving, up to the limits and [`READS_MAX`] times, so
-    /// that commands are answered and the end of the stream is seen.
-    pub fn read_ahead(&mut self) -> Result<(), SessionError> {
+    /// that commands are answered and the end of the stream is seen. `handed`: how many messages the application has had.
+    pub fn read_ahead(&mut self, handed: u64) -> Result<(), SessionError> {
+        self.handed = handed;
         let result = self.read_until_full();
         self.keep_step();
         result
@@ -122,6 +124,7 @@ impl Session {
     /// One read. Returns false when there was nothing, or no room for it: then the stream stays readable, for no
     /// edge will tell when there is.
     fn read(&mut self) -> Result<bool, SessionError> {
+        self.check_sender()?;
         self.read_count += 1;
         let stream = &mut self.stream;
         let result = match &mut self.body {

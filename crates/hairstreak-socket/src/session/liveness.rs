@@ -28,7 +28,7 @@ impl Session {
                 self.push_command(&pong);
             }
             Command::Error { reason } => return Err(SessionError::peer_error(reason)),
-            _ => {}
+            command => self.on_settlement(&command)?,
         }
         Ok(None)
     }

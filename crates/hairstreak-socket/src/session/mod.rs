@@ -20,6 +20,7 @@ mod liveness;
 mod outgoing;
 mod plain;
 mod sealing;
+mod settling;
 mod sharing;
 
 pub(crate) use arriving::ArrivingBudget;
@@ -27,4 +28,5 @@ pub(crate) use connection::{Phase, Session, SessionLimits, SessionShares};
 pub(crate) use error::SessionError;
 pub(crate) use handshaking::Advance;
 pub(crate) use outgoing::{GATHER_TIME, SHARE_SIZE};
+pub(crate) use settling::Returned;
 pub(crate) use sharing::SharedWish;

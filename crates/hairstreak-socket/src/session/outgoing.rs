@@ -57,6 +57,7 @@ impl Session {
         let was_empty = self.outgoing.is_empty();
         if self.cipher.is_some() {
             self.push_parcel_sealed(parcel);
+            self.retain_plain(parcel);
             return self.write_or_leave(was_empty);
         }
         if self.limits.is_plain {
@@ -171,6 +172,10 @@ impl Session {
     }
 
     fn push_borrowed(&mut self, body: &[u8], more: bool) -> Result<(), SessionError> {
+        if self.settling.is_some() && body.len() >= SHARE_SIZE {
+            self.push_owned(body, more);
+            return Ok(());
+        }
         let mut header = [0; HEADER_SIZE_MAX];
         let size = encode_header(&mut header, more, false, body.len());
         let header = &header[..size];
@@ -207,6 +212,9 @@ impl Session {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable = false,
                 Err(error) => self.on_write_error(error)?,
             }
+        }
+        if self.settling.is_some() {
+            self.refresh_gathering();
         }
         Ok(())
     }

@@ -34,6 +34,6 @@ pub use command::{Entry, SettlementCommand};
 pub use error::SettlementError;
 pub use ranges::Ranges;
 pub use receiving::ReceivingLink;
-pub use sending::{SendingLink, Settled};
+pub use sending::{Refused, SendingLink, Settled};
 pub use task::{Outcome, TaskId, TaskRun};
 pub use terms::SettlementTerms;

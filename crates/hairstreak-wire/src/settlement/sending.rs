@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::command::{self, SettlementCommand};
+use super::command::{self, Entries, SettlementCommand};
 use super::error::SettlementError;
 use super::ranges::Ranges;
 use super::runs::Runs;
@@ -23,8 +23,21 @@ use super::terms::SettlementTerms;
 pub struct Settled {
     /// Messages that are settled now and were not before, whatever became of them.
     pub count: u64,
-    /// Those that were not accepted, with the reason of those that were rejected.
-    pub refused: Vec<(Range<u64>, Outcome, Vec<u8>)>,
+    /// Those that were not accepted.
+    pub refused: Vec<Refused>,
+}
+
+/// Messages that were not accepted, their tasks in sequence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Their numbers.
+    pub numbers: Range<u64>,
+    /// Which task the first one is.
+    pub run: TaskRun,
+    /// What became of them instead.
+    pub outcome: Outcome,
+    /// Why they were rejected, in the receiver's words.
+    pub reason: Vec<u8>,
 }
 
 /// The sending end of a link.
@@ -84,14 +97,15 @@ impl SendingLink {
             SettlementCommand::Drain => self.drains = true,
             SettlementCommand::Settle { through, entries } => {
                 let before = self.settled_count();
-                for entry in entries {
-                    let range = entry.first..self.checked_end(entry.last, sent)?;
-                    self.settle(range.clone())?;
-                    if entry.outcome != Outcome::Accepted {
-                        settled.refused.push((range, entry.outcome, entry.reason.to_vec()));
-                    }
+                if !entries.is_empty() {
+                    // All of it or nothing: what a bad command releases is not settled.
+                    let mut next = self.clone();
+                    settled.refused = next.settle_entries(entries, sent)?;
+                    next.settle_through(through, sent)?;
+                    *self = next;
+                } else {
+                    self.settle_through(through, sent)?;
                 }
-                self.settle_through(through, sent)?;
                 settled.count = self.settled_count() - before;
             }
             SettlementCommand::Tasks(_) | SettlementCommand::End { .. } => {
@@ -99,6 +113,23 @@ impl SendingLink {
             }
         }
         Ok(settled)
+    }
+
+    fn settle_entries(&mut self, entries: Entries<'_>, sent: u64) -> Result<Vec<Refused>, SettlementError> {
+        let mut refused = Vec::new();
+        for entry in entries {
+            let range = entry.first..self.checked_end(entry.last, sent)?;
+            self.settle(range.clone())?;
+            if entry.outcome != Outcome::Accepted {
+                refused.extend(self.runs.split(range).map(|(numbers, run)| Refused {
+                    numbers,
+                    run,
+                    outcome: entry.outcome,
+                    reason: entry.reason.to_vec(),
+                }));
+            }
+        }
+        Ok(refused)
     }
 
     fn checked_end(&self, last: u64, sent: u64) -> Result<u64, SettlementError> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hairstreak_wire::settlement::{Outcome, ReceivingLink, SendingLink, TaskRun};
+use hairstreak_wire::settlement::{Outcome, ReceivingLink, Refused, SendingLink, TaskRun};
 use proptest::prelude::*;
 
 use crate::{for_each_command, run};
@@ -76,9 +76,12 @@ impl Pair {
         for_each_command(&bytes, |command| {
             let settled = self.sender.handle(command, self.sent).unwrap();
             self.settled_count += settled.count;
-            for (range, outcome, reason) in settled.refused {
+            for Refused { numbers, run, outcome, reason } in settled.refused {
                 assert_eq!(reason.is_empty(), outcome != Outcome::Rejected);
-                range.for_each(|number| assert!(self.refused.insert(number, outcome).is_none()));
+                for (offset, number) in numbers.enumerate() {
+                    assert_eq!(run.plus(offset as u64), self.tasks[&number]);
+                    assert!(self.refused.insert(number, outcome).is_none());
+                }
             }
         });
     }

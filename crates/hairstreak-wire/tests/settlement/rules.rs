@@ -2,7 +2,8 @@
 
 use hairstreak_wire::settlement::command::{encode_entry, encode_settle};
 use hairstreak_wire::settlement::{
-    Entry, Outcome, ReceivingLink, SendingLink, Settled, SettlementCommand, SettlementError, SettlementTerms,
+    Entry, Outcome, ReceivingLink, Refused, SendingLink, Settled, SettlementCommand, SettlementError,
+    SettlementTerms,
 };
 
 use crate::{for_each_command, run};
@@ -44,9 +45,11 @@ fn nothing_is_settled_twice() {
     let mut link = sender(20);
     assert_eq!(settle(&mut link, 2, &[(Outcome::Accepted, 5, 6)]).unwrap().count, 4);
     for (first, last) in [(2, 2), (1, 9), (5, 5), (4, 5), (6, 9)] {
-        let error = settle(&mut link, 2, &[(Outcome::Released, first, last)]).unwrap_err();
+        let ranges = [(Outcome::Released, 10, 10), (Outcome::Released, first, last)];
+        let error = settle(&mut link, 2, &ranges).unwrap_err();
         assert!(matches!(error, SettlementError::SettledTwice { .. }), "{first} to {last}: {error}");
     }
+    assert_eq!(link.unsettled_count(10), 6, "a bad command settles nothing");
     assert_eq!(settle(&mut link, 1, &[]), Err(SettlementError::SettledTwice { number: 1 }));
     assert_eq!(settle(&mut link, 7, &[]).unwrap().count, 3, "5 and 6 were known");
     assert_eq!(settle(&mut link, 7, &[]).unwrap().count, 0, "as often as one likes");
@@ -58,8 +61,9 @@ fn what_is_not_accepted_is_told_with_its_reason() {
     let ranges = [(Outcome::Released, 2, 3), (Outcome::Rejected, 5, 5), (Outcome::Accepted, 9, 10)];
     let settled = settle(&mut link, 6, &ranges).unwrap();
     assert_eq!(settled.count, 8);
-    let refused = [(2..4, Outcome::Released, vec![]), (5..6, Outcome::Rejected, vec![])];
-    assert_eq!(settled.refused, refused);
+    let refused = |numbers, run, outcome| Refused { numbers, run, outcome, reason: Vec::new() };
+    let first = refused(2..4, run(101, 0), Outcome::Released);
+    assert_eq!(settled.refused, [first, refused(5..6, run(104, 0), Outcome::Rejected)]);
     assert_eq!(link.unsettled(10).collect::<Vec<_>>(), [(7..9, run(106, 0))]);
     assert_eq!((link.settled_through(), link.unsettled_count(10)), (6, 2));
 }

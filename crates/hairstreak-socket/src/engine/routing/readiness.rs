@@ -11,6 +11,7 @@ use super::{Received, ShortIn};
 use crate::engine::Engine;
 use crate::engine::state::State;
 use crate::options::{Distribution, Overflow};
+use crate::settlement::DeliveryMark;
 
 /// What the next receive returns: a message, or that a REQ's peer is lost.
 #[derive(Debug)]
@@ -18,11 +19,18 @@ pub(crate) struct SetAside {
     received: Received,
     message: Message,
     since: Instant,
+    /// By which it can be settled.
+    mark: Option<DeliveryMark>,
 }
 
 impl SetAside {
     pub fn is_message(&self) -> bool {
         self.received == Received::Message
+    }
+
+    /// By which it can be settled, if it is a message.
+    pub fn mark(&self) -> Option<DeliveryMark> {
+        self.mark.filter(|_| self.is_message())
     }
 
     /// How long it has waited here.
@@ -43,8 +51,9 @@ impl State {
         if !matches!(received, Received::Message | Received::PeerLost) {
             return false;
         }
+        let mark = self.delivery_mark(self.sockets[socket].last_link);
         let state = &mut self.sockets[socket];
-        state.set_aside = Some(SetAside { received, message, since: Instant::now() });
+        state.set_aside = Some(SetAside { received, message, since: Instant::now(), mark });
         // The short way would pass it by.
         state.short_in = ShortIn::No;
         true
@@ -52,7 +61,7 @@ impl State {
 
     /// The receive that was tried before the application asked.
     #[cold]
-    pub(super) fn take_set_aside(&mut self, socket: usize, into: &mut Message) -> Received {
+    pub(in crate::engine) fn take_set_aside(&mut self, socket: usize, into: &mut Message) -> Received {
         let state = &mut self.sockets[socket];
         state.short_in = state.rules.short_in;
         let Some(SetAside { received, message, .. }) = state.set_aside.take() else {
@@ -85,6 +94,9 @@ impl State {
 
     /// PUSH, DEALER, PAIR: room for one, or for all, as the option says.
     pub fn is_writable_by_distribution(&mut self, socket: usize) -> bool {
+        if self.sockets[socket].backlog.is_some() {
+            return self.is_settled_writable(socket);
+        }
         match self.sockets[socket].options.distribution {
             Distribution::RoundRobin => self.is_writable_to_any(socket),
             Distribution::All => self.is_writable_to_all(socket),

@@ -156,7 +156,7 @@ impl State {
             let index = state.with_messages[turn];
             let link = &mut self.links[index];
             let next = match &mut link.kind {
-                LinkKind::Stream(session) => session.next_message(into),
+                LinkKind::Stream(session) => session.next_message(into, link.received),
                 LinkKind::Ring(ring) => {
                     self.ring_traffic += 1;
                     let popped = ring.pop(into);
@@ -168,6 +168,7 @@ impl State {
             match next {
                 Ok(true) => {
                     link.received += 1;
+                    state.last_link = index;
                     state.receive_turn += 1;
                     if state.receive_turn == count {
                         state.receive_turn = 0;
@@ -192,6 +193,7 @@ impl State {
                     self.flush_answers(engine, index);
                 }
                 Ok(false) => self.link_is_dry(engine, index),
+                Err(error @ SessionError::Settlement(_)) => self.refuse_link(engine, index, &error),
                 Err(error) => self.end_link(engine, index, &error),
             }
         }

@@ -42,6 +42,9 @@ impl State {
 
     /// Writes and publishes all that has gathered. Links whose kernel buffer is full stay listed.
     pub fn flush_dirty(&mut self, engine: &Engine, about_to_sleep: bool) {
+        if about_to_sleep && !self.settling_sockets.is_empty() {
+            self.tell_all_settled(engine);
+        }
         let will_be_idle = about_to_sleep && !std::mem::take(&mut self.waits_for_room);
         self.sleep_count += u64::from(will_be_idle);
         let mut dirty = std::mem::take(&mut self.dirty);

@@ -97,7 +97,7 @@ impl State {
         };
         if gathered {
             state.sent += 1;
-            state.send_turn += 1;
+            state.send_turn += state.turn_step;
             if state.send_turn == state.with_room.len() {
                 state.send_turn = 0;
             }
@@ -138,6 +138,9 @@ impl State {
     /// PUSH, DEALER, PAIR: to one peer, or to every peer, as the option says.
     pub fn send_by_distribution(&mut self, engine: &Engine, socket: usize, message: &Outgoing<'_>) -> Sent {
         let state = &mut self.sockets[socket];
+        if state.backlog.is_some() {
+            return self.send_settled(engine, socket, message);
+        }
         match state.options.distribution {
             Distribution::RoundRobin => match self.send_in_turn(engine, socket, &Parcel::plain(message)) {
                 Some(_) => self.count_sent(socket),
@@ -180,7 +183,7 @@ impl State {
 
     /// No stream has room; rings make theirs without an event.
     #[cold]
-    fn find_room(&mut self, socket: usize) -> bool {
+    pub(in crate::engine) fn find_room(&mut self, socket: usize) -> bool {
         for index in 0..self.sockets[socket].links.len() {
             self.list_room(self.sockets[socket].links[index]);
         }

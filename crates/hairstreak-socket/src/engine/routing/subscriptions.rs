@@ -84,7 +84,7 @@ impl State {
                 return;
             }
             let next = match &mut link.kind {
-                LinkKind::Stream(session) => session.next_message(&mut message),
+                LinkKind::Stream(session) => session.next_message(&mut message, link.received),
                 LinkKind::Ring(ring) => Ok(ring.pop(&mut message)),
             };
             match next {

@@ -1,0 +1,176 @@
+//! A settled PULL: what the application has dealt with, and when the senders are told.
+//!
+//! They are told when half of what they may send is settled, when the caller is about to sleep, and by the watch tick
+//! if it does neither.
+
+use std::time::Duration;
+
+use hairstreak_base::Message;
+use hairstreak_wire::settlement::Outcome;
+
+use crate::engine::Engine;
+use crate::engine::link::LinkKind;
+use crate::engine::routing::SetAside;
+use crate::engine::state::State;
+use crate::settlement::{Delivery, DeliveryMark, Settling};
+
+/// How often it is looked what an application has settled that takes messages as they lie there, and how seldom when it
+/// does not go on.
+const SETTLE_TICK: Duration = Duration::from_millis(2);
+const SETTLE_TICK_MAX: Duration = Duration::from_millis(64);
+
+impl State {
+    /// The application asks for messages: what that settles is settled.
+    #[inline]
+    pub fn begin_to_receive(&mut self, engine: &Engine, socket: usize) {
+        if !self.settling_sockets.is_empty() {
+            self.accept_received(engine, socket);
+        }
+    }
+
+    /// The application asks for the next message: it has dealt with the ones before, unless it says so by hand.
+    #[cold]
+    fn accept_received(&mut self, engine: &Engine, socket: usize) {
+        let Some(state) = self.sockets.get(socket) else { return };
+        let is_by_itself = state.settles_received == Some(Settling::OnNextReceive);
+        // What was set aside has not been seen by anybody.
+        if is_by_itself && state.set_aside.is_none() {
+            for slot in 0..state.links.len() {
+                let index = self.sockets[socket].links[slot];
+                let link = &mut self.links[index];
+                if let LinkKind::Stream(session) = &mut link.kind
+                    && let Some(receiving) = session.receiving()
+                {
+                    receiving.accept_through(link.received);
+                    link.last_batch.1 = link.received;
+                }
+            }
+        }
+        self.tell_settled(engine, socket, false);
+    }
+
+    /// A batch call is about to return what it took since `begin_to_receive`.
+    #[inline]
+    pub fn end_batch(&mut self, socket: usize) {
+        if self.settling_sockets.is_empty() {
+            return;
+        }
+        for &index in self.sockets.get(socket).map_or(&[][..], |state| &state.links) {
+            let link = &mut self.links[index];
+            link.last_batch = (link.last_batch.1, link.received);
+        }
+    }
+
+    /// Tells the senders of a socket what they do not know; all of it, or what is due.
+    pub fn tell_settled(&mut self, engine: &Engine, socket: usize, all: bool) {
+        for slot in (0..self.sockets[socket].links.len()).rev() {
+            let index = self.sockets[socket].links[slot];
+            if let LinkKind::Stream(session) = &mut self.links[index].kind
+                && session.tell_settled(all)
+            {
+                // May end the link, and so take it out of the list: those before it stay where they are.
+                self.flush_link(engine, index);
+            }
+        }
+    }
+
+    /// A caller is about to sleep, or none has been here for a while: senders are told everything.
+    pub fn tell_all_settled(&mut self, engine: &Engine) {
+        for slot in 0..self.settling_sockets.len() {
+            let socket = self.settling_sockets[slot];
+            if self.sockets.contains(socket) {
+                self.tell_settled(engine, socket, true);
+            }
+        }
+    }
+
+    /// Nobody has called at length for a while: the application is at the last message, or batch, that it took. What
+    /// came before is settled, unless that is done by hand.
+    pub fn settle_unattended(&mut self, engine: &Engine) {
+        let (mut has_more, mut has_gone_on) = (false, false);
+        for slot in 0..self.settling_sockets.len() {
+            let socket = self.settling_sockets[slot];
+            let Some(state) = self.sockets.get(socket) else { continue };
+            for &index in &state.links {
+                let link = &mut self.links[index];
+                let LinkKind::Stream(session) = &mut link.kind else { continue };
+                has_more |= session.has_unread();
+                let Some(receiving) = session.receiving() else { continue };
+                let before = receiving.settled_through();
+                if state.settles_received == Some(Settling::OnNextReceive) {
+                    let (last, with) = link.last_batch;
+                    let is_last = link.received == with;
+                    receiving.accept_through(if is_last { last } else { link.received.saturating_sub(1) });
+                }
+                has_gone_on |= receiving.settled_through() > before || receiving.has_news();
+            }
+            self.tell_settled(engine, socket, true);
+        }
+        self.settle_delay =
+            if has_gone_on { SETTLE_TICK } else { (self.settle_delay * 2).min(SETTLE_TICK_MAX) };
+        // What lies there is taken without a call at length.
+        self.settle_due = has_more.then(|| self.now + self.settle_delay);
+        if let Some(due) = self.settle_due {
+            self.due_at(due);
+        }
+    }
+
+    /// The next message with what settles it, if one is here.
+    pub fn receive_delivery(&mut self, engine: &Engine, socket: usize) -> Option<Delivery> {
+        let mut message = Message::new();
+        let set_aside = self.sockets.get(socket)?.set_aside.as_ref().and_then(SetAside::mark);
+        let mark = match set_aside {
+            Some(mark) => {
+                self.take_set_aside(socket, &mut message);
+                mark
+            }
+            None => {
+                let link = self.receive_in_turn(engine, socket, &mut message)?;
+                self.delivery_mark(link)?
+            }
+        };
+        let link = self.links.get_mut(mark.link).filter(|link| link.serial == mark.serial);
+        let run = link.and_then(|link| match &mut link.kind {
+            LinkKind::Stream(session) => session.receiving()?.task_of(mark.number),
+            LinkKind::Ring(_) => None,
+        });
+        Some(Delivery {
+            message,
+            task: run.map(|run| run.id),
+            deliveries: run.map_or(0, |run| run.deliveries),
+            mark,
+        })
+    }
+
+    /// What marks the last message of a link.
+    pub fn delivery_mark(&self, index: usize) -> Option<DeliveryMark> {
+        let link = self.links.get(index)?;
+        Some(DeliveryMark { link: index, serial: link.serial, number: link.received })
+    }
+
+    /// Settles one message by hand. False: its connection is over, or it was settled before.
+    pub fn settle_by_hand(
+        &mut self,
+        engine: &Engine,
+        socket: usize,
+        mark: DeliveryMark,
+        outcome: Outcome,
+        reason: &[u8],
+    ) -> bool {
+        let Some(link) = self.links.get_mut(mark.link) else { return false };
+        if link.serial != mark.serial || link.socket != socket {
+            return false;
+        }
+        let LinkKind::Stream(session) = &mut link.kind else { return false };
+        let Some(receiving) = session.receiving() else { return false };
+        let is_settled = receiving.settle(mark.number..mark.number + 1, outcome, reason);
+        if receiving.is_due() {
+            session.tell_settled(false);
+            self.flush_link(engine, mark.link);
+        } else {
+            // Whatever the application does next, the sender is to hear of it.
+            self.arm_look(engine);
+        }
+        is_settled
+    }
+}

@@ -1,0 +1,276 @@
+//! A settled PUSH: which link is given the next messages, and what is sent again.
+//!
+//! New messages go to one link at a time, in blocks, so that their tasks follow in sequence and a receiver is woken once
+//! for several. The link with the fewest unsettled messages gets the next block; of equals, the one that settled last: it is
+//! awake. How large a block is follows how fast the link settles: as many as it deals with in [`BLOCK_TIME`], so that what takes
+//! long is spread and what is done at once is not.
+//!
+//! What is to be sent again goes before what is new, lowest task first. A task that two connections have ended with
+//! travels alone, so that one that kills its receivers takes no other with it.
+
+use std::cmp::Reverse;
+use std::time::{Duration, Instant};
+
+use hairstreak_base::Message;
+use hairstreak_wire::settlement::TaskRun;
+
+use crate::engine::Engine;
+use crate::engine::link::LinkKind;
+use crate::engine::routing::Sent;
+use crate::engine::state::State;
+use crate::outgoing::{Outgoing, Parcel};
+use crate::session::Session;
+use crate::settlement::GrantedLink;
+
+/// How long a link should be busy with a block.
+const BLOCK_TIME: Duration = Duration::from_micros(100);
+/// The block of a link that has not settled anything yet.
+const FIRST_BLOCK: u64 = 16;
+/// A task that was delivered so often travels alone.
+const ALONE_DELIVERIES: u16 = 2;
+
+/// How fast a link settles.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    /// Since when it has had something unsettled, or when it last settled.
+    since: Option<Instant>,
+    /// When it last settled.
+    settled: Option<Instant>,
+    /// Nanoseconds for each message, on average; 0 if not known.
+    nanos: u64,
+    /// Its only message travels alone.
+    is_alone: bool,
+}
+
+impl Pace {
+    fn on_sent(&mut self) {
+        self.since.get_or_insert_with(Instant::now);
+    }
+
+    fn on_settled(&mut self, count: u64, left: u64) {
+        let Some(since) = self.since.filter(|_| count > 0) else { return };
+        let now = Instant::now();
+        let nanos = now.duration_since(since).as_nanos() as u64 / count;
+        // The average of some: a pause of the machine is no news.
+        self.nanos = if self.nanos == 0 { nanos } else { (self.nanos * 3 + nanos) / 4 }.max(1);
+        (self.since, self.settled) = ((left > 0).then_some(now), Some(now));
+        self.is_alone &= left > 0;
+    }
+
+    fn block(&self) -> u64 {
+        (BLOCK_TIME.as_nanos() as u64).checked_div(self.nanos).map_or(FIRST_BLOCK, |count| count.max(1))
+    }
+}
+
+impl State {
+    fn settled_session(&mut self, index: usize) -> Option<&mut Session> {
+        match &mut self.links.get_mut(index)?.kind {
+            LinkKind::Stream(session) if session.is_settled() => Some(session),
+            _ => None,
+        }
+    }
+
+    /// Messages of the socket that are not settled, those that wait to be sent again among them.
+    pub fn unsettled_count(&self, socket: usize) -> u64 {
+        let Some(state) = self.sockets.get(socket) else { return 0 };
+        let waiting = state.backlog.as_ref().map_or(0, |backlog| backlog.waiting_count());
+        let on_links =
+            self.links.iter().filter(|(_, link)| link.socket == socket).map(|(_, link)| match &link.kind {
+                LinkKind::Stream(session) => session.unsettled_count(),
+                LinkKind::Ring(_) => 0,
+            });
+        waiting + on_links.sum::<u64>()
+    }
+
+    /// Sends one message as a new task.
+    pub fn send_settled(&mut self, engine: &Engine, socket: usize, message: &Outgoing<'_>) -> Sent {
+        self.send_waiting_again(engine, socket);
+        loop {
+            let is_waiting = self.sockets[socket].backlog.as_ref().is_some_and(|b| b.waiting_count() > 0);
+            let Some(index) =
+                self.granted_link(socket).or_else(|| if is_waiting { None } else { self.grant(socket) })
+            else {
+                return self.overflow(socket, None);
+            };
+            if self.send_to_link(engine, index, &Parcel::plain(message)) {
+                if let Some(link) = self.links.get_mut(index) {
+                    link.pace.on_sent();
+                }
+                return self.count_sent(socket);
+            }
+            self.take_grant_back(socket);
+        }
+    }
+
+    /// The link that has a grant and something left of it.
+    fn granted_link(&mut self, socket: usize) -> Option<usize> {
+        let GrantedLink { index, serial } = self.sockets[socket].backlog.as_ref()?.granted?;
+        let link = self.links.get(index).filter(|link| link.serial == serial && link.listed_room)?;
+        match &link.kind {
+            LinkKind::Stream(session) if session.granted() > 0 => Some(index),
+            _ => None,
+        }
+    }
+
+    /// What is left of a grant is nobody's.
+    fn take_grant_back(&mut self, socket: usize) {
+        let Some(granted) = self.sockets[socket].backlog.as_mut().and_then(|backlog| backlog.granted.take())
+        else {
+            return;
+        };
+        let is_it = self.links.get(granted.index).is_some_and(|link| link.serial == granted.serial);
+        if is_it
+            && let Some(next) = self.settled_session(granted.index).and_then(Session::take_grant)
+            && let Some(backlog) = &mut self.sockets[socket].backlog
+        {
+            backlog.next = next;
+        }
+    }
+
+    /// Gives the next block to a link. Returns which.
+    fn grant(&mut self, socket: usize) -> Option<usize> {
+        self.take_grant_back(socket);
+        let backlog = self.sockets[socket].backlog.as_ref()?;
+        let window = backlog.settings.unsettled_count_max.max(1) as u64;
+        let run = TaskRun { id: backlog.next, deliveries: 0 };
+        let left = window.saturating_sub(self.unsettled_count(socket));
+        if left == 0 {
+            return None;
+        }
+        let index = self.choose_link(socket, false)?;
+        let link = &mut self.links[index];
+        let block = link.pace.block().min(window.div_ceil(2)).min(left);
+        if let LinkKind::Stream(session) = &mut link.kind
+            && session.is_settled()
+        {
+            let count = block.min(session.credit());
+            session.grant(run, count);
+        }
+        self.note_grant(socket, index);
+        Some(index)
+    }
+
+    fn note_grant(&mut self, socket: usize, index: usize) {
+        let serial = self.links[index].serial;
+        let is_settled = self.settled_session(index).is_some();
+        let state = &mut self.sockets[socket];
+        if let Some(backlog) = &mut state.backlog {
+            backlog.granted = Some(GrantedLink { index, serial });
+        }
+        state.send_turn = state.with_room.iter().position(|&other| other == index).unwrap_or(0);
+        // Peers that do not settle take turns, message by message.
+        state.turn_step = usize::from(!is_settled);
+    }
+
+    /// The link with room, and credit, that has the fewest unsettled messages; none at all if the message travels
+    /// `alone`.
+    fn choose_link(&mut self, socket: usize, alone: bool) -> Option<usize> {
+        if self.sockets[socket].with_room.is_empty() {
+            self.find_room(socket);
+        }
+        let state = &self.sockets[socket];
+        let count = state.with_room.len();
+        let in_turn = (0..count).map(|offset| state.with_room[(state.send_turn + 1 + offset) % count]);
+        let fit = in_turn.filter_map(|index| {
+            let link = &self.links[index];
+            let session = match &link.kind {
+                LinkKind::Stream(session) if session.is_settled() => session,
+                _ => return Some((0, Reverse(None), index)),
+            };
+            let unsettled = session.unsettled_count();
+            let is_fit = session.credit() > 0 && !link.pace.is_alone && (unsettled == 0 || !alone);
+            is_fit.then_some((unsettled, Reverse(link.pace.settled), index))
+        });
+        fit.min_by_key(|(unsettled, settled, _)| (*unsettled, *settled)).map(|(_, _, index)| index)
+    }
+
+    /// Sends again what can be.
+    pub fn send_waiting_again(&mut self, engine: &Engine, socket: usize) {
+        loop {
+            let Some(task) =
+                self.sockets[socket].backlog.as_ref().and_then(|backlog| backlog.first_waiting())
+            else {
+                return;
+            };
+            self.take_grant_back(socket);
+            let alone = task.deliveries >= ALONE_DELIVERIES;
+            let Some(index) = self.choose_link(socket, alone) else { return };
+            let Some((task, message)) =
+                self.sockets[socket].backlog.as_mut().and_then(|backlog| backlog.take_waiting())
+            else {
+                return;
+            };
+            self.send_task(engine, index, task, &message, alone);
+        }
+    }
+
+    fn send_task(&mut self, engine: &Engine, index: usize, task: TaskRun, message: &Message, alone: bool) {
+        let socket = self.links[index].socket;
+        if let Some(session) = self.settled_session(index) {
+            session.grant(task, 1);
+        }
+        let link = &mut self.links[index];
+        link.pace.on_sent();
+        link.pace.is_alone = alone;
+        let sent = self.push_to_link(engine, index, &Parcel::plain(&Outgoing::Message(message)));
+        if !sent && let Some(backlog) = &mut self.sockets[socket].backlog {
+            // The link has ended, and took nothing.
+            backlog.send_again(vec![(task, message.clone())]);
+        } else if let Some(session) = self.settled_session(index) {
+            session.take_grant();
+        }
+    }
+
+    /// What a receiver has said of what it was sent.
+    pub fn on_settled(&mut self, engine: &Engine, index: usize) {
+        let Some(link) = self.links.get_mut(index) else { return };
+        let LinkKind::Stream(session) = &mut link.kind else { return };
+        let (count, returned) = session.take_settled();
+        link.pace.on_settled(count, session.unsettled_count());
+        let socket = link.socket;
+        if !returned.is_empty()
+            && let Some(backlog) = &mut self.sockets[socket].backlog
+        {
+            backlog.take_back(returned);
+        }
+        if !self.sockets[socket].closed {
+            self.send_waiting_again(engine, socket);
+        }
+        self.notify(socket);
+    }
+
+    /// The connection is over: what is unsettled is to be sent again. Returns how many messages are lost, the socket
+    /// being closed; `None` if the link was not settled.
+    pub fn recover_unsettled(&mut self, index: usize) -> Option<usize> {
+        let link = &self.links[index];
+        let (socket, serial) = (link.socket, link.serial);
+        if self.sockets[socket].backlog.as_ref()?.granted == Some(GrantedLink { index, serial }) {
+            self.take_grant_back(socket);
+        }
+        if matches!(&self.links[index].kind, LinkKind::Stream(session) if session.is_recovered()) {
+            return Some(0);
+        }
+        let session = self.settled_session(index)?;
+        let (_, returned) = session.take_settled();
+        let unsettled = session.take_unsettled();
+        let state = &mut self.sockets[socket];
+        let backlog = state.backlog.as_mut()?;
+        backlog.take_back(returned);
+        if state.closed {
+            return Some(unsettled.len());
+        }
+        backlog.send_again(unsettled);
+        Some(0)
+    }
+
+    /// Whether a send would be accepted at once.
+    pub fn is_settled_writable(&mut self, socket: usize) -> bool {
+        if self.granted_link(socket).is_some() {
+            return true;
+        }
+        let Some(backlog) = &self.sockets[socket].backlog else { return false };
+        let is_waiting = backlog.waiting_count() > 0;
+        let window = backlog.settings.unsettled_count_max.max(1) as u64;
+        !is_waiting && self.unsettled_count(socket) < window && self.choose_link(socket, false).is_some()
+    }
+}

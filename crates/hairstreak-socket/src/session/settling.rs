@@ -1,0 +1,330 @@
+//! A session whose messages are settled: what a PUSH's end retains, what a PULL's end tells.
+//!
+//! What is retained is what was written: the segments of the outgoing buffer stay until all messages in them are
+//! settled. Where traffic is sealed they would be of no use for another peer; then the plain frames are kept beside.
+
+use hairstreak_base::{Frame, Message, OutgoingBuffer, RetainedPart};
+use hairstreak_wire::settlement::{
+    Outcome, Ranges, ReceivingLink, Refused, SendingLink, SettlementTerms, TaskId, TaskRun, command,
+};
+use hairstreak_wire::zmtp::Command;
+use hairstreak_wire::zmtp::frame::{self, HEADER_SIZE_MAX, encode_header};
+
+use super::connection::Session;
+use super::error::SessionError;
+use crate::outgoing::Parcel;
+
+/// What a session keeps of settlement.
+pub(super) enum Settling {
+    Sending(Box<Sending>),
+    Receiving(Box<ReceivingLink>),
+    /// It was; what was not settled has been taken back.
+    Over,
+}
+
+pub(super) struct Sending {
+    link: SendingLink,
+    /// The last message that may be sent as things are: what the engine has granted.
+    granted: u64,
+    /// What was sent, in plain, where traffic is sealed.
+    plain: Option<OutgoingBuffer>,
+    encoded: Vec<u8>,
+    /// Since the engine last asked.
+    settled_count: u64,
+    returned: Vec<Returned>,
+}
+
+/// A message that was not accepted.
+#[derive(Debug)]
+pub(crate) struct Returned {
+    pub task: TaskRun,
+    pub message: Message,
+    pub outcome: Outcome,
+    pub reason: Vec<u8>,
+}
+
+impl Session {
+    /// The peer settles what this side sends, in these terms.
+    pub fn settle_sent(&mut self, theirs: SettlementTerms) {
+        let mut plain = self.cipher.is_some().then(|| OutgoingBuffer::new(&self.pool));
+        plain.as_mut().unwrap_or(&mut self.outgoing).retain();
+        self.settling = Some(Settling::Sending(Box::new(Sending {
+            link: SendingLink::new(theirs),
+            granted: 0,
+            plain,
+            encoded: Vec::new(),
+            settled_count: 0,
+            returned: Vec::new(),
+        })));
+        self.gather_count_max = 0;
+    }
+
+    /// This side settles what the peer sends; up to `window` messages may be unsettled.
+    pub fn settle_received(&mut self, window: u64) {
+        self.settling = Some(Settling::Receiving(Box::new(ReceivingLink::new(window))));
+    }
+
+    fn sending(&self) -> Option<&Sending> {
+        match &self.settling {
+            Some(Settling::Sending(sending)) => Some(sending),
+            _ => None,
+        }
+    }
+
+    fn sending_mut(&mut self) -> Option<&mut Sending> {
+        match &mut self.settling {
+            Some(Settling::Sending(sending)) => Some(sending),
+            _ => None,
+        }
+    }
+
+    /// The end that settles, if this is one.
+    pub fn receiving(&mut self) -> Option<&mut ReceivingLink> {
+        match &mut self.settling {
+            Some(Settling::Receiving(link)) => Some(link),
+            _ => None,
+        }
+    }
+
+    fn sent_count(&self) -> u64 {
+        self.outgoing.accepted_count() as u64
+    }
+
+    /// Whether the peer settles what it is sent.
+    pub fn is_settled(&self) -> bool {
+        self.sending().is_some()
+    }
+
+    /// How many messages its receiver would take now.
+    pub fn credit(&self) -> u64 {
+        self.sending().map_or(0, |sending| sending.link.room(self.sent_count()))
+    }
+
+    /// Whether [`Session::take_unsettled`] has been called.
+    pub fn is_recovered(&self) -> bool {
+        matches!(self.settling, Some(Settling::Over))
+    }
+
+    pub fn unsettled_count(&self) -> u64 {
+        self.sending().map_or(0, |sending| sending.link.unsettled_count(self.sent_count()))
+    }
+
+    /// The next messages, up to `count`, are `run`'s.
+    pub fn grant(&mut self, run: TaskRun, count: u64) {
+        let sent = self.sent_count();
+        let Some(sending) = self.sending_mut() else { return };
+        sending.granted = sent + count;
+        let mut bytes = Vec::new();
+        sending.link.begin(sent, run, &mut bytes);
+        if !bytes.is_empty() {
+            self.push_command(&bytes);
+        }
+        self.refresh_gathering();
+    }
+
+    /// Takes back what was granted and not used. Returns the task that would have come next.
+    pub fn take_grant(&mut self) -> Option<TaskId> {
+        let sent = self.sent_count();
+        let sending = self.sending_mut()?;
+        sending.granted = sent;
+        let next = sending.link.next_task(sent).map(|run| run.id);
+        self.refresh_gathering();
+        next
+    }
+
+    /// How many messages of the grant are left.
+    pub fn granted(&self) -> u64 {
+        self.sending().map_or(0, |sending| sending.granted.saturating_sub(self.sent_count()))
+    }
+
+    /// Short messages gather without further ado up to the grant.
+    pub(super) fn refresh_gathering(&mut self) {
+        let left = self.sent_count() - self.outgoing.queued_count() as u64;
+        let count_max = self.limits.send_count_max;
+        if self.cipher.is_none()
+            && let Some(sending) = self.sending_mut()
+        {
+            self.gather_count_max = count_max.min(sending.granted.saturating_sub(left) as usize);
+        }
+    }
+
+    /// Keeps what is sent sealed.
+    pub(super) fn retain_plain(&mut self, parcel: &Parcel<'_>) {
+        let Some(Sending { plain: Some(plain), encoded, .. }) = self.sending_mut() else { return };
+        encoded.clear();
+        Session::encode(parcel.message, encoded);
+        plain.push_copy(encoded, &[], true);
+        // It is as good as written.
+        while !plain.is_empty() {
+            let _ = plain.write_with(|slices| Ok(slices.iter().map(|slice| slice.len()).sum()));
+        }
+    }
+
+    /// Takes the command if it is one of settlement, and that was agreed upon.
+    pub(super) fn on_settlement(&mut self, command: &Command<'_>) -> Result<(), SessionError> {
+        if self.settling.is_none() {
+            return Ok(());
+        }
+        let Some(command) = command::parse(command)? else { return Ok(()) };
+        let received = self.handed + self.ahead.len() as u64;
+        let sent = self.sent_count();
+        match &mut self.settling {
+            None | Some(Settling::Over) => {}
+            Some(Settling::Receiving(link)) => link.handle(command, received)?,
+            Some(Settling::Sending(sending)) => {
+                let settled = sending.link.handle(command, sent)?;
+                sending.settled_count += settled.count;
+                let returned = self.collect_refused(settled.refused);
+                self.release_settled(returned);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the sender keeps to its credit, and has said which tasks its messages are.
+    pub(super) fn check_sender(&self) -> Result<(), SessionError> {
+        match &self.settling {
+            Some(Settling::Receiving(link)) => Ok(link.check(self.handed + self.ahead.len() as u64)?),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is settled need not be retained, now that those to be sent again have been taken from it.
+    fn release_settled(&mut self, returned: Vec<Returned>) {
+        if let Some(Settling::Sending(sending)) = &mut self.settling {
+            sending.returned.extend(returned);
+            let through = sending.link.settled_through() as usize;
+            sending.plain.as_mut().unwrap_or(&mut self.outgoing).release_through(through);
+        }
+    }
+
+    fn collect_refused(&self, refused: Vec<Refused>) -> Vec<Returned> {
+        if refused.is_empty() {
+            return Vec::new();
+        }
+        let mut wanted = Ranges::new();
+        for Refused { numbers, .. } in &refused {
+            wanted.insert(numbers.clone());
+        }
+        let mut messages = self.retained_messages(&wanted);
+        // In the order of their numbers, as the ranges may not be.
+        let mut returned = Vec::new();
+        for Refused { numbers, run, outcome, reason } in refused {
+            for (offset, number) in numbers.enumerate() {
+                if let Ok(at) = messages.binary_search_by_key(&number, |(number, _)| *number) {
+                    let message = std::mem::take(&mut messages[at].1);
+                    let task = run.plus(offset as u64);
+                    returned.push(Returned { task, message, outcome, reason: reason.clone() });
+                }
+            }
+        }
+        returned
+    }
+
+    /// How many messages were settled, and which not accepted, since the last call.
+    pub fn take_settled(&mut self) -> (u64, Vec<Returned>) {
+        match self.sending_mut() {
+            Some(sending) => {
+                (std::mem::take(&mut sending.settled_count), std::mem::take(&mut sending.returned))
+            }
+            None => (0, Vec::new()),
+        }
+    }
+
+    /// The connection is over: what is not settled, in the order of its numbers. The peer may have seen what was
+    /// written.
+    pub fn take_unsettled(&mut self) -> Vec<(TaskRun, Message)> {
+        let sent = self.sent_count();
+        let written = sent - self.outgoing.queued_count() as u64;
+        let Some(sending) = self.sending() else { return Vec::new() };
+        let unsettled = sending.link.unsettled(sent).collect::<Vec<_>>();
+        let mut wanted = Ranges::new();
+        for (range, _) in &unsettled {
+            wanted.insert(range.clone());
+        }
+        let mut messages = self.retained_messages(&wanted).into_iter();
+        let mut all = Vec::new();
+        for (range, run) in unsettled {
+            for (offset, number) in range.enumerate() {
+                let mut task = run.plus(offset as u64);
+                task.deliveries = task.deliveries.saturating_add(u16::from(number <= written));
+                all.extend(messages.next().map(|(_, message)| (task, message)));
+            }
+        }
+        self.settling = Some(Settling::Over);
+        all
+    }
+
+    /// Those of the retained messages whose numbers are wanted, in order.
+    fn retained_messages(&self, wanted: &Ranges) -> Vec<(u64, Message)> {
+        let plain = self.sending().and_then(|sending| sending.plain.as_ref());
+        let Some((before, parts)) = plain.unwrap_or(&self.outgoing).retained() else { return Vec::new() };
+        let (mut number, mut messages) = (before as u64 + 1, Vec::new());
+        let mut frames = Vec::new();
+        // The header whose body is the next part.
+        let mut split = None;
+        let mut take = |frame: &dyn Fn() -> Frame, more: bool| {
+            let is_wanted = wanted.contains(number);
+            if is_wanted {
+                frames.push(frame());
+            }
+            if is_wanted && !more {
+                messages.push((number, frames.drain(..).collect()));
+            }
+            number += u64::from(!more);
+        };
+        for part in parts {
+            match part {
+                RetainedPart::Body(frame) => take(&|| frame.clone(), split.take().unwrap_or(false)),
+                RetainedPart::Encoded(mut bytes) => {
+                    while let Ok(Some(header)) = frame::decode_header(bytes, usize::MAX) {
+                        let (start, end) = (header.header_size, header.header_size + header.body_size);
+                        let Some(body) = bytes.get(start..end) else {
+                            split = Some(header.more);
+                            break;
+                        };
+                        if !header.command {
+                            take(&|| Frame::pooled_copy_of(body, &self.pool), header.more);
+                        }
+                        bytes = &bytes[end..];
+                    }
+                }
+            }
+        }
+        messages
+    }
+
+    /// Appends a body that is too long to be copied into a segment, in memory of its own, to be retained.
+    pub(super) fn push_owned(&mut self, body: &[u8], more: bool) {
+        let mut header = [0; HEADER_SIZE_MAX];
+        let size = encode_header(&mut header, more, false, body.len());
+        let frame = Frame::pooled_copy_of(body, &self.pool);
+        self.outgoing.push_shared(&header[..size], frame, !more);
+    }
+
+    /// Tells the sender what it does not know; all of it, or only when it is due. Returns whether something is to be
+    /// written.
+    pub fn tell_settled(&mut self, all: bool) -> bool {
+        let Some(Settling::Receiving(link)) = &mut self.settling else { return false };
+        if !(link.is_due() || all && link.has_news()) {
+            return false;
+        }
+        let mut commands = Vec::new();
+        link.tell(&mut commands);
+        self.push_commands(&commands);
+        true
+    }
+
+    fn push_commands(&mut self, mut commands: &[u8]) {
+        while let Ok(Some(header)) = frame::decode_header(commands, usize::MAX) {
+            let (command, rest) = commands.split_at(header.header_size + header.body_size);
+            self.push_command(command);
+            commands = rest;
+        }
+    }
+
+    /// Whether the peer has still to settle something.
+    pub fn awaits_settlement(&self) -> bool {
+        self.unsettled_count() > 0
+    }
+}

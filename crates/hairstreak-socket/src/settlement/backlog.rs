@@ -1,0 +1,98 @@
+//! `Backlog`: what a settled PUSH keeps beside its links: the next task, what is to be sent again, what was refused.
+//!
+//! Tasks are counted where they are sent: while a link has a grant, the next task is the one behind its last.
+
+use std::collections::VecDeque;
+
+use hairstreak_base::Message;
+use hairstreak_wire::settlement::{Outcome, TaskId, TaskRun};
+
+use super::{Refusal, RefusalCause, Settlement};
+use crate::session::Returned;
+
+/// What a settled PUSH keeps.
+#[derive(Debug)]
+pub(crate) struct Backlog {
+    pub settings: Settlement,
+    /// The next new task, unless a link has a grant.
+    pub next: TaskId,
+    pub granted: Option<GrantedLink>,
+    /// To be sent again, lowest task first.
+    waiting: VecDeque<(TaskRun, Message)>,
+    refusals: VecDeque<Refusal>,
+    /// Refusals that were lost because nobody took them.
+    pub lost_refusals: u64,
+}
+
+/// The link that is given new messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GrantedLink {
+    pub index: usize,
+    pub serial: u32,
+}
+
+impl Backlog {
+    pub fn new(settings: Settlement) -> Backlog {
+        Backlog {
+            settings,
+            next: TaskId { epoch: fastrand::u64(..), sequence: 0 },
+            granted: None,
+            waiting: VecDeque::new(),
+            refusals: VecDeque::new(),
+            lost_refusals: 0,
+        }
+    }
+
+    /// How many wait to be sent again.
+    pub fn waiting_count(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+
+    /// The next to be sent again.
+    pub fn first_waiting(&self) -> Option<TaskRun> {
+        self.waiting.front().map(|(task, _)| *task)
+    }
+
+    pub fn take_waiting(&mut self) -> Option<(TaskRun, Message)> {
+        self.waiting.pop_front()
+    }
+
+    /// What a link had not settled when it ended, ascending.
+    pub fn send_again(&mut self, unsettled: Vec<(TaskRun, Message)>) {
+        for (task, message) in unsettled {
+            self.add(task, message);
+        }
+    }
+
+    /// What a receiver did not accept.
+    pub fn take_back(&mut self, returned: Vec<Returned>) {
+        for Returned { mut task, message, outcome, reason } in returned {
+            task.deliveries = task.deliveries.saturating_add(1);
+            match outcome {
+                Outcome::Rejected => self.refuse(task, message, RefusalCause::Rejected(reason)),
+                Outcome::Accepted | Outcome::Released => self.add(task, message),
+            }
+        }
+    }
+
+    fn add(&mut self, task: TaskRun, message: Message) {
+        let deliveries_max = self.settings.deliveries_max;
+        if deliveries_max > 0 && task.deliveries >= deliveries_max {
+            return self.refuse(task, message, RefusalCause::DeliveriesMax);
+        }
+        let at = self.waiting.partition_point(|(other, _)| other.id < task.id);
+        self.waiting.insert(at, (task, message));
+    }
+
+    fn refuse(&mut self, task: TaskRun, message: Message, cause: RefusalCause) {
+        if self.refusals.len() >= self.settings.refused_count_max.max(1) {
+            self.refusals.pop_front();
+            self.lost_refusals += 1;
+        }
+        self.refusals.push_back(Refusal { message, task: task.id, deliveries: task.deliveries, cause });
+    }
+
+    pub fn take_refusals(&mut self) -> Vec<Refusal> {
+        self.refusals.drain(..).collect()
+    }
+}

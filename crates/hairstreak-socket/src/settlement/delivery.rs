@@ -1,0 +1,46 @@
+//! `Delivery`: a received message that can be settled. `Refusal`: one that comes back to its sender.
+
+use hairstreak_base::Message;
+use hairstreak_wire::settlement::TaskId;
+
+/// A message of a settled link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The message itself.
+    pub message: Message,
+    /// What names it, on whatever links it comes; `None` from a peer that does not settle.
+    pub task: Option<TaskId>,
+    /// How often it was sent before: it may have been seen, here or elsewhere.
+    pub deliveries: u16,
+    pub(crate) mark: DeliveryMark,
+}
+
+/// Which message of which connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DeliveryMark {
+    pub link: usize,
+    pub serial: u32,
+    pub number: u64,
+}
+
+/// A message that its sender has got back and sends no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The message.
+    pub message: Message,
+    /// What names it.
+    pub task: TaskId,
+    /// How often it was sent.
+    pub deliveries: u16,
+    /// Why it comes back.
+    pub cause: RefusalCause,
+}
+
+/// Why a message comes back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RefusalCause {
+    /// A receiver rejected it, with this reason, up to 255 bytes.
+    Rejected(Vec<u8>),
+    /// It was sent as often as [`Settlement::deliveries_max`](super::Settlement::deliveries_max) allows.
+    DeliveriesMax,
+}

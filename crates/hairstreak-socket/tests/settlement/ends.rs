@@ -1,0 +1,44 @@
+//! How a settled connection ends: closing waits for settlement, and gives up in time.
+
+use hairstreak_socket::settlement::Settlement;
+use hairstreak_socket::{Context, Options, Push};
+
+use crate::endpoints::endpoint;
+use crate::{LONG, by_hand, check, take, until, window};
+
+#[test]
+fn a_closed_sender_stays_until_all_is_settled() {
+    check(|cell| {
+        let (push, place) = cell.push(window(1000));
+        let pull = cell.pull(&place, by_hand(1000));
+        (0..50).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
+        push.close();
+        let taken = take(&pull, 50, 0);
+        assert_eq!(pull.peers().len(), 1, "it waits for the settlements");
+        taken.iter().for_each(|delivery| assert!(pull.accept(delivery)));
+        until("it goes", || {
+            pull.recv_delivery(std::time::Duration::from_millis(1)).is_err() && pull.peers().is_empty()
+        });
+    });
+}
+
+#[test]
+fn a_closed_sender_gives_up_when_its_time_is_over() {
+    let settlement = Some(Settlement::default());
+    let options = Options { linger_ms: 50, settlement, ..Options::default() };
+    for transport in ["tcp", "ipc", "inproc"] {
+        let push = Push::with_options(&Context::new(), options.clone()).unwrap();
+        let place = push.bind(&endpoint(transport)).unwrap().to_string();
+        let pull = hairstreak_socket::Pull::with_options(
+            &Context::new(),
+            Options { settlement: Some(by_hand(10)), ..Options::default() },
+        )
+        .unwrap();
+        pull.connect(&place).unwrap();
+        push.send_timeout("x", LONG).unwrap();
+        let taken = take(&pull, 1, 0);
+        push.close();
+        until("it is gone", || pull.peers().is_empty());
+        assert!(!pull.accept(&taken[0]), "there is nobody to be told");
+    }
+}

@@ -1,0 +1,128 @@
+//! What bounds a settled PUSH: its window, its receivers' credit, the deliveries and refusals it keeps.
+
+use std::time::Duration;
+
+use hairstreak_socket::settlement::{RefusalCause, Settlement};
+use hairstreak_socket::{Context, Dealer, Distribution, Options, Overflow, Push, SendError};
+
+use crate::{LONG, by_hand, check, take, until, window};
+
+#[test]
+fn the_window_is_full_until_something_is_settled() {
+    check(|cell| {
+        let (push, place) = cell.push(window(10));
+        let pulls = [cell.pull(&place, by_hand(1000)), cell.pull(&place, by_hand(1000))];
+        assert!(push.wait_for_peers(2, LONG));
+        (0..10).for_each(|_| push.send_timeout("x", LONG).unwrap());
+        assert_eq!(push.try_send("x"), Err(SendError::WouldBlock));
+        let taken = pulls.each_ref().map(|pull| take(pull, 5, 0));
+        assert!(pulls[0].accept(&taken[0][3]));
+        // One of a thousand is told when the receiver looks in vain.
+        assert!(pulls[0].recv_delivery(Duration::from_millis(1)).is_err());
+        push.send_timeout("x", LONG).unwrap();
+        assert_eq!(push.try_send("x"), Err(SendError::WouldBlock));
+        assert_eq!(push.unsettled().count, 10);
+    });
+}
+
+#[test]
+fn a_receiver_gets_no_more_than_it_has_credit_for() {
+    check(|cell| {
+        let (push, place) = cell.push(window(1000));
+        let pull = cell.pull(&place, by_hand(7));
+        assert!(push.wait_for_peers(1, LONG));
+        (0..7).for_each(|_| push.send_timeout("x", LONG).unwrap());
+        assert_eq!(push.try_send("x"), Err(SendError::WouldBlock));
+        let taken = take(&pull, 7, 0);
+        taken[..3].iter().for_each(|delivery| assert!(pull.accept(delivery)));
+        // Three settlements of seven are told when it looks in vain.
+        assert!(pull.recv_delivery(Duration::from_millis(1)).is_err());
+        (0..3).for_each(|_| push.send_timeout("x", LONG).unwrap());
+        assert_eq!(push.try_send("x"), Err(SendError::WouldBlock));
+        assert_eq!(push.unsettled().count, 7);
+    });
+}
+
+#[test]
+fn a_rejected_message_comes_back_to_its_sender_with_the_reason() {
+    check(|cell| {
+        let (push, place) = cell.push(window(1000));
+        let pull = cell.pull(&place, by_hand(1000));
+        push.send_timeout("good", LONG).unwrap();
+        push.send_timeout("bad", LONG).unwrap();
+        let taken = take(&pull, 2, 0);
+        assert!(pull.reject(&taken[1], "no such thing") && pull.accept(&taken[0]));
+        assert!(push.wait_settled(LONG));
+        let refusals = push.take_refusals();
+        assert_eq!(refusals.len(), 1);
+        assert_eq!((refusals[0].message.body(), refusals[0].deliveries), (&b"bad"[..], 1));
+        assert_eq!(Some(refusals[0].task), taken[1].task);
+        assert_eq!(refusals[0].cause, RefusalCause::Rejected(b"no such thing".to_vec()));
+        assert!(push.take_refusals().is_empty());
+    });
+}
+
+#[test]
+fn a_message_is_sent_so_often_and_refusals_are_kept_so_many() {
+    let limits = Settlement { deliveries_max: 3, refused_count_max: 2, ..Settlement::default() };
+    check(|cell| {
+        let (push, place) = cell.push(limits.clone());
+        let pull = cell.pull(&place, by_hand(1000));
+        push.send_timeout("poison", LONG).unwrap();
+        for deliveries in 0..3 {
+            pull.release(&take(&pull, 1, deliveries)[0]);
+        }
+        assert!(push.wait_settled(LONG));
+        let refusals = push.take_refusals();
+        assert_eq!((refusals[0].deliveries, &refusals[0].cause), (3, &RefusalCause::DeliveriesMax));
+        for text in ["a", "b", "c"] {
+            push.send_timeout(text, LONG).unwrap();
+            pull.reject(&take(&pull, 1, 0)[0], "");
+        }
+        assert!(push.wait_settled(LONG));
+        let left = push.take_refusals();
+        assert_eq!(left.iter().map(|refusal| refusal.message.body()).collect::<Vec<_>>(), [b"b", b"c"]);
+        assert_eq!(push.unsettled().lost_refusals, 1);
+    });
+}
+
+#[test]
+fn a_message_that_two_connections_have_ended_with_travels_alone() {
+    check(|cell| {
+        let (push, place) = cell.push(window(1000));
+        for deliveries in 0..2 {
+            let pull = cell.pull(&place, by_hand(1000));
+            if deliveries == 0 {
+                (0..4).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
+            }
+            take(&pull, 4, deliveries);
+            pull.close();
+            until("they wait", || push.unsettled().waiting_count == 4);
+        }
+        let pull = cell.pull(&place, by_hand(1000));
+        for number in 0..4 {
+            let taken = take(&pull, 1, 2);
+            assert_eq!(taken[0].message.body(), [number]);
+            let behind = pull.recv_delivery(Duration::from_millis(2));
+            assert!(behind.is_err(), "{behind:?} came along");
+            assert!(pull.accept(&taken[0]));
+        }
+        assert!(push.wait_settled(LONG));
+    });
+}
+
+#[test]
+fn only_push_and_pull_settle_and_none_that_drops() {
+    let settlement = Some(Settlement::default());
+    let with = |options: Options| Options { settlement: settlement.clone(), ..options };
+    let error = Dealer::with_options(&Context::new(), with(Options::default())).unwrap_err().to_string();
+    assert_eq!(error, "a DEALER socket cannot settle (settlement): PUSH and PULL can");
+    for options in [
+        Options { overflow: Some(Overflow::DropOldest), ..Options::default() },
+        Options { overflow: Some(Overflow::DropNewest), ..Options::default() },
+        Options { distribution: Distribution::All, ..Options::default() },
+    ] {
+        let error = Push::with_options(&Context::new(), with(options)).unwrap_err().to_string();
+        assert!(error.starts_with("a PUSH that wants settlement cannot drop"), "{error}");
+    }
+}

@@ -1,0 +1,143 @@
+//! Peers that break the rules are told so and lose their connection; what they had goes to another.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use hairstreak_socket::settlement::Settlement;
+use hairstreak_socket::{Context, Options, Pull, Push};
+use hairstreak_wire::settlement::command::{encode_credit, encode_end, encode_settle, encode_tasks};
+use hairstreak_wire::settlement::{SettlementTerms, TaskId, TaskRun};
+use hairstreak_wire::zmtp::{Greeting, command, metadata};
+
+use crate::endpoints::endpoint;
+use crate::{LONG, by_hand, take, until, window};
+
+/// A peer that writes by hand, behind its handshake.
+struct Raw(TcpStream);
+
+impl Raw {
+    /// Connects as a socket of this type that settles, with credit for 100 messages.
+    fn connect(place: &str, socket_type: &str) -> Raw {
+        let mut stream = TcpStream::connect(place.strip_prefix("tcp://").unwrap()).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        let mut bytes = Greeting::encode("NULL", false).to_vec();
+        let (name, value) = SettlementTerms { credit: 100 }.to_property();
+        let mut properties = Vec::new();
+        metadata::encode(&mut properties, "Socket-Type", socket_type.as_bytes());
+        metadata::encode(&mut properties, &name, &value);
+        command::encode_ready(&mut bytes, &properties);
+        stream.write_all(&bytes).unwrap();
+        Raw(stream)
+    }
+
+    fn send(&mut self, bytes: &[u8]) {
+        self.0.write_all(bytes).unwrap();
+    }
+
+    /// What the peer has to say until it closes.
+    fn read_to_end(mut self) -> String {
+        let mut bytes = Vec::new();
+        // A reset is an end too.
+        let _ = self.0.read_to_end(&mut bytes);
+        bytes.escape_ascii().to_string()
+    }
+}
+
+fn encoded(encode: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode(&mut bytes);
+    bytes
+}
+
+#[test]
+fn a_receiver_that_breaks_the_rules_is_told_and_what_it_had_goes_to_another() {
+    let settle = |through: u64, entries: &[u8]| encoded(|out| encode_settle(out, through, entries));
+    let entry = |outcome: u8, first: u64, last: u64| {
+        [&[outcome][..], &first.to_be_bytes(), &last.to_be_bytes()].concat()
+    };
+    let cases = [
+        (settle(6, &[]), "X-SETTLE of message 6, of 5 that were sent"),
+        ([settle(3, &[]), settle(2, &[])].concat(), "second X-SETTLE of message 2"),
+        (settle(0, &[entry(0, 2, 3), entry(1, 3, 3)].concat()), "second X-SETTLE of message 3"),
+        (settle(0, &entry(7, 1, 1)), "X-SETTLE with the unknown outcome 7"),
+        (settle(0, &entry(0, 3, 2)), "X-SETTLE of the messages 3 to 2"),
+        (encoded(|out| encode_credit(out, 99)), "X-CREDIT of 99 after 100"),
+        (encoded(|out| encode_end(out, 0)), "X-END came from the end of the link that receives"),
+        (encoded(|out| command::encode(out, b"X-DRAIN", &[b"x"])), "malformed X-DRAIN with 1 bytes of data"),
+    ];
+    for (bytes, reason) in cases {
+        let (push, place) = plain_push();
+        let mut raw = Raw::connect(&place, "PULL");
+        (0..5).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
+        push.flush();
+        raw.send(&bytes);
+        assert!(raw.read_to_end().contains(reason), "{reason}");
+        let good = plain_pull(by_hand(100));
+        good.connect(&place).unwrap();
+        // What was settled by a good command before stays settled.
+        let left = if reason.ends_with("of message 2") { 2 } else { 5 };
+        take(&good, left, 1).iter().for_each(|delivery| assert!(good.accept(delivery)));
+        assert!(push.wait_settled(LONG), "{reason}");
+        assert_eq!((push.stats().failed_connections, push.stats().drops.total()), (1, 0), "{reason}");
+    }
+}
+
+#[test]
+fn a_sender_that_breaks_the_rules_is_told_and_hurts_no_other() {
+    let run = TaskRun { id: TaskId { epoch: 1, sequence: 0 }, deliveries: 0 };
+    let tasks = encoded(|out| encode_tasks(out, run));
+    let message = b"\0\x01x";
+    let end = |count| encoded(|out| encode_end(out, count));
+    let cases = [
+        (message.repeat(2), "before any X-TASKS"),
+        ([&tasks[..], &message.repeat(30)].concat(), "with credit for 20"),
+        ([&tasks[..], message, &end(2)].concat(), "X-END after 2 messages, of which 1 came"),
+        (
+            [&tasks[..], message, &end(u64::MAX)].concat(),
+            "X-END after 18446744073709551615 messages, of which 1 came",
+        ),
+        ([&tasks[..], message, &end(1), &tasks].concat(), "X-TASKS behind X-END"),
+        (encoded(|out| encode_credit(out, 1)), "X-CREDIT came from the end of the link that sends"),
+        (encoded(|out| encode_settle(out, 0, &[])), "X-SETTLE came from the end of the link that sends"),
+        (
+            encoded(|out| command::encode(out, b"X-TASKS", &[b"short"])),
+            "malformed X-TASKS with 5 bytes of data",
+        ),
+    ];
+    let pull = plain_pull(by_hand(20));
+    let place = pull.bind(&endpoint("tcp")).unwrap().to_string();
+    let options = Options { settlement: Some(window(100)), ..Options::default() };
+    let good = Push::with_options(&Context::new(), options).unwrap();
+    good.connect(&place).unwrap();
+    for (bytes, reason) in cases {
+        let failed = pull.stats().failed_connections;
+        let mut raw = Raw::connect(&place, "PUSH");
+        // A command behind, so that the rules are looked at.
+        raw.send(&[&bytes[..], &encoded(|out| command::encode_ping(out, 0, b""))].concat());
+        until(reason, || {
+            // What a bad sender sends before it is found out is taken as any other.
+            let _ = pull.recv_delivery(Duration::from_millis(1));
+            pull.stats().failed_connections > failed
+        });
+        assert!(raw.read_to_end().contains(reason), "{reason}");
+        good.send_timeout("good", LONG).unwrap();
+        good.flush();
+        until("the good one is served", || {
+            let delivery = pull.recv_delivery(LONG).unwrap();
+            pull.accept(&delivery) && delivery.message.body() == b"good"
+        });
+    }
+}
+
+fn plain_push() -> (Push, String) {
+    let options = Options { settlement: Some(window(1000)), ..Options::default() };
+    let push = Push::with_options(&Context::new(), options).unwrap();
+    let place = push.bind(&endpoint("tcp")).unwrap().to_string();
+    (push, place)
+}
+
+fn plain_pull(settlement: Settlement) -> Pull {
+    Pull::with_options(&Context::new(), Options { settlement: Some(settlement), ..Options::default() })
+        .unwrap()
+}
