@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use hairstreak_base::process::PerProcess;
 use hairstreak_transport::{Interest, Poller, at_exit};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, contain};
 
 /// How often process exit looks whether all is sent.
 const EXIT_TICK: Duration = Duration::from_millis(1);
@@ -132,7 +132,7 @@ impl Background {
             self.poller.wait(None, |event| tokens.push(event.token)).expect("epoll_wait");
             for token in tokens {
                 if let Some(waker) = self.forget_poller(token / 2) {
-                    waker.wake();
+                    contain(|| waker.wake());
                     continue;
                 }
                 let engine = self.table().engines.get(&(token / 2)).and_then(Weak::upgrade);

@@ -163,6 +163,10 @@ fn join(from: &Arc<Engine>, connector: usize, serial: u32, to: &Arc<Engine>, to_
             PeerError::IncompatibleSocketType { ours: a.socket_type, theirs: b.socket_type }.to_string();
         let failure = HandshakeFailure::SocketType;
         let mut state = from.lock();
+        // The connector goes with its socket, which may have been closed meanwhile.
+        if state.connectors.get(connector).is_none_or(|found| found.serial != serial) {
+            return;
+        }
         state.sockets[from_socket].failed_connections += 1;
         return state.tell_of_connector(connector, || EventKind::HandshakeFailed { failure, reason });
     }

@@ -43,6 +43,7 @@ pub(crate) const RULES: Rules = Rules {
     is_plain: true,
     send,
     receive,
+    is_writable: State::is_writable_to_any,
     link_ready,
     link_ended: State::forget_name,
     ..Rules::NONE

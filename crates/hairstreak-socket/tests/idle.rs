@@ -14,7 +14,7 @@ use std::task::{Context as TaskContext, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hairstreak_socket::{Context, Dealer, Interest, Options, Poller, Proxy, Pull, Push, RecvError};
+use hairstreak_socket::{Context, Dealer, Interest, Options, Poller, Proxy, Pull, Push, RecvError, Router};
 
 use endpoints::endpoint;
 
@@ -330,6 +330,51 @@ fn a_proxy_that_cannot_go_on_or_must_not_is_idle() {
         check_idle(transport);
         control.pause();
         check_idle(transport);
+        control.terminate();
+        running.join().unwrap().unwrap();
+    }
+}
+
+/// A client that takes no answers has the way to it wait, although another client has room.
+#[test]
+fn a_proxy_that_waits_for_one_peer_of_a_router_is_idle() {
+    let _alone = alone();
+    let options = Options { send_count_max: 100, send_count_low: 50, ..Options::default() };
+    for transport in TRANSPORTS {
+        let context = Context::new();
+        let front =
+            Router::with_options(&context, Options { router_mandatory: true, ..options.clone() }).unwrap();
+        let back = Dealer::with_options(&context, options.clone()).unwrap();
+        let (entrance, exit) = (front.bind(&endpoint(transport)).unwrap(), back.bind(&endpoint(transport)));
+        let mut proxy = Proxy::new(&front, &back).unwrap();
+        let control = proxy.control();
+        let running = thread::spawn(move || proxy.run());
+        let [lazy, other] = [b"lazy", b"none"].map(|name| {
+            let named = Options { routing_id: Some(name.to_vec()), ..options.clone() };
+            let client = Dealer::with_options(&Context::new(), named).unwrap();
+            client.connect(&entrance.to_string()).unwrap();
+            client
+        });
+        let worker = Dealer::with_options(&Context::new(), options.clone()).unwrap();
+        worker.connect(&exit.unwrap().to_string()).unwrap();
+        assert!(front.wait_for_peers(2, LONG) && back.wait_for_peers(1, LONG));
+        let answer: [&[u8]; 2] = [b"lazy", &[0; 100_000]];
+        let mut sent = 0;
+        let since = Instant::now();
+        loop {
+            match worker.send_timeout(&answer, WATCH / 10) {
+                Ok(()) => sent += 1,
+                // The proxy may be late, too.
+                Err(_) if control.statistics().in_hand == 1 => break,
+                Err(_) => assert!(since.elapsed() < LONG, "{transport}: nothing waits"),
+            }
+        }
+        check_idle(transport);
+        // What it takes has all go on.
+        (0..sent).for_each(|_| drop(lazy.recv_timeout(LONG).unwrap()));
+        worker.send_timeout(&[&b"none"[..], b"for the other"], LONG).unwrap();
+        worker.flush();
+        assert_eq!(other.recv_timeout(LONG).unwrap().body(), b"for the other");
         control.terminate();
         running.join().unwrap().unwrap();
     }

@@ -374,9 +374,9 @@ impl Engine {
     }
 }
 
-/// Runs a waker, which is the application's code. A panic is reported by the panic hook and goes no further:
+/// Runs a waker, which may be the application's code. A panic is reported by the panic hook and goes no further:
 /// the thread it would end, the background thread perhaps, is others' too.
-fn contain(run: impl FnOnce()) {
+pub(crate) fn contain(run: impl FnOnce()) {
     let _ = catch_unwind(AssertUnwindSafe(run));
 }
 

@@ -78,7 +78,11 @@ impl Member {
             return ready;
         }
         ready.readable = self.interest.readable && state.is_readable(engine, self.index);
-        ready.writable = self.interest.writable && state.is_writable(self.index);
+        ready.writable = self.interest.writable
+            && match &self.addressee {
+                Some(name) => state.is_writable_to_named(self.index, name.as_bytes()),
+                None => state.is_writable(self.index),
+            };
         ready
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 
-use hairstreak_base::process;
+use hairstreak_base::{Frame, process};
 use hairstreak_transport::Timer;
 
 use super::alarm::{Alarm, Interrupt};
@@ -57,6 +57,8 @@ pub(super) struct Member {
     pub index: usize,
     pub serial: u32,
     pub interest: Interest,
+    /// Writable means that the peer of this name has room, not any.
+    pub addressee: Option<Frame>,
     /// Its number among those who wait for the socket.
     pub waiter: u64,
 }
@@ -121,7 +123,7 @@ impl Poller {
         // The handle has kept the socket's place.
         let serial = state.sockets.get(handle.index).map_or(0, |socket| socket.serial);
         drop(state);
-        let member = Member { key, index: handle.index, serial, interest, waiter };
+        let member = Member { key, index: handle.index, serial, interest, addressee: None, waiter };
         match self.groups.iter_mut().find(|group| Arc::ptr_eq(&group.engine, &handle.engine)) {
             Some(group) => group.members.push(member),
             None => {
@@ -182,6 +184,14 @@ impl Poller {
             descriptor.watch(&self.alarm)?;
         }
         Ok(())
+    }
+
+    /// Of a ROUTER or STREAM: waits for room for the peer of this name, which a message is for, instead of any.
+    pub(crate) fn address(&mut self, key: usize, name: Option<Frame>) {
+        let mut members = self.groups.iter_mut().flat_map(|group| &mut group.members);
+        if let Some(member) = members.find(|member| member.key == key) {
+            member.addressee = name;
+        }
     }
 
     /// Waits for it no more. Returns whether something had the key.

@@ -31,7 +31,8 @@
 //! takes a message of one end only when the other has room for it, and so has the capture: what cannot go on waits
 //! where it is, within the marks of the sockets, and its senders wait in turn. Nothing is lost on the way, unless the
 //! socket that it goes to drops what has no room (PUB, XPUB, and a ROUTER that is not mandatory, unless told
-//! otherwise); that socket counts it. Each way has its turn, for a burst.
+//! otherwise); that socket counts it. Each way has its turn, for a burst. A message for a peer of a ROUTER or STREAM that
+//! waits for room holds up those behind it, whoever they are for.
 //!
 //! **In a task** it runs by [`Proxy::run_async`], of any executor, cancel safe.
 //!

@@ -78,6 +78,11 @@ impl ProxySocket {
         matches!(self.socket_type, SocketType::Req | SocketType::Rep)
     }
 
+    /// Whether each message names the only peer that it may go to.
+    pub(super) fn addresses(&self) -> bool {
+        matches!(self.socket_type, SocketType::Router | SocketType::Stream)
+    }
+
     pub(super) fn engine(&self) -> &Arc<Engine> {
         &self.handle.engine
     }

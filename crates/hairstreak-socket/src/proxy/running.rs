@@ -180,7 +180,9 @@ impl Proxy {
             let port = |end: ProxyEnd| self.ports[end.index()].as_ref().expect("both ends are there");
             let capture = self.ports[ProxyEnd::Capture.index()].as_ref();
             let ports = Ports { from: port(way.from), to: port(way.to), capture };
-            match way.burst(&ports, &mut self.statistics) {
+            let ended = way.burst(&ports, &mut self.statistics);
+            self.poller.address(way.to.index(), way.addressee(ports.to));
+            match ended {
                 Ended::Burst => has_more = true,
                 Ended::Dry => interests[way.from.index()].readable = true,
                 Ended::NoRoom(end) => interests[end.index()].writable = true,

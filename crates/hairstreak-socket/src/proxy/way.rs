@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use hairstreak_base::Message;
+use hairstreak_base::{Frame, Message};
 
 use super::port::{ProxyEnd, ProxySocket};
 use super::statistics::{ProxyStats, ProxyTraffic};
@@ -73,6 +73,12 @@ impl Way {
 
     pub fn is_in_hand(&self) -> bool {
         self.in_hand.is_some()
+    }
+
+    /// The peer that the message in hand is for, if it may go to no other.
+    pub fn addressee(&self, to: &ProxySocket) -> Option<Frame> {
+        let held = self.in_hand.as_ref().filter(|_| to.addresses())?;
+        held.message.as_frames().first().cloned()
     }
 
     /// Moves messages until one of the two, or the capture, cannot go on, or the burst is over.

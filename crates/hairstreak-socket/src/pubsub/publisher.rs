@@ -4,7 +4,8 @@
 //! What peers send, their subscriptions, takes effect as it comes, whatever the application does. An
 //! XPUB shows it the subscriptions too: the first to a prefix and the last cancellation of it, or every
 //! subscription (`xpub_verbose`); and other messages that XSUBs send upwards. While more of these wait
-//! than `receive_count_max`, nothing is read from its peers.
+//! than `receive_count_max`, nothing is read from its peers: what they have subscribed to since has no effect yet, and
+//! one that has gone is there, and counts, until the application has received; it gets nothing once a write has failed.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -3,7 +3,7 @@
 use std::array;
 use std::thread;
 
-use hairstreak_socket::{Drops, Options, Overflow, Pub, Pull, Push, SendError, Sub};
+use hairstreak_socket::{Drops, Options, Overflow, Pub, Pull, Push, SendError, Sub, XPub};
 
 use crate::LONG;
 use crate::cell::{Cell, Form, check, until};
@@ -167,5 +167,34 @@ fn a_pub_that_waits_loses_nothing_that_gathered_past_the_mark() {
             }
         });
         assert_eq!(publisher.stats().drops, Drops::default(), "{cell:?}");
+    });
+}
+
+#[test]
+fn a_publisher_that_blocks_and_never_receives_does_not_wait_for_a_subscriber_that_has_gone() {
+    check(|cell| {
+        let publisher: XPub = cell.open(Options { receive_count_max: COUNT_MAX, ..options(Overflow::Block) });
+        let [stays, goes] = [(); 2].map(|()| {
+            let options = Options { receive_count_max: 1, linger_ms: 0, ..Options::default() };
+            let subscriber: Sub = cell.open(options);
+            cell.join(&publisher, &subscriber);
+            subscriber
+        });
+        stays.subscribe("").unwrap();
+        assert!(publisher.wait_for_subscribers(1, LONG));
+        // More than it takes in while the application does not receive them.
+        (0..3 * COUNT_MAX).for_each(|number| goes.subscribe([7, number as u8]).unwrap());
+        assert!(publisher.wait_for_subscribers(2, LONG));
+        let receiving = thread::spawn(move || {
+            for wanted in 0..100 {
+                assert_eq!(number(&stays.recv_timeout(LONG).unwrap().body()[2..]), wanted);
+            }
+            stays
+        });
+        drop(goes);
+        for number in 0..100 {
+            publisher.send_timeout(&[&[7, 0], &body(number)[..]].concat(), LONG).unwrap();
+        }
+        receiving.join().unwrap();
     });
 }

@@ -1,8 +1,12 @@
 //! Waiting in tasks, on an executor of a few lines and on tokio, for sockets, descriptors and times.
 
+use std::future::Future;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{self, Wake, Waker};
 use std::thread;
 use std::time::Instant;
 
@@ -117,6 +121,42 @@ fn a_waker_and_the_end_of_a_socket_end_a_tasks_wait() {
     block_on(poller.wait_async(&mut ready)).unwrap();
     assert!(ready[0].closed);
     closing.join().unwrap();
+}
+
+/// A waker that panics, having said that it will.
+struct Panics(AtomicBool);
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Release);
+        panic!("the waker of a test");
+    }
+}
+
+#[test]
+fn a_waker_that_panics_over_a_descriptor_ends_no_thread_that_others_need() {
+    let (near, far) = UnixStream::pair().unwrap();
+    let mut poller = Poller::new().unwrap();
+    poller.add_descriptor(&near, 0, Interest::READABLE).unwrap();
+    let panics = Arc::new(Panics(AtomicBool::new(false)));
+    let waker = Waker::from(Arc::clone(&panics));
+    let mut ready = Vec::new();
+    let mut waiting = Box::pin(poller.wait_async(&mut ready));
+    assert!(waiting.as_mut().poll(&mut task::Context::from_waker(&waker)).is_pending());
+    (&far).write_all(b"x").unwrap();
+    let since = Instant::now();
+    while !panics.0.load(Ordering::Acquire) {
+        assert!(since.elapsed() < LONG, "the waker was not woken");
+        thread::yield_now();
+    }
+    // Nobody but the background thread is there to wake this one.
+    let (pull, push) = pull_of(&Context::new(), "tcp");
+    let receiver = thread::spawn(move || block_on(pull.recv_async()).unwrap());
+    push.send_timeout("on", LONG).unwrap();
+    push.flush();
+    assert_eq!(receiver.join().unwrap().body(), b"on");
+    block_on(waiting).unwrap();
+    assert_eq!(ready[0].key, 0);
 }
 
 #[test]

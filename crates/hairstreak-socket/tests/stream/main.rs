@@ -9,6 +9,7 @@ mod script;
 mod bounds;
 mod interop;
 mod plain;
+mod waiting;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -1,5 +1,6 @@
 //! Closing a socket in which others wait: they are told, and nobody else is.
 
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -173,4 +174,26 @@ fn waiting_for_peers_ends_when_the_socket_is_closed() {
         pull.close();
         assert!(!waits.join().unwrap());
     }
+}
+
+#[test]
+fn a_name_may_be_bound_while_a_socket_of_the_wrong_type_that_waited_for_it_is_dropped() {
+    let (giver, taker) = mpsc::sync_channel::<(Pull, u32)>(0);
+    let dropping = thread::spawn(move || {
+        for (waiting, pauses) in taker {
+            (0..pauses).for_each(|_| std::hint::spin_loop());
+            drop(waiting);
+        }
+    });
+    for round in 0..3000 {
+        let place = endpoint("inproc");
+        // In an engine of its own.
+        let (waiting, to) = (Pull::new(&Context::new()).unwrap(), Pull::new(&Context::new()).unwrap());
+        waiting.connect(&place).unwrap();
+        giver.send((waiting, round % 16 * 20)).unwrap();
+        (0..round / 16 % 16 * 20).for_each(|_| std::hint::spin_loop());
+        to.bind(&place).unwrap();
+    }
+    drop(giver);
+    dropping.join().unwrap();
 }

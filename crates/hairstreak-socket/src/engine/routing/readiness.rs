@@ -103,7 +103,7 @@ impl State {
         }
     }
 
-    /// REQ, ROUTER: any peer has room.
+    /// REQ, ROUTER, STREAM: any peer has room.
     pub fn is_writable_to_any(&mut self, socket: usize) -> bool {
         if !self.sends_wait(socket) {
             return true;
@@ -115,6 +115,13 @@ impl State {
             return true;
         }
         (0..self.sockets[socket].links.len()).any(|slot| self.has_room(self.sockets[socket].links[slot]))
+    }
+
+    /// ROUTER, STREAM: the peer of that name has room, or there is none of that name.
+    pub fn is_writable_to_named(&mut self, socket: usize, name: &[u8]) -> bool {
+        let Some(state) = self.sockets.get(socket) else { return false };
+        let named = state.names.link_of(name);
+        !self.sends_wait(socket) || named.is_none_or(|link| self.has_room(link))
     }
 
     /// PUB, XPUB, XSUB: every peer has room, or there is none.

@@ -80,8 +80,11 @@ impl State {
             let Some(link) = self.links.get_mut(index) else { return };
             let socket = &self.sockets[link.socket];
             let Incoming::AtOnce(take) = socket.rules.incoming else { return };
-            if socket.publisher.stopped || link.peer.is_none() {
+            if link.peer.is_none() {
                 return;
+            }
+            if socket.publisher.stopped {
+                return self.publish_no_more_to_the_gone(index);
             }
             let next = match &mut link.kind {
                 LinkKind::Stream(session) => session.next_message(&mut message, link.received),
@@ -110,6 +113,21 @@ impl State {
         if let Some(link) = self.links.get(index) {
             self.come_back_to(link.socket);
             self.arm_look(engine);
+        }
+    }
+
+    /// The end of a link whose peer is not read is not seen. One that takes nothing more gets nothing more all the
+    /// same: else a publisher that waits would wait for it.
+    fn publish_no_more_to_the_gone(&mut self, index: usize) {
+        let link = &self.links[index];
+        let is_gone = match &link.kind {
+            LinkKind::Stream(session) => session.write_failed,
+            LinkKind::Ring(ring) => ring.is_gone(),
+        };
+        let socket = link.socket;
+        if is_gone && self.sockets[socket].publisher.index.prefix_count(index) > 0 {
+            (self.sockets[socket].rules.link_ended)(self, index, false);
+            self.notify(socket);
         }
     }
 
