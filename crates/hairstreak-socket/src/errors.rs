@@ -218,6 +218,10 @@ pub enum RecvError {
     /// A REQ has asked nothing, a REP has not replied yet.
     #[error("it is this socket's turn to send")]
     OutOfTurn,
+    /// Of a PULL that settles: every sender has said that no message follows, or this side asked for none and has had
+    /// all that was under way.
+    #[error("no message follows")]
+    Ended,
     /// The peer that had the request is gone without a reply. It may have done what it was asked for.
     #[error("the peer that had the request is gone")]
     PeerLost,

@@ -4,6 +4,8 @@ use std::future::poll_fn;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use hairstreak_wire::settlement::TaskRun;
+
 use crate::engine::{Guard, Sent, State};
 use crate::errors::SendError;
 use crate::options::Overflow;
@@ -129,6 +131,20 @@ impl<P: Sends> Socket<P> {
         }
         handle.engine.after_call(state, None);
         Ok(())
+    }
+
+    /// Sends the message as this task. For a PUSH that settles.
+    pub(crate) fn send_task(&self, task: TaskRun, message: &Outgoing<'_>) -> Result<(), SendError> {
+        let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(SendError::Forked);
+        }
+        let mut state = handle.engine.lock();
+        state.set_next_task(handle.index, task);
+        if state.send_short(handle.index, message) {
+            return Ok(());
+        }
+        self.send_at_length(state, message, None)
     }
 
     /// Writes what has gathered now.

@@ -337,7 +337,11 @@ impl State {
         }
         self.list_room(index);
         if self.sockets[socket].backlog.is_some() {
+            self.end_sending(engine, index);
             self.send_waiting_again(engine, socket);
+        }
+        if self.sockets[socket].drains {
+            self.drain_link(engine, index);
         }
         self.notify(socket);
         true
@@ -360,7 +364,7 @@ impl State {
         (state.sent_bytes, state.received_bytes) = (state.sent_bytes + sent, state.received_bytes + received);
         let has_messages;
         let mut lost = link.held.take().map_or(0, |held| held.count());
-        let settled = self.recover_unsettled(index);
+        let settled = self.recover_unsettled(engine, index);
         let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
         match &mut link.kind {
             LinkKind::Stream(session) => {
@@ -404,7 +408,7 @@ impl State {
             return self.end_link(engine, index, error);
         }
         self.tell_of_end(index, error);
-        let lost = self.recover_unsettled(index).unwrap_or(0);
+        let lost = self.recover_unsettled(engine, index).unwrap_or(0);
         let link = &mut self.links[index];
         let socket = link.socket;
         self.sockets[socket].drops.peer_lost += lost as u64;

@@ -145,6 +145,8 @@ pub(crate) struct SocketState {
     pub backlog: Option<Box<Backlog>>,
     /// A PULL that wants settlement: who settles.
     pub settles_received: Option<Settling>,
+    /// A PULL that asked its senders for nothing new.
+    pub drains: bool,
     /// The link of the last message that did not take the short way.
     pub last_link: usize,
     /// What a look for messages has found, for the next receive.
@@ -214,6 +216,7 @@ impl SocketState {
             subscriber: Subscriber::default(),
             backlog,
             settles_received,
+            drains: false,
             last_link: 0,
             set_aside: None,
             receivers: 0,

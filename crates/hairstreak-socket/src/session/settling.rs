@@ -30,8 +30,18 @@ pub(super) struct Sending {
     plain: Option<OutgoingBuffer>,
     encoded: Vec<u8>,
     /// Since the engine last asked.
-    settled_count: u64,
-    returned: Vec<Returned>,
+    news: SettledNews,
+}
+
+/// What a receiver has said of what it was sent.
+#[derive(Debug, Default)]
+pub(crate) struct SettledNews {
+    /// How many messages are settled now, whatever became of them.
+    pub count: u64,
+    /// Those that were accepted: how many in sequence, from which task on.
+    pub accepted: Vec<(TaskRun, u64)>,
+    /// Those that were not.
+    pub returned: Vec<Returned>,
 }
 
 /// A message that was not accepted.
@@ -53,8 +63,7 @@ impl Session {
             granted: 0,
             plain,
             encoded: Vec::new(),
-            settled_count: 0,
-            returned: Vec::new(),
+            news: SettledNews::default(),
         })));
         self.gather_count_max = 0;
     }
@@ -132,6 +141,22 @@ impl Session {
         next
     }
 
+    /// Tells the receiver that no message follows, if that is wanted by this side or asked for by the receiver.
+    pub fn end_sending(&mut self, is_wanted: bool) {
+        let sent = self.sent_count();
+        let Some(sending) = self.sending_mut() else { return };
+        if is_wanted || sending.link.drains() {
+            let mut bytes = Vec::new();
+            sending.link.end(sent, &mut bytes);
+            self.push_commands(&bytes);
+        }
+    }
+
+    /// Which task the next message would be.
+    pub fn next_task(&self) -> Option<TaskRun> {
+        self.sending()?.link.next_task(self.sent_count())
+    }
+
     /// How many messages of the grant are left.
     pub fn granted(&self) -> u64 {
         self.sending().map_or(0, |sending| sending.granted.saturating_sub(self.sent_count()))
@@ -173,7 +198,8 @@ impl Session {
             Some(Settling::Receiving(link)) => link.handle(command, received)?,
             Some(Settling::Sending(sending)) => {
                 let settled = sending.link.handle(command, sent)?;
-                sending.settled_count += settled.count;
+                sending.news.count += settled.count;
+                sending.news.accepted.extend(settled.accepted);
                 let returned = self.collect_refused(settled.refused);
                 self.release_settled(returned);
             }
@@ -192,7 +218,7 @@ impl Session {
     /// What is settled need not be retained, now that those to be sent again have been taken from it.
     fn release_settled(&mut self, returned: Vec<Returned>) {
         if let Some(Settling::Sending(sending)) = &mut self.settling {
-            sending.returned.extend(returned);
+            sending.news.returned.extend(returned);
             let through = sending.link.settled_through() as usize;
             sending.plain.as_mut().unwrap_or(&mut self.outgoing).release_through(through);
         }
@@ -221,14 +247,9 @@ impl Session {
         returned
     }
 
-    /// How many messages were settled, and which not accepted, since the last call.
-    pub fn take_settled(&mut self) -> (u64, Vec<Returned>) {
-        match self.sending_mut() {
-            Some(sending) => {
-                (std::mem::take(&mut sending.settled_count), std::mem::take(&mut sending.returned))
-            }
-            None => (0, Vec::new()),
-        }
+    /// What was settled since the last call.
+    pub fn take_settled(&mut self) -> SettledNews {
+        self.sending_mut().map_or(SettledNews::default(), |sending| std::mem::take(&mut sending.news))
     }
 
     /// The connection is over: what is not settled, in the order of its numbers. The peer may have seen what was

@@ -14,9 +14,14 @@ use crate::session::Returned;
 #[derive(Debug)]
 pub(crate) struct Backlog {
     pub settings: Settlement,
-    /// The next new task, unless a link has a grant.
+    /// The next new task, unless a link has a grant; and how often it was sent before, elsewhere.
     pub next: TaskId,
+    pub deliveries: u16,
+    /// The PULL, of the same engine, whose tasks are passed on here: what becomes of them here becomes of them there.
+    pub upstream: Option<usize>,
     pub granted: Option<GrantedLink>,
+    /// Nothing new will be sent: receivers are told.
+    pub has_ended: bool,
     /// To be sent again, lowest task first.
     waiting: VecDeque<(TaskRun, Message)>,
     refusals: VecDeque<Refusal>,
@@ -36,7 +41,10 @@ impl Backlog {
         Backlog {
             settings,
             next: TaskId { epoch: fastrand::u64(..), sequence: 0 },
+            deliveries: 0,
+            upstream: None,
             granted: None,
+            has_ended: false,
             waiting: VecDeque::new(),
             refusals: VecDeque::new(),
             lost_refusals: 0,

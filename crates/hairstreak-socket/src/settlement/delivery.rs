@@ -1,7 +1,7 @@
 //! `Delivery`: a received message that can be settled. `Refusal`: one that comes back to its sender.
 
 use hairstreak_base::Message;
-use hairstreak_wire::settlement::TaskId;
+use hairstreak_wire::settlement::{TaskId, TaskRun};
 
 /// A message of a settled link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,15 @@ pub struct Delivery {
     /// How often it was sent before: it may have been seen, here or elsewhere.
     pub deliveries: u16,
     pub(crate) mark: DeliveryMark,
+}
+
+/// Messages of one settled link, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    pub(crate) mark: DeliveryMark,
+    pub(crate) count: u64,
+    /// How many of them follow in sequence, from which task on, and so forth; empty from a peer that does not settle.
+    pub runs: Vec<(TaskRun, u64)>,
 }
 
 /// Which message of which connection.

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use hairstreak_base::Message;
 use hairstreak_wire::settlement::Outcome;
 
-use super::Delivery;
+use super::{Batch, Delivery, DeliveryMark, TaskId};
 use crate::engine::State;
 use crate::errors::RecvError;
 use crate::pipeline::PullPattern;
@@ -21,10 +22,7 @@ impl Socket<PullPattern> {
         let deadline = Instant::now().checked_add(timeout);
         let attempt = |state: &mut State| match state.receive_delivery(&handle.engine, handle.index) {
             Some(delivery) => Some(Ok(delivery)),
-            None => {
-                let is_closed = state.sockets.get(handle.index).is_none_or(|socket| socket.closed);
-                is_closed.then_some(Err(RecvError::Closed))
-            }
+            None => state.why_nothing_follows(handle.index).map(Err),
         };
         let mut state = handle.engine.lock();
         state.begin_to_receive(&handle.engine, handle.index);
@@ -49,14 +47,84 @@ impl Socket<PullPattern> {
         self.settle(delivery, Outcome::Rejected, reason.as_bytes())
     }
 
+    /// Messages of one peer that are here, at most `max`, appended to `into`, waiting for the first at most `timeout`; and
+    /// what names and settles them. For [`Settling::ByHand`](super::Settling::ByHand).
+    pub fn recv_batch(
+        &self,
+        into: &mut Vec<Message>,
+        max: usize,
+        timeout: Duration,
+    ) -> Result<Batch, RecvError> {
+        let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(RecvError::Forked);
+        }
+        let deadline = Instant::now().checked_add(timeout);
+        let attempt = |state: &mut State| match state.receive_batch(&handle.engine, handle.index, into, max) {
+            Some(batch) => Some(Ok(batch)),
+            None => state.why_nothing_follows(handle.index).map(Err),
+        };
+        let mut state = handle.engine.lock();
+        state.begin_to_receive(&handle.engine, handle.index);
+        handle.engine.wait(state, handle.index, true, deadline, attempt).unwrap_or(Err(RecvError::TimedOut))
+    }
+
+    /// Asks the senders, those that connect later too, for nothing new. What is under way still comes, and behind the
+    /// last of it [`RecvError::Ended`].
+    pub fn drain(&self) {
+        let handle = &*self.handle;
+        if !handle.is_foreign() {
+            handle.engine.lock().drain(&handle.engine, handle.index);
+        }
+    }
+
+    /// All messages of the batch were dealt with. Returns as [`Socket::accept`]; false also if one of them was settled
+    /// before.
+    pub fn accept_batch(&self, batch: &Batch) -> bool {
+        self.settle_marked(batch.mark, batch.count, Outcome::Accepted, b"")
+    }
+
+    /// Settles tasks by name, `count` in sequence from `first` on, as far as they came here and are not settled.
+    pub fn accept_tasks(&self, first: TaskId, count: u64) {
+        self.settle_named(first, count, Outcome::Accepted, b"");
+    }
+
+    /// As [`Socket::accept_tasks`]: they cannot be dealt with.
+    pub fn reject_tasks(&self, first: TaskId, count: u64, reason: &str) {
+        self.settle_named(first, count, Outcome::Rejected, reason.as_bytes());
+    }
+
+    fn settle_named(&self, first: TaskId, count: u64, outcome: Outcome, reason: &[u8]) {
+        let handle = &*self.handle;
+        if !handle.is_foreign() {
+            let mut state = handle.engine.lock();
+            state.settle_tasks(&handle.engine, handle.index, first, count, outcome, reason);
+            handle.engine.after_call(state, Some(handle.index));
+        }
+    }
+
     fn settle(&self, delivery: &Delivery, outcome: Outcome, reason: &[u8]) -> bool {
+        self.settle_marked(delivery.mark, 1, outcome, reason)
+    }
+
+    fn settle_marked(&self, mark: DeliveryMark, count: u64, outcome: Outcome, reason: &[u8]) -> bool {
         let handle = &*self.handle;
         if handle.is_foreign() {
             return false;
         }
         let mut state = handle.engine.lock();
-        let is_settled = state.settle_by_hand(&handle.engine, handle.index, delivery.mark, outcome, reason);
+        let is_settled = state.settle_by_hand(&handle.engine, handle.index, mark, count, outcome, reason);
         handle.engine.after_call(state, Some(handle.index));
         is_settled
+    }
+}
+
+impl State {
+    /// Why a receive need not wait.
+    fn why_nothing_follows(&mut self, socket: usize) -> Option<RecvError> {
+        if self.sockets.get(socket).is_none_or(|socket| socket.closed) {
+            return Some(RecvError::Closed);
+        }
+        self.has_ended(socket).then_some(RecvError::Ended)
     }
 }

@@ -1,10 +1,13 @@
 //! What a settled PUSH can be asked.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Refusal;
+use super::{Refusal, TaskRun};
 use crate::engine::State;
-use crate::pipeline::PushPattern;
+use crate::errors::SendError;
+use crate::outgoing::Outgoing;
+use crate::pipeline::{Pull, PushPattern};
 use crate::socket::Socket;
 
 /// How many messages are where.
@@ -43,6 +46,43 @@ impl Socket<PushPattern> {
         let attempt = |state: &mut State| (state.unsettled_count(index) == 0).then_some(());
         let deadline = Instant::now().checked_add(timeout);
         engine.wait(engine.lock(), index, false, deadline, attempt).is_some()
+    }
+
+    /// What is passed on here with [`Socket::pass_on`] was received by `pull`: what becomes of it here becomes of it
+    /// there. Both must have been opened by one thread in one context. Returns whether they were.
+    pub fn settle_upstream(&self, pull: &Pull) -> bool {
+        let (engine, upstream) = (&self.handle.engine, pull.handle.index);
+        if self.handle.is_foreign() || !Arc::ptr_eq(engine, &pull.handle.engine) {
+            return false;
+        }
+        let mut state = engine.lock();
+        let backlog = state.sockets.get_mut(self.handle.index).and_then(|socket| socket.backlog.as_mut());
+        backlog.map(|backlog| backlog.upstream = Some(upstream)).is_some()
+    }
+
+    /// Sends messages as these tasks, in sequence, waiting as need be. By one thread at a time. Returns how many were
+    /// sent; on an error the earlier ones are.
+    pub fn pass_on<'a, I>(&self, first: TaskRun, messages: I) -> Result<u64, SendError>
+    where
+        I: IntoIterator,
+        I::Item: Into<Outgoing<'a>>,
+    {
+        let mut count = 0;
+        for message in messages {
+            self.send_task(first.plus(count), &message.into())?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Waits until everything is settled, `timeout` at most, and tells the receivers that no message follows; later
+    /// sends are refused as on a closed socket. Returns whether it is; if not, nothing was told.
+    pub fn end(&self, timeout: Duration) -> bool {
+        let is_settled = self.wait_settled(timeout);
+        if is_settled {
+            self.handle.engine.lock().end_sending_to_all(&self.handle.engine, self.handle.index);
+        }
+        is_settled
     }
 
     /// The messages that receivers rejected, or that were sent too often, since the last call.

@@ -10,6 +10,7 @@ mod roles;
 mod again;
 mod ends;
 mod limits;
+mod passing;
 mod rules;
 
 use std::collections::BTreeMap;

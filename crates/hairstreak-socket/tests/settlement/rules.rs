@@ -137,7 +137,7 @@ fn plain_push() -> (Push, String) {
     (push, place)
 }
 
-fn plain_pull(settlement: Settlement) -> Pull {
+pub fn plain_pull(settlement: Settlement) -> Pull {
     Pull::with_options(&Context::new(), Options { settlement: Some(settlement), ..Options::default() })
         .unwrap()
 }

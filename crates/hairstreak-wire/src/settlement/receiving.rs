@@ -12,7 +12,7 @@ use super::command::{self, Entry, SettlementCommand};
 use super::error::SettlementError;
 use super::ranges::Ranges;
 use super::runs::Runs;
-use super::task::{Outcome, TaskRun};
+use super::task::{Outcome, TaskId, TaskRun};
 use super::terms::SettlementTerms;
 
 /// The most entries in one command, in bytes; more go in several.
@@ -125,6 +125,29 @@ impl ReceivingLink {
         }
         self.advance();
         true
+    }
+
+    /// Settles those of the messages up to `handed` that are these tasks, `count` in sequence from `first` on, and are not
+    /// settled yet. Returns how many.
+    pub fn settle_tasks(
+        &mut self,
+        first: TaskId,
+        count: u64,
+        handed: u64,
+        outcome: Outcome,
+        reason: &[u8],
+    ) -> u64 {
+        let numbers = self.runs.numbers_of(first, count, handed + 1).collect::<Vec<_>>();
+        let mut settled = 0;
+        for range in numbers {
+            let from = range.start.max(self.through + 1);
+            let missing = self.settled.missing_in(from..range.end.max(from)).collect::<Vec<_>>();
+            for range in missing {
+                settled += range.end - range.start;
+                self.settle(range, outcome, reason);
+            }
+        }
+        settled
     }
 
     /// Accepts all messages up to `number` that are not settled yet.

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::task::TaskRun;
+use super::task::{TaskId, TaskRun};
 
 /// Runs of tasks by the number of their first message.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +51,18 @@ impl Runs {
         })
     }
 
+    /// The messages, below `end`, that are tasks of these: `count` in sequence from `first` on.
+    pub fn numbers_of(&self, first: TaskId, count: u64, end: u64) -> impl Iterator<Item = Range<u64>> + '_ {
+        let last = first.sequence.saturating_add(count);
+        self.0.iter().enumerate().filter_map(move |(at, (number, run))| {
+            let next = self.0.get(at + 1).map_or(end, |(next, _)| (*next).min(end));
+            let begin = run.id.sequence.max(first.sequence);
+            let until = run.id.sequence.saturating_add(next.saturating_sub(*number)).min(last);
+            let is_met = run.id.epoch == first.epoch && begin < until;
+            is_met.then(|| number + (begin - run.id.sequence)..number + (until - run.id.sequence))
+        })
+    }
+
     /// Whether none has begun.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -65,7 +77,6 @@ impl Runs {
 
 #[cfg(test)]
 mod tests {
-    use super::super::task::TaskId;
     use super::*;
 
     fn run(sequence: u64, deliveries: u16) -> TaskRun {
@@ -85,6 +96,12 @@ mod tests {
         assert_eq!(all, [100, 101, 102, 103, 104, 60, 61, 62]);
         let parts = runs.split(2..8).collect::<Vec<_>>();
         assert_eq!(parts, [(2..4, run(101, 0)), (4..6, run(103, 1)), (6..8, run(60, 0))]);
+        let numbers = |sequence, count, end| {
+            runs.numbers_of(TaskId { epoch: 1, sequence }, count, end).collect::<Vec<_>>()
+        };
+        assert_eq!(numbers(101, 3, 9), [2..4, 4..5]);
+        assert_eq!(numbers(61, 100, 8), [7..8], "message 8 has not come");
+        assert_eq!(numbers(200, 5, 9), []);
         runs.forget_below(6);
         assert_eq!((runs.count(), runs.task_of(5), runs.task_of(8)), (1, None, Some(run(62, 0))));
     }

@@ -23,7 +23,9 @@ use super::terms::SettlementTerms;
 pub struct Settled {
     /// Messages that are settled now and were not before, whatever became of them.
     pub count: u64,
-    /// Those that were not accepted.
+    /// Those that were accepted: how many in sequence, from which task on.
+    pub accepted: Vec<(TaskRun, u64)>,
+    /// Those that were not.
     pub refused: Vec<Refused>,
 }
 
@@ -100,11 +102,11 @@ impl SendingLink {
                 if !entries.is_empty() {
                     // All of it or nothing: what a bad command releases is not settled.
                     let mut next = self.clone();
-                    settled.refused = next.settle_entries(entries, sent)?;
-                    next.settle_through(through, sent)?;
+                    next.settle_entries(entries, sent, &mut settled)?;
+                    next.settle_through(through, sent, &mut settled)?;
                     *self = next;
                 } else {
-                    self.settle_through(through, sent)?;
+                    self.settle_through(through, sent, &mut settled)?;
                 }
                 settled.count = self.settled_count() - before;
             }
@@ -115,13 +117,21 @@ impl SendingLink {
         Ok(settled)
     }
 
-    fn settle_entries(&mut self, entries: Entries<'_>, sent: u64) -> Result<Vec<Refused>, SettlementError> {
-        let mut refused = Vec::new();
+    fn settle_entries(
+        &mut self,
+        entries: Entries<'_>,
+        sent: u64,
+        settled: &mut Settled,
+    ) -> Result<(), SettlementError> {
         for entry in entries {
             let range = entry.first..self.checked_end(entry.last, sent)?;
             self.settle(range.clone())?;
-            if entry.outcome != Outcome::Accepted {
-                refused.extend(self.runs.split(range).map(|(numbers, run)| Refused {
+            if entry.outcome == Outcome::Accepted {
+                settled
+                    .accepted
+                    .extend(self.runs.split(range).map(|(range, run)| (run, range.end - range.start)));
+            } else {
+                settled.refused.extend(self.runs.split(range).map(|(numbers, run)| Refused {
                     numbers,
                     run,
                     outcome: entry.outcome,
@@ -129,7 +139,7 @@ impl SendingLink {
                 }));
             }
         }
-        Ok(refused)
+        Ok(())
     }
 
     fn checked_end(&self, last: u64, sent: u64) -> Result<u64, SettlementError> {
@@ -152,13 +162,23 @@ impl SendingLink {
         Ok(())
     }
 
-    fn settle_through(&mut self, through: u64, sent: u64) -> Result<(), SettlementError> {
+    fn settle_through(
+        &mut self,
+        through: u64,
+        sent: u64,
+        settled: &mut Settled,
+    ) -> Result<(), SettlementError> {
         let end = self.checked_end(through, sent)?;
         if through < self.told_through {
             return Err(SettlementError::SettledTwice { number: through });
         }
         self.told_through = through;
         if through > self.through {
+            for range in self.settled.missing_in(self.through + 1..end) {
+                settled
+                    .accepted
+                    .extend(self.runs.split(range).map(|(range, run)| (run, range.end - range.start)));
+            }
             self.settled.remove_below(end);
             self.through = through;
         }

@@ -61,6 +61,7 @@ fn what_is_not_accepted_is_told_with_its_reason() {
     let ranges = [(Outcome::Released, 2, 3), (Outcome::Rejected, 5, 5), (Outcome::Accepted, 9, 10)];
     let settled = settle(&mut link, 6, &ranges).unwrap();
     assert_eq!(settled.count, 8);
+    assert_eq!(settled.accepted, [(run(108, 0), 2), (run(100, 0), 1), (run(103, 0), 1), (run(105, 0), 1)]);
     let refused = |numbers, run, outcome| Refused { numbers, run, outcome, reason: Vec::new() };
     let first = refused(2..4, run(101, 0), Outcome::Released);
     assert_eq!(settled.refused, [first, refused(5..6, run(104, 0), Outcome::Rejected)]);
@@ -121,6 +122,22 @@ fn a_sender_keeps_to_its_credit_names_its_tasks_and_ends_once_with_the_right_cou
     for command in [SettlementCommand::Tasks(run(9, 0)), SettlementCommand::End { count: 5 }] {
         assert_eq!(link.handle(command, 5), Err(SettlementError::AfterEnd { what: command.name() }));
     }
+}
+
+#[test]
+fn a_receiver_settles_by_task_what_it_was_handed_and_has_not_settled() {
+    let mut link = ReceivingLink::new(100);
+    link.handle(SettlementCommand::Tasks(run(10, 0)), 0).unwrap();
+    link.handle(SettlementCommand::Tasks(run(12, 1)), 6).unwrap();
+    assert!(link.settle(2..3, Outcome::Accepted, b""));
+    assert_eq!(
+        link.settle_tasks(run(11, 0).id, 3, 7, Outcome::Accepted, b""),
+        3,
+        "3, 4 and again 12 as message 7"
+    );
+    assert_eq!(link.settle_tasks(run(11, 0).id, 3, 8, Outcome::Accepted, b""), 1, "13 as message 8");
+    assert_eq!(link.settle_tasks(run(0, 0).id, u64::MAX, 4, Outcome::Rejected, b""), 1);
+    assert_eq!(link.settled_through(), 4);
 }
 
 #[test]

@@ -6,13 +6,13 @@
 use std::time::Duration;
 
 use hairstreak_base::Message;
-use hairstreak_wire::settlement::Outcome;
+use hairstreak_wire::settlement::{Outcome, TaskId, TaskRun};
 
 use crate::engine::Engine;
 use crate::engine::link::LinkKind;
 use crate::engine::routing::SetAside;
 use crate::engine::state::State;
-use crate::settlement::{Delivery, DeliveryMark, Settling};
+use crate::settlement::{Batch, Delivery, DeliveryMark, Settling};
 
 /// How often it is looked what an application has settled that takes messages as they lie there, and how seldom when it
 /// does not go on.
@@ -115,6 +115,113 @@ impl State {
         }
     }
 
+    /// Asks all senders, those that come later too, for nothing new.
+    pub fn drain(&mut self, engine: &Engine, socket: usize) {
+        let Some(state) = self.sockets.get_mut(socket) else { return };
+        state.drains = true;
+        for index in state.links.clone() {
+            self.drain_link(engine, index);
+        }
+    }
+
+    pub fn drain_link(&mut self, engine: &Engine, index: usize) {
+        if let Some(link) = self.links.get_mut(index)
+            && let LinkKind::Stream(session) = &mut link.kind
+            && let Some(receiving) = session.receiving()
+        {
+            receiving.drain();
+            session.tell_settled(true);
+            self.flush_link(engine, index);
+        }
+    }
+
+    /// Whether no message follows from any sender, and all that came has been taken.
+    pub fn has_ended(&mut self, socket: usize) -> bool {
+        let Some(state) = self.sockets.get(socket) else { return false };
+        let is_wanted = state.drains || !state.links.is_empty();
+        is_wanted
+            && state.set_aside.is_none()
+            && state.links.iter().all(|&index| match &mut self.links[index].kind {
+                LinkKind::Stream(session) => {
+                    !session.has_unread()
+                        && session.receiving().is_some_and(|receiving| receiving.has_ended())
+                }
+                LinkKind::Ring(_) => false,
+            })
+    }
+
+    /// Settles tasks of a socket by name, on whatever links they came.
+    pub fn settle_tasks(
+        &mut self,
+        engine: &Engine,
+        socket: usize,
+        first: TaskId,
+        count: u64,
+        outcome: Outcome,
+        reason: &[u8],
+    ) {
+        let Some(state) = self.sockets.get(socket) else { return };
+        let mut has_settled = false;
+        for &index in &state.links {
+            let link = &mut self.links[index];
+            if let LinkKind::Stream(session) = &mut link.kind
+                && let Some(receiving) = session.receiving()
+            {
+                has_settled |= receiving.settle_tasks(first, count, link.received, outcome, reason) > 0;
+            }
+        }
+        if has_settled {
+            self.tell_settled(engine, socket, false);
+            // Whoever calls next, the senders are to hear of it.
+            self.arm_look(engine);
+        }
+    }
+
+    /// Messages of one link, at most `max` and at least one, appended to `into`, and what settles them.
+    pub fn receive_batch(
+        &mut self,
+        engine: &Engine,
+        socket: usize,
+        into: &mut Vec<Message>,
+        max: usize,
+    ) -> Option<Batch> {
+        let mut message = Message::new();
+        let set_aside = self.sockets.get(socket)?.set_aside.as_ref().and_then(SetAside::mark);
+        let mark = match set_aside {
+            Some(mark) => {
+                self.take_set_aside(socket, &mut message);
+                into.push(message);
+                return Some(Batch { mark, count: 1, runs: self.tasks_of(mark, 1) });
+            }
+            None => {
+                let link = self.receive_in_turn(engine, socket, &mut message)?;
+                self.delivery_mark(link)?
+            }
+        };
+        into.push(message);
+        let before = into.len();
+        let link = &mut self.links[mark.link];
+        if let LinkKind::Stream(session) = &mut link.kind {
+            session.take_ready_many(into, max.saturating_sub(1));
+        }
+        let count = (into.len() - before) as u64;
+        link.received += count;
+        Some(Batch { mark, count: 1 + count, runs: self.tasks_of(mark, 1 + count) })
+    }
+
+    fn tasks_of(&mut self, mark: DeliveryMark, count: u64) -> Vec<(TaskRun, u64)> {
+        let link = self.links.get_mut(mark.link).filter(|link| link.serial == mark.serial);
+        let receiving = link.and_then(|link| match &mut link.kind {
+            LinkKind::Stream(session) => session.receiving(),
+            LinkKind::Ring(_) => None,
+        });
+        let runs = receiving.into_iter().flat_map(|receiving| {
+            let parts = receiving.tasks(mark.number..mark.number + count);
+            parts.map(|(range, run)| (run, range.end - range.start)).collect::<Vec<_>>()
+        });
+        runs.collect()
+    }
+
     /// The next message with what settles it, if one is here.
     pub fn receive_delivery(&mut self, engine: &Engine, socket: usize) -> Option<Delivery> {
         let mut message = Message::new();
@@ -154,6 +261,7 @@ impl State {
         engine: &Engine,
         socket: usize,
         mark: DeliveryMark,
+        count: u64,
         outcome: Outcome,
         reason: &[u8],
     ) -> bool {
@@ -163,7 +271,7 @@ impl State {
         }
         let LinkKind::Stream(session) = &mut link.kind else { return false };
         let Some(receiving) = session.receiving() else { return false };
-        let is_settled = receiving.settle(mark.number..mark.number + 1, outcome, reason);
+        let is_settled = receiving.settle(mark.number..mark.number + count, outcome, reason);
         if receiving.is_due() {
             session.tell_settled(false);
             self.flush_link(engine, mark.link);

@@ -12,14 +12,14 @@ use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
 use hairstreak_base::Message;
-use hairstreak_wire::settlement::TaskRun;
+use hairstreak_wire::settlement::{Outcome, TaskRun};
 
 use crate::engine::Engine;
 use crate::engine::link::LinkKind;
 use crate::engine::routing::Sent;
 use crate::engine::state::State;
 use crate::outgoing::{Outgoing, Parcel};
-use crate::session::Session;
+use crate::session::{Returned, Session, SettledNews};
 use crate::settlement::GrantedLink;
 
 /// How long a link should be busy with a block.
@@ -84,6 +84,9 @@ impl State {
 
     /// Sends one message as a new task.
     pub fn send_settled(&mut self, engine: &Engine, socket: usize, message: &Outgoing<'_>) -> Sent {
+        if self.sockets[socket].backlog.as_ref().is_some_and(|backlog| backlog.has_ended) {
+            return Sent::Closed;
+        }
         self.send_waiting_again(engine, socket);
         loop {
             let is_waiting = self.sockets[socket].backlog.as_ref().is_some_and(|b| b.waiting_count() > 0);
@@ -132,7 +135,7 @@ impl State {
         self.take_grant_back(socket);
         let backlog = self.sockets[socket].backlog.as_ref()?;
         let window = backlog.settings.unsettled_count_max.max(1) as u64;
-        let run = TaskRun { id: backlog.next, deliveries: 0 };
+        let run = TaskRun { id: backlog.next, deliveries: backlog.deliveries };
         let left = window.saturating_sub(self.unsettled_count(socket));
         if left == 0 {
             return None;
@@ -225,23 +228,77 @@ impl State {
     pub fn on_settled(&mut self, engine: &Engine, index: usize) {
         let Some(link) = self.links.get_mut(index) else { return };
         let LinkKind::Stream(session) = &mut link.kind else { return };
-        let (count, returned) = session.take_settled();
-        link.pace.on_settled(count, session.unsettled_count());
+        let news = session.take_settled();
+        link.pace.on_settled(news.count, session.unsettled_count());
         let socket = link.socket;
-        if !returned.is_empty()
-            && let Some(backlog) = &mut self.sockets[socket].backlog
-        {
-            backlog.take_back(returned);
-        }
+        self.take_news(engine, socket, news);
+        self.end_sending(engine, index);
         if !self.sockets[socket].closed {
             self.send_waiting_again(engine, socket);
         }
         self.notify(socket);
     }
 
+    /// Tells a receiver that no message follows, if that is so.
+    pub fn end_sending(&mut self, engine: &Engine, index: usize) {
+        let Some(link) = self.links.get_mut(index) else { return };
+        let socket = link.socket;
+        let has_ended = self.sockets[socket].backlog.as_ref().is_some_and(|backlog| backlog.has_ended);
+        if let LinkKind::Stream(session) = &mut link.kind {
+            session.end_sending(has_ended);
+            self.flush_link(engine, index);
+        }
+    }
+
+    /// Tells all receivers that no message follows.
+    pub fn end_sending_to_all(&mut self, engine: &Engine, socket: usize) {
+        self.take_grant_back(socket);
+        let Some(state) = self.sockets.get_mut(socket) else { return };
+        if let Some(backlog) = &mut state.backlog {
+            backlog.has_ended = true;
+            for index in state.links.clone() {
+                self.end_sending(engine, index);
+            }
+        }
+    }
+
+    fn take_news(&mut self, engine: &Engine, socket: usize, news: SettledNews) {
+        let Some(backlog) = &mut self.sockets[socket].backlog else { return };
+        let Some(upstream) = backlog.upstream else { return backlog.take_back(news.returned) };
+        let mut again = Vec::new();
+        let mut rejected = Vec::new();
+        for returned in news.returned {
+            if returned.outcome == Outcome::Rejected { rejected.push(returned) } else { again.push(returned) }
+        }
+        backlog.take_back(again);
+        for (run, count) in news.accepted {
+            self.settle_tasks(engine, upstream, run.id, count, Outcome::Accepted, b"");
+        }
+        for Returned { task, reason, .. } in rejected {
+            self.settle_tasks(engine, upstream, task.id, 1, Outcome::Rejected, &reason);
+        }
+    }
+
+    /// The next message sent is this task, as one that was received.
+    pub fn set_next_task(&mut self, socket: usize, task: TaskRun) {
+        let Some(backlog) = self.sockets.get(socket).and_then(|state| state.backlog.as_ref()) else { return };
+        let granted = backlog.granted.and_then(|granted| self.links.get(granted.index));
+        let next = granted.and_then(|link| match &link.kind {
+            LinkKind::Stream(session) if session.granted() > 0 => session.next_task(),
+            _ => None,
+        });
+        if next == Some(task) {
+            return;
+        }
+        self.take_grant_back(socket);
+        if let Some(backlog) = &mut self.sockets[socket].backlog {
+            (backlog.next, backlog.deliveries) = (task.id, task.deliveries);
+        }
+    }
+
     /// The connection is over: what is unsettled is to be sent again. Returns how many messages are lost, the socket
     /// being closed; `None` if the link was not settled.
-    pub fn recover_unsettled(&mut self, index: usize) -> Option<usize> {
+    pub fn recover_unsettled(&mut self, engine: &Engine, index: usize) -> Option<usize> {
         let link = &self.links[index];
         let (socket, serial) = (link.socket, link.serial);
         if self.sockets[socket].backlog.as_ref()?.granted == Some(GrantedLink { index, serial }) {
@@ -251,11 +308,11 @@ impl State {
             return Some(0);
         }
         let session = self.settled_session(index)?;
-        let (_, returned) = session.take_settled();
+        let news = session.take_settled();
         let unsettled = session.take_unsettled();
+        self.take_news(engine, socket, news);
         let state = &mut self.sockets[socket];
         let backlog = state.backlog.as_mut()?;
-        backlog.take_back(returned);
         if state.closed {
             return Some(unsettled.len());
         }
