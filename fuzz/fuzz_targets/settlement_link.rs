@@ -52,7 +52,7 @@ fuzz_target!(|input: (u8, Vec<Step>)| {
                 }
             }
             Step::Begin { sequence, deliveries } => {
-                let run = TaskRun { id: TaskId { epoch: 1, sequence }, deliveries };
+                let run = TaskRun { id: TaskId { epoch: 1, sequence }, deliveries, is_blank: sequence % 5 == 0 };
                 let mut frames = Vec::new();
                 sender.begin(sent, run, &mut frames);
                 assert_eq!(sender.next_task(sent), Some(run));

@@ -23,13 +23,14 @@
 //! ```
 //!
 //! Reading order: [`Node`] and node/ (opening, binding), [`Exchange`], [`Queue`], directory/ (its
-//! client), [`topology`] (several components described by a file).
+//! client), [`pipeline`] (work that is not lost), [`topology`] (several components described by a file).
 
 mod directory;
 mod exchange;
 mod host_port;
 mod marks;
 mod node;
+pub mod pipeline;
 mod queue;
 mod scope;
 mod style;

@@ -354,7 +354,7 @@ impl State {
         let link = &mut self.links[index];
         let (socket, origin) = (link.socket, std::mem::replace(&mut link.origin, Origin::Ended));
         let state = &mut self.sockets[socket];
-        if !error.is_farewell() {
+        if !error.is_farewell() && !link.is_refused {
             state.failed_connections += 1;
         }
         super::routing::remove_turn(&mut state.with_room, &mut state.send_turn, index);
@@ -416,7 +416,7 @@ impl State {
         session.push_error(&error.to_string());
         session.start_draining(self.now + REFUSAL_TIME);
         let over = session.drain();
-        link.peer = None;
+        (link.peer, link.is_refused) = (None, true);
         (self.sockets[socket].rules.link_ended)(self, index, true);
         self.unlist_room(index);
         self.unlist_messages(index);

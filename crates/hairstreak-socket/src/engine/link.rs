@@ -56,6 +56,8 @@ pub(crate) struct Link {
     pub drops: Drops,
     /// Only of a socket that drops the oldest.
     pub held: Option<Box<Held>>,
+    /// Its peer has been told why it is not wanted any more, and that was counted.
+    pub is_refused: bool,
     /// How fast it settles.
     pub pace: Pace,
     /// Of a socket that settles: the messages that the last batch call handed over, before and with it.
@@ -116,6 +118,7 @@ impl Link {
             ages_in: Ages::default(),
             drops: Drops::default(),
             held: None,
+            is_refused: false,
             pace: Pace::default(),
             last_batch: (0, 0),
             across: None,

@@ -37,6 +37,7 @@ impl Session {
         self.handed = handed;
         let next = self.next_message_slowly();
         self.keep_step();
+        self.check_sender()?;
         match next? {
             Some(message) => {
                 *into = message;
@@ -71,7 +72,7 @@ impl Session {
         self.handed = handed;
         let result = self.read_until_full();
         self.keep_step();
-        result
+        result.and_then(|()| self.check_sender())
     }
 
     pub(super) fn keep_step(&mut self) {
@@ -124,7 +125,6 @@ impl Session {
     /// One read. Returns false when there was nothing, or no room for it: then the stream stays readable, for no
     /// edge will tell when there is.
     fn read(&mut self) -> Result<bool, SessionError> {
-        self.check_sender()?;
         self.read_count += 1;
         let stream = &mut self.stream;
         let result = match &mut self.body {

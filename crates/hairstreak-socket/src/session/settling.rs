@@ -132,13 +132,19 @@ impl Session {
     }
 
     /// Takes back what was granted and not used. Returns the task that would have come next.
-    pub fn take_grant(&mut self) -> Option<TaskId> {
+    pub fn take_grant(&mut self) -> Option<TaskRun> {
         let sent = self.sent_count();
         let sending = self.sending_mut()?;
         sending.granted = sent;
-        let next = sending.link.next_task(sent).map(|run| run.id);
+        let next = sending.link.next_task(sent);
         self.refresh_gathering();
         next
+    }
+
+    /// The first task that is not settled.
+    pub fn first_unsettled(&self) -> Option<TaskId> {
+        let sent = self.sent_count();
+        self.sending()?.link.unsettled(sent).map(|(_, run)| run.id).min()
     }
 
     /// Tells the receiver that no message follows, if that is wanted by this side or asked for by the receiver.

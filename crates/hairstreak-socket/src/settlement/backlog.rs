@@ -14,9 +14,8 @@ use crate::session::Returned;
 #[derive(Debug)]
 pub(crate) struct Backlog {
     pub settings: Settlement,
-    /// The next new task, unless a link has a grant; and how often it was sent before, elsewhere.
-    pub next: TaskId,
-    pub deliveries: u16,
+    /// The next new task, unless a link has a grant.
+    pub next: TaskRun,
     /// The PULL, of the same engine, whose tasks are passed on here: what becomes of them here becomes of them there.
     pub upstream: Option<usize>,
     pub granted: Option<GrantedLink>,
@@ -25,6 +24,7 @@ pub(crate) struct Backlog {
     /// To be sent again, lowest task first.
     waiting: VecDeque<(TaskRun, Message)>,
     refusals: VecDeque<Refusal>,
+    pub refused_count: u64,
     /// Refusals that were lost because nobody took them.
     pub lost_refusals: u64,
 }
@@ -40,13 +40,17 @@ impl Backlog {
     pub fn new(settings: Settlement) -> Backlog {
         Backlog {
             settings,
-            next: TaskId { epoch: fastrand::u64(..), sequence: 0 },
-            deliveries: 0,
+            next: TaskRun {
+                id: TaskId { epoch: fastrand::u64(..), sequence: 0 },
+                deliveries: 0,
+                is_blank: false,
+            },
             upstream: None,
             granted: None,
             has_ended: false,
             waiting: VecDeque::new(),
             refusals: VecDeque::new(),
+            refused_count: 0,
             lost_refusals: 0,
         }
     }
@@ -93,6 +97,7 @@ impl Backlog {
     }
 
     fn refuse(&mut self, task: TaskRun, message: Message, cause: RefusalCause) {
+        self.refused_count += 1;
         if self.refusals.len() >= self.settings.refused_count_max.max(1) {
             self.refusals.pop_front();
             self.lost_refusals += 1;

@@ -21,6 +21,6 @@ mod push;
 pub(crate) use backlog::{Backlog, GrantedLink};
 pub(crate) use delivery::DeliveryMark;
 pub use delivery::{Batch, Delivery, Refusal, RefusalCause};
-pub use hairstreak_wire::settlement::{TaskId, TaskRun};
+pub use hairstreak_wire::settlement::{ControlMessage, Ranges, TaskId, TaskRun};
 pub use options::{Settlement, Settling};
 pub use push::Unsettled;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Refusal, TaskRun};
+use super::{Refusal, TaskId, TaskRun};
 use crate::engine::State;
 use crate::errors::SendError;
 use crate::outgoing::Outgoing;
@@ -17,6 +17,8 @@ pub struct Unsettled {
     pub count: u64,
     /// Of those, waiting for a receiver to be sent again.
     pub waiting_count: u64,
+    /// Messages refused so far: rejected, or given up after too many deliveries.
+    pub refused_count: u64,
     /// Refusals lost because nobody took them in time.
     pub lost_refusals: u64,
 }
@@ -33,8 +35,17 @@ impl Socket<PushPattern> {
         backlog.map_or(Unsettled::default(), |backlog| Unsettled {
             count,
             waiting_count: backlog.waiting_count(),
+            refused_count: backlog.refused_count,
             lost_refusals: backlog.lost_refusals,
         })
+    }
+
+    /// The first task that is not settled; the next new one if all are. `None` where settlement is not wanted.
+    pub fn first_unsettled(&self) -> Option<TaskId> {
+        if self.handle.is_foreign() {
+            return None;
+        }
+        self.handle.engine.lock().first_unsettled(self.handle.index)
     }
 
     /// Waits until everything that was sent is settled, `timeout` at most. Returns whether it is.

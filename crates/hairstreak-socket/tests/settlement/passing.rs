@@ -20,9 +20,11 @@ impl Worker {
     fn new(from: &str, to: &str) -> Worker {
         let context = Context::new();
         let tasks =
-            Pull::with_options(&context, Options { settlement: Some(by_hand(100)), ..Options::default() }).unwrap();
+            Pull::with_options(&context, Options { settlement: Some(by_hand(100)), ..Options::default() })
+                .unwrap();
         let results =
-            Push::with_options(&context, Options { settlement: Some(window(1000)), ..Options::default() }).unwrap();
+            Push::with_options(&context, Options { settlement: Some(window(1000)), ..Options::default() })
+                .unwrap();
         assert!(results.settle_upstream(&tasks));
         results.connect(to).unwrap();
         tasks.connect(from).unwrap();
@@ -46,7 +48,10 @@ impl Worker {
 }
 
 fn sink() -> (Pull, String) {
-    let pull = Pull::with_options(&Context::new(), Options { settlement: Some(by_hand(1000)), ..Options::default() });
+    let pull = Pull::with_options(
+        &Context::new(),
+        Options { settlement: Some(by_hand(1000)), ..Options::default() },
+    );
     let pull = pull.unwrap();
     let place = pull.bind(&endpoint("tcp")).unwrap().to_string();
     (pull, place)
@@ -122,7 +127,11 @@ fn results_outlive_the_sink_and_a_rejected_one_is_rejected_where_it_came_from() 
     for number in 0..10u8 {
         let delivery = second.recv_delivery(LONG).unwrap();
         assert_eq!((delivery.message.body(), delivery.deliveries), (&[number][..], 1));
-        if number == 4 { second.reject(&delivery, "four") } else { second.accept(&delivery) };
+        if number == 4 {
+            second.reject(&delivery, "four")
+        } else {
+            second.accept(&delivery)
+        };
     }
     // It tells when it looks in vain.
     assert!(second.recv_delivery(std::time::Duration::from_millis(1)).is_err());
@@ -145,7 +154,9 @@ fn a_receiver_that_drains_gets_what_is_under_way_and_nothing_new() {
     source.flush();
     let mut taken = vec![leaving.recv_delivery(LONG).unwrap()];
     leaving.drain();
-    while let Ok(delivery) = leaving.recv_delivery(LONG).inspect_err(|error| assert_eq!(*error, RecvError::Ended)) {
+    while let Ok(delivery) =
+        leaving.recv_delivery(LONG).inspect_err(|error| assert_eq!(*error, RecvError::Ended))
+    {
         taken.push(delivery);
     }
     assert_eq!(taken.len(), 5);
@@ -182,7 +193,8 @@ fn behind_the_end_of_all_senders_there_is_nothing_to_wait_for() {
 #[test]
 fn only_sockets_of_one_engine_settle_for_each_other() {
     let (push, _) = source();
-    let settlement = Some(hairstreak_socket::settlement::Settlement { settling: Settling::ByHand, ..window(10) });
+    let settlement =
+        Some(hairstreak_socket::settlement::Settlement { settling: Settling::ByHand, ..window(10) });
     let pull = Pull::with_options(&Context::new(), Options { settlement, ..Options::default() }).unwrap();
     assert!(!push.settle_upstream(&pull));
 }

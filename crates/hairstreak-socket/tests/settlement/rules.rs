@@ -85,7 +85,7 @@ fn a_receiver_that_breaks_the_rules_is_told_and_what_it_had_goes_to_another() {
 
 #[test]
 fn a_sender_that_breaks_the_rules_is_told_and_hurts_no_other() {
-    let run = TaskRun { id: TaskId { epoch: 1, sequence: 0 }, deliveries: 0 };
+    let run = TaskRun { id: TaskId { epoch: 1, sequence: 0 }, deliveries: 0, is_blank: false };
     let tasks = encoded(|out| encode_tasks(out, run));
     let message = b"\0\x01x";
     let end = |count| encoded(|out| encode_end(out, count));

@@ -1,7 +1,7 @@
 //! The commands of settlement, as ZMTP commands that others skip.
 //!
 //! ```text
-//! X-TASKS   epoch (8) | sequence (8) | deliveries (2)         from the sender
+//! X-TASKS   epoch (8) | sequence (8) | deliveries (2) | flags  from the sender; flags (1): 1 no results
 //! X-END     count (8)                                         from the sender
 //! X-SETTLE  through (8) | entries until the end               from the receiver
 //! X-CREDIT  number (8)                                        from the receiver
@@ -28,6 +28,8 @@ const DRAIN: &str = "X-DRAIN";
 pub const REJECTION_SIZE_MAX: usize = 255;
 
 const RANGE_SIZE: usize = 17;
+/// In the flags of X-TASKS.
+const BLANK: u8 = 1;
 
 /// A command, borrowed from the body of its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,9 +139,12 @@ fn parse_number(data: &[u8]) -> Option<u64> {
 fn parse_tasks(data: &[u8]) -> Option<SettlementCommand<'static>> {
     let (epoch, rest) = data.split_first_chunk()?;
     let (sequence, rest) = rest.split_first_chunk()?;
-    let deliveries = u16::from_be_bytes(rest.try_into().ok()?);
+    let (deliveries, rest) = rest.split_first_chunk()?;
+    let &[flags] = rest else { return None };
+    let deliveries = u16::from_be_bytes(*deliveries);
     let id = TaskId { epoch: u64::from_be_bytes(*epoch), sequence: u64::from_be_bytes(*sequence) };
-    Some(SettlementCommand::Tasks(TaskRun { id, deliveries }))
+    // Later flags may be added: what they mean is for those who know them.
+    Some(SettlementCommand::Tasks(TaskRun { id, deliveries, is_blank: flags & BLANK != 0 }))
 }
 
 /// The first entry and what follows it; `None` when there is no whole one.
@@ -163,8 +168,9 @@ fn split_entry(data: &[u8]) -> Result<Option<(Entry<'_>, &[u8])>, SettlementErro
 
 /// Appends a whole X-TASKS frame.
 pub fn encode_tasks(out: &mut Vec<u8>, run: TaskRun) {
-    let TaskRun { id: TaskId { epoch, sequence }, deliveries } = run;
-    let data = [&epoch.to_be_bytes()[..], &sequence.to_be_bytes(), &deliveries.to_be_bytes()];
+    let TaskRun { id: TaskId { epoch, sequence }, deliveries, is_blank } = run;
+    let flags = if is_blank { BLANK } else { 0 };
+    let data = [&epoch.to_be_bytes()[..], &sequence.to_be_bytes(), &deliveries.to_be_bytes(), &[flags]];
     command::encode(out, TASKS.as_bytes(), &data);
 }
 

@@ -22,6 +22,7 @@
 //! Against a peer without the property nothing of this happens: plain ZMTP.
 
 pub mod command;
+mod control;
 mod error;
 mod ranges;
 mod receiving;
@@ -31,6 +32,7 @@ mod task;
 mod terms;
 
 pub use command::{Entry, SettlementCommand};
+pub use control::ControlMessage;
 pub use error::SettlementError;
 pub use ranges::Ranges;
 pub use receiving::ReceivingLink;

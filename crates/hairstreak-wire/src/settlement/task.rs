@@ -23,6 +23,8 @@ pub struct TaskRun {
     pub id: TaskId,
     /// How often each was sent before, by whomever; a task that was is a redelivered one.
     pub deliveries: u16,
+    /// The messages are empty and say that these tasks have no result.
+    pub is_blank: bool,
 }
 
 impl TaskRun {

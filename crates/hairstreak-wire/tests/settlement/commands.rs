@@ -4,7 +4,7 @@ use hairstreak_wire::settlement::command::{
     REJECTION_SIZE_MAX, encode_credit, encode_drain, encode_end, encode_entry, encode_settle, encode_tasks,
     parse,
 };
-use hairstreak_wire::settlement::{Entry, Outcome, SettlementCommand, SettlementError};
+use hairstreak_wire::settlement::{Entry, Outcome, SettlementCommand, SettlementError, TaskRun};
 use hairstreak_wire::zmtp::Command;
 
 use crate::{for_each_command, run};
@@ -22,7 +22,7 @@ fn entry(outcome: Outcome, first: u64, last: u64, reason: &[u8]) -> Entry<'_> {
 fn each_command_is_what_the_documentation_says() {
     let mut bytes = Vec::new();
     encode_tasks(&mut bytes, run(258, 3));
-    assert_eq!(bytes, b"\x04\x1a\x07X-TASKS\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\x01\x02\0\x03");
+    assert_eq!(bytes, b"\x04\x1b\x07X-TASKS\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\x01\x02\0\x03\0");
     bytes.clear();
     encode_end(&mut bytes, 9);
     assert_eq!(bytes, b"\x04\x0e\x05X-END\0\0\0\0\0\0\0\x09");
@@ -58,7 +58,8 @@ fn commands_come_back_as_they_were_sent() {
     let (mut bytes, mut entries) = (Vec::new(), Vec::new());
     sent.iter().for_each(|entry| encode_entry(&mut entries, entry));
     encode_settle(&mut bytes, 3, &entries);
-    encode_tasks(&mut bytes, run(u64::MAX, u16::MAX));
+    let blank = TaskRun { is_blank: true, ..run(u64::MAX, u16::MAX) };
+    encode_tasks(&mut bytes, blank);
     encode_drain(&mut bytes);
     let mut seen = 0;
     for_each_command(&bytes, |command| {
@@ -69,7 +70,7 @@ fn commands_come_back_as_they_were_sent() {
                 let cut = entry(Outcome::Rejected, 9, 9, &long[..REJECTION_SIZE_MAX]);
                 assert_eq!(entries.collect::<Vec<_>>(), [sent[0], cut, sent[2], sent[3]]);
             }
-            SettlementCommand::Tasks(got) => assert_eq!(got, run(u64::MAX, u16::MAX)),
+            SettlementCommand::Tasks(got) => assert_eq!(got, blank),
             other => assert_eq!(other, SettlementCommand::Drain),
         }
     });
@@ -78,7 +79,7 @@ fn commands_come_back_as_they_were_sent() {
 
 #[test]
 fn a_command_of_the_wrong_size_is_named() {
-    let good: [(&[u8], usize); 4] = [(b"X-TASKS", 18), (b"X-END", 8), (b"X-CREDIT", 8), (b"X-DRAIN", 0)];
+    let good: [(&[u8], usize); 4] = [(b"X-TASKS", 19), (b"X-END", 8), (b"X-CREDIT", 8), (b"X-DRAIN", 0)];
     for (name, good_size) in good {
         for size in 0..40 {
             let data = vec![1; size];

@@ -10,7 +10,7 @@ use hairstreak_wire::zmtp::frame::{self, COMMAND_SIZE_MAX};
 
 /// A run of the source with epoch 7.
 pub fn run(sequence: u64, deliveries: u16) -> TaskRun {
-    TaskRun { id: TaskId { epoch: 7, sequence }, deliveries }
+    TaskRun { id: TaskId { epoch: 7, sequence }, deliveries, is_blank: false }
 }
 
 /// Calls `take` with each command of settlement in these frames.

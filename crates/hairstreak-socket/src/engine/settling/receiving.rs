@@ -9,7 +9,7 @@ use hairstreak_base::Message;
 use hairstreak_wire::settlement::{Outcome, TaskId, TaskRun};
 
 use crate::engine::Engine;
-use crate::engine::link::LinkKind;
+use crate::engine::link::{Link, LinkKind};
 use crate::engine::routing::SetAside;
 use crate::engine::state::State;
 use crate::settlement::{Batch, Delivery, DeliveryMark, Settling};
@@ -190,8 +190,12 @@ impl State {
         let mark = match set_aside {
             Some(mark) => {
                 self.take_set_aside(socket, &mut message);
-                into.push(message);
-                return Some(Batch { mark, count: 1, runs: self.tasks_of(mark, 1) });
+                let is_last = |link: &Link| link.serial == mark.serial && link.received == mark.number;
+                if !self.links.get(mark.link).is_some_and(is_last) {
+                    into.push(message);
+                    return Some(Batch { mark, count: 1, runs: self.tasks_of(mark, 1) });
+                }
+                mark
             }
             None => {
                 let link = self.receive_in_turn(engine, socket, &mut message)?;

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
 use hairstreak_base::Message;
-use hairstreak_wire::settlement::{Outcome, TaskRun};
+use hairstreak_wire::settlement::{Outcome, TaskId, TaskRun};
 
 use crate::engine::Engine;
 use crate::engine::link::LinkKind;
@@ -82,6 +82,22 @@ impl State {
         waiting + on_links.sum::<u64>()
     }
 
+    /// The first of the socket's tasks that is not settled; the next new one if all are.
+    pub fn first_unsettled(&self, socket: usize) -> Option<TaskId> {
+        let backlog = self.sockets.get(socket)?.backlog.as_ref()?;
+        let links = self.links.iter().filter(|(_, link)| link.socket == socket);
+        let on_links = links.filter_map(|(_, link)| match &link.kind {
+            LinkKind::Stream(session) => session.first_unsettled(),
+            LinkKind::Ring(_) => None,
+        });
+        let waiting = backlog.first_waiting().map(|task| task.id);
+        let granted = backlog.granted.and_then(|granted| match &self.links.get(granted.index)?.kind {
+            LinkKind::Stream(session) => session.next_task().map(|task| task.id),
+            LinkKind::Ring(_) => None,
+        });
+        on_links.chain(waiting).min().or(granted).or(Some(backlog.next.id))
+    }
+
     /// Sends one message as a new task.
     pub fn send_settled(&mut self, engine: &Engine, socket: usize, message: &Outgoing<'_>) -> Sent {
         if self.sockets[socket].backlog.as_ref().is_some_and(|backlog| backlog.has_ended) {
@@ -135,7 +151,7 @@ impl State {
         self.take_grant_back(socket);
         let backlog = self.sockets[socket].backlog.as_ref()?;
         let window = backlog.settings.unsettled_count_max.max(1) as u64;
-        let run = TaskRun { id: backlog.next, deliveries: backlog.deliveries };
+        let run = backlog.next;
         let left = window.saturating_sub(self.unsettled_count(socket));
         if left == 0 {
             return None;
@@ -292,7 +308,7 @@ impl State {
         }
         self.take_grant_back(socket);
         if let Some(backlog) = &mut self.sockets[socket].backlog {
-            (backlog.next, backlog.deliveries) = (task.id, task.deliveries);
+            backlog.next = task;
         }
     }
 

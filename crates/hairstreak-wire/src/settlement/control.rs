@@ -1,0 +1,103 @@
+//! What a sink and its ventilator tell each other directly, as messages of one frame from DEALER to ROUTER and back.
+//!
+//! ```text
+//! HELLO    1                                               sink to ventilator, first
+//! STOP     2                                               sink to ventilator: no more tasks
+//! PAUSE    3                                               sink to ventilator: none for now
+//! RESUME   4                                               sink to ventilator: go on
+//! FLOOR   11 | epoch (8) | sequence (8)                    ventilator to sink
+//! END     12 | epoch (8) | count (8) | rejected (8)        ventilator to sink
+//! ```
+//!
+//! All numbers are big endian. FLOOR: all tasks below are settled, no result of them will come that has not. END: so is
+//! every task, there were `count` in all, of which `rejected` have no result because they were rejected or given up.
+
+use super::task::TaskId;
+
+/// A message between sink and ventilator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlMessage {
+    /// A sink is there.
+    Hello,
+    /// It wants no more tasks.
+    Stop,
+    /// It wants none for now.
+    Pause,
+    /// It wants tasks again.
+    Resume,
+    /// All tasks below this one are settled.
+    Floor(TaskId),
+    /// All tasks are settled.
+    End {
+        /// Of this source.
+        epoch: u64,
+        /// How many there were.
+        count: u64,
+        /// How many of them were rejected or given up.
+        rejected: u64,
+    },
+}
+
+impl ControlMessage {
+    /// The message's only frame.
+    pub fn encode(self) -> Vec<u8> {
+        let with = |kind: u8, numbers: &[u64]| {
+            let mut bytes = vec![kind];
+            numbers.iter().for_each(|number| bytes.extend(number.to_be_bytes()));
+            bytes
+        };
+        match self {
+            ControlMessage::Hello => with(1, &[]),
+            ControlMessage::Stop => with(2, &[]),
+            ControlMessage::Pause => with(3, &[]),
+            ControlMessage::Resume => with(4, &[]),
+            ControlMessage::Floor(TaskId { epoch, sequence }) => with(11, &[epoch, sequence]),
+            ControlMessage::End { epoch, count, rejected } => with(12, &[epoch, count, rejected]),
+        }
+    }
+
+    /// What the frame says; `None` if it is no such message.
+    pub fn decode(frame: &[u8]) -> Option<ControlMessage> {
+        let (&kind, rest) = frame.split_first()?;
+        let (numbers, rest) = rest.as_chunks::<8>();
+        let number = |at: usize| numbers.get(at).map(|bytes| u64::from_be_bytes(*bytes));
+        if !rest.is_empty() {
+            return None;
+        }
+        Some(match (kind, numbers.len()) {
+            (1, 0) => ControlMessage::Hello,
+            (2, 0) => ControlMessage::Stop,
+            (3, 0) => ControlMessage::Pause,
+            (4, 0) => ControlMessage::Resume,
+            (11, 2) => ControlMessage::Floor(TaskId { epoch: number(0)?, sequence: number(1)? }),
+            (12, 3) => ControlMessage::End { epoch: number(0)?, count: number(1)?, rejected: number(2)? },
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_come_back_as_they_were_sent_and_nothing_else_is_one() {
+        let id = TaskId { epoch: 1, sequence: 2 };
+        let all = [
+            ControlMessage::Hello,
+            ControlMessage::Stop,
+            ControlMessage::Pause,
+            ControlMessage::Resume,
+            ControlMessage::Floor(id),
+            ControlMessage::End { epoch: 3, count: 4, rejected: u64::MAX },
+        ];
+        for message in all {
+            let bytes = message.encode();
+            assert_eq!(ControlMessage::decode(&bytes), Some(message));
+            assert_eq!(ControlMessage::decode(&bytes[..bytes.len() - 1]), None);
+            assert_eq!(ControlMessage::decode(&[&bytes[..], &[0]].concat()), None);
+        }
+        assert_eq!(all[4].encode(), [11, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]);
+        assert_eq!(ControlMessage::decode(&[5]), None);
+    }
+}

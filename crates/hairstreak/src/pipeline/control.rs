@@ -1,0 +1,166 @@
+//! The ventilator's end of the control link: a thread that hears what sinks want and tells them what is settled.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use hairstreak_socket::settlement::{ControlMessage, TaskId};
+use hairstreak_socket::{Context, Endpoint, Message, Options, Push, RecvError, Router};
+
+use super::error::PipelineError;
+
+/// How often sinks are told what is settled, at most.
+const FLOOR_INTERVAL: Duration = Duration::from_millis(20);
+/// Sinks that are told; of more, further ones are not.
+const SINK_COUNT_MAX: usize = 64;
+
+/// What sinks want, and what they are to be told.
+#[derive(Debug, Default)]
+struct Wishes {
+    paused: bool,
+    stopped: bool,
+    end: Option<ControlMessage>,
+    closing: bool,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    wishes: Mutex<Wishes>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn wishes(&self) -> MutexGuard<'_, Wishes> {
+        self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The ventilator's end.
+#[derive(Debug)]
+pub(super) struct Control {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    pub endpoint: Endpoint,
+}
+
+impl Control {
+    /// Listens there, and tells what of `tasks` is settled.
+    pub fn bind(place: &str, tasks: Push) -> Result<Control, PipelineError> {
+        let options = Options { router_handover: true, ..Options::default() };
+        let router = Router::with_options(&Context::new(), options)?;
+        let endpoint = router.bind(place)?;
+        let shared = Arc::new(Shared::default());
+        let serving = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("hairstreak-control".into()).spawn(move || {
+            Serving { router, tasks, shared: serving, sinks: HashSet::new(), floor: None }.serve()
+        })?;
+        Ok(Control { shared, thread: Some(thread), endpoint })
+    }
+
+    /// Waits while a sink wants a pause. Returns whether it wants tasks at all.
+    pub fn wait_for_wish(&self) -> bool {
+        let mut wishes = self.shared.wishes();
+        while wishes.paused && !wishes.stopped {
+            wishes = self.shared.changed.wait(wishes).unwrap_or_else(PoisonError::into_inner);
+        }
+        !wishes.stopped
+    }
+
+    /// All is settled: sinks are told, those too that come until the ventilator is dropped.
+    pub fn end(&self, epoch: u64, count: u64, rejected: u64) {
+        self.shared.wishes().end = Some(ControlMessage::End { epoch, count, rejected });
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        self.shared.wishes().closing = true;
+        if let Some(thread) = self.thread.take() {
+            // It ends within an interval; a panic in it has been reported.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Serving {
+    router: Router,
+    tasks: Push,
+    shared: Arc<Shared>,
+    sinks: HashSet<Vec<u8>>,
+    floor: Option<TaskId>,
+}
+
+impl Serving {
+    fn serve(mut self) {
+        let mut ended = false;
+        loop {
+            match self.router.recv_timeout(FLOOR_INTERVAL) {
+                Ok(message) => self.hear(&message),
+                Err(RecvError::TimedOut) => {}
+                Err(_) => return,
+            }
+            let (end, closing) = {
+                let wishes = self.shared.wishes();
+                (wishes.end, wishes.closing)
+            };
+            match end {
+                Some(end) if !ended => {
+                    ended = true;
+                    self.tell_all(end);
+                }
+                Some(_) => {}
+                None => self.tell_floor(),
+            }
+            if closing {
+                // What was said still goes out.
+                return;
+            }
+        }
+    }
+
+    fn hear(&mut self, message: &Message) {
+        let (Some(sink), Some(said)) = (message.frame(0), ControlMessage::decode(message.body())) else {
+            return;
+        };
+        match said {
+            ControlMessage::Hello if self.sinks.len() < SINK_COUNT_MAX => {
+                self.sinks.insert(sink.to_vec());
+                let end = self.shared.wishes().end;
+                let news = end.or(self.floor.map(ControlMessage::Floor));
+                news.into_iter().for_each(|news| self.tell(sink, news));
+            }
+            ControlMessage::Stop => self.wish(|wishes| wishes.stopped = true),
+            ControlMessage::Pause => self.wish(|wishes| wishes.paused = true),
+            ControlMessage::Resume => self.wish(|wishes| wishes.paused = false),
+            _ => {}
+        }
+    }
+
+    fn wish(&self, change: impl FnOnce(&mut Wishes)) {
+        change(&mut self.shared.wishes());
+        self.shared.changed.notify_all();
+    }
+
+    fn tell_floor(&mut self) {
+        let floor = self.tasks.first_unsettled();
+        if floor != self.floor
+            && let Some(floor) = floor
+        {
+            self.floor = Some(floor);
+            self.tell_all(ControlMessage::Floor(floor));
+        }
+    }
+
+    fn tell_all(&mut self, news: ControlMessage) {
+        let present: HashSet<Vec<u8>> = self.router.peers().into_iter().map(|peer| peer.routing_id).collect();
+        self.sinks.retain(|sink| present.contains(sink));
+        self.sinks.iter().for_each(|sink| self.tell(sink, news));
+        self.router.flush();
+    }
+
+    fn tell(&self, sink: &[u8], news: ControlMessage) {
+        // A sink that is gone asks again when it comes back; one that takes nothing hears of the next floor.
+        let _ = self.router.try_send(&[sink, &news.encode()]);
+    }
+}

@@ -1,0 +1,61 @@
+//! Pipelines whose work is not lost: a ventilator, workers that may die, a sink that gets each result once.
+//!
+//! ```text
+//!                 tasks               results
+//!   Ventilator ----------> Worker ----------> Sink
+//!       ^                (any number,           |
+//!       |               come and go)            |
+//!       +---------------------------------------+
+//!          control: end of the tasks, pause, stop
+//! ```
+//!
+//! A worker's task is settled when its result is, so the ventilator keeps it until the sink's application has taken the
+//! result. What a worker had when it died goes to another; results that come twice are recognised by their task and
+//! delivered once. At most [`PipelineOptions::window`] tasks are under way: that bounds memory everywhere, and how many are
+//! done twice.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use hairstreak::Message;
+//! use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Worker};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let options = PipelineOptions::default();
+//! // One process hands out the work ...
+//! let ventilator = Ventilator::bind("tcp://*:5557", "tcp://*:5556", &options)?;
+//! for number in 0..1000 {
+//!     ventilator.send(&format!("task {number}"))?;
+//! }
+//! ventilator.finish(Duration::from_secs(60))?;
+//!
+//! // ... any number do it ...
+//! let worker = Worker::connect("tcp://localhost:5557", "tcp://localhost:5558", &options)?;
+//! worker.run(|task| Reply::Result(task.message.clone()))?;
+//!
+//! // ... and one has the results, each once.
+//! let mut sink = Sink::bind("tcp://*:5558", "tcp://localhost:5556", &options)?;
+//! while let Some(result) = sink.recv()? {
+//!     println!("{:?}", result.message);
+//! }
+//! println!("{}", sink.completion());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A worker that is cut off and not dead may do a task that another does too: what it does beside its result is done at
+//! least once.
+
+mod control;
+mod error;
+mod options;
+mod seen;
+mod sink;
+mod ventilator;
+mod worker;
+
+pub use error::{FinishError, PipelineError, SinkError, WorkerError};
+pub use hairstreak_socket::settlement::{Refusal, RefusalCause, TaskId};
+pub use options::PipelineOptions;
+pub use sink::{Completion, Done, Sink};
+pub use ventilator::{Finished, Ventilator};
+pub use worker::{Leaver, Reply, Task, Worker, WorkerReport};

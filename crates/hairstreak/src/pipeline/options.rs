@@ -1,0 +1,56 @@
+//! `PipelineOptions`: what ventilator, workers and sink agree on; each may be given its own.
+
+use std::time::Duration;
+
+use hairstreak_socket::Options;
+use hairstreak_socket::settlement::{Settlement, Settling};
+
+/// Limits of a pipeline. Give all its parts the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PipelineOptions {
+    /// The most tasks that are under way: sent and not settled. So many may be done twice when a worker dies.
+    pub window: usize,
+    /// How often a task is given to a worker before it is given up; 0: as often as need be.
+    pub deliveries_max: u16,
+    /// The sink delivers results in the order of their tasks.
+    pub keep_order: bool,
+    /// How long a worker or a sink waits for a ventilator that has gone to come back, before it says that it is lost.
+    pub lost_after: Duration,
+}
+
+impl Default for PipelineOptions {
+    fn default() -> PipelineOptions {
+        PipelineOptions {
+            window: 10_000,
+            deliveries_max: 10,
+            keep_order: false,
+            lost_after: Duration::from_secs(10),
+        }
+    }
+}
+
+impl PipelineOptions {
+    /// Of the socket that hands out tasks.
+    pub(super) fn tasks_out(&self) -> Options {
+        self.with(Settlement { deliveries_max: self.deliveries_max, ..self.settlement() })
+    }
+
+    /// Of sockets that receive, and of those that pass results on.
+    pub(super) fn passing(&self) -> Options {
+        self.with(self.settlement())
+    }
+
+    fn settlement(&self) -> Settlement {
+        let window = self.window.max(1);
+        Settlement {
+            unsettled_count_max: window,
+            credit_count: window,
+            settling: Settling::ByHand,
+            ..Settlement::default()
+        }
+    }
+
+    fn with(&self, settlement: Settlement) -> Options {
+        Options { settlement: Some(settlement), ..Options::default() }
+    }
+}

@@ -1,0 +1,157 @@
+//! `Seen`: which tasks of a source have had their result, and in which order results are delivered.
+//!
+//! Invariants: every task below `floor` is settled, so that a result of it is a second one; `seen` has none below.
+
+use std::collections::BTreeMap;
+
+use hairstreak_socket::Message;
+use hairstreak_socket::settlement::{Ranges, TaskId, TaskRun};
+
+use super::sink::Done;
+
+/// What a sink has next.
+#[derive(Debug)]
+pub(super) enum Ready {
+    /// A result for the application.
+    Result(Done),
+    /// A task that has none, or whose result came again.
+    Over(TaskId),
+}
+
+/// What a sink knows of one source.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    floor: u64,
+    seen: Ranges,
+    /// Results that came, each counted once.
+    pub count: u64,
+    /// Results that came twice.
+    pub duplicate_count: u64,
+    /// Of tasks that were sent more than once, duplicates apart.
+    pub redelivered_count: u64,
+    /// Where results are delivered in order: those that wait for an earlier one, and the next.
+    waiting: BTreeMap<u64, Ready>,
+    next: u64,
+}
+
+impl Seen {
+    /// Takes the results of a run of `count` tasks; new ones go to `ready`, or wait for their turn if `keep_order`.
+    pub fn take(
+        &mut self,
+        run: TaskRun,
+        count: u64,
+        messages: impl Iterator<Item = Message>,
+        keep_order: bool,
+        ready: &mut impl FnMut(Ready),
+    ) {
+        let first = run.id.sequence;
+        let range = first..first + count;
+        let is_new = first >= self.floor && self.seen.insert(range.clone());
+        for (offset, message) in messages.enumerate() {
+            let TaskRun { id, deliveries, is_blank } = run.plus(offset as u64);
+            let sequence = id.sequence;
+            if !is_new && (sequence < self.floor || !self.seen.insert(sequence..sequence + 1)) {
+                self.duplicate_count += 1;
+                if keep_order && sequence < self.next {
+                    // What has not had its turn is settled by name with the first that came.
+                    ready(Ready::Over(id));
+                }
+                continue;
+            }
+            self.count += u64::from(!is_blank);
+            self.redelivered_count += u64::from(deliveries > 0);
+            let next = if is_blank { Ready::Over(id) } else { Ready::Result(Done { task: id, message }) };
+            if keep_order {
+                self.waiting.insert(sequence, next);
+            } else {
+                ready(next);
+            }
+        }
+        if keep_order {
+            self.deliver(ready);
+        }
+    }
+
+    /// All tasks below are settled: those without a result will have none.
+    pub fn raise_floor(&mut self, floor: u64, ready: &mut impl FnMut(Ready)) {
+        self.floor = self.floor.max(floor);
+        self.seen.remove_below(self.floor);
+        self.deliver(ready);
+    }
+
+    fn deliver(&mut self, ready: &mut impl FnMut(Ready)) {
+        while let Some(first) = self.waiting.first_entry() {
+            let sequence = *first.key();
+            if sequence > self.next.max(self.floor) {
+                break;
+            }
+            ready(first.remove());
+            self.next = sequence + 1;
+        }
+        self.next = self.next.max(self.floor);
+    }
+
+    /// Of how many ranges its memory consists.
+    #[cfg(test)]
+    pub fn range_count(&self) -> usize {
+        self.seen.range_count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many deliveries stand for tasks without a result.
+    const BLANK: u16 = 9;
+
+    fn take(seen: &mut Seen, sequence: u64, count: usize, deliveries: u16, keep_order: bool) -> Vec<u64> {
+        let mut ready = Vec::new();
+        let run = TaskRun { id: TaskId { epoch: 1, sequence }, deliveries, is_blank: deliveries == BLANK };
+        let messages = vec![Message::from("x"); count].into_iter();
+        seen.take(run, count as u64, messages, keep_order, &mut |next| ready.extend(sequence_of(next)));
+        ready
+    }
+
+    fn sequence_of(next: Ready) -> Option<u64> {
+        match next {
+            Ready::Result(done) => Some(done.task.sequence),
+            Ready::Over(_) => None,
+        }
+    }
+
+    fn raise(seen: &mut Seen, floor: u64) -> Vec<u64> {
+        let mut ready = Vec::new();
+        seen.raise_floor(floor, &mut |next| ready.extend(sequence_of(next)));
+        ready
+    }
+
+    #[test]
+    fn each_result_is_delivered_once() {
+        let mut seen = Seen::default();
+        assert_eq!(take(&mut seen, 3, 3, 0, false), [3, 4, 5]);
+        assert_eq!(take(&mut seen, 2, 3, 1, false), [2]);
+        assert_eq!(raise(&mut seen, 10), []);
+        assert_eq!(take(&mut seen, 8, 3, 1, false), [10], "what is below the floor is over");
+        assert_eq!((seen.count, seen.duplicate_count, seen.redelivered_count), (5, 4, 2));
+        assert_eq!(seen.range_count(), 1);
+    }
+
+    #[test]
+    fn in_order_results_wait_for_earlier_ones_until_there_will_be_none() {
+        let mut seen = Seen::default();
+        assert_eq!(take(&mut seen, 2, 2, 0, true), []);
+        assert_eq!(take(&mut seen, 0, 1, 0, true), [0]);
+        assert_eq!(take(&mut seen, 1, 1, 0, true), [1, 2, 3]);
+        assert_eq!(take(&mut seen, 6, 1, 0, true), []);
+        assert_eq!(raise(&mut seen, 5), [], "5 may still come");
+        assert_eq!(raise(&mut seen, 6), [6]);
+        assert_eq!(take(&mut seen, 7, 1, 0, true), [7]);
+        assert_eq!(take(&mut seen, 9, 1, 0, true), []);
+        assert_eq!(raise(&mut seen, 20), [9]);
+        assert_eq!(take(&mut seen, 20, 1, 0, true), [20]);
+        assert_eq!(take(&mut seen, 23, 1, 0, true), []);
+        assert_eq!(take(&mut seen, 21, 2, BLANK, true), [23], "these have no result");
+        assert_eq!(seen.count, 9);
+    }
+}

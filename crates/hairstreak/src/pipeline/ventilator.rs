@@ -1,0 +1,97 @@
+//! `Ventilator`: hands out tasks, keeps each until its result is taken, and says when all are done.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use hairstreak_socket::settlement::Refusal;
+use hairstreak_socket::{Context, Endpoint, Outgoing, Push, SendError};
+
+use super::control::Control;
+use super::error::{FinishError, PipelineError};
+use super::options::PipelineOptions;
+
+/// Hands out tasks. `Send + Sync`; fastest from the thread that opened it.
+#[derive(Debug)]
+pub struct Ventilator {
+    tasks: Push,
+    endpoint: Endpoint,
+    control: Control,
+    /// Looks at what sinks want, once for so many tasks.
+    sent: AtomicU64,
+    epoch: u64,
+}
+
+/// What became of the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// Tasks that were sent.
+    pub count: u64,
+    /// Of those: rejected by a worker, or given up after too many deliveries.
+    pub rejected: u64,
+}
+
+/// Tasks between two looks at what sinks want.
+const LOOK_INTERVAL: u64 = 64;
+
+impl Ventilator {
+    /// Listens for workers at `tasks` and for the sink at `control`.
+    pub fn bind(tasks: &str, control: &str, options: &PipelineOptions) -> Result<Ventilator, PipelineError> {
+        let push = Push::with_options(&Context::new(), options.tasks_out())?;
+        let control = Control::bind(control, push.clone())?;
+        let endpoint = push.bind(tasks)?;
+        let epoch = push.first_unsettled().map_or(0, |task| task.epoch);
+        Ok(Ventilator { tasks: push, endpoint, control, sent: AtomicU64::new(0), epoch })
+    }
+
+    /// Where workers connect.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Where the sink connects.
+    pub fn control_endpoint(&self) -> &Endpoint {
+        &self.control.endpoint
+    }
+
+    /// Hands out a task, waiting while the window is full, no worker is there, or the sink wants a pause.
+    /// [`SendError::Closed`] when the sink wants no more tasks.
+    pub fn send<'a>(&self, task: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
+        // A count of its own thread needs no order with others'.
+        let sent = self.sent.load(Ordering::Relaxed);
+        if sent.is_multiple_of(LOOK_INTERVAL) && !self.control.wait_for_wish() {
+            return Err(SendError::Closed);
+        }
+        self.tasks.send(task)?;
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Tasks that are sent and not settled.
+    pub fn unsettled_count(&self) -> u64 {
+        self.tasks.unsettled().count
+    }
+
+    /// Waits until so many workers are connected, `timeout` at most. Returns whether they are.
+    pub fn wait_for_workers(&self, count: usize, timeout: Duration) -> bool {
+        self.tasks.wait_for_peers(count, timeout)
+    }
+
+    /// The tasks that were rejected, or given up, since the last call.
+    pub fn take_refusals(&self) -> Vec<Refusal> {
+        self.tasks.take_refusals()
+    }
+
+    /// Waits until all tasks are done, `timeout` at most, and tells workers and sink that there are no more.
+    pub fn finish(&self, timeout: Duration) -> Result<Finished, FinishError> {
+        let deadline = Instant::now().checked_add(timeout);
+        self.tasks.flush();
+        let left = deadline.map_or(timeout, |deadline| deadline.saturating_duration_since(Instant::now()));
+        if !self.tasks.end(left) {
+            return Err(FinishError::Unfinished { unsettled: self.unsettled_count() });
+        }
+        let count = self.sent.load(Ordering::Relaxed);
+        let rejected = self.tasks.unsettled().refused_count;
+        self.control.end(self.epoch, count, rejected);
+        Ok(Finished { count, rejected })
+    }
+}

@@ -1,0 +1,153 @@
+//! `Worker`: takes tasks, does them, and passes the results on; a task is settled when its result is.
+
+use std::time::{Duration, Instant};
+
+use hairstreak_socket::settlement::{TaskId, TaskRun};
+use hairstreak_socket::{Context, Message, Pull, Push, RecvError};
+
+use super::error::{PipelineError, WorkerError};
+use super::options::PipelineOptions;
+
+/// Tasks taken at once.
+const BATCH_COUNT: usize = 256;
+/// How often a worker without tasks looks whether its ventilator is there.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Does tasks.
+#[derive(Debug)]
+pub struct Worker {
+    tasks: Pull,
+    results: Push,
+    lost_after: Duration,
+}
+
+/// A task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task<'a> {
+    /// What is to be done.
+    pub message: &'a Message,
+    /// What names it.
+    pub id: TaskId,
+    /// How often it was given to a worker before: it may have been done.
+    pub deliveries: u16,
+}
+
+/// What a worker has to say of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// It is done, and this is the result.
+    Result(Message),
+    /// It is done, and there is no result.
+    Nothing,
+    /// It cannot be done, by nobody, for this reason.
+    Reject(String),
+}
+
+/// What a worker did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkerReport {
+    /// Tasks it was given.
+    pub task_count: u64,
+    /// Of those, how many some worker had been given before.
+    pub redelivered_count: u64,
+    /// Results it sent.
+    pub result_count: u64,
+}
+
+/// Asks a worker to leave, from any thread.
+#[derive(Clone, Debug)]
+pub struct Leaver(Pull);
+
+impl Leaver {
+    /// The worker gets nothing new, does what it has, and its run ends.
+    pub fn leave(&self) {
+        self.0.drain();
+    }
+}
+
+impl Worker {
+    /// Takes tasks from there, and sends results there.
+    pub fn connect(tasks: &str, results: &str, options: &PipelineOptions) -> Result<Worker, PipelineError> {
+        let context = Context::new();
+        let pull = Pull::with_options(&context, options.passing())?;
+        let push = Push::with_options(&context, options.passing())?;
+        push.settle_upstream(&pull);
+        push.connect(results)?;
+        pull.connect(tasks)?;
+        Ok(Worker { tasks: pull, results: push, lost_after: options.lost_after })
+    }
+
+    /// By which it can be asked to leave.
+    pub fn leaver(&self) -> Leaver {
+        Leaver(self.tasks.clone())
+    }
+
+    /// Does tasks until the ventilator says that there are no more, or the worker is asked to leave.
+    pub fn run(&self, mut handle: impl FnMut(Task<'_>) -> Reply) -> Result<WorkerReport, WorkerError> {
+        let mut report = WorkerReport::default();
+        let mut messages = Vec::with_capacity(BATCH_COUNT);
+        let mut last_seen = Instant::now();
+        loop {
+            messages.clear();
+            let batch = match self.tasks.recv_batch(&mut messages, BATCH_COUNT, LOOK_INTERVAL) {
+                Ok(batch) => batch,
+                Err(RecvError::Ended) => break,
+                Err(RecvError::TimedOut) => {
+                    self.look_for_ventilator(&mut last_seen)?;
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            last_seen = Instant::now();
+            let mut rest = &messages[..];
+            for (run, count) in batch.runs {
+                let (tasks, behind) = rest.split_at(count as usize);
+                self.work(run, tasks, &mut handle, &mut report)?;
+                rest = behind;
+            }
+        }
+        self.results.flush();
+        if !self.results.wait_settled(self.lost_after) {
+            return Err(WorkerError::Unsettled { unsettled: self.results.unsettled().count });
+        }
+        Ok(report)
+    }
+
+    fn work(
+        &self,
+        run: TaskRun,
+        tasks: &[Message],
+        handle: &mut impl FnMut(Task<'_>) -> Reply,
+        report: &mut WorkerReport,
+    ) -> Result<(), WorkerError> {
+        for (offset, message) in tasks.iter().enumerate() {
+            let run = run.plus(offset as u64);
+            let TaskRun { id, deliveries, .. } = run;
+            report.task_count += 1;
+            report.redelivered_count += u64::from(deliveries > 0);
+            match handle(Task { message, id, deliveries }) {
+                Reply::Result(result) => {
+                    self.results.pass_on(run, [&result])?;
+                    report.result_count += 1;
+                }
+                Reply::Nothing => {
+                    let blank: &[u8] = &[];
+                    self.results.pass_on(TaskRun { is_blank: true, ..run }, [blank])?;
+                }
+                Reply::Reject(reason) => self.tasks.reject_tasks(id, 1, &reason),
+            }
+        }
+        Ok(())
+    }
+
+    fn look_for_ventilator(&self, last_seen: &mut Instant) -> Result<(), WorkerError> {
+        if !self.tasks.peers().is_empty() {
+            *last_seen = Instant::now();
+        }
+        let lost_for = last_seen.elapsed();
+        if lost_for >= self.lost_after {
+            return Err(WorkerError::VentilatorLost(lost_for));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+//! What a pipeline does while nobody dies: results, order, rejections, pauses, the end.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use hairstreak::pipeline::{PipelineOptions, RefusalCause, Reply, SinkError, Task, Worker, WorkerError};
+use hairstreak::{Message, SendError};
+
+use crate::{LONG, ends};
+
+fn number(message: &Message) -> u64 {
+    std::str::from_utf8(message.body()).unwrap().parse().unwrap()
+}
+
+fn echo(task: Task<'_>) -> Reply {
+    Reply::Result(task.message.clone())
+}
+
+/// Doubles the number; odd ones have no result, and 13 cannot be done.
+fn handle(task: Task<'_>) -> Reply {
+    match number(task.message) {
+        13 => Reply::Reject("bad luck".into()),
+        number if number % 2 == 1 => Reply::Nothing,
+        number => Reply::Result((number * 2).to_string().into()),
+    }
+}
+
+#[test]
+fn each_result_comes_once_and_the_end_has_the_count() {
+    for (window, keep_order, workers) in [(10_000, false, 4), (10, false, 4), (1, true, 2), (100, true, 4)] {
+        let options = PipelineOptions { window, keep_order, ..PipelineOptions::default() };
+        let (ventilator, mut sink) = ends(&options);
+        let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
+        thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| Worker::connect(&from, &to, &options).unwrap().run(handle).unwrap());
+            }
+            scope.spawn(|| {
+                let ventilator = ventilator;
+                (0..5000).for_each(|number| ventilator.send(&number.to_string()).unwrap());
+                let finished = ventilator.finish(LONG).unwrap();
+                assert_eq!((finished.count, finished.rejected), (5000, 1));
+                let refusals = ventilator.take_refusals();
+                assert_eq!(refusals[0].cause, RefusalCause::Rejected(b"bad luck".to_vec()));
+                assert_eq!(refusals[0].message.body(), b"13");
+            });
+            let mut results = Vec::new();
+            while let Some(done) = sink.recv().unwrap() {
+                results.push(number(&done.message));
+            }
+            assert!(!keep_order || results.is_sorted(), "window {window}");
+            results.sort_unstable();
+            assert_eq!(results, (0..5000).step_by(2).map(|number| number * 2).collect::<Vec<_>>());
+        });
+        assert_eq!(sink.completion().to_string(), "all 5000 done, 0 redelivered, 1 rejected");
+        assert_eq!(sink.completion().duplicate_count, 0);
+    }
+}
+
+#[test]
+fn a_worker_that_is_asked_to_leave_loses_nothing_and_one_may_join_at_any_time() {
+    let options = PipelineOptions { window: 50, ..PipelineOptions::default() };
+    let (ventilator, mut sink) = ends(&options);
+    let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
+    thread::scope(|scope| {
+        let first = Worker::connect(&from, &to, &options).unwrap();
+        let leaver = first.leaver();
+        let first = scope.spawn(move || first.run(echo).unwrap());
+        let sender = scope.spawn(|| {
+            (0..2000).for_each(|number| ventilator.send(&number.to_string()).unwrap());
+            ventilator.finish(LONG).unwrap()
+        });
+        let mut results =
+            (0..500).map(|_| number(&sink.recv().unwrap().unwrap().message)).collect::<Vec<_>>();
+        scope.spawn(|| Worker::connect(&from, &to, &options).unwrap().run(echo).unwrap());
+        assert!(ventilator.wait_for_workers(2, LONG));
+        leaver.leave();
+        while let Some(done) = sink.recv().unwrap() {
+            results.push(number(&done.message));
+        }
+        results.sort_unstable();
+        assert_eq!(results, (0..2000).collect::<Vec<_>>());
+        assert_eq!(sender.join().unwrap().count, 2000);
+        let report = first.join().unwrap();
+        assert_eq!(report.redelivered_count, 0);
+        assert!((500..2000).contains(&report.result_count), "{report:?}");
+    });
+    assert_eq!(sink.completion().to_string(), "all 2000 done, 0 redelivered, 0 rejected");
+}
+
+#[test]
+fn the_sink_can_pause_the_ventilator_and_stop_it() {
+    let options = PipelineOptions { window: 10, ..PipelineOptions::default() };
+    let (ventilator, mut sink) = ends(&options);
+    let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
+    thread::scope(|scope| {
+        scope.spawn(|| Worker::connect(&from, &to, &options).unwrap().run(echo).unwrap());
+        let sender = scope.spawn(|| {
+            let ventilator = ventilator;
+            let mut count = 0;
+            let error = loop {
+                match ventilator.send("more") {
+                    Ok(()) => count += 1,
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(error, SendError::Closed);
+            assert_eq!(ventilator.finish(LONG).unwrap().count, count);
+        });
+        (0..100).for_each(|_| assert!(sink.recv().unwrap().is_some()));
+        sink.pause();
+        sink.resume();
+        (0..1000).for_each(|_| assert!(sink.recv().unwrap().is_some()));
+        sink.stop();
+        while sink.recv().unwrap().is_some() {}
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn a_lost_ventilator_is_reported_by_workers_and_sink() {
+    let options = PipelineOptions { lost_after: Duration::from_millis(300), ..PipelineOptions::default() };
+    let (ventilator, mut sink) = ends(&options);
+    let worker =
+        Worker::connect(&ventilator.endpoint().to_string(), &sink.endpoint().to_string(), &options).unwrap();
+    let worker = thread::spawn(move || worker.run(|_| Reply::Nothing));
+    assert!(ventilator.wait_for_workers(1, LONG));
+    drop(ventilator);
+    assert!(matches!(sink.recv(), Err(SinkError::VentilatorLost(_))));
+    assert!(matches!(worker.join().unwrap(), Err(WorkerError::VentilatorLost(_))));
+    assert_eq!(sink.completion().to_string(), "not done, 0 results so far, 0 redelivered, 0 rejected");
+}
+
+#[test]
+fn what_is_not_finished_in_time_says_how_much() {
+    let (ventilator, mut sink) = ends(&PipelineOptions::default());
+    let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
+    let (go_on, goes_on) = mpsc::channel::<()>();
+    let worker = thread::spawn(move || {
+        let worker = Worker::connect(&from, &to, &PipelineOptions::default()).unwrap();
+        worker.run(|_| {
+            goes_on.recv().unwrap();
+            Reply::Nothing
+        })
+    });
+    thread::scope(|scope| {
+        scope.spawn(|| assert!(sink.recv().unwrap().is_none()));
+        ventilator.send("task").unwrap();
+        let error = ventilator.finish(Duration::from_millis(10)).unwrap_err();
+        assert_eq!(error.to_string(), "not all is done in time: 1 tasks are left");
+        go_on.send(()).unwrap();
+        assert_eq!(ventilator.finish(LONG).unwrap().count, 1);
+    });
+    worker.join().unwrap().unwrap();
+}
