@@ -77,14 +77,14 @@ fn what_had_come_of_a_peer_whose_name_is_handed_over_is_received_before_what_com
     check(|cell| {
         for received in [0, 1, 5] {
             // The first would be connected again, and take the name again.
-            let once =
-                Options { reconnect_min_ms: 600_000, reconnect_max_ms: 600_000, ..Options::default() };
+            let once = Options { reconnect_min_ms: 600_000, reconnect_max_ms: 600_000, ..Options::default() };
             let named = Options { routing_id: Some("x".into()), ..once.clone() };
             let router: Router = cell.open(Options { router_handover: true, ..once });
             let (first, second): (Dealer, Dealer) = (cell.open(named.clone()), cell.open(named));
             cell.join(&router, &first);
             send_all(&cell, &first, &router);
-            let check_next = |number| assert_eq!(cell.recv(&router), frames(["x", &body(number)]), "{cell:?}");
+            let check_next =
+                |number| assert_eq!(cell.recv(&router), frames(["x", &body(number)]), "{cell:?}");
             (0..received).for_each(check_next);
             cell.join_only(&router, &second);
             check_sender(&cell, &first);
