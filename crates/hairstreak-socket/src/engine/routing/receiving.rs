@@ -146,7 +146,7 @@ impl State {
             let state = self.sockets.get_mut(socket)?;
             let count = state.with_messages.len();
             if count == 0 {
-                self.pauses += 1;
+                self.pause_count += 1;
                 if self.find_messages(socket) {
                     continue;
                 }
@@ -162,7 +162,7 @@ impl State {
                     self.ring_traffic += 1;
                     let popped = ring.pop(into);
                     // What came alone is a question or an answer, perhaps.
-                    self.pauses += u64::from(!ring.has_seen_messages());
+                    self.pause_count += u64::from(!ring.has_seen_messages());
                     Ok(popped)
                 }
             };
