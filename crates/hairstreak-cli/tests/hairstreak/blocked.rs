@@ -73,18 +73,6 @@ fn minds(guard: u32, signal: Signal) -> Option<bool> {
 }
 
 #[test]
-fn a_signal_ends_a_run_whose_output_nobody_reads() {
-    for (signal, status, name) in [(Signal::INT, 130, "SIGINT"), (Signal::TERM, 143, "SIGTERM")] {
-        let job = writing_job();
-        let runner = job.start_guarded(&[]);
-        wait_until_minded(&runner, signal);
-        kill_process(Pid::from_child(&runner), signal).unwrap();
-        let outcome = Outcome::from(runner.wait_with_output().unwrap());
-        assert_eq!(outcome.refusal(status), format!("stopped by {name} after 0 messages"));
-    }
-}
-
-#[test]
 fn an_output_pipe_is_waited_for_until_it_has_a_reader() {
     let job = writing_job();
     let runner = job.start_guarded(&[]);
