@@ -21,8 +21,8 @@
 //! ```
 //! Either the owner sees that it is none any more or the other sees the seat taken; either the one
 //! who leaves sees the sleeper counted or the sleeper sees the lock left. A thread that has the lock
-//! and takes it again waits for ever, as with any lock. It is for sections of nanoseconds to a few
-//! system calls; nobody may sleep while holding it.
+//! and takes it again waits for ever, as with any lock; with debug assertions it panics. It is for
+//! sections of nanoseconds to a few system calls; nobody may sleep while holding it.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ops::{Deref, DerefMut};
@@ -51,6 +51,7 @@ pub struct Lock<T> {
     sleepers: AtomicU32,
     /// Of who has the state.
     record: Record,
+    holder: Holder,
     value: UnsafeCell<T>,
 }
 
@@ -60,6 +61,28 @@ struct Record {
     last: Cell<usize>,
     streak: Cell<u32>,
     seated: Cell<usize>,
+}
+
+/// Who is inside, which only debug assertions ask. Nothing is ordered by it: each thread looks for itself alone.
+#[derive(Debug, Default)]
+struct Holder {
+    #[cfg(debug_assertions)]
+    token: std::sync::atomic::AtomicUsize,
+}
+
+impl Holder {
+    #[inline]
+    fn set(&self, _token: usize) {
+        #[cfg(debug_assertions)]
+        self.token.store(_token, Ordering::Relaxed);
+    }
+
+    /// Panics if it is `me`.
+    #[inline]
+    fn assert_not(&self, _me: usize) {
+        #[cfg(debug_assertions)]
+        assert!(self.token.load(Ordering::Relaxed) != _me, "a thread takes a lock that it has");
+    }
 }
 
 // SAFETY: the lock hands out the value to one thread at a time, so sharing the lock needs only
@@ -78,6 +101,7 @@ impl<T> Lock<T> {
             state: FutexWord::new(FREE),
             sleepers: AtomicU32::new(0),
             record: Record { last: Cell::new(NOBODY), streak: Cell::new(0), seated: Cell::new(NOBODY) },
+            holder: Holder::default(),
             value: UnsafeCell::new(value),
         }
     }
@@ -86,8 +110,9 @@ impl<T> Lock<T> {
     #[inline]
     pub fn lock(&self) -> LockGuard<'_, T> {
         let me = thread_token();
+        self.holder.assert_not(me);
         if let Some(taken) = self.take_seat(me) {
-            return LockGuard { lock: self, taken };
+            return self.enter(me, taken);
         }
         if self.state.value.swap(HELD, Ordering::Acquire) != FREE {
             self.wait_for_state();
@@ -99,7 +124,7 @@ impl<T> Lock<T> {
     pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
         let me = thread_token();
         if let Some(taken) = self.take_seat(me) {
-            return Some(LockGuard { lock: self, taken });
+            return Some(self.enter(me, taken));
         }
         if is_taken(self.seat.value.load(Ordering::Relaxed))
             || self.state.value.swap(HELD, Ordering::Acquire) != FREE
@@ -153,7 +178,13 @@ impl<T> Lock<T> {
             record.last.set(me);
             record.streak.set(0);
         }
-        LockGuard { lock: self, taken: 0 }
+        self.enter(me, 0)
+    }
+
+    #[inline]
+    fn enter(&self, me: usize, taken: u32) -> LockGuard<'_, T> {
+        self.holder.set(me);
+        LockGuard { lock: self, taken }
     }
 
     #[cold]
@@ -257,6 +288,7 @@ impl<T> DerefMut for LockGuard<'_, T> {
 impl<T> Drop for LockGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        self.lock.holder.set(NOBODY);
         if is_taken(self.taken) {
             self.lock.leave_seat(self.taken);
         } else {
@@ -268,7 +300,9 @@ impl<T> Drop for LockGuard<'_, T> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use std::sync::Arc;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::{Arc, mpsc};
+    use std::time::Duration;
 
     use crate::rounds::rounds;
 
@@ -335,6 +369,26 @@ mod tests {
         assert!(lock.try_lock().is_none());
         drop(guard);
         assert!(lock.try_lock().is_some());
+    }
+
+    /// Whether a thread that has the lock, and takes it again, is told instead of waiting for itself.
+    fn is_told(enter: fn(&Lock<u64>)) -> bool {
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || {
+            let lock = Lock::new(0u64);
+            enter(&lock);
+            let guard = lock.lock();
+            let again = catch_unwind(AssertUnwindSafe(|| drop(lock.lock())));
+            drop(guard);
+            tell.send(again.is_err() && lock.try_lock().is_some()).unwrap();
+        });
+        told.recv_timeout(Duration::from_secs(60)).unwrap_or(false)
+    }
+
+    #[test]
+    fn a_thread_that_enters_twice_is_told_whichever_way_it_went() {
+        assert!(is_told(|_| ()), "by the state");
+        assert!(is_told(become_owner), "by the seat");
     }
 
     #[test]

@@ -75,9 +75,13 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
 fn stop_on_signals(stop: &Arc<AtomicBool>) -> std::io::Result<Arc<AtomicUsize>> {
     let which = Arc::new(AtomicUsize::new(0));
     for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(signal, 128 + signal, stop.clone())?;
         flag::register_usize(signal, which.clone(), signal as usize)?;
+        flag::register_conditional_shutdown(signal, 128 + signal, stop.clone())?;
         flag::register(signal, stop.clone())?;
+    }
+    if which.load(Ordering::SeqCst) != 0 {
+        // It came before all of this was in place, and did the first part only.
+        stop.store(true, Ordering::SeqCst);
     }
     Ok(which)
 }

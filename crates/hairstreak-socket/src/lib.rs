@@ -13,6 +13,7 @@
 
 mod ages;
 mod background;
+mod batch;
 mod context;
 mod engine;
 mod errors;

@@ -95,8 +95,8 @@ pub struct Options {
     /// ROUTER: a message for an unknown peer is refused, one for a peer without room waits. Else they are
     /// dropped and counted. (ZMQ_ROUTER_MANDATORY)
     pub router_mandatory: bool,
-    /// ROUTER: a new peer takes the place of the one that has its routing id. Else it is refused.
-    /// (ZMQ_ROUTER_HANDOVER)
+    /// ROUTER: a new peer takes the place of the one that has its routing id. Else it is refused. What had come of the
+    /// one that goes is still received. (ZMQ_ROUTER_HANDOVER)
     pub router_handover: bool,
     /// REQ: a request may be sent before the last one was answered. (ZMQ_REQ_RELAXED)
     pub req_relaxed: bool,

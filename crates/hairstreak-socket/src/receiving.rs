@@ -6,14 +6,12 @@ use std::time::{Duration, Instant};
 
 use hairstreak_base::Message;
 
+use crate::batch::Batch;
 use crate::engine::{Guard, Received, State};
 use crate::errors::RecvError;
 use crate::pattern::Receives;
 use crate::socket::Socket;
 use crate::waiting::Waiter;
-
-/// Bytes after which a batch is handed over.
-const BATCH_BYTES_MAX: usize = 1 << 20;
 
 impl<P: Receives> Socket<P> {
     /// The next message, waiting for it.
@@ -78,48 +76,35 @@ impl<P: Receives> Socket<P> {
     }
 
     /// Waits for a message, then takes those that are here, at most `max` (at least 1) and about a
-    /// mebibyte: more at once would only be cold memory. Appends them to `into` and returns how many.
+    /// mebibyte: more at once would only be cold memory. Puts them in the place of what `into` holds, so that one list
+    /// serves again and again, and returns how many there are; on an error there are none.
     pub fn recv_many(&self, into: &mut Vec<Message>, max: usize) -> Result<usize, RecvError> {
         let handle = &*self.handle;
+        let mut batch = Batch::new(into, max.max(1));
         if handle.is_foreign() {
             return Err(RecvError::Forked);
         }
-        let (before, max) = (into.len(), max.max(1));
-        let mut bytes = 0;
         let mut state = handle.engine.lock();
         state.begin_to_receive(&handle.engine, handle.index);
         loop {
-            let (left, bytes_left) = (max - (into.len() - before), BATCH_BYTES_MAX.saturating_sub(bytes));
-            bytes += state.receive_ready_many(handle.index, into, left, bytes_left);
-            if into.len() - before >= max || bytes >= BATCH_BYTES_MAX {
+            state.receive_ready_many(handle.index, &mut batch);
+            if batch.is_full() {
                 break;
             }
-            into.push(Message::new());
-            let at = into.len() - 1;
-            if state.receive_ready(handle.index, &mut into[at]) {
-                bytes += into[at].size();
-                continue;
-            }
-            match self.attempt(&mut state, &mut into[at]) {
-                Some(Ok(())) => bytes += into[at].size(),
-                _ if at > before => {
-                    into.pop();
-                    break;
-                }
-                Some(Err(error)) => {
-                    into.pop();
-                    return Err(error);
-                }
+            match self.attempt(&mut state, batch.place()) {
+                Some(Ok(())) => batch.keep(),
+                _ if batch.count() > 0 => break,
+                Some(Err(error)) => return Err(error),
                 None => {
-                    into.pop();
-                    into.push(self.recv_waiting(state, None)?);
+                    self.recv_waiting(state, batch.place(), None)?;
+                    batch.keep();
                     state = handle.engine.lock();
                 }
             }
         }
         state.end_batch(handle.index);
         handle.engine.after_call(state, Some(handle.index));
-        Ok(into.len() - before)
+        Ok(batch.count())
     }
 
     #[inline]
@@ -157,7 +142,8 @@ impl<P: Receives> Socket<P> {
         let mut message = Message::new();
         state.start_looking(&handle.engine, handle.index);
         let Some(result) = self.attempt(&mut state, &mut message) else {
-            *into = self.recv_waiting(state, deadline)?;
+            self.recv_waiting(state, &mut message, deadline)?;
+            *into = message;
             return Ok(());
         };
         state.stop_looking(&handle.engine, handle.index);
@@ -165,13 +151,16 @@ impl<P: Receives> Socket<P> {
         result.map(|()| *into = message)
     }
 
+    /// On an error `into` may be anything.
     #[cold]
-    fn recv_waiting<'s>(&'s self, state: Guard<'s>, deadline: Option<Instant>) -> Result<Message, RecvError> {
+    fn recv_waiting<'s>(
+        &'s self,
+        state: Guard<'s>,
+        into: &mut Message,
+        deadline: Option<Instant>,
+    ) -> Result<(), RecvError> {
         let handle = &*self.handle;
-        let attempt = |state: &mut State| {
-            let mut message = Message::new();
-            Some(self.attempt(state, &mut message)?.map(|()| message))
-        };
+        let attempt = |state: &mut State| self.attempt(state, into);
         let result = handle.engine.wait(state, handle.index, true, deadline, attempt);
         result.unwrap_or(Err(RecvError::TimedOut))
     }

@@ -4,6 +4,7 @@
 //! gets what is there at once, and its doorbell rung; but one that was woken just now and sleeps again
 //! is faster than this side, and waits until more has gathered.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::time::Instant;
@@ -68,6 +69,8 @@ pub(crate) struct Marks {
 pub(crate) struct RingLink {
     outgoing: Option<Producer>,
     incoming: Option<Consumer>,
+    /// What had come when the link ended.
+    left: Left,
     peer: Arc<Doorbell>,
     marks: Marks,
     /// Messages, and bytes, taken before their room is given back, unless the ring is found dry first:
@@ -76,8 +79,6 @@ pub(crate) struct RingLink {
     release_bytes: usize,
     bytes_in: usize,
     bytes_out: usize,
-    /// Bytes taken out that count no more.
-    bytes_taken_before: usize,
     /// When the peer was last woken from here.
     last_wake: Option<Instant>,
     /// Whether messages gather for a peer that sleeps.
@@ -104,6 +105,7 @@ impl RingLink {
         RingLink {
             outgoing,
             incoming,
+            left: Left::default(),
             peer,
             marks,
             release_count: (peer_marks.count_max / 4)
@@ -113,7 +115,6 @@ impl RingLink {
             release_bytes,
             bytes_in: 0,
             bytes_out: 0,
-            bytes_taken_before: 0,
             last_wake: None,
             holds: false,
             pause: u64::MAX,
@@ -276,7 +277,7 @@ impl RingLink {
 
     /// Bytes of bodies put in, and taken out, so far.
     pub fn byte_counts(&self) -> (u64, u64) {
-        let taken = self.incoming.as_ref().map_or(0, Consumer::taken_bytes) - self.bytes_taken_before;
+        let taken = self.incoming.as_ref().map_or(self.left.taken_bytes, Consumer::taken_bytes);
         (self.bytes_in as u64, taken as u64)
     }
 
@@ -313,7 +314,7 @@ impl RingLink {
 
     /// Puts the next message, if one is visible, into `into`.
     pub fn pop(&mut self, into: &mut Message) -> bool {
-        let Some(ring) = &mut self.incoming else { return false };
+        let Some(ring) = &mut self.incoming else { return self.left.pop(into) };
         let popped = ring.pop(into);
         if !popped || self.is_room_due() {
             self.release();
@@ -372,13 +373,13 @@ impl RingLink {
 
     /// How far what has come reaches, and what of it was taken.
     pub fn positions_in(&self) -> (u64, u64) {
-        let (came, taken) = self.incoming.as_ref().map_or((0, 0), Consumer::positions);
+        let (came, taken) = self.incoming.as_ref().map_or(self.left.positions, Consumer::positions);
         (came as u64, taken as u64)
     }
 
     #[inline]
     pub fn has_messages(&self) -> bool {
-        self.incoming.as_ref().is_some_and(|ring| !ring.is_empty())
+        self.incoming.as_ref().map_or(!self.left.messages.is_empty(), |ring| !ring.is_empty())
     }
 
     /// Whether the last look showed messages that are still to be taken.
@@ -398,12 +399,46 @@ impl RingLink {
         self.is_gone() && !self.has_messages()
     }
 
-    /// Nothing more is sent, and the counters begin anew. Returns whether messages are left to be taken.
-    pub fn end(&mut self) -> bool {
+    /// Nothing more is sent, nothing more comes, and the counters begin anew. Returns how many messages have come and are
+    /// left to be taken: to the peer they are.
+    pub fn end(&mut self) -> usize {
         self.outgoing = None;
         (self.bytes_in, self.bytes_out) = (0, 0);
-        self.bytes_taken_before = self.incoming.as_ref().map_or(0, Consumer::taken_bytes);
-        self.has_messages()
+        if let Some(ring) = self.incoming.take() {
+            self.left = Left::of(ring);
+        }
+        self.peer.poller.wake();
+        self.left.messages.len()
+    }
+}
+
+/// What had come over a ring that is there no more, at most as much as lay in it.
+#[derive(Debug, Default)]
+struct Left {
+    /// Each with the position behind it.
+    messages: VecDeque<(Message, usize)>,
+    /// As of the ring: how far its producer had published, and how far what was taken reaches.
+    positions: (usize, usize),
+    taken_bytes: usize,
+}
+
+impl Left {
+    fn of(mut ring: Consumer) -> Left {
+        let taken = ring.positions().1;
+        let mut messages = VecDeque::new();
+        let mut message = Message::new();
+        while ring.pop(&mut message) {
+            messages.push_back((std::mem::take(&mut message), ring.positions().1));
+        }
+        Left { messages, positions: (ring.positions().1, taken), taken_bytes: 0 }
+    }
+
+    fn pop(&mut self, into: &mut Message) -> bool {
+        let Some((message, position)) = self.messages.pop_front() else { return false };
+        self.positions.1 = position;
+        self.taken_bytes += message.size();
+        *into = message;
+        true
     }
 }
 

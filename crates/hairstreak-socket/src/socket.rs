@@ -102,8 +102,8 @@ impl<P: Pattern> Socket<P> {
         self.handle.engine.connect(self.handle.index, endpoint)
     }
 
-    /// Gives up a connected endpoint; what was accepted for it is still sent. Returns whether it was
-    /// connected.
+    /// Gives up a connected endpoint; what was accepted for it is still sent. What had come of it and was not received is
+    /// dropped, and counted in [`Drops::unreceived`](crate::Drops::unreceived). Returns whether it was connected.
     pub fn disconnect(&self, endpoint: &str) -> bool {
         let Ok(endpoint) = endpoint.parse() else { return false };
         !self.handle.is_foreign() && self.handle.engine.disconnect(self.handle.index, &endpoint)
@@ -204,7 +204,8 @@ impl<P: Pattern> Socket<P> {
     }
 
     /// Closes the socket for all its clones. Never blocks: what was accepted is sent by the background
-    /// thread, and process exit waits for it up to `linger_ms`.
+    /// thread, and process exit waits for it up to `linger_ms`. What had come and was not received is dropped, as by
+    /// [`disconnect`](Self::disconnect).
     pub fn close(self) {
         if self.handle.is_foreign() {
             return;

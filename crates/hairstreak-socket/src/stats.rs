@@ -54,7 +54,8 @@ pub struct Stats {
 pub struct Drops {
     /// Going out: there was no peer for it. PUB: nobody had subscribed to it.
     pub no_peer: u64,
-    /// Going out: accepted and not completely written when the peer was lost, or a reply to such a peer.
+    /// Going out: accepted and not completely written (over inproc: not come) when the peer was lost, or a reply to such
+    /// a peer.
     pub peer_lost: u64,
     /// Going out: no room (`Overflow::DropNewest`).
     pub newest: u64,
@@ -65,6 +66,11 @@ pub struct Drops {
     /// Coming in: no reply to the request (REQ), no request (REP), not subscribed to (SUB), no
     /// subscription (PUB).
     pub unexpected: u64,
+    /// Coming in: had come, and was not received when this side disconnected from the peer or closed the socket. A
+    /// message has come when it was read whole, or over inproc when its sender had let it go; the sender does not count
+    /// it as lost then. Where messages are settled it sends them to another receiver, and none is counted. However else
+    /// a connection ends, what has come is still received.
+    pub unreceived: u64,
 }
 
 /// What happened in a second, on average between two looks.
@@ -148,7 +154,7 @@ impl PeerInfo {
 impl Drops {
     /// Of all reasons together.
     pub fn total(&self) -> u64 {
-        let Drops { no_peer, peer_lost, newest, oldest, unroutable, unexpected } = *self;
-        no_peer + peer_lost + newest + oldest + unroutable + unexpected
+        let Drops { no_peer, peer_lost, newest, oldest, unroutable, unexpected, unreceived } = *self;
+        no_peer + peer_lost + newest + oldest + unroutable + unexpected + unreceived
     }
 }

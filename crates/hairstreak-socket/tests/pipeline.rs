@@ -98,7 +98,6 @@ fn many_small_messages_arrive_one_by_one_and_in_batches() {
         }
         let mut batch = Vec::new();
         while expected < 200_000 {
-            batch.clear();
             assert!(pull.recv_many(&mut batch, 1000).unwrap() > 0);
             for message in &batch {
                 assert_eq!(message.body(), expected.to_le_bytes());
@@ -349,11 +348,11 @@ fn batches_of_every_kind_arrive_in_order_within_small_marks() {
         });
         let (tell, told) = mpsc::channel();
         std::thread::spawn(move || {
-            let (mut got, mut max) = (Vec::new(), 1);
+            let (mut got, mut batch, mut max) = (Vec::new(), Vec::new(), 1);
             while got.len() < COUNT {
-                let before = got.len();
-                let count = pull.recv_many(&mut got, max).unwrap();
-                assert!((1..=max).contains(&count) && got.len() == before + count);
+                let count = pull.recv_many(&mut batch, max).unwrap();
+                assert!((1..=max).contains(&count) && batch.len() == count);
+                got.extend(batch.iter().cloned());
                 max = 1 + max * 7 % 90;
             }
             tell.send((pull, got)).unwrap();

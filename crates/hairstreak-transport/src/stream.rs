@@ -230,14 +230,6 @@ impl Stream {
         }
     }
 
-    /// Nobody looks any more. Returns whether there is something to read; else the peer will make an event.
-    pub fn await_event(&mut self) -> bool {
-        match &mut self.way {
-            Way::Rings(rings) => rings.await_bell(self.fd.as_fd()),
-            _ => false,
-        }
-    }
-
     /// The poller says that the peer has ended its side of the socket.
     pub fn on_peer_ended(&mut self) {
         if let Way::Rings(rings) = &mut self.way {

@@ -200,7 +200,7 @@ fn a_peer_that_scribbles_over_everything_ends_no_more_than_its_connection() {
             for stream in [&mut giver, &mut taker] {
                 let _ = write(stream, &noise).map(|count| assert!(count <= noise.len()));
                 let _ = read(stream, 5000).map(|bytes| assert!(bytes.len() <= 5000));
-                let _ = (stream.has_news(), stream.await_event());
+                let _ = (stream.has_news(), stream.leave_event());
                 stream.forgo_event();
             }
         }

@@ -66,8 +66,8 @@ impl Queue {
         self.pull.recv_async().await
     }
 
-    /// Waits for a message, then takes all that are here, at most `max` (at least 1). Appends them
-    /// to `into` and returns how many.
+    /// Waits for a message, then takes all that are here, at most `max` (at least 1). Puts them in the
+    /// place of what `into` holds and returns how many there are; on an error there are none.
     pub fn recv_many(&self, into: &mut Vec<Message>, max: usize) -> Result<usize, RecvError> {
         self.pull.recv_many(into, max)
     }

@@ -260,10 +260,11 @@ fn what_has_gathered_is_received_in_batches() {
     let (exchange, queues) = fan(&node, Style::LoadBalancing, 1);
     assert_eq!(exchange.send_all((0..100u8).map(|i| vec![i]).collect::<Vec<_>>().iter()), Ok(100));
     exchange.flush();
-    let mut got = Vec::new();
+    let (mut got, mut batch) = (Vec::new(), Vec::new());
     while got.len() < 100 {
-        let count = queues[0].recv_many(&mut got, 30).unwrap();
+        let count = queues[0].recv_many(&mut batch, 30).unwrap();
         assert!((1..=30).contains(&count));
+        got.append(&mut batch);
     }
     assert!(got.iter().enumerate().all(|(i, message)| message.body() == [i as u8]));
 }

@@ -1,8 +1,10 @@
-//! An input that nobody writes to: the run waits for it, and ends when it is told to.
+//! An input that nobody writes to, an output that nobody reads: the run waits for it, and ends when it is told to.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::Child;
+use std::process::{Child, Command};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
@@ -11,9 +13,12 @@ use crate::harness::{Job, Outcome};
 
 /// A job that reads lines from `input`, where there is a pipe called `pipe`.
 fn job(input: &str) -> Job {
+    job_with(&format!("[input]\nlines = '{input}'\n[output]\nstdout = true"))
+}
+
+fn job_with(ends: &str) -> Job {
     let job = Job::new(&format!(
-        "[[stage]]\nname = 'a'\ncommand = 'echo up >&2; exec cat'\nframing = 'lines'\n\
-         [input]\nlines = '{input}'\n[output]\nstdout = true"
+        "[[stage]]\nname = 'a'\ncommand = 'echo up >&2; exec cat'\nframing = 'lines'\n{ends}"
     ));
     mknodat(CWD, job.folder.join("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     job
@@ -40,6 +45,41 @@ fn a_signal_ends_a_run_whose_input_does_not_come() {
             assert_eq!(outcome.refusal(status), format!("stopped by {name} after 0 messages"));
         }
     }
+}
+
+/// Writes two lines into `pipe`.
+fn writing_job() -> Job {
+    let job = job_with("[input]\nlines = 'two'\n[output]\nfile = 'pipe'\nframing = 'lines'");
+    fs::write(job.folder.join("two"), "one\ntwo\n").unwrap();
+    job
+}
+
+/// Waits until the program that the guard has started takes note of the signal.
+fn wait_until_minded(guard: &Child, signal: Signal) {
+    let start = Instant::now();
+    while !minds(guard.id(), signal).unwrap_or(false) {
+        assert!(start.elapsed() < Duration::from_secs(60), "it is not minded");
+        thread::yield_now();
+    }
+}
+
+fn minds(guard: u32, signal: Signal) -> Option<bool> {
+    let children = fs::read_to_string(format!("/proc/{guard}/task/{guard}/children")).ok()?;
+    let status = fs::read_to_string(format!("/proc/{}/status", children.trim())).ok()?;
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+    let mask = u64::from_str_radix(caught.trim(), 16).ok()?;
+    // Before, it is the guard's own fork.
+    Some(status.starts_with("Name:\thairstreak\n") && mask >> (signal.as_raw() - 1) & 1 == 1)
+}
+
+#[test]
+fn an_output_pipe_is_waited_for_until_it_has_a_reader() {
+    let job = writing_job();
+    let runner = job.start_guarded(&[]);
+    wait_until_minded(&runner, Signal::TERM);
+    let pipe = Command::new("timeout").args(["60", "cat", "pipe"]).current_dir(&job.folder).output().unwrap();
+    assert_eq!(String::from_utf8(pipe.stdout).unwrap(), "one\ntwo\n");
+    assert_eq!(Outcome::from(runner.wait_with_output().unwrap()).status, 0);
 }
 
 #[test]

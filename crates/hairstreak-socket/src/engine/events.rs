@@ -362,30 +362,38 @@ impl State {
         link.ages_out = Ages::default();
         let (sent, received) = link.kind.byte_counts();
         (state.sent_bytes, state.received_bytes) = (state.sent_bytes + sent, state.received_bytes + received);
-        let has_messages;
         let mut lost = link.held.take().map_or(0, |held| held.count());
         let settled = self.recover_unsettled(engine, index);
         let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
+        let (left, stays);
         match &mut link.kind {
             LinkKind::Stream(session) => {
                 engine.poller().remove(session.fd());
                 lost += settled.unwrap_or(session.outgoing.queued_count());
-                has_messages = session.end() && !state.closed;
+                if error.leaves_unread() {
+                    session.take_rest();
+                }
+                stays = session.end() && !state.closed;
+                left = session.unreceived_count();
             }
             LinkKind::Ring(ring) => {
-                // A peer that lives takes what it was sent to the end; what it sent goes, and it counts that as lost.
+                // A peer that lives takes what it was sent to the end, and counts as lost what it sends from here on.
                 let is_gone = ring.is_gone();
                 lost += if is_gone { ring.queued().0 } else { 0 };
-                has_messages = ring.end() && is_gone && !state.closed;
+                let is_received = matches!(state.rules.incoming, Incoming::Messages);
+                let is_left = matches!(error, SessionError::Left) && !is_gone;
+                left = if is_received { ring.end() } else { 0 };
+                stays = left > 0 && !is_left && !state.closed;
                 link.subscriptions.clear();
             }
         }
-        (self.sockets[socket].rules.link_ended)(self, index, !has_messages);
+        (self.sockets[socket].rules.link_ended)(self, index, !stays);
         let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
         state.drops.peer_lost += lost as u64;
+        state.drops.unreceived += if stays { 0 } else { left as u64 };
         state.received += std::mem::take(&mut link.received);
         state.links.retain(|&other| other != index);
-        if has_messages {
+        if stays {
             self.list_messages(index);
         } else {
             state.connection_count -= 1;

@@ -112,20 +112,15 @@ impl State {
         });
     }
 
-    /// It looks no more. Its links are left to be read: by its next call, which looks again, or by the watch tick if
-    /// there is none. If others wait in this engine, the peers are to ring for them.
+    /// It looks no more. What its links bring makes no event, and its last read may have brought more than it took: they
+    /// are left to be read, by whoever waits for the socket, by its next call, or by the watch tick.
     pub fn stop_looking(&mut self, engine: &Engine, socket: usize) {
         if !self.sockets.get_mut(socket).is_some_and(|state| std::mem::take(&mut state.looked_at)) {
             return;
         }
-        let others_wait = self.leader || !self.followers.is_empty() || self.is_awaited();
-        let act = if others_wait { Session::await_event } else { Session::leave_event };
-        let is_unread = self.for_each_stream(socket, act);
-        if is_unread && others_wait {
+        if self.for_each_stream(socket, Session::leave_event) {
             self.notify(socket);
-        }
-        if is_unread && (self.leader || self.watched) {
-            // No edge will tell them of what is here, and the caller does not leave the engine to the watch tick.
+            // Not every caller leaves the engine to the watch tick.
             self.arm_look(engine);
         }
     }

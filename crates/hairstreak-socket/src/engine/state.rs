@@ -39,8 +39,12 @@ pub(crate) struct State {
     pub dirty: Vec<usize>,
     /// The caller that is about to sleep does so for want of room: the links that have some are not idle.
     pub waits_for_room: bool,
-    /// How often a caller was about to sleep: what is sent next finds its link idle.
+    /// How often a caller was about to sleep, and not for want of room: a stream that holds nothing is idle then, and writes
+    /// the next message at once.
     pub sleep_count: u64,
+    /// Sleeps of any kind, and besides how often a caller had taken all that it saw: a ring publishes the next message at
+    /// once then, which is no system call as a stream's write is, and so pays where it is only perhaps an answer.
+    pub pause_count: u64,
     pub ring_count: usize,
     /// Sockets that settle what they receive.
     pub settling_sockets: Vec<usize>,
@@ -52,8 +56,6 @@ pub(crate) struct State {
     /// Messages that crossed a ring since a caller last slept.
     pub ring_traffic: usize,
     pub ring_spin: super::wait::RingSpin,
-    /// How often a caller was about to sleep or had taken all that it saw in a ring: the end of what it had to do.
-    pub pauses: u64,
     /// How often in a row looking into shared memory was in vain.
     pub spin_failures: u32,
     /// Serial numbers for links and connectors: an index is used again, a serial is not.
@@ -305,6 +307,7 @@ impl State {
             dirty: Vec::new(),
             waits_for_room: false,
             sleep_count: 0,
+            pause_count: 0,
             ring_count: 0,
             settling_sockets: Vec::new(),
             settle_due: None,
@@ -312,7 +315,6 @@ impl State {
             rings_awaited: false,
             ring_traffic: 0,
             ring_spin: Default::default(),
-            pauses: 0,
             spin_failures: 0,
             next_serial: 0,
             leader: false,

@@ -306,6 +306,8 @@ impl Engine {
         } else if state.is_awaited() {
             state.watch(self);
             state.expect_rings(self);
+            // No edge will tell of what it leaves unread.
+            state.arm_look(self);
         } else {
             state.arm_watch(self);
         }

@@ -325,7 +325,7 @@ impl State {
         let deadline = self.now + Duration::from_millis(options.linger_ms);
         let over = match &mut link.kind {
             LinkKind::Stream(session) if session.phase == Phase::Ready => {
-                session.start_draining(deadline);
+                self.sockets[link.socket].drops.unreceived += session.start_draining(deadline) as u64;
                 session.drain()
             }
             // It drains since its endpoint was disconnected, and goes on until its own deadline.

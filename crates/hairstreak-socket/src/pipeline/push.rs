@@ -3,7 +3,8 @@
 //! With `Distribution::All` every PULL gets a copy.
 //!
 //! A PULL acknowledges nothing: with a connection that is lost goes what was accepted for it and not yet written, up to
-//! the high-water marks and counted in [`Drops::peer_lost`](crate::Drops::peer_lost), and what the kernels held.
+//! the high-water marks and counted in [`Drops::peer_lost`](crate::Drops::peer_lost), and what the kernels held. What a
+//! PULL had and did not receive when it left, it counts ([`Drops::unreceived`](crate::Drops::unreceived)).
 
 use hairstreak_wire::zmtp::SocketType;
 

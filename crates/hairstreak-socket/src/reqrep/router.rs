@@ -115,9 +115,10 @@ fn unroutable(state: &mut State, socket: usize) -> Sent {
 }
 
 fn receive(state: &mut State, engine: &Engine, socket: usize, into: &mut Message) -> Received {
-    let Some(link) = state.receive_in_turn(engine, socket, into) else { return Received::Nothing };
+    let mut message = Message::new();
+    let Some(link) = state.receive_in_turn(engine, socket, &mut message) else { return Received::Nothing };
     state.sockets[socket].names.guess = link;
-    *into = std::mem::take(into).with_first(state.links[link].routing_id.clone());
+    into.set_with_first(&state.links[link].routing_id, message);
     Received::Message
 }
 

@@ -212,26 +212,19 @@ impl Session {
         self.stream.has_news()
     }
 
-    /// The caller looks by itself from here on, until [`Session::await_event`].
+    /// The caller looks by itself from here on, until [`Session::leave_event`].
     pub fn forgo_event(&mut self) {
         if self.phase == Phase::Ready {
             self.stream.forgo_event();
         }
     }
 
-    /// The caller looks no more, and does not wait either. Returns whether it looked: the stream is to be read again
-    /// then, for no event tells of what comes.
+    /// The caller looks no more. Returns whether it did: the stream is to be read again then, for no event tells of what
+    /// comes until a read has found nothing.
     pub fn leave_event(&mut self) -> bool {
         let looked = self.stream.leave_event();
         self.readable |= looked;
         looked
-    }
-
-    /// The caller looks no more: what comes makes an event. Returns whether something is here already.
-    pub fn await_event(&mut self) -> bool {
-        let has_news = self.stream.await_event();
-        self.readable |= has_news;
-        has_news
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {

@@ -1,8 +1,13 @@
 //! The end of a session: by the peer, or by us once the peer has everything.
+//!
+//! Where this side ends it, messages that have come whole may still lie in the read buffer. They have come as those
+//! that were read ahead have: both are received, or dropped and counted, alike.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::time::Instant;
+
+use hairstreak_base::Message;
 
 use super::connection::{Phase, Session};
 
@@ -15,6 +20,28 @@ impl Session {
     /// Whether the connection is gone.
     pub fn is_ended(&self) -> bool {
         self.ended
+    }
+
+    /// Decodes what lies whole in the read buffer, beyond the limits of what is read ahead: by one read at most.
+    pub fn take_rest(&mut self) {
+        let is_wanted = self.limits.receives && !self.limits.subscriptions && !self.settles_received();
+        if !is_wanted || self.phase != Phase::Ready || self.ended {
+            return;
+        }
+        // What is bad in it is nobody's concern any more.
+        while let Ok(Some(message)) = self.decode() {
+            self.ahead.push_back((message, 0, self.decoded_position()));
+        }
+        self.keep_step();
+    }
+
+    /// Messages that were decoded and not taken. A notice is none, nor is what the sender gives to another.
+    pub fn unreceived_count(&self) -> usize {
+        if self.settles_received() {
+            return 0;
+        }
+        let is_message = |message: &Message| !self.limits.is_plain || message.size() > 0;
+        self.ahead.iter().filter(|(message, ..)| is_message(message)).count()
     }
 
     /// The connection is gone, and its counters begin anew. Returns whether messages are left to be taken.
@@ -40,13 +67,17 @@ impl Session {
         self.ended && self.ahead.is_empty()
     }
 
-    /// Nothing more will be sent: the peer may see the end once it has read the rest.
-    pub fn start_draining(&mut self, deadline: Instant) {
+    /// Nothing more will be sent: the peer may see the end once it has read the rest. Returns how many messages had
+    /// come and go with the connection.
+    pub fn start_draining(&mut self, deadline: Instant) -> usize {
+        self.take_rest();
+        let count = self.unreceived_count();
         self.phase = Phase::Draining;
         self.leave_event();
         self.deadline = deadline;
         self.forget_arriving();
         self.ahead.clear();
+        count
     }
 
     /// The message that has not come whole never will.

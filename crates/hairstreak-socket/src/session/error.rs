@@ -66,6 +66,18 @@ impl SessionError {
         SessionError::PeerError(reason.escape_ascii().to_string())
     }
 
+    /// Whether it is this side that ended the connection, and not for what it read: more may have come that is good.
+    pub fn leaves_unread(&self) -> bool {
+        matches!(
+            self,
+            SessionError::Left
+                | SessionError::HandedOver
+                | SessionError::Stuck
+                | SessionError::Slow
+                | SessionError::Silent
+        )
+    }
+
     /// Whether a side ended the connection as it may.
     pub fn is_farewell(&self) -> bool {
         matches!(

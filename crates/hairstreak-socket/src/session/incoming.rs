@@ -159,7 +159,7 @@ impl Session {
     }
 
     /// The next whole message in the buffer, handling commands on the way.
-    fn decode(&mut self) -> Result<Option<Message>, SessionError> {
+    pub(super) fn decode(&mut self) -> Result<Option<Message>, SessionError> {
         if self.limits.is_plain {
             return Ok(self.take_plain());
         }

@@ -95,6 +95,11 @@ impl Session {
         }
     }
 
+    /// Whether this side settles what the peer sends.
+    pub fn settles_received(&self) -> bool {
+        matches!(self.settling, Some(Settling::Receiving(_)))
+    }
+
     fn sent_count(&self) -> u64 {
         self.outgoing.accepted_count() as u64
     }

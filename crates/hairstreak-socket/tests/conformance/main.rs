@@ -10,6 +10,7 @@ mod executor;
 mod roles;
 
 mod cell;
+mod endings;
 mod overflow;
 mod pair;
 mod pipeline;

@@ -88,6 +88,57 @@ fn answers_in_a_burst_reach_the_peers_they_name_in_order() {
     });
 }
 
+#[test]
+fn a_batch_uses_the_lists_of_frames_of_the_last() {
+    check(|cell| {
+        let (router, dealer): (Router, Dealer) = cell.pair();
+        let mut batch = Vec::new();
+        let mut receive = || {
+            cell.send(&dealer, "x");
+            assert_eq!(router.recv_many(&mut batch, 1), Ok(1));
+            batch[0].as_frames().as_ptr()
+        };
+        let first = receive();
+        (0..3).for_each(|_| assert_eq!(receive(), first, "{cell:?}"));
+    });
+}
+
+/// Each batch goes into the list of the last, of which some messages are kept.
+#[test]
+fn batches_are_received_into_the_same_list_with_their_peers_names() {
+    const COUNT: usize = 300;
+    check(|cell| {
+        let router: Router = cell.open(Options::default());
+        let dealers: [Dealer; 2] = ["ann", "bob"].map(|name| cell.open(named(name)));
+        dealers.iter().for_each(|dealer| cell.join(&router, dealer));
+        for number in 0..COUNT {
+            for dealer in &dealers {
+                match number % 5 {
+                    0 => dealer.send(&[&b"two"[..], &body_of(number)]).unwrap(),
+                    _ => dealer.send(&body_of(number)).unwrap(),
+                }
+            }
+        }
+        dealers.iter().for_each(Dealer::flush);
+        let (mut batch, mut kept, mut max) = (vec![Message::new(); 7], Vec::new(), 1);
+        while kept.len() < 2 * COUNT {
+            let count = router.recv_many(&mut batch, max).unwrap();
+            assert!((1..=max).contains(&count) && batch.len() == count, "{cell:?}");
+            kept.extend(batch.iter().cloned());
+            max = 1 + max * 7 % 40;
+        }
+        for name in ["ann", "bob"] {
+            let of_it = kept.iter().filter(|message| message.frame(0) == Some(name.as_bytes()));
+            for (number, message) in of_it.enumerate() {
+                let frames: Vec<&[u8]> = message.frames().skip(1).collect();
+                let body = body_of(number);
+                let expected = if number % 5 == 0 { vec![&b"two"[..], &body] } else { vec![&body[..]] };
+                assert_eq!(frames, expected, "{cell:?}, {name}, {number}");
+            }
+        }
+    });
+}
+
 /// Of sizes that are held inside a message and of others.
 fn body_of(number: usize) -> Vec<u8> {
     let size = [3, 62, 63, 64, 255, 256, 1000][number % 7];

@@ -48,7 +48,11 @@ fn what_a_look_has_found_is_received_by_every_call_and_in_order() {
                 0 => got.push(pull.recv().unwrap()),
                 1 => got.push(pull.recv_timeout(LONG).unwrap()),
                 2 => got.push(crate::executor::block_on(pull.recv_async()).unwrap()),
-                _ => drop(pull.recv_many(&mut got, 5).unwrap()),
+                _ => {
+                    let mut batch = Vec::new();
+                    pull.recv_many(&mut batch, 5).unwrap();
+                    got.append(&mut batch);
+                }
             }
         }
         for (number, message) in got.iter().enumerate() {

@@ -1,6 +1,11 @@
 //! Callers that look into shared memory before they sleep: their peers do not ring meanwhile, and nobody may miss it.
 
-use std::sync::mpsc;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::task::{self, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -10,46 +15,141 @@ use crate::endpoints::endpoint;
 use crate::{LONG, until};
 
 /// Longer than any test waits: who looks for so long is not found asleep.
-const FOR_EVER_US: u64 = 3_600_000_000;
+const FOR_EVER_US: u64 = 1000 * HOUR_MS;
+const HOUR_MS: u64 = 3_600_000;
+
+/// Nothing but messages wakes those who sleep: no timer is due.
+fn quiet(spin_us: u64) -> Options {
+    Options { spin_us, heartbeat_ms: HOUR_MS, handshake_timeout_ms: HOUR_MS, ..Options::default() }
+}
 
 fn pull(spin_us: u64) -> Pull {
-    Pull::with_options(&Context::new(), Options { spin_us, ..Options::default() }).unwrap()
+    Pull::with_options(&Context::new(), quiet(spin_us)).unwrap()
 }
 
 fn push_to(place: &str) -> Push {
-    let push = Push::new(&Context::new()).unwrap();
+    let push = Push::with_options(&Context::new(), quiet(0)).unwrap();
     push.connect(place).unwrap();
     assert!(push.wait_for_peers(1, LONG));
     push
 }
 
-#[test]
-fn who_looks_leaves_the_bell_to_those_who_wait() {
-    let pull = pull(1000);
-    let push = push_to(&pull.bind(&endpoint("shm")).unwrap().to_string());
-    let (taken, takes) = mpsc::channel();
-    thread::scope(|scope| {
-        // Each takes one message a round, whichever: one is left waiting while the other goes.
-        for _ in 0..2 {
-            let (pull, taken) = (&pull, taken.clone());
-            scope.spawn(move || {
-                while pull.recv_timeout(LONG).is_ok_and(|message| message.body() != b"end") {
-                    taken.send(()).unwrap();
-                }
-            });
+/// Takes so many messages, in a thread that says who it is before.
+fn take<'scope>(
+    count: usize,
+    scope: &'scope thread::Scope<'scope, '_>,
+    pull: &'scope Pull,
+    taken: &mpsc::Sender<()>,
+) -> PathBuf {
+    let (tell, told) = mpsc::channel();
+    let taken = taken.clone();
+    scope.spawn(move || {
+        tell.send(fs::read_link("/proc/thread-self").unwrap()).unwrap();
+        for _ in 0..count {
+            pull.recv_timeout(LONG).unwrap();
+            taken.send(()).unwrap();
         }
-        for round in 0..500 {
-            push.send_timeout("one", LONG).unwrap();
-            takes.recv_timeout(LONG).unwrap_or_else(|_| panic!("round {round}"));
-        }
-        (0..2).for_each(|_| push.send_timeout("end", LONG).unwrap());
-        push.flush();
+    });
+    Path::new("/proc").join(told.recv_timeout(LONG).unwrap())
+}
+
+/// Waits until the thread sleeps: it has looked in vain.
+fn wait_until_asleep(task: &Path) {
+    until("it sleeps", || {
+        let stat = fs::read_to_string(task.join("stat")).unwrap();
+        stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('S'))
     });
 }
 
 #[test]
+fn who_finds_something_by_looking_leaves_the_bell_to_those_who_sleep() {
+    // The second begins to look while the first sleeps, and finds what the first is not told of.
+    let pull = pull(20_000);
+    let push = push_to(&pull.bind(&endpoint("shm")).unwrap().to_string());
+    let (taken, takes) = mpsc::channel();
+    for round in 0..20 {
+        thread::scope(|scope| {
+            wait_until_asleep(&take(1, scope, &pull, &taken));
+            take(1, scope, &pull, &taken);
+            for message in ["for one", "for the other"] {
+                push.send_timeout(message, LONG).unwrap();
+                push.flush();
+                takes.recv_timeout(LONG).unwrap_or_else(|_| panic!("{message}, round {round}"));
+            }
+        });
+    }
+}
+
+#[test]
+fn who_finds_several_by_looking_tells_those_who_sleep_of_what_it_leaves() {
+    let pull = pull(20_000);
+    let push = push_to(&pull.bind(&endpoint("shm")).unwrap().to_string());
+    let (taken, takes) = mpsc::channel();
+    for round in 0..20 {
+        thread::scope(|scope| {
+            wait_until_asleep(&take(1, scope, &pull, &taken));
+            take(2, scope, &pull, &taken);
+            // The link being idle the first is written alone, the others together.
+            (0..3).for_each(|_| push.send_timeout("one of three", LONG).unwrap());
+            push.flush();
+            (0..3).for_each(|_| takes.recv_timeout(LONG).unwrap_or_else(|_| panic!("round {round}")));
+        });
+    }
+}
+
+#[test]
+fn a_task_that_waits_is_woken_for_what_comes_behind_another_s_look() {
+    struct Flag(AtomicBool);
+    impl Wake for Flag {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+    let pull = pull(20_000);
+    let push = push_to(&pull.bind(&endpoint("shm")).unwrap().to_string());
+    let (taken, takes) = mpsc::channel();
+    for round in 0..20 {
+        let flag = Arc::new(Flag(AtomicBool::new(true)));
+        let waker = Waker::from(Arc::clone(&flag));
+        let mut task = pin!(pull.recv_async());
+        // Whether it has its message, if it was woken.
+        let mut advance = || {
+            flag.0.swap(false, Ordering::AcqRel)
+                && task.as_mut().poll(&mut task::Context::from_waker(&waker)).is_ready()
+        };
+        thread::scope(|scope| {
+            assert!(!advance());
+            take(1, scope, &pull, &taken);
+            let mut task_took = false;
+            for message in ["for one", "for the other"] {
+                push.send_timeout(message, LONG).unwrap();
+                push.flush();
+                until(&format!("{message}, round {round}"), || {
+                    let takes = takes.try_recv().is_ok();
+                    let tasks = !task_took && advance();
+                    task_took |= tasks;
+                    takes || tasks
+                });
+            }
+        });
+    }
+}
+
+#[test]
 fn what_comes_when_a_look_was_a_success_is_read_though_nobody_looks_any_more() {
-    let pull = pull(1000);
+    reads_though_nobody_looks(&pull(1000));
+}
+
+#[test]
+fn what_comes_when_a_look_was_a_success_is_read_while_a_task_waits_for_another_socket() {
+    let context = Context::new();
+    let awaited = Pull::with_options(&context, quiet(0)).unwrap();
+    let mut task = pin!(awaited.recv_async());
+    assert!(task.as_mut().poll(&mut task::Context::from_waker(Waker::noop())).is_pending());
+    reads_though_nobody_looks(&Pull::with_options(&context, quiet(1000)).unwrap());
+}
+
+fn reads_though_nobody_looks(pull: &Pull) {
     let place = pull.bind(&endpoint("shm")).unwrap().to_string();
     for _ in 0..20 {
         let push = push_to(&place);

@@ -135,13 +135,6 @@ impl Rings {
         std::mem::take(&mut self.owner_looks)
     }
 
-    /// The owner looks no more. Returns whether there is something to read; else the peer rings.
-    pub fn await_bell(&mut self, socket: BorrowedFd<'_>) -> bool {
-        self.owner_looks = false;
-        // An impossible position is for the next read to tell.
-        !self.await_bytes(socket).unwrap_or(false)
-    }
-
     fn await_bytes(&mut self, socket: BorrowedFd<'_>) -> Result<bool, RingError> {
         self.waits += 1;
         if self.waits >= WAITS_MAX {

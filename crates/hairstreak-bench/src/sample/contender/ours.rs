@@ -237,7 +237,6 @@ impl<P: Receives> Receiving for OurSocket<P> {
     }
 
     fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize, ContenderError> {
-        self.messages.clear();
         let count = self.socket.recv_many(&mut self.messages, max).map_err(failed("Socket::recv_many"))?;
         match self.messages.iter().find(|message| message.size() != size) {
             None => Ok(count),
@@ -266,7 +265,6 @@ impl Echoing for OurServer {
     }
 
     fn echo_batch(&mut self, size: usize, max: usize) -> Result<usize, ContenderError> {
-        self.messages.clear();
         let count = self.router.recv_many(&mut self.messages, max).map_err(failed("Router::recv_many"))?;
         if let Some(message) = self.messages.iter().find(|message| message.body().len() != size) {
             return Err(wrong_size(message.body().len(), size));

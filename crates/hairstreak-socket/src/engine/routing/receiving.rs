@@ -2,6 +2,7 @@
 
 use hairstreak_base::Message;
 
+use crate::batch::Batch;
 use crate::engine::Engine;
 use crate::engine::link::LinkKind;
 use crate::engine::state::State;
@@ -46,33 +47,33 @@ impl State {
         }
     }
 
-    /// As [`State::receive_ready`], of the only link that has any: up to `max` messages, and until there are `bytes_max`
-    /// bytes, appended to `into`. Returns how many bytes.
+    /// As [`State::receive_ready`], of as many messages as are here and fit.
     #[inline]
-    pub fn receive_ready_many(
-        &mut self,
-        socket: usize,
-        into: &mut Vec<Message>,
-        max: usize,
-        bytes_max: usize,
-    ) -> usize {
-        let Some(state) = self.sockets.get(socket) else { return 0 };
-        let &[index] = state.with_messages.as_slice() else { return 0 };
-        let link = &mut self.links[index];
-        if state.short_in != ShortIn::AsItCame || state.receive_turn != 0 {
-            return 0;
+    pub fn receive_ready_many(&mut self, socket: usize, batch: &mut Batch<'_>) {
+        self.append_ready(socket, batch);
+        while !batch.is_full() && self.receive_ready(socket, batch.place()) {
+            batch.keep();
         }
-        let before = into.len();
-        let bytes = match &mut link.kind {
+    }
+
+    /// The only link that has any messages: they are appended in one loop, if they go to the application as they came.
+    #[inline]
+    fn append_ready(&mut self, socket: usize, batch: &mut Batch<'_>) {
+        let Some(state) = self.sockets.get(socket) else { return };
+        let &[index] = state.with_messages.as_slice() else { return };
+        if state.short_in != ShortIn::AsItCame || state.receive_turn != 0 {
+            return;
+        }
+        let link = &mut self.links[index];
+        let count = match &mut link.kind {
             LinkKind::Ring(ring) => {
-                let bytes = ring.take_ready_many(into, max, bytes_max);
-                self.ring_traffic += into.len() - before;
-                bytes
+                let count = batch.append(|into, max, bytes_max| ring.take_ready_many(into, max, bytes_max));
+                self.ring_traffic += count;
+                count
             }
-            LinkKind::Stream(session) => session.take_ready_many(into, max),
+            LinkKind::Stream(session) => batch.append(|into, max, _| session.take_ready_many(into, max)),
         };
-        link.received += (into.len() - before) as u64;
-        bytes
+        link.received += count as u64;
     }
 
     /// Tells which link it was of.
@@ -145,7 +146,7 @@ impl State {
             let state = self.sockets.get_mut(socket)?;
             let count = state.with_messages.len();
             if count == 0 {
-                self.pauses += 1;
+                self.pause_count += 1;
                 if self.find_messages(socket) {
                     continue;
                 }
@@ -161,7 +162,7 @@ impl State {
                     self.ring_traffic += 1;
                     let popped = ring.pop(into);
                     // What came alone is a question or an answer, perhaps.
-                    self.pauses += u64::from(!ring.has_seen_messages());
+                    self.pause_count += u64::from(!ring.has_seen_messages());
                     Ok(popped)
                 }
             };

@@ -74,7 +74,7 @@ impl State {
         dirty.append(&mut self.dirty);
         self.dirty = dirty;
         if about_to_sleep {
-            self.pauses += 1;
+            self.pause_count += 1;
         }
         if let Some(due) = due {
             self.due_at(due);

@@ -371,7 +371,7 @@ impl State {
                 }
             },
             LinkKind::Ring(ring) => {
-                if !ring.has_room() || !ring.push_parcel(parcel, self.pauses) {
+                if !ring.has_room() || !ring.push_parcel(parcel, self.pause_count) {
                     self.unlist_room(index);
                     return false;
                 }

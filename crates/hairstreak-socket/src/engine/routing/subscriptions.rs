@@ -62,7 +62,8 @@ impl State {
         let LinkKind::Ring(ring) = &mut link.kind else { return false };
         let mut pushed = false;
         while let Some(message) = link.subscriptions.front() {
-            if !ring.has_room() || !ring.push_parcel(&Parcel::plain(&Outgoing::Message(message)), self.pauses)
+            if !ring.has_room()
+                || !ring.push_parcel(&Parcel::plain(&Outgoing::Message(message)), self.pause_count)
             {
                 break;
             }

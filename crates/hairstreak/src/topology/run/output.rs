@@ -3,15 +3,23 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use hairstreak_socket::Message;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
 
 use super::error::RunError;
 use super::identity::Identity;
 use super::input::Reader;
 use crate::topology::definition::{Framing, Output, Stream};
 use crate::topology::framing::write_message;
+
+/// How often a wait for somebody who reads a pipe looks whether the run goes on.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// An opened output.
 pub(super) struct Writer {
@@ -24,8 +32,13 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Creates the file, or empties it unless it is one of `input`'s.
-    pub(super) fn open(output: &Output, input: &Reader) -> Result<Writer, RunError> {
+    /// Creates the file, or empties it unless it is one of `input`'s. A pipe is waited with until somebody reads it, or
+    /// `stopped` says why not.
+    pub(super) fn open(
+        output: &Output,
+        input: &Reader,
+        stopped: impl Fn() -> Option<RunError>,
+    ) -> Result<Writer, RunError> {
         let (stream, framing) = match output {
             Output::Discard => {
                 return Ok(Writer { to: None, framing: Framing::Length, path: PathBuf::new(), live: false });
@@ -39,7 +52,15 @@ impl Writer {
         let failed = |source| RunError::Output { path: path.clone(), source };
         let file = match stream {
             Stream::Standard => io::stdout().as_fd().try_clone_to_owned().map(File::from),
-            Stream::File(path) => File::options().write(true).create(true).truncate(false).open(path),
+            Stream::File(path) => loop {
+                if let Some(file) = open_if_read(path).transpose() {
+                    break file;
+                }
+                if let Some(error) = stopped() {
+                    return Err(error);
+                }
+                thread::sleep(LOOK);
+            },
         };
         let file = file.map_err(failed)?;
         let identity = Identity::of(&file.metadata().map_err(failed)?);
@@ -72,5 +93,22 @@ impl Writer {
     pub(super) fn flush(&mut self) -> Result<(), RunError> {
         let Some(writer) = &mut self.to else { return Ok(()) };
         writer.flush().map_err(|source| RunError::Output { path: self.path.clone(), source })
+    }
+}
+
+/// Opens or creates the file, if it is not a pipe that nobody reads.
+fn open_if_read(path: &Path) -> io::Result<Option<File>> {
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let opened = File::options().write(true).create(true).truncate(false).custom_flags(flags).open(path);
+    match opened {
+        Ok(file) => {
+            fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+            Ok(Some(file))
+        }
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => {
+            let is_pipe = path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo());
+            if is_pipe { Ok(None) } else { Err(error) }
+        }
+        Err(error) => Err(error),
     }
 }

@@ -58,7 +58,11 @@ pub fn run(
     let tally = Arc::new(Tally::new(topology.stages.iter().map(|stage| stage.instances)));
     let mut reader = Reader::open(input, &tally)?;
     let expected = reader.left()?;
-    let writer = Writer::open(&topology.output, &reader)?;
+    let stopped = || {
+        let is_stopped = options.stop.load(Ordering::Relaxed);
+        is_stopped.then(|| RunError::Stopped(Box::new(RunReport::of(topology, &tally))))
+    };
+    let writer = Writer::open(&topology.output, &reader, stopped)?;
     let (sender, events) = mpsc::sync_channel(EVENTS_MAX);
     let starters = start_boundaries(topology, reader, writer, &tally, &sender)?;
     let outlook = Outlook::of(topology, expected);

@@ -32,7 +32,6 @@ pub(super) fn echo() -> Ending {
         loop {
             pull.recv_many(&mut batch, BATCH_COUNT).map_err(Ending::fault)?;
             push.send_all(&batch).map_err(Ending::fault)?;
-            batch.clear();
         }
     })
 }
