@@ -35,7 +35,10 @@ pub(crate) unsafe fn copy_short(from: &[u8], to: *mut u8) {
             }
             17..=32 => copy_ends::<16>(start, to, size),
             33..=64 => copy_ends::<32>(start, to, size),
-            2 => to.cast::<u16>().write_unaligned(start.cast::<u16>().read_unaligned()),
+            4..=7 => copy_ends::<4>(start, to, size),
+            2..=3 => copy_ends::<2>(start, to, size),
+            1 => to.write(start.read()),
+            0 => {}
             _ => std::ptr::copy_nonoverlapping(start, to, size),
         }
     }

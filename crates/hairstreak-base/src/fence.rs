@@ -41,6 +41,12 @@ mod imp {
         }
     }
 
+    /// As [`light`], for who has found the fence asymmetric before.
+    #[inline]
+    pub fn free() {
+        compiler_fence(Ordering::SeqCst);
+    }
+
     /// The paid side: between the store and the load of a thread about to sleep.
     pub fn heavy() {
         register();
@@ -66,9 +72,13 @@ mod imp {
         fence(Ordering::SeqCst);
     }
 
+    pub fn free() {
+        fence(Ordering::SeqCst);
+    }
+
     pub fn heavy() {
         fence(Ordering::SeqCst);
     }
 }
 
-pub use imp::{heavy, is_asymmetric, light, register};
+pub use imp::{free, heavy, is_asymmetric, light, register};

@@ -221,6 +221,7 @@ impl Frame {
     }
 
     /// Whether cloning shares the bytes (a long frame) or copies them (a short one).
+    #[inline]
     pub fn is_shared(&self) -> bool {
         matches!(self.0, Repr::Slice(_))
     }

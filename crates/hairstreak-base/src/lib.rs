@@ -25,7 +25,7 @@ mod rounds;
 pub mod sync;
 
 pub use frame::{Frame, INLINE_SIZE_MAX};
-pub use lock::{Lock, LockGuard};
+pub use lock::{Lock, LockGuard, OwnerGuard};
 pub use message::Message;
 pub use outgoing::{OutgoingBuffer, RetainedPart, SEGMENT_SIZE};
 pub use pool::{BlockPool, SPARE_BYTES_MAX};

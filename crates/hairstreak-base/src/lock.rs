@@ -107,7 +107,6 @@ impl<T> Lock<T> {
     }
 
     /// Takes the lock, waiting for it if need be.
-    #[inline]
     pub fn lock(&self) -> LockGuard<'_, T> {
         let me = thread_token();
         self.holder.assert_not(me);
@@ -118,6 +117,15 @@ impl<T> Lock<T> {
             self.wait_for_state();
         }
         self.enter_by_state(me)
+    }
+
+    /// Takes the lock if this thread is its owner: what that costs is worth having in line, and the rest is not.
+    #[inline]
+    pub fn lock_as_owner(&self) -> Option<OwnerGuard<'_, T>> {
+        let me = thread_token();
+        let taken = self.take_seat(me)?;
+        self.holder.set(me);
+        Some(OwnerGuard { lock: self, taken })
     }
 
     /// Takes the lock if nobody is inside now.
@@ -145,7 +153,8 @@ impl<T> Lock<T> {
             return None;
         }
         self.seat.value.store(taken, Ordering::Relaxed);
-        fence::light();
+        // Where the fence has its price for both, nobody becomes the owner.
+        fence::free();
         if self.owner.load(Ordering::Relaxed) == me {
             return Some(taken);
         }
@@ -156,10 +165,16 @@ impl<T> Lock<T> {
     #[inline]
     fn leave_seat(&self, taken: u32) {
         self.seat.value.store(taken.wrapping_add(1), Ordering::Release);
-        fence::light();
+        fence::free();
         if self.sleepers.load(Ordering::Relaxed) != 0 {
-            self.seat.wake_one();
+            self.wake_for_seat();
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_for_seat(&self) {
+        self.seat.wake_one();
     }
 
     /// With the state in hand: the owner goes, and who comes again and again becomes the owner.
@@ -297,221 +312,40 @@ impl<T> Drop for LockGuard<'_, T> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::sync::{Arc, mpsc};
-    use std::time::Duration;
+/// As [`LockGuard`], of the owner.
+#[derive(Debug)]
+pub struct OwnerGuard<'a, T> {
+    lock: &'a Lock<T>,
+    /// The seat's count, odd.
+    taken: u32,
+}
 
-    use crate::rounds::rounds;
-
-    #[test]
-    fn counts_from_many_threads_add_up() {
-        let lock = Arc::new(Lock::new(0u64));
-        let threads: Vec<_> = (0..4)
-            .map(|_| {
-                let lock = Arc::clone(&lock);
-                std::thread::spawn(move || (0..rounds(50_000)).for_each(|_| *lock.lock() += 1))
-            })
-            .collect();
-        threads.into_iter().for_each(|t| t.join().unwrap());
-        assert_eq!(*lock.lock(), 4 * rounds(50_000) as u64);
+impl<T> Deref for OwnerGuard<'_, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: this guard is the only access to the value while it lives.
+        unsafe { &*self.lock.value.get() }
     }
+}
 
-    fn seat_count(lock: &Lock<u64>) -> u32 {
-        lock.seat.value.load(Ordering::Relaxed)
+impl<T> DerefMut for OwnerGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: this guard is the only access to the value while it lives.
+        unsafe { &mut *self.lock.value.get() }
     }
+}
 
-    fn become_owner(lock: &Lock<u64>) {
-        (0..=STREAK).for_each(|_| drop(lock.lock()));
-        let before = seat_count(lock);
-        drop(lock.lock());
-        assert_eq!(seat_count(lock), before + 2, "entered by the seat");
-    }
-
-    #[test]
-    fn an_owner_and_those_who_end_its_ownership_never_meet() {
-        let lock = Arc::new(Lock::new(0u64));
-        become_owner(&lock);
-        let others: Vec<_> = (0..2)
-            .map(|_| {
-                let lock = Arc::clone(&lock);
-                std::thread::spawn(move || {
-                    for _ in 0..rounds(2_000) {
-                        *lock.lock() += 1;
-                        (0..100).for_each(|_| std::hint::spin_loop());
-                    }
-                })
-            })
-            .collect();
-        (0..rounds(2_000_000)).for_each(|_| *lock.lock() += 1);
-        others.into_iter().for_each(|t| t.join().unwrap());
-        assert_eq!(*lock.lock(), (2 * rounds(2_000) + rounds(2_000_000)) as u64);
-    }
-
-    #[test]
-    fn a_seat_is_one_thread_s_for_ever() {
-        let lock = Arc::new(Lock::new(0u64));
-        become_owner(&lock);
-        let other = Arc::clone(&lock);
-        let entries = seat_count(&lock);
-        std::thread::spawn(move || (0..3 * STREAK).for_each(|_| *other.lock() += 1)).join().unwrap();
-        assert_eq!(seat_count(&lock), entries, "the other went by the state");
-        become_owner(&lock);
-    }
-
-    #[test]
-    fn the_owner_cannot_enter_twice() {
-        let lock = Lock::new(0u64);
-        become_owner(&lock);
-        let guard = lock.lock();
-        assert!(lock.try_lock().is_none());
-        drop(guard);
-        assert!(lock.try_lock().is_some());
-    }
-
-    /// Whether a thread that has the lock, and takes it again, is told instead of waiting for itself.
-    fn is_told(enter: fn(&Lock<u64>)) -> bool {
-        let (tell, told) = mpsc::channel();
-        std::thread::spawn(move || {
-            let lock = Lock::new(0u64);
-            enter(&lock);
-            let guard = lock.lock();
-            let again = catch_unwind(AssertUnwindSafe(|| drop(lock.lock())));
-            drop(guard);
-            tell.send(again.is_err() && lock.try_lock().is_some()).unwrap();
-        });
-        told.recv_timeout(Duration::from_secs(60)).unwrap_or(false)
-    }
-
-    #[test]
-    fn a_thread_that_enters_twice_is_told_whichever_way_it_went() {
-        assert!(is_told(|_| ()), "by the state");
-        assert!(is_told(become_owner), "by the seat");
-    }
-
-    #[test]
-    fn try_lock_refuses_a_held_lock() {
-        let lock = Lock::new(());
-        let guard = lock.lock();
-        assert!(lock.try_lock().is_none());
-        assert!(lock.try_lock().is_none(), "a refusal must not release the lock");
-        drop(guard);
-        assert!(lock.try_lock().is_some());
+impl<T> Drop for OwnerGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.lock.holder.set(NOBODY);
+        self.lock.leave_seat(self.taken);
     }
 }
 
 #[cfg(all(test, loom))]
-mod loom_tests {
-    use super::*;
-    use loom::sync::Arc;
-
-    /// A counter whose accesses loom watches: it fails on any two that are not in order. And whether
-    /// somebody is inside, for threads change only at an atomic.
-    type Counter = Lock<(loom::cell::Cell<u32>, AtomicU32)>;
-
-    fn counter() -> Counter {
-        Lock::new((loom::cell::Cell::new(0), AtomicU32::new(0)))
-    }
-
-    fn count(lock: &Counter) {
-        add_one(&lock.lock());
-    }
-
-    /// Whether it could.
-    fn try_count(lock: &Counter) -> bool {
-        lock.try_lock().is_some_and(|value| {
-            add_one(&value);
-            true
-        })
-    }
-
-    fn add_one(value: &(loom::cell::Cell<u32>, AtomicU32)) {
-        assert_eq!(value.1.swap(1, Ordering::Relaxed), 0, "two are inside");
-        value.0.set(value.0.get() + 1);
-        value.1.store(0, Ordering::Relaxed);
-    }
-
-    fn owned_counter() -> Arc<Counter> {
-        let lock = Arc::new(counter());
-        (0..=STREAK).for_each(|_| drop(lock.lock()));
-        lock
-    }
-
-    fn spawn_counting(lock: &Arc<Counter>) -> loom::thread::JoinHandle<()> {
-        let lock = Arc::clone(lock);
-        loom::thread::spawn(move || count(&lock))
-    }
-
-    #[test]
-    fn loom_no_update_is_lost_and_no_sleeper_forgotten() {
-        loom::model(|| {
-            let lock = Arc::new(counter());
-            let thread = spawn_counting(&lock);
-            count(&lock);
-            thread.join().unwrap();
-            assert_eq!(lock.lock().0.get(), 2);
-        });
-    }
-
-    #[test]
-    fn loom_the_owner_and_another_exclude_each_other() {
-        loom::model(|| {
-            let lock = owned_counter();
-            let thread = spawn_counting(&lock);
-            count(&lock);
-            count(&lock);
-            thread.join().unwrap();
-            assert_eq!(lock.lock().0.get(), 3);
-        });
-    }
-
-    #[test]
-    fn loom_whoever_tries_and_whoever_waits_exclude_each_other() {
-        loom::model(|| {
-            let lock = owned_counter();
-            let others = Arc::clone(&lock);
-            let thread = loom::thread::spawn(move || u32::from(try_count(&others)));
-            count(&lock);
-            count(&lock);
-            let tried = thread.join().unwrap();
-            assert_eq!(lock.lock().0.get(), 2 + tried);
-        });
-    }
-
-    #[test]
-    fn loom_an_owner_that_tries_and_another_exclude_each_other() {
-        loom::model(|| {
-            let lock = owned_counter();
-            let thread = spawn_counting(&lock);
-            let tried = u32::from(try_count(&lock)) + u32::from(try_count(&lock));
-            thread.join().unwrap();
-            assert_eq!(lock.lock().0.get(), 1 + tried);
-        });
-    }
-
-    /// As often in a row as makes one the owner where nobody has been, and once more.
-    #[test]
-    fn loom_who_would_earn_a_seat_that_is_another_s_excludes_its_holder() {
-        loom::model(|| {
-            let lock = owned_counter();
-            let others = Arc::clone(&lock);
-            let thread = loom::thread::spawn(move || (0..=STREAK + 1).for_each(|_| count(&others)));
-            count(&lock);
-            thread.join().unwrap();
-            assert_eq!(lock.lock().0.get(), 3 + STREAK);
-        });
-    }
-
-    #[test]
-    fn loom_two_who_end_an_ownership_exclude_each_other_and_the_owner() {
-        loom::model(|| {
-            let lock = owned_counter();
-            let threads = [spawn_counting(&lock), spawn_counting(&lock)];
-            count(&lock);
-            threads.into_iter().for_each(|thread| thread.join().unwrap());
-            assert_eq!(lock.lock().0.get(), 3);
-        });
-    }
-}
+mod loom_tests;
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -91,6 +91,15 @@ impl Message {
         }
     }
 
+    /// Its only frame, if it has one only and that is held inside.
+    #[inline]
+    pub(crate) fn short_mut(&mut self) -> Option<&mut Frame> {
+        match &mut self.0 {
+            Repr::One(frame) if !frame.is_shared() => Some(frame),
+            _ => None,
+        }
+    }
+
     /// Its only frame; the message itself if it has several.
     #[inline]
     pub(crate) fn into_single(self) -> Result<Frame, Message> {

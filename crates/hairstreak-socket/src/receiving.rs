@@ -107,36 +107,36 @@ impl<P: Receives> Socket<P> {
         Ok(batch.count())
     }
 
-    #[inline]
+    /// Not in line: there the compiler takes the message apart to move it, into pieces that the processor has to wait for.
+    #[inline(never)]
     fn recv_until(&self, deadline: Option<Instant>) -> Result<Message, RecvError> {
         let mut message = Message::new();
         self.recv_into_until(&mut message, deadline)?;
         Ok(message)
     }
 
-    /// The message is written where it is wanted: it is a cache line, and moving it costs as much as the
-    /// rest.
+    #[inline(always)]
     fn recv_into_until(&self, into: &mut Message, deadline: Option<Instant>) -> Result<(), RecvError> {
         let handle = &*self.handle;
-        if handle.is_foreign() {
-            return Err(RecvError::Forked);
-        }
-        let mut state = handle.engine.lock_short();
-        if state.receive_ready(handle.index, into) {
+        if let Some(mut state) = handle.lock_as_owner()
+            && state.receive_ready(handle.index, into)
+        {
             return Ok(());
         }
-        self.recv_at_length(handle.engine.guarded(state), into, deadline)
+        self.recv_at_length(into, deadline)
     }
 
     /// A receive that may read, wait or fail.
     #[inline(never)]
-    fn recv_at_length<'s>(
-        &'s self,
-        mut state: Guard<'s>,
-        into: &mut Message,
-        deadline: Option<Instant>,
-    ) -> Result<(), RecvError> {
+    fn recv_at_length(&self, into: &mut Message, deadline: Option<Instant>) -> Result<(), RecvError> {
         let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(RecvError::Forked);
+        }
+        let mut state = handle.engine.lock();
+        if state.receive_ready(handle.index, into) {
+            return Ok(());
+        }
         state.begin_to_receive(&handle.engine, handle.index);
         // Apart from `into`: a pattern may look at messages that the application does not get.
         let mut message = Message::new();

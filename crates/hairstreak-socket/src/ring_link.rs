@@ -73,10 +73,18 @@ pub(crate) struct RingLink {
     left: Left,
     peer: Arc<Doorbell>,
     marks: Marks,
+    /// How many may have been put in, in all, before another cannot simply join those that gather: the batch would be full, or
+    /// the marks reached as far as was seen. 0 when nothing gathers.
+    join_end: usize,
     /// Messages, and bytes, taken before their room is given back, unless the ring is found dry first:
     /// within the producer's low-water marks, so that a ring that is empty never looks full.
+    release_count_step: usize,
+    release_bytes_step: usize,
+    /// How many will have been taken in all when room is next given back.
     release_count: usize,
     release_bytes: usize,
+    /// Messages taken when the engine last asked for its traffic.
+    traffic_seen: usize,
     bytes_in: usize,
     bytes_out: usize,
     /// When the peer was last woken from here.
@@ -102,17 +110,20 @@ impl RingLink {
         pool: &Arc<BlockPool>,
     ) -> RingLink {
         let release_bytes = (peer_marks.bytes_max / 4).min(peer_marks.bytes_low).max(1);
+        let release_count =
+            (peer_marks.count_max / 4).min(peer_marks.count_low).min(release_bytes / INLINE_SIZE_MAX).max(1);
         RingLink {
             outgoing,
             incoming,
             left: Left::default(),
             peer,
             marks,
-            release_count: (peer_marks.count_max / 4)
-                .min(peer_marks.count_low)
-                .min(release_bytes / INLINE_SIZE_MAX)
-                .max(1),
+            join_end: 0,
+            release_count_step: release_count,
+            release_bytes_step: release_bytes,
+            release_count,
             release_bytes,
+            traffic_seen: 0,
             bytes_in: 0,
             bytes_out: 0,
             last_wake: None,
@@ -162,6 +173,7 @@ impl RingLink {
         } else if gathered >= BATCH_COUNT || is_first {
             self.publish();
         }
+        self.find_join_end();
         true
     }
 
@@ -190,15 +202,17 @@ impl RingLink {
 
     /// Puts a short body in if it can simply join others that gather already: the marks allow it as far
     /// as they were last looked at, the batch is not full, and the peer is awake or can wait.
-    #[inline]
+    #[inline(always)]
     pub fn push_gathering(&mut self, body: &[u8]) -> bool {
         if body.len() > INLINE_SIZE_MAX || !self.may_join() {
             return false;
         }
         let Some(ring) = &mut self.outgoing else { return false };
-        let joins = ring.push_short(body);
-        self.bytes_in += if joins { body.len() } else { 0 };
-        joins
+        if !ring.push_short(body) {
+            return false;
+        }
+        self.bytes_in += body.len();
+        true
     }
 
     /// As [`RingLink::push_gathering`], for as many of these, from the first on, as can join. Returns how many.
@@ -207,14 +221,12 @@ impl RingLink {
         if !self.may_join() {
             return 0;
         }
-        let batch_count = self.batch_count();
         let Some(ring) = &mut self.outgoing else { return 0 };
-        let room = (self.marks.count_max - ring.occupied()).min(batch_count - ring.unpublished() - 1);
-        let bytes_end = self.bytes_out + self.marks.bytes_max;
+        let room = self.join_end - ring.accepted_count();
         let mut bytes = self.bytes_in;
         let joins = |message: &&Outgoing<'_>| {
             let Outgoing::Body(body) = message else { return false };
-            let joins = body.len() <= INLINE_SIZE_MAX && bytes < bytes_end && ring.push_short(body);
+            let joins = body.len() <= INLINE_SIZE_MAX && ring.push_short(body);
             bytes += if joins { body.len() } else { 0 };
             joins
         };
@@ -227,30 +239,38 @@ impl RingLink {
     #[inline]
     pub fn share_gathering(&mut self, frame: &Frame) -> bool {
         let gathered = self.bytes_in - self.bytes_published + frame.size();
-        if gathered >= shared_batch_bytes(&self.marks) || !self.may_join() {
+        if gathered >= shared_batch_bytes(&self.marks)
+            || self.bytes_in - self.bytes_out >= self.marks.bytes_max
+            || !self.may_join()
+        {
             return false;
         }
         let Some(ring) = &mut self.outgoing else { return false };
-        let joins = ring.share_frame(frame);
-        self.bytes_in += if joins { frame.size() } else { 0 };
-        joins
+        if !ring.share_frame(frame) {
+            return false;
+        }
+        self.bytes_in += frame.size();
+        true
     }
 
-    /// Whether another can simply join those that gather already.
-    #[inline]
+    /// Whether another can simply join those that gather already: a short one, as far as bytes are concerned.
+    #[inline(always)]
     fn may_join(&self) -> bool {
         let Some(ring) = &self.outgoing else { return false };
-        let gathering = ring.unpublished();
-        gathering > 0
-            && gathering + 1 < self.batch_count()
-            && ring.occupied() < self.marks.count_max
-            && self.bytes_in - self.bytes_out < self.marks.bytes_max
-            && (self.holds || !self.peer.sleeping.load(Ordering::Relaxed))
+        ring.accepted_count() < self.join_end && (!self.peer.sleeping.load(Ordering::Relaxed) || self.holds)
     }
 
+    /// Call when anything has changed that [`RingLink::may_join`] depends on.
     #[inline]
-    fn batch_count(&self) -> usize {
-        if self.holds { HELD_COUNT } else { BATCH_COUNT }
+    fn find_join_end(&mut self) {
+        let Some(ring) = &self.outgoing else { return self.join_end = 0 };
+        let (count, gathering) = (ring.accepted_count(), ring.unpublished());
+        let batch_count = if self.holds { HELD_COUNT } else { BATCH_COUNT };
+        let bytes_left = self.marks.bytes_max.saturating_sub(self.bytes_in - self.bytes_out);
+        let room = (self.marks.count_max.saturating_sub(ring.occupied()))
+            .min(batch_count.saturating_sub(gathering + 1))
+            .min(bytes_left.div_ceil(INLINE_SIZE_MAX));
+        self.join_end = if gathering > 0 { count + room } else { 0 };
     }
 
     /// Whether the marks allow another message.
@@ -305,7 +325,7 @@ impl RingLink {
             && ring.unpublished() > 0
         {
             ring.publish();
-            (self.holds, self.bytes_published) = (false, self.bytes_in);
+            (self.holds, self.bytes_published, self.join_end) = (false, self.bytes_in, 0);
             if self.peer.ring() {
                 self.last_wake = Some(Instant::now());
             }
@@ -323,10 +343,21 @@ impl RingLink {
     }
 
     /// Takes the next message if it has one frame and is seen already.
-    #[inline]
+    #[inline(always)]
     pub fn take_ready(&mut self, into: &mut Message) -> bool {
         let Some(ring) = &mut self.incoming else { return false };
-        let popped = ring.pop_single(into);
+        if !ring.pop_short(into) {
+            return self.take_ready_at_length(into);
+        }
+        if ring.taken_count() >= self.release_count || ring.taken_bytes() >= self.release_bytes {
+            self.release();
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn take_ready_at_length(&mut self, into: &mut Message) -> bool {
+        let popped = self.incoming.as_mut().is_some_and(|ring| ring.pop_single(into));
         if popped && self.is_room_due() {
             self.release();
         }
@@ -357,7 +388,7 @@ impl RingLink {
     #[inline]
     fn is_room_due(&self) -> bool {
         self.incoming.as_ref().is_some_and(|ring| {
-            ring.unreleased() >= self.release_count || ring.unreleased_bytes() >= self.release_bytes
+            ring.taken_count() >= self.release_count || ring.taken_bytes() >= self.release_bytes
         })
     }
 
@@ -367,8 +398,17 @@ impl RingLink {
             && ring.unreleased() > 0
         {
             ring.release();
+            self.release_count = ring.taken_count() + self.release_count_step;
+            self.release_bytes = ring.taken_bytes() + self.release_bytes_step;
             self.peer.ring();
         }
+    }
+
+    /// Messages taken since this was last asked.
+    pub fn take_traffic(&mut self) -> usize {
+        let Some(ring) = &self.incoming else { return 0 };
+        let taken = ring.taken_count();
+        taken - std::mem::replace(&mut self.traffic_seen, taken)
     }
 
     /// How far what has come reaches, and what of it was taken.
@@ -403,7 +443,7 @@ impl RingLink {
     /// left to be taken: to the peer they are.
     pub fn end(&mut self) -> usize {
         self.outgoing = None;
-        (self.bytes_in, self.bytes_out) = (0, 0);
+        (self.bytes_in, self.bytes_out, self.join_end) = (0, 0, 0);
         if let Some(ring) = self.incoming.take() {
             self.left = Left::of(ring);
         }

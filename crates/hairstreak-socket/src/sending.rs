@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use hairstreak_base::Message;
 use hairstreak_wire::settlement::TaskRun;
 
 use crate::engine::{Guard, Sent, State};
@@ -21,7 +22,7 @@ impl<P: Sends> Socket<P> {
     /// Sends, waiting while no peer has room (or there is none).
     #[inline]
     pub fn send<'a>(&self, message: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
-        self.send_until(&message.into(), None)
+        self.send_until(message.into(), None)
     }
 
     /// Sends, waiting at most `timeout`.
@@ -30,7 +31,7 @@ impl<P: Sends> Socket<P> {
         message: impl Into<Outgoing<'a>>,
         timeout: Duration,
     ) -> Result<(), SendError> {
-        self.send_until(&message.into(), Instant::now().checked_add(timeout))
+        self.send_until(message.into(), Instant::now().checked_add(timeout))
     }
 
     /// Sends if a peer has room now; [`SendError::WouldBlock`] if none has.
@@ -144,7 +145,7 @@ impl<P: Sends> Socket<P> {
         if state.send_short(handle.index, message) {
             return Ok(());
         }
-        self.send_at_length(state, message, None)
+        self.send_locked(state, message, None)
     }
 
     /// Writes what has gathered now.
@@ -155,22 +156,57 @@ impl<P: Sends> Socket<P> {
         self.handle.engine.lock().flush_dirty(&self.handle.engine, true);
     }
 
-    #[inline]
-    fn send_until(&self, message: &Outgoing<'_>, deadline: Option<Instant>) -> Result<(), SendError> {
+    #[inline(always)]
+    fn send_until(&self, message: Outgoing<'_>, deadline: Option<Instant>) -> Result<(), SendError> {
         let handle = &*self.handle;
-        if handle.is_foreign() {
-            return Err(SendError::Forked);
+        match message {
+            Outgoing::Body(body) => {
+                if let Some(mut state) = handle.lock_as_owner()
+                    && state.send_short_body(handle.index, body)
+                {
+                    return Ok(());
+                }
+                self.send_body_at_length(body, deadline)
+            }
+            Outgoing::Message(message) => {
+                if let Some(mut state) = handle.lock_as_owner()
+                    && state.send_short_message(handle.index, message)
+                {
+                    return Ok(());
+                }
+                self.send_message_at_length(message, deadline)
+            }
+            Outgoing::Frames(_) => self.send_at_length(&message, deadline),
         }
-        let mut state = handle.engine.lock_short();
-        if state.send_short(handle.index, message) {
-            return Ok(());
-        }
-        self.send_at_length(handle.engine.guarded(state), message, deadline)
+    }
+
+    // The next two take apart what they pass on: made where it may be needed, it would be written to memory at every call.
+
+    #[inline(never)]
+    fn send_body_at_length(&self, body: &[u8], deadline: Option<Instant>) -> Result<(), SendError> {
+        self.send_at_length(&Outgoing::Body(body), deadline)
+    }
+
+    #[inline(never)]
+    fn send_message_at_length(&self, message: &Message, deadline: Option<Instant>) -> Result<(), SendError> {
+        self.send_at_length(&Outgoing::Message(message), deadline)
     }
 
     /// A send that may write, wait or fail.
     #[inline(never)]
-    fn send_at_length<'s>(
+    fn send_at_length(&self, message: &Outgoing<'_>, deadline: Option<Instant>) -> Result<(), SendError> {
+        let handle = &*self.handle;
+        if handle.is_foreign() {
+            return Err(SendError::Forked);
+        }
+        let mut state = handle.engine.lock();
+        if state.send_short(handle.index, message) {
+            return Ok(());
+        }
+        self.send_locked(state, message, deadline)
+    }
+
+    fn send_locked<'s>(
         &'s self,
         mut state: Guard<'s>,
         message: &Outgoing<'_>,

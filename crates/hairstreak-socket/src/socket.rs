@@ -5,11 +5,11 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hairstreak_base::process;
+use hairstreak_base::{OwnerGuard, process};
 use hairstreak_transport::{Endpoint, ResolveError};
 
 use crate::context::Context;
-use crate::engine::{Engine, Link, SetAside};
+use crate::engine::{Engine, Link, SetAside, State};
 use crate::errors::{BindError, ConnectError, OpenError};
 use crate::monitor::{Monitor, MonitorError};
 use crate::options::Options;
@@ -37,6 +37,13 @@ impl Handle {
     #[inline]
     pub fn is_foreign(&self) -> bool {
         !process::is_current(self.process)
+    }
+
+    /// The engine's state for a call that leaves nothing to be done behind the lock, if this thread is the one that usually
+    /// calls and nothing else is in its way.
+    #[inline(always)]
+    pub fn lock_as_owner(&self) -> Option<OwnerGuard<'_, State>> {
+        if self.is_foreign() { None } else { self.engine.lock_as_owner() }
     }
 }
 

@@ -170,6 +170,15 @@ impl LinkKind {
         }
     }
 
+    /// Takes the next message if it has one frame and is here already.
+    #[inline(always)]
+    pub fn take_ready(&mut self, into: &mut Message) -> bool {
+        match self {
+            LinkKind::Ring(ring) => ring.take_ready(into),
+            LinkKind::Stream(session) => session.take_ready(into),
+        }
+    }
+
     /// Sends a short body if it can simply join others that gather.
     #[inline(always)]
     pub fn push_gathering(&mut self, body: &[u8]) -> bool {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use hairstreak_base::{Lock, LockGuard};
+use hairstreak_base::{Lock, LockGuard, OwnerGuard};
 use hairstreak_transport::{Poller, Readiness, Timer};
 
 use super::state::{After, Follower, State};
@@ -139,16 +139,10 @@ impl Engine {
         Guard { engine: self, state: Some(self.state.lock()) }
     }
 
-    /// The state for a call that leaves nothing to be done behind the lock, or goes on with
-    /// [`Engine::guarded`].
-    #[inline]
-    pub fn lock_short(&self) -> LockGuard<'_, State> {
-        self.state.lock()
-    }
-
-    #[inline]
-    pub fn guarded<'a>(self: &'a Arc<Self>, state: LockGuard<'a, State>) -> Guard<'a> {
-        Guard { engine: self, state: Some(state) }
+    /// The state for a call that leaves nothing to be done behind the lock, if its thread is the one that usually calls.
+    #[inline(always)]
+    pub fn lock_as_owner(&self) -> Option<OwnerGuard<'_, State>> {
+        self.state.lock_as_owner()
     }
 
     fn try_lock(self: &Arc<Self>) -> Option<Guard<'_>> {
@@ -469,7 +463,7 @@ impl Drop for Engine {
     /// The poller lives on in the peers' rings, and would wake the background thread for nobody.
     fn drop(&mut self) {
         Background::running().unwatch(self);
-        self.lock_short().pool.close();
+        self.state.lock().pool.close();
     }
 }
 

@@ -37,12 +37,27 @@ pub(crate) enum ShortIn {
 
 impl State {
     /// Takes the socket's next message if it is as simple as that: a short one that is here already.
-    #[inline]
+    #[inline(always)]
     pub fn receive_ready(&mut self, socket: usize, into: &mut Message) -> bool {
+        // Most sockets have one peer, and whose turn it is need not be found out.
+        if let Some(state) = self.sockets.get(socket)
+            && state.short_in == ShortIn::AsItCame
+            && let &[index] = state.with_messages.as_slice()
+            && let Some(link) = self.links.get_mut(index)
+        {
+            let taken = link.kind.take_ready(into);
+            link.received += u64::from(taken);
+            return taken;
+        }
+        self.receive_ready_otherwise(socket, into)
+    }
+
+    #[inline(never)]
+    fn receive_ready_otherwise(&mut self, socket: usize, into: &mut Message) -> bool {
         match self.sockets.get(socket).map(|state| state.short_in) {
-            Some(ShortIn::AsItCame) => self.take_ready(socket, into).is_some(),
             Some(ShortIn::Named) => self.take_ready_named(socket, into),
             Some(ShortIn::Filtered) => self.take_ready_if_wanted(socket, into),
+            Some(ShortIn::AsItCame) => self.take_ready(socket, into).is_some(),
             Some(ShortIn::No) | None => false,
         }
     }
@@ -67,9 +82,7 @@ impl State {
         let link = &mut self.links[index];
         let count = match &mut link.kind {
             LinkKind::Ring(ring) => {
-                let count = batch.append(|into, max, bytes_max| ring.take_ready_many(into, max, bytes_max));
-                self.ring_traffic += count;
-                count
+                batch.append(|into, max, bytes_max| ring.take_ready_many(into, max, bytes_max))
             }
             LinkKind::Stream(session) => batch.append(|into, max, _| session.take_ready_many(into, max)),
         };
@@ -82,25 +95,15 @@ impl State {
         let state = self.sockets.get_mut(socket)?;
         let &index = state.with_messages.get(state.receive_turn)?;
         let link = &mut self.links[index];
-        let taken = match &mut link.kind {
-            LinkKind::Stream(session) => session.take_ready(into),
-            LinkKind::Ring(ring) => {
-                self.ring_traffic += 1;
-                ring.take_ready(into)
-            }
-        };
-        if !taken {
+        if !link.kind.take_ready(into) {
             return None;
         }
         link.received += 1;
-        state.receive_turn += 1;
-        if state.receive_turn == state.with_messages.len() {
-            state.receive_turn = 0;
-        }
+        let next = state.receive_turn + 1;
+        state.receive_turn = if next == state.with_messages.len() { 0 } else { next };
         Some(index)
     }
 
-    #[inline(never)]
     fn take_ready_named(&mut self, socket: usize, into: &mut Message) -> bool {
         let mut message = Message::new();
         let Some(link) = self.take_ready(socket, &mut message) else { return false };
@@ -110,7 +113,6 @@ impl State {
     }
 
     /// `into` stays what it is if nobody wants the message.
-    #[inline(never)]
     fn take_ready_if_wanted(&mut self, socket: usize, into: &mut Message) -> bool {
         let mut message = Message::new();
         let Some(link) = self.take_ready(socket, &mut message) else { return false };
@@ -159,8 +161,8 @@ impl State {
             let next = match &mut link.kind {
                 LinkKind::Stream(session) => session.next_message(into, link.received),
                 LinkKind::Ring(ring) => {
-                    self.ring_traffic += 1;
                     let popped = ring.pop(into);
+                    self.ring_traffic += ring.take_traffic();
                     // What came alone is a question or an answer, perhaps.
                     self.pause_count += u64::from(!ring.has_seen_messages());
                     Ok(popped)

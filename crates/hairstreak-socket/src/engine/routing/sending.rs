@@ -1,12 +1,13 @@
 //! Sending: in turn over the links with room, or a copy to each of several.
 
+use hairstreak_base::{INLINE_SIZE_MAX, Message};
 use hairstreak_wire::zmtp::frame::SHORT_BODY_SIZE_MAX;
 
 use crate::engine::Engine;
 use crate::engine::link::{Link, LinkKind};
 use crate::engine::state::State;
 use crate::engine::wait::RING_TRAFFIC_BUSY;
-use crate::options::{Distribution, Overflow};
+use crate::options::{Distribution, Options, Overflow};
 use crate::outgoing::{Outgoing, Parcel};
 use crate::pubsub::index::SubscriptionError;
 use crate::session::{SHARE_SIZE, Session};
@@ -43,21 +44,54 @@ pub(crate) enum ShortOut {
 impl State {
     /// Sends the message if it is as simple as that: short, or shared with a peer in this process; to a link that gathers
     /// already.
-    #[inline(always)]
     pub fn send_short(&mut self, socket: usize, message: &Outgoing<'_>) -> bool {
-        match message {
-            Outgoing::Body(_) => self.send_gathering(socket, message),
+        match *message {
+            Outgoing::Body(body) => self.send_short_body(socket, body),
+            Outgoing::Message(message) => self.send_short_message(socket, message),
             Outgoing::Frames([name, body]) => self.send_gathering_to(socket, name, body),
-            Outgoing::Message(whole) => match whole.as_frames() {
-                [_] => self.send_gathering(socket, message),
-                [name, body] => self.send_gathering_to(socket, name.as_bytes(), body.as_bytes()),
-                _ => false,
-            },
             Outgoing::Frames(_) => false,
         }
     }
 
+    /// As [`State::send_short`].
+    #[inline(always)]
+    pub fn send_short_body(&mut self, socket: usize, body: &[u8]) -> bool {
+        // Most sockets have one peer, and whose turn it is need not be found out.
+        if body.len() <= INLINE_SIZE_MAX
+            && let Some(state) = self.sockets.get_mut(socket)
+            && state.short_out == ShortOut::InTurn
+            && let &[index] = state.with_room.as_slice()
+            && let Some(link) = self.links.get_mut(index)
+        {
+            let gathered = link.kind.push_gathering(body);
+            state.sent += u64::from(gathered);
+            return gathered;
+        }
+        self.send_body_in_turn(socket, body)
+    }
+
     #[inline(never)]
+    fn send_body_in_turn(&mut self, socket: usize, body: &[u8]) -> bool {
+        self.send_gathering(socket, |_, kind| body.len() <= SHORT_SIZE_MAX && kind.push_gathering(body))
+    }
+
+    /// As [`State::send_short`].
+    #[inline(never)]
+    pub fn send_short_message(&mut self, socket: usize, message: &Message) -> bool {
+        match message.as_frames() {
+            [frame] => self.send_gathering(socket, |options, kind| match kind {
+                LinkKind::Ring(ring) => {
+                    frame.size() <= options.message_size_max && ring.share_gathering(frame)
+                }
+                LinkKind::Stream(session) => {
+                    frame.size() <= SHORT_SIZE_MAX && session.push_gathering(frame.as_bytes())
+                }
+            }),
+            [name, body] => self.send_gathering_to(socket, name.as_bytes(), body.as_bytes()),
+            _ => false,
+        }
+    }
+
     fn send_gathering_to(&mut self, socket: usize, name: &[u8], body: &[u8]) -> bool {
         let Some(state) = self.sockets.get_mut(socket) else { return false };
         if state.short_out != ShortOut::ToNamed || name.len() + body.len() > SHORT_SIZE_MAX {
@@ -76,31 +110,17 @@ impl State {
     }
 
     #[inline(always)]
-    fn send_gathering(&mut self, socket: usize, message: &Outgoing<'_>) -> bool {
+    fn send_gathering(&mut self, socket: usize, push: impl FnOnce(&Options, &mut LinkKind) -> bool) -> bool {
         let Some(state) = self.sockets.get_mut(socket) else { return false };
         let Some(&index) = state.with_room.get(state.send_turn) else { return false };
         if state.short_out != ShortOut::InTurn {
             return false;
         }
-        let kind = &mut self.links[index].kind;
-        let gathered = match message {
-            Outgoing::Body(body) => body.len() <= SHORT_SIZE_MAX && kind.push_gathering(body),
-            Outgoing::Message(message) => message.as_single().is_some_and(|frame| match kind {
-                LinkKind::Ring(ring) => {
-                    frame.size() <= state.options.message_size_max && ring.share_gathering(frame)
-                }
-                LinkKind::Stream(session) => {
-                    frame.size() <= SHORT_SIZE_MAX && session.push_gathering(frame.as_bytes())
-                }
-            }),
-            Outgoing::Frames(_) => false,
-        };
+        let gathered = push(&state.options, &mut self.links[index].kind);
         if gathered {
             state.sent += 1;
-            state.send_turn += state.turn_step;
-            if state.send_turn == state.with_room.len() {
-                state.send_turn = 0;
-            }
+            let next = state.send_turn + state.turn_step;
+            state.send_turn = if next == state.with_room.len() { 0 } else { next };
         }
         gathered
     }
