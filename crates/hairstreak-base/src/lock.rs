@@ -283,6 +283,14 @@ pub struct LockGuard<'a, T> {
     taken: u32,
 }
 
+impl<T> LockGuard<'_, T> {
+    /// Whether this thread entered as the owner.
+    #[inline]
+    pub fn is_owners(&self) -> bool {
+        is_taken(self.taken)
+    }
+}
+
 impl<T> Deref for LockGuard<'_, T> {
     type Target = T;
     #[inline]

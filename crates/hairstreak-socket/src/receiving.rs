@@ -134,7 +134,8 @@ impl<P: Receives> Socket<P> {
             return Err(RecvError::Forked);
         }
         let mut state = handle.engine.lock();
-        if state.receive_ready(handle.index, into) {
+        // The owner has tried.
+        if !state.is_owners() && state.receive_ready(handle.index, into) {
             return Ok(());
         }
         state.begin_to_receive(&handle.engine, handle.index);

@@ -200,7 +200,9 @@ impl<P: Sends> Socket<P> {
             return Err(SendError::Forked);
         }
         let mut state = handle.engine.lock();
-        if state.send_short(handle.index, message) {
+        // The owner has tried, unless there are several frames.
+        let is_untried = !state.is_owners() || matches!(message, Outgoing::Frames(_));
+        if is_untried && state.send_short(handle.index, message) {
             return Ok(());
         }
         self.send_locked(state, message, deadline)

@@ -94,6 +94,11 @@ impl Drop for Guard<'_> {
 }
 
 impl Guard<'_> {
+    /// Whether its thread is the one that usually calls.
+    pub fn is_owners(&self) -> bool {
+        self.state.as_ref().is_some_and(LockGuard::is_owners)
+    }
+
     #[cold]
     #[inline(never)]
     fn release_and_act(&mut self) {
