@@ -131,14 +131,15 @@ struct Side {
 
 fn side(state: &State, socket: usize) -> Option<Side> {
     let socket = state.sockets.get(socket).filter(|socket| !socket.closed)?;
+    let (count_low, bytes_low) = socket.options.low_marks();
     Some(Side {
         socket_type: socket.socket_type,
         routing_id: socket.options.routing_id.clone().unwrap_or_default(),
         marks: Marks {
             count_max: socket.options.send_count_max.clamp(1, RING_COUNT_MAX),
-            count_low: socket.options.send_count_low,
+            count_low,
             bytes_max: socket.options.send_bytes_max.max(1),
-            bytes_low: socket.options.send_bytes_low,
+            bytes_low,
         },
         pool: Arc::clone(&state.pool),
         settles: socket.options.settlement.is_some(),

@@ -39,10 +39,11 @@ pub struct Options {
     pub send_count_max: usize,
     /// High-water mark by bytes accepted and not yet written to a peer. One message may pass it.
     pub send_bytes_max: usize,
-    /// Low-water mark: a peer that was full gets messages again when its count falls to this.
-    pub send_count_low: usize,
-    /// Low-water mark by bytes.
-    pub send_bytes_low: usize,
+    /// Low-water mark: a peer that was full gets messages again when its count falls to this. `None`: half of
+    /// `send_count_max`.
+    pub send_count_low: Option<usize>,
+    /// Low-water mark by bytes. `None`: half of `send_bytes_max`.
+    pub send_bytes_low: Option<usize>,
     /// Messages read ahead of the application, per peer, while it is not receiving. (ZMQ_RCVHWM)
     pub receive_count_max: usize,
     /// Bytes read ahead of the application, per peer, while it is not receiving.
@@ -126,8 +127,8 @@ impl Default for Options {
         Options {
             send_count_max: 4096,
             send_bytes_max: 8 << 20,
-            send_count_low: 2048,
-            send_bytes_low: 4 << 20,
+            send_count_low: None,
+            send_bytes_low: None,
             receive_count_max: 4096,
             receive_bytes_max: 1 << 20,
             message_size_max: 128 << 20,
@@ -237,11 +238,20 @@ impl Options {
         for (low, high) in
             [(self.send_count_low, self.send_count_max), (self.send_bytes_low, self.send_bytes_max)]
         {
-            if low > high && high > 0 {
+            if let Some(low) = low
+                && low > high.max(1)
+            {
                 return Err(OptionsError::Marks { low, high });
             }
         }
         Ok(())
+    }
+
+    /// The low-water marks in force, by messages and by bytes.
+    #[inline]
+    pub(crate) fn low_marks(&self) -> (usize, usize) {
+        let count_low = self.send_count_low.unwrap_or(self.send_count_max / 2);
+        (count_low, self.send_bytes_low.unwrap_or(self.send_bytes_max / 2))
     }
 
     pub(crate) fn handshake_timeout(&self) -> Duration {
@@ -253,5 +263,34 @@ impl Options {
         let min = self.reconnect_min_ms.max(1);
         let delay = min.saturating_mul(1 << attempt.min(20)).min(self.reconnect_max_ms.max(min));
         Duration::from_micros(fastrand::u64(delay * 500..=delay * 1000))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(socket_type: SocketType, options: Options) -> Result<(), OptionsError> {
+        options.check(socket_type)
+    }
+
+    #[test]
+    fn a_low_mark_that_is_not_given_is_half_of_the_high_one() {
+        let lower = Options { send_count_max: 1000, send_bytes_max: 1 << 20, ..Options::default() };
+        assert_eq!(lower.low_marks(), (500, 1 << 19));
+        assert_eq!(check(SocketType::Push, lower.clone()), Ok(()));
+        let given = Options { send_count_low: Some(1000), send_bytes_low: Some(0), ..lower };
+        assert_eq!(given.low_marks(), (1000, 0));
+        assert_eq!(check(SocketType::Push, given), Ok(()));
+        let least = Options { send_count_max: 0, ..Options::default() };
+        assert_eq!((check(SocketType::Push, least.clone()), least.low_marks().0), (Ok(()), 0));
+    }
+
+    #[test]
+    fn a_low_mark_above_the_high_one_is_refused() {
+        let count = Options { send_count_max: 10, send_count_low: Some(11), ..Options::default() };
+        assert_eq!(check(SocketType::Push, count), Err(OptionsError::Marks { low: 11, high: 10 }));
+        let bytes = Options { send_bytes_max: 10, send_bytes_low: Some(11), ..Options::default() };
+        assert_eq!(check(SocketType::Push, bytes), Err(OptionsError::Marks { low: 11, high: 10 }));
     }
 }

@@ -174,7 +174,7 @@ fn work_is_shared_in_turn_and_results_are_taken_fairly() {
 
 #[test]
 fn a_full_peer_blocks_the_sender_and_room_frees_it() {
-    let options = Options { send_count_max: 10, send_count_low: 5, ..Options::default() };
+    let options = Options { send_count_max: 10, ..Options::default() };
     for transport in TRANSPORTS {
         let (push, pull) = pair_with(transport, options.clone());
         assert!(push.wait_for_peers(1, LONG));
@@ -282,7 +282,7 @@ fn copies_to_all_leave_nobody_out_when_one_is_slow() {
     let body = |number: u32| [&number.to_le_bytes()[..], &[7; 1000]].concat();
     let options = Options {
         send_count_max: 64,
-        send_count_low: 16,
+        send_count_low: Some(16),
         distribution: Distribution::All,
         ..Options::default()
     };
@@ -331,9 +331,9 @@ fn batches_of_every_kind_arrive_in_order_within_small_marks() {
         n => Message::from(vec![index as u8; 1 + n]),
     };
     for transport in TRANSPORTS {
-        let options = Options { send_count_max: 50, send_count_low: 20, ..Options::default() };
+        let options = Options { send_count_max: 50, send_count_low: Some(20), ..Options::default() };
         let (push, pull) =
-            pair_with(transport, Options { send_bytes_max: 50_000, send_bytes_low: 20_000, ..options });
+            pair_with(transport, Options { send_bytes_max: 50_000, send_bytes_low: Some(20_000), ..options });
         let sender = std::thread::spawn(move || {
             for start in (0..COUNT).step_by(100) {
                 let messages: Vec<Message> = (start..start + 100).map(message).collect();
@@ -368,7 +368,7 @@ fn batches_of_every_kind_arrive_in_order_within_small_marks() {
 
 #[test]
 fn bodies_by_reference_stop_at_the_mark_by_bytes() {
-    let options = Options { send_bytes_max: 1 << 20, send_bytes_low: 1 << 19, ..Options::default() };
+    let options = Options { send_bytes_max: 1 << 20, ..Options::default() };
     let (push, pull) = pair_with("inproc", options);
     assert!(push.wait_for_peers(1, LONG));
     let body = Message::from(vec![1; 10_000]);

@@ -44,7 +44,7 @@ fn closing_ends_the_futures_that_wait() {
                     }
                 }
             });
-            while push.stats().queued_count <= low_marks().send_count_low {
+            while push.stats().queued_count <= low_marks().send_count_max / 2 {
                 thread::yield_now();
             }
             push.close();

@@ -13,7 +13,7 @@ const SIZE: usize = 50_000;
 const COUNT_MAX: usize = 8;
 
 fn options(overflow: Overflow) -> Options {
-    Options { send_count_max: COUNT_MAX, send_count_low: 4, overflow: Some(overflow), ..Options::default() }
+    Options { send_count_max: COUNT_MAX, overflow: Some(overflow), ..Options::default() }
 }
 
 /// A PUSH with this policy, and a PULL that does not receive yet.
