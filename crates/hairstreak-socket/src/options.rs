@@ -89,7 +89,8 @@ pub struct Options {
     /// Who gets a message.
     pub distribution: Distribution,
     /// What becomes of a message without room. `None`, the pattern's own: PUB, XPUB, REP and a ROUTER that is
-    /// not mandatory drop the newest, the others block.
+    /// not mandatory drop the newest, the others block. REQ, STREAM and what settles may not drop; where nothing is
+    /// sent, in PULL and SUB, it means nothing.
     pub overflow: Option<Overflow>,
     /// The routing id told to ROUTER peers: 1 to 255 bytes, the first not 0. (ZMQ_ROUTING_ID)
     pub routing_id: Option<Vec<u8>>,
@@ -184,6 +185,9 @@ pub enum OptionsError {
     /// Bytes in the middle of a stream cannot be missing.
     #[error("a STREAM socket cannot drop messages (overflow)")]
     PlainOverflow,
+    /// Who asks waits for the answer to what was dropped.
+    #[error("a REQ socket cannot drop requests (overflow): it would wait for their replies")]
+    RequestOverflow,
     /// Only messages from PUSH to PULL are settled.
     #[error("a {0} socket cannot settle (settlement): PUSH and PULL can")]
     Unsettled(&'static str),
@@ -204,19 +208,22 @@ pub enum OptionsError {
 
 impl Options {
     pub(crate) fn check(&self, socket_type: SocketType) -> Result<(), OptionsError> {
+        let drops = matches!(self.overflow, Some(Overflow::DropNewest | Overflow::DropOldest));
         if socket_type == SocketType::Stream {
             if self.security != Security::Null {
                 return Err(OptionsError::PlainSecurity);
             }
-            if let Some(Overflow::DropNewest | Overflow::DropOldest) = self.overflow {
+            if drops {
                 return Err(OptionsError::PlainOverflow);
             }
+        }
+        if drops && socket_type == SocketType::Req {
+            return Err(OptionsError::RequestOverflow);
         }
         if self.settlement.is_some() {
             if !matches!(socket_type, SocketType::Push | SocketType::Pull) {
                 return Err(OptionsError::Unsettled(socket_type.as_str()));
             }
-            let drops = matches!(self.overflow, Some(Overflow::DropNewest | Overflow::DropOldest));
             if drops || self.distribution == Distribution::All {
                 return Err(OptionsError::SettledDrops);
             }
@@ -284,6 +291,21 @@ mod tests {
         assert_eq!(check(SocketType::Push, given), Ok(()));
         let least = Options { send_count_max: 0, ..Options::default() };
         assert_eq!((check(SocketType::Push, least.clone()), least.low_marks().0), (Ok(()), 0));
+    }
+
+    #[test]
+    fn requests_and_parts_of_a_stream_are_not_dropped() {
+        for (socket_type, error) in [
+            (SocketType::Req, OptionsError::RequestOverflow),
+            (SocketType::Stream, OptionsError::PlainOverflow),
+        ] {
+            let with = |overflow| Options { overflow: Some(overflow), ..Options::default() };
+            assert_eq!(check(socket_type, with(Overflow::DropNewest)), Err(error.clone()));
+            assert_eq!(check(socket_type, with(Overflow::DropOldest)), Err(error));
+            assert_eq!(check(socket_type, with(Overflow::Block)), Ok(()));
+            assert_eq!(check(socket_type, with(Overflow::Error)), Ok(()));
+            assert_eq!(check(SocketType::Dealer, with(Overflow::DropNewest)), Ok(()));
+        }
     }
 
     #[test]
