@@ -161,6 +161,8 @@ pub(crate) struct SocketState {
     pub monitors: Vec<MonitorSender>,
     /// Tasks and pollers that wait.
     pub wakers: Vec<Waiting>,
+    /// No more names are bound for it, nor is anything else from `closed` on.
+    pub closing: bool,
     pub closed: bool,
     /// No handle is left: its index may be used again once the last connection is gone.
     pub abandoned: bool,
@@ -225,6 +227,7 @@ impl SocketState {
             looked_at: false,
             wakers: Vec::new(),
             monitors: Vec::new(),
+            closing: false,
             closed: false,
             abandoned: false,
             connection_count: 0,
@@ -348,6 +351,11 @@ impl State {
         state.last_connection += 1;
         let id = ConnectionId(state.last_connection);
         LinkPlace { serial, socket, id, origin, endpoint, since: self.now }
+    }
+
+    /// Whether that socket (index, serial) is there, and open.
+    pub fn is_open(&self, socket: usize, serial: u32) -> bool {
+        self.sockets.get(socket).is_some_and(|socket| socket.serial == serial && !socket.closed)
     }
 
     /// Tells everybody who waits for this socket to look again.
