@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::time::Duration;
 
-use hairstreak_socket::{Context, Distribution, Message, Options, Pull, Push, RecvError, SendError};
+use hairstreak_socket::{
+    Context, Distribution, Message, Options, Pull, Push, RecvError, SendAllError, SendError,
+};
 
 const LONG: Duration = Duration::from_secs(20);
 const TRANSPORTS: [&str; 5] = ["tcp", "tcp6", "ipc", "shm", "inproc"];
@@ -391,7 +393,8 @@ fn a_body_over_the_limit_is_refused_among_others_that_gather() {
         assert_eq!(push.send(&bad), Err(SendError::TooLarge { size: limit + 1, limit }));
     }
     let refused = push.send_all([&good, &good, &bad, &good]);
-    assert_eq!(refused, Err(SendError::TooLarge { size: limit + 1, limit }));
+    let source = SendError::TooLarge { size: limit + 1, limit };
+    assert_eq!(refused, Err(SendAllError { sent_count: 2, source }));
     push.flush();
     (0..7).for_each(|_| assert_eq!(pull.recv_timeout(LONG).unwrap(), good));
     assert_eq!(pull.try_recv(), Err(RecvError::WouldBlock));

@@ -153,7 +153,10 @@ impl Cell {
                 }
             },
             Form::Async => block_on(socket.send_async(message)),
-            Form::Batch => socket.send_all([message]).map(|count| assert_eq!(count, 1)),
+            Form::Batch => match socket.send_all([message]) {
+                Ok(count) => Ok(assert_eq!(count, 1)),
+                Err(error) => Err(error.source),
+            },
         };
         socket.flush();
         sent

@@ -3,7 +3,7 @@
 use std::array;
 use std::thread;
 
-use hairstreak_socket::{Drops, Options, Overflow, Pub, Pull, Push, SendError, Sub, XPub};
+use hairstreak_socket::{Drops, Options, Overflow, Pub, Pull, Push, SendAllError, SendError, Sub, XPub};
 
 use crate::LONG;
 use crate::cell::{Cell, Form, check, until};
@@ -43,7 +43,10 @@ fn a_send_that_is_not_to_wait_fails_when_there_is_no_room() {
             sent += 1;
         }
         assert_eq!(push.send_timeout(&body(0), LONG), Err(SendError::WouldBlock));
-        assert_eq!(push.send_all([&body(0)]), Err(SendError::WouldBlock));
+        assert_eq!(
+            push.send_all([&body(0)]),
+            Err(SendAllError { sent_count: 0, source: SendError::WouldBlock })
+        );
         (0..sent).for_each(|expected| assert_eq!(number(cell.recv(&pull).body()), expected));
         until("there is room again", || push.try_send(&body(sent)) == Ok(()));
         push.flush();
@@ -51,6 +54,24 @@ fn a_send_that_is_not_to_wait_fails_when_there_is_no_room() {
         assert_eq!(push.stats().sent, sent + 1);
         let lonely: Push = cell.open(options(Overflow::Error));
         assert_eq!(lonely.send("x"), Err(SendError::WouldBlock));
+    });
+}
+
+#[test]
+fn a_batch_that_fails_says_how_many_were_sent() {
+    check(|cell| {
+        let (push, pull) = pair(cell, Overflow::Error);
+        let bodies: Vec<Vec<u8>> = (0..500).map(body).collect();
+        let failed = push.send_all(&bodies).unwrap_err();
+        assert_eq!(failed.source, SendError::WouldBlock, "{cell:?}");
+        assert!((COUNT_MAX..bodies.len()).contains(&failed.sent_count), "{cell:?}: {failed}");
+        assert_eq!(push.stats().sent, failed.sent_count as u64, "{cell:?}");
+        (0..failed.sent_count as u64).for_each(|sent| assert_eq!(number(cell.recv(&pull).body()), sent));
+        let from = failed.sent_count;
+        until("there is room again", || push.try_send(&bodies[from]) == Ok(()));
+        assert_eq!(number(cell.recv(&pull).body()), from as u64, "{cell:?}");
+        push.clone().close();
+        assert_eq!(push.send_all(&bodies), Err(SendAllError { sent_count: 0, source: SendError::Closed }));
     });
 }
 

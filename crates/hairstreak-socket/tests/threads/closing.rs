@@ -154,7 +154,7 @@ fn a_closed_socket_refuses_everything() {
         assert_eq!(closed_push.send("x"), Err(SendError::Closed));
         assert_eq!(closed_push.try_send("x"), Err(SendError::Closed));
         assert_eq!(closed_push.send_timeout("x", LONG), Err(SendError::Closed));
-        assert_eq!(closed_push.send_all(["x"]), Err(SendError::Closed));
+        assert_eq!(closed_push.send_all(["x"]).map_err(|error| error.source), Err(SendError::Closed));
         assert!(closed_push.bind("tcp://127.0.0.1:*").is_err());
         assert!(closed_push.connect("tcp://127.0.0.1:1").is_err());
         assert!(closed_push.peers().is_empty());
