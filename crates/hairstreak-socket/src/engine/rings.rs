@@ -25,7 +25,8 @@ impl State {
         // What a peer that is gone has sent is taken all the same; whoever takes it at once has to have all first.
         let takes_later = matches!(self.sockets[link.socket].rules.incoming, Incoming::Messages);
         let has_ended = matches!(link.origin, Origin::Ended);
-        let is_over = ring.is_over() || (takes_later && !has_ended && ring.is_gone());
+        let is_over =
+            (ring.is_over() && link.late.is_empty()) || (takes_later && !has_ended && ring.is_gone());
         if is_over {
             self.end_link(engine, index, &SessionError::Closed);
         }

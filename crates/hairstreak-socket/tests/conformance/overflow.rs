@@ -3,7 +3,9 @@
 use std::array;
 use std::thread;
 
-use hairstreak_socket::{Drops, Options, Overflow, Pub, Pull, Push, SendAllError, SendError, Sub, XPub};
+use hairstreak_socket::{
+    Drops, Options, Overflow, Pub, Pull, Push, SendAllError, SendError, Sub, XPub, XSub,
+};
 
 use crate::LONG;
 use crate::cell::{Cell, Form, check, until};
@@ -217,5 +219,30 @@ fn a_publisher_that_blocks_and_never_receives_does_not_wait_for_a_subscriber_tha
             publisher.send_timeout(&[&[7, 0], &body(number)[..]].concat(), LONG).unwrap();
         }
         receiving.join().unwrap();
+    });
+}
+
+#[test]
+fn a_publisher_that_never_receives_lets_go_of_subscribers_that_have_gone() {
+    check(|cell| {
+        let publisher: XPub = cell.open(Options { receive_count_max: COUNT_MAX, ..options(Overflow::Block) });
+        for _ in 0..3 {
+            let goes: Sub = cell.open(Options { linger_ms: 0, ..Options::default() });
+            cell.join(&publisher, &goes);
+            // More than it takes in, and more than it reads ahead.
+            (0..5 * COUNT_MAX).for_each(|number| goes.subscribe([7, number as u8]).unwrap());
+            drop(goes);
+            until("it is let go", || publisher.peers().is_empty());
+        }
+        let leaves: XSub = cell.open(Options::default());
+        cell.join(&publisher, &leaves);
+        leaves.subscribe("last").unwrap();
+        leaves.send("left").unwrap();
+        drop(leaves);
+        until("what it has left is received", || cell.recv(&publisher).body() == b"left");
+        until("it is let go too", || {
+            let _ = publisher.try_recv();
+            publisher.peers().is_empty()
+        });
     });
 }
