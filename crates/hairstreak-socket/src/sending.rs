@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hairstreak_wire::settlement::TaskRun;
 
-use crate::engine::{Guard, Sent, State};
+use crate::engine::{Guard, Sent, State, Wish};
 use crate::errors::{SendAllError, SendError};
 use crate::options::Overflow;
 use crate::outgoing::Outgoing;
@@ -53,7 +53,7 @@ impl<P: Sends> Socket<P> {
     pub async fn send_async<'a>(&self, message: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
         let message = message.into();
         let handle = &*self.handle;
-        let waiter = Waiter::new(handle);
+        let waiter = Waiter::new(handle, Wish::Room);
         poll_fn(|context| {
             if handle.is_foreign() {
                 return Poll::Ready(Err(SendError::Forked));
@@ -72,7 +72,7 @@ impl<P: Sends> Socket<P> {
                     Poll::Ready(self.send_now(state, &message))
                 }
                 None => {
-                    waiter.wait(&mut state, false, context.waker());
+                    waiter.wait(&mut state, context.waker());
                     Poll::Pending
                 }
             }

@@ -60,7 +60,7 @@ impl State {
     fn tell_of_ring(&mut self, engine: &Engine, socket: usize, index: usize) {
         match self.sockets[socket].rules.incoming {
             Incoming::Messages if self.sockets[socket].receivers > 0 || self.is_received_from(socket) => {
-                self.notify(socket);
+                self.notify_of_messages(socket);
             }
             Incoming::Messages => {}
             Incoming::AtOnce(_) | Incoming::Nothing => self.take_in(engine, index),
