@@ -153,10 +153,10 @@ impl Cell {
                 }
             },
             Form::Async => block_on(socket.send_async(message)),
-            Form::Batch => match socket.send_all([message]) {
-                Ok(count) => Ok(assert_eq!(count, 1)),
-                Err(error) => Err(error.source),
-            },
+            Form::Batch => {
+                let sent = socket.send_all([message]).map(|count| assert_eq!(count, 1));
+                sent.map_err(|error| error.source)
+            }
         };
         socket.flush();
         sent
