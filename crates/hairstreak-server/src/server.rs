@@ -89,9 +89,7 @@ fn socket_options() -> Options {
     Options {
         message_size_max: 256 << 10,
         send_count_max: 1024,
-        send_count_low: 512,
         send_bytes_max: 64 << 10,
-        send_bytes_low: 32 << 10,
         receive_count_max: 64,
         receive_bytes_max: 64 << 10,
         linger_ms: 1_000,

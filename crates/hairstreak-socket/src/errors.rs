@@ -118,6 +118,16 @@ pub enum SendError {
     Forked,
 }
 
+/// Why not all messages of a batch were accepted. The caller still has those that were not.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("{source} (after {sent_count} that were sent)")]
+pub struct SendAllError {
+    /// How many were accepted: the first ones.
+    pub sent_count: usize,
+    /// Why the next was not.
+    pub source: SendError,
+}
+
 /// Why a subscription was refused.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum SubscribeError {

@@ -43,12 +43,12 @@ pub mod stream;
 
 pub use context::Context;
 pub use errors::{
-    AddError, BindError, ConnectError, ModifyError, OpenError, ProxyError, RecvError, RunError, SendError,
-    SubscribeError, WaitError,
+    AddError, BindError, ConnectError, ModifyError, OpenError, ProxyError, RecvError, RunError, SendAllError,
+    SendError, SubscribeError, WaitError,
 };
 pub use hairstreak_base::{Frame, Message};
 pub use hairstreak_transport::{Endpoint, EndpointError, ResolveError};
-pub use options::{Distribution, Options, Overflow};
+pub use options::{Distribution, Options, OptionsError, Overflow};
 pub use outgoing::Outgoing;
 pub use pair::Pair;
 pub use pattern::{Pattern, Receives, Sends};

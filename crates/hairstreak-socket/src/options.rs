@@ -39,10 +39,11 @@ pub struct Options {
     pub send_count_max: usize,
     /// High-water mark by bytes accepted and not yet written to a peer. One message may pass it.
     pub send_bytes_max: usize,
-    /// Low-water mark: a peer that was full gets messages again when its count falls to this.
-    pub send_count_low: usize,
-    /// Low-water mark by bytes.
-    pub send_bytes_low: usize,
+    /// Low-water mark: a peer that was full gets messages again when its count falls to this. `None`: half of
+    /// `send_count_max`.
+    pub send_count_low: Option<usize>,
+    /// Low-water mark by bytes. `None`: half of `send_bytes_max`.
+    pub send_bytes_low: Option<usize>,
     /// Messages read ahead of the application, per peer, while it is not receiving. (ZMQ_RCVHWM)
     pub receive_count_max: usize,
     /// Bytes read ahead of the application, per peer, while it is not receiving.
@@ -88,7 +89,8 @@ pub struct Options {
     /// Who gets a message.
     pub distribution: Distribution,
     /// What becomes of a message without room. `None`, the pattern's own: PUB, XPUB, REP and a ROUTER that is
-    /// not mandatory drop the newest, the others block.
+    /// not mandatory drop the newest, the others block. REQ, STREAM and what settles may not drop; where nothing is
+    /// sent, in PULL and SUB, it means nothing.
     pub overflow: Option<Overflow>,
     /// The routing id told to ROUTER peers: 1 to 255 bytes, the first not 0. (ZMQ_ROUTING_ID)
     pub routing_id: Option<Vec<u8>>,
@@ -126,8 +128,8 @@ impl Default for Options {
         Options {
             send_count_max: 4096,
             send_bytes_max: 8 << 20,
-            send_count_low: 2048,
-            send_bytes_low: 4 << 20,
+            send_count_low: None,
+            send_bytes_low: None,
             receive_count_max: 4096,
             receive_bytes_max: 1 << 20,
             message_size_max: 128 << 20,
@@ -183,6 +185,9 @@ pub enum OptionsError {
     /// Bytes in the middle of a stream cannot be missing.
     #[error("a STREAM socket cannot drop messages (overflow)")]
     PlainOverflow,
+    /// Who asks waits for the answer to what was dropped.
+    #[error("a REQ socket cannot drop requests (overflow): it would wait for their replies")]
+    RequestOverflow,
     /// Only messages from PUSH to PULL are settled.
     #[error("a {0} socket cannot settle (settlement): PUSH and PULL can")]
     Unsettled(&'static str),
@@ -203,19 +208,22 @@ pub enum OptionsError {
 
 impl Options {
     pub(crate) fn check(&self, socket_type: SocketType) -> Result<(), OptionsError> {
+        let drops = matches!(self.overflow, Some(Overflow::DropNewest | Overflow::DropOldest));
         if socket_type == SocketType::Stream {
             if self.security != Security::Null {
                 return Err(OptionsError::PlainSecurity);
             }
-            if let Some(Overflow::DropNewest | Overflow::DropOldest) = self.overflow {
+            if drops {
                 return Err(OptionsError::PlainOverflow);
             }
+        }
+        if drops && socket_type == SocketType::Req {
+            return Err(OptionsError::RequestOverflow);
         }
         if self.settlement.is_some() {
             if !matches!(socket_type, SocketType::Push | SocketType::Pull) {
                 return Err(OptionsError::Unsettled(socket_type.as_str()));
             }
-            let drops = matches!(self.overflow, Some(Overflow::DropNewest | Overflow::DropOldest));
             if drops || self.distribution == Distribution::All {
                 return Err(OptionsError::SettledDrops);
             }
@@ -237,11 +245,20 @@ impl Options {
         for (low, high) in
             [(self.send_count_low, self.send_count_max), (self.send_bytes_low, self.send_bytes_max)]
         {
-            if low > high && high > 0 {
+            if let Some(low) = low
+                && low > high.max(1)
+            {
                 return Err(OptionsError::Marks { low, high });
             }
         }
         Ok(())
+    }
+
+    /// The low-water marks in force, by messages and by bytes.
+    #[inline]
+    pub(crate) fn low_marks(&self) -> (usize, usize) {
+        let count_low = self.send_count_low.unwrap_or(self.send_count_max / 2);
+        (count_low, self.send_bytes_low.unwrap_or(self.send_bytes_max / 2))
     }
 
     pub(crate) fn handshake_timeout(&self) -> Duration {
@@ -253,5 +270,49 @@ impl Options {
         let min = self.reconnect_min_ms.max(1);
         let delay = min.saturating_mul(1 << attempt.min(20)).min(self.reconnect_max_ms.max(min));
         Duration::from_micros(fastrand::u64(delay * 500..=delay * 1000))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(socket_type: SocketType, options: Options) -> Result<(), OptionsError> {
+        options.check(socket_type)
+    }
+
+    #[test]
+    fn a_low_mark_that_is_not_given_is_half_of_the_high_one() {
+        let lower = Options { send_count_max: 1000, send_bytes_max: 1 << 20, ..Options::default() };
+        assert_eq!(lower.low_marks(), (500, 1 << 19));
+        assert_eq!(check(SocketType::Push, lower.clone()), Ok(()));
+        let given = Options { send_count_low: Some(1000), send_bytes_low: Some(0), ..lower };
+        assert_eq!(given.low_marks(), (1000, 0));
+        assert_eq!(check(SocketType::Push, given), Ok(()));
+        let least = Options { send_count_max: 0, ..Options::default() };
+        assert_eq!((check(SocketType::Push, least.clone()), least.low_marks().0), (Ok(()), 0));
+    }
+
+    #[test]
+    fn requests_and_parts_of_a_stream_are_not_dropped() {
+        for (socket_type, error) in [
+            (SocketType::Req, OptionsError::RequestOverflow),
+            (SocketType::Stream, OptionsError::PlainOverflow),
+        ] {
+            let with = |overflow| Options { overflow: Some(overflow), ..Options::default() };
+            assert_eq!(check(socket_type, with(Overflow::DropNewest)), Err(error.clone()));
+            assert_eq!(check(socket_type, with(Overflow::DropOldest)), Err(error));
+            assert_eq!(check(socket_type, with(Overflow::Block)), Ok(()));
+            assert_eq!(check(socket_type, with(Overflow::Error)), Ok(()));
+            assert_eq!(check(SocketType::Dealer, with(Overflow::DropNewest)), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_low_mark_above_the_high_one_is_refused() {
+        let count = Options { send_count_max: 10, send_count_low: Some(11), ..Options::default() };
+        assert_eq!(check(SocketType::Push, count), Err(OptionsError::Marks { low: 11, high: 10 }));
+        let bytes = Options { send_bytes_max: 10, send_bytes_low: Some(11), ..Options::default() };
+        assert_eq!(check(SocketType::Push, bytes), Err(OptionsError::Marks { low: 11, high: 10 }));
     }
 }

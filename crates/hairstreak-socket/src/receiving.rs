@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use hairstreak_base::Message;
 
 use crate::batch::Batch;
-use crate::engine::{Guard, Received, State};
+use crate::engine::{Guard, Received, State, Wish};
 use crate::errors::RecvError;
 use crate::pattern::Receives;
 use crate::socket::Socket;
@@ -53,7 +53,7 @@ impl<P: Receives> Socket<P> {
     /// that returns it.
     pub async fn recv_async(&self) -> Result<Message, RecvError> {
         let handle = &*self.handle;
-        let waiter = Waiter::new(handle);
+        let waiter = Waiter::new(handle, Wish::Message);
         poll_fn(|context| {
             if handle.is_foreign() {
                 return Poll::Ready(Err(RecvError::Forked));
@@ -63,11 +63,12 @@ impl<P: Receives> Socket<P> {
             let mut message = Message::new();
             match self.attempt(&mut state, &mut message) {
                 Some(result) => {
+                    waiter.end(&mut state);
                     handle.engine.after_call(state, Some(handle.index));
                     Poll::Ready(result.map(|()| message))
                 }
                 None => {
-                    waiter.wait(&mut state, true, context.waker());
+                    waiter.wait(&mut state, context.waker());
                     Poll::Pending
                 }
             }

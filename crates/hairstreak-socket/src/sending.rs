@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use hairstreak_base::Message;
 use hairstreak_wire::settlement::TaskRun;
 
-use crate::engine::{Guard, Sent, State};
-use crate::errors::SendError;
+use crate::engine::{Guard, Sent, State, Wish};
+use crate::errors::{SendAllError, SendError};
 use crate::options::Overflow;
 use crate::outgoing::Outgoing;
 use crate::pattern::Sends;
@@ -54,7 +54,7 @@ impl<P: Sends> Socket<P> {
     pub async fn send_async<'a>(&self, message: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
         let message = message.into();
         let handle = &*self.handle;
-        let waiter = Waiter::new(handle);
+        let waiter = Waiter::new(handle, Wish::Room);
         poll_fn(|context| {
             if handle.is_foreign() {
                 return Poll::Ready(Err(SendError::Forked));
@@ -73,7 +73,7 @@ impl<P: Sends> Socket<P> {
                     Poll::Ready(self.send_now(state, &message))
                 }
                 None => {
-                    waiter.wait(&mut state, false, context.waker());
+                    waiter.wait(&mut state, context.waker());
                     Poll::Pending
                 }
             }
@@ -83,14 +83,15 @@ impl<P: Sends> Socket<P> {
 
     /// Sends every message, waiting as need be, and returns how many. An iterator that knows how many
     /// there are is taken from, and the lock taken, for 64 at a time; any other for one, since it may wait
-    /// for the next. On an error the earlier ones are sent.
-    pub fn send_all<'a, I>(&self, messages: I) -> Result<usize, SendError>
+    /// for the next. The error says how many were sent before it; of the others some may have been taken from the
+    /// iterator.
+    pub fn send_all<'a, I>(&self, messages: I) -> Result<usize, SendAllError>
     where
         I: IntoIterator,
         I::Item: Into<Outgoing<'a>>,
     {
         if self.handle.is_foreign() {
-            return Err(SendError::Forked);
+            return Err(SendAllError { sent_count: 0, source: SendError::Forked });
         }
         let mut messages = messages.into_iter().map(Into::into).fuse();
         let mut chunk = [Outgoing::Body(&[]); CHUNK_COUNT];
@@ -104,34 +105,39 @@ impl<P: Sends> Socket<P> {
             if size == 0 {
                 return Ok(count);
             }
-            self.send_chunk(&chunk[..size])?;
-            count += size;
+            let (sent, result) = self.send_chunk(&chunk[..size]);
+            count += sent;
+            result.map_err(|source| SendAllError { sent_count: count, source })?;
         }
     }
 
-    /// Sends these messages in one turn at the lock, or as many as have room.
-    fn send_chunk(&self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
+    /// Sends these messages in one turn at the lock, or as many as have room, waiting for it then. Returns how many
+    /// it sent, and why not more.
+    fn send_chunk(&self, messages: &[Outgoing<'_>]) -> (usize, Result<(), SendError>) {
         let handle = &*self.handle;
         let mut state = handle.engine.lock();
-        let mut messages = messages;
+        let mut count = 0;
         loop {
-            messages = &messages[state.send_gathering_many(handle.index, messages)..];
-            let Some((message, others)) = messages.split_first() else { break };
-            messages = others;
-            if state.send_short(handle.index, message) {
-                continue;
+            count += state.send_gathering_many(handle.index, &messages[count..]);
+            let Some(message) = messages.get(count) else { break };
+            if !state.send_short(handle.index, message) {
+                if let Err(error) = self.check(&state, message) {
+                    return (count, Err(error));
+                }
+                let sent = state.send(&handle.engine, handle.index, message);
+                if sent == Sent::Full {
+                    if let Err(error) = self.send_waiting(state, message, None) {
+                        return (count, Err(error));
+                    }
+                    state = handle.engine.lock();
+                } else if let Some(Err(error)) = outcome(sent) {
+                    return (count, Err(error));
+                }
             }
-            self.check(&state, message)?;
-            let sent = state.send(&handle.engine, handle.index, message);
-            if sent == Sent::Full {
-                self.send_waiting(state, message, None)?;
-                state = handle.engine.lock();
-            } else if let Some(Err(error)) = outcome(sent) {
-                return Err(error);
-            }
+            count += 1;
         }
         handle.engine.after_call(state, None);
-        Ok(())
+        (count, Ok(()))
     }
 
     /// Sends the message as this task. For a PUSH that settles.

@@ -47,7 +47,7 @@ fn check_refused(push: &Push, pull: &Pull) {
     assert_eq!(push.send(b"x"), Err(SendError::Forked));
     assert_eq!(push.send_timeout(b"x", LONG), Err(SendError::Forked));
     assert_eq!(push.try_send(b"x"), Err(SendError::Forked));
-    assert_eq!(push.send_all([b"x"]), Err(SendError::Forked));
+    assert_eq!(push.send_all([b"x"]).map_err(|error| error.source), Err(SendError::Forked));
     assert_eq!(pull.recv().unwrap_err(), RecvError::Forked);
     assert_eq!(pull.recv_timeout(LONG).unwrap_err(), RecvError::Forked);
     assert_eq!(pull.try_recv().unwrap_err(), RecvError::Forked);

@@ -49,7 +49,7 @@ fn check_idle(what: &str) {
 }
 
 fn pair(transport: &str) -> (Push, Pull) {
-    let options = Options { send_count_max: 100, send_count_low: 50, ..Options::default() };
+    let options = Options { send_count_max: 100, ..Options::default() };
     let pull = Pull::with_options(&Context::new(), options.clone()).unwrap();
     let push = Push::with_options(&Context::new(), options).unwrap();
     push.connect(&pull.bind(&endpoint(transport)).unwrap().to_string()).unwrap();
@@ -272,7 +272,7 @@ fn pollers_that_wait_are_idle() {
 #[test]
 fn who_waits_for_room_is_idle_while_messages_are_unread() {
     let _alone = alone();
-    let options = Options { send_count_max: 100, send_count_low: 50, ..Options::default() };
+    let options = Options { send_count_max: 100, ..Options::default() };
     for transport in TRANSPORTS {
         let a = Dealer::with_options(&Context::new(), options.clone()).unwrap();
         let b = thread::scope(|scope| {
@@ -307,7 +307,7 @@ fn who_waits_for_room_is_idle_while_messages_are_unread() {
 #[test]
 fn a_proxy_that_cannot_go_on_or_must_not_is_idle() {
     let _alone = alone();
-    let options = Options { send_count_max: 100, send_count_low: 50, ..Options::default() };
+    let options = Options { send_count_max: 100, ..Options::default() };
     for transport in TRANSPORTS {
         let context = Context::new();
         let front = Dealer::with_options(&context, options.clone()).unwrap();
@@ -339,7 +339,7 @@ fn a_proxy_that_cannot_go_on_or_must_not_is_idle() {
 #[test]
 fn a_proxy_that_waits_for_one_peer_of_a_router_is_idle() {
     let _alone = alone();
-    let options = Options { send_count_max: 100, send_count_low: 50, ..Options::default() };
+    let options = Options { send_count_max: 100, ..Options::default() };
     for transport in TRANSPORTS {
         let context = Context::new();
         let front =

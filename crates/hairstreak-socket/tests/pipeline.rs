@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::time::Duration;
 
-use hairstreak_socket::{Context, Distribution, Message, Options, Pull, Push, RecvError, SendError};
+use hairstreak_socket::{
+    Context, Distribution, Message, Options, Pull, Push, RecvError, SendAllError, SendError,
+};
 
 const LONG: Duration = Duration::from_secs(20);
 const TRANSPORTS: [&str; 5] = ["tcp", "tcp6", "ipc", "shm", "inproc"];
@@ -174,7 +176,7 @@ fn work_is_shared_in_turn_and_results_are_taken_fairly() {
 
 #[test]
 fn a_full_peer_blocks_the_sender_and_room_frees_it() {
-    let options = Options { send_count_max: 10, send_count_low: 5, ..Options::default() };
+    let options = Options { send_count_max: 10, ..Options::default() };
     for transport in TRANSPORTS {
         let (push, pull) = pair_with(transport, options.clone());
         assert!(push.wait_for_peers(1, LONG));
@@ -282,7 +284,7 @@ fn copies_to_all_leave_nobody_out_when_one_is_slow() {
     let body = |number: u32| [&number.to_le_bytes()[..], &[7; 1000]].concat();
     let options = Options {
         send_count_max: 64,
-        send_count_low: 16,
+        send_count_low: Some(16),
         distribution: Distribution::All,
         ..Options::default()
     };
@@ -331,9 +333,9 @@ fn batches_of_every_kind_arrive_in_order_within_small_marks() {
         n => Message::from(vec![index as u8; 1 + n]),
     };
     for transport in TRANSPORTS {
-        let options = Options { send_count_max: 50, send_count_low: 20, ..Options::default() };
+        let options = Options { send_count_max: 50, send_count_low: Some(20), ..Options::default() };
         let (push, pull) =
-            pair_with(transport, Options { send_bytes_max: 50_000, send_bytes_low: 20_000, ..options });
+            pair_with(transport, Options { send_bytes_max: 50_000, send_bytes_low: Some(20_000), ..options });
         let sender = std::thread::spawn(move || {
             for start in (0..COUNT).step_by(100) {
                 let messages: Vec<Message> = (start..start + 100).map(message).collect();
@@ -368,7 +370,7 @@ fn batches_of_every_kind_arrive_in_order_within_small_marks() {
 
 #[test]
 fn bodies_by_reference_stop_at_the_mark_by_bytes() {
-    let options = Options { send_bytes_max: 1 << 20, send_bytes_low: 1 << 19, ..Options::default() };
+    let options = Options { send_bytes_max: 1 << 20, ..Options::default() };
     let (push, pull) = pair_with("inproc", options);
     assert!(push.wait_for_peers(1, LONG));
     let body = Message::from(vec![1; 10_000]);
@@ -391,7 +393,8 @@ fn a_body_over_the_limit_is_refused_among_others_that_gather() {
         assert_eq!(push.send(&bad), Err(SendError::TooLarge { size: limit + 1, limit }));
     }
     let refused = push.send_all([&good, &good, &bad, &good]);
-    assert_eq!(refused, Err(SendError::TooLarge { size: limit + 1, limit }));
+    let source = SendError::TooLarge { size: limit + 1, limit };
+    assert_eq!(refused, Err(SendAllError { sent_count: 2, source }));
     push.flush();
     (0..7).for_each(|_| assert_eq!(pull.recv_timeout(LONG).unwrap(), good));
     assert_eq!(pull.try_recv(), Err(RecvError::WouldBlock));

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hairstreak_socket::{Endpoint, Outgoing, Push, SendError};
+use hairstreak_socket::{Endpoint, Outgoing, Push, SendAllError, SendError};
 
 use crate::marks::Marks;
 use crate::node::{Node, Object, OpenError, Placement};
@@ -81,8 +81,8 @@ impl Exchange {
         self.push.send_async(message).await
     }
 
-    /// Sends every message, waiting as need be. Returns how many.
-    pub fn send_all<'a, I>(&self, messages: I) -> Result<usize, SendError>
+    /// Sends every message, waiting as need be. Returns how many; the error says how many were sent before it.
+    pub fn send_all<'a, I>(&self, messages: I) -> Result<usize, SendAllError>
     where
         I: IntoIterator,
         I::Item: Into<Outgoing<'a>>,

@@ -38,7 +38,9 @@ pub mod topology;
 
 pub use directory::PublicationError;
 pub use exchange::{Exchange, ExchangeBuilder, ExchangeStats};
-pub use hairstreak_socket::{Endpoint, EndpointError, Message, Outgoing, RecvError, ResolveError, SendError};
+pub use hairstreak_socket::{
+    Endpoint, EndpointError, Message, Outgoing, RecvError, ResolveError, SendAllError, SendError,
+};
 pub use node::{BindError, BuildError, Kind, Node, NodeBuilder, OpenError};
 pub use queue::{Queue, QueueBuilder, QueueStats};
 pub use scope::Scope;

@@ -15,16 +15,14 @@ impl Marks {
     /// Of an exchange: messages accepted and not yet written. A low mark that was not asked for is
     /// half of the high one.
     pub(crate) fn sending(&self) -> Options {
-        let mut options = Options::default();
-        if let Some(high) = self.high_count {
-            (options.send_count_max, options.send_count_low) = (high, high / 2);
+        let default = Options::default();
+        Options {
+            send_count_max: self.high_count.unwrap_or(default.send_count_max),
+            send_bytes_max: self.high_bytes.unwrap_or(default.send_bytes_max),
+            send_count_low: self.low_count,
+            send_bytes_low: self.low_bytes,
+            ..default
         }
-        if let Some(high) = self.high_bytes {
-            (options.send_bytes_max, options.send_bytes_low) = (high, high / 2);
-        }
-        options.send_count_low = self.low_count.unwrap_or(options.send_count_low);
-        options.send_bytes_low = self.low_bytes.unwrap_or(options.send_bytes_low);
-        options
     }
 
     /// Of a queue: messages read and not yet received.

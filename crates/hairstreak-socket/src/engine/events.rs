@@ -88,7 +88,7 @@ impl State {
             let state = &self.sockets[socket];
             let (called, awaited) = (state.receivers > 0, self.is_received_from(socket));
             self.list_messages(index);
-            self.notify(socket);
+            self.notify_of_messages(socket);
             if awaited {
                 // The task may be busy elsewhere, or gone: no edge will tell of what it leaves.
                 self.arm_look(engine);
@@ -147,7 +147,7 @@ impl State {
                 && matches!(self.sockets[socket].rules.incoming, Incoming::Messages)
             {
                 self.list_messages(index);
-                self.notify(socket);
+                self.notify_of_messages(socket);
             }
         }
     }

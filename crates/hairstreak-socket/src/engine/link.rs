@@ -65,6 +65,8 @@ pub(crate) struct Link {
     /// A subscriber's ring: the publisher's link, and subscriptions for which the ring had no room.
     pub across: Option<Across>,
     pub subscriptions: VecDeque<Message>,
+    /// Of a publisher's ring whose peer is gone: what it has left for the application, which does not receive.
+    pub late: VecDeque<Message>,
     /// Listed in its socket's `with_room`, `with_messages`, in the engine's `dirty`.
     pub listed_room: bool,
     pub listed_messages: bool,
@@ -123,6 +125,7 @@ impl Link {
             last_batch: (0, 0),
             across: None,
             subscriptions: VecDeque::new(),
+            late: VecDeque::new(),
             wrote: false,
             sleep_count_seen: 0,
             listed_room: false,

@@ -48,4 +48,4 @@ pub(crate) use link::{Across, Link, LinkKind, Origin};
 pub(crate) use routing::{Received, Sent, SetAside, ShortIn, ShortOut, UNEXPECTED_MAX};
 pub(crate) use state::{ConnectorState, State};
 pub(crate) use wait::{Engine, Guard, contain};
-pub(crate) use waiters::Wait;
+pub(crate) use waiters::{Wait, Wish};

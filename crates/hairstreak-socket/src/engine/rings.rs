@@ -25,7 +25,8 @@ impl State {
         // What a peer that is gone has sent is taken all the same; whoever takes it at once has to have all first.
         let takes_later = matches!(self.sockets[link.socket].rules.incoming, Incoming::Messages);
         let has_ended = matches!(link.origin, Origin::Ended);
-        let is_over = ring.is_over() || (takes_later && !has_ended && ring.is_gone());
+        let is_over =
+            (ring.is_over() && link.late.is_empty()) || (takes_later && !has_ended && ring.is_gone());
         if is_over {
             self.end_link(engine, index, &SessionError::Closed);
         }
@@ -59,7 +60,7 @@ impl State {
     fn tell_of_ring(&mut self, engine: &Engine, socket: usize, index: usize) {
         match self.sockets[socket].rules.incoming {
             Incoming::Messages if self.sockets[socket].receivers > 0 || self.is_received_from(socket) => {
-                self.notify(socket);
+                self.notify_of_messages(socket);
             }
             Incoming::Messages => {}
             Incoming::AtOnce(_) | Incoming::Nothing => self.take_in(engine, index),

@@ -11,7 +11,7 @@ use hairstreak_wire::zmtp::SocketType;
 use slab::Slab;
 
 use super::link::{Link, LinkPlace, Origin};
-use super::waiters::Waiting;
+use super::waiters::Waiters;
 use crate::monitor::{ConnectionId, MonitorSender};
 use crate::options::{Distribution, Options, Overflow};
 use crate::pattern::{Rules, rules};
@@ -160,7 +160,9 @@ pub(crate) struct SocketState {
     /// Who is told what happens to it.
     pub monitors: Vec<MonitorSender>,
     /// Tasks and pollers that wait.
-    pub wakers: Vec<Waiting>,
+    pub waiters: Waiters,
+    /// No more names are bound for it, nor is anything else from `closed` on.
+    pub closing: bool,
     pub closed: bool,
     /// No handle is left: its index may be used again once the last connection is gone.
     pub abandoned: bool,
@@ -223,8 +225,9 @@ impl SocketState {
             set_aside: None,
             receivers: 0,
             looked_at: false,
-            wakers: Vec::new(),
+            waiters: Waiters::default(),
             monitors: Vec::new(),
+            closing: false,
             closed: false,
             abandoned: false,
             connection_count: 0,
@@ -350,8 +353,24 @@ impl State {
         LinkPlace { serial, socket, id, origin, endpoint, since: self.now }
     }
 
+    /// Whether that socket (index, serial) is there, and open.
+    pub fn is_open(&self, socket: usize, serial: u32) -> bool {
+        self.sockets.get(socket).is_some_and(|socket| socket.serial == serial && !socket.closed)
+    }
+
     /// Tells everybody who waits for this socket to look again.
     pub fn notify(&mut self, socket: usize) {
+        self.notify_threads(socket);
+        self.wake_waiters(socket);
+    }
+
+    /// As [`State::notify`], for news of messages alone: futures that take one each are woken one by one.
+    pub fn notify_of_messages(&mut self, socket: usize) {
+        self.notify_threads(socket);
+        self.wake_for_messages(socket);
+    }
+
+    fn notify_threads(&mut self, socket: usize) {
         if self.leads_for == Some(socket)
             && !std::mem::replace(&mut self.leader_has_news, true)
             && self.leader
@@ -361,7 +380,6 @@ impl State {
         for follower in self.followers.iter().filter(|follower| follower.socket == socket) {
             follower.thread.unpark();
         }
-        self.wake_waiters(socket);
     }
 
     /// Whether the socket connects only to hosts that the resolver does not know, and nobody can connect to it:
@@ -382,7 +400,7 @@ impl State {
     /// Whether a task waits for any socket, or a message for room in a ring: then the engine must be
     /// watched while nobody is inside, rings included.
     pub fn is_awaited(&self) -> bool {
-        self.rings_awaited || self.sockets.iter().any(|(_, socket)| !socket.wakers.is_empty())
+        self.rings_awaited || self.sockets.iter().any(|(_, socket)| !socket.waiters.is_empty())
     }
 }
 

@@ -1,19 +1,34 @@
 //! Tasks, and pollers, that wait for news of a socket: their wakers lie with the socket until there is some.
+//!
+//! All are woken, but of the futures that take one message each only as many as there are messages: news of messages
+//! wakes the one that has waited longest, and whoever was woken wakes the next when it ends, with a message or without
+//! (cancelled, perhaps, before it could look). One that looks in vain waits again, and nobody else would have found any.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::Waker;
 
 use super::state::{After, State};
 use super::wait::Engine;
 
-/// One of those who wait for a socket.
-#[derive(Debug)]
-pub(crate) struct Waiting {
-    number: u64,
-    waker: Waker,
-    /// It will take messages when it is woken. What comes is left where it is, then; for one that waits for
-    /// room only, it is read ahead: two peers that both wait for room must not wait for each other.
-    receives: bool,
+/// Those who wait for a socket, by their numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Waiters {
+    /// Futures that take a message.
+    takers: BTreeMap<u64, Waker>,
+    /// The others, and whether they will take messages when they are woken.
+    others: BTreeMap<u64, (Waker, bool)>,
+}
+
+/// What a waiter waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// One message, which it takes.
+    Message,
+    /// Messages, among others. As with [`Wish::Message`], what comes is left where it is.
+    Messages,
+    /// Anything but messages. They are read ahead: two peers that both wait for room must not wait for each other.
+    Room,
 }
 
 /// A waiter's place, number and wish.
@@ -21,7 +36,40 @@ pub(crate) struct Waiting {
 pub(crate) struct Wait {
     pub socket: usize,
     pub number: u64,
-    pub receives: bool,
+    pub wish: Wish,
+}
+
+impl Waiters {
+    pub fn is_empty(&self) -> bool {
+        self.takers.is_empty() && self.others.is_empty()
+    }
+
+    /// Keeps the waker. Returns the one that it replaces.
+    fn add(&mut self, wait: Wait, waker: &Waker) -> Option<Waker> {
+        let known = match wait.wish {
+            Wish::Message => self.takers.get_mut(&wait.number),
+            wish => self.others.get_mut(&wait.number).map(|(known, receives)| {
+                *receives = wish == Wish::Messages;
+                known
+            }),
+        };
+        match known {
+            Some(known) if known.will_wake(waker) => None,
+            Some(known) => Some(std::mem::replace(known, waker.clone())),
+            None if wait.wish == Wish::Message => self.takers.insert(wait.number, waker.clone()),
+            None => {
+                self.others.insert(wait.number, (waker.clone(), wait.wish == Wish::Messages));
+                None
+            }
+        }
+    }
+
+    fn remove(&mut self, wait: Wait) -> Option<Waker> {
+        match wait.wish {
+            Wish::Message => self.takers.remove(&wait.number),
+            _ => self.others.remove(&wait.number).map(|(waker, _)| waker),
+        }
+    }
 }
 
 impl State {
@@ -34,19 +82,7 @@ impl State {
     /// Keeps the waker until there is news of the socket. Whoever calls sees to it that the engine is driven.
     pub fn add_waiter(&mut self, wait: Wait, waker: &Waker) {
         let Some(state) = self.sockets.get_mut(wait.socket) else { return };
-        match state.wakers.iter_mut().find(|other| other.number == wait.number) {
-            Some(known) => {
-                known.receives = wait.receives;
-                if !known.waker.will_wake(waker) {
-                    let replaced = std::mem::replace(&mut known.waker, waker.clone());
-                    self.after.push(After::Forget(replaced));
-                }
-            }
-            None => {
-                let (number, receives) = (wait.number, wait.receives);
-                state.wakers.push(Waiting { number, waker: waker.clone(), receives });
-            }
-        }
+        self.after.extend(state.waiters.add(wait, waker).map(After::Forget));
     }
 
     /// A task waits for news of the socket: its waker is kept, and the engine watched, until there is some.
@@ -66,24 +102,57 @@ impl State {
         self.expect_rings(engine);
     }
 
-    /// The waiter is gone, woken or not.
-    pub fn forget_waiter(&mut self, socket: usize, number: u64) {
-        let Some(state) = self.sockets.get_mut(socket) else { return };
-        if let Some(place) = state.wakers.iter().position(|other| other.number == number) {
-            self.after.push(After::Forget(state.wakers.remove(place).waker));
+    /// The waiter has what it waited for. What brought that may have brought more than it takes.
+    pub fn end_waiter(&mut self, wait: Wait) {
+        let Some(state) = self.sockets.get_mut(wait.socket) else { return };
+        let waker = state.waiters.remove(wait);
+        self.after.extend(waker.map(After::Forget));
+        if wait.wish == Wish::Message {
+            self.wake_taker(wait.socket);
+        }
+    }
+
+    /// The waiter is gone without it. If it was woken, what it was woken for may still be there.
+    pub fn forget_waiter(&mut self, wait: Wait) {
+        let Some(state) = self.sockets.get_mut(wait.socket) else { return };
+        match state.waiters.remove(wait) {
+            Some(waker) => self.after.push(After::Forget(waker)),
+            None if wait.wish == Wish::Message => self.wake_taker(wait.socket),
+            None => {}
         }
     }
 
     /// Has all who wait for the socket woken.
     pub fn wake_waiters(&mut self, socket: usize) {
+        self.wake_others(socket);
         if let Some(socket) = self.sockets.get_mut(socket) {
-            self.after.extend(socket.wakers.drain(..).map(|waiting| After::Wake(waiting.waker)));
+            while let Some((_, waker)) = socket.waiters.takers.pop_first() {
+                self.after.push(After::Wake(waker));
+            }
         }
+    }
+
+    /// Has all who wait for the socket woken, but of those who take one message only one.
+    pub fn wake_for_messages(&mut self, socket: usize) {
+        self.wake_others(socket);
+        self.wake_taker(socket);
+    }
+
+    fn wake_others(&mut self, socket: usize) {
+        let Some(socket) = self.sockets.get_mut(socket) else { return };
+        while let Some((_, (waker, _))) = socket.waiters.others.pop_first() {
+            self.after.push(After::Wake(waker));
+        }
+    }
+
+    fn wake_taker(&mut self, socket: usize) {
+        let taker = self.sockets.get_mut(socket).and_then(|socket| socket.waiters.takers.pop_first());
+        self.after.extend(taker.map(|(_, waker)| After::Wake(waker)));
     }
 
     /// Whether somebody who waits for the socket will take its messages.
     pub fn is_received_from(&self, socket: usize) -> bool {
         let Some(state) = self.sockets.get(socket) else { return false };
-        state.wakers.iter().any(|waiting| waiting.receives)
+        !state.waiters.takers.is_empty() || state.waiters.others.values().any(|(_, receives)| *receives)
     }
 }

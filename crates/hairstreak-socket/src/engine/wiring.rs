@@ -168,6 +168,10 @@ impl Engine {
 
     /// Closes the socket: no more calls, no more connections; what was accepted is still sent.
     pub fn close(self: &Arc<Self>, socket: usize) {
+        match self.lock().sockets.get_mut(socket) {
+            Some(closing) => closing.closing = true,
+            None => return,
+        }
         let unbound = crate::inproc::unbind_all(self, socket);
         let mut state = self.lock();
         let Some(closing) = state.sockets.get_mut(socket) else { return };

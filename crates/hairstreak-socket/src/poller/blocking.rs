@@ -11,7 +11,6 @@ use hairstreak_transport::Interest as Watched;
 use super::alarm::Bed;
 use super::ready::Ready;
 use super::table::{Group, Poller};
-use crate::engine::Wait;
 use crate::errors::WaitError;
 
 impl Poller {
@@ -95,9 +94,7 @@ impl Poller {
             if member.look(&mut state, engine).is_anything() {
                 return false;
             }
-            let receives = member.interest.readable;
-            let wait = Wait { socket: member.index, number: member.waiter, receives };
-            state.add_waiter(wait, &self.waker);
+            state.add_waiter(member.wait(), &self.waker);
         }
         let own = &self.alarm.own;
         let may_lead = !state.leader;
@@ -131,7 +128,7 @@ impl Group {
     fn let_go(&self) {
         let mut state = self.engine.lock();
         for member in &self.members {
-            state.forget_waiter(member.index, member.waiter);
+            state.forget_waiter(member.wait());
         }
         self.engine.leave(&mut state);
     }

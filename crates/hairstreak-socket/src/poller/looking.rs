@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::ready::Ready;
 use super::table::{Group, Member, Poller};
-use crate::engine::{Engine, State};
+use crate::engine::{Engine, State, Wait, Wish};
 
 impl Poller {
     /// Appends what is ready now, as far as the engines know without looking at the kernel; descriptors and times
@@ -70,6 +70,12 @@ impl Group {
 }
 
 impl Member {
+    /// Its place among those who wait for the socket.
+    pub(super) fn wait(&self) -> Wait {
+        let wish = if self.interest.readable { Wish::Messages } else { Wish::Room };
+        Wait { socket: self.index, number: self.waiter, wish }
+    }
+
     pub(super) fn look(&self, state: &mut State, engine: &Engine) -> Ready {
         let mut ready = Ready { key: self.key, ..Ready::default() };
         let socket = state.sockets.get(self.index).filter(|socket| socket.serial == self.serial);

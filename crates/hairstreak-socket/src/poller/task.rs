@@ -12,7 +12,6 @@ use super::alarm::Bed;
 use super::ready::Ready;
 use super::table::Poller;
 use crate::background::Background;
-use crate::engine::Wait;
 use crate::errors::WaitError;
 
 /// A wait that takes back what it has left everywhere, however it ends.
@@ -67,9 +66,7 @@ impl Poller {
                 if member.look(&mut state, &group.engine).is_anything() {
                     return false;
                 }
-                let receives = member.interest.readable;
-                let wait = Wait { socket: member.index, number: member.waiter, receives };
-                state.add_waiter(wait, &self.waker);
+                state.add_waiter(member.wait(), &self.waker);
             }
             state.leave_to_others(&group.engine);
         }

@@ -8,7 +8,7 @@ pub mod index;
 mod publisher;
 mod subscriber;
 
-pub(crate) use publisher::{PUB_RULES, Publisher, XPUB_RULES};
+pub(crate) use publisher::{PUB_RULES, Publisher, XPUB_RULES, is_subscription};
 pub use publisher::{Pub, PubPattern, Publishes, XPub, XPubPattern};
 pub(crate) use subscriber::{SUB_RULES, Subscriber, XSUB_RULES};
 pub use subscriber::{Sub, SubPattern, Subscribes, XSub, XSubPattern};

@@ -4,8 +4,9 @@
 //! What peers send, their subscriptions, takes effect as it comes, whatever the application does. An
 //! XPUB shows it the subscriptions too: the first to a prefix and the last cancellation of it, or every
 //! subscription (`xpub_verbose`); and other messages that XSUBs send upwards. While more of these wait
-//! than `receive_count_max`, nothing is read from its peers: what they have subscribed to since has no effect yet, and
-//! one that has gone is there, and counts, until the application has received; it gets nothing once a write has failed.
+//! than `receive_count_max`, what its peers send is only read ahead, within the same mark for each: what they have
+//! subscribed to since has no effect yet, and never will if they go. One that has gone is there, and counts, only if it
+//! has left other messages, until the application has received; it gets nothing any more.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -73,7 +74,7 @@ pub(crate) struct Publisher {
     wanted_by: Vec<usize>,
     /// XPUB: what the application has not received yet.
     untold: VecDeque<Message>,
-    /// Peers are not read because of that.
+    /// What peers send has to wait because of that.
     pub stopped: bool,
 }
 
@@ -144,6 +145,11 @@ fn link_ended(state: &mut State, link: usize, _gone: bool) {
     for prefix in unwanted {
         publisher.tell(Message::from([&[0], &prefix[..]].concat()), this.options.receive_count_max);
     }
+}
+
+/// Whether a peer's message subscribes or cancels: other messages are the application's.
+pub(crate) fn is_subscription(message: &Message) -> bool {
+    message.frame_count() == 1 && matches!(message.body().first(), Some(0 | 1))
 }
 
 impl Publisher {

@@ -104,6 +104,17 @@ impl Session {
         Ok(())
     }
 
+    /// Drops what was read ahead and is not wanted any more.
+    pub fn retain_ahead(&mut self, is_wanted: impl Fn(&Message) -> bool) {
+        let bytes = &mut self.ahead_bytes;
+        self.ahead.retain(|(message, charge, _)| {
+            let is_wanted = is_wanted(message);
+            *bytes -= if is_wanted { 0 } else { *charge };
+            is_wanted
+        });
+        self.keep_step();
+    }
+
     pub fn has_room_ahead(&self) -> bool {
         self.ahead.len() < self.limits.receive_count_max && self.ahead_bytes < self.limits.receive_bytes_max
     }

@@ -7,7 +7,7 @@ use crate::endpoints::endpoint;
 
 /// Marks that are reached after a few messages, so that a sender often has to wait.
 pub fn low_marks() -> Options {
-    Options { send_count_max: 8, send_count_low: 4, receive_count_max: 8, ..Options::default() }
+    Options { send_count_max: 8, receive_count_max: 8, ..Options::default() }
 }
 
 /// A connected pair, each in an engine of its own.

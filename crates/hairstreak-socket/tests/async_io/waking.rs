@@ -1,13 +1,14 @@
 //! What wakes a future that waits: a peer, room, the end of the socket.
 
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{self, Wake, Waker};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{self, Poll, Wake, Waker};
 use std::thread;
+use std::time::Instant;
 
-use hairstreak_socket::{Context, Pull, Push, RecvError, SendError};
+use hairstreak_socket::{Context, Message, Pull, Push, RecvError, SendError};
 
 use crate::endpoints::endpoint;
 use crate::executor::{Alarm, block_on, poll_with};
@@ -44,7 +45,7 @@ fn closing_ends_the_futures_that_wait() {
                     }
                 }
             });
-            while push.stats().queued_count <= low_marks().send_count_low {
+            while push.stats().queued_count <= low_marks().send_count_max / 2 {
                 thread::yield_now();
             }
             push.close();
@@ -136,4 +137,135 @@ fn a_waker_may_hold_a_socket_of_the_engine_that_drops_it() {
     assert!(future.as_mut().poll(&mut task::Context::from_waker(&holder())).is_pending());
     drop(future);
     assert!(pull.try_recv().is_err());
+}
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Counts(AtomicUsize);
+
+impl Wake for Counts {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+type Receives<'a> = Pin<Box<dyn Future<Output = Result<Message, RecvError>> + 'a>>;
+
+/// A receive that waits, polled only when it was woken.
+struct Waits<'a> {
+    receives: Receives<'a>,
+    wakes: Arc<Counts>,
+    seen: usize,
+}
+
+impl<'a> Waits<'a> {
+    fn of(pull: &'a Pull) -> Waits<'a> {
+        let mut waits = Waits { receives: Box::pin(pull.recv_async()), wakes: Arc::default(), seen: 0 };
+        assert!(waits.poll().is_pending());
+        waits
+    }
+
+    fn poll(&mut self) -> Poll<Result<Message, RecvError>> {
+        self.seen = self.wake_count();
+        let waker = Waker::from(Arc::clone(&self.wakes));
+        self.receives.as_mut().poll(&mut task::Context::from_waker(&waker))
+    }
+
+    fn wake_count(&self) -> usize {
+        self.wakes.0.load(Ordering::Acquire)
+    }
+
+    fn was_woken(&self) -> bool {
+        self.wake_count() > self.seen
+    }
+}
+
+/// Which of them is woken first.
+fn first_woken(waiting: &[Waits<'_>]) -> usize {
+    let since = Instant::now();
+    loop {
+        if let Some(woken) = waiting.iter().position(Waits::was_woken) {
+            return woken;
+        }
+        assert!(since.elapsed() < LONG, "nobody was woken");
+        thread::yield_now();
+    }
+}
+
+/// Polls who is woken until `count` have a message, and returns how often these were woken.
+fn serve(waiting: &mut Vec<Waits<'_>>, count: usize) -> usize {
+    let left = waiting.len() - count;
+    let mut woken_count = 0;
+    while waiting.len() > left {
+        let woken = first_woken(waiting);
+        if let Poll::Ready(result) = waiting[woken].poll() {
+            result.unwrap();
+            woken_count += waiting.swap_remove(woken).wake_count();
+        }
+    }
+    woken_count
+}
+
+const WAITING_COUNT: usize = 200;
+/// Messages that are sent one by one.
+const ALONE_COUNT: usize = 20;
+
+#[test]
+fn a_message_wakes_one_of_many_that_wait_and_each_message_finds_its_own() {
+    for transport in TRANSPORTS {
+        let (push, pull) = pair(transport, &low_marks());
+        let mut waiting: Vec<_> = (0..WAITING_COUNT).map(|_| Waits::of(&pull)).collect();
+        let mut woken = 0;
+        for _ in 0..ALONE_COUNT {
+            push.send_timeout("x", LONG).unwrap();
+            push.flush();
+            woken += serve(&mut waiting, 1);
+            // Whoever was woken in vain waits again.
+            waiting.iter_mut().filter(|waits| waits.was_woken()).for_each(|waits| {
+                assert!(waits.poll().is_pending());
+            });
+        }
+        woken += waiting.iter().map(Waits::wake_count).sum::<usize>();
+        assert!(
+            woken < ALONE_COUNT * WAITING_COUNT / 4,
+            "{transport}: {woken} times for {ALONE_COUNT} messages"
+        );
+        let left = waiting.len();
+        let sending = thread::spawn(move || {
+            push.send_all(std::iter::repeat_n("x", left)).unwrap();
+            push.flush();
+            push
+        });
+        serve(&mut waiting, left);
+        sending.join().unwrap();
+    }
+}
+
+#[test]
+fn one_that_is_dropped_when_it_was_woken_wakes_the_next() {
+    for transport in TRANSPORTS {
+        let (push, pull) = pair(transport, &low_marks());
+        let mut waiting: Vec<_> = (0..5).map(|_| Waits::of(&pull)).collect();
+        push.send_timeout("x", LONG).unwrap();
+        push.flush();
+        while waiting.len() > 1 {
+            let woken = first_woken(&waiting);
+            waiting.swap_remove(woken);
+        }
+        serve(&mut waiting, 1);
+    }
+}
+
+#[test]
+fn what_one_that_was_not_woken_leaves_is_told_to_another() {
+    for transport in TRANSPORTS {
+        let (push, pull) = pair(transport, &low_marks());
+        for _ in 0..50 {
+            let mut waiting: Vec<_> = (0..2).map(|_| Waits::of(&pull)).collect();
+            push.send_all(["x"; 3]).unwrap();
+            push.flush();
+            block_on(pull.recv_async()).unwrap();
+            serve(&mut waiting, 2);
+        }
+    }
 }

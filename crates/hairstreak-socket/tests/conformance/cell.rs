@@ -153,7 +153,10 @@ impl Cell {
                 }
             },
             Form::Async => block_on(socket.send_async(message)),
-            Form::Batch => socket.send_all([message]).map(|count| assert_eq!(count, 1)),
+            Form::Batch => {
+                let sent = socket.send_all([message]).map(|count| assert_eq!(count, 1));
+                sent.map_err(|error| error.source)
+            }
         };
         socket.flush();
         sent

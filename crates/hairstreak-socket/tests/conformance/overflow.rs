@@ -3,7 +3,9 @@
 use std::array;
 use std::thread;
 
-use hairstreak_socket::{Drops, Options, Overflow, Pub, Pull, Push, SendError, Sub, XPub};
+use hairstreak_socket::{
+    Drops, Options, Overflow, Pub, Pull, Push, SendAllError, SendError, Sub, XPub, XSub,
+};
 
 use crate::LONG;
 use crate::cell::{Cell, Form, check, until};
@@ -13,7 +15,7 @@ const SIZE: usize = 50_000;
 const COUNT_MAX: usize = 8;
 
 fn options(overflow: Overflow) -> Options {
-    Options { send_count_max: COUNT_MAX, send_count_low: 4, overflow: Some(overflow), ..Options::default() }
+    Options { send_count_max: COUNT_MAX, overflow: Some(overflow), ..Options::default() }
 }
 
 /// A PUSH with this policy, and a PULL that does not receive yet.
@@ -43,7 +45,10 @@ fn a_send_that_is_not_to_wait_fails_when_there_is_no_room() {
             sent += 1;
         }
         assert_eq!(push.send_timeout(&body(0), LONG), Err(SendError::WouldBlock));
-        assert_eq!(push.send_all([&body(0)]), Err(SendError::WouldBlock));
+        assert_eq!(
+            push.send_all([&body(0)]),
+            Err(SendAllError { sent_count: 0, source: SendError::WouldBlock })
+        );
         (0..sent).for_each(|expected| assert_eq!(number(cell.recv(&pull).body()), expected));
         until("there is room again", || push.try_send(&body(sent)) == Ok(()));
         push.flush();
@@ -51,6 +56,24 @@ fn a_send_that_is_not_to_wait_fails_when_there_is_no_room() {
         assert_eq!(push.stats().sent, sent + 1);
         let lonely: Push = cell.open(options(Overflow::Error));
         assert_eq!(lonely.send("x"), Err(SendError::WouldBlock));
+    });
+}
+
+#[test]
+fn a_batch_that_fails_says_how_many_were_sent() {
+    check(|cell| {
+        let (push, pull) = pair(cell, Overflow::Error);
+        let bodies: Vec<Vec<u8>> = (0..500).map(body).collect();
+        let failed = push.send_all(&bodies).unwrap_err();
+        assert_eq!(failed.source, SendError::WouldBlock, "{cell:?}");
+        assert!((COUNT_MAX..bodies.len()).contains(&failed.sent_count), "{cell:?}: {failed}");
+        assert_eq!(push.stats().sent, failed.sent_count as u64, "{cell:?}");
+        (0..failed.sent_count as u64).for_each(|sent| assert_eq!(number(cell.recv(&pull).body()), sent));
+        let from = failed.sent_count;
+        until("there is room again", || push.try_send(&bodies[from]) == Ok(()));
+        assert_eq!(number(cell.recv(&pull).body()), from as u64, "{cell:?}");
+        push.clone().close();
+        assert_eq!(push.send_all(&bodies), Err(SendAllError { sent_count: 0, source: SendError::Closed }));
     });
 }
 
@@ -196,5 +219,30 @@ fn a_publisher_that_blocks_and_never_receives_does_not_wait_for_a_subscriber_tha
             publisher.send_timeout(&[&[7, 0], &body(number)[..]].concat(), LONG).unwrap();
         }
         receiving.join().unwrap();
+    });
+}
+
+#[test]
+fn a_publisher_that_never_receives_lets_go_of_subscribers_that_have_gone() {
+    check(|cell| {
+        let publisher: XPub = cell.open(Options { receive_count_max: COUNT_MAX, ..options(Overflow::Block) });
+        for _ in 0..3 {
+            let goes: Sub = cell.open(Options { linger_ms: 0, ..Options::default() });
+            cell.join(&publisher, &goes);
+            // More than it takes in, and more than it reads ahead.
+            (0..5 * COUNT_MAX).for_each(|number| goes.subscribe([7, number as u8]).unwrap());
+            drop(goes);
+            until("it is let go", || publisher.peers().is_empty());
+        }
+        let leaves: XSub = cell.open(Options::default());
+        cell.join(&publisher, &leaves);
+        leaves.subscribe("last").unwrap();
+        leaves.send("left").unwrap();
+        drop(leaves);
+        until("what it has left is received", || cell.recv(&publisher).body() == b"left");
+        until("it is let go too", || {
+            let _ = publisher.try_recv();
+            publisher.peers().is_empty()
+        });
     });
 }

@@ -245,7 +245,7 @@ fn a_subscriber_that_stays_connected_tells_a_publisher_that_comes_back() {
 
 /// Publishes numbered messages until some were dropped; what then arrives, and what was dropped, are all.
 fn nothing_is_lost_uncounted(cell: Cell, bodies: &[Vec<u8>]) {
-    let marks = Options { send_count_max: 8, send_count_low: 4, ..Options::default() };
+    let marks = Options { send_count_max: 8, ..Options::default() };
     let publisher: Pub = cell.open(marks);
     let slow: Sub = cell.open(Options { receive_count_max: 1, ..Options::default() });
     let quick: Sub = cell.open(Options::default());
@@ -284,12 +284,7 @@ fn a_slow_subscriber_misses_messages_and_every_one_is_counted() {
 fn a_publisher_that_blocks_waits_for_the_slowest() {
     check(|cell| {
         for overflow in [Overflow::Block, Overflow::Error] {
-            let marks = Options {
-                send_count_max: 8,
-                send_count_low: 4,
-                overflow: Some(overflow),
-                ..Options::default()
-            };
+            let marks = Options { send_count_max: 8, overflow: Some(overflow), ..Options::default() };
             let publisher: Pub = cell.open(marks);
             let slow: Sub = cell.open(Options { receive_count_max: 1, ..Options::default() });
             cell.join(&publisher, &slow);

@@ -232,7 +232,7 @@ fn with_handover_a_second_peer_of_a_name_takes_it() {
 #[test]
 fn a_full_peer_of_a_router_costs_its_own_messages_only() {
     check(|cell| {
-        let options = Options { send_count_max: 10, send_count_low: 5, ..Options::default() };
+        let options = Options { send_count_max: 10, ..Options::default() };
         let router: Router = cell.open(options.clone());
         let reader: Dealer = cell.open(named("reader"));
         let idler: Dealer = cell.open(Options { receive_count_max: 1, ..named("idler") });
@@ -257,8 +257,7 @@ fn a_full_peer_of_a_router_costs_its_own_messages_only() {
 fn a_burst_beyond_a_routers_marks_is_dropped_and_counted_to_the_message() {
     const COUNT: u64 = 5000;
     check(|cell| {
-        let router: Router =
-            cell.open(Options { send_count_max: 100, send_count_low: 50, ..Options::default() });
+        let router: Router = cell.open(Options { send_count_max: 100, ..Options::default() });
         let dealer: Dealer = cell.open(Options { receive_count_max: 10, ..named("x") });
         cell.join(&router, &dealer);
         for number in 0..COUNT {

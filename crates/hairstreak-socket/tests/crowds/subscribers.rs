@@ -68,7 +68,7 @@ fn stubborn(publisher: &Pub, transport: &str, place: &str) -> Option<Raw> {
 }
 
 fn check(transport: &str) {
-    let marks = Options { send_count_max: MARK, send_count_low: MARK / 2, ..options(transport) };
+    let marks = Options { send_count_max: MARK, ..options(transport) };
     let publisher = Pub::with_options(&Context::new(), marks).unwrap();
     let place = publisher.bind(&endpoint(scheme(transport))).unwrap().to_string();
     // It is the publisher's first peer.

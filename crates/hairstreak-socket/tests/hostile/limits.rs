@@ -78,7 +78,11 @@ fn what_is_over_a_limit_is_not_sent() {
             let error = SendError::TooLarge { size: limit + 1, limit };
             assert_eq!(push.try_send(&larger), Err(error), "{transport}, {limit}");
             assert_eq!(push.send_timeout(&larger, LONG), Err(error), "{transport}, {limit}");
-            assert_eq!(push.send_all([&larger]), Err(error), "{transport}, {limit}");
+            assert_eq!(
+                push.send_all([&larger]).map_err(|error| error.source),
+                Err(error),
+                "{transport}, {limit}"
+            );
             assert_eq!(push.send(&Message::from_frames([&largest[..], b"1"])), Err(error), "{limit}");
             let error = SendError::TooManyFrames { count: 4, limit: 3 };
             assert_eq!(push.send(&[&b""[..]; 4]), Err(error), "{transport}, {limit}");

@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::Instant;
 
-use hairstreak_socket::{Context, Options, Pub, Publishes, Socket, Sub, XPub};
+use hairstreak_socket::{Context, Options, Overflow, Pub, Publishes, Socket, Sub, XPub};
 
 use crate::LONG;
 use crate::endpoints::endpoint;
@@ -294,5 +294,38 @@ fn what_a_publisher_sends_unasked_is_dropped_and_counted() {
             }
             assert_eq!((sub.stats().received, sub.stats().drops.unexpected), (served, 400_000));
         });
+    }
+}
+
+#[test]
+fn peers_of_a_publisher_that_does_not_receive_are_answered_and_missed_when_they_go() {
+    let options =
+        Options { receive_count_max: 10, connections_max: 3, overflow: Some(Overflow::Block), ..options() };
+    for transport in ["tcp", "ipc"] {
+        let publisher = XPub::with_options(&Context::new(), options.clone()).unwrap();
+        let place = publisher.bind(&endpoint(transport)).unwrap().to_string();
+        let mut stays = Raw::ready(&place, "SUB");
+        stays.send(&flood(0, 15, false));
+        assert!(publisher.wait_for_subscribers_to("9", 1, LONG));
+        stays.send(&command("PING", b"\0\0again"));
+        let pong = command("PONG", b"again");
+        assert_eq!(stays.read_exactly(pong.len()), pong, "{place}");
+        for number in 0..10 {
+            let mut goes = Raw::ready(&place, "SUB");
+            goes.send(&flood(100 * number, 50, number % 2 == 0));
+            drop(goes);
+            let end = Instant::now() + LONG;
+            while publisher.peers().len() > 1 {
+                assert!(Instant::now() < end, "{place}: a peer that has gone is still there");
+                thread::yield_now();
+            }
+        }
+        assert_eq!(publisher.stats().refused_connections, 0);
+        assert_eq!(publisher.peers()[0].subscription_count, 10, "the rest has no effect yet");
+        (0..15).for_each(|number| {
+            let wanted = format!("\x01{number}");
+            assert_eq!(publisher.recv_timeout(LONG).unwrap().body(), wanted.as_bytes());
+        });
+        assert_eq!(publisher.peers()[0].subscription_count, 15);
     }
 }

@@ -36,5 +36,5 @@ fn pair_with(transport: &str, push: &Context, pull: &Context, options: &Options)
 
 /// Marks so low that senders have to wait.
 fn low_marks() -> Options {
-    Options { send_count_max: 20, send_count_low: 10, receive_count_max: 20, ..Options::default() }
+    Options { send_count_max: 20, receive_count_max: 20, ..Options::default() }
 }

@@ -109,7 +109,7 @@ fn pollers_and_receivers_of_one_socket_share_its_messages() {
 
 #[test]
 fn two_peers_that_wait_for_room_do_not_wait_for_each_other() {
-    let low = Options { send_count_max: 4, send_count_low: 2, ..Options::default() };
+    let low = Options { send_count_max: 4, ..Options::default() };
     for transport in TRANSPORTS {
         let (a, b): (Dealer, Dealer) = joined(&Context::new(), &Context::new(), transport, &low);
         let flood = |socket: Dealer| {

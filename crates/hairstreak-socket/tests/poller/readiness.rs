@@ -10,7 +10,7 @@ use crate::joined::{joined, pull_of};
 use crate::{LONG, TRANSPORTS};
 
 fn options() -> Options {
-    Options { send_count_max: 4, send_count_low: 2, receive_count_max: 4, ..Options::default() }
+    Options { send_count_max: 4, receive_count_max: 4, ..Options::default() }
 }
 
 #[test]

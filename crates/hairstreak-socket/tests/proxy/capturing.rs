@@ -67,7 +67,7 @@ fn a_publisher_captures_without_holding_anything_up() {
 
 #[test]
 fn a_capture_that_takes_nothing_has_all_wait_and_misses_nothing() {
-    let low = Options { send_count_max: 4, send_count_low: 2, receive_count_max: 4, ..Options::default() };
+    let low = Options { send_count_max: 4, receive_count_max: 4, ..Options::default() };
     for transport in TRANSPORTS {
         let (capturing, captured): (Push, Pull) = joined(transport, &low);
         let bridge = Bridge::<PullPattern, PushPattern>::start_with(transport, &low, |proxy| {

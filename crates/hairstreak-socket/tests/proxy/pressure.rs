@@ -16,7 +16,7 @@ const MANY: usize = 2000;
 const PATIENCE: Duration = Duration::from_millis(100);
 
 fn low() -> Options {
-    Options { send_count_max: 8, send_count_low: 4, receive_count_max: 8, ..Options::default() }
+    Options { send_count_max: 8, receive_count_max: 8, ..Options::default() }
 }
 
 fn body(number: usize) -> Vec<u8> {

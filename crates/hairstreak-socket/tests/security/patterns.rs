@@ -110,12 +110,7 @@ fn a_subscription_is_sealed_as_a_command_or_for_an_old_publisher_as_a_message() 
 fn as_many_subscriptions_as_are_allowed_are_told_to_a_publisher_that_comes_late() {
     const PREFIX_COUNT: usize = 20_000;
     let roles = Roles::new("curve");
-    let limits = |options| Options {
-        send_bytes_max: 4096,
-        send_bytes_low: 2048,
-        subscription_count_max: PREFIX_COUNT,
-        ..options
-    };
+    let limits = |options| Options { send_bytes_max: 4096, subscription_count_max: PREFIX_COUNT, ..options };
     let subscriber = Sub::with_options(&Context::new(), limits(roles.client())).unwrap();
     for number in 0..PREFIX_COUNT {
         subscriber.subscribe(number.to_string()).unwrap();

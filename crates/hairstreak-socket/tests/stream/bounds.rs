@@ -30,7 +30,7 @@ fn check_works(stream: &Stream, client: &mut TcpStream, name: &[u8]) {
 #[test]
 fn a_peer_that_does_not_read_is_full_at_its_mark_and_the_others_go_on() {
     const BYTES_MAX: usize = 1 << 20;
-    let options = Options { send_bytes_max: BYTES_MAX, send_bytes_low: BYTES_MAX / 2, ..Options::default() };
+    let options = Options { send_bytes_max: BYTES_MAX, ..Options::default() };
     let (stream, place) = listening(options);
     let _lazy = client(&place);
     let lazy_name = receive_notice(&stream);

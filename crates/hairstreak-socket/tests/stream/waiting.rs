@@ -16,7 +16,7 @@ fn is_writable(stream: &Stream, timeout: Duration) -> bool {
 
 #[test]
 fn it_is_writable_as_long_as_a_client_has_room() {
-    let options = Options { send_bytes_max: 1 << 20, send_bytes_low: 1 << 19, ..Options::default() };
+    let options = Options { send_bytes_max: 1 << 20, ..Options::default() };
     let (stream, place) = listening(options);
     assert!(!is_writable(&stream, Duration::ZERO));
     let mut client = client(&place);

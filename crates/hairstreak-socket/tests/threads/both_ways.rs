@@ -39,7 +39,7 @@ fn two_threads_send_and_receive_at_once() {
 #[test]
 fn a_thread_for_each_direction_of_each_end() {
     let count = amount(20_000, 2_000_000) as u64;
-    let options = Options { send_count_max: 16, send_count_low: 8, ..Options::default() };
+    let options = Options { send_count_max: 16, ..Options::default() };
     for transport in TRANSPORTS {
         let (a, b): (Dealer, Dealer) = joined(&Context::new(), &Context::new(), transport, &options);
         thread::scope(|scope| {

@@ -107,7 +107,6 @@ fn eight_threads_exchange_every_number_once() {
 
 #[test]
 fn eight_threads_that_often_find_no_room_exchange_every_number_once() {
-    let options =
-        Options { send_count_max: 5, send_count_low: 2, receive_count_max: 5, ..Options::default() };
+    let options = Options { send_count_max: 5, receive_count_max: 5, ..Options::default() };
     TRANSPORTS.iter().for_each(|transport| check(transport, &options));
 }

@@ -54,7 +54,7 @@ fn threads_with_time_outs_of_their_own_leave_one_by_one() {
 
 #[test]
 fn a_send_that_finds_no_room_times_out_and_sends_nothing() {
-    let options = Options { send_count_max: 4, send_count_low: 2, ..Options::default() };
+    let options = Options { send_count_max: 4, ..Options::default() };
     for transport in TRANSPORTS {
         let (context, other) = (Context::new(), Context::new());
         let (push, pull): (Push, Pull) = joined(&context, &other, transport, &options);

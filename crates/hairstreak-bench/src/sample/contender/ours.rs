@@ -55,13 +55,7 @@ fn marks(opening: &Opening<'_>) -> Options {
         return default;
     }
     let (count, bytes) = (HANDLE_COUNT, HANDLE_COUNT * opening.size);
-    Options {
-        send_count_max: count,
-        send_count_low: count / 2,
-        send_bytes_max: bytes,
-        send_bytes_low: bytes / 2,
-        ..default
-    }
+    Options { send_count_max: count, send_bytes_max: bytes, ..default }
 }
 
 /// The context of one thread.

@@ -97,7 +97,7 @@ impl State {
         }
         let socket = link.socket;
         let state = &mut self.sockets[socket];
-        let (count_low, bytes_low) = (state.options.send_count_low, state.options.send_bytes_low);
+        let (count_low, bytes_low) = state.options.low_marks();
         let holds = link.held.is_some();
         let is_low = match &mut link.kind {
             LinkKind::Stream(session) if holds => !session.write_failed,

@@ -6,14 +6,17 @@ use hairstreak_base::Message;
 
 use crate::engine::Engine;
 use crate::engine::events::ROOM_TICK;
-use crate::engine::link::LinkKind;
+use crate::engine::link::{Link, LinkKind};
 use crate::engine::state::{After, State};
 use crate::outgoing::{Outgoing, Parcel};
 use crate::pattern::Incoming;
+use crate::pubsub::is_subscription;
 use crate::session::SessionError;
 
 /// Messages taken in of one link in one go; then others have their turn.
 const TAKEN_MAX: usize = 4096;
+/// How often in one go one that has gone is read as far as there is room.
+const LAST_READS_MAX: usize = 64;
 
 impl State {
     /// Tells every publisher that this socket subscribes or cancels.
@@ -85,11 +88,17 @@ impl State {
                 return;
             }
             if socket.publisher.stopped {
-                return self.publish_no_more_to_the_gone(index);
+                return self.hold_back(engine, index);
             }
             let next = match &mut link.kind {
                 LinkKind::Stream(session) => session.next_message(&mut message, link.received),
-                LinkKind::Ring(ring) => Ok(ring.pop(&mut message)),
+                LinkKind::Ring(ring) => match link.late.pop_front() {
+                    Some(late) => {
+                        message = late;
+                        Ok(true)
+                    }
+                    None => Ok(ring.pop(&mut message)),
+                },
             };
             match next {
                 Ok(true) => {
@@ -117,16 +126,66 @@ impl State {
         }
     }
 
-    /// The end of a link whose peer is not read is not seen. One that takes nothing more gets nothing more all the
-    /// same: else a publisher that waits would wait for it.
-    fn publish_no_more_to_the_gone(&mut self, index: usize) {
-        let link = &self.links[index];
-        let is_gone = match &link.kind {
-            LinkKind::Stream(session) => session.write_failed,
-            LinkKind::Ring(ring) => ring.is_gone(),
+    /// The application does not receive, so what the peer sends has to wait. It is read ahead: commands are answered,
+    /// and its end is seen. The subscriptions of one that has gone will never take effect, and it is let go unless it
+    /// has left messages for the application.
+    fn hold_back(&mut self, engine: &Engine, index: usize) {
+        let link = &mut self.links[index];
+        let (result, has_left) = match &mut link.kind {
+            LinkKind::Stream(session) => {
+                let mut result = Ok(());
+                for _ in 0..LAST_READS_MAX {
+                    result = session.read_ahead(link.received);
+                    if result.is_ok() && !session.peer_ended {
+                        break;
+                    }
+                    session.retain_ahead(|message| !is_subscription(message));
+                    if result.is_err() || !session.readable || !session.has_room_ahead() {
+                        break;
+                    }
+                }
+                (result, session.has_ahead())
+            }
+            LinkKind::Ring(ring) if ring.is_gone() => {
+                let mut message = Message::new();
+                while ring.pop(&mut message) {
+                    if !is_subscription(&message) {
+                        link.late.push_back(std::mem::take(&mut message));
+                    }
+                }
+                (Err(SessionError::Closed), !link.late.is_empty())
+            }
+            LinkKind::Ring(_) => return,
         };
-        let socket = link.socket;
-        if is_gone && self.sockets[socket].publisher.index.prefix_count(index) > 0 {
+        match result {
+            Ok(()) => self.go_on_holding_back(engine, index),
+            Err(SessionError::Io(_)) if has_left => self.publish_no_more_to(index),
+            Err(error) if error.is_farewell() && has_left => self.publish_no_more_to(index),
+            Err(error) if error.is_farewell() => self.end_link(engine, index, &error),
+            Err(error) => self.refuse_link(engine, index, &error),
+        }
+    }
+
+    /// The rest of a turn of [`State::hold_back`] at a stream that has not ended, as far as it was read.
+    fn go_on_holding_back(&mut self, engine: &Engine, index: usize) {
+        let LinkKind::Stream(session) = &self.links[index].kind else { return };
+        if session.write_failed {
+            self.publish_no_more_to(index);
+        } else {
+            self.flush_answers(engine, index);
+        }
+        let Some(Link { kind: LinkKind::Stream(session), .. }) = self.links.get(index) else { return };
+        if session.waits_for_room() {
+            self.due_at(self.now + ROOM_TICK);
+        } else if session.readable && session.has_room_ahead() {
+            self.arm_look(engine);
+        }
+    }
+
+    /// Its peer takes nothing more: a publisher that waits must not wait for it.
+    fn publish_no_more_to(&mut self, index: usize) {
+        let socket = self.links[index].socket;
+        if self.sockets[socket].publisher.index.prefix_count(index) > 0 {
             (self.sockets[socket].rules.link_ended)(self, index, false);
             self.notify(socket);
         }

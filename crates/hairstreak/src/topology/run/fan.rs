@@ -142,13 +142,7 @@ mod tests {
     /// A fan to two instances whose queues hold four messages each, and the other ends.
     fn fan_of_two(name: &str, work: Work) -> (Fan, Vec<Pull>, Arc<Tally>) {
         let context = Context::new();
-        let options = Options {
-            send_count_max: 4,
-            send_count_low: 2,
-            receive_count_max: 4,
-            linger_ms: 0,
-            ..Options::default()
-        };
+        let options = Options { send_count_max: 4, receive_count_max: 4, linger_ms: 0, ..Options::default() };
         let tally = Arc::new(Tally::new([2]));
         tally.start();
         let stage = Stage { name: "work".into(), instances: 2, work: Some(work), times: None };
