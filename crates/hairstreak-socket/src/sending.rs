@@ -149,6 +149,7 @@ impl<P: Sends> Socket<P> {
         let mut state = handle.engine.lock();
         state.set_next_task(handle.index, task);
         if state.send_short(handle.index, message) {
+            state.has_sent_task(handle.index, task);
             return Ok(());
         }
         self.send_locked(state, message, None)

@@ -19,6 +19,8 @@ pub(crate) struct Backlog {
     /// The PULL, of the same engine, whose tasks are passed on here: what becomes of them here becomes of them there.
     pub upstream: Option<usize>,
     pub granted: Option<GrantedLink>,
+    /// The task behind the last one that was passed on, if nothing was sent since.
+    pub expected: Option<TaskRun>,
     /// Nothing new will be sent: receivers are told.
     pub has_ended: bool,
     /// To be sent again, lowest task first.
@@ -47,6 +49,7 @@ impl Backlog {
             },
             upstream: None,
             granted: None,
+            expected: None,
             has_ended: false,
             waiting: VecDeque::new(),
             refusals: VecDeque::new(),

@@ -22,8 +22,10 @@ use crate::outgoing::{Outgoing, Parcel};
 use crate::session::{Returned, Session, SettledNews};
 use crate::settlement::GrantedLink;
 
-/// How long a link should be busy with a block.
-const BLOCK_TIME: Duration = Duration::from_micros(100);
+/// How long a link should be busy with a block that is within its share of the window, and with a larger one, up to
+/// half of the window: what is dealt with so soon nobody misses.
+const BLOCK_TIME: Duration = Duration::from_millis(1);
+const LARGE_BLOCK_TIME: Duration = Duration::from_micros(100);
 /// The block of a link that has not settled anything yet.
 const FIRST_BLOCK: u64 = 16;
 /// A task that was delivered so often travels alone.
@@ -57,8 +59,13 @@ impl Pace {
         self.is_alone &= left > 0;
     }
 
-    fn block(&self) -> u64 {
-        (BLOCK_TIME.as_nanos() as u64).checked_div(self.nanos).map_or(FIRST_BLOCK, |count| count.max(1))
+    /// How many messages make a block, of a window for so many links.
+    fn block(&self, window: u64, link_count: u64) -> u64 {
+        let share = (window / (2 * link_count.max(1))).max(1);
+        let within = |time: Duration| (time.as_nanos() as u64).checked_div(self.nanos);
+        let fair = within(BLOCK_TIME).unwrap_or(FIRST_BLOCK).min(share);
+        let large = within(LARGE_BLOCK_TIME).unwrap_or(FIRST_BLOCK).min(window / 2);
+        fair.max(large).max(1)
     }
 }
 
@@ -133,10 +140,9 @@ impl State {
 
     /// What is left of a grant is nobody's.
     fn take_grant_back(&mut self, socket: usize) {
-        let Some(granted) = self.sockets[socket].backlog.as_mut().and_then(|backlog| backlog.granted.take())
-        else {
-            return;
-        };
+        let Some(backlog) = &mut self.sockets[socket].backlog else { return };
+        backlog.expected = None;
+        let Some(granted) = backlog.granted.take() else { return };
         let is_it = self.links.get(granted.index).is_some_and(|link| link.serial == granted.serial);
         if is_it
             && let Some(next) = self.settled_session(granted.index).and_then(Session::take_grant)
@@ -157,8 +163,9 @@ impl State {
             return None;
         }
         let index = self.choose_link(socket, false)?;
+        let link_count = self.sockets[socket].links.len() as u64;
         let link = &mut self.links[index];
-        let block = link.pace.block().min(window.div_ceil(2)).min(left);
+        let block = link.pace.block(window, link_count).min(left);
         if let LinkKind::Stream(session) = &mut link.kind
             && session.is_settled()
         {
@@ -298,6 +305,9 @@ impl State {
     /// The next message sent is this task, as one that was received.
     pub fn set_next_task(&mut self, socket: usize, task: TaskRun) {
         let Some(backlog) = self.sockets.get(socket).and_then(|state| state.backlog.as_ref()) else { return };
+        if backlog.expected == Some(task) {
+            return;
+        }
         let granted = backlog.granted.and_then(|granted| self.links.get(granted.index));
         let next = granted.and_then(|link| match &link.kind {
             LinkKind::Stream(session) if session.granted() > 0 => session.next_task(),
@@ -309,6 +319,14 @@ impl State {
         self.take_grant_back(socket);
         if let Some(backlog) = &mut self.sockets[socket].backlog {
             backlog.next = task;
+        }
+    }
+
+    /// That task was sent. The next one follows it, unless something else is done in between.
+    #[inline]
+    pub fn has_sent_task(&mut self, socket: usize, task: TaskRun) {
+        if let Some(backlog) = self.sockets.get_mut(socket).and_then(|state| state.backlog.as_mut()) {
+            backlog.expected = Some(task.plus(1));
         }
     }
 
