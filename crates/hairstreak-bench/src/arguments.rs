@@ -20,6 +20,14 @@ pub enum Benchmark {
     Sockets(SocketsSettings),
     /// Independent streams against libzmq: do they scale, and if not, what stops them? Table and charts
     Streams(StreamsSettings),
+    /// Tasks, workers, results with few or many in flight, against libzmq's ways of doing it
+    Pipeline(PipelineSettings),
+    /// One process of a pipeline (started by the benchmark itself)
+    #[command(hide = true)]
+    Part {
+        /// What to do, as JSON.
+        task: String,
+    },
     /// One process of a sample (started by the benchmark itself)
     #[command(hide = true)]
     Worker {
@@ -90,6 +98,30 @@ pub struct StreamsSettings {
     #[arg(long = "messages", value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
     pub message_count: Option<u64>,
     /// Measurements per row and contender [default: 3; with --quick 2]; processor time is measured 7 times at least
+    #[arg(long = "repeat", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeats: Option<u32>,
+    /// Against whom.
+    #[command(flatten)]
+    pub rival: RivalSettings,
+}
+
+/// What `hairstreak-bench pipeline` takes.
+#[derive(Clone, Debug, Args)]
+pub struct PipelineSettings {
+    /// 3 repeats of at most half a second each instead of 5 of 1,000,000 tasks: under a minute in all
+    #[arg(long)]
+    pub quick: bool,
+    /// Print the report as JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// Only with so many tasks in flight [default: 1000000 (no flow control),1000,100,50,10,1]
+    #[arg(long = "in-flight", value_delimiter = ',', value_name = "COUNT",
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub in_flight_counts: Vec<u64>,
+    /// Tasks of each sample [default: by what is in flight]
+    #[arg(long = "tasks", value_name = "COUNT", value_parser = clap::value_parser!(u64).range(10..=100_000_000))]
+    pub task_count: Option<u64>,
+    /// Measurements per row and contender [default: 5; with --quick 3]
     #[arg(long = "repeat", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeats: Option<u32>,
     /// Against whom.

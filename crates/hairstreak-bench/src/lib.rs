@@ -1,8 +1,8 @@
 //! Benchmarks of Hairstreak: each scenario beside a rival and beside a limit program, all in the same run.
 //!
 //! This crate alone knows the rivals. It is not linked by the product: `hairstreak bench NAME` executes the binary
-//! `hairstreak-bench`. There is one module per benchmark, [`sockets`] and [`streams`] (the multi-core test), and one for
-//! what they have in common, the [`sample`].
+//! `hairstreak-bench`. There is one module per benchmark, [`sockets`], [`streams`] (the multi-core test) and [`pipeline`]
+//! (tasks, workers, results), and one for what the first two have in common, the [`sample`].
 //!
 //! Invariants: a figure comes out of a measurement made in this run or is null; whatever is compared is interleaved;
 //! a sample counts only if its receiver saw every message in its full size.
@@ -10,7 +10,8 @@
 //! ```text
 //! main -> arguments -> {sockets, streams}/benchmark -> sample/run -> process (one or two workers per sample)
 //!                                                   -> report -> table | JSON | charts
-//! worker processes: main -> sample/worker -> sample/contender/{ours, libzmq, stream_limit, ring_limit}
+//! pipeline/benchmark -> pipeline/sample -> process (six parts per sample: ventilator, sink, four workers)
+//! worker processes: main -> pipeline/part | main -> sample/worker -> sample/contender/{ours, libzmq, stream_limit, ring_limit}
 //! ```
 
 pub mod allocations;
@@ -18,6 +19,7 @@ pub mod arguments;
 mod cores;
 mod figures;
 pub mod machine;
+pub mod pipeline;
 pub mod process;
 pub mod rival;
 pub mod run;

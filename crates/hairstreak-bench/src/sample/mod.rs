@@ -11,6 +11,7 @@ mod task;
 mod worker;
 
 pub use contender::libzmq_version;
+pub(crate) use contender::{ContenderError, LibzmqContext, LibzmqHandle, LibzmqType};
 pub use run::{Sample, SampleError, Subject};
 pub use scenario::{Scenario, Transport};
 pub use task::{BATCH_COUNT, Calls, CaseName, ContenderName, SUBSCRIBER_COUNT};

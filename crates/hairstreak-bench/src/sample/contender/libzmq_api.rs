@@ -4,6 +4,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Arc;
+use std::time::Duration;
 
 use libloading::Library;
 
@@ -11,6 +12,7 @@ use super::contract::ContenderError;
 
 type Handle = *mut c_void;
 
+const RCVTIMEO: c_int = 27;
 const LAST_ENDPOINT: c_int = 32;
 const SNDMORE: c_int = 2;
 const ENDPOINT_SIZE_MAX: usize = 256;
@@ -20,6 +22,10 @@ const ENDPOINT_SIZE_MAX: usize = 256;
 pub enum SocketType {
     /// ZMQ_SUB.
     Sub = 2,
+    /// ZMQ_REQ.
+    Req = 3,
+    /// ZMQ_REP.
+    Rep = 4,
     /// ZMQ_DEALER.
     Dealer = 5,
     /// ZMQ_ROUTER.
@@ -208,6 +214,12 @@ impl Socket {
         self.set(option as c_int, value.as_bytes())
     }
 
+    /// ZMQ_RCVTIMEO: how long a receiving call waits.
+    pub fn set_patience(&self, patience: Duration) -> Result<(), ContenderError> {
+        let patience_ms = c_int::try_from(patience.as_millis()).unwrap_or(c_int::MAX);
+        self.set(RCVTIMEO, &patience_ms.to_ne_bytes())
+    }
+
     fn set(&self, option: c_int, value: &[u8]) -> Result<(), ContenderError> {
         let api = &self.context.api;
         // SAFETY: the socket is open and the value is readable for its length.
@@ -292,6 +304,31 @@ impl Socket {
         // SAFETY: the socket is open and the message is initialised.
         let size = unsafe { (api.msg_recv)(&mut *self.message, self.handle, 0) };
         usize::try_from(size).map_err(|_| api.error("zmq_msg_recv"))
+    }
+
+    /// The same; `None` if nothing came while its patience lasted.
+    #[inline]
+    pub fn receive_in_time(&mut self) -> Result<Option<usize>, ContenderError> {
+        let api = &self.context.api;
+        // SAFETY: the socket is open and the message is initialised.
+        let size = unsafe { (api.msg_recv)(&mut *self.message, self.handle, 0) };
+        match usize::try_from(size) {
+            Ok(size) => Ok(Some(size)),
+            // SAFETY: it may be called at any time.
+            Err(_) if unsafe { (api.errno)() } == libc::EAGAIN => Ok(None),
+            Err(_) => Err(api.error("zmq_msg_recv")),
+        }
+    }
+
+    /// zmq_msg_send over `other` of the message that was received last, which leaves this socket's empty.
+    #[inline]
+    pub fn pass_on(&mut self, other: &Socket) -> Result<(), ContenderError> {
+        let api = &self.context.api;
+        // SAFETY: the other socket is open and the message is initialised; sending leaves it empty and valid.
+        if unsafe { (api.msg_send)(&mut *self.message, other.handle, 0) } < 0 {
+            return Err(api.error("zmq_msg_send"));
+        }
+        Ok(())
     }
 
     /// A ROUTER's zmq_msg_recv of a name and a body, then zmq_msg_send of both; gives the size of the body.

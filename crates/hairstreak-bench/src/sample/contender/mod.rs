@@ -15,6 +15,7 @@ mod stream_limit;
 
 pub use contract::{Component, Contender, ContenderError, Echoing, Opening, Receiving, Sending};
 pub use libzmq::{Libzmq, version as libzmq_version};
+pub use libzmq_api::{Context as LibzmqContext, Socket as LibzmqHandle, SocketType as LibzmqType};
 pub use ours::Ours;
 pub use ring_limit::RingLimit;
 pub use stream_limit::StreamLimit;

@@ -1,0 +1,58 @@
+//! What a part does with its task, and what every part of every scheme needs.
+
+use std::io::{self, Write};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use super::error::PartError;
+use super::{batches, blocks, window};
+use crate::pipeline::task::{Answer, Scheme, Task};
+use crate::process;
+use crate::sample::LibzmqHandle;
+
+/// How long a part waits for the next of what has to come: far longer than anything takes, so that it was lost.
+pub(super) const PATIENCE: Duration = Duration::from_secs(40);
+/// How often a worker without tasks looks whether there is an order to finish.
+pub(super) const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Runs as a part: does what `task`, in JSON, says and prints the answers.
+pub fn take_part(task: &str) -> Result<(), PartError> {
+    let task: Task = serde_json::from_str(task)?;
+    let orders = process::orders();
+    match task.scheme {
+        Scheme::Window => window::take_part(&task, &orders),
+        Scheme::Batches => batches::take_part(&task, &orders),
+        Scheme::Blocks => blocks::take_part(&task, &orders),
+    }
+}
+
+pub(super) fn answer(answer: &Answer) -> Result<(), PartError> {
+    let mut output = io::stdout().lock();
+    writeln!(output, "{}", serde_json::to_string(answer)?)?;
+    Ok(output.flush()?)
+}
+
+/// Waits for the order to finish: until then others may need this part.
+pub(super) fn stay(orders: &mpsc::Receiver<()>) {
+    // The thread that passes orders on ends after the first one.
+    let _ = orders.recv();
+}
+
+/// Endpoint `index` of the task.
+pub(super) fn endpoint(task: &Task, index: usize) -> Result<&str, PartError> {
+    task.endpoints.get(index).map(String::as_str).ok_or(PartError::Endpoints(task.endpoints.len()))
+}
+
+pub(super) fn check_size(what: &'static str, size: usize, expected: usize) -> Result<(), PartError> {
+    if size != expected { Err(PartError::Size { what, size, expected }) } else { Ok(()) }
+}
+
+/// The next message of libzmq, its size; `came` of `expected` were there before.
+pub(super) fn next(
+    socket: &mut LibzmqHandle,
+    what: &'static str,
+    came: u64,
+    expected: u64,
+) -> Result<usize, PartError> {
+    socket.receive_in_time()?.ok_or(PartError::Lost { what, came, expected })
+}

@@ -1,0 +1,149 @@
+//! Ours: `hairstreak::pipeline` with default options but for its window. The sink checks that it has each task once.
+
+use std::sync::mpsc;
+use std::time::Instant;
+
+use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Worker};
+
+use super::batches::ANY_PORT;
+use super::entry::{PATIENCE, answer, check_size, endpoint, stay};
+use super::error::PartError;
+use super::meter::Meter;
+use crate::pipeline::task::{Answer, Role, TASK_SIZE, Task, WORKER_COUNT};
+
+pub(super) fn take_part(task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
+    let options = PipelineOptions { window: task.in_flight_count as usize, ..PipelineOptions::default() };
+    match task.role {
+        Role::Ventilator => ventilate(task, &options, orders),
+        Role::Sink => collect(task, &options, orders),
+        Role::Worker(_) => work(task, &options, orders),
+    }
+}
+
+fn ventilate(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
+    let ventilator = Ventilator::bind(ANY_PORT, ANY_PORT, options)?;
+    answer(&Answer::Bound(vec![
+        ventilator.endpoint().to_string(),
+        ventilator.control_endpoint().to_string(),
+    ]))?;
+    if !ventilator.wait_for_workers(WORKER_COUNT, PATIENCE) {
+        return Err(PartError::Workers);
+    }
+    let mut meter = Meter::default();
+    meter.begin()?;
+    let start = Instant::now();
+    (0..task.task_count).try_for_each(|number: u64| ventilator.send(&number.to_le_bytes()))?;
+    let finished = ventilator.finish(PATIENCE)?;
+    let measurement = meter.end(finished.count, start.elapsed().as_secs_f64())?;
+    answer(&Answer::Measured(measurement))?;
+    stay(orders);
+    Ok(())
+}
+
+fn work(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
+    let worker = Worker::connect(endpoint(task, 0)?, endpoint(task, 1)?, options)?;
+    let mut meter = Meter::default();
+    let mut begun = Ok(());
+    let report = worker.run(|task| {
+        if begun.is_ok() {
+            begun = meter.begin();
+        }
+        Reply::Result(task.message.clone())
+    })?;
+    begun?;
+    let measurement = meter.end(report.result_count, 0.0)?;
+    answer(&Answer::Measured(measurement))?;
+    stay(orders);
+    Ok(())
+}
+
+fn collect(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
+    let mut sink = Sink::bind(ANY_PORT, endpoint(task, 0)?, options)?;
+    answer(&Answer::Bound(vec![sink.endpoint().to_string()]))?;
+    let mut meter = Meter::default();
+    let mut roll = Roll::new(task.task_count);
+    let mut count = 0;
+    while let Some(done) = sink.recv()? {
+        meter.begin()?;
+        let body = done.message.body();
+        let number = body.try_into().map(u64::from_le_bytes);
+        roll.mark(number.or_else(|_| check_size("a result", body.len(), TASK_SIZE).map(|()| u64::MAX))?);
+        count += 1;
+    }
+    roll.verify()?;
+    let measurement = meter.end(count, 0.0)?;
+    answer(&Answer::Measured(measurement))?;
+    stay(orders);
+    Ok(())
+}
+
+/// Which tasks had a result, a bit each.
+struct Roll {
+    words: Vec<u64>,
+    task_count: u64,
+    come: u64,
+    surplus: u64,
+    first_surplus: Option<u64>,
+}
+
+impl Roll {
+    fn new(task_count: u64) -> Self {
+        let words = vec![0; task_count.div_ceil(64) as usize];
+        Self { words, task_count, come: 0, surplus: 0, first_surplus: None }
+    }
+
+    #[inline]
+    fn mark(&mut self, number: u64) {
+        let bit = 1 << (number % 64);
+        match self.words.get_mut((number / 64) as usize) {
+            Some(word) if number < self.task_count && *word & bit == 0 => {
+                *word |= bit;
+                self.come += 1;
+            }
+            _ => {
+                self.surplus += 1;
+                self.first_surplus.get_or_insert(number);
+            }
+        }
+    }
+
+    fn verify(&self) -> Result<(), PartError> {
+        let missing = self.task_count - self.come;
+        if missing == 0 && self.surplus == 0 {
+            return Ok(());
+        }
+        let is_missing = |number: &u64| self.words[(number / 64) as usize] & (1 << (number % 64)) == 0;
+        let first = self.first_surplus.or_else(|| (0..self.task_count).find(is_missing)).unwrap_or_default();
+        Err(PartError::NotOnce { missing, surplus: self.surplus, first })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Roll;
+
+    fn check(numbers: &[u64], expected: Option<&str>) {
+        let mut roll = Roll::new(70);
+        (0..70).filter(|number| *number != 66).for_each(|number| roll.mark(number));
+        numbers.iter().for_each(|&number| roll.mark(number));
+        assert_eq!(roll.verify().err().map(|error| error.to_string()).as_deref(), expected);
+    }
+
+    #[test]
+    fn each_task_once_is_what_is_wanted() {
+        check(&[66], None);
+    }
+
+    #[test]
+    fn what_is_missing_or_came_again_or_was_never_sent_is_counted() {
+        let text = |missing: u64, surplus: u64, first: u64| {
+            format!(
+                "{missing} tasks never reached the sink and {surplus} results were too many; the first wrong one is {first}"
+            )
+        };
+        check(&[], Some(&text(1, 0, 66)));
+        check(&[66, 3, 3], Some(&text(0, 2, 3)));
+        check(&[66, 70], Some(&text(0, 1, 70)));
+        check(&[u64::MAX], Some(&text(1, 1, u64::MAX)));
+    }
+}

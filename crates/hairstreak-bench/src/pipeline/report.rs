@@ -1,0 +1,238 @@
+//! The report: what was measured where, as a value that becomes JSON or tables.
+//!
+//! Field names are an interface: programs read them. A field that could not be measured is null.
+
+use serde::Serialize;
+
+use super::plan::target;
+use super::sample::Sample;
+use super::task::{TASK_SIZE, WORKER_COUNT};
+use crate::rival::RIVAL_NAME;
+use crate::run::Run;
+use crate::statistics::Spread;
+
+/// Everything one run of the benchmark has to say.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Always `pipeline`.
+    pub benchmark: &'static str,
+    /// What ran where.
+    #[serde(flatten)]
+    pub run: Run,
+    /// The rows, by what is in flight.
+    pub cases: Vec<Case>,
+    /// What became of the targets, in sentences.
+    pub conclusion: Vec<String>,
+}
+
+/// One row: so many tasks in flight.
+#[derive(Debug, Serialize)]
+pub struct Case {
+    /// Always `pipeline`.
+    pub case: &'static str,
+    /// Always `tcp`.
+    pub transport: &'static str,
+    /// Bytes per task.
+    pub size: usize,
+    /// Worker processes.
+    pub workers: usize,
+    /// The most tasks in flight: the batch, the block.
+    pub in_flight: u64,
+    /// The window of ours, which may be smaller.
+    pub window: u64,
+    /// What the rates count.
+    pub unit: &'static str,
+    /// Repeats of each contender.
+    pub n: usize,
+    /// Median rate of ours.
+    pub ours: f64,
+    /// Slowest repeat.
+    pub ours_min: f64,
+    /// Fastest repeat.
+    pub ours_max: f64,
+    /// Median rate of the rival's batches.
+    pub rival: Option<f64>,
+    /// Slowest repeat.
+    pub rival_min: Option<f64>,
+    /// Fastest repeat.
+    pub rival_max: Option<f64>,
+    /// Who that is.
+    pub rival_name: Option<&'static str>,
+    /// `ours / rival`.
+    pub ratio: Option<f64>,
+    /// What the ratio has to be, if this row has a target.
+    pub target_ratio: Option<f64>,
+    /// Median rate of the rival's blocks over REQ/REP.
+    pub blocks: Option<f64>,
+    /// Slowest repeat.
+    pub blocks_min: Option<f64>,
+    /// Fastest repeat.
+    pub blocks_max: Option<f64>,
+    /// `ours / blocks`.
+    pub blocks_ratio: Option<f64>,
+    /// What ours used.
+    pub ours_use: Consumption,
+    /// What the rival's batches used.
+    pub rival_use: Option<Consumption>,
+    /// What its blocks used.
+    pub blocks_use: Option<Consumption>,
+}
+
+/// What a contender used, all repeats taken together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Consumption {
+    /// Tasks of a sample.
+    pub tasks: u64,
+    /// User and system seconds of all processes per million tasks, median.
+    pub cpu_s_per_million: f64,
+    /// The most memory of the ventilator in any repeat, in bytes.
+    pub ventilator_peak_size: u64,
+    /// That of any worker.
+    pub worker_peak_size: u64,
+    /// That of the sink.
+    pub sink_peak_size: u64,
+    /// Of all tasks, in percent, the worker's that had fewest in its repeat, and so on to the one that had most; means.
+    pub worker_share_percent: [f64; WORKER_COUNT],
+}
+
+/// The samples of one row.
+#[derive(Debug, Default)]
+pub struct Evidence {
+    /// Of ours.
+    pub ours: Vec<Sample>,
+    /// Of the rival's batches.
+    pub batches: Vec<Sample>,
+    /// Of its blocks.
+    pub blocks: Vec<Sample>,
+}
+
+impl Case {
+    /// The row that `evidence` supports; `None` without a sample of ours.
+    pub fn new(in_flight: u64, window: u64, evidence: &Evidence) -> Option<Self> {
+        let rates = |samples: &[Sample]| Spread::of(samples.iter().map(Sample::rate));
+        let ours = rates(&evidence.ours)?;
+        let (rival, blocks) = (rates(&evidence.batches), rates(&evidence.blocks));
+        Some(Self {
+            case: "pipeline",
+            transport: "tcp",
+            size: TASK_SIZE,
+            workers: WORKER_COUNT,
+            in_flight,
+            window,
+            unit: "tasks/s",
+            n: evidence.ours.len(),
+            ours: ours.median,
+            ours_min: ours.min,
+            ours_max: ours.max,
+            rival: rival.map(|rival| rival.median),
+            rival_min: rival.map(|rival| rival.min),
+            rival_max: rival.map(|rival| rival.max),
+            rival_name: rival.map(|_| RIVAL_NAME),
+            ratio: rival.map(|rival| ours.median / rival.median),
+            target_ratio: target(in_flight),
+            blocks: blocks.map(|blocks| blocks.median),
+            blocks_min: blocks.map(|blocks| blocks.min),
+            blocks_max: blocks.map(|blocks| blocks.max),
+            blocks_ratio: blocks.map(|blocks| ours.median / blocks.median),
+            ours_use: Consumption::of(&evidence.ours)?,
+            rival_use: Consumption::of(&evidence.batches),
+            blocks_use: Consumption::of(&evidence.blocks),
+        })
+    }
+
+    /// What became of the row's target.
+    pub fn verdict(&self) -> Option<String> {
+        let (ratio, target) = (self.ratio?, self.target_ratio?);
+        let verdict = if ratio >= target { "reached" } else { "missed" };
+        let who = match self.in_flight == self.window {
+            true => format!("{} in flight", self.window),
+            false => format!("Unbounded against a window of {}", self.window),
+        };
+        Some(format!("{who}: {ratio:.2}x libzmq's batches, target {target}x: {verdict}."))
+    }
+}
+
+impl Consumption {
+    fn of(samples: &[Sample]) -> Option<Self> {
+        let most = |of: fn(&Sample) -> u64| samples.iter().map(of).max();
+        let mut worker_share_percent = [0.0; WORKER_COUNT];
+        for sample in samples {
+            let mut counts = sample.worker_task_counts;
+            counts.sort_unstable();
+            for (share, count) in worker_share_percent.iter_mut().zip(counts) {
+                *share += 100.0 * count as f64 / sample.task_count as f64 / samples.len() as f64;
+            }
+        }
+        Some(Self {
+            tasks: samples.first()?.task_count,
+            cpu_s_per_million: Spread::of(samples.iter().map(Sample::cpu_s_per_million))?.median,
+            ventilator_peak_size: most(|sample| sample.ventilator_peak_size)?,
+            worker_peak_size: most(|sample| sample.worker_peak_size)?,
+            sink_peak_size: most(|sample| sample.sink_peak_size)?,
+            worker_share_percent,
+        })
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::{Case, Evidence, Sample};
+    use crate::usage::Usage;
+
+    pub fn sample(elapsed_s: f64) -> Sample {
+        Sample {
+            task_count: 1000,
+            elapsed_s,
+            usage: Usage { cpu_s: 0.5, system_s: 0.1, voluntary_switches: 10, allocations: 0 },
+            ventilator_peak_size: 3 << 20,
+            worker_peak_size: (elapsed_s * 1e6) as u64,
+            sink_peak_size: 5 << 20,
+            worker_task_counts: [400, 100, 300, 200],
+        }
+    }
+
+    pub fn case(in_flight: u64, window: u64, rival_s: &[f64]) -> Case {
+        let rival: Vec<Sample> = rival_s.iter().copied().map(sample).collect();
+        let evidence = Evidence {
+            ours: vec![sample(1.0), sample(4.0), sample(2.0)],
+            batches: rival.clone(),
+            blocks: rival,
+        };
+        Case::new(in_flight, window, &evidence).unwrap()
+    }
+
+    #[test]
+    fn a_ratio_is_that_of_the_medians() {
+        let case = case(10, 10, &[4.0]);
+        assert_eq!((case.n, case.ours_min, case.ours, case.ours_max), (3, 250.0, 500.0, 1000.0));
+        assert_eq!((case.ratio, case.blocks_ratio), (Some(2.0), Some(2.0)));
+    }
+
+    #[test]
+    fn shares_go_from_the_idlest_worker_to_the_busiest() {
+        let consumption = case(10, 10, &[]).ours_use;
+        for (share, expected) in consumption.worker_share_percent.iter().zip([10.0, 20.0, 30.0, 40.0]) {
+            assert!((share - expected).abs() < 1e-9, "{consumption:?}");
+        }
+        assert_eq!((consumption.cpu_s_per_million, consumption.worker_peak_size), (500.0, 4_000_000));
+    }
+
+    #[test]
+    fn a_verdict_says_whether_the_target_was_reached() {
+        let check = |case: Case, expected: Option<&str>| assert_eq!(case.verdict().as_deref(), expected);
+        check(case(10, 10, &[4.0]), Some("10 in flight: 2.00x libzmq's batches, target 2.5x: missed."));
+        check(case(10, 10, &[5.0]), Some("10 in flight: 2.50x libzmq's batches, target 2.5x: reached."));
+        let unbounded = "Unbounded against a window of 100000: 4.00x libzmq's batches, target 4x: reached.";
+        check(case(1_000_000, 100_000, &[8.0]), Some(unbounded));
+        check(case(50, 50, &[4.0]), None);
+        check(case(10, 10, &[]), None);
+    }
+
+    #[test]
+    fn a_row_without_a_rival_has_null_in_its_place() {
+        let json = serde_json::to_value(case(10, 10, &[])).unwrap();
+        for field in ["rival", "rival_min", "rival_name", "ratio", "blocks", "blocks_ratio", "rival_use"] {
+            assert!(json[field].is_null(), "{field}");
+        }
+    }
+}

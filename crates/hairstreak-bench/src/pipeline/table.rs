@@ -1,0 +1,108 @@
+//! The report as text for people: rates, what they cost, what became of the targets.
+
+use super::plan::UNBOUNDED_COUNT;
+use super::report::{Case, Consumption, Report};
+use crate::figures::{push_rows, rate, short};
+
+/// Renders `report`.
+pub fn render(report: &Report) -> String {
+    let n = report.cases.first().map_or(0, |case| case.n);
+    let mut text = report.run.heading(&format!("8 B tasks through 4 workers over tcp, 6 processes, n = {n}"));
+    text.push_str("Tasks per second (median [min-max])\n");
+    let headings =
+        ["in flight", "ours", "libzmq batches", "ratio", "target", "libzmq REQ/REP blocks", "ratio"];
+    push_table(&mut text, &headings, report.cases.iter().map(|case| rates(case).to_vec()));
+    text.push_str("\nWhat it costs\n");
+    let headings =
+        ["in flight", "whose", "tasks", "cpu s/M", "ventilator", "worker", "sink", "workers' shares"];
+    push_table(&mut text, &headings, report.cases.iter().flat_map(costs));
+    text.push_str(
+        "\ncpu s/M is user and system seconds of all processes per million tasks; then the most memory of each role \
+         (of the worker that had most); shares go from the worker with fewest tasks to the one with most.\n",
+    );
+    if !report.conclusion.is_empty() {
+        text.push('\n');
+    }
+    for sentence in &report.conclusion {
+        text.push_str(sentence);
+        text.push('\n');
+    }
+    text
+}
+
+fn push_table(text: &mut String, headings: &[&str], rows: impl Iterator<Item = Vec<String>>) {
+    let headings = headings.iter().map(|&heading| heading.to_owned()).collect();
+    let rows: Vec<_> = std::iter::once(headings).chain(rows).collect();
+    push_rows(text, &rows);
+}
+
+fn rates(case: &Case) -> [String; 7] {
+    let missing = || "-".to_owned();
+    let ratio = |ratio: Option<f64>| ratio.map_or_else(missing, |ratio| format!("{ratio:.2}x"));
+    [
+        in_flight(case),
+        spread(Some(case.ours), Some(case.ours_min), Some(case.ours_max)),
+        spread(case.rival, case.rival_min, case.rival_max),
+        ratio(case.ratio),
+        case.target_ratio.map_or_else(missing, |target| format!("{target}x")),
+        spread(case.blocks, case.blocks_min, case.blocks_max),
+        ratio(case.blocks_ratio),
+    ]
+}
+
+fn in_flight(case: &Case) -> String {
+    match case.in_flight {
+        UNBOUNDED_COUNT => format!("unbounded / {}", case.window),
+        count => count.to_string(),
+    }
+}
+
+fn costs(case: &Case) -> Vec<Vec<String>> {
+    let row = |whose: &str, consumption: &Consumption| {
+        let peaks =
+            [consumption.ventilator_peak_size, consumption.worker_peak_size, consumption.sink_peak_size];
+        let [ventilator, worker, sink] =
+            peaks.map(|size| format!("{:.1} MiB", size as f64 / f64::from(1 << 20)));
+        let shares = consumption.worker_share_percent.map(|share| format!("{share:.0}%"));
+        let cpu = short(consumption.cpu_s_per_million);
+        let (in_flight, tasks) = (in_flight(case), rate(consumption.tasks as f64));
+        vec![in_flight, whose.to_owned(), tasks, cpu, ventilator, worker, sink, shares.join(" ")]
+    };
+    let contenders = [
+        ("ours", Some(&case.ours_use)),
+        ("batches", case.rival_use.as_ref()),
+        ("blocks", case.blocks_use.as_ref()),
+    ];
+    let rows = contenders.into_iter().filter_map(|(whose, consumption)| Some(row(whose, consumption?)));
+    rows.collect()
+}
+
+fn spread(median: Option<f64>, min: Option<f64>, max: Option<f64>) -> String {
+    match (median, min, max) {
+        (Some(median), Some(min), Some(max)) => format!("{} [{}-{}]", rate(median), rate(min), rate(max)),
+        _ => "-".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::tests::case;
+    use super::{costs, rates};
+
+    #[test]
+    fn a_row_names_both_bounds_where_they_differ() {
+        let row = rates(&case(1_000_000, 100_000, &[8.0]));
+        assert_eq!(row[..5], ["unbounded / 100000", "500 [250-1.0k]", "125 [125-125]", "4.00x", "4x"]);
+        assert_eq!(row[5..], ["125 [125-125]", "4.00x"]);
+    }
+
+    #[test]
+    fn without_a_rival_ours_stands_alone() {
+        let case = case(50, 50, &[]);
+        assert_eq!(rates(&case)[2..], ["-", "-", "-", "-", "-"]);
+        let costs = costs(&case);
+        assert_eq!(costs.len(), 1);
+        assert_eq!(costs[0][..5], ["50", "ours", "1.0k", "500.0", "3.0 MiB"]);
+        assert_eq!(costs[0][7], "10% 20% 30% 40%");
+    }
+}

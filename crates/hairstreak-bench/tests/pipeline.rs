@@ -1,0 +1,117 @@
+//! The pipeline benchmark as its users see it: tiny runs of the real binary, their JSON, their words, their exit codes.
+//!
+//! Not about figures: this machine may be busy and the build is not optimised.
+
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_hairstreak-bench");
+
+fn run(options: &str) -> Output {
+    Command::new(BINARY).arg("pipeline").args(options.split_whitespace()).output().unwrap()
+}
+
+fn succeed(options: &str) -> String {
+    let output = run(options);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn number(value: &Value, field: &str) -> f64 {
+    value[field].as_f64().unwrap_or_else(|| panic!("{field} of {value}"))
+}
+
+fn check_use(consumption: &Value, tasks: u64) {
+    assert_eq!(consumption["tasks"], tasks, "{consumption}");
+    assert!(number(consumption, "cpu_s_per_million") > 0.0, "{consumption}");
+    for field in ["ventilator_peak_size", "worker_peak_size", "sink_peak_size"] {
+        assert!(number(consumption, field) > 1e6, "{field} of {consumption}");
+    }
+    let shares: Vec<f64> =
+        consumption["worker_share_percent"].as_array().unwrap().iter().filter_map(Value::as_f64).collect();
+    assert!(shares.len() == 4 && shares.is_sorted(), "{shares:?}");
+    assert!((shares.iter().sum::<f64>() - 100.0).abs() < 1e-6, "{shares:?}");
+}
+
+/// Checks a row that has no target if `target_ratio` is null.
+fn check_case(case: &Value, rows: (u64, u64), tasks: u64, has_rival: bool) {
+    assert_eq!((case["in_flight"].as_u64().unwrap(), case["window"].as_u64().unwrap()), rows);
+    assert_eq!((&case["case"], &case["unit"]), (&Value::from("pipeline"), &Value::from("tasks/s")));
+    assert_eq!((&case["size"], &case["workers"], &case["n"]), (&8.into(), &4.into(), &2.into()));
+    assert!(number(case, "ours_min") <= number(case, "ours"));
+    assert!(number(case, "ours") <= number(case, "ours_max") && number(case, "ours_min") > 0.0);
+    check_use(&case["ours_use"], tasks);
+    for field in ["rival", "rival_min", "rival_max", "ratio", "blocks", "blocks_min", "blocks_ratio"] {
+        assert_eq!(case[field].is_number(), has_rival, "{field} of {case}");
+    }
+    if has_rival {
+        assert!((number(case, "ratio") - number(case, "ours") / number(case, "rival")).abs() < 1e-9);
+        check_use(&case["rival_use"], tasks);
+        check_use(&case["blocks_use"], tasks);
+    }
+}
+
+#[test]
+fn every_contender_does_every_task_with_few_and_many_in_flight() {
+    // The last batch and the last block are not full.
+    let report: Value =
+        serde_json::from_str(&succeed("--json --repeat 2 --tasks 2005 --in-flight 1,10,1000,1000000")).unwrap();
+    assert_eq!(report["benchmark"], "pipeline");
+    assert!(report["machine"]["cores"].as_u64().unwrap() >= 1);
+    let has_rival = !report["rivals"].as_array().unwrap().is_empty();
+    let cases = report["cases"].as_array().unwrap();
+    let rows = [(1_000_000, 100_000), (1000, 1000), (10, 10), (1, 1)];
+    assert_eq!(cases.len(), rows.len());
+    for (case, row) in cases.iter().zip(rows) {
+        check_case(case, row, 2005, has_rival);
+    }
+    let targets: Vec<Option<f64>> = cases.iter().map(|case| case["target_ratio"].as_f64()).collect();
+    assert_eq!(targets, [Some(4.0), Some(5.0), Some(2.5), None]);
+    let sentences = report["conclusion"].as_array().unwrap();
+    assert_eq!(sentences.len(), if has_rival { 3 } else { 0 }, "{sentences:?}");
+}
+
+#[test]
+fn without_the_rival_ours_is_measured_alone_and_it_says_so() {
+    let options = "--json --repeat 2 --tasks 500 --in-flight 10 --libzmq libabsent.so.1";
+    let report: Value = serde_json::from_str(&succeed(options)).unwrap();
+    check_case(&report["cases"][0], (10, 10), 500, false);
+    assert_eq!(report["conclusion"], Value::Array(Vec::new()));
+    let note = report["notes"][0].as_str().unwrap();
+    assert!(note.contains("measured alone") && note.contains("libabsent.so.1"), "{note}");
+}
+
+#[test]
+fn the_tables_have_rates_and_costs_of_each_row() {
+    let text = succeed("--no-rival --repeat 1 --tasks 500 --in-flight 50,10");
+    assert!(text.contains("against no rival") && text.contains("measured alone"), "{text}");
+    for row in ["50 ", "10 "] {
+        assert_eq!(text.lines().filter(|line| line.starts_with(row)).count(), 2, "{text}");
+    }
+}
+
+#[test]
+fn a_part_that_cannot_do_its_task_says_why() {
+    let task = r#"{"scheme":"batches","role":{"worker":0},"in_flight_count":1,"task_count":1,"endpoints":[],
+        "libzmq":"libabsent.so.1"}"#;
+    // The standard input stays open: closed it would end the part by itself.
+    let part = Command::new(BINARY)
+        .args(["part", task])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let output = wait_with_open_input(part);
+    assert_eq!(output.status.code(), Some(1));
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(words.starts_with("hairstreak-bench: libzmq: cannot load libabsent.so.1"), "{words}");
+}
+
+fn wait_with_open_input(mut part: std::process::Child) -> Output {
+    let input = part.stdin.take();
+    let output = part.wait_with_output().unwrap();
+    drop(input);
+    output
+}
