@@ -56,7 +56,8 @@ fn check_case(case: &Value, rows: (u64, u64), tasks: u64, has_rival: bool) {
 fn every_contender_does_every_task_with_few_and_many_in_flight() {
     // The last batch and the last block are not full.
     let report: Value =
-        serde_json::from_str(&succeed("--json --repeat 2 --tasks 2005 --in-flight 1,10,1000,1000000")).unwrap();
+        serde_json::from_str(&succeed("--json --repeat 2 --tasks 2005 --in-flight 1,10,1000,1000000"))
+            .unwrap();
     assert_eq!(report["benchmark"], "pipeline");
     assert!(report["machine"]["cores"].as_u64().unwrap() >= 1);
     let has_rival = !report["rivals"].as_array().unwrap().is_empty();
