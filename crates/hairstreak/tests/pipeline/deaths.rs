@@ -38,8 +38,9 @@ fn each_result_comes_once_although_a_worker_is_killed_again_and_again() {
             }
             killer.join().unwrap()
         });
-        assert!(seen.iter().all(|count| *count == 1), "window {window}");
         let completion = sink.completion();
+        let wrong: Vec<_> = seen.iter().enumerate().filter(|(_, count)| **count != 1).take(10).collect();
+        assert!(wrong.is_empty(), "window {window}: {wrong:?}, {completion:?}");
         assert_eq!(completion.task_count, Some(count as u64));
         println!("window {window}: {kills} kills, {completion}, {} duplicates", completion.duplicate_count);
     }

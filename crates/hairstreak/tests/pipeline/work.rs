@@ -38,6 +38,7 @@ fn each_result_comes_once_and_the_end_has_the_count() {
             }
             scope.spawn(|| {
                 let ventilator = ventilator;
+                assert!(ventilator.wait_for_workers(workers, LONG));
                 (0..5000).for_each(|number| ventilator.send(&number.to_string()).unwrap());
                 let finished = ventilator.finish(LONG).unwrap();
                 assert_eq!((finished.count, finished.rejected), (5000, 1));

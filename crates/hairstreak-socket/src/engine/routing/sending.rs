@@ -386,8 +386,10 @@ impl State {
                     true
                 }
                 Err(error) => {
+                    // It was put on its way before that failed: where it is settled, it waits to be sent again by now.
+                    let is_kept = session.is_settled();
                     self.end_link(engine, index, &error);
-                    false
+                    is_kept
                 }
             },
             LinkKind::Ring(ring) => {
