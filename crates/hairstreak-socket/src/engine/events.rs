@@ -321,7 +321,10 @@ impl State {
         {
             match state.rules.sends {
                 true => session.settle_sent(theirs),
-                false => session.settle_received(wanted.credit_count as u64),
+                false => {
+                    state.has_seen_end = false;
+                    session.settle_received(wanted.credit_count as u64);
+                }
             }
         }
         (link.peer, link.since) = (Some(peer), self.now);
@@ -364,6 +367,7 @@ impl State {
         (state.sent_bytes, state.received_bytes) = (state.sent_bytes + sent, state.received_bytes + received);
         let mut lost = link.held.take().map_or(0, |held| held.count());
         let settled = self.recover_unsettled(engine, index);
+        self.note_last_end(index);
         let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
         let (left, stays);
         match &mut link.kind {

@@ -149,6 +149,8 @@ pub(crate) struct SocketState {
     pub settles_received: Option<Settling>,
     /// A PULL that asked its senders for nothing new.
     pub drains: bool,
+    /// A PULL whose last sender said, before it went, that no message follows.
+    pub has_seen_end: bool,
     /// The link of the last message that did not take the short way.
     pub last_link: usize,
     /// What a look for messages has found, for the next receive.
@@ -221,6 +223,7 @@ impl SocketState {
             backlog,
             settles_received,
             drains: false,
+            has_seen_end: false,
             last_link: 0,
             set_aside: None,
             receivers: 0,

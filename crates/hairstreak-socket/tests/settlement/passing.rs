@@ -188,6 +188,9 @@ fn behind_the_end_of_all_senders_there_is_nothing_to_wait_for() {
     assert_eq!(pull.recv_delivery(std::time::Duration::from_millis(5)), Err(RecvError::TimedOut));
     assert!(pushes[1].end(LONG));
     assert_eq!(pull.recv_delivery(LONG), Err(RecvError::Ended));
+    drop(pushes);
+    crate::until("they are gone", || pull.peers().is_empty());
+    assert_eq!(pull.recv_delivery(LONG), Err(RecvError::Ended), "they had said so");
 }
 
 #[test]

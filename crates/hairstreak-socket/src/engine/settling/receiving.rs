@@ -135,10 +135,20 @@ impl State {
         }
     }
 
+    /// A link is about to end.
+    pub fn note_last_end(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        if let LinkKind::Stream(session) = &mut link.kind
+            && session.receiving().is_some_and(|receiving| receiving.has_ended())
+        {
+            self.sockets[link.socket].has_seen_end = true;
+        }
+    }
+
     /// Whether no message follows from any sender, and all that came has been taken.
     pub fn has_ended(&mut self, socket: usize) -> bool {
         let Some(state) = self.sockets.get(socket) else { return false };
-        let is_wanted = state.drains || !state.links.is_empty();
+        let is_wanted = state.drains || state.has_seen_end || !state.links.is_empty();
         is_wanted
             && state.set_aside.is_none()
             && state.links.iter().all(|&index| match &mut self.links[index].kind {
