@@ -16,6 +16,7 @@ use hairstreak_wire::zmtp::{PeerError, RemotePeer, SocketType};
 use crate::engine::{Across, ConnectorState, Engine, Guard, Link, LinkKind, Origin, State};
 use crate::errors::BindError;
 use crate::monitor::{EventKind, HandshakeFailure};
+use crate::options::low_mark;
 use crate::pattern::{Incoming, rules};
 use crate::ring_link::{Marks, RingLink};
 
@@ -163,15 +164,16 @@ struct Side {
 
 fn side(state: &State, socket: usize) -> Option<Side> {
     let socket = state.sockets.get(socket).filter(|socket| !socket.closed)?;
-    let (count_low, bytes_low) = socket.options.low_marks();
+    let options = &socket.options;
+    let count_max = options.send_count_max.clamp(1, RING_COUNT_MAX);
     Some(Side {
         socket_type: socket.socket_type,
         routing_id: socket.options.routing_id.clone().unwrap_or_default(),
         marks: Marks {
-            count_max: socket.options.send_count_max.clamp(1, RING_COUNT_MAX),
-            count_low,
-            bytes_max: socket.options.send_bytes_max.max(1),
-            bytes_low,
+            count_max,
+            count_low: low_mark(options.send_count_low, count_max),
+            bytes_max: options.send_bytes_max.max(1),
+            bytes_low: low_mark(options.send_bytes_low, options.send_bytes_max),
         },
         pool: Arc::clone(&state.pool),
         settles: socket.options.settlement.is_some(),

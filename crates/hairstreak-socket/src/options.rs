@@ -257,8 +257,8 @@ impl Options {
     /// The low-water marks in force, by messages and by bytes.
     #[inline]
     pub(crate) fn low_marks(&self) -> (usize, usize) {
-        let count_low = self.send_count_low.unwrap_or(self.send_count_max / 2);
-        (count_low, self.send_bytes_low.unwrap_or(self.send_bytes_max / 2))
+        let count_low = low_mark(self.send_count_low, self.send_count_max);
+        (count_low, low_mark(self.send_bytes_low, self.send_bytes_max))
     }
 
     pub(crate) fn handshake_timeout(&self) -> Duration {
@@ -271,6 +271,12 @@ impl Options {
         let delay = min.saturating_mul(1 << attempt.min(20)).min(self.reconnect_max_ms.max(min));
         Duration::from_micros(fastrand::u64(delay * 500..=delay * 1000))
     }
+}
+
+/// The low-water mark that goes with a high one: what is full is not low, too.
+#[inline]
+pub(crate) fn low_mark(given: Option<usize>, high: usize) -> usize {
+    given.unwrap_or(high / 2).min(high.max(1) - 1)
 }
 
 #[cfg(test)]
@@ -287,7 +293,7 @@ mod tests {
         assert_eq!(lower.low_marks(), (500, 1 << 19));
         assert_eq!(check(SocketType::Push, lower.clone()), Ok(()));
         let given = Options { send_count_low: Some(1000), send_bytes_low: Some(0), ..lower };
-        assert_eq!(given.low_marks(), (1000, 0));
+        assert_eq!(given.low_marks(), (999, 0), "what is full is not low");
         assert_eq!(check(SocketType::Push, given), Ok(()));
         let least = Options { send_count_max: 0, ..Options::default() };
         assert_eq!((check(SocketType::Push, least.clone()), least.low_marks().0), (Ok(()), 0));

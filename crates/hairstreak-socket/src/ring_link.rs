@@ -310,9 +310,9 @@ impl RingLink {
     }
 
     /// Whether this end sends and the low-water marks allow it.
-    pub fn is_low(&mut self, count_low: usize, bytes_low: usize) -> bool {
+    pub fn is_low(&mut self) -> bool {
         let (count, bytes) = self.queued();
-        self.outgoing.is_some() && count <= count_low && bytes <= bytes_low
+        self.outgoing.is_some() && count <= self.marks.count_low && bytes <= self.marks.bytes_low
     }
 
     #[inline]

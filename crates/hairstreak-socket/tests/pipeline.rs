@@ -399,3 +399,36 @@ fn a_body_over_the_limit_is_refused_among_others_that_gather() {
     (0..7).for_each(|_| assert_eq!(pull.recv_timeout(LONG).unwrap(), good));
     assert_eq!(pull.try_recv(), Err(RecvError::WouldBlock));
 }
+
+#[test]
+fn a_sender_that_is_full_says_so_whatever_its_marks() {
+    let no_mark = Options { send_count_max: usize::MAX, send_bytes_max: usize::MAX, ..Options::default() };
+    let low_is_high = Options { send_count_max: 40, send_count_low: Some(40), ..Options::default() };
+    let bytes_alike = Options { send_bytes_max: 4000, send_bytes_low: Some(4000), ..Options::default() };
+    for transport in TRANSPORTS {
+        for options in [&no_mark, &low_is_high, &bytes_alike] {
+            let (push, pull) = pair_with(transport, options.clone());
+            assert!(push.wait_for_peers(1, LONG));
+            let (told, tells) = mpsc::channel();
+            let sender = push.clone();
+            std::thread::spawn(move || {
+                // More than a ring has places for; without a mark a stream takes all of it.
+                let full = (0..100_000).find(|_| sender.try_send(&[7; 100]).is_err());
+                told.send(full).unwrap();
+            });
+            let full =
+                tells.recv_timeout(LONG).unwrap_or_else(|_| panic!("{transport}: it goes round in circles"));
+            assert_eq!(
+                full.is_some(),
+                options != &no_mark || transport == "inproc",
+                "{transport}, {options:?}"
+            );
+            // It goes on as soon as there is room.
+            for _ in 0..full.unwrap_or(100_000) {
+                assert_eq!(pull.recv_timeout(LONG).unwrap().size(), 100);
+            }
+            push.send_timeout("on", LONG).unwrap();
+            assert_eq!(pull.recv_timeout(LONG).unwrap().body(), b"on");
+        }
+    }
+}

@@ -107,7 +107,7 @@ impl State {
                     && session.outgoing.queued_count() <= count_low
                     && session.outgoing.queued_bytes() <= bytes_low
             }
-            LinkKind::Ring(ring) => ring.is_low(count_low, bytes_low),
+            LinkKind::Ring(ring) => ring.is_low(),
         };
         if !is_low {
             return;
