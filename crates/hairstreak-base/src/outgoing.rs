@@ -146,6 +146,12 @@ impl OutgoingBuffer {
         self.left_count + self.queued_count()
     }
 
+    /// Messages of which something may have been written: those of a segment begin together.
+    pub fn begun_count(&self) -> usize {
+        let first = self.queue.front().map_or(self.tail_count, |segment| segment.message_count);
+        self.left_count + if self.written > 0 { first } else { 0 }
+    }
+
     /// Whether a message of `size` bytes, header included, can simply join others that gather: only if some do, the
     /// segment has room, and the marks are not reached.
     #[inline(always)]
@@ -428,6 +434,19 @@ mod tests {
         for step in [1000, 4096, 65_536, usize::MAX] {
             check(step);
         }
+    }
+
+    #[test]
+    fn messages_of_a_segment_begin_together() {
+        let mut buffer = OutgoingBuffer::new(&BlockPool::new());
+        (0..3u8).for_each(|number| buffer.push_copy(&[0, 1], &[number], true));
+        assert_eq!(buffer.begun_count(), 0);
+        let mut got = Vec::new();
+        drain_once(&mut buffer, &mut got, 2);
+        assert_eq!((buffer.begun_count(), buffer.queued_count()), (3, 3));
+        drain_once(&mut buffer, &mut got, usize::MAX);
+        buffer.push_copy(&[0, 1], &[3], true);
+        assert_eq!((buffer.begun_count(), buffer.queued_count()), (3, 1));
     }
 
     #[test]

@@ -152,15 +152,17 @@ impl Session {
         self.sending()?.link.unsettled(sent).map(|(_, run)| run.id).min()
     }
 
-    /// Tells the receiver that no message follows, if that is wanted by this side or asked for by the receiver.
-    pub fn end_sending(&mut self, is_wanted: bool) {
+    /// Tells the receiver that no message follows, if that is wanted by this side or asked for by the receiver. Returns
+    /// whether there is something to be written for it.
+    pub fn end_sending(&mut self, is_wanted: bool) -> bool {
         let sent = self.sent_count();
-        let Some(sending) = self.sending_mut() else { return };
+        let Some(sending) = self.sending_mut() else { return false };
+        let mut bytes = Vec::new();
         if is_wanted || sending.link.drains() {
-            let mut bytes = Vec::new();
             sending.link.end(sent, &mut bytes);
             self.push_commands(&bytes);
         }
+        !bytes.is_empty()
     }
 
     /// Which task the next message would be.
@@ -263,11 +265,11 @@ impl Session {
         self.sending_mut().map_or(SettledNews::default(), |sending| std::mem::take(&mut sending.news))
     }
 
-    /// The connection is over: what is not settled, in the order of its numbers. The peer may have seen what was
-    /// written.
+    /// The connection is over: what is not settled, in the order of its numbers. Of what was begun to be written the
+    /// peer may have seen all.
     pub fn take_unsettled(&mut self) -> Vec<(TaskRun, Message)> {
         let sent = self.sent_count();
-        let written = sent - self.outgoing.queued_count() as u64;
+        let begun = self.outgoing.begun_count() as u64;
         let Some(sending) = self.sending() else { return Vec::new() };
         let unsettled = sending.link.unsettled(sent).collect::<Vec<_>>();
         let mut wanted = Ranges::new();
@@ -279,7 +281,7 @@ impl Session {
         for (range, run) in unsettled {
             for (offset, number) in range.enumerate() {
                 let mut task = run.plus(offset as u64);
-                task.deliveries = task.deliveries.saturating_add(u16::from(number <= written));
+                task.deliveries = task.deliveries.saturating_add(u16::from(number <= begun));
                 all.extend(messages.next().map(|(_, message)| (task, message)));
             }
         }

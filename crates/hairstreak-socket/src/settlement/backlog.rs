@@ -72,6 +72,11 @@ impl Backlog {
         self.waiting.pop_front()
     }
 
+    /// The socket is closed: nothing will be sent again. Returns how many waited.
+    pub fn give_up_waiting(&mut self) -> usize {
+        std::mem::take(&mut self.waiting).len()
+    }
+
     /// What a link had not settled when it ended, ascending.
     pub fn send_again(&mut self, unsettled: Vec<(TaskRun, Message)>) {
         for (task, message) in unsettled {

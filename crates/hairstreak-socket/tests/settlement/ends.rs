@@ -42,3 +42,20 @@ fn a_closed_sender_gives_up_when_its_time_is_over() {
         assert!(!pull.accept(&taken[0]), "there is nobody to be told");
     }
 }
+
+#[test]
+fn what_nobody_has_when_a_sender_is_closed_is_counted_as_lost() {
+    check(|cell| {
+        let (push, place) = cell.push(window(1000));
+        let pull = cell.pull(&place, by_hand(1000));
+        (0..50).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
+        let taken = take(&pull, 50, 0);
+        taken.iter().take(20).for_each(|delivery| assert!(pull.accept(delivery)));
+        until("they are settled", || push.unsettled().count == 30);
+        pull.close();
+        until("the others wait", || push.peers().is_empty());
+        assert_eq!(push.unsettled().count, 30);
+        push.clone().close();
+        assert_eq!(push.stats().drops.peer_lost, 30);
+    });
+}

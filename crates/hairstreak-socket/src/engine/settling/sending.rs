@@ -267,8 +267,9 @@ impl State {
         let Some(link) = self.links.get_mut(index) else { return };
         let socket = link.socket;
         let has_ended = self.sockets[socket].backlog.as_ref().is_some_and(|backlog| backlog.has_ended);
-        if let LinkKind::Stream(session) = &mut link.kind {
-            session.end_sending(has_ended);
+        if let LinkKind::Stream(session) = &mut link.kind
+            && session.end_sending(has_ended)
+        {
             self.flush_link(engine, index);
         }
     }
@@ -348,7 +349,7 @@ impl State {
         let state = &mut self.sockets[socket];
         let backlog = state.backlog.as_mut()?;
         if state.closed {
-            return Some(unsettled.len());
+            return Some(unsettled.len() + backlog.give_up_waiting());
         }
         backlog.send_again(unsettled);
         Some(0)
