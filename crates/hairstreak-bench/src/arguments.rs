@@ -114,6 +114,9 @@ pub struct PipelineSettings {
     /// Print the report as JSON instead of tables
     #[arg(long)]
     pub json: bool,
+    /// Draw a chart too, pipeline.svg in this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<String>,
     /// Only with so many tasks in flight [default: 1000000 (no flow control),1000,100,50,10,1]
     #[arg(long = "in-flight", value_delimiter = ',', value_name = "COUNT",
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]

@@ -3,6 +3,10 @@
 //! Invariants: within one repeat of a row every contender is measured once before any is measured again, so that the
 //! machine's drift meets all alike; progress goes to standard error, the report alone to standard output.
 
+use std::io;
+use std::path::Path;
+
+use super::chart::{self, ChartError};
 use super::plan::{Plan, bound};
 use super::report::{Case, Evidence, Report};
 use super::sample::{Sample, SampleError, Subject};
@@ -17,6 +21,12 @@ pub enum PipelineError {
     /// A sample failed.
     #[error(transparent)]
     Sample(#[from] SampleError),
+    /// The chart could not be drawn.
+    #[error(transparent)]
+    Chart(#[from] ChartError),
+    /// The directory of the chart could not be made.
+    #[error("cannot make the directory of the chart: {0}")]
+    Directory(#[from] io::Error),
     /// The report could not be written as JSON.
     #[error("cannot write the report: {0}")]
     Report(#[from] serde_json::Error),
@@ -25,6 +35,10 @@ pub enum PipelineError {
 /// Runs the benchmark and prints its report.
 pub fn run(settings: &PipelineSettings) -> Result<(), PipelineError> {
     let plan = Plan::new(settings);
+    if let Some(directory) = &settings.out {
+        // Not after minutes of measuring.
+        std::fs::create_dir_all(directory)?;
+    }
     let run = Run::new(&settings.rival);
     let mut cases = Vec::new();
     for (index, &in_flight_count) in plan.in_flight_counts.iter().enumerate() {
@@ -33,7 +47,9 @@ pub fn run(settings: &PipelineSettings) -> Result<(), PipelineError> {
         cases.extend(Case::new(in_flight_count, bound(Scheme::Window, in_flight_count), &evidence));
     }
     let conclusion = cases.iter().filter_map(Case::verdict).collect();
-    let report = Report { benchmark: "pipeline", run, cases, conclusion };
+    let chart = settings.out.as_ref().map(|directory| chart::draw(&cases, Path::new(directory)));
+    let charts = chart.transpose()?.into_iter().collect();
+    let report = Report { benchmark: "pipeline", run, cases, conclusion, charts };
     match settings.json {
         true => println!("{}", serde_json::to_string_pretty(&report)?),
         false => print!("{}", table::render(&report)),

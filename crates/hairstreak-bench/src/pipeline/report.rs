@@ -23,6 +23,8 @@ pub struct Report {
     pub cases: Vec<Case>,
     /// What became of the targets, in sentences.
     pub conclusion: Vec<String>,
+    /// The file that holds the chart, if one was asked for.
+    pub charts: Vec<String>,
 }
 
 /// One row: so many tasks in flight.

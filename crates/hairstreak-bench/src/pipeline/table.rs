@@ -27,6 +27,11 @@ pub fn render(report: &Report) -> String {
         text.push_str(sentence);
         text.push('\n');
     }
+    for chart in &report.charts {
+        text.push_str("chart: ");
+        text.push_str(chart);
+        text.push('\n');
+    }
     text
 }
 
