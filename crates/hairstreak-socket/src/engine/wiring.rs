@@ -178,7 +178,7 @@ impl Engine {
         if std::mem::replace(&mut closing.closed, true) {
             return;
         }
-        let given_up = closing.backlog.as_mut().map_or(0, |backlog| backlog.give_up_waiting());
+        let given_up = closing.backlog.as_mut().map_or(0, |backlog| backlog.redelivery.give_up_waiting());
         closing.drops.peer_lost += given_up as u64;
         state.now = Instant::now();
         for name in &unbound {

@@ -28,5 +28,5 @@ pub(crate) use connection::{Phase, Session, SessionLimits, SessionShares};
 pub(crate) use error::SessionError;
 pub(crate) use handshaking::Advance;
 pub(crate) use outgoing::{GATHER_TIME, SHARE_SIZE};
-pub(crate) use settling::{Returned, SettledNews};
+pub(crate) use settling::SettledNews;
 pub(crate) use sharing::SharedWish;

@@ -5,7 +5,7 @@
 
 use hairstreak_base::{Frame, Message, OutgoingBuffer, RetainedPart};
 use hairstreak_wire::settlement::{
-    Outcome, Ranges, ReceivingLink, Refused, SendingLink, SettlementTerms, TaskId, TaskRun, command,
+    Ranges, ReceivingLink, Refused, Returned, SendingLink, SettlementTerms, TaskId, TaskRun, command,
 };
 use hairstreak_wire::zmtp::Command;
 use hairstreak_wire::zmtp::frame::{self, HEADER_SIZE_MAX, encode_header};
@@ -41,16 +41,7 @@ pub(crate) struct SettledNews {
     /// Those that were accepted: how many in sequence, from which task on.
     pub accepted: Vec<(TaskRun, u64)>,
     /// Those that were not.
-    pub returned: Vec<Returned>,
-}
-
-/// A message that was not accepted.
-#[derive(Debug)]
-pub(crate) struct Returned {
-    pub task: TaskRun,
-    pub message: Message,
-    pub outcome: Outcome,
-    pub reason: Vec<u8>,
+    pub returned: Vec<Returned<Message>>,
 }
 
 impl Session {
@@ -229,7 +220,7 @@ impl Session {
     }
 
     /// What is settled need not be retained, now that those to be sent again have been taken from it.
-    fn release_settled(&mut self, returned: Vec<Returned>) {
+    fn release_settled(&mut self, returned: Vec<Returned<Message>>) {
         if let Some(Settling::Sending(sending)) = &mut self.settling {
             sending.news.returned.extend(returned);
             let through = sending.link.settled_through() as usize;
@@ -237,7 +228,7 @@ impl Session {
         }
     }
 
-    fn collect_refused(&self, refused: Vec<Refused>) -> Vec<Returned> {
+    fn collect_refused(&self, refused: Vec<Refused>) -> Vec<Returned<Message>> {
         if refused.is_empty() {
             return Vec::new();
         }
@@ -271,22 +262,14 @@ impl Session {
         let sent = self.sent_count();
         let begun = self.outgoing.begun_count() as u64;
         let Some(sending) = self.sending() else { return Vec::new() };
-        let unsettled = sending.link.unsettled(sent).collect::<Vec<_>>();
+        let lost = sending.link.lost(sent, begun).collect::<Vec<_>>();
         let mut wanted = Ranges::new();
-        for (range, _) in &unsettled {
-            wanted.insert(range.clone());
+        for (number, _) in &lost {
+            wanted.insert(*number..number + 1);
         }
-        let mut messages = self.retained_messages(&wanted).into_iter();
-        let mut all = Vec::new();
-        for (range, run) in unsettled {
-            for (offset, number) in range.enumerate() {
-                let mut task = run.plus(offset as u64);
-                task.deliveries = task.deliveries.saturating_add(u16::from(number <= begun));
-                all.extend(messages.next().map(|(_, message)| (task, message)));
-            }
-        }
+        let messages = self.retained_messages(&wanted);
         self.settling = Some(Settling::Over);
-        all
+        lost.into_iter().zip(messages).map(|((_, task), (_, message))| (task, message)).collect()
     }
 
     /// Those of the retained messages whose numbers are wanted, in order.

@@ -1,14 +1,11 @@
-//! `Backlog`: what a settled PUSH keeps beside its links: the next task, what is to be sent again, what was refused.
+//! `Backlog`: what a settled PUSH keeps beside its links: the next task, and what came back.
 //!
 //! Tasks are counted where they are sent: while a link has a grant, the next task is the one behind its last.
 
-use std::collections::VecDeque;
-
 use hairstreak_base::Message;
-use hairstreak_wire::settlement::{Outcome, TaskId, TaskRun};
+use hairstreak_wire::settlement::{Redelivery, TaskId, TaskRun};
 
-use super::{Refusal, RefusalCause, Settlement};
-use crate::session::Returned;
+use super::Settlement;
 
 /// What a settled PUSH keeps.
 #[derive(Debug)]
@@ -23,12 +20,8 @@ pub(crate) struct Backlog {
     pub expected: Option<TaskRun>,
     /// Nothing new will be sent: receivers are told.
     pub has_ended: bool,
-    /// To be sent again, lowest task first.
-    waiting: VecDeque<(TaskRun, Message)>,
-    refusals: VecDeque<Refusal>,
-    pub refused_count: u64,
-    /// Refusals that were lost because nobody took them.
-    pub lost_refusals: u64,
+    /// What came back.
+    pub redelivery: Redelivery<Message>,
 }
 
 /// The link that is given new messages.
@@ -40,6 +33,7 @@ pub(crate) struct GrantedLink {
 
 impl Backlog {
     pub fn new(settings: Settlement) -> Backlog {
+        let redelivery = Redelivery::new(settings.deliveries_max, settings.refused_count_max);
         Backlog {
             settings,
             next: TaskRun {
@@ -51,69 +45,7 @@ impl Backlog {
             granted: None,
             expected: None,
             has_ended: false,
-            waiting: VecDeque::new(),
-            refusals: VecDeque::new(),
-            refused_count: 0,
-            lost_refusals: 0,
+            redelivery,
         }
-    }
-
-    /// How many wait to be sent again.
-    pub fn waiting_count(&self) -> u64 {
-        self.waiting.len() as u64
-    }
-
-    /// The next to be sent again.
-    pub fn first_waiting(&self) -> Option<TaskRun> {
-        self.waiting.front().map(|(task, _)| *task)
-    }
-
-    pub fn take_waiting(&mut self) -> Option<(TaskRun, Message)> {
-        self.waiting.pop_front()
-    }
-
-    /// The socket is closed: nothing will be sent again. Returns how many waited.
-    pub fn give_up_waiting(&mut self) -> usize {
-        std::mem::take(&mut self.waiting).len()
-    }
-
-    /// What a link had not settled when it ended, ascending.
-    pub fn send_again(&mut self, unsettled: Vec<(TaskRun, Message)>) {
-        for (task, message) in unsettled {
-            self.add(task, message);
-        }
-    }
-
-    /// What a receiver did not accept.
-    pub fn take_back(&mut self, returned: Vec<Returned>) {
-        for Returned { mut task, message, outcome, reason } in returned {
-            task.deliveries = task.deliveries.saturating_add(1);
-            match outcome {
-                Outcome::Rejected => self.refuse(task, message, RefusalCause::Rejected(reason)),
-                Outcome::Accepted | Outcome::Released => self.add(task, message),
-            }
-        }
-    }
-
-    fn add(&mut self, task: TaskRun, message: Message) {
-        let deliveries_max = self.settings.deliveries_max;
-        if deliveries_max > 0 && task.deliveries >= deliveries_max {
-            return self.refuse(task, message, RefusalCause::DeliveriesMax);
-        }
-        let at = self.waiting.partition_point(|(other, _)| other.id < task.id);
-        self.waiting.insert(at, (task, message));
-    }
-
-    fn refuse(&mut self, task: TaskRun, message: Message, cause: RefusalCause) {
-        self.refused_count += 1;
-        if self.refusals.len() >= self.settings.refused_count_max.max(1) {
-            self.refusals.pop_front();
-            self.lost_refusals += 1;
-        }
-        self.refusals.push_back(Refusal { message, task: task.id, deliveries: task.deliveries, cause });
-    }
-
-    pub fn take_refusals(&mut self) -> Vec<Refusal> {
-        self.refusals.drain(..).collect()
     }
 }

@@ -33,23 +33,4 @@ pub(crate) struct DeliveryMark {
 }
 
 /// A message that its sender has got back and sends no more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The message.
-    pub message: Message,
-    /// What names it.
-    pub task: TaskId,
-    /// How often it was sent.
-    pub deliveries: u16,
-    /// Why it comes back.
-    pub cause: RefusalCause,
-}
-
-/// Why a message comes back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RefusalCause {
-    /// A receiver rejected it, with this reason, up to 255 bytes.
-    Rejected(Vec<u8>),
-    /// It was sent as often as [`Settlement::deliveries_max`](super::Settlement::deliveries_max) allows.
-    DeliveriesMax,
-}
+pub type Refusal = hairstreak_wire::settlement::Refusal<Message>;

@@ -20,7 +20,7 @@ mod push;
 
 pub(crate) use backlog::{Backlog, GrantedLink};
 pub(crate) use delivery::DeliveryMark;
-pub use delivery::{Batch, Delivery, Refusal, RefusalCause};
-pub use hairstreak_wire::settlement::{ControlMessage, Ranges, TaskId, TaskRun};
+pub use delivery::{Batch, Delivery, Refusal};
+pub use hairstreak_wire::settlement::{ControlMessage, Ranges, RefusalCause, TaskId, TaskRun};
 pub use options::{Settlement, Settling};
 pub use push::Unsettled;

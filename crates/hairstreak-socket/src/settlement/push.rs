@@ -34,9 +34,9 @@ impl Socket<PushPattern> {
         let backlog = state.sockets.get(self.handle.index).and_then(|socket| socket.backlog.as_ref());
         backlog.map_or(Unsettled::default(), |backlog| Unsettled {
             count,
-            waiting_count: backlog.waiting_count(),
-            refused_count: backlog.refused_count,
-            lost_refusals: backlog.lost_refusals,
+            waiting_count: backlog.redelivery.waiting_count(),
+            refused_count: backlog.redelivery.refused_count(),
+            lost_refusals: backlog.redelivery.lost_refusals(),
         })
     }
 
@@ -105,6 +105,6 @@ impl Socket<PushPattern> {
         let socket = state.sockets.get_mut(self.handle.index);
         socket
             .and_then(|socket| socket.backlog.as_mut())
-            .map_or(Vec::new(), |backlog| backlog.take_refusals())
+            .map_or(Vec::new(), |backlog| backlog.redelivery.take_refusals())
     }
 }

@@ -17,7 +17,8 @@
 //! peer if need be, with a higher count of deliveries.
 //!
 //! [`SendingLink`] and [`ReceivingLink`] are the two ends, sans-IO; [`command`] are the bytes. How many messages have
-//! gone through a link is counted by whoever moves them, and told with each call.
+//! gone through a link is counted by whoever moves them, and told with each call. Above the links, [`Redelivery`] decides
+//! what a sender does with what comes back, and [`Seen`] which results a sink delivers, and when.
 //!
 //! Against a peer without the property nothing of this happens: plain ZMTP.
 
@@ -26,7 +27,9 @@ mod control;
 mod error;
 mod ranges;
 mod receiving;
+mod redelivery;
 mod runs;
+mod seen;
 mod sending;
 mod task;
 mod terms;
@@ -36,6 +39,8 @@ pub use control::ControlMessage;
 pub use error::SettlementError;
 pub use ranges::Ranges;
 pub use receiving::ReceivingLink;
+pub use redelivery::{Redelivery, Refusal, RefusalCause, Returned};
+pub use seen::{Ready, Seen};
 pub use sending::{Refused, SendingLink, Settled};
 pub use task::{Outcome, TaskId, TaskRun};
 pub use terms::SettlementTerms;

@@ -210,6 +210,18 @@ impl SendingLink {
         missing.flat_map(|range| self.runs.split(range))
     }
 
+    /// The connection is over: the messages that are not settled, of `sent`, each as the task that it would be sent again
+    /// as. Of those up to `begun` the receiver may have seen all.
+    pub fn lost(&self, sent: u64, begun: u64) -> impl Iterator<Item = (u64, TaskRun)> + '_ {
+        self.unsettled(sent).flat_map(move |(range, run)| {
+            range.enumerate().map(move |(offset, number)| {
+                let mut task = run.plus(offset as u64);
+                task.deliveries = task.deliveries.saturating_add(u16::from(number <= begun));
+                (number, task)
+            })
+        })
+    }
+
     /// The receiver wants nothing new.
     pub fn drains(&self) -> bool {
         self.drains

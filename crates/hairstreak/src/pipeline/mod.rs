@@ -48,7 +48,6 @@
 mod control;
 mod error;
 mod options;
-mod seen;
 mod sink;
 mod ventilator;
 mod worker;

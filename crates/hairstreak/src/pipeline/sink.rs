@@ -8,10 +8,10 @@ use hairstreak_socket::settlement::{Batch, ControlMessage, TaskId};
 use hairstreak_socket::{
     Context, Dealer, Endpoint, Interest, Message, Options, Outgoing, Poller, Pull, RecvError,
 };
+use hairstreak_wire::settlement::{Ready, Seen};
 
 use super::error::{PipelineError, SinkError};
 use super::options::PipelineOptions;
-use super::seen::{Ready, Seen};
 
 /// Results taken at once.
 const BATCH_COUNT: usize = 1024;
@@ -45,7 +45,7 @@ pub struct Completion {
 }
 
 impl Completion {
-    fn add(&mut self, seen: &Seen) {
+    fn add(&mut self, seen: &Seen<Message>) {
         self.result_count += seen.count;
         self.redelivered_count += seen.redelivered_count;
         self.duplicate_count += seen.duplicate_count;
@@ -71,10 +71,10 @@ pub struct Sink {
     keep_order: bool,
     lost_after: Duration,
     /// By epoch, the one heard of last behind.
-    sources: Vec<(u64, Seen)>,
+    sources: Vec<(u64, Seen<Message>)>,
     /// Of sources that have been forgotten.
     past: Completion,
-    ready: VecDeque<Ready>,
+    ready: VecDeque<Ready<Message>>,
     /// The batch whose results are in `ready`.
     batch: Option<Batch>,
     /// In order: the result that was returned last, which the next call settles.
@@ -135,9 +135,9 @@ impl Sink {
         }
         loop {
             match self.ready.pop_front() {
-                Some(Ready::Result(done)) => {
-                    self.last = self.keep_order.then_some(done.task);
-                    return Ok(Some(done));
+                Some(Ready::Result(task, message)) => {
+                    self.last = self.keep_order.then_some(task);
+                    return Ok(Some(Done { task, message }));
                 }
                 Some(Ready::Over(task)) => {
                     if self.keep_order {
@@ -218,7 +218,7 @@ impl Sink {
     }
 
     /// What is known of a source, where its results go, and whether in order.
-    fn source(&mut self, epoch: u64) -> (&mut Seen, &mut VecDeque<Ready>, bool) {
+    fn source(&mut self, epoch: u64) -> (&mut Seen<Message>, &mut VecDeque<Ready<Message>>, bool) {
         let known = self.sources.iter().position(|(other, _)| *other == epoch);
         let last = self.sources.len().saturating_sub(1);
         match known {

@@ -12,14 +12,14 @@ use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
 use hairstreak_base::Message;
-use hairstreak_wire::settlement::{Outcome, TaskId, TaskRun};
+use hairstreak_wire::settlement::{Outcome, Redelivery, Returned, TaskId, TaskRun};
 
 use crate::engine::Engine;
 use crate::engine::link::LinkKind;
 use crate::engine::routing::Sent;
 use crate::engine::state::State;
 use crate::outgoing::{Outgoing, Parcel};
-use crate::session::{Returned, Session, SettledNews};
+use crate::session::{Session, SettledNews};
 use crate::settlement::GrantedLink;
 
 /// How long a link should be busy with a block that is within its share of the window, and with a larger one, up to
@@ -28,8 +28,6 @@ const BLOCK_TIME: Duration = Duration::from_millis(1);
 const LARGE_BLOCK_TIME: Duration = Duration::from_micros(100);
 /// The block of a link that has not settled anything yet.
 const FIRST_BLOCK: u64 = 16;
-/// A task that was delivered so often travels alone.
-const ALONE_DELIVERIES: u16 = 2;
 
 /// How fast a link settles.
 #[derive(Clone, Copy, Debug, Default)]
@@ -80,7 +78,7 @@ impl State {
     /// Messages of the socket that are not settled, those that wait to be sent again among them.
     pub fn unsettled_count(&self, socket: usize) -> u64 {
         let Some(state) = self.sockets.get(socket) else { return 0 };
-        let waiting = state.backlog.as_ref().map_or(0, |backlog| backlog.waiting_count());
+        let waiting = state.backlog.as_ref().map_or(0, |backlog| backlog.redelivery.waiting_count());
         let on_links =
             self.links.iter().filter(|(_, link)| link.socket == socket).map(|(_, link)| match &link.kind {
                 LinkKind::Stream(session) => session.unsettled_count(),
@@ -97,7 +95,7 @@ impl State {
             LinkKind::Stream(session) => session.first_unsettled(),
             LinkKind::Ring(_) => None,
         });
-        let waiting = backlog.first_waiting().map(|task| task.id);
+        let waiting = backlog.redelivery.first_waiting().map(|task| task.id);
         let granted = backlog.granted.and_then(|granted| match &self.links.get(granted.index)?.kind {
             LinkKind::Stream(session) => session.next_task().map(|task| task.id),
             LinkKind::Ring(_) => None,
@@ -112,7 +110,8 @@ impl State {
         }
         self.send_waiting_again(engine, socket);
         loop {
-            let is_waiting = self.sockets[socket].backlog.as_ref().is_some_and(|b| b.waiting_count() > 0);
+            let is_waiting =
+                self.sockets[socket].backlog.as_ref().is_some_and(|b| b.redelivery.waiting_count() > 0);
             let Some(index) =
                 self.granted_link(socket).or_else(|| if is_waiting { None } else { self.grant(socket) })
             else {
@@ -214,15 +213,15 @@ impl State {
     pub fn send_waiting_again(&mut self, engine: &Engine, socket: usize) {
         loop {
             let Some(task) =
-                self.sockets[socket].backlog.as_ref().and_then(|backlog| backlog.first_waiting())
+                self.sockets[socket].backlog.as_ref().and_then(|backlog| backlog.redelivery.first_waiting())
             else {
                 return;
             };
             self.take_grant_back(socket);
-            let alone = task.deliveries >= ALONE_DELIVERIES;
+            let alone = Redelivery::<Message>::travels_alone(task);
             let Some(index) = self.choose_link(socket, alone) else { return };
             let Some((task, message)) =
-                self.sockets[socket].backlog.as_mut().and_then(|backlog| backlog.take_waiting())
+                self.sockets[socket].backlog.as_mut().and_then(|backlog| backlog.redelivery.take_waiting())
             else {
                 return;
             };
@@ -241,7 +240,7 @@ impl State {
         let sent = self.push_to_link(engine, index, &Parcel::plain(&Outgoing::Message(message)));
         if !sent && let Some(backlog) = &mut self.sockets[socket].backlog {
             // The link has ended, and took nothing.
-            backlog.send_again(vec![(task, message.clone())]);
+            backlog.redelivery.send_again(vec![(task, message.clone())]);
         } else if let Some(session) = self.settled_session(index) {
             session.take_grant();
         }
@@ -288,13 +287,8 @@ impl State {
 
     fn take_news(&mut self, engine: &Engine, socket: usize, news: SettledNews) {
         let Some(backlog) = &mut self.sockets[socket].backlog else { return };
-        let Some(upstream) = backlog.upstream else { return backlog.take_back(news.returned) };
-        let mut again = Vec::new();
-        let mut rejected = Vec::new();
-        for returned in news.returned {
-            if returned.outcome == Outcome::Rejected { rejected.push(returned) } else { again.push(returned) }
-        }
-        backlog.take_back(again);
+        let Some(upstream) = backlog.upstream else { return backlog.redelivery.take_back(news.returned) };
+        let rejected = backlog.redelivery.take_back_passed_on(news.returned);
         for (run, count) in news.accepted {
             self.settle_tasks(engine, upstream, run.id, count, Outcome::Accepted, b"");
         }
@@ -349,9 +343,9 @@ impl State {
         let state = &mut self.sockets[socket];
         let backlog = state.backlog.as_mut()?;
         if state.closed {
-            return Some(unsettled.len() + backlog.give_up_waiting());
+            return Some(unsettled.len() + backlog.redelivery.give_up_waiting());
         }
-        backlog.send_again(unsettled);
+        backlog.redelivery.send_again(unsettled);
         Some(0)
     }
 
@@ -361,7 +355,7 @@ impl State {
             return true;
         }
         let Some(backlog) = &self.sockets[socket].backlog else { return false };
-        let is_waiting = backlog.waiting_count() > 0;
+        let is_waiting = backlog.redelivery.waiting_count() > 0;
         let window = backlog.settings.unsettled_count_max.max(1) as u64;
         !is_waiting && self.unsettled_count(socket) < window && self.choose_link(socket, false).is_some()
     }

@@ -4,23 +4,21 @@
 
 use std::collections::BTreeMap;
 
-use hairstreak_socket::Message;
-use hairstreak_socket::settlement::{Ranges, TaskId, TaskRun};
-
-use super::sink::Done;
+use super::ranges::Ranges;
+use super::task::{TaskId, TaskRun};
 
 /// What a sink has next.
-#[derive(Debug)]
-pub(super) enum Ready {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ready<M> {
     /// A result for the application.
-    Result(Done),
+    Result(TaskId, M),
     /// A task that has none, or whose result came again.
     Over(TaskId),
 }
 
 /// What a sink knows of one source.
-#[derive(Debug, Default)]
-pub(super) struct Seen {
+#[derive(Clone, Debug)]
+pub struct Seen<M> {
     floor: u64,
     seen: Ranges,
     /// Results that came, each counted once.
@@ -30,19 +28,33 @@ pub(super) struct Seen {
     /// Of tasks that were sent more than once, duplicates apart.
     pub redelivered_count: u64,
     /// Where results are delivered in order: those that wait for an earlier one, and the next.
-    waiting: BTreeMap<u64, Ready>,
+    waiting: BTreeMap<u64, Ready<M>>,
     next: u64,
 }
 
-impl Seen {
+impl<M> Default for Seen<M> {
+    fn default() -> Seen<M> {
+        Seen {
+            floor: 0,
+            seen: Ranges::new(),
+            count: 0,
+            duplicate_count: 0,
+            redelivered_count: 0,
+            waiting: BTreeMap::new(),
+            next: 0,
+        }
+    }
+}
+
+impl<M> Seen<M> {
     /// Takes the results of a run of `count` tasks; new ones go to `ready`, or wait for their turn if `keep_order`.
     pub fn take(
         &mut self,
         run: TaskRun,
         count: u64,
-        messages: impl Iterator<Item = Message>,
+        messages: impl Iterator<Item = M>,
         keep_order: bool,
-        ready: &mut impl FnMut(Ready),
+        ready: &mut impl FnMut(Ready<M>),
     ) {
         let first = run.id.sequence;
         let range = first..first + count;
@@ -60,7 +72,7 @@ impl Seen {
             }
             self.count += u64::from(!is_blank);
             self.redelivered_count += u64::from(deliveries > 0);
-            let next = if is_blank { Ready::Over(id) } else { Ready::Result(Done { task: id, message }) };
+            let next = if is_blank { Ready::Over(id) } else { Ready::Result(id, message) };
             if keep_order {
                 self.waiting.insert(sequence, next);
             } else {
@@ -73,13 +85,13 @@ impl Seen {
     }
 
     /// All tasks below are settled: those without a result will have none.
-    pub fn raise_floor(&mut self, floor: u64, ready: &mut impl FnMut(Ready)) {
+    pub fn raise_floor(&mut self, floor: u64, ready: &mut impl FnMut(Ready<M>)) {
         self.floor = self.floor.max(floor);
         self.seen.remove_below(self.floor);
         self.deliver(ready);
     }
 
-    fn deliver(&mut self, ready: &mut impl FnMut(Ready)) {
+    fn deliver(&mut self, ready: &mut impl FnMut(Ready<M>)) {
         while let Some(first) = self.waiting.first_entry() {
             let sequence = *first.key();
             if sequence > self.next.max(self.floor) {
@@ -92,7 +104,6 @@ impl Seen {
     }
 
     /// Of how many ranges its memory consists.
-    #[cfg(test)]
     pub fn range_count(&self) -> usize {
         self.seen.range_count()
     }
@@ -105,22 +116,28 @@ mod tests {
     /// So many deliveries stand for tasks without a result.
     const BLANK: u16 = 9;
 
-    fn take(seen: &mut Seen, sequence: u64, count: usize, deliveries: u16, keep_order: bool) -> Vec<u64> {
+    fn take(
+        seen: &mut Seen<&'static str>,
+        sequence: u64,
+        count: usize,
+        deliveries: u16,
+        keep_order: bool,
+    ) -> Vec<u64> {
         let mut ready = Vec::new();
         let run = TaskRun { id: TaskId { epoch: 1, sequence }, deliveries, is_blank: deliveries == BLANK };
-        let messages = vec![Message::from("x"); count].into_iter();
+        let messages = vec!["x"; count].into_iter();
         seen.take(run, count as u64, messages, keep_order, &mut |next| ready.extend(sequence_of(next)));
         ready
     }
 
-    fn sequence_of(next: Ready) -> Option<u64> {
+    fn sequence_of(next: Ready<&str>) -> Option<u64> {
         match next {
-            Ready::Result(done) => Some(done.task.sequence),
+            Ready::Result(task, _) => Some(task.sequence),
             Ready::Over(_) => None,
         }
     }
 
-    fn raise(seen: &mut Seen, floor: u64) -> Vec<u64> {
+    fn raise(seen: &mut Seen<&'static str>, floor: u64) -> Vec<u64> {
         let mut ready = Vec::new();
         seen.raise_floor(floor, &mut |next| ready.extend(sequence_of(next)));
         ready
