@@ -5,7 +5,6 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use hairstreak_base::Message;
-use hairstreak_wire::settlement::TaskRun;
 
 use crate::engine::{Guard, Sent, State, Wish};
 use crate::errors::{SendAllError, SendError};
@@ -138,21 +137,6 @@ impl<P: Sends> Socket<P> {
         }
         handle.engine.after_call(state, None);
         (count, Ok(()))
-    }
-
-    /// Sends the message as this task. For a PUSH that settles.
-    pub(crate) fn send_task(&self, task: TaskRun, message: &Outgoing<'_>) -> Result<(), SendError> {
-        let handle = &*self.handle;
-        if handle.is_foreign() {
-            return Err(SendError::Forked);
-        }
-        let mut state = handle.engine.lock();
-        state.set_next_task(handle.index, task);
-        if state.send_short(handle.index, message) {
-            state.has_sent_task(handle.index, task);
-            return Ok(());
-        }
-        self.send_locked(state, message, None)
     }
 
     /// Writes what has gathered now.

@@ -135,14 +135,22 @@ impl Timer {
 
     /// Arms it to fire once, `after` from now; replaces what was armed.
     pub fn arm(&self, after: Duration) {
-        let after = after.max(Duration::from_nanos(1));
+        self.set(after.max(Duration::from_nanos(1)));
+    }
+
+    /// It does not fire.
+    pub fn disarm(&self) {
+        self.set(Duration::ZERO);
+    }
+
+    fn set(&self, after: Duration) {
         let value = Timespec {
             tv_sec: i64::try_from(after.as_secs()).unwrap_or(i64::MAX).min(1 << 20),
             tv_nsec: after.subsec_nanos().into(),
         };
         let interval = Timespec { tv_sec: 0, tv_nsec: 0 };
         let spec = Itimerspec { it_interval: interval, it_value: value };
-        // INVARIANT: the value is positive and within range, and the descriptor is a timer.
+        // INVARIANT: the value is within range, and the descriptor is a timer.
         timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &spec).expect("timerfd_settime");
     }
 

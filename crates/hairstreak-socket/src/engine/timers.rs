@@ -49,6 +49,18 @@ impl State {
         }
     }
 
+    /// A caller is about to sleep, having written what gathered: a flush tick would wake the background thread for nothing.
+    pub fn spare_flush_tick(&mut self, engine: &Engine) {
+        if !self.dirty.is_empty() || self.ticks.flush_at.take().is_none() {
+            return;
+        }
+        self.ticks.armed_for = None;
+        match self.ticks.watch_at {
+            Some(_) => self.arm(engine),
+            None => engine.timer.disarm(),
+        }
+    }
+
     /// A caller leaves: somebody must look after the engine if none comes back.
     pub fn arm_watch(&mut self, engine: &Engine) {
         if !self.watched {

@@ -16,8 +16,6 @@ pub(crate) struct Backlog {
     /// The PULL, of the same engine, whose tasks are passed on here: what becomes of them here becomes of them there.
     pub upstream: Option<usize>,
     pub granted: Option<GrantedLink>,
-    /// The task behind the last one that was passed on, if nothing was sent since.
-    pub expected: Option<TaskRun>,
     /// Nothing new will be sent: receivers are told.
     pub has_ended: bool,
     /// What came back.
@@ -43,7 +41,6 @@ impl Backlog {
             },
             upstream: None,
             granted: None,
-            expected: None,
             has_ended: false,
             redelivery,
         }

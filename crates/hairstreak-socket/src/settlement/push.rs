@@ -5,8 +5,6 @@ use std::time::{Duration, Instant};
 
 use super::{Refusal, TaskId, TaskRun};
 use crate::engine::State;
-use crate::errors::SendError;
-use crate::outgoing::Outgoing;
 use crate::pipeline::{Pull, PushPattern};
 use crate::socket::Socket;
 
@@ -71,19 +69,12 @@ impl Socket<PushPattern> {
         backlog.map(|backlog| backlog.upstream = Some(upstream)).is_some()
     }
 
-    /// Sends messages as these tasks, in sequence, waiting as need be. By one thread at a time. Returns how many were
-    /// sent; on an error the earlier ones are.
-    pub fn pass_on<'a, I>(&self, first: TaskRun, messages: I) -> Result<u64, SendError>
-    where
-        I: IntoIterator,
-        I::Item: Into<Outgoing<'a>>,
-    {
-        let mut count = 0;
-        for message in messages {
-            self.send_task(first.plus(count), &message.into())?;
-            count += 1;
+    /// The next messages that are sent are these tasks, in sequence: results of tasks that were received. By one
+    /// thread at a time. Without settlement nothing changes.
+    pub fn pass_on(&self, first: TaskRun) {
+        if !self.handle.is_foreign() {
+            self.handle.engine.lock().set_next_task(self.handle.index, first);
         }
-        Ok(count)
     }
 
     /// Waits until everything is settled, `timeout` at most, and tells the receivers that no message follows; later

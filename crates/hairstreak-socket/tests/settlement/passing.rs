@@ -38,7 +38,8 @@ impl Worker {
         let mut rest = &messages[..];
         for (run, count) in runs {
             let (now, behind) = rest.split_at(count as usize);
-            assert_eq!(self.results.pass_on(run, now), Ok(count));
+            self.results.pass_on(run);
+            now.iter().for_each(|message| self.results.send(message).unwrap());
             rest = behind;
         }
         assert!(rest.is_empty());

@@ -84,6 +84,23 @@ impl<M> Seen<M> {
         }
     }
 
+    /// Takes the results of a run of `count` tasks if all are new and, if `keep_order`, have their turn: the caller
+    /// delivers them. Returns whether it has taken them; if not, nothing has changed.
+    pub fn take_new(&mut self, run: TaskRun, count: u64, keep_order: bool) -> bool {
+        let first = run.id.sequence;
+        let next = self.next.max(self.floor);
+        if first < self.floor || run.is_blank || keep_order && (first != next || !self.waiting.is_empty()) {
+            return false;
+        }
+        let is_new = self.seen.insert(first..first + count);
+        if is_new {
+            self.count += count;
+            self.redelivered_count += if run.deliveries > 0 { count } else { 0 };
+            self.next = if keep_order { first + count } else { self.next };
+        }
+        is_new
+    }
+
     /// All tasks below are settled: those without a result will have none.
     pub fn raise_floor(&mut self, floor: u64, ready: &mut impl FnMut(Ready<M>)) {
         self.floor = self.floor.max(floor);

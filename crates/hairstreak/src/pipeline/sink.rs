@@ -13,8 +13,8 @@ use hairstreak_wire::settlement::{Ready, Seen};
 use super::error::{PipelineError, SinkError};
 use super::options::PipelineOptions;
 
-/// Results taken at once.
-const BATCH_COUNT: usize = 1024;
+/// Results taken at once, at most; half of the window if that is less, so that workers have something to do meanwhile.
+const BATCH_COUNT_MAX: usize = 1024;
 /// Sources of which is known what came; of further ones, the one that was heard of longest ago is forgotten.
 const SOURCE_COUNT_MAX: usize = 64;
 /// How often a sink without results looks whether its ventilator is there.
@@ -68,18 +68,26 @@ pub struct Sink {
     endpoint: Endpoint,
     control: Dealer,
     poller: Poller,
+    /// What the poller found last.
+    found: Vec<hairstreak_socket::Ready>,
     keep_order: bool,
     lost_after: Duration,
     /// By epoch, the one heard of last behind.
     sources: Vec<(u64, Seen<Message>)>,
     /// Of sources that have been forgotten.
     past: Completion,
-    ready: VecDeque<Ready<Message>>,
-    /// The batch whose results are in `ready`.
-    batch: Option<Batch>,
-    /// In order: the result that was returned last, which the next call settles.
-    last: Option<TaskId>,
+    /// What was received last, and what names and settles it.
     messages: Vec<Message>,
+    batch: Option<Batch>,
+    batch_count_max: usize,
+    /// Of that: the next message, the next run, and what is left of the present one, if it is delivered as it came.
+    next_message: usize,
+    next_run: usize,
+    present: Option<(TaskId, u64)>,
+    /// Of a present run that needs a closer look.
+    ready: VecDeque<Ready<Message>>,
+    /// In order: tasks whose results were returned, which are settled when more is asked for.
+    returned: Option<(TaskId, u64)>,
     ended: Option<(u64, u64, u64)>,
     /// When the ventilator was last seen.
     last_seen: Instant,
@@ -108,14 +116,19 @@ impl Sink {
             endpoint,
             control: dealer,
             poller,
+            found: Vec::new(),
             keep_order: options.keep_order,
             lost_after: options.lost_after,
             sources: Vec::new(),
             past: Completion::default(),
-            ready: VecDeque::new(),
-            batch: None,
-            last: None,
             messages: Vec::new(),
+            batch: None,
+            batch_count_max: (options.window / 2).clamp(1, BATCH_COUNT_MAX),
+            next_message: 0,
+            next_run: 0,
+            present: None,
+            ready: VecDeque::new(),
+            returned: None,
             ended: None,
             last_seen: Instant::now(),
             is_greeted: false,
@@ -130,28 +143,48 @@ impl Sink {
     /// The next result, waiting for it; `None` when the ventilator has said that all tasks are done. Asking for it says
     /// that the last one has been dealt with.
     pub fn recv(&mut self) -> Result<Option<Done>, SinkError> {
-        if let Some(last) = self.last.take() {
-            self.results.accept_tasks(last, 1);
+        if let Some((task, left)) = &mut self.present {
+            let next = *task;
+            (*task, *left) = (task.plus(1), *left - 1);
+            if *left == 0 {
+                self.present = None;
+            }
+            let message = std::mem::take(&mut self.messages[self.next_message]);
+            self.next_message += 1;
+            return Ok(Some(Done { task: next, message }));
         }
+        self.recv_next()
+    }
+
+    /// The next result, nothing being left of the present run.
+    fn recv_next(&mut self) -> Result<Option<Done>, SinkError> {
         loop {
+            if let Some((first, count)) = self.returned.take() {
+                self.results.accept_tasks(first, count);
+            }
             match self.ready.pop_front() {
                 Some(Ready::Result(task, message)) => {
-                    self.last = self.keep_order.then_some(task);
+                    self.returned = self.keep_order.then_some((task, 1));
                     return Ok(Some(Done { task, message }));
                 }
                 Some(Ready::Over(task)) => {
-                    if self.keep_order {
-                        self.results.accept_tasks(task, 1);
-                    }
+                    self.returned = self.keep_order.then_some((task, 1));
                     continue;
                 }
                 None => {}
             }
-            if let Some(batch) = self.batch.take() {
+            if self.begin_run() {
+                if self.present.is_some() {
+                    return self.recv();
+                }
+                continue;
+            }
+            if let Some(batch) = self.batch.take().filter(|_| !self.keep_order) {
                 self.results.accept_batch(&batch);
             }
-            match self.results.recv_batch(&mut self.messages, BATCH_COUNT, Duration::ZERO) {
-                Ok(batch) => self.sort(batch),
+            self.messages.clear();
+            match self.results.recv_batch(&mut self.messages, self.batch_count_max, Duration::ZERO) {
+                Ok(batch) => (self.batch, self.next_message, self.next_run) = (Some(batch), 0, 0),
                 Err(RecvError::TimedOut | RecvError::Ended) => {
                     self.hear();
                     if self.ready.is_empty() {
@@ -201,24 +234,30 @@ impl Sink {
         self.control.flush();
     }
 
-    /// Tells new results from those that came before.
-    fn sort(&mut self, batch: Batch) {
+    /// Takes up the next run of the batch, telling new results from those that came before. Returns whether there was
+    /// one.
+    fn begin_run(&mut self) -> bool {
+        let Some(&(run, count)) = self.batch.as_ref().and_then(|batch| batch.runs.get(self.next_run)) else {
+            return false;
+        };
+        self.next_run += 1;
+        let keep_order = self.keep_order;
+        if self.source(run.id.epoch).take_new(run, count, keep_order) {
+            self.present = Some((run.id, count));
+            self.returned = keep_order.then_some((run.id, count));
+            return true;
+        }
+        let mut ready = std::mem::take(&mut self.ready);
+        let (first, end) = (self.next_message, self.next_message + count as usize);
         let mut messages = std::mem::take(&mut self.messages);
-        let mut rest = messages.drain(..);
-        for &(run, count) in &batch.runs {
-            let (seen, ready, keep_order) = self.source(run.id.epoch);
-            let results = rest.by_ref().take(count as usize);
-            seen.take(run, count, results, keep_order, &mut |done| ready.push_back(done));
-        }
-        drop(rest);
-        self.messages = messages;
-        if !self.keep_order {
-            self.batch = Some(batch);
-        }
+        let results = messages[first..end].iter_mut().map(std::mem::take);
+        self.source(run.id.epoch).take(run, count, results, keep_order, &mut |done| ready.push_back(done));
+        (self.messages, self.ready, self.next_message) = (messages, ready, end);
+        true
     }
 
-    /// What is known of a source, where its results go, and whether in order.
-    fn source(&mut self, epoch: u64) -> (&mut Seen<Message>, &mut VecDeque<Ready<Message>>, bool) {
+    /// What is known of a source.
+    fn source(&mut self, epoch: u64) -> &mut Seen<Message> {
         let known = self.sources.iter().position(|(other, _)| *other == epoch);
         let last = self.sources.len().saturating_sub(1);
         match known {
@@ -233,7 +272,7 @@ impl Sink {
             }
         }
         let at = self.sources.len() - 1;
-        (&mut self.sources[at].1, &mut self.ready, self.keep_order)
+        &mut self.sources[at].1
     }
 
     /// What the ventilator has to say.
@@ -241,13 +280,9 @@ impl Sink {
         while let Ok(message) = self.control.try_recv() {
             self.last_seen = Instant::now();
             match ControlMessage::decode(message.body()) {
-                Some(ControlMessage::Floor(floor)) => {
-                    let (seen, ready, _) = self.source(floor.epoch);
-                    seen.raise_floor(floor.sequence, &mut |done| ready.push_back(done));
-                }
+                Some(ControlMessage::Floor(floor)) => self.raise_floor(floor),
                 Some(ControlMessage::End { epoch, count, rejected }) => {
-                    let (seen, ready, _) = self.source(epoch);
-                    seen.raise_floor(count, &mut |done| ready.push_back(done));
+                    self.raise_floor(TaskId { epoch, sequence: count });
                     self.ended = Some((epoch, count, rejected));
                 }
                 _ => {}
@@ -255,13 +290,24 @@ impl Sink {
         }
     }
 
+    /// All tasks below are settled.
+    fn raise_floor(&mut self, floor: TaskId) {
+        let mut ready = std::mem::take(&mut self.ready);
+        self.source(floor.epoch).raise_floor(floor.sequence, &mut |done| ready.push_back(done));
+        self.ready = ready;
+    }
+
     fn wait(&mut self) -> Result<(), SinkError> {
-        self.poller.wait_timeout(&mut Vec::new(), LOOK_INTERVAL)?;
-        let is_there = !self.control.peers().is_empty();
-        if is_there && !std::mem::replace(&mut self.is_greeted, true) {
+        self.poller.wait_timeout(&mut self.found, LOOK_INTERVAL)?;
+        if self.is_greeted && !self.found.is_empty() {
+            return Ok(());
+        }
+        let is_there = self.control.wait_for_peers(1, Duration::ZERO);
+        // Again and again: it may be another by now.
+        if is_there {
             self.say(ControlMessage::Hello);
         }
-        self.is_greeted &= is_there;
+        self.is_greeted = is_there;
         if is_there {
             self.last_seen = Instant::now();
         }

@@ -9,7 +9,7 @@ use super::error::{PipelineError, WorkerError};
 use super::options::PipelineOptions;
 
 /// Tasks taken at once.
-const BATCH_COUNT: usize = 256;
+const BATCH_COUNT: usize = 1024;
 /// How often a worker without tasks looks whether its ventilator is there.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -120,23 +120,33 @@ impl Worker {
         handle: &mut impl FnMut(Task<'_>) -> Reply,
         report: &mut WorkerReport,
     ) -> Result<(), WorkerError> {
+        // Whether the next message is the next task's result without further ado.
+        let mut is_next = false;
         for (offset, message) in tasks.iter().enumerate() {
             let run = run.plus(offset as u64);
             let TaskRun { id, deliveries, .. } = run;
-            report.task_count += 1;
-            report.redelivered_count += u64::from(deliveries > 0);
             match handle(Task { message, id, deliveries }) {
                 Reply::Result(result) => {
-                    self.results.pass_on(run, [&result])?;
+                    if !std::mem::replace(&mut is_next, true) {
+                        self.results.pass_on(run);
+                    }
+                    self.results.send(&result)?;
                     report.result_count += 1;
                 }
                 Reply::Nothing => {
+                    is_next = false;
+                    self.results.pass_on(TaskRun { is_blank: true, ..run });
                     let blank: &[u8] = &[];
-                    self.results.pass_on(TaskRun { is_blank: true, ..run }, [blank])?;
+                    self.results.send(blank)?;
                 }
-                Reply::Reject(reason) => self.tasks.reject_tasks(id, 1, &reason),
+                Reply::Reject(reason) => {
+                    is_next = false;
+                    self.tasks.reject_tasks(id, 1, &reason);
+                }
             }
         }
+        report.task_count += tasks.len() as u64;
+        report.redelivered_count += if run.deliveries > 0 { tasks.len() as u64 } else { 0 };
         Ok(())
     }
 

@@ -140,7 +140,6 @@ impl State {
     /// What is left of a grant is nobody's.
     fn take_grant_back(&mut self, socket: usize) {
         let Some(backlog) = &mut self.sockets[socket].backlog else { return };
-        backlog.expected = None;
         let Some(granted) = backlog.granted.take() else { return };
         let is_it = self.links.get(granted.index).is_some_and(|link| link.serial == granted.serial);
         if is_it
@@ -297,12 +296,9 @@ impl State {
         }
     }
 
-    /// The next message sent is this task, as one that was received.
+    /// The next message sent is this task, and those behind it follow in sequence.
     pub fn set_next_task(&mut self, socket: usize, task: TaskRun) {
         let Some(backlog) = self.sockets.get(socket).and_then(|state| state.backlog.as_ref()) else { return };
-        if backlog.expected == Some(task) {
-            return;
-        }
         let granted = backlog.granted.and_then(|granted| self.links.get(granted.index));
         let next = granted.and_then(|link| match &link.kind {
             LinkKind::Stream(session) if session.granted() > 0 => session.next_task(),
@@ -314,14 +310,6 @@ impl State {
         self.take_grant_back(socket);
         if let Some(backlog) = &mut self.sockets[socket].backlog {
             backlog.next = task;
-        }
-    }
-
-    /// That task was sent. The next one follows it, unless something else is done in between.
-    #[inline]
-    pub fn has_sent_task(&mut self, socket: usize, task: TaskRun) {
-        if let Some(backlog) = self.sockets.get_mut(socket).and_then(|state| state.backlog.as_mut()) {
-            backlog.expected = Some(task.plus(1));
         }
     }
 
