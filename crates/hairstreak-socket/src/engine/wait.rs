@@ -178,17 +178,38 @@ impl Engine {
         }
     }
 
+    /// As [`Engine::after_call`], for one that receives from several sockets.
+    pub fn after_look(
+        self: &Arc<Self>,
+        mut state: Guard<'_>,
+        receivers: impl Iterator<Item = usize> + Clone,
+    ) {
+        if state.io_since_turn >= IO_PER_TURN && state.turn_is_due() {
+            drop(self.turn_for(state, receivers));
+        }
+    }
+
     /// One turn without waiting, unless somebody else leads: for callers that never block.
     #[cold]
-    pub fn turn<'a>(self: &'a Arc<Self>, mut state: Guard<'a>, receiver: Option<usize>) -> Guard<'a> {
+    pub fn turn<'a>(self: &'a Arc<Self>, state: Guard<'a>, receiver: Option<usize>) -> Guard<'a> {
+        self.turn_for(state, receiver.into_iter())
+    }
+
+    fn turn_for<'a>(
+        self: &'a Arc<Self>,
+        mut state: Guard<'a>,
+        receivers: impl Iterator<Item = usize> + Clone,
+    ) -> Guard<'a> {
         if state.leader {
             return state;
         }
         state.take_over(self);
         // What comes for a receiver is left where it is: reading it ahead would be a detour.
-        let receiver = receiver.filter(|&socket| state.count_receiver(socket));
+        for socket in receivers.clone() {
+            state.count_receiver(socket);
+        }
         let mut state = self.lead(state, None, Some(Duration::ZERO));
-        if let Some(socket) = receiver {
+        for socket in receivers {
             state.discount_receiver(socket);
         }
         self.leave(&mut state);
@@ -411,7 +432,8 @@ impl State {
     /// The caller has gone. Its handle has kept the socket's place.
     fn discount_receiver(&mut self, socket: usize) {
         if let Some(state) = self.sockets.get_mut(socket) {
-            state.receivers -= 1;
+            // A poller keeps none: another socket may be there by now.
+            state.receivers = state.receivers.saturating_sub(1);
         }
     }
 

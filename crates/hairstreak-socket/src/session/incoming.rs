@@ -31,6 +31,45 @@ impl Session {
         if self.in_step { self.buffer.take_singles(into, max) } else { 0 }
     }
 
+    /// Appends messages that are here, whatever lies between them, at most `max`, to `into`, and reads nothing. `handed`: how
+    /// many the application has had.
+    pub fn take_here_many(
+        &mut self,
+        into: &mut Vec<Message>,
+        max: usize,
+        handed: u64,
+    ) -> Result<(), SessionError> {
+        let before = into.len();
+        let result = loop {
+            if self.ended && self.ahead.is_empty() {
+                break Ok(());
+            }
+            self.take_ready_many(into, max - (into.len() - before));
+            let count = into.len() - before;
+            if count == max {
+                break Ok(());
+            }
+            self.handed = handed + count as u64;
+            let next = match self.ahead.pop_front() {
+                Some((message, charge, _)) => {
+                    self.ahead_bytes -= charge;
+                    Some(message)
+                }
+                None => match self.decode() {
+                    Ok(next) => next,
+                    Err(error) => break Err(error),
+                },
+            };
+            self.keep_step();
+            match next {
+                Some(message) => into.push(message),
+                None => break Ok(()),
+            }
+        };
+        self.handed = handed + (into.len() - before) as u64;
+        result.and_then(|()| self.check_sender())
+    }
+
     /// Puts the next whole message into `into`, reading up to [`READS_MAX`] times. False: nothing
     /// more now, or nothing yet if the stream is still readable. `handed`: how many the application has had.
     pub fn next_message(&mut self, into: &mut Message, handed: u64) -> Result<bool, SessionError> {

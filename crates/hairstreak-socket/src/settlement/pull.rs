@@ -66,7 +66,8 @@ impl Socket<PullPattern> {
         };
         let mut state = handle.engine.lock();
         state.begin_to_receive(&handle.engine, handle.index);
-        handle.engine.wait(state, handle.index, true, deadline, attempt).unwrap_or(Err(RecvError::TimedOut))
+        let result = handle.engine.wait(state, handle.index, true, deadline, attempt);
+        result.unwrap_or(Err(RecvError::TimedOut))
     }
 
     /// Asks the senders, those that connect later too, for nothing new. What is under way still comes, and behind the

@@ -20,6 +20,10 @@ const SOURCE_COUNT_MAX: usize = 64;
 /// How often a sink without results looks whether its ventilator is there.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
+/// The poller's keys.
+const RESULTS: usize = 0;
+const CONTROL: usize = 1;
+
 /// A result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Done {
@@ -108,8 +112,8 @@ impl Sink {
         let dealer = Dealer::with_options(&context, Options::default())?;
         dealer.connect(control)?;
         let mut poller = Poller::new()?;
-        poller.add(&pull, 0, Interest::READABLE)?;
-        poller.add(&dealer, 1, Interest::READABLE)?;
+        poller.add(&pull, RESULTS, Interest::READABLE)?;
+        poller.add(&dealer, CONTROL, Interest::READABLE)?;
         let endpoint = pull.bind(results)?;
         Ok(Sink {
             results: pull,
@@ -185,15 +189,8 @@ impl Sink {
             self.messages.clear();
             match self.results.recv_batch(&mut self.messages, self.batch_count_max, Duration::ZERO) {
                 Ok(batch) => (self.batch, self.next_message, self.next_run) = (Some(batch), 0, 0),
-                Err(RecvError::TimedOut | RecvError::Ended) => {
-                    self.hear();
-                    if self.ready.is_empty() {
-                        if self.ended.is_some() {
-                            return Ok(None);
-                        }
-                        self.wait()?;
-                    }
-                }
+                Err(RecvError::TimedOut | RecvError::Ended) if self.ended.is_some() => return Ok(None),
+                Err(RecvError::TimedOut | RecvError::Ended) => self.wait()?,
                 Err(error) => return Err(error.into()),
             }
         }
@@ -297,8 +294,12 @@ impl Sink {
         self.ready = ready;
     }
 
+    /// Waits for results, and hears what the ventilator says meanwhile.
     fn wait(&mut self) -> Result<(), SinkError> {
         self.poller.wait_timeout(&mut self.found, LOOK_INTERVAL)?;
+        if self.found.iter().any(|found| found.key == CONTROL) {
+            self.hear();
+        }
         if self.is_greeted && !self.found.is_empty() {
             return Ok(());
         }

@@ -12,6 +12,7 @@ use crate::engine::Engine;
 use crate::engine::link::{Link, LinkKind};
 use crate::engine::routing::SetAside;
 use crate::engine::state::State;
+use crate::session::SessionError;
 use crate::settlement::{Batch, Delivery, DeliveryMark, Settling};
 
 /// How often it is looked what an application has settled that takes messages as they lie there, and how seldom when it
@@ -215,12 +216,17 @@ impl State {
         into.push(message);
         let before = into.len();
         let link = &mut self.links[mark.link];
-        if let LinkKind::Stream(session) = &mut link.kind {
-            session.take_ready_many(into, max.saturating_sub(1));
+        let LinkKind::Stream(session) = &mut link.kind else { return None };
+        let taken = session.take_here_many(into, max.saturating_sub(1), link.received);
+        let count = 1 + (into.len() - before) as u64;
+        link.received += count - 1;
+        let runs = self.tasks_of(mark, count);
+        match taken {
+            Ok(()) => {}
+            Err(error @ SessionError::Settlement(_)) => self.refuse_link(engine, mark.link, &error),
+            Err(error) => self.end_link(engine, mark.link, &error),
         }
-        let count = (into.len() - before) as u64;
-        link.received += count;
-        Some(Batch { mark, count: 1 + count, runs: self.tasks_of(mark, 1 + count) })
+        Some(Batch { mark, count, runs })
     }
 
     fn tasks_of(&mut self, mark: DeliveryMark, count: u64) -> Vec<(TaskRun, u64)> {

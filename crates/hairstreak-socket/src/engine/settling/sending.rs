@@ -25,7 +25,7 @@ use crate::settlement::GrantedLink;
 /// How long a link should be busy with a block that is within its share of the window, and with a larger one, up to
 /// half of the window: what is dealt with so soon nobody misses.
 const BLOCK_TIME: Duration = Duration::from_millis(1);
-const LARGE_BLOCK_TIME: Duration = Duration::from_micros(100);
+const LARGE_BLOCK_TIME: Duration = Duration::from_micros(200);
 /// The block of a link that has not settled anything yet.
 const FIRST_BLOCK: u64 = 16;
 
@@ -52,7 +52,9 @@ impl Pace {
         let now = Instant::now();
         let nanos = now.duration_since(since).as_nanos() as u64 / count;
         // The average of some: a pause of the machine is no news.
-        self.nanos = if self.nanos == 0 { nanos } else { (self.nanos * 3 + nanos) / 4 }.max(1);
+        let weight = if nanos < self.nanos { 2 } else { 32 };
+        self.nanos =
+            if self.nanos == 0 { nanos } else { (self.nanos * (weight - 1) + nanos) / weight }.max(1);
         (self.since, self.settled) = ((left > 0).then_some(now), Some(now));
         self.is_alone &= left > 0;
     }
