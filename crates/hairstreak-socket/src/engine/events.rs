@@ -320,7 +320,10 @@ impl State {
             && let LinkKind::Stream(session) = &mut link.kind
         {
             match state.rules.sends {
-                true => session.settle_sent(theirs),
+                true => {
+                    session.settle_sent(theirs);
+                    link.only_reports = theirs.credit == 0;
+                }
                 false => {
                     state.has_seen_end = false;
                     session.settle_received(wanted.credit_count as u64);
@@ -328,7 +331,9 @@ impl State {
             }
         }
         (link.peer, link.since) = (Some(peer), self.now);
-        state.links.push(index);
+        if !link.only_reports {
+            state.links.push(index);
+        }
         if let LinkKind::Ring(_) = link.kind {
             state.rings.push(index);
         }

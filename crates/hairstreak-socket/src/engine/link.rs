@@ -58,6 +58,8 @@ pub(crate) struct Link {
     pub held: Option<Box<Held>>,
     /// Its peer has been told why it is not wanted any more, and that was counted.
     pub is_refused: bool,
+    /// The peer takes no messages and tells of tasks: it is none of the socket's peers.
+    pub only_reports: bool,
     /// How fast it settles.
     pub pace: Pace,
     /// Of a socket that settles: the messages that the last batch call handed over, before and with it.
@@ -121,6 +123,7 @@ impl Link {
             drops: Drops::default(),
             held: None,
             is_refused: false,
+            only_reports: false,
             pace: Pace::default(),
             last_batch: (0, 0),
             across: None,

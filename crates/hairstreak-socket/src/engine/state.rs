@@ -149,6 +149,8 @@ pub(crate) struct SocketState {
     pub settles_received: Option<Settling>,
     /// A PULL that asked its senders for nothing new.
     pub drains: bool,
+    /// Senders are told what is settled when it is much, and by the watch tick: they hear of it on another way.
+    pub settles_lazily: bool,
     /// A PULL whose last sender said, before it went, that no message follows.
     pub has_seen_end: bool,
     /// The link of the last message that did not take the short way.
@@ -223,6 +225,7 @@ impl SocketState {
             backlog,
             settles_received,
             drains: false,
+            settles_lazily: false,
             has_seen_end: false,
             last_link: 0,
             set_aside: None,

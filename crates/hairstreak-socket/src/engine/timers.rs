@@ -19,12 +19,16 @@ use crate::session::{GATHER_TIME, Phase, SessionError};
 
 /// The longest that the flush tick is put off for links whose callers write by themselves.
 pub(super) const BUSY_GATHER_TIME: Duration = Duration::from_micros(400);
+/// Callers that wrote what gathered by themselves so often are expected to do so again.
+const SPARED_COUNT_MIN: u32 = 8;
 const WATCH_TICK: Duration = Duration::from_millis(5);
 
 /// What the timerfd is armed for.
 #[derive(Debug, Default)]
 pub(crate) struct Ticks {
     flush_at: Option<Instant>,
+    /// How often in a row callers wrote what gathered by themselves, and went to sleep.
+    spared_count: u32,
     /// How far the flush tick was put off last, links having written by themselves meanwhile.
     flush_delay: Duration,
     watch_at: Option<Instant>,
@@ -43,21 +47,18 @@ impl State {
     #[inline]
     pub fn arm_flush(&mut self, engine: &Engine) {
         if self.ticks.flush_at.is_none() {
-            self.ticks.flush_at = Some(Instant::now() + GATHER_TIME);
+            let is_trusted = self.ticks.spared_count >= SPARED_COUNT_MIN;
+            let delay = if is_trusted { BUSY_GATHER_TIME } else { GATHER_TIME };
+            self.ticks.flush_at = Some(Instant::now() + delay);
             self.ticks.flush_delay = GATHER_TIME;
             self.arm(engine);
         }
     }
 
-    /// A caller is about to sleep, having written what gathered: a flush tick would wake the background thread for nothing.
-    pub fn spare_flush_tick(&mut self, engine: &Engine) {
-        if !self.dirty.is_empty() || self.ticks.flush_at.take().is_none() {
-            return;
-        }
-        self.ticks.armed_for = None;
-        match self.ticks.watch_at {
-            Some(_) => self.arm(engine),
-            None => engine.timer.disarm(),
+    /// A caller is about to sleep, having written what gathered: the flush tick is not needed.
+    pub fn spare_flush_tick(&mut self) {
+        if self.dirty.is_empty() && self.ticks.flush_at.take().is_some() {
+            self.ticks.spared_count = self.ticks.spared_count.saturating_add(1);
         }
     }
 
@@ -126,6 +127,7 @@ impl State {
 
     fn on_flush_tick(&mut self, engine: &Arc<Engine>) {
         self.ticks.flush_at = None;
+        self.ticks.spared_count = 0;
         // What its callers write by themselves is put off; whatever else gathers is not, however busy the others are.
         let (busy, quiet) = std::mem::take(&mut self.dirty).into_iter().partition::<Vec<_>, _>(|&index| {
             self.links.get_mut(index).is_some_and(|link| std::mem::take(&mut link.wrote))

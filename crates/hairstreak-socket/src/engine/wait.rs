@@ -466,7 +466,7 @@ impl State {
         self.io_since_turn = 0;
         if timeout != Some(Duration::ZERO) {
             self.flush_dirty(engine, true);
-            self.spare_flush_tick(engine);
+            self.spare_flush_tick();
             self.take_over(engine);
             if self.expect_rings(engine) || self.unread_left {
                 timeout = Some(Duration::ZERO);

@@ -5,7 +5,8 @@
 
 use hairstreak_base::{Frame, Message, OutgoingBuffer, RetainedPart};
 use hairstreak_wire::settlement::{
-    Ranges, ReceivingLink, Refused, Returned, SendingLink, SettlementTerms, TaskId, TaskRun, command,
+    Ranges, ReceivingLink, Refused, Returned, SendingLink, SettlementCommand, SettlementTerms, TaskId,
+    TaskRun, command,
 };
 use hairstreak_wire::zmtp::Command;
 use hairstreak_wire::zmtp::frame::{self, HEADER_SIZE_MAX, encode_header};
@@ -17,7 +18,7 @@ use crate::outgoing::Parcel;
 /// What a session keeps of settlement.
 pub(super) enum Settling {
     Sending(Box<Sending>),
-    Receiving(Box<ReceivingLink>),
+    Receiving(Box<Receiving>),
     /// It was; what was not settled has been taken back.
     Over,
 }
@@ -33,6 +34,15 @@ pub(super) struct Sending {
     news: SettledNews,
 }
 
+pub(super) struct Receiving {
+    link: ReceivingLink,
+    /// Bytes that had been read when the sender was last told of settlements.
+    told_at_bytes: u64,
+}
+
+/// A sender is told what is settled after so many bytes at least: it holds as many for us.
+const UNTOLD_BYTES_MAX: u64 = 256 * 1024;
+
 /// What a receiver has said of what it was sent.
 #[derive(Debug, Default)]
 pub(crate) struct SettledNews {
@@ -42,6 +52,8 @@ pub(crate) struct SettledNews {
     pub accepted: Vec<(TaskRun, u64)>,
     /// Those that were not.
     pub returned: Vec<Returned<Message>>,
+    /// Tasks that are done, whichever link they went: the first, and how many follow in sequence.
+    pub done: Vec<(TaskId, u64)>,
 }
 
 impl Session {
@@ -61,7 +73,8 @@ impl Session {
 
     /// This side settles what the peer sends; up to `window` messages may be unsettled.
     pub fn settle_received(&mut self, window: u64) {
-        self.settling = Some(Settling::Receiving(Box::new(ReceivingLink::new(window))));
+        let receiving = Receiving { link: ReceivingLink::new(window), told_at_bytes: 0 };
+        self.settling = Some(Settling::Receiving(Box::new(receiving)));
     }
 
     fn sending(&self) -> Option<&Sending> {
@@ -81,7 +94,7 @@ impl Session {
     /// The end that settles, if this is one.
     pub fn receiving(&mut self) -> Option<&mut ReceivingLink> {
         match &mut self.settling {
-            Some(Settling::Receiving(link)) => Some(link),
+            Some(Settling::Receiving(receiving)) => Some(&mut receiving.link),
             _ => None,
         }
     }
@@ -199,9 +212,12 @@ impl Session {
         let sent = self.sent_count();
         match &mut self.settling {
             None | Some(Settling::Over) => {}
-            Some(Settling::Receiving(link)) => link.handle(command, received)?,
+            Some(Settling::Receiving(receiving)) => receiving.link.handle(command, received)?,
             Some(Settling::Sending(sending)) => {
                 let settled = sending.link.handle(command, sent)?;
+                if let SettlementCommand::Done(tasks) = command {
+                    sending.news.done.extend(tasks);
+                }
                 sending.news.count += settled.count;
                 sending.news.accepted.extend(settled.accepted);
                 let returned = self.collect_refused(settled.refused);
@@ -214,7 +230,9 @@ impl Session {
     /// Whether the sender keeps to its credit, and has said which tasks its messages are.
     pub(super) fn check_sender(&self) -> Result<(), SessionError> {
         match &self.settling {
-            Some(Settling::Receiving(link)) => Ok(link.check(self.handed + self.ahead.len() as u64)?),
+            Some(Settling::Receiving(receiving)) => {
+                Ok(receiving.link.check(self.handed + self.ahead.len() as u64)?)
+            }
             _ => Ok(()),
         }
     }
@@ -322,14 +340,35 @@ impl Session {
     /// Tells the sender what it does not know; all of it, or only when it is due. Returns whether something is to be
     /// written.
     pub fn tell_settled(&mut self, all: bool) -> bool {
-        let Some(Settling::Receiving(link)) = &mut self.settling else { return false };
+        let Some(Settling::Receiving(receiving)) = &mut self.settling else { return false };
+        let Receiving { link, told_at_bytes } = &mut **receiving;
+        let all = all || self.read_bytes.saturating_sub(*told_at_bytes) >= UNTOLD_BYTES_MAX;
         if !(link.is_due() || all && link.has_news()) {
             return false;
         }
+        *told_at_bytes = self.read_bytes;
         let mut commands = Vec::new();
         link.tell(&mut commands);
         self.push_commands(&commands);
         true
+    }
+
+    /// Tells the sender that these tasks are done, in sequence each. At least one, and as many as a command holds.
+    pub fn report(&mut self, tasks: &[(TaskId, u64)]) {
+        let mut bytes = Vec::new();
+        command::encode_done(&mut bytes, tasks);
+        self.push_command(&bytes);
+    }
+
+    /// Tasks, `count` in sequence from `first` on, are done: those of them that were sent here need not be retained, nor
+    /// sent again. Returns how many that were.
+    pub fn settle_done(&mut self, first: TaskId, count: u64) -> u64 {
+        let sent = self.sent_count();
+        let done = self.sending_mut().map_or(0, |sending| sending.link.settle_tasks(first, count, sent));
+        if done > 0 {
+            self.release_settled(Vec::new());
+        }
+        done
     }
 
     fn push_commands(&mut self, mut commands: &[u8]) {

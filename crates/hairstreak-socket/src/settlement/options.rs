@@ -11,7 +11,8 @@ pub struct Settlement {
     /// PUSH: messages that were rejected or given up and are kept for the application; of more the oldest are lost,
     /// and counted.
     pub refused_count_max: usize,
-    /// PULL: the most messages of one peer that may be here, or on their way, and unsettled.
+    /// PULL: the most messages of one peer that may be here, or on their way, and unsettled. 0: it receives nothing, is none
+    /// of its sender's peers, and only reports, see [`Pull::report`](crate::Pull::report).
     pub credit_count: usize,
     /// PULL: who settles.
     pub settling: Settling,

@@ -79,6 +79,30 @@ impl Socket<PullPattern> {
         }
     }
 
+    /// Tells the connected senders that tasks are done, `count` in sequence from the first of each, whichever way they came
+    /// here: they free them at once, and need not wait for each settlement to pass through those in between. For a socket
+    /// with [`Settlement::credit_count`](super::Settlement::credit_count) 0, which receives nothing. Returns whether a sender
+    /// is connected.
+    pub fn report(&self, tasks: &[(TaskId, u64)]) -> bool {
+        let handle = &*self.handle;
+        !handle.is_foreign() && handle.engine.lock().report(&handle.engine, handle.index, tasks)
+    }
+
+    /// Senders need not be told at once what is settled: they hear of it on another way, as by [`Socket::report`]. They are
+    /// told when half of their credit, or 256 KiB, is settled, and some milliseconds later at most. Or that they must be again.
+    pub fn settle_lazily(&self, is_lazy: bool) {
+        let handle = &*self.handle;
+        if !handle.is_foreign() {
+            let mut state = handle.engine.lock();
+            if let Some(socket) = state.sockets.get_mut(handle.index) {
+                socket.settles_lazily = is_lazy;
+            }
+            if !is_lazy {
+                state.tell_settled(&handle.engine, handle.index, true);
+            }
+        }
+    }
+
     /// All messages of the batch were dealt with. Returns as [`Socket::accept`]; false also if one of them was settled
     /// before.
     pub fn accept_batch(&self, batch: &Batch) -> bool {

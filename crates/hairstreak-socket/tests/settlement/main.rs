@@ -11,6 +11,7 @@ mod again;
 mod ends;
 mod limits;
 mod passing;
+mod reports;
 mod rules;
 
 use std::collections::BTreeMap;

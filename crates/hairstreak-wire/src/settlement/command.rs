@@ -6,9 +6,11 @@
 //! X-SETTLE  through (8) | entries until the end               from the receiver
 //! X-CREDIT  number (8)                                        from the receiver
 //! X-DRAIN                                                     from the receiver
+//! X-DONE    runs until the end, at least one                  from the receiver
 //!
 //! entry:    outcome (1) | first (8) | last (8)                outcome 0 accepted, 1 released
 //!           2           | first (8) | last (8) | reason size (1) | reason
+//! run:      epoch (8) | sequence (8) | count (8), at least 1
 //! ```
 //!
 //! All numbers are big endian. A parsed command borrows from the frame's body, and all of it has been checked but for
@@ -23,11 +25,13 @@ const END: &str = "X-END";
 const SETTLE: &str = "X-SETTLE";
 const CREDIT: &str = "X-CREDIT";
 const DRAIN: &str = "X-DRAIN";
+const DONE: &str = "X-DONE";
 
 /// The longest reason for a rejection, in bytes; what is longer is cut.
 pub const REJECTION_SIZE_MAX: usize = 255;
 
 const RANGE_SIZE: usize = 17;
+const RUN_SIZE: usize = 24;
 /// In the flags of X-TASKS.
 const BLANK: u8 = 1;
 
@@ -52,6 +56,24 @@ pub enum SettlementCommand<'a> {
     Credit(u64),
     /// The receiver wants nothing new: an END is to say how much is still under way.
     Drain,
+    /// These tasks have had their result, whichever links they went: their source need not keep them.
+    Done(DoneTasks<'a>),
+}
+
+/// The checked runs of an X-DONE: the first task of each, and how many follow in sequence with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DoneTasks<'a>(&'a [u8]);
+
+impl Iterator for DoneTasks<'_> {
+    type Item = (TaskId, u64);
+
+    fn next(&mut self) -> Option<(TaskId, u64)> {
+        let (run, rest) = self.0.split_first_chunk::<RUN_SIZE>()?;
+        self.0 = rest;
+        let [epoch, sequence, count] =
+            [0, 8, 16].map(|at| parse_number(&run[at..at + 8]).unwrap_or_default());
+        Some((TaskId { epoch, sequence }, count))
+    }
 }
 
 /// Messages of one outcome.
@@ -98,6 +120,7 @@ impl SettlementCommand<'_> {
             SettlementCommand::Settle { .. } => SETTLE,
             SettlementCommand::Credit(_) => CREDIT,
             SettlementCommand::Drain => DRAIN,
+            SettlementCommand::Done(_) => DONE,
         }
     }
 
@@ -128,6 +151,13 @@ pub fn parse<'a>(command: &Command<'a>) -> Result<Option<SettlementCommand<'a>>,
         b"X-CREDIT" => SettlementCommand::Credit(parse_number(data).ok_or(malformed(CREDIT))?),
         b"X-DRAIN" if data.is_empty() => SettlementCommand::Drain,
         b"X-DRAIN" => return Err(malformed(DRAIN)),
+        b"X-DONE" => {
+            let is_whole = !data.is_empty() && data.len().is_multiple_of(RUN_SIZE);
+            if !is_whole || DoneTasks(data).any(|(_, count)| count == 0) {
+                return Err(malformed(DONE));
+            }
+            SettlementCommand::Done(DoneTasks(data))
+        }
         _ => return Ok(None),
     }))
 }
@@ -199,6 +229,13 @@ pub fn encode_entry(out: &mut Vec<u8>, entry: &Entry<'_>) {
 /// Appends a whole X-CREDIT frame.
 pub fn encode_credit(out: &mut Vec<u8>, number: u64) {
     command::encode(out, CREDIT.as_bytes(), &[&number.to_be_bytes()]);
+}
+
+/// Appends a whole X-DONE frame, of at least one run.
+pub fn encode_done(out: &mut Vec<u8>, tasks: &[(TaskId, u64)]) {
+    let numbers = tasks.iter().flat_map(|(first, count)| [first.epoch, first.sequence, *count]);
+    let data = numbers.flat_map(u64::to_be_bytes).collect::<Vec<_>>();
+    command::encode(out, DONE.as_bytes(), &[&data]);
 }
 
 /// Appends a whole X-DRAIN frame.

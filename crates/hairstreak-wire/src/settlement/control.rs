@@ -7,6 +7,7 @@
 //! RESUME   4                                               sink to ventilator: go on
 //! FLOOR   11 | epoch (8) | sequence (8)                    ventilator to sink
 //! END     12 | epoch (8) | count (8) | rejected (8)        ventilator to sink
+//! TASKS   13 | endpoint                                    ventilator to sink: where X-DONE is taken
 //! ```
 //!
 //! All numbers are big endian. FLOOR: all tasks below are settled, no result of them will come that has not. END: so is
@@ -16,7 +17,7 @@ use super::task::TaskId;
 
 /// A message between sink and ventilator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ControlMessage {
+pub enum ControlMessage<'a> {
     /// A sink is there.
     Hello,
     /// It wants no more tasks.
@@ -36,9 +37,12 @@ pub enum ControlMessage {
         /// How many of them were rejected or given up.
         rejected: u64,
     },
+    /// Where the ventilator hands out tasks, and is told of those that are done. An unspecified host is the one where it is
+    /// spoken to.
+    Tasks(&'a str),
 }
 
-impl ControlMessage {
+impl<'a> ControlMessage<'a> {
     /// The message's only frame.
     pub fn encode(self) -> Vec<u8> {
         let with = |kind: u8, numbers: &[u64]| {
@@ -53,12 +57,16 @@ impl ControlMessage {
             ControlMessage::Resume => with(4, &[]),
             ControlMessage::Floor(TaskId { epoch, sequence }) => with(11, &[epoch, sequence]),
             ControlMessage::End { epoch, count, rejected } => with(12, &[epoch, count, rejected]),
+            ControlMessage::Tasks(endpoint) => [&[13], endpoint.as_bytes()].concat(),
         }
     }
 
     /// What the frame says; `None` if it is no such message.
-    pub fn decode(frame: &[u8]) -> Option<ControlMessage> {
+    pub fn decode(frame: &'a [u8]) -> Option<ControlMessage<'a>> {
         let (&kind, rest) = frame.split_first()?;
+        if kind == 13 {
+            return std::str::from_utf8(rest).ok().map(ControlMessage::Tasks);
+        }
         let (numbers, rest) = rest.as_chunks::<8>();
         let number = |at: usize| numbers.get(at).map(|bytes| u64::from_be_bytes(*bytes));
         if !rest.is_empty() {
@@ -99,5 +107,9 @@ mod tests {
         }
         assert_eq!(all[4].encode(), [11, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]);
         assert_eq!(ControlMessage::decode(&[5]), None);
+        let tasks = ControlMessage::Tasks("tcp://*:1");
+        assert_eq!(tasks.encode(), b"\x0dtcp://*:1");
+        assert_eq!(ControlMessage::decode(&tasks.encode()), Some(tasks));
+        assert_eq!(ControlMessage::decode(b"\x0d\xff"), None);
     }
 }

@@ -91,6 +91,30 @@ impl Ranges {
         }
     }
 
+    /// Takes out the numbers of `range`.
+    pub fn remove(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        let mut at = self.after(range.start);
+        while let Some(found) = self.ranges.get(at).filter(|found| found.start < range.end).cloned() {
+            self.ranges.remove(at);
+            if found.end > range.end {
+                self.ranges.insert(at, range.end..found.end);
+            }
+            if found.start < range.start {
+                self.ranges.insert(at, found.start..range.start);
+                at += 1;
+            }
+        }
+    }
+
+    /// The last number of the range that has `number`.
+    pub fn last_from(&self, number: u64) -> Option<u64> {
+        let found = self.ranges.get(self.after(number))?;
+        (found.start <= number).then(|| found.end - 1)
+    }
+
     /// The range that begins with `number`, taken out.
     pub fn take_from(&mut self, number: u64) -> Option<Range<u64>> {
         if self.ranges.front()?.start == number { self.ranges.pop_front() } else { None }
@@ -144,6 +168,10 @@ mod tests {
                         prop_assert_eq!(taken.is_some(), model.first() == Some(&start));
                         taken.into_iter().flatten().for_each(|number| { model.remove(&number); });
                     }
+                    2 => {
+                        ranges.remove(range.clone());
+                        model.retain(|number| !range.contains(number));
+                    }
                     _ => {
                         let is_new = range.clone().all(|number| !model.contains(&number));
                         prop_assert_eq!(ranges.insert(range.clone()), is_new);
@@ -157,6 +185,8 @@ mod tests {
                 let all = ranges.iter().collect::<Vec<_>>();
                 prop_assert!(all.windows(2).all(|pair| pair[0].end < pair[1].start));
                 prop_assert_eq!(ranges.contains(start), model.contains(&start));
+                let last = (start..).take_while(|number| model.contains(number)).last();
+                prop_assert_eq!(ranges.last_from(start), last);
                 prop_assert_eq!(ranges.first_of(range.clone()), model.range(range.clone()).next().copied());
                 let missing = ranges.missing_in(range.clone()).flatten().collect::<Vec<_>>();
                 prop_assert_eq!(missing, range.filter(|number| !model.contains(number)).collect::<Vec<_>>());

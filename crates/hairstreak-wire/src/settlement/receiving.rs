@@ -41,9 +41,8 @@ pub struct ReceivingLink {
 }
 
 impl ReceivingLink {
-    /// A new link on which up to `window` messages may be unsettled; at least 1.
+    /// A new link on which up to `window` messages may be unsettled; with 0 none comes.
     pub fn new(window: u64) -> ReceivingLink {
-        let window = window.max(1);
         ReceivingLink {
             window,
             credit: window,
@@ -62,7 +61,7 @@ impl ReceivingLink {
 
     /// What the sender has to know in READY.
     pub fn terms(window: u64) -> SettlementTerms {
-        SettlementTerms { credit: window.max(1) }
+        SettlementTerms { credit: window }
     }
 
     /// Takes a command of the sender, which came behind message `received`.
@@ -83,7 +82,10 @@ impl ReceivingLink {
                 self.ended = true;
                 Ok(())
             }
-            SettlementCommand::Settle { .. } | SettlementCommand::Credit(_) | SettlementCommand::Drain => {
+            SettlementCommand::Settle { .. }
+            | SettlementCommand::Credit(_)
+            | SettlementCommand::Drain
+            | SettlementCommand::Done(_) => {
                 Err(SettlementError::WrongEnd { command: command.name(), end: "sends" })
             }
         }
@@ -180,7 +182,7 @@ impl ReceivingLink {
 
     /// How many messages may be unsettled from now on; what was granted stays granted.
     pub fn set_window(&mut self, window: u64) {
-        self.window = window.max(1);
+        self.window = window;
     }
 
     /// Whether the sender should be told now, though its owner goes on.

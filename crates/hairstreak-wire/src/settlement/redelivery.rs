@@ -92,6 +92,14 @@ impl<M> Redelivery<M> {
         self.waiting.pop_front()
     }
 
+    /// These tasks, `count` in sequence from `first` on, are done: they are not sent again.
+    pub fn forget_tasks(&mut self, first: TaskId, count: u64) {
+        if !self.waiting.is_empty() {
+            let end = first.plus(count);
+            self.waiting.retain(|(task, _)| task.id < first || task.id >= end);
+        }
+    }
+
     /// Nothing will be sent again. Returns how many waited.
     pub fn give_up_waiting(&mut self) -> usize {
         std::mem::take(&mut self.waiting).len()

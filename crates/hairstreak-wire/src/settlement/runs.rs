@@ -9,7 +9,11 @@ use super::task::{TaskId, TaskRun};
 
 /// Runs of tasks by the number of their first message.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Runs(VecDeque<(u64, TaskRun)>);
+pub(super) struct Runs {
+    runs: VecDeque<(u64, TaskRun)>,
+    /// How many of the last begin behind the end of the one before, in tasks: among them a task is found by halving.
+    ascending: usize,
+}
 
 impl Runs {
     /// From message `number` on it is `run`. Returns false, and keeps things as they are, if it would be anyway.
@@ -17,26 +21,32 @@ impl Runs {
         if self.task_of(number) == Some(run) {
             return false;
         }
-        if self.0.back().is_some_and(|(first, _)| *first == number) {
+        if self.runs.back().is_some_and(|(first, _)| *first == number) {
             // No message came of the one before.
-            self.0.pop_back();
+            self.runs.pop_back();
+            self.ascending = self.ascending.saturating_sub(1);
         }
-        self.0.push_back((number, run));
+        let is_behind = self.runs.back().is_none_or(|(first, before)| {
+            before.plus(number - first).id <= run.id && before.id.epoch == run.id.epoch
+        });
+        self.ascending = if is_behind { self.ascending + 1 } else { 1 };
+        self.runs.push_back((number, run));
         true
     }
 
     /// Which task message `number` is, unless it has been forgotten, or came before any run.
     pub fn task_of(&self, number: u64) -> Option<TaskRun> {
-        let at = self.0.partition_point(|(first, _)| *first <= number).checked_sub(1)?;
-        let (first, run) = self.0[at];
+        let at = self.runs.partition_point(|(first, _)| *first <= number).checked_sub(1)?;
+        let (first, run) = self.runs[at];
         Some(run.plus(number - first))
     }
 
     /// Messages below `number` are not asked for any more.
     pub fn forget_below(&mut self, number: u64) {
-        while self.0.get(1).is_some_and(|(first, _)| *first <= number) {
-            self.0.pop_front();
+        while self.runs.get(1).is_some_and(|(first, _)| *first <= number) {
+            self.runs.pop_front();
         }
+        self.ascending = self.ascending.min(self.runs.len());
     }
 
     /// The messages of `range`, split where a run ends, with the task that the first of each part is.
@@ -44,7 +54,7 @@ impl Runs {
         let mut at = range.start;
         std::iter::from_fn(move || {
             let run = self.task_of(at).filter(|_| at < range.end)?;
-            let next = self.0.get(self.0.partition_point(|(first, _)| *first <= at));
+            let next = self.runs.get(self.runs.partition_point(|(first, _)| *first <= at));
             let part = at..next.map_or(range.end, |(first, _)| range.end.min(*first));
             at = part.end;
             Some((part, run))
@@ -54,8 +64,16 @@ impl Runs {
     /// The messages, below `end`, that are tasks of these: `count` in sequence from `first` on.
     pub fn numbers_of(&self, first: TaskId, count: u64, end: u64) -> impl Iterator<Item = Range<u64>> + '_ {
         let last = first.sequence.saturating_add(count);
-        self.0.iter().enumerate().filter_map(move |(at, (number, run))| {
-            let next = self.0.get(at + 1).map_or(end, |(next, _)| (*next).min(end));
+        let is_ascending = self.ascending == self.runs.len();
+        let from = if is_ascending {
+            self.runs.partition_point(|(_, run)| run.id <= first).saturating_sub(1)
+        } else {
+            0
+        };
+        let reaches = move |run: &TaskRun| !is_ascending || run.id.sequence < last;
+        let runs = self.runs.range(from..).enumerate().take_while(move |(_, (_, run))| reaches(run));
+        runs.filter_map(move |(offset, (number, run))| {
+            let next = self.runs.get(from + offset + 1).map_or(end, |(next, _)| (*next).min(end));
             let begin = run.id.sequence.max(first.sequence);
             let until = run.id.sequence.saturating_add(next.saturating_sub(*number)).min(last);
             let is_met = run.id.epoch == first.epoch && begin < until;
@@ -65,13 +83,13 @@ impl Runs {
 
     /// Whether none has begun.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.runs.is_empty()
     }
 
     /// How many there are.
     #[cfg(test)]
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.runs.len()
     }
 }
 

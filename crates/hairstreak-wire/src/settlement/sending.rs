@@ -7,7 +7,11 @@
 //!
 //! Messages are sent while it is open; settled at any time.
 //!
-//! Invariants: a number is settled once; `settled` has none up to `through`; credit never goes down.
+//! A task may be done without the receiver having settled it: its result went another way and was settled there. Then it is
+//! nothing that would have to be sent again.
+//!
+//! Invariants: a number is settled once; `settled` and `done` have none up to `through` and none in common; credit never
+//! goes down.
 
 use std::ops::Range;
 
@@ -15,7 +19,7 @@ use super::command::{self, Entries, SettlementCommand};
 use super::error::SettlementError;
 use super::ranges::Ranges;
 use super::runs::Runs;
-use super::task::{Outcome, TaskRun};
+use super::task::{Outcome, TaskId, TaskRun};
 use super::terms::SettlementTerms;
 
 /// What a command of the receiver changed.
@@ -51,6 +55,8 @@ pub struct SendingLink {
     told_through: u64,
     /// Settled numbers above.
     settled: Ranges,
+    /// Numbers above, not among those, whose tasks are done: the receiver has still to settle them.
+    done: Ranges,
     runs: Runs,
     drains: bool,
     has_ended: bool,
@@ -64,6 +70,7 @@ impl SendingLink {
             through: 0,
             told_through: 0,
             settled: Ranges::new(),
+            done: Ranges::new(),
             runs: Runs::default(),
             drains: false,
             has_ended: false,
@@ -110,6 +117,8 @@ impl SendingLink {
                 }
                 settled.count = self.settled_count() - before;
             }
+            // Of the whole source: its links are told one by one.
+            SettlementCommand::Done(_) => {}
             SettlementCommand::Tasks(_) | SettlementCommand::End { .. } => {
                 return Err(SettlementError::WrongEnd { command: command.name(), end: "receives" });
             }
@@ -127,16 +136,17 @@ impl SendingLink {
             let range = entry.first..self.checked_end(entry.last, sent)?;
             self.settle(range.clone())?;
             if entry.outcome == Outcome::Accepted {
-                settled
-                    .accepted
-                    .extend(self.runs.split(range).map(|(range, run)| (run, range.end - range.start)));
+                self.note_accepted(range, settled);
             } else {
-                settled.refused.extend(self.runs.split(range).map(|(numbers, run)| Refused {
+                // A task that is done is done, whatever this receiver made of it.
+                let parts = self.done.missing_in(range.clone()).flat_map(|part| self.runs.split(part));
+                settled.refused.extend(parts.map(|(numbers, run)| Refused {
                     numbers,
                     run,
                     outcome: entry.outcome,
                     reason: entry.reason.to_vec(),
                 }));
+                self.done.remove(range);
             }
         }
         Ok(())
@@ -147,6 +157,13 @@ impl SendingLink {
             return Err(SettlementError::NeverSent { number: last, sent });
         }
         Ok(last + 1)
+    }
+
+    /// Those of the range that are not done are accepted now.
+    fn note_accepted(&mut self, range: Range<u64>, settled: &mut Settled) {
+        let parts = self.done.missing_in(range.clone()).flat_map(|part| self.runs.split(part));
+        settled.accepted.extend(parts.map(|(range, run)| (run, range.end - range.start)));
+        self.done.remove(range);
     }
 
     fn settle(&mut self, range: Range<u64>) -> Result<(), SettlementError> {
@@ -174,10 +191,9 @@ impl SendingLink {
         }
         self.told_through = through;
         if through > self.through {
-            for range in self.settled.missing_in(self.through + 1..end) {
-                settled
-                    .accepted
-                    .extend(self.runs.split(range).map(|(range, run)| (run, range.end - range.start)));
+            let missing = self.settled.missing_in(self.through + 1..end).collect::<Vec<_>>();
+            for range in missing {
+                self.note_accepted(range, settled);
             }
             self.settled.remove_below(end);
             self.through = through;
@@ -189,13 +205,36 @@ impl SendingLink {
         Ok(())
     }
 
-    /// All up to this number are settled.
+    /// These tasks, `count` in sequence from `first` on, are done, as far as they were sent here and are not settled.
+    /// Returns how many that were; they need not be sent again.
+    pub fn settle_tasks(&mut self, first: TaskId, count: u64, sent: u64) -> u64 {
+        let numbers = self.runs.numbers_of(first, count, sent + 1).collect::<Vec<_>>();
+        let mut done_count = 0;
+        for range in numbers {
+            let range = range.start.max(self.through + 1)..range.end;
+            let unsettled = self.settled.missing_in(range).collect::<Vec<_>>();
+            let new = unsettled.into_iter().flat_map(|part| self.done.missing_in(part)).collect::<Vec<_>>();
+            for part in new {
+                done_count += part.end - part.start;
+                self.done.insert(part);
+            }
+        }
+        done_count
+    }
+
+    /// No message up to this number has to be sent again.
     pub fn settled_through(&self) -> u64 {
-        self.through
+        let mut through = self.through;
+        while let Some(last) =
+            self.settled.last_from(through + 1).or_else(|| self.done.last_from(through + 1))
+        {
+            through = last;
+        }
+        through
     }
 
     fn settled_count(&self) -> u64 {
-        self.through + self.settled.count()
+        self.through + self.settled.count() + self.done.count()
     }
 
     /// Messages that are not settled, of `sent`.
@@ -207,7 +246,7 @@ impl SendingLink {
     /// others of the range follow in sequence.
     pub fn unsettled(&self, sent: u64) -> impl Iterator<Item = (Range<u64>, TaskRun)> + '_ {
         let missing = self.settled.missing_in(self.through + 1..sent + 1);
-        missing.flat_map(|range| self.runs.split(range))
+        missing.flat_map(|range| self.done.missing_in(range)).flat_map(|range| self.runs.split(range))
     }
 
     /// The connection is over: the messages that are not settled, of `sent`, each as the task that it would be sent again

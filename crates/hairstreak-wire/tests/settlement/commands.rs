@@ -1,8 +1,8 @@
 //! What the commands are on the wire, and that nothing else is taken for one.
 
 use hairstreak_wire::settlement::command::{
-    REJECTION_SIZE_MAX, encode_credit, encode_drain, encode_end, encode_entry, encode_settle, encode_tasks,
-    parse,
+    REJECTION_SIZE_MAX, encode_credit, encode_done, encode_drain, encode_end, encode_entry, encode_settle,
+    encode_tasks, parse,
 };
 use hairstreak_wire::settlement::{Entry, Outcome, SettlementCommand, SettlementError, TaskRun};
 use hairstreak_wire::zmtp::Command;
@@ -32,6 +32,9 @@ fn each_command_is_what_the_documentation_says() {
     bytes.clear();
     encode_drain(&mut bytes);
     assert_eq!(bytes, b"\x04\x08\x07X-DRAIN");
+    bytes.clear();
+    encode_done(&mut bytes, &[(run(258, 0).id, 5)]);
+    assert_eq!(bytes, b"\x04\x1f\x06X-DONE\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x05");
     let mut entries = Vec::new();
     encode_entry(&mut entries, &entry(Outcome::Accepted, 4, 5, b""));
     encode_entry(&mut entries, &entry(Outcome::Rejected, 7, 7, b"no"));
@@ -60,6 +63,8 @@ fn commands_come_back_as_they_were_sent() {
     encode_settle(&mut bytes, 3, &entries);
     let blank = TaskRun { is_blank: true, ..run(u64::MAX, u16::MAX) };
     encode_tasks(&mut bytes, blank);
+    let done = [(run(3, 0).id, 1), (run(9, 0).id, u64::MAX)];
+    encode_done(&mut bytes, &done);
     encode_drain(&mut bytes);
     let mut seen = 0;
     for_each_command(&bytes, |command| {
@@ -71,15 +76,17 @@ fn commands_come_back_as_they_were_sent() {
                 assert_eq!(entries.collect::<Vec<_>>(), [sent[0], cut, sent[2], sent[3]]);
             }
             SettlementCommand::Tasks(got) => assert_eq!(got, blank),
+            SettlementCommand::Done(tasks) => assert_eq!(tasks.collect::<Vec<_>>(), done),
             other => assert_eq!(other, SettlementCommand::Drain),
         }
     });
-    assert_eq!(seen, 3);
+    assert_eq!(seen, 4);
 }
 
 #[test]
 fn a_command_of_the_wrong_size_is_named() {
-    let good: [(&[u8], usize); 4] = [(b"X-TASKS", 19), (b"X-END", 8), (b"X-CREDIT", 8), (b"X-DRAIN", 0)];
+    let good: [(&[u8], usize); 5] =
+        [(b"X-TASKS", 19), (b"X-END", 8), (b"X-CREDIT", 8), (b"X-DRAIN", 0), (b"X-DONE", 24)];
     for (name, good_size) in good {
         for size in 0..40 {
             let data = vec![1; size];
@@ -97,6 +104,8 @@ fn a_command_of_the_wrong_size_is_named() {
         assert_eq!(parse_data(b"X-SETTLE", &settle[..size]).is_ok(), size == 8, "{size}");
     }
     assert!(parse_data(b"X-SETTLE", &settle).is_ok());
+    assert!(parse_data(b"X-DONE", &[1; 48]).is_ok());
+    assert!(parse_data(b"X-DONE", &[0; 24]).is_err(), "no task");
     assert_eq!(parse_data(b"X-OTHER", &settle), Ok(None));
     assert_eq!(parse(&Command::Pong { context: b"X-END" }), Ok(None));
 }

@@ -20,7 +20,7 @@ const SINK_COUNT_MAX: usize = 64;
 struct Wishes {
     paused: bool,
     stopped: bool,
-    end: Option<ControlMessage>,
+    end: Option<ControlMessage<'static>>,
     closing: bool,
 }
 
@@ -46,14 +46,15 @@ pub(super) struct Control {
 
 impl Control {
     /// Listens there, and tells what of `tasks` is settled.
-    pub fn bind(place: &str, tasks: Push) -> Result<Control, PipelineError> {
+    pub fn bind(place: &str, tasks: Push, tasks_place: &Endpoint) -> Result<Control, PipelineError> {
         let options = Options { router_handover: true, ..Options::default() };
         let router = Router::with_options(&Context::new(), options)?;
         let endpoint = router.bind(place)?;
         let shared = Arc::new(Shared::default());
         let serving = Arc::clone(&shared);
+        let place = tasks_place.to_string();
         let thread = std::thread::Builder::new().name("hairstreak-control".into()).spawn(move || {
-            Serving { router, tasks, shared: serving, sinks: HashSet::new(), floor: None }.serve()
+            Serving { router, tasks, place, shared: serving, sinks: HashSet::new(), floor: None }.serve()
         })?;
         Ok(Control { shared, thread: Some(thread), endpoint })
     }
@@ -86,6 +87,8 @@ impl Drop for Control {
 struct Serving {
     router: Router,
     tasks: Push,
+    /// Where tasks are handed out.
+    place: String,
     shared: Arc<Shared>,
     sinks: HashSet<Vec<u8>>,
     floor: Option<TaskId>,
@@ -125,7 +128,9 @@ impl Serving {
         };
         match said {
             ControlMessage::Hello if self.sinks.len() < SINK_COUNT_MAX => {
-                self.sinks.insert(sink.to_vec());
+                if self.sinks.insert(sink.to_vec()) {
+                    self.tell(sink, ControlMessage::Tasks(&self.place));
+                }
                 let end = self.shared.wishes().end;
                 let news = end.or(self.floor.map(ControlMessage::Floor));
                 news.into_iter().for_each(|news| self.tell(sink, news));
@@ -152,14 +157,14 @@ impl Serving {
         }
     }
 
-    fn tell_all(&mut self, news: ControlMessage) {
+    fn tell_all(&mut self, news: ControlMessage<'_>) {
         let present: HashSet<Vec<u8>> = self.router.peers().into_iter().map(|peer| peer.routing_id).collect();
         self.sinks.retain(|sink| present.contains(sink));
         self.sinks.iter().for_each(|sink| self.tell(sink, news));
         self.router.flush();
     }
 
-    fn tell(&self, sink: &[u8], news: ControlMessage) {
+    fn tell(&self, sink: &[u8], news: ControlMessage<'_>) {
         // A sink that is gone asks again when it comes back; one that takes nothing hears of the next floor.
         let _ = self.router.try_send(&[sink, &news.encode()]);
     }

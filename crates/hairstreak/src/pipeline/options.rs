@@ -5,6 +5,10 @@ use std::time::Duration;
 use hairstreak_socket::Options;
 use hairstreak_socket::settlement::{Settlement, Settling};
 
+/// Tasks that a worker, or a sink, may have that are done already, for all that its sender has been told: so that it need not
+/// be told of each. Not done are never more than the window.
+const PASSING_COUNT_MIN: usize = 4096;
+
 /// Limits of a pipeline. Give all its parts the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipelineOptions {
@@ -32,19 +36,29 @@ impl Default for PipelineOptions {
 impl PipelineOptions {
     /// Of the socket that hands out tasks.
     pub(super) fn tasks_out(&self) -> Options {
-        self.with(Settlement { deliveries_max: self.deliveries_max, ..self.settlement() })
+        let unsettled_count_max = self.window.max(1);
+        self.with(Settlement {
+            deliveries_max: self.deliveries_max,
+            unsettled_count_max,
+            ..self.passing_settlement()
+        })
     }
 
     /// Of sockets that receive, and of those that pass results on.
     pub(super) fn passing(&self) -> Options {
-        self.with(self.settlement())
+        self.with(self.passing_settlement())
     }
 
-    fn settlement(&self) -> Settlement {
-        let window = self.window.max(1);
+    /// Of the socket by which a sink reports.
+    pub(super) fn reports(&self) -> Options {
+        self.with(Settlement { credit_count: 0, ..self.passing_settlement() })
+    }
+
+    fn passing_settlement(&self) -> Settlement {
+        let count = self.window.max(PASSING_COUNT_MIN);
         Settlement {
-            unsettled_count_max: window,
-            credit_count: window,
+            unsettled_count_max: count,
+            credit_count: count,
             settling: Settling::ByHand,
             ..Settlement::default()
         }

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use hairstreak_socket::settlement::{Batch, ControlMessage, TaskId};
 use hairstreak_socket::{
-    Context, Dealer, Endpoint, Interest, Message, Options, Outgoing, Poller, Pull, RecvError,
+    ConnectError, Context, Dealer, Endpoint, Interest, Message, Options, Outgoing, Poller, Pull, RecvError,
 };
 use hairstreak_wire::settlement::{Ready, Seen};
 
@@ -19,6 +20,9 @@ const BATCH_COUNT_MAX: usize = 1024;
 const SOURCE_COUNT_MAX: usize = 64;
 /// How often a sink without results looks whether its ventilator is there.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Runs of tasks that are done before they are reported.
+const UNREPORTED_RUNS_MAX: usize = 256;
 
 /// The poller's keys.
 const RESULTS: usize = 0;
@@ -71,6 +75,17 @@ pub struct Sink {
     results: Pull,
     endpoint: Endpoint,
     control: Dealer,
+    /// Where that is.
+    control_place: Endpoint,
+    /// Tells the ventilator's socket of tasks that are done.
+    reports: Pull,
+    /// Where it says that is, and where that is from here.
+    reports_place: Option<(String, String)>,
+    /// Tasks that are done and not reported, and how many.
+    unreported: Vec<(TaskId, u64)>,
+    unreported_count: u64,
+    /// Whether the last report went to the ventilator.
+    is_reporting: bool,
     poller: Poller,
     /// What the poller found last.
     found: Vec<hairstreak_socket::Ready>,
@@ -111,6 +126,8 @@ impl Sink {
         let pull = Pull::with_options(&context, options.passing())?;
         let dealer = Dealer::with_options(&context, Options::default())?;
         dealer.connect(control)?;
+        let control_place = control.parse::<Endpoint>().map_err(ConnectError::from)?;
+        let reports = Pull::with_options(&context, options.reports())?;
         let mut poller = Poller::new()?;
         poller.add(&pull, RESULTS, Interest::READABLE)?;
         poller.add(&dealer, CONTROL, Interest::READABLE)?;
@@ -119,6 +136,12 @@ impl Sink {
             results: pull,
             endpoint,
             control: dealer,
+            control_place,
+            reports,
+            reports_place: None,
+            unreported: Vec::new(),
+            unreported_count: 0,
+            is_reporting: false,
             poller,
             found: Vec::new(),
             keep_order: options.keep_order,
@@ -165,6 +188,7 @@ impl Sink {
         loop {
             if let Some((first, count)) = self.returned.take() {
                 self.results.accept_tasks(first, count);
+                self.note_done(first, count);
             }
             match self.ready.pop_front() {
                 Some(Ready::Result(task, message)) => {
@@ -185,11 +209,15 @@ impl Sink {
             }
             if let Some(batch) = self.batch.take().filter(|_| !self.keep_order) {
                 self.results.accept_batch(&batch);
+                batch.runs.iter().for_each(|(run, count)| self.note_done(run.id, *count));
             }
             self.messages.clear();
             match self.results.recv_batch(&mut self.messages, self.batch_count_max, Duration::ZERO) {
                 Ok(batch) => (self.batch, self.next_message, self.next_run) = (Some(batch), 0, 0),
-                Err(RecvError::TimedOut | RecvError::Ended) if self.ended.is_some() => return Ok(None),
+                Err(RecvError::TimedOut | RecvError::Ended) if self.ended.is_some() => {
+                    self.results.settle_lazily(false);
+                    return Ok(None);
+                }
                 Err(RecvError::TimedOut | RecvError::Ended) => self.wait()?,
                 Err(error) => return Err(error.into()),
             }
@@ -224,7 +252,7 @@ impl Sink {
         self.say(ControlMessage::Resume);
     }
 
-    fn say(&self, message: ControlMessage) {
+    fn say(&self, message: ControlMessage<'_>) {
         let bytes = message.encode();
         // It waits for a ventilator that has not come yet; one that takes nothing has stopped anyway.
         let _ = self.control.try_send(Outgoing::Body(&bytes));
@@ -278,6 +306,7 @@ impl Sink {
             self.last_seen = Instant::now();
             match ControlMessage::decode(message.body()) {
                 Some(ControlMessage::Floor(floor)) => self.raise_floor(floor),
+                Some(ControlMessage::Tasks(place)) => self.report_to(place),
                 Some(ControlMessage::End { epoch, count, rejected }) => {
                     self.raise_floor(TaskId { epoch, sequence: count });
                     self.ended = Some((epoch, count, rejected));
@@ -294,8 +323,59 @@ impl Sink {
         self.ready = ready;
     }
 
+    /// The ventilator is to hear that these are done: at half of the window, and before the sink sleeps.
+    fn note_done(&mut self, first: TaskId, count: u64) {
+        self.unreported_count += count;
+        match self.unreported.last_mut() {
+            Some((before, number)) if before.plus(*number) == first => *number += count,
+            _ => self.unreported.push((first, count)),
+        }
+        if self.unreported_count >= self.batch_count_max as u64
+            || self.unreported.len() >= UNREPORTED_RUNS_MAX
+        {
+            self.report();
+        }
+    }
+
+    fn report(&mut self) {
+        if self.unreported.is_empty() {
+            return;
+        }
+        let is_told = self.reports.report(&self.unreported);
+        // Else it hears of it by way of the workers.
+        if is_told != self.is_reporting {
+            self.is_reporting = is_told;
+            self.results.settle_lazily(is_told);
+        }
+        self.unreported.clear();
+        self.unreported_count = 0;
+    }
+
+    /// Where the ventilator takes reports.
+    fn report_to(&mut self, place: &str) {
+        if self.reports_place.as_ref().is_some_and(|(said, _)| said == place) {
+            return;
+        }
+        if let Some((_, before)) = self.reports_place.take() {
+            // It may be gone already.
+            let _ = self.reports.disconnect(&before);
+        }
+        let Ok(mut endpoint) = place.parse::<Endpoint>() else { return };
+        if let (Endpoint::Tcp(address), Endpoint::Tcp(control)) = (&mut endpoint, &self.control_place)
+            && address.host.parse::<IpAddr>().is_ok_and(|host| host.is_unspecified())
+        {
+            address.host.clone_from(&control.host);
+        }
+        // A place that cannot be connected to leaves the way by the workers.
+        let endpoint = endpoint.to_string();
+        if self.reports.connect(&endpoint).is_ok() {
+            self.reports_place = Some((place.to_owned(), endpoint));
+        }
+    }
+
     /// Waits for results, and hears what the ventilator says meanwhile.
     fn wait(&mut self) -> Result<(), SinkError> {
+        self.report();
         self.poller.wait_timeout(&mut self.found, LOOK_INTERVAL)?;
         if self.found.iter().any(|found| found.key == CONTROL) {
             self.hear();

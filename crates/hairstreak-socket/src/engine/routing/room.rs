@@ -92,7 +92,8 @@ impl State {
     /// Lists the link with room if it is ready, not listed and below its low-water marks.
     pub fn list_room(&mut self, index: usize) {
         let link = &mut self.links[index];
-        if link.listed_room || link.peer.is_none() || matches!(link.origin, Origin::Ended) {
+        let is_none = link.peer.is_none() || link.only_reports || matches!(link.origin, Origin::Ended);
+        if link.listed_room || is_none {
             return;
         }
         let socket = link.socket;

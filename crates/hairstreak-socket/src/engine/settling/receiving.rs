@@ -20,6 +20,9 @@ use crate::settlement::{Batch, Delivery, DeliveryMark, Settling};
 const SETTLE_TICK: Duration = Duration::from_millis(2);
 const SETTLE_TICK_MAX: Duration = Duration::from_millis(64);
 
+/// Runs of tasks in one command.
+const REPORT_COUNT_MAX: usize = 256;
+
 impl State {
     /// The application asks for messages: what that settles is settled.
     #[inline]
@@ -79,10 +82,31 @@ impl State {
     pub fn tell_all_settled(&mut self, engine: &Engine) {
         for slot in 0..self.settling_sockets.len() {
             let socket = self.settling_sockets[slot];
-            if self.sockets.contains(socket) {
-                self.tell_settled(engine, socket, true);
+            let Some(state) = self.sockets.get(socket) else { continue };
+            let is_lazy = state.settles_lazily;
+            self.tell_settled(engine, socket, !is_lazy);
+            if is_lazy {
+                // The rest is told by the watch tick.
+                self.arm_look(engine);
             }
         }
+    }
+
+    /// Tells all peers that these tasks are done. Returns whether there is one to be told.
+    pub fn report(&mut self, engine: &Engine, socket: usize, tasks: &[(TaskId, u64)]) -> bool {
+        let Some(state) = self.sockets.get(socket) else { return false };
+        let mut is_told = false;
+        for index in state.links.clone() {
+            if let Some(link) = self.links.get_mut(index)
+                && let LinkKind::Stream(session) = &mut link.kind
+                && session.settles_received()
+            {
+                tasks.chunks(REPORT_COUNT_MAX).for_each(|tasks| session.report(tasks));
+                self.flush_link(engine, index);
+                is_told = true;
+            }
+        }
+        is_told
     }
 
     /// Nobody has called at length for a while: the application is at the last message, or batch, that it took. What

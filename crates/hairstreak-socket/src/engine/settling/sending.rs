@@ -251,15 +251,34 @@ impl State {
     pub fn on_settled(&mut self, engine: &Engine, index: usize) {
         let Some(link) = self.links.get_mut(index) else { return };
         let LinkKind::Stream(session) = &mut link.kind else { return };
-        let news = session.take_settled();
+        let mut news = session.take_settled();
         link.pace.on_settled(news.count, session.unsettled_count());
         let socket = link.socket;
+        for (first, count) in std::mem::take(&mut news.done) {
+            self.take_done(engine, socket, first, count);
+        }
         self.take_news(engine, socket, news);
         self.end_sending(engine, index);
         if !self.sockets[socket].closed {
             self.send_waiting_again(engine, socket);
         }
         self.notify(socket);
+    }
+
+    /// Tasks of the socket are done, whatever links they went.
+    fn take_done(&mut self, engine: &Engine, socket: usize, first: TaskId, count: u64) {
+        for slot in 0..self.sockets[socket].links.len() {
+            let link = &mut self.links[self.sockets[socket].links[slot]];
+            if let LinkKind::Stream(session) = &mut link.kind {
+                let done = session.settle_done(first, count);
+                link.pace.on_settled(done, session.unsettled_count());
+            }
+        }
+        let Some(backlog) = &mut self.sockets[socket].backlog else { return };
+        backlog.redelivery.forget_tasks(first, count);
+        if let Some(upstream) = backlog.upstream {
+            self.settle_tasks(engine, upstream, first, count, Outcome::Accepted, b"");
+        }
     }
 
     /// Tells a receiver that no message follows, if that is so.
@@ -327,8 +346,11 @@ impl State {
             return Some(0);
         }
         let session = self.settled_session(index)?;
-        let news = session.take_settled();
+        let mut news = session.take_settled();
         let unsettled = session.take_unsettled();
+        for (first, count) in std::mem::take(&mut news.done) {
+            self.take_done(engine, socket, first, count);
+        }
         self.take_news(engine, socket, news);
         let state = &mut self.sockets[socket];
         let backlog = state.backlog.as_mut()?;

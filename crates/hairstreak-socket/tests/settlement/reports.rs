@@ -1,0 +1,75 @@
+//! Tasks that a third party reports as done: they are settled at their source, whichever way their results went.
+
+use hairstreak_socket::settlement::{Settlement, TaskId};
+
+use crate::{LONG, by_hand, by_task, check, take, until, window};
+
+/// A receiver that takes nothing and only reports.
+fn reporting() -> Settlement {
+    by_hand(0)
+}
+
+#[test]
+fn what_is_reported_as_done_is_settled_and_not_sent_again() {
+    check(|cell| {
+        let (push, place) = cell.push(window(1000));
+        let (pull, reporter) = (cell.pull(&place, by_hand(1000)), cell.pull(&place, reporting()));
+        (0..50u8).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
+        let taken = take(&pull, 50, 0);
+        let tasks = taken.iter().map(|delivery| delivery.task.unwrap()).collect::<Vec<_>>();
+        until("the reporter is there", || reporter.report(&[(tasks[10], 5)]));
+        until("some are settled", || push.unsettled().count == 45);
+        assert_eq!(push.first_unsettled(), Some(tasks[0]));
+        assert_eq!(push.peers().len(), 1, "the reporter is none");
+        // Again, and beyond what there is: only what is not settled counts.
+        assert!(reporter.report(&[(tasks[0], 12), (tasks[40], 1000), (TaskId { epoch: 0, sequence: 0 }, 9)]));
+        until("more are settled", || push.unsettled().count == 25);
+        assert_eq!(push.first_unsettled(), Some(tasks[15]));
+        // The receiver may settle what is done already.
+        for at in [2, 11, 20, 45] {
+            assert!(pull.accept(&taken[at]));
+        }
+        assert!(pull.release(&taken[3]), "done is done");
+        until("one more is settled", || push.unsettled().count == 24);
+        drop(pull);
+        let other = cell.pull(&place, by_hand(1000));
+        let again = take(&other, 24, 1);
+        let left = by_task(taken[15..40].iter().filter(|delivery| delivery.task != Some(tasks[20])));
+        assert_eq!(by_task(&again), left);
+        assert!(reporter.report(&[(tasks[0], 50)]));
+        assert!(push.wait_settled(LONG));
+    });
+}
+
+#[test]
+fn what_waits_to_be_sent_again_may_be_done_already() {
+    check(|cell| {
+        let (push, place) = cell.push(window(1000));
+        let (pull, reporter) = (cell.pull(&place, by_hand(1000)), cell.pull(&place, reporting()));
+        (0..10u8).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
+        let tasks = take(&pull, 10, 0).iter().map(|delivery| delivery.task.unwrap()).collect::<Vec<_>>();
+        drop(pull);
+        until("they wait", || push.unsettled().waiting_count == 10);
+        until("the reporter is there", || reporter.report(&[(tasks[2], 3)]));
+        until("some are settled", || push.unsettled().count == 7);
+        let other = cell.pull(&place, by_hand(1000));
+        let again = take(&other, 7, 1);
+        assert!(again.iter().all(|delivery| !tasks[2..5].contains(&delivery.task.unwrap())));
+    });
+}
+
+#[test]
+fn a_receiver_that_is_lazy_tells_all_the_same() {
+    check(|cell| {
+        let (push, place) = cell.push(window(1000));
+        let pull = cell.pull(&place, by_hand(1000));
+        pull.settle_lazily(true);
+        (0..10u8).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
+        let taken = take(&pull, 10, 0);
+        taken[..5].iter().for_each(|delivery| assert!(pull.accept(delivery)));
+        until("the tick has told", || push.unsettled().count == 5);
+        taken[5..].iter().for_each(|delivery| assert!(pull.accept(delivery)));
+        pull.settle_lazily(false);
+        assert!(push.wait_settled(LONG));
+    });
+}
