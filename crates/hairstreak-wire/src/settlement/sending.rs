@@ -15,7 +15,7 @@ use super::command::{self, Entries, SettlementCommand};
 use super::error::SettlementError;
 use super::ranges::Ranges;
 use super::runs::Runs;
-use super::task::{Outcome, TaskRun};
+use super::task::{Outcome, TaskId, TaskRun};
 use super::terms::SettlementTerms;
 
 /// What a command of the receiver changed.
@@ -208,6 +208,12 @@ impl SendingLink {
     pub fn unsettled(&self, sent: u64) -> impl Iterator<Item = (Range<u64>, TaskRun)> + '_ {
         let missing = self.settled.missing_in(self.through + 1..sent + 1);
         missing.flat_map(|range| self.runs.split(range))
+    }
+
+    /// Whether a message that is not settled, of `sent`, is this task.
+    pub fn has_unsettled(&self, task: TaskId, sent: u64) -> bool {
+        let is_unsettled = |number: u64| number > self.through && !self.settled.contains(number);
+        self.runs.numbers_of(task, 1, sent + 1).any(|range| is_unsettled(range.start))
     }
 
     /// The connection is over: the messages that are not settled, of `sent`, each as the task that it would be sent again

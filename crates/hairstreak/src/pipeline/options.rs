@@ -32,7 +32,8 @@ impl Default for PipelineOptions {
 impl PipelineOptions {
     /// Of the socket that hands out tasks.
     pub(super) fn tasks_out(&self) -> Options {
-        self.with(Settlement { deliveries_max: self.deliveries_max, ..self.settlement() })
+        let (deliveries_max, in_order) = (self.deliveries_max, self.keep_order);
+        self.with(Settlement { deliveries_max, in_order, ..self.settlement() })
     }
 
     /// Of sockets that receive, and of those that pass results on.
