@@ -156,6 +156,11 @@ impl Session {
         self.sending()?.link.unsettled(sent).map(|(_, run)| run.id).min()
     }
 
+    /// Whether a message that is not settled is this task.
+    pub fn has_unsettled(&self, task: TaskId) -> bool {
+        self.sending().is_some_and(|sending| sending.link.has_unsettled(task, self.sent_count()))
+    }
+
     /// Tells the receiver that no message follows, if that is wanted by this side or asked for by the receiver. Returns
     /// whether there is something to be written for it.
     pub fn end_sending(&mut self, is_wanted: bool) -> bool {

@@ -3,7 +3,7 @@
 //! Tasks are counted where they are sent: while a link has a grant, the next task is the one behind its last.
 
 use hairstreak_base::Message;
-use hairstreak_wire::settlement::{Redelivery, TaskId, TaskRun};
+use hairstreak_wire::settlement::{Redelivery, RedeliveryRules, TaskId, TaskRun};
 
 use super::Settlement;
 
@@ -31,7 +31,8 @@ pub(crate) struct GrantedLink {
 
 impl Backlog {
     pub fn new(settings: Settlement) -> Backlog {
-        let redelivery = Redelivery::new(settings.deliveries_max, settings.refused_count_max);
+        let Settlement { deliveries_max, refused_count_max, in_order, .. } = settings;
+        let redelivery = Redelivery::new(RedeliveryRules { deliveries_max, refused_count_max, in_order });
         Backlog {
             settings,
             next: TaskRun {

@@ -11,6 +11,9 @@ pub struct Settlement {
     /// PUSH: messages that were rejected or given up and are kept for the application; of more the oldest are lost,
     /// and counted.
     pub refused_count_max: usize,
+    /// PUSH: messages are settled in the order of their tasks: what is sent again does not wait for a receiver that has
+    /// settled all that it was sent.
+    pub in_order: bool,
     /// PULL: the most messages of one peer that may be here, or on their way, and unsettled. 0: it receives nothing, is none
     /// of its sender's peers, and only reports, see [`Pull::report`](crate::Pull::report).
     pub credit_count: usize,
@@ -34,6 +37,7 @@ impl Default for Settlement {
             unsettled_count_max: 10_000,
             deliveries_max: 0,
             refused_count_max: 1000,
+            in_order: false,
             credit_count: 10_000,
             settling: Settling::OnNextReceive,
         }

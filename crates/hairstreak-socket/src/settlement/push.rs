@@ -66,7 +66,10 @@ impl Socket<PushPattern> {
         }
         let mut state = engine.lock();
         let backlog = state.sockets.get_mut(self.handle.index).and_then(|socket| socket.backlog.as_mut());
-        backlog.map(|backlog| backlog.upstream = Some(upstream)).is_some()
+        let Some(backlog) = backlog else { return false };
+        backlog.upstream = Some(upstream);
+        backlog.redelivery.pass_on();
+        true
     }
 
     /// The next messages that are sent are these tasks, in sequence: results of tasks that were received. By one
@@ -75,6 +78,12 @@ impl Socket<PushPattern> {
         if !self.handle.is_foreign() {
             self.handle.engine.lock().set_next_task(self.handle.index, first);
         }
+    }
+
+    /// Whether this task was passed on and is not settled. Its settlement then holds for every copy of the task that
+    /// was received.
+    pub fn is_under_way(&self, task: TaskId) -> bool {
+        !self.handle.is_foreign() && self.handle.engine.lock().is_under_way(self.handle.index, task)
     }
 
     /// Waits until everything is settled, `timeout` at most, and tells the receivers that no message follows; later

@@ -112,6 +112,33 @@ fn a_message_that_two_connections_have_ended_with_travels_alone() {
 }
 
 #[test]
+fn in_order_a_message_does_not_wait_for_those_that_wait_for_it() {
+    check(|cell| {
+        let (push, place) = cell.push(Settlement { in_order: true, ..window(1000) });
+        for deliveries in 0..2 {
+            let pull = cell.pull(&place, by_hand(1000));
+            if deliveries == 0 {
+                (0..2).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
+            }
+            take(&pull, 2, deliveries);
+            pull.close();
+            until("they wait", || push.unsettled().waiting_count == 2);
+        }
+        let first = cell.pull(&place, by_hand(1000));
+        assert_eq!(take(&first, 1, 2)[0].message.body(), [0]);
+        let second = cell.pull(&place, by_hand(1000));
+        let later = take(&second, 1, 2);
+        assert_eq!(later[0].message.body(), [1]);
+        first.close();
+        // The second receiver does not settle what it has before it has had what comes first.
+        let earlier = take(&second, 1, 3);
+        assert_eq!(earlier[0].message.body(), [0]);
+        assert!(second.accept(&earlier[0]) && second.accept(&later[0]));
+        assert!(push.wait_settled(LONG));
+    });
+}
+
+#[test]
 fn only_push_and_pull_settle_and_none_that_drops() {
     let settlement = Some(Settlement::default());
     let with = |options: Options| Options { settlement: settlement.clone(), ..options };

@@ -143,6 +143,51 @@ fn results_outlive_the_sink_and_a_rejected_one_is_rejected_where_it_came_from() 
 }
 
 #[test]
+fn results_that_two_sinks_have_ended_with_still_come_together() {
+    let ((source, from), (first, to)) = (source(), sink());
+    let worker = Worker::new(&from, &to);
+    (0..3u8).for_each(|number| source.send_timeout(&[number], LONG).unwrap());
+    source.flush();
+    let mut passed = 0;
+    while passed < 3 {
+        passed += worker.pass(100).unwrap();
+    }
+    take(&first, 3, false, &mut BTreeMap::new());
+    first.close();
+    until("they wait for a sink", || worker.results.unsettled().waiting_count == 3);
+    let second = crate::rules::plain_pull(by_hand(1000));
+    second.bind(&to).unwrap();
+    crate::take(&second, 3, 1);
+    second.close();
+    until("they wait for another", || worker.results.unsettled().waiting_count == 3);
+    let third = crate::rules::plain_pull(by_hand(1000));
+    third.bind(&to).unwrap();
+    // A sink that wants them in order would wait for ever for one that comes behind the first.
+    let taken = crate::take(&third, 3, 2);
+    taken.iter().for_each(|delivery| assert!(third.accept(delivery)));
+    assert!(source.wait_settled(LONG));
+}
+
+#[test]
+fn a_result_is_under_way_until_the_sink_settles_it() {
+    let ((source, from), (first, to)) = (source(), sink());
+    let worker = Worker::new(&from, &to);
+    source.send_timeout("task", LONG).unwrap();
+    source.flush();
+    assert_eq!(worker.pass(1), Ok(1));
+    let task = first.recv_delivery(LONG).unwrap().task.unwrap();
+    assert!(worker.results.is_under_way(task) && !worker.results.is_under_way(task.plus(1)));
+    first.close();
+    until("it waits for a sink", || worker.results.unsettled().waiting_count == 1);
+    assert!(worker.results.is_under_way(task));
+    let second = crate::rules::plain_pull(by_hand(1000));
+    second.bind(&to).unwrap();
+    assert!(second.accept(&crate::take(&second, 1, 1)[0]));
+    assert!(source.wait_settled(LONG));
+    assert!(!worker.results.is_under_way(task));
+}
+
+#[test]
 fn a_receiver_that_drains_gets_what_is_under_way_and_nothing_new() {
     let (source, from) = source();
     let open = || {

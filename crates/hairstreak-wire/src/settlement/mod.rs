@@ -39,7 +39,7 @@ pub use control::ControlMessage;
 pub use error::SettlementError;
 pub use ranges::Ranges;
 pub use receiving::ReceivingLink;
-pub use redelivery::{Redelivery, Refusal, RefusalCause, Returned};
+pub use redelivery::{Company, Redelivery, RedeliveryRules, Refusal, RefusalCause, Returned};
 pub use seen::{Ready, Seen};
 pub use sending::{Refused, SendingLink, Settled};
 pub use task::{Outcome, TaskId, TaskRun};

@@ -44,13 +44,34 @@ pub enum RefusalCause {
     DeliveriesMax,
 }
 
+/// What a sender does with what comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RedeliveryRules {
+    /// How often a message may be sent; 0: as often as need be.
+    pub deliveries_max: u16,
+    /// Refusals that are kept, at least one; of more the oldest are lost.
+    pub refused_count_max: usize,
+    /// What is sent is settled in the order of its tasks.
+    pub in_order: bool,
+}
+
+/// Which receivers a message may be given to that is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// Any that has not got one that travels alone.
+    Some,
+    /// One that has nothing unsettled, and gets nothing else until this is settled.
+    None,
+    /// Any: nothing is settled before this is.
+    Any,
+}
+
 /// What a sender has got back.
 #[derive(Clone, Debug)]
 pub struct Redelivery<M> {
-    /// How often a message may be sent; 0: as often as need be.
-    deliveries_max: u16,
-    /// Refusals that are kept, at least one; of more the oldest are lost.
-    refused_count_max: usize,
+    rules: RedeliveryRules,
+    /// The messages were received from elsewhere.
+    passes_on: bool,
     waiting: VecDeque<(TaskRun, M)>,
     refusals: VecDeque<Refusal<M>>,
     refused_count: u64,
@@ -58,12 +79,11 @@ pub struct Redelivery<M> {
 }
 
 impl<M> Redelivery<M> {
-    /// Nothing yet. A message may be sent `deliveries_max` times, 0 being as often as need be; `refused_count_max`
-    /// refusals are kept until they are taken.
-    pub fn new(deliveries_max: u16, refused_count_max: usize) -> Redelivery<M> {
+    /// Nothing yet.
+    pub fn new(rules: RedeliveryRules) -> Redelivery<M> {
         Redelivery {
-            deliveries_max,
-            refused_count_max: refused_count_max.max(1),
+            rules,
+            passes_on: false,
             waiting: VecDeque::new(),
             refusals: VecDeque::new(),
             refused_count: 0,
@@ -81,10 +101,33 @@ impl<M> Redelivery<M> {
         self.waiting.front().map(|(task, _)| *task)
     }
 
+    /// What is sent was received from elsewhere. None of it travels alone: it was the task that ended connections, and
+    /// this is its result.
+    pub fn pass_on(&mut self) {
+        self.passes_on = true;
+    }
+
     /// Whether the task is to be the only one that its receiver has: two connections have ended with it, so that it may
     /// be what ends them.
-    pub fn travels_alone(task: TaskRun) -> bool {
-        task.deliveries >= ALONE_DELIVERIES
+    pub fn travels_alone(&self, task: TaskRun) -> bool {
+        !self.passes_on && task.deliveries >= ALONE_DELIVERIES
+    }
+
+    /// Which receivers the next to be sent again may be given to, `first_unsettled` being the lowest task that is not
+    /// settled. In order, the first one does not wait for a receiver to have settled others: they wait for it.
+    pub fn company(&self, task: TaskRun, first_unsettled: impl FnOnce() -> Option<TaskId>) -> Company {
+        if self.rules.in_order && !self.passes_on && first_unsettled().is_none_or(|first| first >= task.id) {
+            Company::Any
+        } else if self.travels_alone(task) {
+            Company::None
+        } else {
+            Company::Some
+        }
+    }
+
+    /// Whether this task waits to be sent again.
+    pub fn has_waiting(&self, task: TaskId) -> bool {
+        self.waiting.binary_search_by_key(&task, |(other, _)| other.id).is_ok()
     }
 
     /// Takes the next to be sent again.
@@ -105,7 +148,7 @@ impl<M> Redelivery<M> {
         std::mem::take(&mut self.waiting).len()
     }
 
-    /// What a link had not settled when it ended, ascending, each with the count of its deliveries.
+    /// What a link had not settled when it ended, each with the count of its deliveries.
     pub fn send_again(&mut self, unsettled: impl IntoIterator<Item = (TaskRun, M)>) {
         for (task, message) in unsettled {
             self.add(task, message);
@@ -133,7 +176,7 @@ impl<M> Redelivery<M> {
     }
 
     fn add(&mut self, task: TaskRun, message: M) {
-        if self.deliveries_max > 0 && task.deliveries >= self.deliveries_max {
+        if self.rules.deliveries_max > 0 && task.deliveries >= self.rules.deliveries_max {
             return self.refuse(task, message, RefusalCause::DeliveriesMax);
         }
         let at = self.waiting.partition_point(|(other, _)| other.id < task.id);
@@ -142,7 +185,7 @@ impl<M> Redelivery<M> {
 
     fn refuse(&mut self, task: TaskRun, message: M, cause: RefusalCause) {
         self.refused_count += 1;
-        if self.refusals.len() >= self.refused_count_max {
+        if self.refusals.len() >= self.rules.refused_count_max.max(1) {
             self.refusals.pop_front();
             self.lost_refusals += 1;
         }
@@ -162,5 +205,65 @@ impl<M> Redelivery<M> {
     /// The refusals since the last call.
     pub fn take_refusals(&mut self) -> Vec<Refusal<M>> {
         self.refusals.drain(..).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: RedeliveryRules =
+        RedeliveryRules { deliveries_max: 3, refused_count_max: 2, in_order: false };
+
+    fn task(sequence: u64, deliveries: u16) -> TaskRun {
+        TaskRun { id: TaskId { epoch: 1, sequence }, deliveries, is_blank: false }
+    }
+
+    fn returned(sequence: u64, outcome: Outcome) -> Returned<&'static str> {
+        Returned { task: task(sequence, 0), message: "x", outcome, reason: b"why".to_vec() }
+    }
+
+    #[test]
+    fn what_comes_back_is_sent_again_in_the_order_of_tasks_as_often_as_is_allowed() {
+        let mut redelivery = Redelivery::new(RULES);
+        redelivery.send_again([(task(5, 1), "x"), (task(7, 3), "x")]);
+        redelivery.take_back([returned(3, Outcome::Released), returned(4, Outcome::Rejected)]);
+        assert!(redelivery.has_waiting(task(3, 0).id) && !redelivery.has_waiting(task(4, 0).id));
+        let waiting: Vec<_> = std::iter::from_fn(|| redelivery.take_waiting()).collect();
+        assert_eq!(waiting, [(task(3, 1), "x"), (task(5, 1), "x")]);
+        let causes: Vec<_> = redelivery.take_refusals().into_iter().map(|refusal| refusal.cause).collect();
+        assert_eq!(causes, [RefusalCause::DeliveriesMax, RefusalCause::Rejected(b"why".to_vec())]);
+    }
+
+    #[test]
+    fn of_too_many_refusals_the_oldest_are_lost_and_counted() {
+        let mut redelivery = Redelivery::new(RULES);
+        redelivery.take_back((0..3).map(|sequence| returned(sequence, Outcome::Rejected)));
+        assert_eq!((redelivery.refused_count(), redelivery.lost_refusals()), (3, 1));
+        assert_eq!(redelivery.take_refusals().len(), 2);
+    }
+
+    #[test]
+    fn what_was_passed_on_and_is_rejected_is_rejected_where_it_came_from() {
+        let mut redelivery = Redelivery::new(RULES);
+        let both = vec![returned(1, Outcome::Rejected), returned(2, Outcome::Released)];
+        assert_eq!(redelivery.take_back_passed_on(both), [returned(1, Outcome::Rejected)]);
+        assert_eq!((redelivery.first_waiting(), redelivery.refused_count()), (Some(task(2, 1)), 0));
+    }
+
+    #[test]
+    fn a_suspect_travels_alone_but_the_first_in_order_does_not_wait_for_that() {
+        let mut redelivery = Redelivery::<&str>::new(RULES);
+        let first = |sequence| move || Some(task(sequence, 0).id);
+        assert_eq!(redelivery.company(task(5, 1), first(5)), Company::Some);
+        assert_eq!(redelivery.company(task(5, 2), first(5)), Company::None);
+        let mut in_order = Redelivery::<&str>::new(RedeliveryRules { in_order: true, ..RULES });
+        assert_eq!(in_order.company(task(5, 2), first(4)), Company::None);
+        assert_eq!(in_order.company(task(5, 2), first(5)), Company::Any);
+        assert_eq!(in_order.company(task(5, 0), first(5)), Company::Any, "beside a suspect too");
+        for redelivery in [&mut redelivery, &mut in_order] {
+            redelivery.pass_on();
+            assert_eq!(redelivery.company(task(5, 9), first(5)), Company::Some, "results kill nobody");
+        }
     }
 }

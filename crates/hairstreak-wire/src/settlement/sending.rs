@@ -249,6 +249,12 @@ impl SendingLink {
         missing.flat_map(|range| self.done.missing_in(range)).flat_map(|range| self.runs.split(range))
     }
 
+    /// Whether a message that is not settled, of `sent`, is this task.
+    pub fn has_unsettled(&self, task: TaskId, sent: u64) -> bool {
+        let is_unsettled = |number: u64| number > self.through && !self.settled.contains(number);
+        self.runs.numbers_of(task, 1, sent + 1).any(|range| is_unsettled(range.start))
+    }
+
     /// The connection is over: the messages that are not settled, of `sent`, each as the task that it would be sent again
     /// as. Of those up to `begun` the receiver may have seen all.
     pub fn lost(&self, sent: u64, begun: u64) -> impl Iterator<Item = (u64, TaskRun)> + '_ {

@@ -31,6 +31,17 @@ fn settle(
 }
 
 #[test]
+fn a_sender_knows_which_tasks_are_not_settled_and_may_have_been_seen() {
+    let mut link = sender(20);
+    settle(&mut link, 2, &[(Outcome::Accepted, 5, 9)]).unwrap();
+    let unsettled = |sequence| link.has_unsettled(run(sequence, 0).id, 10);
+    let all: Vec<u64> = (90..120).filter(|sequence| unsettled(*sequence)).collect();
+    assert_eq!(all, [102, 103, 109]);
+    let lost: Vec<_> = link.lost(10, 4).collect();
+    assert_eq!(lost, [(3, run(102, 1)), (4, run(103, 1)), (10, run(109, 0))]);
+}
+
+#[test]
 fn nothing_is_settled_that_was_not_sent() {
     let error = |number| Err(SettlementError::NeverSent { number, sent: 10 });
     assert_eq!(settle(&mut sender(20), 11, &[]), error(11));

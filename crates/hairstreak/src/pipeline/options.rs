@@ -36,10 +36,10 @@ impl Default for PipelineOptions {
 impl PipelineOptions {
     /// Of the socket that hands out tasks.
     pub(super) fn tasks_out(&self) -> Options {
-        let unsettled_count_max = self.window.max(1);
         self.with(Settlement {
+            unsettled_count_max: self.window.max(1),
             deliveries_max: self.deliveries_max,
-            unsettled_count_max,
+            in_order: self.keep_order,
             ..self.passing_settlement()
         })
     }

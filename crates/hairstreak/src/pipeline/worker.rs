@@ -125,6 +125,11 @@ impl Worker {
         for (offset, message) in tasks.iter().enumerate() {
             let run = run.plus(offset as u64);
             let TaskRun { id, deliveries, .. } = run;
+            // It is done already. In order, results that wait for their turn would else take up the room of earlier ones.
+            if deliveries > 0 && self.results.is_under_way(id) {
+                is_next = false;
+                continue;
+            }
             match handle(Task { message, id, deliveries }) {
                 Reply::Result(result) => {
                     if !std::mem::replace(&mut is_next, true) {

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
 use hairstreak_base::Message;
-use hairstreak_wire::settlement::{Outcome, Redelivery, Returned, TaskId, TaskRun};
+use hairstreak_wire::settlement::{Company, Outcome, Returned, TaskId, TaskRun};
 
 use crate::engine::Engine;
 use crate::engine::link::LinkKind;
@@ -162,7 +162,7 @@ impl State {
         if left == 0 {
             return None;
         }
-        let index = self.choose_link(socket, false)?;
+        let index = self.choose_link(socket, Company::Some)?;
         let link_count = self.sockets[socket].links.len() as u64;
         let link = &mut self.links[index];
         let block = link.pace.block(window, link_count).min(left);
@@ -188,9 +188,8 @@ impl State {
         state.turn_step = usize::from(!is_settled);
     }
 
-    /// The link with room, and credit, that has the fewest unsettled messages; none at all if the message travels
-    /// `alone`.
-    fn choose_link(&mut self, socket: usize, alone: bool) -> Option<usize> {
+    /// The link with room, and credit, that has the fewest unsettled messages, of those with fit `company`.
+    fn choose_link(&mut self, socket: usize, company: Company) -> Option<usize> {
         if self.sockets[socket].with_room.is_empty() {
             self.find_room(socket);
         }
@@ -201,13 +200,18 @@ impl State {
             let link = &self.links[index];
             let session = match &link.kind {
                 LinkKind::Stream(session) if session.is_settled() => session,
-                _ => return Some((0, Reverse(None), index)),
+                _ => return Some(((false, 0, Reverse(None)), index)),
             };
             let unsettled = session.unsettled_count();
-            let is_fit = session.credit() > 0 && !link.pace.is_alone && (unsettled == 0 || !alone);
-            is_fit.then_some((unsettled, Reverse(link.pace.settled), index))
+            let is_fit = match company {
+                Company::Some => !link.pace.is_alone,
+                Company::None => unsettled == 0,
+                Company::Any => true,
+            };
+            let order = (link.pace.is_alone, unsettled, Reverse(link.pace.settled));
+            (is_fit && session.credit() > 0).then_some((order, index))
         });
-        fit.min_by_key(|(unsettled, settled, _)| (*unsettled, *settled)).map(|(_, _, index)| index)
+        fit.min_by_key(|(order, _)| *order).map(|(_, index)| index)
     }
 
     /// Sends again what can be.
@@ -219,8 +223,10 @@ impl State {
                 return;
             };
             self.take_grant_back(socket);
-            let alone = Redelivery::<Message>::travels_alone(task);
-            let Some(index) = self.choose_link(socket, alone) else { return };
+            let Some(backlog) = self.sockets[socket].backlog.as_ref() else { return };
+            let alone = backlog.redelivery.travels_alone(task);
+            let company = backlog.redelivery.company(task, || self.first_unsettled(socket));
+            let Some(index) = self.choose_link(socket, company) else { return };
             let Some((task, message)) =
                 self.sockets[socket].backlog.as_mut().and_then(|backlog| backlog.redelivery.take_waiting())
             else {
@@ -237,7 +243,7 @@ impl State {
         }
         let link = &mut self.links[index];
         link.pace.on_sent();
-        link.pace.is_alone = alone;
+        link.pace.is_alone |= alone;
         let sent = self.push_to_link(engine, index, &Parcel::plain(&Outgoing::Message(message)));
         if !sent && let Some(backlog) = &mut self.sockets[socket].backlog {
             // The link has ended, and took nothing.
@@ -317,6 +323,17 @@ impl State {
         }
     }
 
+    /// Whether a message that is this task was sent and is not settled.
+    pub fn is_under_way(&self, socket: usize, task: TaskId) -> bool {
+        let backlog = self.sockets.get(socket).and_then(|state| state.backlog.as_ref());
+        let mut links = self.links.iter().filter(|(_, link)| link.socket == socket);
+        backlog.is_some_and(|backlog| backlog.redelivery.has_waiting(task))
+            || links.any(|(_, link)| match &link.kind {
+                LinkKind::Stream(session) => session.has_unsettled(task),
+                LinkKind::Ring(_) => false,
+            })
+    }
+
     /// The next message sent is this task, and those behind it follow in sequence.
     pub fn set_next_task(&mut self, socket: usize, task: TaskRun) {
         let Some(backlog) = self.sockets.get(socket).and_then(|state| state.backlog.as_ref()) else { return };
@@ -369,6 +386,8 @@ impl State {
         let Some(backlog) = &self.sockets[socket].backlog else { return false };
         let is_waiting = backlog.redelivery.waiting_count() > 0;
         let window = backlog.settings.unsettled_count_max.max(1) as u64;
-        !is_waiting && self.unsettled_count(socket) < window && self.choose_link(socket, false).is_some()
+        !is_waiting
+            && self.unsettled_count(socket) < window
+            && self.choose_link(socket, Company::Some).is_some()
     }
 }

@@ -1,0 +1,166 @@
+//! `Ledger`: what must hold, kept by somebody who sees everything.
+
+use std::collections::BTreeMap;
+
+use hairstreak_wire::settlement::{Ranges, RefusalCause, TaskId};
+
+use crate::scenario::{Kind, Scenario, result_body, task_body};
+
+/// Why a worker rejects a task, and a sink a result.
+pub const BAD_LUCK: &[u8] = b"bad luck";
+pub const NO_ROOM: &[u8] = b"no room";
+
+#[derive(Debug, Default)]
+struct Entry {
+    /// With which count of deliveries workers began it, and how many died of it.
+    begun: Vec<u16>,
+    deaths: u32,
+    delivered: u32,
+    /// How often it may be delivered more than once, for sinks that have forgotten that it was.
+    forgotten: u32,
+    refused: Option<RefusalCause>,
+}
+
+#[derive(Debug)]
+pub struct Ledger {
+    scenario: Scenario,
+    entries: BTreeMap<TaskId, Entry>,
+    /// The last delivered of each source, since the sink forgot.
+    last: BTreeMap<u64, u64>,
+    /// What the sink's application has stored.
+    pub stored: BTreeMap<u64, Ranges>,
+    pub refused_count: u64,
+    pub is_finished: bool,
+}
+
+impl Ledger {
+    pub fn new(scenario: &Scenario) -> Ledger {
+        Ledger {
+            scenario: scenario.clone(),
+            entries: BTreeMap::new(),
+            last: BTreeMap::new(),
+            stored: BTreeMap::new(),
+            refused_count: 0,
+            is_finished: false,
+        }
+    }
+
+    fn is_hostile(&self) -> bool {
+        self.scenario.kind == Kind::Hostile
+    }
+
+    fn entry(&mut self, task: TaskId) -> &mut Entry {
+        self.entries.entry(task).or_default()
+    }
+
+    /// A worker begins the task.
+    pub fn begin(&mut self, task: TaskId, deliveries: u16, body: &[u8]) {
+        let (is_hostile, deliveries_max) = (self.is_hostile(), self.scenario.deliveries_max);
+        let entry = self.entry(task);
+        let is_new = !entry.begun.contains(&deliveries);
+        entry.begun.push(deliveries);
+        if !is_hostile {
+            assert_eq!(body, task_body(task.sequence), "the body of {task:?}");
+            assert!(is_new, "{task:?} comes again with deliveries {deliveries}");
+            assert!(deliveries_max == 0 || deliveries < deliveries_max, "{task:?}: deliveries {deliveries}");
+        }
+    }
+
+    /// A worker dies of it.
+    pub fn die(&mut self, task: TaskId) {
+        self.entry(task).deaths += 1;
+    }
+
+    /// The ventilator gives it up.
+    pub fn refuse(&mut self, task: TaskId, cause: RefusalCause) {
+        if let RefusalCause::Rejected(reason) = &cause
+            && !self.is_hostile()
+        {
+            assert!([BAD_LUCK, NO_ROOM].contains(&&reason[..]), "{reason:?}");
+        }
+        let before = self.entry(task).refused.replace(cause);
+        assert!(before.is_none(), "{task:?} is refused twice");
+        self.refused_count += 1;
+    }
+
+    /// The sink's application has its result.
+    pub fn deliver(&mut self, task: TaskId, body: &[u8]) {
+        let is_hostile = self.is_hostile();
+        let is_blank = self.scenario.is_blank(task.sequence);
+        let entry = self.entry(task);
+        entry.delivered += 1;
+        let (delivered, forgotten) = (entry.delivered, entry.forgotten);
+        assert!(delivered <= 1 + forgotten, "{task:?} is delivered {delivered} times, forgotten {forgotten}");
+        if !is_hostile {
+            assert_eq!(body, result_body(&task_body(task.sequence)), "the result of {task:?}");
+            assert!(!is_blank, "{task:?} has no result");
+        }
+        if self.scenario.keep_order {
+            let last = self.last.insert(task.epoch, task.sequence);
+            assert!(last < Some(task.sequence), "{task:?} behind {last:?}");
+        }
+        if self.scenario.is_stored {
+            let new = task.sequence..task.sequence + 1;
+            assert!(self.stored.entry(task.epoch).or_default().insert(new));
+        }
+    }
+
+    /// The sink crashes; `is_at_risk`: of which tasks a second result may come.
+    pub fn forget(&mut self, is_at_risk: impl Fn(TaskId) -> bool) {
+        if self.scenario.is_stored {
+            return;
+        }
+        self.last.clear();
+        for (task, entry) in &mut self.entries {
+            // A worker may still have the result of one that was given up.
+            let is_at_risk = is_at_risk(*task) || entry.refused.is_some();
+            entry.forgotten += u32::from(entry.delivered > 0 && is_at_risk);
+        }
+    }
+
+    /// The sink has been told that all is done: `count` tasks, of which `rejected` have no result.
+    pub fn finish(
+        &mut self,
+        count: u64,
+        rejected: u64,
+        result_count: u64,
+        is_first_sink: bool,
+        sends: &BTreeMap<TaskId, u32>,
+    ) {
+        self.is_finished = true;
+        assert_eq!((count, rejected), (self.scenario.task_count, self.refused_count), "what END says");
+        if self.is_hostile() {
+            return;
+        }
+        let mut delivered_count = 0;
+        for sequence in 0..count {
+            let task = TaskId { epoch: 1, sequence };
+            let is_blank = self.scenario.is_blank(sequence);
+            let sent = sends.get(&task).copied().unwrap_or_default();
+            let entry = self.entries.entry(task).or_default();
+            let (is_delivered, is_refused) = (entry.delivered > 0, entry.refused.is_some());
+            assert!(is_delivered || is_refused || is_blank, "{task:?} is lost");
+            // One that was given up may have had its result, which the ventilator did not hear of, and a sink that was
+            // given it again may have rejected it; one that a worker rejects may only have it from another.
+            let is_by_worker = entry.refused == Some(RefusalCause::Rejected(BAD_LUCK.to_vec()));
+            assert!(!(is_delivered && is_by_worker) || sent > 1, "{task:?} is delivered and rejected");
+            delivered_count += u64::from(is_delivered);
+        }
+        if is_first_sink {
+            assert_eq!(result_count, delivered_count, "what the sink counts");
+        }
+        self.check_poison();
+    }
+
+    fn check_poison(&self) {
+        for (task, Entry { deaths, refused, .. }) in &self.entries {
+            let is_poison = self.scenario.is_poison(task.sequence);
+            assert!(*deaths <= u32::from(self.scenario.deliveries_max), "{deaths} deaths of {task:?}");
+            // In order, a suspect may have company, and be blamed for what another does.
+            let is_alone = !self.scenario.keep_order || self.scenario.poison.len() < 2;
+            if self.scenario.kind == Kind::Poison && (is_poison || is_alone) {
+                assert_eq!(refused.is_some(), is_poison, "{task:?}: {refused:?}");
+            }
+        }
+    }
+}

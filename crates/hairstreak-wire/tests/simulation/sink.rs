@@ -1,0 +1,223 @@
+//! `Sink`: takes results as the pipeline's sink does, around the real `Seen`: each once, in order if that is wanted.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use hairstreak_wire::settlement::{ControlMessage, Outcome, Ready, Seen, TaskId, TaskRun};
+
+use crate::endpoint::{Endpoint, Frame, LinkError};
+use crate::ledger::{Ledger, NO_ROOM};
+use crate::net::{Event, Net, Party};
+use crate::pull::{Batch, Pull};
+use crate::push::Body;
+use crate::scenario::{Kind, Scenario};
+use crate::worker::TELL_DELAY_MAX;
+
+#[derive(Debug)]
+pub struct Sink {
+    pub life: u32,
+    pub results: Pull,
+    control: Option<Endpoint>,
+    said: VecDeque<ControlMessage<'static>>,
+    sources: BTreeMap<u64, Seen<Body>>,
+    ready: VecDeque<Ready<Body>>,
+    batch: Option<(usize, Range<u64>)>,
+    last: Option<TaskId>,
+    keep_order: bool,
+    is_busy: bool,
+    turn: u32,
+    is_tell_due: bool,
+    /// As END says: tasks, and of those without a result.
+    pub ended: Option<(u64, u64)>,
+}
+
+impl Sink {
+    /// One that knows what is stored.
+    pub fn new(
+        life: u32,
+        scenario: &Scenario,
+        stored: &BTreeMap<u64, hairstreak_wire::settlement::Ranges>,
+    ) -> Sink {
+        let mut sources: BTreeMap<u64, Seen<Body>> = BTreeMap::new();
+        for (&epoch, ranges) in stored {
+            let seen = sources.entry(epoch).or_default();
+            if scenario.keep_order {
+                // What was passed over has had its turn.
+                let last = ranges.iter().last().map_or(0, |range| range.end);
+                seen.raise_floor(last, &mut |_| {});
+            }
+            for range in ranges.iter().filter(|_| !scenario.keep_order) {
+                let run =
+                    TaskRun { id: TaskId { epoch, sequence: range.start }, deliveries: 0, is_blank: true };
+                let bodies = range.clone().map(|_| Body::new());
+                seen.take(run, range.end - range.start, bodies, scenario.keep_order, &mut |_| {});
+            }
+        }
+        Sink {
+            life,
+            results: Pull::new(scenario.result_credit),
+            control: None,
+            said: VecDeque::new(),
+            sources,
+            ready: VecDeque::new(),
+            batch: None,
+            last: None,
+            keep_order: scenario.keep_order,
+            is_busy: false,
+            turn: 0,
+            is_tell_due: false,
+            ended: None,
+        }
+    }
+
+    pub fn attach_control(&mut self, net: &mut Net, link: usize) {
+        let mut endpoint = Endpoint::new(link, 1);
+        endpoint.push_message(net, &ControlMessage::Hello.encode());
+        endpoint.flush(net);
+        self.control = Some(endpoint);
+    }
+
+    pub fn lose_control(&mut self) {
+        self.control = None;
+    }
+
+    pub fn flush_control(&mut self, net: &mut Net) {
+        if let Some(endpoint) = &mut self.control {
+            endpoint.flush(net);
+        }
+    }
+
+    pub fn receive_control(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
+        let Some(endpoint) = &mut self.control else { return Ok(()) };
+        endpoint.receive(bytes);
+        while let Some(Frame::Message(body)) = endpoint.next_frame()? {
+            self.said.extend(match ControlMessage::decode(&body) {
+                Some(ControlMessage::Floor(floor)) => Some(ControlMessage::Floor(floor)),
+                Some(ControlMessage::End { epoch, count, rejected }) => {
+                    Some(ControlMessage::End { epoch, count, rejected })
+                }
+                _ => None,
+            });
+        }
+        Ok(())
+    }
+
+    pub fn result_count(&self) -> u64 {
+        self.sources.values().map(|seen| seen.count).sum()
+    }
+
+    pub fn on_turn(&mut self, turn: u32) {
+        self.is_busy &= turn != self.turn;
+    }
+
+    pub fn tell(&mut self, net: &mut Net) {
+        self.is_tell_due = false;
+        self.results.tell(net, true);
+    }
+
+    /// Goes on until its application is busy, or there is nothing to do. Returns whether all is done.
+    pub fn go_on(&mut self, net: &mut Net, ledger: &mut Ledger) -> bool {
+        loop {
+            if self.is_busy {
+                if self.results.has_news() && !std::mem::replace(&mut self.is_tell_due, true) {
+                    net.within(TELL_DELAY_MAX, Event::Tell { party: Party::Sink, life: self.life });
+                }
+                return false;
+            }
+            if let Some(last) = self.last.take() {
+                self.results.settle_tasks(net, last, 1, Outcome::Accepted, b"");
+            }
+            match self.ready.pop_front() {
+                Some(Ready::Result(task, body)) => {
+                    net.note(|| format!("sink: result of {}", task.sequence));
+                    ledger.deliver(task, &body);
+                    self.last = self.keep_order.then_some(task);
+                    self.be_busy(net);
+                    continue;
+                }
+                Some(Ready::Over(task)) => {
+                    if self.keep_order {
+                        self.results.settle_tasks(net, task, 1, Outcome::Accepted, b"");
+                    }
+                    continue;
+                }
+                None => {}
+            }
+            if let Some((link, numbers)) = self.batch.take() {
+                self.results.settle(net, link, numbers, Outcome::Accepted, b"");
+            }
+            if let Some(batch) = self.results.take_batch(net, net.scenario.batch_max) {
+                self.sort(net, batch);
+                self.check_memory(net, ledger);
+                continue;
+            }
+            self.hear(net);
+            if self.ready.is_empty() {
+                self.results.tell(net, true);
+                return self.ended.is_some();
+            }
+        }
+    }
+
+    fn be_busy(&mut self, net: &mut Net) {
+        let time = net.rng.u64(0..=net.scenario.take_max);
+        if time > 0 {
+            self.is_busy = true;
+            self.turn += 1;
+            net.at(net.now + time, Event::GoOn { party: Party::Sink, life: self.life, turn: self.turn });
+        }
+    }
+
+    /// Tells new results from those that came before.
+    fn sort(&mut self, net: &mut Net, batch: Batch) {
+        let Batch { link, numbers, messages } = batch;
+        if !net.is_calm && net.chance(net.scenario.release_chance / 2) {
+            return self.results.settle(net, link, numbers, Outcome::Released, b"");
+        }
+        if !net.is_calm && net.chance(net.scenario.reject_chance / 2) {
+            return self.results.settle(net, link, numbers, Outcome::Rejected, NO_ROOM);
+        }
+        let mut rest = messages.into_iter().peekable();
+        while let Some((run, body)) = rest.next() {
+            let mut bodies = vec![body];
+            while let Some((_, body)) = rest.next_if(|(next, _)| *next == run.plus(bodies.len() as u64)) {
+                bodies.push(body);
+            }
+            let seen = self.sources.entry(run.id.epoch).or_default();
+            let (count, ready) = (bodies.len() as u64, &mut self.ready);
+            seen.take(run, count, bodies.into_iter(), self.keep_order, &mut |next| ready.push_back(next));
+        }
+        if !self.keep_order {
+            self.batch = Some((link, numbers));
+        }
+    }
+
+    /// It is bounded by the window, for a sink that knows all that was delivered, and is told what is refused.
+    fn check_memory(&self, net: &Net, ledger: &Ledger) {
+        let Scenario { kind, window, is_stored, blank_chance, .. } = net.scenario;
+        let knows_all = self.life == 0 || is_stored && blank_chance == 0;
+        if kind != Kind::Hostile && knows_all {
+            for seen in self.sources.values() {
+                let (count, limit) = (seen.range_count() as u64, window + 1 + ledger.refused_count);
+                assert!(count <= limit, "{count} ranges with a window of {window}");
+            }
+        }
+    }
+
+    /// What the ventilator has to say.
+    fn hear(&mut self, net: &mut Net) {
+        while let Some(message) = self.said.pop_front() {
+            net.note(|| format!("sink hears {message:?}"));
+            let (epoch, floor) = match message {
+                ControlMessage::Floor(floor) => (floor.epoch, floor.sequence),
+                ControlMessage::End { epoch, count, rejected } => {
+                    self.ended = Some((count, rejected));
+                    (epoch, count)
+                }
+                _ => continue,
+            };
+            let ready = &mut self.ready;
+            self.sources.entry(epoch).or_default().raise_floor(floor, &mut |next| ready.push_back(next));
+        }
+    }
+}

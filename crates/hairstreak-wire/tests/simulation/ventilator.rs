@@ -1,0 +1,119 @@
+//! `Ventilator`: hands out numbered tasks, tells the sink what is settled and when all is.
+
+use std::collections::BTreeMap;
+
+use hairstreak_wire::settlement::{ControlMessage, TaskId, TaskRun};
+
+use crate::endpoint::{Endpoint, Frame, LinkError};
+use crate::ledger::Ledger;
+use crate::net::{Event, Net, Party};
+use crate::push::Push;
+use crate::scenario::{Scenario, task_body};
+
+pub const EPOCH: u64 = 1;
+
+#[derive(Debug)]
+pub struct Ventilator {
+    pub tasks: Push,
+    produced: u64,
+    not_before: u64,
+    floor: Option<TaskId>,
+    end: Option<ControlMessage<'static>>,
+    /// Sinks, and whether they have said HELLO.
+    controls: BTreeMap<usize, (Endpoint, bool)>,
+}
+
+impl Ventilator {
+    pub fn new(scenario: &Scenario) -> Ventilator {
+        Ventilator {
+            tasks: Push::new(scenario.window, scenario.redelivery(), false),
+            produced: 0,
+            not_before: 0,
+            floor: None,
+            end: None,
+            controls: BTreeMap::new(),
+        }
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.end.is_some()
+    }
+
+    pub fn attach_control(&mut self, link: usize) {
+        self.controls.insert(link, (Endpoint::new(link, 0), false));
+    }
+
+    pub fn lose_control(&mut self, link: usize) {
+        self.controls.remove(&link);
+    }
+
+    pub fn flush_control(&mut self, net: &mut Net, link: usize) {
+        if let Some((endpoint, _)) = self.controls.get_mut(&link) {
+            endpoint.flush(net);
+        }
+    }
+
+    pub fn hear(&mut self, net: &mut Net, link: usize, bytes: &[u8]) -> Result<(), LinkError> {
+        let Some((endpoint, is_greeted)) = self.controls.get_mut(&link) else { return Ok(()) };
+        endpoint.receive(bytes);
+        while let Some(Frame::Message(body)) = endpoint.next_frame()? {
+            if ControlMessage::decode(&body) == Some(ControlMessage::Hello) {
+                *is_greeted = true;
+                if let Some(news) = self.end.or(self.floor.map(ControlMessage::Floor)) {
+                    endpoint.push_message(net, &news.encode());
+                    endpoint.flush(net);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_sinks(&mut self, net: &mut Net, news: ControlMessage) {
+        net.note(|| format!("ventilator: {news:?}"));
+        for (endpoint, _) in self.controls.values_mut().filter(|(_, is_greeted)| *is_greeted) {
+            endpoint.push_message(net, &news.encode());
+            endpoint.flush(net);
+        }
+    }
+
+    /// The first task that is not settled; the next new one if all are.
+    fn first_unsettled(&self) -> TaskId {
+        self.tasks.first_unsettled().unwrap_or(TaskId { epoch: EPOCH, sequence: self.produced })
+    }
+
+    pub fn tell_floor(&mut self, net: &mut Net) {
+        let floor = self.first_unsettled();
+        if self.end.is_none() && self.floor != Some(floor) {
+            self.floor = Some(floor);
+            self.tell_sinks(net, ControlMessage::Floor(floor));
+        }
+    }
+
+    pub fn go_on(&mut self, net: &mut Net, ledger: &mut Ledger) {
+        for refusal in self.tasks.redelivery.take_refusals() {
+            net.note(|| format!("ventilator: {} refused: {:?}", refusal.task.sequence, refusal.cause));
+            ledger.refuse(refusal.task, refusal.cause);
+        }
+        self.tasks.send_waiting_again(net);
+        let Scenario { task_count, produce_max, window, .. } = net.scenario;
+        while self.produced < task_count && net.now >= self.not_before {
+            let id = TaskId { epoch: EPOCH, sequence: self.produced };
+            let task = TaskRun { id, deliveries: 0, is_blank: false };
+            if !self.tasks.send(net, task, &task_body(self.produced)) {
+                break;
+            }
+            self.produced += 1;
+            self.not_before = net.now + net.rng.u64(0..=produce_max);
+            net.at(self.not_before, Event::GoOn { party: Party::Ventilator, life: 0, turn: 0 });
+        }
+        let unsettled = self.tasks.unsettled_count();
+        assert!(unsettled <= window, "{unsettled} unsettled, in a window of {window}");
+        if self.produced == task_count && unsettled == 0 && self.end.is_none() {
+            self.tasks.end(net);
+            let rejected = self.tasks.redelivery.refused_count();
+            let end = ControlMessage::End { epoch: EPOCH, count: task_count, rejected };
+            self.end = Some(end);
+            self.tell_sinks(net, end);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! `Worker`: does tasks one after another and passes the results on; a task is settled when its result is.
+
+use std::collections::VecDeque;
+
+use hairstreak_wire::settlement::{Outcome, TaskRun};
+
+use crate::endpoint::LinkError;
+use crate::ledger::{BAD_LUCK, Ledger};
+use crate::net::{Event, Net, Party};
+use crate::pull::Pull;
+use crate::push::{Body, Push};
+use crate::scenario::{Scenario, result_body};
+
+/// How long senders are told nothing by a busy party.
+pub const TELL_DELAY_MAX: u64 = 64_000;
+
+/// What becomes of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Lives,
+    Dies,
+    Leaves,
+}
+
+#[derive(Debug)]
+struct Task {
+    link: usize,
+    number: u64,
+    run: TaskRun,
+    body: Body,
+}
+
+#[derive(Debug)]
+pub struct Worker {
+    party: Party,
+    pub life: u32,
+    pub tasks: Pull,
+    pub results: Push,
+    batch: VecDeque<Task>,
+    current: Option<Task>,
+    /// A result that waits for room.
+    result: Option<(TaskRun, Body)>,
+    is_busy: bool,
+    turn: u32,
+    is_tell_due: bool,
+}
+
+impl Worker {
+    pub fn new(party: Party, life: u32, scenario: &Scenario) -> Worker {
+        Worker {
+            party,
+            life,
+            tasks: Pull::new(scenario.task_credit),
+            results: Push::new(scenario.result_window, scenario.redelivery_of_results(), true),
+            batch: VecDeque::new(),
+            current: None,
+            result: None,
+            is_busy: false,
+            turn: 0,
+            is_tell_due: false,
+        }
+    }
+
+    /// What the sink says of results holds for their tasks.
+    pub fn receive_settled(&mut self, net: &mut Net, link: usize, bytes: &[u8]) -> Result<(), LinkError> {
+        let (news, result) = self.results.receive(net, link, bytes);
+        for (run, count) in news.accepted {
+            self.tasks.settle_tasks(net, run.id, count, Outcome::Accepted, b"");
+        }
+        for returned in news.rejected {
+            self.tasks.settle_tasks(net, returned.task.id, 1, Outcome::Rejected, &returned.reason);
+        }
+        result
+    }
+
+    pub fn on_turn(&mut self, turn: u32) {
+        self.is_busy &= turn != self.turn;
+    }
+
+    pub fn tell(&mut self, net: &mut Net) {
+        self.is_tell_due = false;
+        self.tasks.tell(net, true);
+    }
+
+    /// Goes on until it is busy, or has nothing to do.
+    pub fn go_on(&mut self, net: &mut Net, ledger: &mut Ledger) -> Fate {
+        self.results.send_waiting_again(net);
+        loop {
+            if self.is_busy {
+                if self.tasks.has_news() && !std::mem::replace(&mut self.is_tell_due, true) {
+                    net.within(TELL_DELAY_MAX, Event::Tell { party: self.party, life: self.life });
+                }
+                return Fate::Lives;
+            }
+            if let Some((run, body)) = &self.result
+                && !self.results.send(net, *run, body)
+            {
+                self.tasks.tell(net, true);
+                return Fate::Lives;
+            }
+            self.result = None;
+            if let Some(task) = self.current.take() {
+                if net.scenario.is_poison(task.run.id.sequence) {
+                    ledger.die(task.run.id);
+                    return Fate::Dies;
+                }
+                self.reply(net, task);
+            } else if let Some(task) = self.batch.pop_front() {
+                // What is done already is settled with its result.
+                let TaskRun { id, deliveries, .. } = task.run;
+                if deliveries == 0 || !self.results.is_under_way(id) {
+                    self.begin(net, ledger, task);
+                }
+            } else if let Some(batch) = self.tasks.take_batch(net, net.scenario.batch_max) {
+                let numbered = batch.numbers.zip(batch.messages);
+                let task = |(number, (run, body))| Task { link: batch.link, number, run, body };
+                self.batch.extend(numbered.map(task));
+            } else {
+                self.tasks.tell(net, true);
+                let is_over = self.tasks.has_ended() && self.results.unsettled_count() == 0;
+                return if is_over { Fate::Leaves } else { Fate::Lives };
+            }
+        }
+    }
+
+    fn begin(&mut self, net: &mut Net, ledger: &mut Ledger, task: Task) {
+        ledger.begin(task.run.id, task.run.deliveries, &task.body);
+        let party = self.party;
+        net.note(|| format!("{party:?} begins {}", task.run.id.sequence));
+        self.current = Some(task);
+        let time = net.rng.u64(0..=net.scenario.work_max);
+        if time > 0 {
+            self.is_busy = true;
+            self.turn += 1;
+            net.at(net.now + time, Event::GoOn { party: self.party, life: self.life, turn: self.turn });
+        }
+    }
+
+    fn reply(&mut self, net: &mut Net, task: Task) {
+        let Scenario { release_chance, reject_chance, .. } = net.scenario;
+        if !net.is_calm && net.chance(release_chance) {
+            self.tasks.settle(net, task.link, task.number..task.number + 1, Outcome::Released, b"");
+        } else if net.chance(reject_chance) {
+            self.tasks.settle_tasks(net, task.run.id, 1, Outcome::Rejected, BAD_LUCK);
+        } else if net.scenario.is_blank(task.run.id.sequence) {
+            self.result = Some((TaskRun { is_blank: true, ..task.run }, Vec::new()));
+        } else {
+            self.result = Some((task.run, result_body(&task.body)));
+        }
+    }
+}

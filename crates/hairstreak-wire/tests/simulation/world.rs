@@ -1,0 +1,450 @@
+//! `World`: all parties, what happens to them, and what goes wrong.
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+
+use crate::endpoint::LinkError;
+use crate::ledger::Ledger;
+use crate::net::{Event, Load, Net, Party};
+use crate::scenario::{Fault, Kind, Scenario};
+use crate::sink::Sink;
+use crate::ventilator::Ventilator;
+use crate::worker::{Fate, Worker};
+
+/// How long everything may take once nothing goes wrong any more.
+const PROGRESS_TIME: u64 = 60_000_000;
+/// How long a paused party sleeps.
+const PAUSE_MAX: u64 = 500_000;
+const WORKER_COUNT_MAX: usize = 8;
+
+pub struct World {
+    pub net: Net,
+    ledger: Ledger,
+    ventilator: Ventilator,
+    workers: Vec<Option<Worker>>,
+    sink: Option<Sink>,
+    lives: BTreeMap<Party, u32>,
+    paused_until: BTreeMap<Party, u64>,
+}
+
+impl World {
+    pub fn new(kind: Kind, seed: u64, is_traced: bool) -> World {
+        let mut rng = Rng::with_seed(seed);
+        let scenario = Scenario::draw(kind, &mut rng);
+        let mut net = Net::new(scenario.clone(), rng, is_traced);
+        net.note(|| format!("{scenario:?}"));
+        for slot in 0..scenario.worker_count {
+            net.within(scenario.notice_max, Event::Start(Party::Worker(slot)));
+        }
+        net.within(scenario.notice_max, Event::Start(Party::Sink));
+        net.at(0, Event::GoOn { party: Party::Ventilator, life: 0, turn: 0 });
+        net.at(scenario.floor_interval, Event::Floor);
+        net.within(scenario.fault_interval_max, Event::Fault);
+        net.at(scenario.calm_at, Event::Calm);
+        World {
+            ledger: Ledger::new(&scenario),
+            ventilator: Ventilator::new(&scenario),
+            workers: (0..scenario.worker_count).map(|_| None).collect(),
+            sink: None,
+            lives: BTreeMap::new(),
+            paused_until: BTreeMap::new(),
+            net,
+        }
+    }
+
+    /// Until all is done. Panics when something does not hold.
+    pub fn run(&mut self) {
+        let deadline = self.net.scenario.calm_at + PROGRESS_TIME;
+        while !self.is_done() {
+            match self.net.next() {
+                Some(event) if self.net.now <= deadline => self.handle(event),
+                Some(_) => panic!("no end in sight, {}", self.state()),
+                None => panic!("nothing happens any more, {}", self.state()),
+            }
+        }
+        self.net.note(|| "all is done".into());
+    }
+
+    fn is_done(&self) -> bool {
+        // What a hostile ventilator makes up is never settled.
+        let is_hostile = self.net.scenario.kind == Kind::Hostile;
+        let have_left = is_hostile || self.workers.iter().all(Option::is_none);
+        self.ledger.is_finished && self.ventilator.has_ended() && have_left
+    }
+
+    fn state(&self) -> String {
+        let workers = self.workers.iter().enumerate();
+        let left: Vec<_> = workers.filter_map(|(slot, worker)| worker.as_ref().map(|_| slot)).collect();
+        let unsettled = self.ventilator.tasks.unsettled_count();
+        format!(
+            "{unsettled} tasks unsettled, sink finished {}, workers left {left:?}",
+            self.ledger.is_finished
+        )
+    }
+
+    fn handle(&mut self, event: Event) {
+        let party = self.party_of(event);
+        let until = party.and_then(|party| self.paused_until.get(&party)).copied().unwrap_or_default();
+        if until > self.net.now {
+            return self.net.at(until, event);
+        }
+        match event {
+            Event::Arrive { link, end } => self.arrive(link, end),
+            Event::Over { link, end } => self.over(link, end),
+            Event::Connect { party, life, load } => self.connect(party, life, load),
+            Event::Start(party) => self.start(party),
+            Event::GoOn { party, life, turn } if self.is_alive(party, life) => {
+                self.on_turn(party, turn);
+                self.go_on(party);
+            }
+            Event::Tell { party, life } if self.is_alive(party, life) => self.tell(party),
+            Event::GoOn { .. } | Event::Tell { .. } => {}
+            Event::Floor => {
+                self.ventilator.tell_floor(&mut self.net);
+                if !self.ventilator.has_ended() {
+                    self.net.at(self.net.now + self.net.scenario.floor_interval, Event::Floor);
+                }
+            }
+            Event::Fault if self.net.is_calm => {}
+            Event::Fault => {
+                self.fail();
+                self.net.within(self.net.scenario.fault_interval_max, Event::Fault);
+            }
+            Event::Calm => self.calm(),
+        }
+    }
+
+    fn party_of(&self, event: Event) -> Option<Party> {
+        match event {
+            Event::Arrive { link, end } | Event::Over { link, end } => {
+                Some(self.net.links[link].parties[end])
+            }
+            Event::Connect { party, .. } | Event::GoOn { party, .. } | Event::Tell { party, .. } => {
+                Some(party)
+            }
+            Event::Floor => Some(Party::Ventilator),
+            Event::Start(_) | Event::Fault | Event::Calm => None,
+        }
+    }
+
+    fn life(&self, party: Party) -> u32 {
+        self.lives.get(&party).copied().unwrap_or_default()
+    }
+
+    fn is_there(&self, party: Party) -> bool {
+        match party {
+            Party::Ventilator => true,
+            Party::Worker(slot) => self.workers[slot].is_some(),
+            Party::Sink => self.sink.is_some(),
+        }
+    }
+
+    fn is_alive(&self, party: Party, life: u32) -> bool {
+        self.is_there(party) && self.life(party) == life
+    }
+
+    fn worker(&mut self, party: Party) -> Option<&mut Worker> {
+        match party {
+            Party::Worker(slot) => self.workers[slot].as_mut(),
+            _ => None,
+        }
+    }
+
+    fn on_turn(&mut self, party: Party, turn: u32) {
+        if let (Party::Sink, Some(sink)) = (party, &mut self.sink) {
+            sink.on_turn(turn);
+        }
+        if let Some(worker) = self.worker(party) {
+            worker.on_turn(turn);
+        }
+    }
+
+    fn tell(&mut self, party: Party) {
+        match party {
+            Party::Ventilator => {}
+            Party::Worker(slot) => {
+                if let Some(worker) = &mut self.workers[slot] {
+                    worker.tell(&mut self.net);
+                }
+            }
+            Party::Sink => {
+                if let Some(sink) = &mut self.sink {
+                    sink.tell(&mut self.net);
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, link: usize, end: usize) {
+        if !self.net.links[link].is_open[end] {
+            return;
+        }
+        let bytes = self.net.read(link, end);
+        if let Err(error) = self.receive(link, end, &bytes) {
+            self.net.note(|| format!("link {link} end {end}: {error}"));
+            assert!(self.net.links[link].is_tampered, "link {link} ends with {error}");
+            self.over(link, end);
+            return;
+        }
+        // The stream has room again.
+        if self.net.links[link].is_open[1 - end] {
+            self.flush(link, 1 - end);
+        }
+        self.go_on(self.net.links[link].parties[end]);
+    }
+
+    fn receive(&mut self, link: usize, end: usize, bytes: &[u8]) -> Result<(), LinkError> {
+        let (party, net) = (self.net.links[link].parties[end], &mut self.net);
+        match (net.links[link].load, party) {
+            (Load::Tasks, Party::Ventilator) => self.ventilator.tasks.receive(net, link, bytes).1,
+            (Load::Control, Party::Ventilator) => self.ventilator.hear(net, link, bytes),
+            (load, Party::Worker(slot)) => match &mut self.workers[slot] {
+                Some(worker) if load == Load::Tasks => worker.tasks.receive(net, link, bytes),
+                Some(worker) => worker.receive_settled(net, link, bytes),
+                None => Ok(()),
+            },
+            (load, _) => match &mut self.sink {
+                Some(sink) if load == Load::Control => sink.receive_control(bytes),
+                Some(sink) => sink.results.receive(net, link, bytes),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn flush(&mut self, link: usize, end: usize) {
+        let (party, net) = (self.net.links[link].parties[end], &mut self.net);
+        match (net.links[link].load, party) {
+            (Load::Tasks, Party::Ventilator) => self.ventilator.tasks.flush(net, link),
+            (Load::Control, Party::Ventilator) => self.ventilator.flush_control(net, link),
+            (load, Party::Worker(slot)) => match &mut self.workers[slot] {
+                Some(worker) if load == Load::Tasks => worker.tasks.flush(net, link),
+                Some(worker) => worker.results.flush(net, link),
+                None => {}
+            },
+            (load, _) => match &mut self.sink {
+                Some(sink) if load == Load::Control => sink.flush_control(net),
+                Some(sink) => sink.results.flush(net, link),
+                None => {}
+            },
+        }
+    }
+
+    /// An end knows that its link is over.
+    fn over(&mut self, link: usize, end: usize) {
+        if !self.net.links[link].is_open[end] {
+            return;
+        }
+        self.net.note(|| format!("link {link} end {end}: over"));
+        self.net.close(link, end);
+        let (load, party) = (self.net.links[link].load, self.net.links[link].parties[end]);
+        match (load, party) {
+            (Load::Control, Party::Ventilator) => self.ventilator.lose_control(link),
+            (_, Party::Ventilator) => self.ventilator.tasks.lose(link),
+            (_, Party::Worker(slot)) => {
+                if let Some(worker) = &mut self.workers[slot] {
+                    if load == Load::Tasks { worker.tasks.lose(link) } else { worker.results.lose(link) }
+                }
+            }
+            (_, Party::Sink) => {
+                if let Some(sink) = &mut self.sink {
+                    if load == Load::Control { sink.lose_control() } else { sink.results.lose(link) }
+                }
+            }
+        }
+        let connects = matches!((load, party), (_, Party::Worker(_)) | (Load::Control, Party::Sink));
+        if connects && self.is_there(party) {
+            self.connect_soon(party, load);
+        }
+        self.go_on(party);
+    }
+
+    fn connect_soon(&mut self, party: Party, load: Load) {
+        let (life, notice_max) = (self.life(party), self.net.scenario.notice_max);
+        self.net.within(notice_max, Event::Connect { party, life, load });
+    }
+
+    fn connect(&mut self, party: Party, life: u32, load: Load) {
+        if !self.is_alive(party, life) {
+            return;
+        }
+        let target = if load == Load::Results { Party::Sink } else { Party::Ventilator };
+        let until = self.paused_until.get(&target).copied().unwrap_or_default();
+        if !self.is_there(target) || until > self.net.now {
+            let again = until.max(self.net.now + 1 + self.net.rng.u64(0..=self.net.scenario.notice_max));
+            return self.net.at(again, Event::Connect { party, life, load });
+        }
+        let parties = if load == Load::Results { [party, target] } else { [target, party] };
+        let link = self.net.connect(load, parties);
+        let net = &mut self.net;
+        match load {
+            Load::Tasks => self.ventilator.tasks.attach(net, link),
+            Load::Control => self.ventilator.attach_control(link),
+            Load::Results => self.sink.iter_mut().for_each(|sink| sink.results.attach(net, link)),
+        }
+        match (load, party) {
+            (Load::Control, _) => self.sink.iter_mut().for_each(|sink| sink.attach_control(net, link)),
+            (_, Party::Worker(slot)) => self.workers[slot].iter_mut().for_each(|worker| match load {
+                Load::Tasks => worker.tasks.attach(net, link),
+                _ => worker.results.attach(net, link),
+            }),
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, party: Party) {
+        let life = self.life(party);
+        if self.is_there(party) {
+            return;
+        }
+        self.net.note(|| format!("{party:?} starts, life {life}"));
+        match party {
+            Party::Ventilator => {}
+            Party::Worker(slot) => {
+                self.workers[slot] = Some(Worker::new(party, life, &self.net.scenario));
+                self.connect_soon(party, Load::Tasks);
+                self.connect_soon(party, Load::Results);
+            }
+            Party::Sink => {
+                self.sink = Some(Sink::new(life, &self.net.scenario, &self.ledger.stored));
+                self.connect_soon(party, Load::Control);
+            }
+        }
+    }
+
+    fn go_on(&mut self, party: Party) {
+        let (net, ledger) = (&mut self.net, &mut self.ledger);
+        match party {
+            Party::Ventilator => self.ventilator.go_on(net, ledger),
+            Party::Worker(slot) => {
+                let fate =
+                    self.workers[slot].as_mut().map_or(Fate::Lives, |worker| worker.go_on(net, ledger));
+                match fate {
+                    Fate::Lives => {}
+                    Fate::Dies => self.crash(party),
+                    Fate::Leaves => self.leave(party),
+                }
+            }
+            Party::Sink => {
+                let Some(sink) = &mut self.sink else { return };
+                if sink.go_on(net, ledger)
+                    && let Some((count, rejected)) = sink.ended
+                    && !ledger.is_finished
+                {
+                    let sends = &self.ventilator.tasks.sends;
+                    ledger.finish(count, rejected, sink.result_count(), sink.life == 0, sends);
+                }
+            }
+        }
+    }
+
+    /// The party is gone with all that it knew, and comes back.
+    fn crash(&mut self, party: Party) {
+        self.net.note(|| format!("{party:?} crashes"));
+        for (link, end) in self.net.links_of(party) {
+            self.net.close(link, end);
+        }
+        self.bury(party);
+        self.net.within(self.net.scenario.notice_max, Event::Start(party));
+    }
+
+    fn bury(&mut self, party: Party) {
+        match party {
+            Party::Ventilator => {}
+            Party::Worker(slot) => self.workers[slot] = None,
+            Party::Sink => self.sink = None,
+        }
+        *self.lives.entry(party).or_default() += 1;
+    }
+
+    /// A worker has ended; another takes its place while there is work.
+    fn leave(&mut self, party: Party) {
+        self.net.note(|| format!("{party:?} leaves"));
+        for (link, end) in self.net.links_of(party) {
+            self.net.finish(link, end);
+        }
+        self.bury(party);
+        if !self.ventilator.has_ended() {
+            self.net.within(self.net.scenario.notice_max, Event::Start(party));
+        }
+    }
+
+    fn fail(&mut self) {
+        let scenario = self.net.scenario.clone();
+        let Some(fault) = scenario.draw_fault(&mut self.net.rng) else { return };
+        let worker = Party::Worker(self.net.rng.usize(0..self.workers.len()));
+        match fault {
+            Fault::Cut | Fault::CutTasks => {
+                let is_meant = |load| fault == Fault::Cut || load == Load::Tasks;
+                if let Some(link) = self.any_link(is_meant) {
+                    self.net.note(|| format!("link {link} is cut"));
+                    self.net.cut(link, scenario.notice_max);
+                }
+            }
+            Fault::CrashWorker if self.is_there(worker) => self.crash(worker),
+            Fault::CrashSink if self.sink.is_some() && !self.ledger.is_finished => {
+                let unsettled = self.ventilator.tasks.unsettled();
+                let sends = &self.ventilator.tasks.sends;
+                let is_sent_again = |task| sends.get(&task).is_some_and(|count| *count > 1);
+                self.ledger.forget(|task| {
+                    scenario.kind == Kind::Hostile || unsettled.contains(&task) || is_sent_again(task)
+                });
+                self.crash(Party::Sink);
+            }
+            Fault::Pause => {
+                let party = *[Party::Ventilator, worker, worker, Party::Sink]
+                    .get(self.net.rng.usize(0..4))
+                    .unwrap_or(&worker);
+                let until = self.net.now + self.net.rng.u64(0..PAUSE_MAX);
+                self.net.note(|| format!("{party:?} is paused until {until}"));
+                self.paused_until.insert(party, until);
+            }
+            Fault::Drain => {
+                if let Party::Worker(slot) = worker
+                    && let Some(worker) = &mut self.workers[slot]
+                {
+                    self.net.note(|| format!("worker {slot} is asked to leave"));
+                    worker.tasks.drain(&mut self.net);
+                }
+            }
+            Fault::Join if self.workers.len() < WORKER_COUNT_MAX => {
+                self.workers.push(None);
+                self.start(Party::Worker(self.workers.len() - 1));
+            }
+            Fault::Tamper => {
+                // In order, results of tasks that a ventilator makes up wait for ever, and others behind them.
+                let is_meant = |load| load == Load::Results || load == Load::Tasks && !scenario.keep_order;
+                if let Some(link) = self.any_link(is_meant) {
+                    self.net.note(|| format!("link {link} is tampered with"));
+                    self.net.links[link].is_tampered = true;
+                }
+            }
+            Fault::CrashWorker | Fault::CrashSink | Fault::Join => {}
+        }
+    }
+
+    fn any_link(&mut self, is_meant: impl Fn(Load) -> bool) -> Option<usize> {
+        let links = &self.net.links;
+        let all = links
+            .iter()
+            .enumerate()
+            .filter(|(_, link)| link.is_open == [true; 2] && !link.is_cut && is_meant(link.load));
+        let all: Vec<usize> = all.map(|(index, _)| index).collect();
+        if all.is_empty() { None } else { Some(all[self.net.rng.usize(0..all.len())]) }
+    }
+
+    /// Nothing goes wrong any more: what is rotten is cut off.
+    fn calm(&mut self) {
+        self.net.note(|| "calm".into());
+        self.net.is_calm = true;
+        // All others may be about to leave, and wait for a task that none of them is given.
+        self.workers.push(None);
+        self.start(Party::Worker(self.workers.len() - 1));
+        for link in 0..self.net.links.len() {
+            if self.net.links[link].is_tampered {
+                let notice_max = self.net.scenario.notice_max;
+                self.net.cut(link, notice_max);
+            }
+        }
+    }
+}
