@@ -46,8 +46,8 @@ pub(super) struct Control {
 
 impl Control {
     /// Listens there, and tells what of `tasks` is settled.
-    pub fn bind(place: &str, tasks: Push) -> Result<Control, PipelineError> {
-        let options = Options { router_handover: true, ..Options::default() };
+    pub fn bind(place: &str, options: Options, tasks: Push) -> Result<Control, PipelineError> {
+        let options = Options { router_handover: true, ..options };
         let router = Router::with_options(&Context::new(), options)?;
         let endpoint = router.bind(place)?;
         let shared = Arc::new(Shared::default());

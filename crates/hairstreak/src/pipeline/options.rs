@@ -16,6 +16,11 @@ pub struct PipelineOptions {
     pub keep_order: bool,
     /// How long a worker or a sink waits for a ventilator that has gone to come back, before it says that it is lost.
     pub lost_after: Duration,
+    /// A peer that has been silent this long is sent a PING.
+    pub heartbeat_ms: u64,
+    /// How long a PING may stay unanswered before the connection is given up: what the peer had goes to another. See
+    /// [`Options::heartbeat_timeout_ms`].
+    pub heartbeat_timeout_ms: u64,
 }
 
 impl Default for PipelineOptions {
@@ -25,6 +30,8 @@ impl Default for PipelineOptions {
             deliveries_max: 10,
             keep_order: false,
             lost_after: Duration::from_secs(10),
+            heartbeat_ms: 1_000,
+            heartbeat_timeout_ms: 5_000,
         }
     }
 }
@@ -51,6 +58,15 @@ impl PipelineOptions {
     }
 
     fn with(&self, settlement: Settlement) -> Options {
-        Options { settlement: Some(settlement), ..Options::default() }
+        Options { settlement: Some(settlement), ..self.control() }
+    }
+
+    /// Of the sockets between sink and ventilator.
+    pub(super) fn control(&self) -> Options {
+        Options {
+            heartbeat_ms: self.heartbeat_ms,
+            heartbeat_timeout_ms: self.heartbeat_timeout_ms,
+            ..Options::default()
+        }
     }
 }

@@ -37,7 +37,7 @@ impl Ventilator {
     /// Listens for workers at `tasks` and for the sink at `control`.
     pub fn bind(tasks: &str, control: &str, options: &PipelineOptions) -> Result<Ventilator, PipelineError> {
         let push = Push::with_options(&Context::new(), options.tasks_out())?;
-        let control = Control::bind(control, push.clone())?;
+        let control = Control::bind(control, options.control(), push.clone())?;
         let endpoint = push.bind(tasks)?;
         let epoch = push.first_unsettled().map_or(0, |task| task.epoch);
         Ok(Ventilator { tasks: push, endpoint, control, sent: AtomicU64::new(0), epoch })
