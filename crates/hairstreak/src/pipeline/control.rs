@@ -21,6 +21,8 @@ struct Wishes {
     paused: bool,
     stopped: bool,
     end: Option<ControlMessage>,
+    /// A sink has been told of the end.
+    is_end_told: bool,
     closing: bool,
 }
 
@@ -67,9 +69,13 @@ impl Control {
         !wishes.stopped
     }
 
-    /// All is settled: sinks are told, those too that come until the ventilator is dropped.
-    pub fn end(&self, epoch: u64, count: u64, rejected: u64) {
-        self.shared.wishes().end = Some(ControlMessage::End { epoch, count, rejected });
+    /// All is settled: sinks are told, those too that come until the ventilator is dropped. Waits for one, `timeout` at
+    /// most: it may be about to connect.
+    pub fn end(&self, end: ControlMessage, timeout: Duration) {
+        let mut wishes = self.shared.wishes();
+        wishes.end = Some(end);
+        let waits = |wishes: &mut Wishes| !wishes.is_end_told;
+        drop(self.shared.changed.wait_timeout_while(wishes, timeout, waits));
     }
 }
 
@@ -127,8 +133,10 @@ impl Serving {
             ControlMessage::Hello if self.sinks.len() < SINK_COUNT_MAX => {
                 self.sinks.insert(sink.to_vec());
                 let end = self.shared.wishes().end;
-                let news = end.or(self.floor.map(ControlMessage::Floor));
-                news.into_iter().for_each(|news| self.tell(sink, news));
+                match end.or(self.floor.map(ControlMessage::Floor)) {
+                    Some(news) => self.tell_all(news),
+                    None => {}
+                }
             }
             ControlMessage::Stop => self.wish(|wishes| wishes.stopped = true),
             ControlMessage::Pause => self.wish(|wishes| wishes.paused = true),
@@ -157,6 +165,9 @@ impl Serving {
         self.sinks.retain(|sink| present.contains(sink));
         self.sinks.iter().for_each(|sink| self.tell(sink, news));
         self.router.flush();
+        if matches!(news, ControlMessage::End { .. }) && !self.sinks.is_empty() {
+            self.wish(|wishes| wishes.is_end_told = true);
+        }
     }
 
     fn tell(&self, sink: &[u8], news: ControlMessage) {

@@ -9,6 +9,7 @@ mod deaths;
 mod part;
 mod sinks;
 mod store;
+mod ventilators;
 mod work;
 
 use std::sync::atomic::{AtomicU32, Ordering};

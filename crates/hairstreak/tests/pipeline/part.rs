@@ -115,12 +115,14 @@ fn be_sink(words: &Words) {
     say(&format!("ended {completion}; {} results", completion.result_count));
 }
 
-/// Sends `count` numbers and waits for their end. Says when the first has been sent, and what became of them.
+/// Sends `count` numbers, when `workers` are there, and waits for their end. Says when the first has been sent, and what became of them.
 fn be_ventilator(words: &Words) {
     let bind = || Ventilator::bind(words.text("tasks"), words.text("control"), &words.options());
     let ventilator = bind().unwrap();
     say(&format!("ready {} {}", ventilator.endpoint(), ventilator.control_endpoint()));
     let count = words.number("count").unwrap();
+    let workers = words.number("workers").unwrap_or(0) as usize;
+    assert!(ventilator.wait_for_workers(workers, LONG));
     for number in 0..count {
         ventilator.send(&number.to_string()).unwrap();
     }
@@ -171,10 +173,6 @@ impl Part {
         let said = self.says();
         let words = said.strip_prefix("ready").unwrap_or_else(|| panic!("it says {said:?}"));
         words.split_whitespace().map(str::to_string).collect()
-    }
-
-    pub fn id(&self) -> u32 {
-        self.child.id()
     }
 
     pub fn kill(&mut self) {
