@@ -6,6 +6,8 @@
 mod soak;
 
 mod deaths;
+mod links;
+mod network;
 mod part;
 mod sinks;
 mod store;

@@ -2,7 +2,7 @@
 //!
 //! What it is to be is told in words, the first its role: `worker window=10 from=tcp://... to=tcp://...`.
 
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -58,17 +58,16 @@ fn say(what: &str) {
 fn the_part() {
     let Ok(words) = std::env::var(PART) else { return };
     let words = Words(words);
-    // Nobody waits for a part that hangs, or whose test is gone.
-    let (_alive, ended) = mpsc::channel::<()>();
+    let (order, orders) = mpsc::channel();
     thread::spawn(move || {
-        if ended.recv_timeout(LONG * amount(3, 60) as u32) == Err(mpsc::RecvTimeoutError::Timeout) {
-            std::process::abort();
-        }
+        // A test that is gone waits for nobody.
+        io::stdin().lines().map_while(Result::ok).for_each(|line| drop(order.send(line)));
+        std::process::abort();
     });
     match words.0.split(' ').next() {
         Some("worker") => be_worker(&words),
         Some("sink") => be_sink(&words),
-        Some("ventilator") => be_ventilator(&words),
+        Some("ventilator") => be_ventilator(&words, &orders),
         _ => panic!("{}", words.0),
     }
 }
@@ -115,16 +114,20 @@ fn be_sink(words: &Words) {
     say(&format!("ended {completion}; {} results", completion.result_count));
 }
 
-/// Sends `count` numbers, when `workers` are there, and waits for their end. Says when the first has been sent, and what became of them.
-fn be_ventilator(words: &Words) {
+/// Sends `count` numbers, or until it is told to finish, when `workers` are there, and waits for their end. Says when the first has been sent, and what became of them.
+fn be_ventilator(words: &Words, orders: &mpsc::Receiver<String>) {
     let bind = || Ventilator::bind(words.text("tasks"), words.text("control"), &words.options());
     let ventilator = bind().unwrap();
     say(&format!("ready {} {}", ventilator.endpoint(), ventilator.control_endpoint()));
     let count = words.number("count").unwrap();
     let workers = words.number("workers").unwrap_or(0) as usize;
     assert!(ventilator.wait_for_workers(workers, LONG));
-    for number in 0..count {
+    let pause = words.number("pause_us").map(Duration::from_micros);
+    for number in (0..count).take_while(|_| orders.try_recv().is_err()) {
         ventilator.send(&number.to_string()).unwrap();
+        if let Some(pause) = pause {
+            thread::sleep(pause); // tidy: allow(sleeps) tasks come so slowly
+        }
     }
     say("sent");
     let finished = ventilator.finish(LONG).unwrap();
@@ -147,6 +150,7 @@ impl Part {
         let mut child = command
             .args(["--exact", "part::the_part", "--nocapture", "--test-threads=1"])
             .env(PART, words)
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -173,6 +177,10 @@ impl Part {
         let said = self.says();
         let words = said.strip_prefix("ready").unwrap_or_else(|| panic!("it says {said:?}"));
         words.split_whitespace().map(str::to_string).collect()
+    }
+
+    pub fn tell(&mut self, order: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{order}").unwrap();
     }
 
     pub fn kill(&mut self) {
