@@ -9,6 +9,7 @@ mod deaths;
 mod links;
 mod network;
 mod part;
+mod shares;
 mod sinks;
 mod store;
 mod ventilators;
