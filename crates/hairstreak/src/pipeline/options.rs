@@ -5,6 +5,9 @@ use std::time::Duration;
 use hairstreak_socket::Options;
 use hairstreak_socket::settlement::{Settlement, Settling};
 
+/// What a worker is given before it has done anything: the sink settles what it is given, however little.
+const FIRST_COUNT_MAX: usize = 16;
+
 /// Limits of a pipeline. Give all its parts the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipelineOptions {
@@ -51,6 +54,7 @@ impl PipelineOptions {
         let window = self.window.max(1);
         Settlement {
             unsettled_count_max: window,
+            first_count_max: FIRST_COUNT_MAX,
             credit_count: window,
             settling: Settling::ByHand,
             ..Settlement::default()

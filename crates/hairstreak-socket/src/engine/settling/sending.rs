@@ -29,6 +29,9 @@ const LARGE_BLOCK_TIME: Duration = Duration::from_micros(200);
 /// The block of a link that has not settled anything yet.
 const FIRST_BLOCK: u64 = 16;
 
+/// A link that is so many times slower than the fastest is given as many times less; a pace is no exact measure.
+const SLOW_FACTOR: u64 = 4;
+
 /// How fast a link settles.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
@@ -57,6 +60,11 @@ impl Pace {
             if self.nanos == 0 { nanos } else { (self.nanos * (weight - 1) + nanos) / weight }.max(1);
         (self.since, self.settled) = ((left > 0).then_some(now), Some(now));
         self.is_alone &= left > 0;
+    }
+
+    /// How many times slower it is than the fastest, if that is worth telling.
+    fn weight(&self, fastest: u64) -> u64 {
+        Some(self.nanos / fastest.max(1)).filter(|factor| *factor >= SLOW_FACTOR).unwrap_or(1)
     }
 
     /// How many messages make a block, of a window for so many links.
@@ -188,13 +196,16 @@ impl State {
         state.turn_step = usize::from(!is_settled);
     }
 
-    /// The link with room, and credit, that has the fewest unsettled messages; none at all if the message travels
-    /// `alone`.
+    /// The link with room, and credit, that has the fewest unsettled messages for its pace; none at all if the message
+    /// travels `alone`. What has not settled anything yet may be slow.
     fn choose_link(&mut self, socket: usize, alone: bool) -> Option<usize> {
         if self.sockets[socket].with_room.is_empty() {
             self.find_room(socket);
         }
         let state = &self.sockets[socket];
+        let first_max = state.backlog.as_ref().map_or(0, |backlog| backlog.settings.first_count_max as u64);
+        let paces = state.with_room.iter().map(|&index| self.links[index].pace.nanos);
+        let fastest = paces.filter(|nanos| *nanos > 0).min().unwrap_or(1);
         let count = state.with_room.len();
         let in_turn = (0..count).map(|offset| state.with_room[(state.send_turn + 1 + offset) % count]);
         let fit = in_turn.filter_map(|index| {
@@ -204,8 +215,13 @@ impl State {
                 _ => return Some((0, Reverse(None), index)),
             };
             let unsettled = session.unsettled_count();
+            let is_known = link.pace.nanos > 0 || first_max == 0 || unsettled < first_max;
             let is_fit = session.credit() > 0 && !link.pace.is_alone && (unsettled == 0 || !alone);
-            is_fit.then_some((unsettled, Reverse(link.pace.settled), index))
+            (is_fit && is_known).then_some((
+                unsettled * link.pace.weight(fastest),
+                Reverse(link.pace.settled),
+                index,
+            ))
         });
         fit.min_by_key(|(unsettled, settled, _)| (*unsettled, *settled)).map(|(_, _, index)| index)
     }
