@@ -179,6 +179,7 @@ fn late_results_for_a_dead_ventilator_are_dropped_when_another_has_its_place() {
         assert_eq!(sink.recv().unwrap().unwrap().message.body(), b"quick");
         drop(ventilator);
         let ventilator = open();
+        assert!(ventilator.wait_for_workers(2, LONG));
         // Until the sink knows of the new one.
         let (stop, is_stopped) = mpsc::channel::<()>();
         let sender = thread::spawn(move || {
