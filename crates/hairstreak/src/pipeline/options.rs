@@ -8,6 +8,9 @@ use hairstreak_socket::settlement::{Settlement, Settling};
 /// What a worker is given before it has done anything: the sink settles what it is given, however little.
 const FIRST_COUNT_MAX: usize = 16;
 
+/// Connecting may take so long however soon a connection is given up.
+const HANDSHAKE_TIMEOUT_MIN_MS: u64 = 2_000;
+
 /// Limits of a pipeline. Give all its parts the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipelineOptions {
@@ -70,6 +73,8 @@ impl PipelineOptions {
         Options {
             heartbeat_ms: self.heartbeat_ms,
             heartbeat_timeout_ms: self.heartbeat_timeout_ms,
+            // An attempt that began while the link was cut is not waited for: the system tries again less and less often.
+            handshake_timeout_ms: self.heartbeat_timeout_ms.max(HANDSHAKE_TIMEOUT_MIN_MS),
             ..Options::default()
         }
     }

@@ -38,10 +38,18 @@ fn each_result_comes_once_although_links_are_cut_and_delayed() {
         let results = format!("tcp://{}:5558", Network::address(SINK));
         let words = format!("ventilator tasks={tasks} control={control} count={} pause_us=200", u64::MAX);
         let mut ventilator = start(&network, 0, words);
-        let words = format!("sink results={results} control={control} file={} remembers=1", file.path());
+        let words = format!(
+            "sink results={results} control={control} file={} remembers=1 lost_after=60000",
+            file.path()
+        );
         let sink = start(&network, SINK, words);
-        let words = format!("worker from={tasks} to={results} lost_after=1500");
-        let mut workers = (1..=WORKERS).map(|host| start(&network, host, words.clone())).collect::<Vec<_>>();
+        let work = |host| {
+            // The first is to say that it is cut off, the others are not.
+            let lost_after = if host == 1 { 3000 } else { 60_000 };
+            let words = format!("worker from={tasks} to={results} lost_after={lost_after}");
+            start(&network, host, words)
+        };
+        let mut workers = (1..=WORKERS).map(work).collect::<Vec<_>>();
         last(0.5);
         for round in 0..amount(1, 30) {
             // It heals before anybody has missed it.

@@ -7,6 +7,7 @@ mod soak;
 
 mod deaths;
 mod links;
+mod memory;
 mod network;
 mod part;
 mod shares;

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Worker};
 
-use crate::LONG;
 use crate::soak::amount;
 use crate::store::Store;
+use crate::{LONG, memory};
 
 /// Set for a process that is to be a part.
 const PART: &str = "HAIRSTREAK_TEST_PART";
@@ -67,6 +67,10 @@ fn the_part() {
     match words.0.split(' ').next() {
         Some("worker") => be_worker(&words),
         Some("sink") => be_sink(&words),
+        Some("hoarder") => {
+            let number = |name| words.number(name).unwrap() as usize;
+            memory::hoard(number("count"), number("size"), say);
+        }
         Some("ventilator") => be_ventilator(&words, &orders),
         _ => panic!("{}", words.0),
     }
@@ -123,8 +127,18 @@ fn be_ventilator(words: &Words, orders: &mpsc::Receiver<String>) {
     let workers = words.number("workers").unwrap_or(0) as usize;
     assert!(ventilator.wait_for_workers(workers, LONG));
     let pause = words.number("pause_us").map(Duration::from_micros);
+    let mut body = Vec::new();
     for number in (0..count).take_while(|_| orders.try_recv().is_err()) {
-        ventilator.send(&number.to_string()).unwrap();
+        let number = number.to_string();
+        match words.number("size") {
+            Some(size) => {
+                body.clear();
+                body.resize((size as usize).saturating_sub(number.len()), b'0');
+                body.extend(number.as_bytes());
+                ventilator.send(&body).unwrap();
+            }
+            None => ventilator.send(&number).unwrap(),
+        }
         if let Some(pause) = pause {
             thread::sleep(pause); // tidy: allow(sleeps) tasks come so slowly
         }
@@ -177,6 +191,10 @@ impl Part {
         let said = self.says();
         let words = said.strip_prefix("ready").unwrap_or_else(|| panic!("it says {said:?}"));
         words.split_whitespace().map(str::to_string).collect()
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     pub fn tell(&mut self, order: &str) {
