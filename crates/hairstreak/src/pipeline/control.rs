@@ -133,9 +133,8 @@ impl Serving {
             ControlMessage::Hello if self.sinks.len() < SINK_COUNT_MAX => {
                 self.sinks.insert(sink.to_vec());
                 let end = self.shared.wishes().end;
-                match end.or(self.floor.map(ControlMessage::Floor)) {
-                    Some(news) => self.tell_all(news),
-                    None => {}
+                if let Some(news) = end.or(self.floor.map(ControlMessage::Floor)) {
+                    self.tell_all(news);
                 }
             }
             ControlMessage::Stop => self.wish(|wishes| wishes.stopped = true),
