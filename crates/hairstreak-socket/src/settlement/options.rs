@@ -5,9 +5,6 @@
 pub struct Settlement {
     /// PUSH: the most messages that may be unsettled, of all receivers together. A send waits when it is reached.
     pub unsettled_count_max: usize,
-    /// PUSH: about how many messages a receiver is given before it has settled any, so that one that turns out to be slow
-    /// has little. 0: as many as any other. A receiver that settles several messages at once needs as many.
-    pub first_count_max: usize,
     /// PUSH: how often a message may be sent; one that would be sent more often is given up, see
     /// [`Push::take_refusals`](crate::Push::take_refusals). 0: as often as need be.
     pub deliveries_max: u16,
@@ -34,7 +31,6 @@ impl Default for Settlement {
     fn default() -> Settlement {
         Settlement {
             unsettled_count_max: 10_000,
-            first_count_max: 0,
             deliveries_max: 0,
             refused_count_max: 1000,
             credit_count: 10_000,

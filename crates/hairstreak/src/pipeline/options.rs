@@ -5,9 +5,6 @@ use std::time::Duration;
 use hairstreak_socket::Options;
 use hairstreak_socket::settlement::{Settlement, Settling};
 
-/// What a worker is given before it has done anything: the sink settles what it is given, however little.
-const FIRST_COUNT_MAX: usize = 16;
-
 /// Connecting may take so long however soon a connection is given up.
 const HANDSHAKE_TIMEOUT_MIN_MS: u64 = 2_000;
 
@@ -57,7 +54,6 @@ impl PipelineOptions {
         let window = self.window.max(1);
         Settlement {
             unsettled_count_max: window,
-            first_count_max: FIRST_COUNT_MAX,
             credit_count: window,
             settling: Settling::ByHand,
             ..Settlement::default()

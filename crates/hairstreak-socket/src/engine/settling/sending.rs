@@ -197,13 +197,12 @@ impl State {
     }
 
     /// The link with room, and credit, that has the fewest unsettled messages for its pace; none at all if the message
-    /// travels `alone`. What has not settled anything yet may be slow.
+    /// travels `alone`.
     fn choose_link(&mut self, socket: usize, alone: bool) -> Option<usize> {
         if self.sockets[socket].with_room.is_empty() {
             self.find_room(socket);
         }
         let state = &self.sockets[socket];
-        let first_max = state.backlog.as_ref().map_or(0, |backlog| backlog.settings.first_count_max as u64);
         let paces = state.with_room.iter().map(|&index| self.links[index].pace.nanos);
         let fastest = paces.filter(|nanos| *nanos > 0).min().unwrap_or(1);
         let count = state.with_room.len();
@@ -215,13 +214,8 @@ impl State {
                 _ => return Some((0, Reverse(None), index)),
             };
             let unsettled = session.unsettled_count();
-            let is_known = link.pace.nanos > 0 || first_max == 0 || unsettled < first_max;
             let is_fit = session.credit() > 0 && !link.pace.is_alone && (unsettled == 0 || !alone);
-            (is_fit && is_known).then_some((
-                unsettled * link.pace.weight(fastest),
-                Reverse(link.pace.settled),
-                index,
-            ))
+            is_fit.then_some((unsettled * link.pace.weight(fastest), Reverse(link.pace.settled), index))
         });
         fit.min_by_key(|(unsettled, settled, _)| (*unsettled, *settled)).map(|(_, _, index)| index)
     }
