@@ -104,7 +104,7 @@ impl Wires {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
         let mut child = Command::new("ip")
             .args(["netns", "exec", hub, &format!("{root}/.venv/bin/python")])
-            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pipeline/wire.py"))
+            .args(["-c", include_str!("wire.py")])
             .args(interfaces)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
