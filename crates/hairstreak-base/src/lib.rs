@@ -19,6 +19,7 @@ mod outgoing;
 mod pool;
 pub mod process;
 mod read_buffer;
+mod retained;
 pub mod ring;
 #[cfg(all(test, not(loom)))]
 mod rounds;
@@ -27,6 +28,7 @@ pub mod sync;
 pub use frame::{Frame, INLINE_SIZE_MAX};
 pub use lock::{Lock, LockGuard, OwnerGuard};
 pub use message::Message;
-pub use outgoing::{OutgoingBuffer, RetainedPart, SEGMENT_SIZE};
+pub use outgoing::{OutgoingBuffer, SEGMENT_SIZE};
 pub use pool::{BlockPool, SPARE_BYTES_MAX};
 pub use read_buffer::{BodyBuffer, READ_SIZE, ReadBuffer};
+pub use retained::{FrameShape, RetainedBytes, RetainedPart};

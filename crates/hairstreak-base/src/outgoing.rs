@@ -5,7 +5,7 @@
 //! carries. The segment being filled is written from while it grows.
 //!
 //! What was written can be retained ([`OutgoingBuffer::retain`]) until it is known what became of it: the segments
-//! stay, and nothing is copied for it.
+//! stay, and nothing is copied for it ([`retained`](crate::retained)).
 //!
 //! Invariants: the queue holds no empty segment; `written` counts into the first segment; a header
 //! and a copied body are never split between segments. The tail is empty when all of it has been written, unless it is
@@ -13,11 +13,13 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::copy::copy_short;
 use crate::frame::Frame;
 use crate::pool::BlockPool;
+use crate::retained::{FrameShape, Retained, RetainedBytes, RetainedPart};
 
 /// Bytes gathered in one segment, and so the size at which a busy link writes.
 pub const SEGMENT_SIZE: usize = 64 * 1024;
@@ -25,45 +27,24 @@ pub const SEGMENT_SIZE: usize = 64 * 1024;
 /// Segments carried by one vectored write.
 const SLICES_MAX: usize = 32;
 
-/// What was put in, in parts that follow each other.
-#[derive(Clone, Copy, Debug)]
-pub enum RetainedPart<'a> {
-    /// Encoded frames, each whole; the header of a last one may have its body in the next part.
-    Encoded(&'a [u8]),
-    /// Such a body.
-    Body(&'a Frame),
-}
-
-/// Segments whose bytes have left.
-#[derive(Default)]
-struct Retained {
-    /// Each with how many messages have ended when it ends, from the first retained one on.
-    segments: VecDeque<(Segment, usize)>,
-    /// Messages that ended before the first of the segments.
-    before: usize,
-    /// Segments of the queue that go without being retained: they were there before.
-    passing: usize,
-    bytes: usize,
-}
-
 /// Bytes that lie together.
-enum Bytes {
+pub(crate) enum Bytes {
     /// Encoded frames.
     Encoded(Vec<u8>),
     /// The body of the frame whose header ends the segment before.
     Body(Frame),
 }
 
-struct Segment {
-    bytes: Bytes,
+pub(crate) struct Segment {
+    pub bytes: Bytes,
     /// Messages that end in it, of those that have not left.
-    message_count: usize,
+    pub message_count: usize,
     /// It may end within a message.
-    is_open: bool,
+    pub is_open: bool,
 }
 
 impl Segment {
-    fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Encoded(bytes) => bytes,
             Bytes::Body(frame) => frame.as_bytes(),
@@ -325,61 +306,69 @@ impl OutgoingBuffer {
             self.seal_tail();
         }
         let before = self.accepted_count();
-        self.retained = Some(Box::new(Retained { before, passing: self.queue.len(), ..Retained::default() }));
+        self.retained = Some(Box::new(Retained::new(before, self.queue.len())));
     }
 
     /// The first `count` messages of all are not asked for any more.
     pub fn release_through(&mut self, count: usize) {
         let (all, is_empty) = (self.accepted_count(), self.is_empty());
         let Some(retained) = &mut self.retained else { return };
-        // Segments that share a message go together.
-        let is_last = |(segment, ended): &(Segment, usize)| *ended <= count && !segment.is_open;
-        let going = retained.segments.partition_point(|(_, ended)| *ended <= count);
-        let going = match retained.segments.range(..going).rposition(is_last) {
-            _ if count == all && is_empty => retained.segments.len(),
-            Some(last) => last + 1,
-            None => 0,
-        };
-        for (segment, ended) in retained.segments.drain(..going) {
-            retained.before = ended;
-            retained.bytes -= segment.bytes().len();
-            give_back(&self.pool, segment);
-        }
-        if count == all && is_empty {
+        let is_all = count == all && is_empty;
+        retained.release_through(count, is_all, &self.pool);
+        if is_all {
             // All of the tail has left and is not asked for: the same memory serves again.
-            (retained.before, self.written) = (all, 0);
+            (retained.ended, self.written) = (all, 0);
             self.tail.clear();
+        }
+    }
+
+    /// Frees what is retained of messages that are not alive any more, among others that are: segments without any go, of
+    /// those with few these are copied. `alive` says which of a range of messages, counted from 1, are; `shape` what the
+    /// encoded frame is that bytes begin with. Does something only when enough has come together since it last did.
+    pub fn compact(
+        &mut self,
+        alive: impl Fn(Range<usize>) -> Vec<usize>,
+        shape: impl Fn(&[u8]) -> Option<FrameShape>,
+    ) {
+        if let Some(retained) = &mut self.retained
+            && retained.is_compaction_due()
+        {
+            retained.compact(&self.pool, alive, shape);
         }
     }
 
     /// Bytes that have left and are retained, but for those of the segment that grows.
     pub fn retained_bytes(&self) -> usize {
-        self.retained.as_ref().map_or(0, |retained| retained.bytes)
+        self.retained.as_ref().map_or(0, |retained| retained.bytes())
     }
 
-    /// What is retained, written or not, and how many messages ended before it. Those that were accepted and written
-    /// past the buffer are not in it.
-    pub fn retained(&self) -> Option<(usize, impl Iterator<Item = RetainedPart<'_>>)> {
+    /// What is retained, written or not. Messages that were accepted and written past the buffer are not in it.
+    pub fn retained(&self) -> Option<impl Iterator<Item = RetainedPart<'_>>> {
         let retained = self.retained.as_ref()?;
-        let queued = self.queue.iter().skip(retained.passing);
-        let segments = retained.segments.iter().map(|(segment, _)| segment).chain(queued);
-        let parts = segments.map(|segment| match &segment.bytes {
-            Bytes::Encoded(bytes) => RetainedPart::Encoded(bytes),
-            Bytes::Body(frame) => RetainedPart::Body(frame),
+        let mut before = retained.ended;
+        let queued = self.queue.iter().skip(retained.passing).map(move |segment| {
+            let part = RetainedPart { before, numbers: None, bytes: segment.bytes.as_retained() };
+            before += segment.message_count;
+            part
         });
-        Some((retained.before, parts.chain([RetainedPart::Encoded(&self.tail)])))
+        let before_tail =
+            retained.ended + self.queue.iter().skip(retained.passing).map(|s| s.message_count).sum::<usize>();
+        let tail =
+            RetainedPart { before: before_tail, numbers: None, bytes: RetainedBytes::Encoded(&self.tail) };
+        Some(retained.parts().chain(queued).chain([tail]))
     }
 }
 
-impl Retained {
-    /// Keeps a segment whose bytes have left; `left` messages have by then.
-    fn keep(&mut self, segment: Segment, left: usize) {
-        self.bytes += segment.bytes().len();
-        self.segments.push_back((segment, left));
+impl Bytes {
+    pub fn as_retained(&self) -> RetainedBytes<'_> {
+        match self {
+            Bytes::Encoded(bytes) => RetainedBytes::Encoded(bytes),
+            Bytes::Body(frame) => RetainedBytes::Body(frame),
+        }
     }
 }
 
-fn give_back(pool: &BlockPool, segment: Segment) {
+pub(crate) fn give_back(pool: &BlockPool, segment: Segment) {
     if let Bytes::Encoded(bytes) = segment.bytes
         && bytes.capacity() == SEGMENT_SIZE
     {
@@ -484,10 +473,11 @@ mod tests {
 
     /// What is retained, one behind the other, and how many messages ended before it.
     fn retained_stream(buffer: &OutgoingBuffer) -> (usize, Vec<u8>) {
-        let (before, parts) = buffer.retained().unwrap();
-        let bytes = parts.flat_map(|part| match part {
-            RetainedPart::Encoded(bytes) => bytes.to_vec(),
-            RetainedPart::Body(frame) => frame.as_bytes().to_vec(),
+        let mut parts = buffer.retained().unwrap().peekable();
+        let before = parts.peek().unwrap().before;
+        let bytes = parts.flat_map(|part| match part.bytes {
+            RetainedBytes::Encoded(bytes) => bytes.to_vec(),
+            RetainedBytes::Body(frame) => frame.as_bytes().to_vec(),
         });
         (before, bytes.collect())
     }

@@ -30,7 +30,7 @@ impl<P: Sends> Socket<P> {
         message: impl Into<Outgoing<'a>>,
         timeout: Duration,
     ) -> Result<(), SendError> {
-        self.send_until(message.into(), Instant::now().checked_add(timeout))
+        self.send_until(message.into(), Some(timeout))
     }
 
     /// Sends if a peer has room now; [`SendError::WouldBlock`] if none has.
@@ -148,7 +148,7 @@ impl<P: Sends> Socket<P> {
     }
 
     #[inline(always)]
-    fn send_until(&self, message: Outgoing<'_>, deadline: Option<Instant>) -> Result<(), SendError> {
+    fn send_until(&self, message: Outgoing<'_>, timeout: Option<Duration>) -> Result<(), SendError> {
         let handle = &*self.handle;
         match message {
             Outgoing::Body(body) => {
@@ -157,7 +157,7 @@ impl<P: Sends> Socket<P> {
                 {
                     return Ok(());
                 }
-                self.send_body_at_length(body, deadline)
+                self.send_body_at_length(body, timeout)
             }
             Outgoing::Message(message) => {
                 if let Some(mut state) = handle.lock_as_owner()
@@ -165,27 +165,27 @@ impl<P: Sends> Socket<P> {
                 {
                     return Ok(());
                 }
-                self.send_message_at_length(message, deadline)
+                self.send_message_at_length(message, timeout)
             }
-            Outgoing::Frames(_) => self.send_at_length(&message, deadline),
+            Outgoing::Frames(_) => self.send_at_length(&message, timeout),
         }
     }
 
     // The next two take apart what they pass on: made where it may be needed, it would be written to memory at every call.
 
     #[inline(never)]
-    fn send_body_at_length(&self, body: &[u8], deadline: Option<Instant>) -> Result<(), SendError> {
-        self.send_at_length(&Outgoing::Body(body), deadline)
+    fn send_body_at_length(&self, body: &[u8], timeout: Option<Duration>) -> Result<(), SendError> {
+        self.send_at_length(&Outgoing::Body(body), timeout)
     }
 
     #[inline(never)]
-    fn send_message_at_length(&self, message: &Message, deadline: Option<Instant>) -> Result<(), SendError> {
-        self.send_at_length(&Outgoing::Message(message), deadline)
+    fn send_message_at_length(&self, message: &Message, timeout: Option<Duration>) -> Result<(), SendError> {
+        self.send_at_length(&Outgoing::Message(message), timeout)
     }
 
     /// A send that may write, wait or fail.
     #[inline(never)]
-    fn send_at_length(&self, message: &Outgoing<'_>, deadline: Option<Instant>) -> Result<(), SendError> {
+    fn send_at_length(&self, message: &Outgoing<'_>, timeout: Option<Duration>) -> Result<(), SendError> {
         let handle = &*self.handle;
         if handle.is_foreign() {
             return Err(SendError::Forked);
@@ -196,14 +196,14 @@ impl<P: Sends> Socket<P> {
         if is_untried && state.send_short(handle.index, message) {
             return Ok(());
         }
-        self.send_locked(state, message, deadline)
+        self.send_locked(state, message, timeout)
     }
 
     fn send_locked<'s>(
         &'s self,
         mut state: Guard<'s>,
         message: &Outgoing<'_>,
-        deadline: Option<Instant>,
+        timeout: Option<Duration>,
     ) -> Result<(), SendError> {
         let handle = &*self.handle;
         self.check(&state, message)?;
@@ -212,7 +212,7 @@ impl<P: Sends> Socket<P> {
                 handle.engine.after_call(state, None);
                 Ok(())
             }
-            Sent::Full => self.send_waiting(state, message, deadline),
+            Sent::Full => self.send_waiting(state, message, timeout),
             sent => outcome(sent).unwrap_or(Ok(())),
         }
     }
@@ -232,12 +232,14 @@ impl<P: Sends> Socket<P> {
         &'s self,
         state: Guard<'s>,
         message: &Outgoing<'_>,
-        deadline: Option<Instant>,
+        timeout: Option<Duration>,
     ) -> Result<(), SendError> {
         let handle = &*self.handle;
         if state.sockets.get(handle.index).is_some_and(|socket| socket.overflow == Overflow::Error) {
             return self.send_now(state, message);
         }
+        // Only who waits needs a clock.
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let attempt = |state: &mut State| outcome(state.send(&handle.engine, handle.index, message));
         let result = handle.engine.wait(state, handle.index, false, deadline, attempt);
         result.unwrap_or(Err(SendError::TimedOut))

@@ -3,7 +3,9 @@
 //! What is retained is what was written: the segments of the outgoing buffer stay until all messages in them are
 //! settled. Where traffic is sealed they would be of no use for another peer; then the plain frames are kept beside.
 
-use hairstreak_base::{Frame, Message, OutgoingBuffer, RetainedPart};
+use std::ops::Range;
+
+use hairstreak_base::{Frame, FrameShape, Message, OutgoingBuffer, RetainedBytes, RetainedPart};
 use hairstreak_wire::settlement::{
     Ranges, ReceivingLink, Refused, Returned, SendingLink, SettlementCommand, SettlementTerms, TaskId,
     TaskRun, command,
@@ -246,8 +248,13 @@ impl Session {
     fn release_settled(&mut self, returned: Vec<Returned<Message>>) {
         if let Some(Settling::Sending(sending)) = &mut self.settling {
             sending.news.returned.extend(returned);
-            let through = sending.link.settled_through() as usize;
-            sending.plain.as_mut().unwrap_or(&mut self.outgoing).release_through(through);
+            let link = &sending.link;
+            let retaining = sending.plain.as_mut().unwrap_or(&mut self.outgoing);
+            retaining.release_through(link.settled_through() as usize);
+            if link.has_gaps() {
+                let unsettled = |Range { start, end }| link.unsettled_in(start as u64..end as u64);
+                retaining.compact(|numbers| unsettled(numbers).map(|n| n as usize).collect(), frame_shape);
+            }
         }
     }
 
@@ -298,25 +305,16 @@ impl Session {
     /// Those of the retained messages whose numbers are wanted, in order.
     fn retained_messages(&self, wanted: &Ranges) -> Vec<(u64, Message)> {
         let plain = self.sending().and_then(|sending| sending.plain.as_ref());
-        let Some((before, parts)) = plain.unwrap_or(&self.outgoing).retained() else { return Vec::new() };
-        let (mut number, mut messages) = (before as u64 + 1, Vec::new());
-        let mut frames = Vec::new();
+        let Some(parts) = plain.unwrap_or(&self.outgoing).retained() else { return Vec::new() };
+        let mut picking =
+            Picking { wanted, number: 0, listed: &[], frames: Vec::new(), messages: Vec::new() };
         // The header whose body is the next part.
         let mut split = None;
-        let mut take = |frame: &dyn Fn() -> Frame, more: bool| {
-            let is_wanted = wanted.contains(number);
-            if is_wanted {
-                frames.push(frame());
-            }
-            if is_wanted && !more {
-                messages.push((number, frames.drain(..).collect()));
-            }
-            number += u64::from(!more);
-        };
         for part in parts {
-            match part {
-                RetainedPart::Body(frame) => take(&|| frame.clone(), split.take().unwrap_or(false)),
-                RetainedPart::Encoded(mut bytes) => {
+            picking.begin(part);
+            match part.bytes {
+                RetainedBytes::Body(frame) => picking.take(|| frame.clone(), split.take().unwrap_or(false)),
+                RetainedBytes::Encoded(mut bytes) => {
                     while let Ok(Some(header)) = frame::decode_header(bytes, usize::MAX) {
                         let (start, end) = (header.header_size, header.header_size + header.body_size);
                         let Some(body) = bytes.get(start..end) else {
@@ -324,14 +322,14 @@ impl Session {
                             break;
                         };
                         if !header.command {
-                            take(&|| Frame::pooled_copy_of(body, &self.pool), header.more);
+                            picking.take(|| Frame::pooled_copy_of(body, &self.pool), header.more);
                         }
                         bytes = &bytes[end..];
                     }
                 }
             }
         }
-        messages
+        picking.messages
     }
 
     /// Appends a body that is too long to be copied into a segment, in memory of its own, to be retained.
@@ -388,4 +386,48 @@ impl Session {
     pub fn awaits_settlement(&self) -> bool {
         self.unsettled_count() > 0
     }
+}
+
+/// Takes messages out of what is retained.
+struct Picking<'a> {
+    wanted: &'a Ranges,
+    /// The message that the next frame belongs to, and those behind it, if they do not follow each other.
+    number: u64,
+    listed: &'a [usize],
+    frames: Vec<Frame>,
+    messages: Vec<(u64, Message)>,
+}
+
+impl<'a> Picking<'a> {
+    fn begin(&mut self, part: RetainedPart<'a>) {
+        (self.number, self.listed) = match part.numbers {
+            Some([first, rest @ ..]) => (*first as u64, rest),
+            _ => (part.before as u64 + 1, &[][..]),
+        };
+    }
+
+    fn take(&mut self, frame: impl FnOnce() -> Frame, more: bool) {
+        if self.wanted.contains(self.number) {
+            self.frames.push(frame());
+            if !more {
+                self.messages.push((self.number, self.frames.drain(..).collect()));
+            }
+        }
+        if !more {
+            self.number = match self.listed.split_first() {
+                Some((next, rest)) => {
+                    self.listed = rest;
+                    *next as u64
+                }
+                None => self.number + 1,
+            };
+        }
+    }
+}
+
+/// What the retained frame is that the bytes begin with.
+fn frame_shape(bytes: &[u8]) -> Option<FrameShape> {
+    let header = frame::decode_header(bytes, usize::MAX).ok().flatten()?;
+    let size = header.header_size + header.body_size;
+    Some(FrameShape { size, is_command: header.command, ends_message: !header.more })
 }

@@ -120,6 +120,31 @@ impl<M> Seen<M> {
         self.next = self.next.max(self.floor);
     }
 
+    /// Whose results the application has had, if it has not had those of the tasks `ready`; and how many results.
+    pub fn had(&self, ready: impl Iterator<Item = u64>) -> (Ranges, u64) {
+        let mut pending = ready.collect::<Vec<_>>();
+        let waiting = self.waiting.values().filter(|next| matches!(next, Ready::Result(..))).count();
+        let count = self.count - (pending.len() + waiting) as u64;
+        pending.extend(self.waiting.keys());
+        pending.sort_unstable();
+        let (mut without, mut had) = (Ranges::new(), Ranges::new());
+        for sequence in pending {
+            without.insert(sequence..sequence + 1);
+        }
+        for range in std::iter::once(0..self.floor).chain(self.seen.iter()) {
+            for part in without.missing_in(range) {
+                had.insert(part);
+            }
+        }
+        (had, count)
+    }
+
+    /// Goes on where the application has had these, `count` results among them.
+    pub fn resumed(mut had: Ranges, count: u64) -> Seen<M> {
+        let floor = had.take_from(0).map_or(0, |range| range.end);
+        Seen { floor, seen: had, count, next: floor, ..Seen::default() }
+    }
+
     /// Of how many ranges its memory consists.
     pub fn range_count(&self) -> usize {
         self.seen.range_count()
@@ -187,5 +212,33 @@ mod tests {
         assert_eq!(take(&mut seen, 23, 1, 0, true), []);
         assert_eq!(take(&mut seen, 21, 2, BLANK, true), [23], "these have no result");
         assert_eq!(seen.count, 9);
+    }
+
+    #[test]
+    fn what_the_application_has_not_had_is_delivered_by_one_that_goes_on() {
+        let mut seen = Seen::default();
+        take(&mut seen, 0, 10, 0, false);
+        raise(&mut seen, 4);
+        take(&mut seen, 12, 3, 0, false);
+        let (had, count) = seen.had([2, 8, 9, 13].into_iter());
+        assert_eq!(had.iter().collect::<Vec<_>>(), [0..2, 3..8, 12..13, 14..15]);
+        assert_eq!(count, 9);
+        let mut resumed = Seen::<&str>::resumed(had.clone(), count);
+        assert_eq!(resumed.had([].into_iter()), (had, count));
+        assert_eq!(take(&mut resumed, 0, 16, 1, false), [2, 8, 9, 10, 11, 13, 15]);
+        assert_eq!((resumed.count, resumed.duplicate_count), (16, 9));
+    }
+
+    #[test]
+    fn in_order_what_waits_has_not_been_had() {
+        let mut seen = Seen::default();
+        assert_eq!(take(&mut seen, 0, 2, 0, true), [0, 1]);
+        assert_eq!(take(&mut seen, 3, 2, 0, true), []);
+        assert_eq!(take(&mut seen, 5, 1, BLANK, true), []);
+        let (had, count) = seen.had([1].into_iter());
+        assert_eq!((had.iter().flatten().collect::<Vec<_>>(), count), (vec![0], 1));
+        let mut resumed = Seen::<&str>::resumed(had, count);
+        assert_eq!(take(&mut resumed, 2, 1, 1, true), []);
+        assert_eq!(take(&mut resumed, 1, 1, 1, true), [1, 2]);
     }
 }

@@ -242,6 +242,16 @@ impl SendingLink {
         sent - self.settled_count()
     }
 
+    /// Whether messages are settled behind others that are not.
+    pub fn has_gaps(&self) -> bool {
+        !self.settled.is_empty()
+    }
+
+    /// Those of the numbers that are not settled, ascending.
+    pub fn unsettled_in(&self, numbers: Range<u64>) -> impl Iterator<Item = u64> + '_ {
+        self.settled.missing_in(numbers.start.max(self.through + 1)..numbers.end).flatten()
+    }
+
     /// The messages that are not settled, of `sent`: ranges of numbers, with the task that the first of each is; the
     /// others of the range follow in sequence.
     pub fn unsettled(&self, sent: u64) -> impl Iterator<Item = (Range<u64>, TaskRun)> + '_ {

@@ -21,6 +21,8 @@ struct Wishes {
     paused: bool,
     stopped: bool,
     end: Option<ControlMessage<'static>>,
+    /// A sink has been told of the end.
+    is_end_told: bool,
     closing: bool,
 }
 
@@ -46,8 +48,13 @@ pub(super) struct Control {
 
 impl Control {
     /// Listens there, and tells what of `tasks` is settled.
-    pub fn bind(place: &str, tasks: Push, tasks_place: &Endpoint) -> Result<Control, PipelineError> {
-        let options = Options { router_handover: true, ..Options::default() };
+    pub fn bind(
+        place: &str,
+        options: Options,
+        tasks: Push,
+        tasks_place: &Endpoint,
+    ) -> Result<Control, PipelineError> {
+        let options = Options { router_handover: true, ..options };
         let router = Router::with_options(&Context::new(), options)?;
         let endpoint = router.bind(place)?;
         let shared = Arc::new(Shared::default());
@@ -68,9 +75,13 @@ impl Control {
         !wishes.stopped
     }
 
-    /// All is settled: sinks are told, those too that come until the ventilator is dropped.
-    pub fn end(&self, epoch: u64, count: u64, rejected: u64) {
-        self.shared.wishes().end = Some(ControlMessage::End { epoch, count, rejected });
+    /// All is settled: sinks are told, those too that come until the ventilator is dropped. Waits for one, `timeout` at
+    /// most: it may be about to connect.
+    pub fn end(&self, end: ControlMessage<'static>, timeout: Duration) {
+        let mut wishes = self.shared.wishes();
+        wishes.end = Some(end);
+        let waits = |wishes: &mut Wishes| !wishes.is_end_told;
+        drop(self.shared.changed.wait_timeout_while(wishes, timeout, waits));
     }
 }
 
@@ -131,9 +142,12 @@ impl Serving {
                 if self.sinks.insert(sink.to_vec()) {
                     self.tell(sink, ControlMessage::Tasks(&self.place));
                 }
+                // A sink that is new is to know at once what is done already.
+                self.floor = self.tasks.first_unsettled().or(self.floor);
                 let end = self.shared.wishes().end;
-                let news = end.or(self.floor.map(ControlMessage::Floor));
-                news.into_iter().for_each(|news| self.tell(sink, news));
+                if let Some(news) = end.or(self.floor.map(ControlMessage::Floor)) {
+                    self.tell_all(news);
+                }
             }
             ControlMessage::Stop => self.wish(|wishes| wishes.stopped = true),
             ControlMessage::Pause => self.wish(|wishes| wishes.paused = true),
@@ -162,6 +176,9 @@ impl Serving {
         self.sinks.retain(|sink| present.contains(sink));
         self.sinks.iter().for_each(|sink| self.tell(sink, news));
         self.router.flush();
+        if matches!(news, ControlMessage::End { .. }) && !self.sinks.is_empty() {
+            self.wish(|wishes| wishes.is_end_told = true);
+        }
     }
 
     fn tell(&self, sink: &[u8], news: ControlMessage<'_>) {

@@ -44,10 +44,21 @@
 //!
 //! A worker that is cut off and not dead may do a task that another does too: what it does beside its result is done at
 //! least once.
+//!
+//! A sink that dies and is started again has no memory: results that it had not settled come again. If its application
+//! stores [`Sink::seen`] together with the results, in one step, [`Sink::resume_from`] goes on exactly once.
+//!
+//! A ventilator that dies takes with it the tasks that are not settled. Workers and sink say so, after
+//! [`PipelineOptions::lost_after`]. If another ventilator is there by then at the same endpoints, they go on with it. Its
+//! tasks have another epoch ([`TaskId::epoch`]); from when the sink has heard of it, it drops results of the earlier one
+//! that come late, and [`Sink::completion`] counts for the new one alone.
 
+mod absence;
 mod control;
 mod error;
 mod options;
+mod reports;
+mod seen_tasks;
 mod sink;
 mod ventilator;
 mod worker;
@@ -55,6 +66,7 @@ mod worker;
 pub use error::{FinishError, PipelineError, SinkError, WorkerError};
 pub use hairstreak_socket::settlement::{Refusal, RefusalCause, TaskId};
 pub use options::PipelineOptions;
+pub use seen_tasks::{SeenTasks, SeenTasksError};
 pub use sink::{Completion, Done, Sink};
 pub use ventilator::{Finished, Ventilator};
 pub use worker::{Leaver, Reply, Task, Worker, WorkerReport};

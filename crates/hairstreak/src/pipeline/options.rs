@@ -8,6 +8,8 @@ use hairstreak_socket::settlement::{Settlement, Settling};
 /// Tasks that a worker, or a sink, may have that are done already, for all that its sender has been told: so that it need not
 /// be told of each. Not done are never more than the window.
 const PASSING_COUNT_MIN: usize = 4096;
+/// Connecting may take so long however soon a connection is given up.
+const HANDSHAKE_TIMEOUT_MIN_MS: u64 = 2_000;
 
 /// Limits of a pipeline. Give all its parts the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +22,11 @@ pub struct PipelineOptions {
     pub keep_order: bool,
     /// How long a worker or a sink waits for a ventilator that has gone to come back, before it says that it is lost.
     pub lost_after: Duration,
+    /// A peer that has been silent this long is sent a PING.
+    pub heartbeat_ms: u64,
+    /// How long a PING may stay unanswered before the connection is given up: what the peer had goes to another. See
+    /// [`Options::heartbeat_timeout_ms`].
+    pub heartbeat_timeout_ms: u64,
 }
 
 impl Default for PipelineOptions {
@@ -29,6 +36,8 @@ impl Default for PipelineOptions {
             deliveries_max: 10,
             keep_order: false,
             lost_after: Duration::from_secs(10),
+            heartbeat_ms: 1_000,
+            heartbeat_timeout_ms: 5_000,
         }
     }
 }
@@ -65,6 +74,17 @@ impl PipelineOptions {
     }
 
     fn with(&self, settlement: Settlement) -> Options {
-        Options { settlement: Some(settlement), ..Options::default() }
+        Options { settlement: Some(settlement), ..self.control() }
+    }
+
+    /// Of the sockets between sink and ventilator.
+    pub(super) fn control(&self) -> Options {
+        Options {
+            heartbeat_ms: self.heartbeat_ms,
+            heartbeat_timeout_ms: self.heartbeat_timeout_ms,
+            // An attempt that began while the link was cut is not waited for: the system tries again less and less often.
+            handshake_timeout_ms: self.heartbeat_timeout_ms.max(HANDSHAKE_TIMEOUT_MIN_MS),
+            ..Options::default()
+        }
     }
 }

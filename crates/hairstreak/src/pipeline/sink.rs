@@ -2,27 +2,25 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::net::IpAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::settlement::{Batch, ControlMessage, TaskId};
-use hairstreak_socket::{
-    ConnectError, Context, Dealer, Endpoint, Interest, Message, Options, Outgoing, Poller, Pull, RecvError,
-};
+use hairstreak_socket::{Context, Dealer, Endpoint, Interest, Message, Outgoing, Poller, Pull, RecvError};
 use hairstreak_wire::settlement::{Ready, Seen};
 
+use super::absence::{Absence, LOOK_INTERVAL};
 use super::error::{PipelineError, SinkError};
 use super::options::PipelineOptions;
+use super::reports::Reports;
+use super::seen_tasks::{SeenSource, SeenTasks};
 
 /// Results taken at once, at most; half of the window if that is less, so that workers have something to do meanwhile.
 const BATCH_COUNT_MAX: usize = 1024;
 /// Sources of which is known what came; of further ones, the one that was heard of longest ago is forgotten.
 const SOURCE_COUNT_MAX: usize = 64;
-/// How often a sink without results looks whether its ventilator is there.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-
-/// Runs of tasks that are done before they are reported.
-const UNREPORTED_RUNS_MAX: usize = 256;
+/// Batches between two looks at what the ventilator has to say, while there are results.
+const HEAR_INTERVAL: u32 = 16;
 
 /// The poller's keys.
 const RESULTS: usize = 0;
@@ -50,10 +48,17 @@ pub struct Completion {
     pub duplicate_count: u64,
     /// Tasks that were rejected or given up.
     pub rejected_count: u64,
+    /// Results delivered of tasks of earlier ventilators, which died before their work was done. The other numbers are
+    /// without them.
+    pub earlier_result_count: u64,
 }
 
 impl Completion {
-    fn add(&mut self, seen: &Seen<Message>) {
+    fn add(&mut self, seen: &Seen<Message>, is_current: bool) {
+        if !is_current {
+            self.earlier_result_count += seen.count;
+            return;
+        }
         self.result_count += seen.count;
         self.redelivered_count += seen.redelivered_count;
         self.duplicate_count += seen.duplicate_count;
@@ -75,17 +80,7 @@ pub struct Sink {
     results: Pull,
     endpoint: Endpoint,
     control: Dealer,
-    /// Where that is.
-    control_place: Endpoint,
-    /// Tells the ventilator's socket of tasks that are done.
-    reports: Pull,
-    /// Where it says that is, and where that is from here.
-    reports_place: Option<(String, String)>,
-    /// Tasks that are done and not reported, and how many.
-    unreported: Vec<(TaskId, u64)>,
-    unreported_count: u64,
-    /// Whether the last report went to the ventilator.
-    is_reporting: bool,
+    reports: Reports,
     poller: Poller,
     /// What the poller found last.
     found: Vec<hairstreak_socket::Ready>,
@@ -95,6 +90,8 @@ pub struct Sink {
     sources: Vec<(u64, Seen<Message>)>,
     /// Of sources that have been forgotten.
     past: Completion,
+    /// The epoch of the ventilator that is there, as far as it has been heard of.
+    current: Option<u64>,
     /// What was received last, and what names and settles it.
     messages: Vec<Message>,
     batch: Option<Batch>,
@@ -108,9 +105,13 @@ pub struct Sink {
     /// In order: tasks whose results were returned, which are settled when more is asked for.
     returned: Option<(TaskId, u64)>,
     ended: Option<(u64, u64, u64)>,
-    /// When the ventilator was last seen.
-    last_seen: Instant,
-    is_greeted: bool,
+    /// Whether the ventilator has said what is done already.
+    is_introduced: bool,
+    absence: Absence,
+    /// The connection on which the ventilator has been greeted.
+    greeted: Option<ConnectionId>,
+    /// Batches since the ventilator was last heard.
+    batch_count: u32,
 }
 
 impl fmt::Debug for Sink {
@@ -122,43 +123,54 @@ impl fmt::Debug for Sink {
 impl Sink {
     /// Listens for workers at `results`, and connects to the ventilator's `control`.
     pub fn bind(results: &str, control: &str, options: &PipelineOptions) -> Result<Sink, PipelineError> {
+        Sink::resume_from(SeenTasks::default(), results, control, options)
+    }
+
+    /// As [`Sink::bind`], for an application that has had the results of these tasks: what the sink before this one said
+    /// in [`Sink::seen`].
+    pub fn resume_from(
+        seen: SeenTasks,
+        results: &str,
+        control: &str,
+        options: &PipelineOptions,
+    ) -> Result<Sink, PipelineError> {
         let context = Context::new();
         let pull = Pull::with_options(&context, options.passing())?;
-        let dealer = Dealer::with_options(&context, Options::default())?;
+        let dealer = Dealer::with_options(&context, options.control())?;
         dealer.connect(control)?;
-        let control_place = control.parse::<Endpoint>().map_err(ConnectError::from)?;
-        let reports = Pull::with_options(&context, options.reports())?;
+        let batch_count_max = (options.window / 2).clamp(1, BATCH_COUNT_MAX);
+        let reports = Reports::new(&context, control, batch_count_max, options)?;
         let mut poller = Poller::new()?;
         poller.add(&pull, RESULTS, Interest::READABLE)?;
         poller.add(&dealer, CONTROL, Interest::READABLE)?;
         let endpoint = pull.bind(results)?;
+        let resumed = |source: SeenSource| (source.epoch, Seen::resumed(source.ranges, source.count));
         Ok(Sink {
             results: pull,
             endpoint,
             control: dealer,
-            control_place,
             reports,
-            reports_place: None,
-            unreported: Vec::new(),
-            unreported_count: 0,
-            is_reporting: false,
             poller,
             found: Vec::new(),
             keep_order: options.keep_order,
             lost_after: options.lost_after,
-            sources: Vec::new(),
+            sources: seen.sources.into_iter().map(resumed).collect(),
             past: Completion::default(),
+            current: None,
             messages: Vec::new(),
             batch: None,
-            batch_count_max: (options.window / 2).clamp(1, BATCH_COUNT_MAX),
+            batch_count_max,
             next_message: 0,
             next_run: 0,
             present: None,
             ready: VecDeque::new(),
             returned: None,
             ended: None,
-            last_seen: Instant::now(),
-            is_greeted: false,
+            is_introduced: false,
+            absence: Absence::default(),
+            greeted: None,
+            // It may have much to do before it waits.
+            batch_count: HEAR_INTERVAL,
         })
     }
 
@@ -168,19 +180,97 @@ impl Sink {
     }
 
     /// The next result, waiting for it; `None` when the ventilator has said that all tasks are done. Asking for it says
-    /// that the last one has been dealt with.
+    /// that what was returned before has been dealt with: stored, if it is to be there after the death of this process.
     pub fn recv(&mut self) -> Result<Option<Done>, SinkError> {
-        if let Some((task, left)) = &mut self.present {
-            let next = *task;
-            (*task, *left) = (task.plus(1), *left - 1);
-            if *left == 0 {
-                self.present = None;
-            }
-            let message = std::mem::take(&mut self.messages[self.next_message]);
-            self.next_message += 1;
-            return Ok(Some(Done { task: next, message }));
+        match self.take_present() {
+            Some(done) => Ok(Some(done)),
+            None => self.recv_next(),
         }
-        self.recv_next()
+    }
+
+    /// As [`Sink::recv`], with results that are here, appended to `results`: a thousand or so at most. Returns how many; 0
+    /// when all tasks are done.
+    pub fn recv_many(&mut self, results: &mut Vec<Done>) -> Result<usize, SinkError> {
+        let before = results.len();
+        results.extend(self.recv()?);
+        while results.len() > before
+            && let Some(done) = self.take_present().or_else(|| self.take_along())
+        {
+            results.push(done);
+        }
+        Ok(results.len() - before)
+    }
+
+    /// Whose results have been returned. Stored in one step with the results, before more are asked for, it makes a sink
+    /// that is started again go on with each result exactly once: [`Sink::resume_from`].
+    ///
+    /// ```no_run
+    /// # use hairstreak::pipeline::{PipelineOptions, SeenTasks, Sink};
+    /// # fn load() -> Vec<u8> { vec![1] }
+    /// # fn store_in_one_step<R>(_: &[R], _: &[u8]) {}
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let seen = SeenTasks::from_bytes(&load())?;
+    /// let options = PipelineOptions::default();
+    /// let mut sink = Sink::resume_from(seen, "tcp://*:5558", "tcp://localhost:5556", &options)?;
+    /// let mut results = Vec::new();
+    /// while sink.recv_many(&mut results)? > 0 {
+    ///     store_in_one_step(&results, &sink.seen().to_bytes());
+    ///     results.clear();
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn seen(&self) -> SeenTasks {
+        let source = |(epoch, seen): &(u64, Seen<Message>)| {
+            let ready = self.ready.iter().filter_map(|next| match next {
+                Ready::Result(task, _) if task.epoch == *epoch => Some(task.sequence),
+                _ => None,
+            });
+            let present = self.present.filter(|(task, _)| task.epoch == *epoch);
+            let present = present.into_iter().flat_map(|(task, left)| task.sequence..task.sequence + left);
+            let (ranges, count) = seen.had(ready.chain(present));
+            SeenSource { epoch: *epoch, count, ranges }
+        };
+        SeenTasks { sources: self.sources.iter().map(source).collect() }
+    }
+
+    /// The next result of the present run.
+    fn take_present(&mut self) -> Option<Done> {
+        let (task, left) = self.present.as_mut()?;
+        let next = *task;
+        (*task, *left) = (task.plus(1), *left - 1);
+        if *left == 0 {
+            self.present = None;
+        }
+        let message = std::mem::take(&mut self.messages[self.next_message]);
+        self.next_message += 1;
+        Some(Done { task: next, message })
+    }
+
+    /// The next result behind it, if it is settled together with those that were returned: of the same batch, or, in
+    /// order, the next task.
+    fn take_along(&mut self) -> Option<Done> {
+        loop {
+            if let Some(Ready::Result(task, _) | Ready::Over(task)) = self.ready.front() {
+                if self.keep_order {
+                    let (first, count) = self.returned.as_mut()?;
+                    if first.plus(*count) != *task {
+                        return None;
+                    }
+                    *count += 1;
+                }
+                match self.ready.pop_front() {
+                    Some(Ready::Result(task, message)) => return Some(Done { task, message }),
+                    _ => continue,
+                }
+            }
+            if self.keep_order || !self.begin_run() {
+                return None;
+            }
+            if let Some(done) = self.take_present() {
+                return Some(done);
+            }
+        }
     }
 
     /// The next result, nothing being left of the present run.
@@ -188,7 +278,7 @@ impl Sink {
         loop {
             if let Some((first, count)) = self.returned.take() {
                 self.results.accept_tasks(first, count);
-                self.note_done(first, count);
+                self.reports.note(first, count, &self.results);
             }
             match self.ready.pop_front() {
                 Some(Ready::Result(task, message)) => {
@@ -209,11 +299,23 @@ impl Sink {
             }
             if let Some(batch) = self.batch.take().filter(|_| !self.keep_order) {
                 self.results.accept_batch(&batch);
-                batch.runs.iter().for_each(|(run, count)| self.note_done(run.id, *count));
+                for (run, count) in batch.runs {
+                    self.reports.note(run.id, count, &self.results);
+                }
             }
             self.messages.clear();
+            if !self.is_introduced {
+                self.wait_for_introduction()?;
+                continue;
+            }
             match self.results.recv_batch(&mut self.messages, self.batch_count_max, Duration::ZERO) {
-                Ok(batch) => (self.batch, self.next_message, self.next_run) = (Some(batch), 0, 0),
+                Ok(batch) => {
+                    (self.batch, self.next_message, self.next_run) = (Some(batch), 0, 0);
+                    self.batch_count += 1;
+                    if self.batch_count >= HEAR_INTERVAL {
+                        self.look_aside();
+                    }
+                }
                 Err(RecvError::TimedOut | RecvError::Ended) if self.ended.is_some() => {
                     self.results.settle_lazily(false);
                     return Ok(None);
@@ -227,8 +329,8 @@ impl Sink {
     /// What has been seen so far.
     pub fn completion(&self) -> Completion {
         let mut completion = self.past;
-        for (_, seen) in &self.sources {
-            completion.add(seen);
+        for (epoch, seen) in &self.sources {
+            completion.add(seen, self.current.is_none_or(|current| current == *epoch));
         }
         if let Some((_, count, rejected)) = self.ended {
             completion.task_count = Some(count);
@@ -291,7 +393,7 @@ impl Sink {
             None => {
                 if self.sources.len() >= SOURCE_COUNT_MAX {
                     let (_, forgotten) = self.sources.remove(0);
-                    self.past.add(&forgotten);
+                    self.past.add(&forgotten, false);
                 }
                 self.sources.push((epoch, Seen::default()));
             }
@@ -303,99 +405,80 @@ impl Sink {
     /// What the ventilator has to say.
     fn hear(&mut self) {
         while let Ok(message) = self.control.try_recv() {
-            self.last_seen = Instant::now();
-            match ControlMessage::decode(message.body()) {
-                Some(ControlMessage::Floor(floor)) => self.raise_floor(floor),
-                Some(ControlMessage::Tasks(place)) => self.report_to(place),
-                Some(ControlMessage::End { epoch, count, rejected }) => {
-                    self.raise_floor(TaskId { epoch, sequence: count });
-                    self.ended = Some((epoch, count, rejected));
-                }
-                _ => {}
+            self.take_control(&message);
+        }
+    }
+
+    fn take_control(&mut self, message: &Message) {
+        match ControlMessage::decode(message.body()) {
+            Some(ControlMessage::Floor(floor)) => self.raise_floor(floor),
+            Some(ControlMessage::Tasks(place)) => self.reports.go_to(place),
+            Some(ControlMessage::End { epoch, count, rejected }) => {
+                self.raise_floor(TaskId { epoch, sequence: count });
+                self.ended = Some((epoch, count, rejected));
             }
+            _ => {}
         }
     }
 
     /// All tasks below are settled.
     fn raise_floor(&mut self, floor: TaskId) {
+        self.is_introduced = true;
         let mut ready = std::mem::take(&mut self.ready);
+        if self.current.replace(floor.epoch) != Some(floor.epoch) {
+            // The ventilators before it are dead, and nobody has their other tasks. What waits for those waits no longer.
+            for (_, seen) in self.sources.iter_mut().filter(|(epoch, _)| *epoch != floor.epoch) {
+                seen.raise_floor(u64::MAX, &mut |done| ready.push_back(done));
+            }
+        }
         self.source(floor.epoch).raise_floor(floor.sequence, &mut |done| ready.push_back(done));
         self.ready = ready;
     }
 
-    /// The ventilator is to hear that these are done: at half of the window, and before the sink sleeps.
-    fn note_done(&mut self, first: TaskId, count: u64) {
-        self.unreported_count += count;
-        match self.unreported.last_mut() {
-            Some((before, number)) if before.plus(*number) == first => *number += count,
-            _ => self.unreported.push((first, count)),
+    /// Hears what the ventilator says while there are results.
+    fn look_aside(&mut self) {
+        self.batch_count = 0;
+        if self.greet() {
+            self.absence = Absence::default();
         }
-        if self.unreported_count >= self.batch_count_max as u64
-            || self.unreported.len() >= UNREPORTED_RUNS_MAX
-        {
-            self.report();
-        }
+        self.hear();
     }
 
-    fn report(&mut self) {
-        if self.unreported.is_empty() {
-            return;
-        }
-        let is_told = self.reports.report(&self.unreported);
-        // Else it hears of it by way of the workers.
-        if is_told != self.is_reporting {
-            self.is_reporting = is_told;
-            self.results.settle_lazily(is_told);
-        }
-        self.unreported.clear();
-        self.unreported_count = 0;
-    }
-
-    /// Where the ventilator takes reports.
-    fn report_to(&mut self, place: &str) {
-        if self.reports_place.as_ref().is_some_and(|(said, _)| said == place) {
-            return;
-        }
-        if let Some((_, before)) = self.reports_place.take() {
-            // It may be gone already.
-            let _ = self.reports.disconnect(&before);
-        }
-        let Ok(mut endpoint) = place.parse::<Endpoint>() else { return };
-        if let (Endpoint::Tcp(address), Endpoint::Tcp(control)) = (&mut endpoint, &self.control_place)
-            && address.host.parse::<IpAddr>().is_ok_and(|host| host.is_unspecified())
+    /// Waits until the ventilator has said what is done already: workers may have results of it that they have not heard to
+    /// be settled, and that would come again.
+    fn wait_for_introduction(&mut self) -> Result<(), SinkError> {
+        let is_there = self.greet();
+        self.absence.look(is_there, self.lost_after).map_err(SinkError::VentilatorLost)?;
+        self.control.wait_for_peers(1, LOOK_INTERVAL);
+        if let Ok(message) = self.control.recv_timeout(if is_there { LOOK_INTERVAL } else { Duration::ZERO })
         {
-            address.host.clone_from(&control.host);
+            self.take_control(&message);
+            self.hear();
         }
-        // A place that cannot be connected to leaves the way by the workers.
-        let endpoint = endpoint.to_string();
-        if self.reports.connect(&endpoint).is_ok() {
-            self.reports_place = Some((place.to_owned(), endpoint));
-        }
+        Ok(())
     }
 
     /// Waits for results, and hears what the ventilator says meanwhile.
     fn wait(&mut self) -> Result<(), SinkError> {
-        self.report();
+        self.reports.tell(&self.results);
         self.poller.wait_timeout(&mut self.found, LOOK_INTERVAL)?;
         if self.found.iter().any(|found| found.key == CONTROL) {
             self.hear();
         }
-        if self.is_greeted && !self.found.is_empty() {
+        if self.greeted.is_some() && !self.found.is_empty() {
             return Ok(());
         }
-        let is_there = self.control.wait_for_peers(1, Duration::ZERO);
-        // Again and again: it may be another by now.
-        if is_there {
+        let is_there = self.greet();
+        self.absence.look(is_there, self.lost_after).map_err(SinkError::VentilatorLost)
+    }
+
+    /// Greets a ventilator that has come, or come again. Returns whether one is there.
+    fn greet(&mut self) -> bool {
+        let connection = self.control.peers().first().map(|peer| peer.connection);
+        if connection.is_some() && self.greeted != connection {
             self.say(ControlMessage::Hello);
         }
-        self.is_greeted = is_there;
-        if is_there {
-            self.last_seen = Instant::now();
-        }
-        let lost_for = self.last_seen.elapsed();
-        if lost_for >= self.lost_after {
-            return Err(SinkError::VentilatorLost(lost_for));
-        }
-        Ok(())
+        self.greeted = connection;
+        connection.is_some()
     }
 }

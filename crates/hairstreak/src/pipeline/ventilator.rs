@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use hairstreak_socket::settlement::Refusal;
+use hairstreak_socket::settlement::{ControlMessage, Refusal};
 use hairstreak_socket::{Context, Endpoint, Outgoing, Push, SendError};
 
 use super::control::Control;
@@ -19,6 +19,7 @@ pub struct Ventilator {
     /// Looks at what sinks want, once for so many tasks.
     sent: AtomicU64,
     epoch: u64,
+    lost_after: Duration,
 }
 
 /// What became of the work.
@@ -38,9 +39,10 @@ impl Ventilator {
     pub fn bind(tasks: &str, control: &str, options: &PipelineOptions) -> Result<Ventilator, PipelineError> {
         let push = Push::with_options(&Context::new(), options.tasks_out())?;
         let endpoint = push.bind(tasks)?;
-        let control = Control::bind(control, push.clone(), &endpoint)?;
+        let control = Control::bind(control, options.control(), push.clone(), &endpoint)?;
         let epoch = push.first_unsettled().map_or(0, |task| task.epoch);
-        Ok(Ventilator { tasks: push, endpoint, control, sent: AtomicU64::new(0), epoch })
+        let (sent, lost_after) = (AtomicU64::new(0), options.lost_after);
+        Ok(Ventilator { tasks: push, endpoint, control, sent, epoch, lost_after })
     }
 
     /// Where workers connect.
@@ -81,17 +83,19 @@ impl Ventilator {
         self.tasks.take_refusals()
     }
 
-    /// Waits until all tasks are done, `timeout` at most, and tells workers and sink that there are no more.
+    /// Waits until all tasks are done, `timeout` at most, and tells workers and sink that there are no more. A sink that
+    /// is not connected then is waited for, within `timeout` and [`PipelineOptions::lost_after`].
     pub fn finish(&self, timeout: Duration) -> Result<Finished, FinishError> {
         let deadline = Instant::now().checked_add(timeout);
         self.tasks.flush();
-        let left = deadline.map_or(timeout, |deadline| deadline.saturating_duration_since(Instant::now()));
-        if !self.tasks.end(left) {
+        let left = || deadline.map_or(timeout, |deadline| deadline.saturating_duration_since(Instant::now()));
+        if !self.tasks.end(left()) {
             return Err(FinishError::Unfinished { unsettled: self.unsettled_count() });
         }
         let count = self.sent.load(Ordering::Relaxed);
         let rejected = self.tasks.unsettled().refused_count;
-        self.control.end(self.epoch, count, rejected);
+        let end = ControlMessage::End { epoch: self.epoch, count, rejected };
+        self.control.end(end, left().min(self.lost_after));
         Ok(Finished { count, rejected })
     }
 }

@@ -1,17 +1,16 @@
 //! `Worker`: takes tasks, does them, and passes the results on; a task is settled when its result is.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hairstreak_socket::settlement::{TaskId, TaskRun};
-use hairstreak_socket::{Context, Message, Pull, Push, RecvError};
+use hairstreak_socket::{Context, Message, Outgoing, Pull, Push, RecvError, SendError};
 
+use super::absence::{Absence, LOOK_INTERVAL};
 use super::error::{PipelineError, WorkerError};
 use super::options::PipelineOptions;
 
 /// Tasks taken at once.
 const BATCH_COUNT: usize = 1024;
-/// How often a worker without tasks looks whether its ventilator is there.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Does tasks.
 #[derive(Debug)]
@@ -86,23 +85,23 @@ impl Worker {
     pub fn run(&self, mut handle: impl FnMut(Task<'_>) -> Reply) -> Result<WorkerReport, WorkerError> {
         let mut report = WorkerReport::default();
         let mut messages = Vec::with_capacity(BATCH_COUNT);
-        let mut last_seen = Instant::now();
+        let mut absence = Absence::default();
         loop {
             messages.clear();
             let batch = match self.tasks.recv_batch(&mut messages, BATCH_COUNT, LOOK_INTERVAL) {
                 Ok(batch) => batch,
                 Err(RecvError::Ended) => break,
                 Err(RecvError::TimedOut) => {
-                    self.look_for_ventilator(&mut last_seen)?;
+                    self.look_for_ventilator(&mut absence)?;
                     continue;
                 }
                 Err(error) => return Err(error.into()),
             };
-            last_seen = Instant::now();
+            absence = Absence::default();
             let mut rest = &messages[..];
             for (run, count) in batch.runs {
                 let (tasks, behind) = rest.split_at(count as usize);
-                self.work(run, tasks, &mut handle, &mut report)?;
+                self.work(run, tasks, &mut handle, &mut report, &mut absence)?;
                 rest = behind;
             }
         }
@@ -119,6 +118,7 @@ impl Worker {
         tasks: &[Message],
         handle: &mut impl FnMut(Task<'_>) -> Reply,
         report: &mut WorkerReport,
+        absence: &mut Absence,
     ) -> Result<(), WorkerError> {
         // Whether the next message is the next task's result without further ado.
         let mut is_next = false;
@@ -135,14 +135,13 @@ impl Worker {
                     if !std::mem::replace(&mut is_next, true) {
                         self.results.pass_on(run);
                     }
-                    self.results.send(&result)?;
+                    self.pass_on((&result).into(), absence)?;
                     report.result_count += 1;
                 }
                 Reply::Nothing => {
                     is_next = false;
                     self.results.pass_on(TaskRun { is_blank: true, ..run });
-                    let blank: &[u8] = &[];
-                    self.results.send(blank)?;
+                    self.pass_on(Outgoing::Body(&[]), absence)?;
                 }
                 Reply::Reject(reason) => {
                     is_next = false;
@@ -155,14 +154,19 @@ impl Worker {
         Ok(())
     }
 
-    fn look_for_ventilator(&self, last_seen: &mut Instant) -> Result<(), WorkerError> {
-        if !self.tasks.peers().is_empty() {
-            *last_seen = Instant::now();
+    /// Waits for a sink that takes the result, as long as there is a ventilator.
+    fn pass_on(&self, result: Outgoing<'_>, absence: &mut Absence) -> Result<(), WorkerError> {
+        loop {
+            match self.results.send_timeout(result, LOOK_INTERVAL) {
+                Ok(()) => return Ok(()),
+                Err(SendError::TimedOut) => self.look_for_ventilator(absence)?,
+                Err(error) => return Err(error.into()),
+            }
         }
-        let lost_for = last_seen.elapsed();
-        if lost_for >= self.lost_after {
-            return Err(WorkerError::VentilatorLost(lost_for));
-        }
-        Ok(())
+    }
+
+    fn look_for_ventilator(&self, absence: &mut Absence) -> Result<(), WorkerError> {
+        let is_there = !self.tasks.peers().is_empty();
+        absence.look(is_there, self.lost_after).map_err(WorkerError::VentilatorLost)
     }
 }

@@ -6,15 +6,31 @@
 mod soak;
 
 mod deaths;
+mod links;
+mod memory;
+mod network;
 mod part;
+mod shares;
+mod sinks;
+mod store;
+mod ventilators;
 mod work;
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use hairstreak::pipeline::{PipelineOptions, Sink, Ventilator};
 
 /// Longer than anything here takes: who waits this long waits in vain.
 const LONG: Duration = Duration::from_secs(60);
+
+/// An endpoint of this test alone, for a part that is started again there. The port is none that a connection is given by
+/// the system.
+fn place() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    let (process, next) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    format!("tcp://127.{}.{}.{next}:5557", 1 + process / 250 % 250, 1 + process % 250)
+}
 
 /// A ventilator and its sink, on any ports.
 fn ends(options: &PipelineOptions) -> (Ventilator, Sink) {

@@ -1,41 +1,246 @@
-//! A part of a pipeline in a process of its own.
+//! A part of a pipeline in a process of its own: this test binary, started again to run `the_part` alone.
+//!
+//! What it is to be is told in words, the first its role: `worker window=10 from=tcp://... to=tcp://...`.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use hairstreak::pipeline::{PipelineOptions, Reply, Worker};
+use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Worker};
 
-/// Set for a process that is to be a worker: where tasks come from and where results go.
-const WORKER: &str = "HAIRSTREAK_TEST_WORKER";
+use crate::soak::amount;
+use crate::store::Store;
+use crate::{LONG, memory};
+
+/// Set for a process that is to be a part.
+const PART: &str = "HAIRSTREAK_TEST_PART";
 /// How a line begins that is for the test and not of the test harness.
 const MARK: &str = "@ ";
 
-/// The process that is a worker. Run with the others it has nothing to do.
+/// What a part is to be.
+struct Words(String);
+
+impl Words {
+    fn get<'a>(&'a self, name: &str) -> Option<&'a str> {
+        self.0.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+    }
+
+    fn text(&self, name: &str) -> &str {
+        self.get(name).unwrap_or_else(|| panic!("{name} is missing in {:?}", self.0))
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        self.get(name).map(|word| word.parse().unwrap())
+    }
+
+    fn options(&self) -> PipelineOptions {
+        let default = PipelineOptions::default();
+        let time = |name: &str, default: u64| self.number(name).unwrap_or(default);
+        PipelineOptions {
+            window: self.number("window").unwrap() as usize,
+            deliveries_max: 0,
+            keep_order: self.number("keep_order") == Some(1),
+            lost_after: Duration::from_millis(time("lost_after", default.lost_after.as_millis() as u64)),
+            heartbeat_ms: time("heartbeat", default.heartbeat_ms),
+            heartbeat_timeout_ms: time("heartbeat_timeout", default.heartbeat_timeout_ms),
+        }
+    }
+}
+
+fn say(what: &str) {
+    println!("\n{MARK}{what}");
+}
+
+/// The process that is a part. Run with the others it has nothing to do.
 #[test]
 fn the_part() {
-    let Ok(words) = std::env::var(WORKER) else { return };
-    let [from, to, window] = words.split(' ').collect::<Vec<_>>()[..] else { panic!("{words}") };
-    let options = PipelineOptions { window: window.parse().unwrap(), ..PipelineOptions::default() };
-    let worker = Worker::connect(from, to, &options).unwrap();
-    println!("\n{MARK}ready");
-    worker.run(|task| Reply::Result(task.message.clone())).unwrap();
-    println!("\n{MARK}ended");
+    let Ok(words) = std::env::var(PART) else { return };
+    let words = Words(words);
+    let (order, orders) = mpsc::channel();
+    thread::spawn(move || {
+        // A test that is gone waits for nobody.
+        io::stdin().lines().map_while(Result::ok).for_each(|line| drop(order.send(line)));
+        std::process::abort();
+    });
+    match words.0.split(' ').next() {
+        Some("worker") => be_worker(&words),
+        Some("sink") => be_sink(&words),
+        Some("hoarder") => {
+            let number = |name| words.number(name).unwrap() as usize;
+            memory::hoard(number("count"), number("size"), say);
+        }
+        Some("ventilator") => be_ventilator(&words, &orders),
+        _ => panic!("{}", words.0),
+    }
+}
+
+/// Gives back each task; each takes `work_us`, in which it does nothing.
+fn be_worker(words: &Words) {
+    let worker = Worker::connect(words.text("from"), words.text("to"), &words.options()).unwrap();
+    let work = words.number("work_us").map(Duration::from_micros);
+    say("ready");
+    let done = worker.run(|task| {
+        if let Some(work) = work {
+            thread::sleep(work); // tidy: allow(sleeps) this is the work
+        }
+        Reply::Result(task.message.clone())
+    });
+    match done {
+        Ok(report) => say(&format!("ended {} {}", report.task_count, report.redelivered_count)),
+        Err(error) => say(&format!("error {error}")),
+    }
+}
+
+/// Stores what it gets in a file, with what it has seen, `many` at a time.
+fn be_sink(words: &Words) {
+    let remembers = words.number("remembers") == Some(1);
+    let (mut store, seen) = Store::open(words.text("file"), remembers);
+    let options = words.options();
+    let mut sink = Sink::resume_from(seen, words.text("results"), words.text("control"), &options).unwrap();
+    let is_one_by_one = words.number("many") == Some(0);
+    say(&format!("ready {}", sink.endpoint()));
+    let mut results = Vec::new();
+    loop {
+        let count = match is_one_by_one {
+            true => sink.recv().map(|done| results.extend(done)).map(|()| results.len()),
+            false => sink.recv_many(&mut results),
+        };
+        match count {
+            Ok(0) => break,
+            Ok(_) => store.append(&results, remembers.then(|| sink.seen())),
+            Err(error) => return say(&format!("error {error}")),
+        }
+        results.clear();
+    }
+    let completion = sink.completion();
+    say(&format!("ended {completion}; {} results", completion.result_count));
+}
+
+/// Sends `count` numbers, or until it is told to finish, when `workers` are there, and waits for their end. Says when the first has been sent, and what became of them.
+fn be_ventilator(words: &Words, orders: &mpsc::Receiver<String>) {
+    let bind = || Ventilator::bind(words.text("tasks"), words.text("control"), &words.options());
+    let ventilator = bind().unwrap();
+    say(&format!("ready {} {}", ventilator.endpoint(), ventilator.control_endpoint()));
+    let count = words.number("count").unwrap();
+    let workers = words.number("workers").unwrap_or(0) as usize;
+    assert!(ventilator.wait_for_workers(workers, LONG));
+    let pause = words.number("pause_us").map(Duration::from_micros);
+    let mut body = Vec::new();
+    for number in (0..count).take_while(|_| orders.try_recv().is_err()) {
+        let number = number.to_string();
+        match words.number("size") {
+            Some(size) => {
+                body.clear();
+                body.resize((size as usize).saturating_sub(number.len()), b'0');
+                body.extend(number.as_bytes());
+                ventilator.send(&body).unwrap();
+            }
+            None => ventilator.send(&number).unwrap(),
+        }
+        if let Some(pause) = pause {
+            thread::sleep(pause); // tidy: allow(sleeps) tasks come so slowly
+        }
+    }
+    say("sent");
+    let finished = ventilator.finish(LONG).unwrap();
+    say(&format!("ended {} {}", finished.count, finished.rejected));
+}
+
+/// A process that is a part; killed when it is dropped.
+pub struct Part {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Part {
+    pub fn start(words: &str) -> Part {
+        Part::start_by(Command::new(std::env::current_exe().unwrap()), words)
+    }
+
+    /// Starts it by a command that has nothing but the program yet.
+    pub fn start_by(mut command: Command, words: &str) -> Part {
+        let mut child = command
+            .args(["--exact", "part::the_part", "--nocapture", "--test-threads=1"])
+            .env(PART, words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Part { child, lines }
+    }
+
+    /// What it says next, waiting for it; nothing when it has ended.
+    pub fn says(&mut self) -> String {
+        loop {
+            let mut line = String::new();
+            if self.lines.read_line(&mut line).unwrap() == 0 {
+                return String::new();
+            }
+            if let Some(said) = line.strip_prefix(MARK) {
+                return said.trim_end().to_string();
+            }
+        }
+    }
+
+    /// The words behind "ready".
+    pub fn is_ready(&mut self) -> Vec<String> {
+        let said = self.says();
+        let words = said.strip_prefix("ready").unwrap_or_else(|| panic!("it says {said:?}"));
+        words.split_whitespace().map(str::to_string).collect()
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn tell(&mut self, order: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{order}").unwrap();
+    }
+
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// The last that it said before it ended by itself.
+    pub fn last_words(mut self) -> String {
+        let mut last = String::new();
+        loop {
+            match self.says() {
+                said if said.is_empty() => return last,
+                said => last = said,
+            }
+        }
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 /// Starts a worker.
-pub fn worker(from: &str, to: &str, window: usize) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "part::the_part", "--nocapture", "--test-threads=1"])
-        .env(WORKER, format!("{from} {to} {window}"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
+pub fn worker(from: &str, to: &str, window: usize) -> Part {
+    Part::start(&format!("worker from={from} to={to} window={window}"))
 }
 
-/// Whether a worker that has ended by itself has said that the work is done.
-pub fn has_ended_well(child: &mut Child) -> bool {
-    let said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok).collect::<Vec<_>>();
-    let ended = said.iter().any(|line| line == &format!("{MARK}ended"));
-    child.wait().unwrap().success() && ended
+/// Runs a test that would wait for ever if what it tests hangs.
+pub fn bounded(test: impl FnOnce() + Send + 'static) {
+    let (done, is_done) = mpsc::channel();
+    let running = thread::spawn(move || {
+        test();
+        let _ = done.send(());
+    });
+    let begin = Instant::now();
+    match is_done.recv_timeout(LONG * amount(4, 60) as u32) {
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("it hangs, for {:?} now", begin.elapsed()),
+        _ => running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+    }
 }

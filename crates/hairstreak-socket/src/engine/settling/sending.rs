@@ -29,6 +29,9 @@ const LARGE_BLOCK_TIME: Duration = Duration::from_micros(200);
 /// The block of a link that has not settled anything yet.
 const FIRST_BLOCK: u64 = 16;
 
+/// A link that is so many times slower than the fastest is given as many times less; a pace is no exact measure.
+const SLOW_FACTOR: u64 = 4;
+
 /// How fast a link settles.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
@@ -57,6 +60,11 @@ impl Pace {
             if self.nanos == 0 { nanos } else { (self.nanos * (weight - 1) + nanos) / weight }.max(1);
         (self.since, self.settled) = ((left > 0).then_some(now), Some(now));
         self.is_alone &= left > 0;
+    }
+
+    /// How many times slower it is than the fastest, if that is worth telling.
+    fn weight(&self, fastest: u64) -> u64 {
+        Some(self.nanos / fastest.max(1)).filter(|factor| *factor >= SLOW_FACTOR).unwrap_or(1)
     }
 
     /// How many messages make a block, of a window for so many links.
@@ -188,12 +196,14 @@ impl State {
         state.turn_step = usize::from(!is_settled);
     }
 
-    /// The link with room, and credit, that has the fewest unsettled messages, of those with fit `company`.
+    /// The link with room, and credit, that has the fewest unsettled messages for its pace, of those with fit `company`.
     fn choose_link(&mut self, socket: usize, company: Company) -> Option<usize> {
         if self.sockets[socket].with_room.is_empty() {
             self.find_room(socket);
         }
         let state = &self.sockets[socket];
+        let paces = state.with_room.iter().map(|&index| self.links[index].pace.nanos);
+        let fastest = paces.filter(|nanos| *nanos > 0).min().unwrap_or(1);
         let count = state.with_room.len();
         let in_turn = (0..count).map(|offset| state.with_room[(state.send_turn + 1 + offset) % count]);
         let fit = in_turn.filter_map(|index| {
@@ -208,7 +218,8 @@ impl State {
                 Company::None => unsettled == 0,
                 Company::Any => true,
             };
-            let order = (link.pace.is_alone, unsettled, Reverse(link.pace.settled));
+            let order =
+                (link.pace.is_alone, unsettled * link.pace.weight(fastest), Reverse(link.pace.settled));
             (is_fit && session.credit() > 0).then_some((order, index))
         });
         fit.min_by_key(|(order, _)| *order).map(|(_, index)| index)

@@ -1,0 +1,95 @@
+//! Links that are cut, in one direction or both, delayed and reordered, between hosts that are network namespaces.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::network::{Fate, HUB, Network};
+use crate::part::{Part, bounded};
+use crate::soak::amount;
+use crate::store::StoreFile;
+
+const WORKERS: usize = 4;
+/// The host of the sink; the ventilator is on the hub, each worker on a host of its own from 1.
+const SINK: usize = 5;
+const WINDOW: usize = 1000;
+/// A peer that says nothing is given up after this and a heartbeat.
+const TIMEOUT_MS: u64 = 600;
+const TIMES: &str = "heartbeat=200 heartbeat_timeout=600";
+/// Every link, when it is not cut: what is sent later may come earlier.
+const LATE: Fate = Fate::Late(2, 4);
+
+/// Lets things be as they are, for a number of timeouts: cuts last, whatever happens meanwhile.
+fn last(timeouts: f64) {
+    thread::sleep(Duration::from_millis((timeouts * TIMEOUT_MS as f64) as u64)); // tidy: allow(sleeps) see above
+}
+
+#[test]
+fn each_result_comes_once_although_links_are_cut_and_delayed() {
+    bounded(|| {
+        let mut network = Network::new(SINK);
+        (1..=SINK).for_each(|host| network.set(host, LATE, LATE));
+        let file = StoreFile::new("links");
+        let start = |network: &Network, host: usize, words: String| {
+            let mut part = Part::start_by(network.command(host), &format!("{words} window={WINDOW} {TIMES}"));
+            part.is_ready();
+            part
+        };
+        let (tasks, control) = (format!("tcp://{HUB}:5557"), format!("tcp://{HUB}:5556"));
+        let results = format!("tcp://{}:5558", Network::address(SINK));
+        let words = format!("ventilator tasks={tasks} control={control} count={} pause_us=200", u64::MAX);
+        let mut ventilator = start(&network, 0, words);
+        let words = format!(
+            "sink results={results} control={control} file={} remembers=1 lost_after=60000",
+            file.path()
+        );
+        let sink = start(&network, SINK, words);
+        let work = |host| {
+            // The first is to say that it is cut off, the others are not.
+            let lost_after = if host == 1 { 3000 } else { 60_000 };
+            let words = format!("worker from={tasks} to={results} lost_after={lost_after}");
+            start(&network, host, words)
+        };
+        let mut workers = (1..=WORKERS).map(work).collect::<Vec<_>>();
+        last(0.5);
+        for round in 0..amount(1, 30) {
+            // It heals before anybody has missed it.
+            network.set(1 + round % WORKERS, Fate::Lost, Fate::Lost);
+            last(0.3);
+            network.set(1 + round % WORKERS, LATE, LATE);
+            // What is said goes nowhere, and what is answered; both longer than anybody waits.
+            network.set(1 + (round + 1) % WORKERS, Fate::Lost, LATE);
+            network.set(1 + (round + 2) % WORKERS, LATE, Fate::Lost);
+            last(2.0);
+            network.set(1 + (round + 1) % WORKERS, LATE, LATE);
+            network.set(1 + (round + 2) % WORKERS, LATE, LATE);
+            network.set_interface(1 + (round + 3) % WORKERS, false);
+            last(2.0);
+            network.set_interface(1 + (round + 3) % WORKERS, true);
+            // All results, and what is said of the end.
+            network.set(SINK, Fate::Lost, Fate::Lost);
+            last(2.0);
+            network.set(SINK, LATE, LATE);
+            last(1.0);
+        }
+        // These never come back: one does not know it, of the other nobody is told.
+        network.set(1, Fate::Lost, Fate::Lost);
+        network.set(2, Fate::Lost, Fate::Lost);
+        workers[1].kill();
+        ventilator.tell("finish");
+        let said = ventilator.last_words();
+        let count = said.strip_prefix("ended ").unwrap_or_else(|| panic!("{said}"));
+        let count = count.strip_suffix(" 0").unwrap().parse::<u64>().unwrap();
+        let said = sink.last_words();
+        println!("{said}");
+        assert!(said.starts_with(&format!("ended all {count} done")), "{said}");
+        assert!(!said.contains(" 0 redelivered"), "{said}");
+        let mut numbers = file.numbers();
+        numbers.sort_unstable();
+        assert!(numbers.into_iter().eq(0..count));
+        let ends = ["error the ventilator is gone", "", "ended", "ended"];
+        for (worker, end) in workers.into_iter().zip(ends) {
+            let said = worker.last_words();
+            assert!(said.starts_with(end), "{said}");
+        }
+    });
+}

@@ -1,0 +1,132 @@
+//! Memory stays within what the window says, whatever outruns whom.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use hairstreak::pipeline::{PipelineOptions, Sink};
+use hairstreak_socket::settlement::{Settlement, Settling};
+use hairstreak_socket::{Context, Options, Pull, Push};
+
+use crate::part::{Part, bounded};
+use crate::soak::amount;
+use crate::{LONG, place};
+
+const WORKERS: usize = 4;
+/// What a process needs whatever it does: buffers, pools and spare segments.
+const BASE_KIB: u64 = 24 * 1024;
+
+/// A figure of /proc/PID/status, in KiB.
+fn kib(process: &str, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[test]
+fn memory_is_bounded_by_the_window_however_much_is_produced() {
+    bounded(|| {
+        let short = [(8, 10_000), (1024, 10_000), (65_536, 100)];
+        let long = [(8, 100), (8, 10_000), (1024, 100), (1024, 10_000), (65_536, 100), (65_536, 10_000)];
+        let cases = if amount(0, 1) == 0 { &short[..] } else { &long[..] };
+        for &(size, window) in cases {
+            run(size, window, Duration::from_secs(amount(1, 60) as u64));
+        }
+    });
+}
+
+/// A ventilator that sends as it can, workers that do nothing, and a sink in this process that dawdles.
+fn run(size: usize, window: usize, time: Duration) {
+    let (tasks, control) = (place(), place());
+    let words =
+        format!("ventilator tasks={tasks} control={control} window={window} count={} size={size}", u64::MAX);
+    let mut ventilator = Part::start(&words);
+    ventilator.is_ready();
+    let options = PipelineOptions { window, deliveries_max: 0, ..PipelineOptions::default() };
+    let mut sink = Sink::bind("tcp://127.0.0.1:*", &control, &options).unwrap();
+    let results = sink.endpoint().to_string();
+    let words = format!("worker from={tasks} to={results} window={window}");
+    let mut workers = (0..WORKERS).map(|_| Part::start(&words)).collect::<Vec<_>>();
+    workers.iter_mut().for_each(|worker| drop(worker.is_ready()));
+    let (begin, mut count) = (Instant::now(), 0u64);
+    while begin.elapsed() < time {
+        assert!(sink.recv().unwrap().is_some());
+        count += 1;
+        if count.is_multiple_of(64) {
+            std::thread::sleep(Duration::from_micros(100)); // tidy: allow(sleeps) the sink is slower than the others
+        }
+    }
+    // What is unsettled, at each place where it may lie, and half as much again.
+    let bound = BASE_KIB + (window * (size + 64) * 3 / 2 / 1024) as u64;
+    let mut figures = Vec::new();
+    for part in workers.iter().chain([&ventilator]) {
+        let process = part.id().to_string();
+        figures.push((kib(&process, "VmRSS"), kib(&process, "VmHWM")));
+    }
+    println!(
+        "{size} B, window {window}: {count} tasks; resident and most, KiB, workers and ventilator: {figures:?}"
+    );
+    for (_, most) in figures {
+        assert!(most < bound, "{size} B, window {window}: {most} KiB of {bound}");
+    }
+}
+
+#[test]
+fn a_message_that_stays_unsettled_keeps_no_others() {
+    bounded(|| {
+        let mut part = Part::start(&format!("hoarder count={} size=64", amount(400_000, 5_000_000)));
+        let said = part.says();
+        println!("{said}");
+        let grown = said.strip_prefix("grown by ").unwrap_or_else(|| panic!("it says {said:?}"));
+        let grown = grown.parse::<u64>().unwrap();
+        // Without compaction it is the segment of each.
+        assert!(grown < amount(12 * 1024, 24 * 1024) as u64, "{grown} KiB");
+        assert_eq!(part.last_words(), "all came again");
+    });
+}
+
+/// Sends and receives so many messages, of which each 500th stays unsettled; then its receiver goes, and another has those.
+pub fn hoard(count: usize, size: usize, say: impl Fn(&str)) {
+    const KEEP: usize = 500;
+    let settlement = Settlement { settling: Settling::ByHand, ..Settlement::default() };
+    let options = Options { settlement: Some(settlement), ..Options::default() };
+    let push = Push::with_options(&Context::new(), options.clone()).unwrap();
+    let endpoint = push.bind("tcp://127.0.0.1:*").unwrap().to_string();
+    let pull = || {
+        let pull = Pull::with_options(&Context::new(), options.clone()).unwrap();
+        pull.connect(&endpoint).unwrap();
+        pull
+    };
+    let first = pull();
+    let mut body = vec![7; size];
+    let mut before = 0;
+    for chunk in 0..count / KEEP {
+        for number in chunk * KEEP..(chunk + 1) * KEEP {
+            body[..8].copy_from_slice(&(number as u64).to_be_bytes());
+            push.send_timeout(&body, LONG).unwrap();
+        }
+        push.flush();
+        for at in 0..KEEP {
+            let delivery = first.recv_delivery(LONG).unwrap();
+            assert!(at == 0 || first.accept(&delivery));
+        }
+        if chunk == 20 {
+            before = kib("self", "VmRSS");
+        }
+    }
+    say(&format!("grown by {}", kib("self", "VmRSS").saturating_sub(before)));
+    drop(first);
+    let second = pull();
+    let mut left = (0..count / KEEP).map(|chunk| (chunk * KEEP) as u64).collect::<HashSet<_>>();
+    let begin = Instant::now();
+    while push.unsettled().count > 0 {
+        assert!(begin.elapsed() < LONG);
+        let Ok(delivery) = second.recv_delivery(Duration::from_millis(10)) else { continue };
+        let number = u64::from_be_bytes(*delivery.message.body().first_chunk().unwrap());
+        // What was settled last may not have been told.
+        assert!(left.remove(&number) || number as usize >= count - 2 * KEEP, "{number}");
+        assert_eq!(delivery.message.body().len(), size);
+        assert!(second.accept(&delivery));
+    }
+    assert!(left.is_empty());
+    say("all came again");
+}

@@ -1,0 +1,69 @@
+//! One worker is much slower than the others: it is given what it can do, and the others do not wait for it.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hairstreak::pipeline::{PipelineOptions, Reply, Worker};
+
+use crate::part::bounded;
+use crate::soak::amount;
+use crate::{LONG, ends};
+
+const QUICK: Duration = Duration::from_micros(50);
+/// A hundred times slower, with what it takes to sleep at all.
+const SLOW: Duration = Duration::from_millis(10);
+/// Tasks that the slow one may have left when all others are done; an equal part of the window of 100 is 25. It has that
+/// until its pace is known.
+const LEFT_MAX: usize = 12;
+
+/// When each task of each worker was begun.
+type Begun = Vec<Vec<Instant>>;
+
+#[test]
+fn a_worker_that_is_a_hundred_times_slower_holds_up_nobody() {
+    bounded(|| {
+        for window in [100, 40] {
+            let count = amount(16_000, 500_000);
+            let (alone, _) = run(window, count, &[QUICK; 3]);
+            let (with_slow, begun) = run(window, count, &[QUICK, QUICK, QUICK, SLOW]);
+            let (slow, quick) = begun.split_last().unwrap();
+            let last = quick.iter().filter_map(|begun| begun.last()).max().unwrap();
+            let left = slow.iter().filter(|begun| *begun > last).count();
+            let shares = begun.iter().map(Vec::len).collect::<Vec<_>>();
+            println!(
+                "window {window}: three do {alone:.0}/s, with a slow one {with_slow:.0}/s; {shares:?}, {left} left"
+            );
+            assert_eq!(shares.iter().sum::<usize>(), count);
+            assert!(!slow.is_empty());
+            assert!(left <= LEFT_MAX, "window {window}: it had {left} of {} left", slow.len());
+        }
+    });
+}
+
+/// Does so many tasks with workers that take so long. Returns tasks per second.
+fn run(window: usize, count: usize, workers: &[Duration]) -> (f64, Begun) {
+    let options = PipelineOptions { window, ..PipelineOptions::default() };
+    let (ventilator, mut sink) = ends(&options);
+    let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
+    thread::scope(|scope| {
+        let work = |time: Duration| {
+            let (worker, mut begun) = (Worker::connect(&from, &to, &options).unwrap(), Vec::new());
+            let done = worker.run(|task| {
+                begun.push(Instant::now());
+                thread::sleep(time); // tidy: allow(sleeps) this is the work
+                Reply::Result(task.message.clone())
+            });
+            done.unwrap();
+            begun
+        };
+        let workers = workers.iter().map(|&time| scope.spawn(move || work(time))).collect::<Vec<_>>();
+        assert!(ventilator.wait_for_workers(workers.len(), LONG));
+        let begin = Instant::now();
+        let sinking = scope.spawn(move || while sink.recv().unwrap().is_some() {});
+        (0..count).for_each(|number| ventilator.send(&number.to_string()).unwrap());
+        ventilator.finish(LONG * amount(1, 60) as u32).unwrap();
+        let rate = count as f64 / begin.elapsed().as_secs_f64();
+        sinking.join().unwrap();
+        (rate, workers.into_iter().map(|worker| worker.join().unwrap()).collect())
+    })
+}

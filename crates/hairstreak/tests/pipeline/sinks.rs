@@ -1,0 +1,102 @@
+//! Sinks are killed while the work runs, and started again.
+
+use hairstreak::pipeline::{PipelineOptions, Ventilator};
+
+use crate::part::{self, Part, bounded};
+use crate::soak::amount;
+use crate::store::StoreFile;
+use crate::{LONG, place};
+
+const WORKERS: usize = 4;
+/// How often the sink is killed.
+const KILLS: usize = 6;
+
+struct Case {
+    count: usize,
+    window: usize,
+    /// What was seen is stored with the results.
+    remembers: bool,
+    keep_order: bool,
+    /// Results are taken as many at a time as there are.
+    many: bool,
+}
+
+#[test]
+fn a_sink_that_stores_what_it_has_seen_gets_each_result_exactly_once() {
+    bounded(|| {
+        let count = amount(100_000, 1_000_000);
+        for (count, window, keep_order, many) in [
+            (count, 10_000, false, true),
+            (count / 10, 1000, true, true),
+            (count / 50, 100, false, false),
+            (count / 50, 100, true, false),
+        ] {
+            let case = Case { count, window, remembers: true, keep_order, many };
+            let (numbers, said) = run(&case);
+            let mut sorted = numbers.clone();
+            sorted.sort_unstable();
+            assert_eq!(numbers.len(), count, "window {window}, in order: {keep_order}");
+            assert!(sorted.into_iter().eq(0..count as u64), "window {window}, in order: {keep_order}");
+            assert!(!keep_order || numbers.is_sorted());
+            assert!(said.contains(&format!("all {count} done")), "{said}");
+            assert!(said.ends_with(&format!("; {count} results")), "{said}");
+        }
+    });
+}
+
+#[test]
+fn a_sink_without_memory_gets_each_result_at_least_once_and_at_most_the_window_again() {
+    bounded(|| {
+        for (count, window) in [(amount(50_000, 1_000_000), 10_000), (amount(2000, 20_000), 10)] {
+            let case = Case { count, window, remembers: false, keep_order: false, many: true };
+            let (mut numbers, said) = run(&case);
+            let all = numbers.len();
+            numbers.sort_unstable();
+            numbers.dedup();
+            assert!(numbers.into_iter().eq(0..count as u64), "window {window}");
+            let again = all - count;
+            println!("window {window}: {KILLS} sinks killed, {again} results twice; {said}");
+            assert!(again <= KILLS * window, "{again} with a window of {window}");
+            assert!(said.contains(&format!("all {count} done")), "{said}");
+        }
+    });
+}
+
+/// Sends `count` tasks, and kills the sink each time that so much of them has been sent. Returns what is stored in the
+/// end, and what the last sink said.
+fn run(case: &Case) -> (Vec<u64>, String) {
+    let Case { count, window, .. } = *case;
+    let file = StoreFile::new(&format!("sink-{count}-{window}-{}-{}", case.keep_order, case.remembers));
+    let options = PipelineOptions { window, deliveries_max: 0, ..PipelineOptions::default() };
+    let ventilator = Ventilator::bind("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", &options).unwrap();
+    let results = place();
+    let words = format!(
+        "sink results={results} control={} window={window} file={} remembers={} keep_order={} many={}",
+        ventilator.control_endpoint(),
+        file.path(),
+        u8::from(case.remembers),
+        u8::from(case.keep_order),
+        u8::from(case.many)
+    );
+    let start = || {
+        let mut sink = Part::start(&words);
+        sink.is_ready();
+        sink
+    };
+    let mut sink = start();
+    let from = ventilator.endpoint().to_string();
+    let workers = (0..WORKERS).map(|_| part::worker(&from, &results, window)).collect::<Vec<_>>();
+    for number in 0..count {
+        if number % (count / KILLS) == count / KILLS / 2 {
+            sink.kill();
+            sink = start();
+        }
+        ventilator.send(&number.to_string()).unwrap();
+    }
+    assert_eq!(ventilator.finish(LONG).unwrap().count, count as u64);
+    for worker in workers {
+        assert!(worker.last_words().starts_with("ended"));
+    }
+    let said = sink.last_words();
+    (file.numbers(), said)
+}
