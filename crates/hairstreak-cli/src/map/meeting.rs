@@ -1,0 +1,63 @@
+//! `Meeting`: the two endpoints at which a map and its workers meet, of which the user names one.
+
+use hairstreak_socket::{Endpoint, EndpointError};
+use thiserror::Error;
+
+/// Where tasks are handed out, and where results are taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meeting {
+    pub tasks: String,
+    pub results: String,
+}
+
+/// Why workers cannot meet there.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum MeetingError {
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    #[error("{0}: a port from 1 to 65534 is needed, for results have the one above")]
+    Port(String),
+    #[error("{0}: nobody outside this process could come there, use tcp:// or ipc://")]
+    Inproc(String),
+}
+
+/// Tasks are where the user says; results at the port above, or the path or name with `.results` behind it.
+pub fn meeting(tasks: &str) -> Result<Meeting, MeetingError> {
+    let results = match tasks.parse::<Endpoint>()? {
+        Endpoint::Inproc(_) => return Err(MeetingError::Inproc(tasks.to_owned())),
+        Endpoint::Tcp(mut address) => {
+            address.port = match address.port {
+                0 | u16::MAX => return Err(MeetingError::Port(tasks.to_owned())),
+                port => port + 1,
+            };
+            Endpoint::Tcp(address).to_string()
+        }
+        Endpoint::Ipc(_) | Endpoint::Shm(_) => {
+            let results = format!("{tasks}.results");
+            results.parse::<Endpoint>()?;
+            results
+        }
+    };
+    Ok(Meeting { tasks: tasks.to_owned(), results })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_beside_tasks() {
+        for (tasks, results) in [
+            ("tcp://*:5700", "tcp://*:5701"),
+            ("tcp://[::1]:5700", "tcp://[::1]:5701"),
+            ("ipc:///run/map", "ipc:///run/map.results"),
+            ("ipc://@map", "ipc://@map.results"),
+        ] {
+            assert_eq!(meeting(tasks).unwrap().results, results);
+        }
+        for wrong in ["tcp://*:*", "tcp://*:65535", "inproc://map", "map", "tcp://x"] {
+            assert!(meeting(wrong).is_err(), "{wrong}");
+        }
+        assert!(meeting(&format!("ipc:///{}", "x".repeat(106))).is_err());
+    }
+}
