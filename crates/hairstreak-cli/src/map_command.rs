@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
@@ -90,6 +91,7 @@ impl Map<'_> {
         let harvest = self.start_harvest(scope, &options, control, results)?;
         if let Some(meeting) = &self.meeting {
             ventilator.listen(&meeting.tasks).map_err(trouble)?;
+            self.stop.remove(meeting.files());
             note(&format!(
                 "hairstreak: workers can join: hairstreak map-worker {} -- COMMAND\n",
                 meeting.tasks
@@ -254,5 +256,11 @@ pub fn failure(error: &CrewError) -> Failure {
         CrewError::Start { source, .. } if source.kind() == ErrorKind::PermissionDenied => NOT_EXECUTABLE,
         _ => TROUBLE,
     };
-    Failure::with_status(status, error)
+    match error {
+        CrewError::Start { program, .. } if program.as_bytes().contains(&b' ') => Failure::with_status(
+            status,
+            format!("{error}; there is no shell: each word is one argument, or sh -c '...'"),
+        ),
+        _ => Failure::with_status(status, error),
+    }
 }

@@ -1,5 +1,7 @@
 //! `Meeting`: the two endpoints at which a map and its workers meet, of which the user names one.
 
+use std::path::PathBuf;
+
 use hairstreak_socket::{Endpoint, EndpointError};
 use thiserror::Error;
 
@@ -8,6 +10,18 @@ use thiserror::Error;
 pub struct Meeting {
     pub tasks: String,
     pub results: String,
+}
+
+impl Meeting {
+    /// The unix sockets in the file system that listening there makes.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let path = |endpoint: &str| {
+            let path = endpoint.strip_prefix("ipc://").filter(|path| !path.starts_with('@'));
+            path.or_else(|| endpoint.strip_prefix("shm://").filter(|path| path.starts_with('/')))
+                .map(PathBuf::from)
+        };
+        [&self.tasks, &self.results].into_iter().filter_map(|endpoint| path(endpoint)).collect()
+    }
 }
 
 /// Why workers cannot meet there.
@@ -55,6 +69,8 @@ mod tests {
         ] {
             assert_eq!(meeting(tasks).unwrap().results, results);
         }
+        assert_eq!(meeting("ipc:///a").unwrap().files(), ["/a", "/a.results"].map(PathBuf::from));
+        assert!(meeting("ipc://@a").unwrap().files().is_empty());
         for wrong in ["tcp://*:*", "tcp://*:65535", "inproc://map", "map", "tcp://x"] {
             assert!(meeting(wrong).is_err(), "{wrong}");
         }

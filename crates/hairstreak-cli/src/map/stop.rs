@@ -1,5 +1,6 @@
 //! `Stop`: ends the program from any thread, with its commands, and with no result torn.
 
+use std::path::PathBuf;
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -19,6 +20,8 @@ struct Shared {
     children: Children,
     /// Who writes results holds it.
     pen: Mutex<()>,
+    /// Removed at the end: nobody closes the sockets that made them.
+    files: Mutex<Vec<PathBuf>>,
     is_ending: AtomicBool,
 }
 
@@ -29,6 +32,15 @@ pub struct Stop(Arc<Shared>);
 impl Stop {
     pub fn children(&self) -> &Children {
         &self.0.children
+    }
+
+    /// Has files removed at the end.
+    pub fn remove(&self, files: Vec<PathBuf>) {
+        self.files().extend(files);
+    }
+
+    fn files(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+        self.0.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Held while results are written.
@@ -44,6 +56,10 @@ impl Stop {
             }
         }
         self.0.children.stop();
+        for file in self.files().drain(..) {
+            // It may never have been made.
+            let _ = std::fs::remove_file(file);
+        }
         let deadline = Instant::now() + PEN_WITHIN;
         let _pen = loop {
             match self.0.pen.try_lock() {

@@ -41,6 +41,26 @@ fn a_signal_stops_it_and_its_commands() {
 }
 
 #[test]
+fn no_socket_is_left_in_the_file_system() {
+    let folder = folder("sockets");
+    let place = format!("ipc://{}/map", folder.to_str().unwrap());
+    for is_stopped in [false, true] {
+        let words =
+            ["-j1", "--listen", &place, "--", "sh", "-c", if is_stopped { "sleep 1000" } else { "cat" }];
+        let mut running = start(&words, numbers(10));
+        let mut lines = BufReader::new(running.child.stderr.take().unwrap()).lines();
+        assert!(lines.next().unwrap().unwrap().contains("workers can join"));
+        if is_stopped {
+            assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+            tell(running.id(), Signal::TERM);
+        }
+        assert_eq!(running.end().status, if is_stopped { 143 } else { 0 });
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn results_until_a_signal_are_whole() {
     let running = start(&["-k", "-j2", "--", "cat"], numbers(3_000_000));
     let id = running.id();

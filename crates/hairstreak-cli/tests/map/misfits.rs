@@ -52,6 +52,8 @@ fn a_command_that_does_not_exist_ends_it_at_once() {
             "hairstreak: cannot start no-such-command: No such file or directory (os error 2)\n"
         );
     }
+    let said = error(&["--", "sed s/a/b/"], "a\n", 127);
+    assert!(said.ends_with("; there is no shell: each word is one argument, or sh -c '...'\n"), "{said}");
     let said = error(&["--", "/dev/null"], "", 126);
     assert_eq!(said, "hairstreak: cannot start /dev/null: Permission denied (os error 13)\n");
 }
