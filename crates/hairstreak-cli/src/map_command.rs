@@ -104,7 +104,13 @@ impl Map<'_> {
         let splitter = Splitter::new(self.framing, self.crew.record_bytes_max);
         let mut feed = Feed { ventilator: &ventilator, splitter, counts: &self.counts, budget: &self.budget };
         let fed = feed.feed();
-        tell(&crew, |orders| orders.input_is_over.store(true, Ordering::Release));
+        tell(&crew, |orders| {
+            if self.meeting.is_none() {
+                let count = self.counts.records.load(Ordering::Relaxed);
+                orders.record_count.store(count, Ordering::Release);
+            }
+            orders.input_is_over.store(true, Ordering::Release);
+        });
         let finished = feed.finish();
         // Panics in threads have been reported.
         let _ = harvest.join();

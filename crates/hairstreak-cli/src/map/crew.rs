@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hairstreak::pipeline::Worker;
@@ -27,7 +27,7 @@ const BATCH_COUNT: usize = 1024;
 const BLOCK_COUNT_MAX: usize = 256;
 /// How often a crew without news looks whether the work has ended.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// When all records were read, and no task has come for so long, the last ones have come.
+/// When all records were read, and no task has come for so long, the last ones have come or gone elsewhere.
 const LAST_AFTER: Duration = Duration::from_millis(4);
 /// Results that the map has not taken, when everything else is done.
 const SETTLED_WITHIN: Duration = Duration::from_secs(30);
@@ -61,6 +61,8 @@ impl CrewOptions {
 pub struct Orders {
     /// All records were read: what is held back should be given.
     pub input_is_over: AtomicBool,
+    /// How many there were, if no other crew has any of them.
+    pub record_count: AtomicU64,
     /// All results are taken.
     pub work_is_over: AtomicBool,
 }
@@ -79,6 +81,7 @@ pub struct Crew {
     /// The ventilator has said that nothing follows.
     has_ended: bool,
     last_took: Instant,
+    taken: u64,
     /// When the map was last seen, and whether it ever was.
     last_seen: Instant,
     was_ever_seen: bool,
@@ -115,6 +118,7 @@ impl Crew {
             orders: Arc::default(),
             has_ended: false,
             last_took: now,
+            taken: 0,
             last_seen: now,
             was_ever_seen: false,
         })
@@ -138,8 +142,7 @@ impl Crew {
                 self.last_took = now;
             }
             let is_ending = is_over || self.orders.input_is_over.load(Ordering::Acquire);
-            let is_last =
-                is_over || (is_ending && now.saturating_duration_since(self.last_took) >= LAST_AFTER);
+            let is_last = is_over || (is_ending && self.has_taken_all(now));
             self.go_on(&mut news, is_last, now)?;
             self.worker.sockets().1.flush();
             if is_over && self.queue.is_empty() && self.slots.iter().all(|slot| slot.is_idle()) {
@@ -158,6 +161,14 @@ impl Crew {
                     _ => news.end = true,
                 }
             }
+        }
+    }
+
+    /// Whether no more tasks are to be expected, all records being read.
+    fn has_taken_all(&self, now: Instant) -> bool {
+        match self.orders.record_count.load(Ordering::Acquire) {
+            0 => now.saturating_duration_since(self.last_took) >= LAST_AFTER,
+            count => self.taken >= count,
         }
     }
 
@@ -181,6 +192,7 @@ impl Crew {
                 Err(error) => return Err(error.into()),
             }
         }
+        self.taken += (self.queue.len() - count) as u64;
         Ok(self.queue.len() > count)
     }
 

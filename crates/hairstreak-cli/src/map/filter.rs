@@ -260,7 +260,7 @@ impl Filter {
     fn bury(&mut self, desk: &mut Desk<'_>) -> Result<(), CrewError> {
         self.read(usize::MAX, desk)?;
         let Some(process) = self.process.take() else { return Ok(()) };
-        let was_open = process.is_open();
+        let (was_open, has_unread) = (process.is_open(), process.has_unread());
         let status = process.end(desk.poller)?;
         if desk.children.have_stopped() {
             return Err(CrewError::Stopped);
@@ -287,7 +287,10 @@ impl Filter {
                 }
                 Ok(())
             }
-            (true, false) if !was_open && desk.counts.early_ends.load(Ordering::Relaxed) == 0 => {
+            // One that ends early is none that leaves answers out: it leaves something unread, or did so before.
+            (true, false)
+                if !was_open && !has_unread && desk.counts.early_ends.load(Ordering::Relaxed) == 0 =>
+            {
                 Err(CrewError::TooFew {
                     answers: self.answered,
                     given: self.answered + self.given.len() as u64,

@@ -1,12 +1,13 @@
 //! `Process`: a command at work, with pipes that do not block.
 
 use std::ffi::OsString;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
 use hairstreak_socket::{Interest, Poller};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::children::Children;
@@ -27,7 +28,9 @@ pub struct Process {
     children: Children,
     /// The first of its keys in the poller.
     key: usize,
-    stdin: Option<ChildStdin>,
+    stdin: Option<PipeWriter>,
+    /// The other end of that, to see what the process leaves in it.
+    inlet: Option<PipeReader>,
     /// What is to be written, from `written` on.
     pending: Vec<u8>,
     written: usize,
@@ -55,13 +58,16 @@ impl Process {
         let (program, arguments) = command.split_first().ok_or(CrewError::NoCommand)?;
         let mut starting = Command::new(program);
         starting.args(arguments).stdout(Stdio::piped());
-        starting.stdin(if has_input { Stdio::piped() } else { Stdio::null() });
+        let pipe = has_input.then(io::pipe).transpose().map_err(CrewError::System)?;
+        let (inlet, stdin) = pipe.unzip();
+        let its_end = inlet.as_ref().map(PipeReader::try_clone).transpose().map_err(CrewError::System)?;
+        starting.stdin(its_end.map_or_else(Stdio::null, Stdio::from));
         let (mut child, group) =
             children.start(&mut starting).map_err(|source| match children.have_stopped() {
                 true => CrewError::Stopped,
                 false => CrewError::Start { program: program.clone(), source },
             })?;
-        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let stdout = child.stdout.take();
         let watch = || -> io::Result<OwnedFd> {
             stdin.as_ref().map_or(Ok(()), set_nonblocking)?;
             stdout.as_ref().map_or(Ok(()), set_nonblocking)?;
@@ -79,6 +85,7 @@ impl Process {
             children,
             key,
             stdin,
+            inlet,
             pending: Vec::new(),
             written: 0,
             is_stdin_watched: false,
@@ -157,6 +164,12 @@ impl Process {
 
     pub fn kill(&self) {
         self.children.kill(self.group);
+    }
+
+    /// Whether there is input that it has not read. Once it has ended, it never will.
+    pub fn has_unread(&self) -> bool {
+        let in_pipe = self.inlet.as_ref().and_then(|inlet| ioctl_fionread(inlet).ok());
+        self.pending_size() > 0 || in_pipe.is_some_and(|size| size > 0)
     }
 
     /// It has ended, which the poller has told: how? It is not looked at any more.
