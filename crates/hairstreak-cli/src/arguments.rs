@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hairstreak::topology::{MESSAGES_MAX, parse_duration};
 
+use crate::map::{MapArguments, MapWorkerArguments};
 use crate::place::Place;
 
 /// The lowest and the highest rate to plan for, in messages a second.
@@ -34,6 +35,8 @@ pub enum Command {
     Run(RunArguments),
     Serve(ServeArguments),
     Proxy(ProxyArguments),
+    Map(MapArguments),
+    MapWorker(MapWorkerArguments),
     Keygen(KeygenArguments),
     Bench(BenchArguments),
 }
@@ -245,7 +248,7 @@ fn connect_timeout(text: &str) -> Result<Duration, String> {
     bounded(text, "a connect timeout", CONNECT_TIMEOUT_MAX)
 }
 
-fn bounded(text: &str, what: &str, most: Duration) -> Result<Duration, String> {
+pub fn bounded(text: &str, what: &str, most: Duration) -> Result<Duration, String> {
     let time = parse_duration(text).map_err(|error| error.to_string())?;
     let is_allowed = (Duration::from_millis(1)..=most).contains(&time);
     if is_allowed { Ok(time) } else { Err(format!("{what} is between 1ms and {}s", most.as_secs())) }

@@ -22,6 +22,11 @@ impl Failure {
         Failure { status: 2, reason: Some(reason.to_string()) }
     }
 
+    /// It ends with a status that means something else.
+    pub fn with_status(status: u8, reason: impl fmt::Display) -> Failure {
+        Failure { status, reason: Some(reason.to_string()) }
+    }
+
     /// A signal stopped it.
     pub fn stopped(signal: u8, reason: impl fmt::Display) -> Failure {
         Failure { status: 128 + signal, reason: Some(reason.to_string()) }

@@ -1,7 +1,7 @@
 //! The command line of Hairstreak. Each subcommand is a file; what they do is in the libraries.
 //!
 //! Exit status: 0 all went well, 1 it did not, 2 the arguments or the topology make no sense, 130
-//! and 143 stopped by SIGINT and SIGTERM. Every error is one line on standard error; where that cannot be
+//! and 143 stopped by SIGINT and SIGTERM; `map` has more, GNU parallel's. Every error is one line on standard error; where that cannot be
 //! written, the status says it alone.
 
 mod arguments;
@@ -10,6 +10,9 @@ mod failure;
 mod keygen_command;
 mod line;
 mod live;
+mod map;
+mod map_command;
+mod map_worker_command;
 mod numbers;
 mod output;
 mod place;
@@ -56,6 +59,8 @@ fn obey(command: &Command) -> Result<(), Failure> {
         Command::Serve(arguments) => serve_command::serve(arguments),
         Command::Proxy(arguments) => proxy_command::proxy(arguments),
         Command::Keygen(arguments) => keygen_command::keygen(arguments),
+        Command::Map(arguments) => map_command::map(arguments),
+        Command::MapWorker(arguments) => map_worker_command::map_worker(arguments),
         Command::Bench(arguments) => bench_command::bench(arguments),
     }
 }

@@ -295,8 +295,8 @@ impl State {
         self.follow_handshake(engine, index, advance);
     }
 
-    /// The link takes part in its socket's routing from now on, unless it is not wanted: then it is gone,
-    /// and false is returned.
+    /// The link takes part in its socket's routing from now on, unless it is not wanted, or its peer has gone already:
+    /// then it is gone, and false is returned.
     pub fn link_is_ready(&mut self, engine: &Engine, index: usize, peer: RemotePeer) -> bool {
         let link = &mut self.links[index];
         let socket = link.socket;
@@ -352,7 +352,8 @@ impl State {
             self.drain_link(engine, index);
         }
         self.notify(socket);
-        true
+        // A peer that is gone by now did not take what it was told first.
+        self.links.contains(index)
     }
 
     /// The connection is over. Its connector tries again. Messages received whole and not yet taken

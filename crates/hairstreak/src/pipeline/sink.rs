@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::settlement::{Batch, ControlMessage, TaskId};
-use hairstreak_socket::{Context, Dealer, Endpoint, Interest, Message, Outgoing, Poller, Pull, RecvError};
+use hairstreak_socket::{
+    BindError, Context, Dealer, Endpoint, Interest, Message, Outgoing, Poller, Pull, RecvError,
+};
 use hairstreak_wire::settlement::{Ready, Seen};
 
 use super::absence::{Absence, LOOK_INTERVAL};
@@ -179,12 +181,25 @@ impl Sink {
         &self.endpoint
     }
 
+    /// Listens for workers at another place too.
+    pub fn listen(&self, results: &str) -> Result<Endpoint, BindError> {
+        self.results.bind(results)
+    }
+
     /// The next result, waiting for it; `None` when the ventilator has said that all tasks are done. Asking for it says
     /// that what was returned before has been dealt with: stored, if it is to be there after the death of this process.
     pub fn recv(&mut self) -> Result<Option<Done>, SinkError> {
         match self.take_present() {
             Some(done) => Ok(Some(done)),
-            None => self.recv_next(),
+            None => self.recv_next(true),
+        }
+    }
+
+    /// As [`Sink::recv`], without waiting: `None` when no result is here.
+    pub fn try_recv(&mut self) -> Result<Option<Done>, SinkError> {
+        match self.take_present() {
+            Some(done) => Ok(Some(done)),
+            None => self.recv_next(false),
         }
     }
 
@@ -274,7 +289,7 @@ impl Sink {
     }
 
     /// The next result, nothing being left of the present run.
-    fn recv_next(&mut self) -> Result<Option<Done>, SinkError> {
+    fn recv_next(&mut self, waits: bool) -> Result<Option<Done>, SinkError> {
         loop {
             if let Some((first, count)) = self.returned.take() {
                 self.results.accept_tasks(first, count);
@@ -292,10 +307,10 @@ impl Sink {
                 None => {}
             }
             if self.begin_run() {
-                if self.present.is_some() {
-                    return self.recv();
+                match self.take_present() {
+                    Some(done) => return Ok(Some(done)),
+                    None => continue,
                 }
-                continue;
             }
             if let Some(batch) = self.batch.take().filter(|_| !self.keep_order) {
                 self.results.accept_batch(&batch);
@@ -305,8 +320,11 @@ impl Sink {
             }
             self.messages.clear();
             if !self.is_introduced {
-                self.wait_for_introduction()?;
-                continue;
+                self.seek_introduction(waits)?;
+                if self.is_introduced || waits {
+                    continue;
+                }
+                return Ok(None);
             }
             match self.results.recv_batch(&mut self.messages, self.batch_count_max, Duration::ZERO) {
                 Ok(batch) => {
@@ -318,6 +336,11 @@ impl Sink {
                 }
                 Err(RecvError::TimedOut | RecvError::Ended) if self.ended.is_some() => {
                     self.results.settle_lazily(false);
+                    return Ok(None);
+                }
+                Err(RecvError::TimedOut | RecvError::Ended) if !waits => {
+                    self.reports.tell(&self.results);
+                    self.look_aside();
                     return Ok(None);
                 }
                 Err(RecvError::TimedOut | RecvError::Ended) => self.wait()?,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hairstreak_socket::settlement::{ControlMessage, Refusal};
-use hairstreak_socket::{Context, Endpoint, Outgoing, Push, SendError};
+use hairstreak_socket::{BindError, Context, Endpoint, Outgoing, Push, SendError};
 
 use super::control::Control;
 use super::error::{FinishError, PipelineError};
@@ -48,6 +48,11 @@ impl Ventilator {
     /// Where workers connect.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
+    }
+
+    /// Listens for workers at another place too.
+    pub fn listen(&self, tasks: &str) -> Result<Endpoint, BindError> {
+        self.tasks.bind(tasks)
     }
 
     /// Where the sink connects.

@@ -76,6 +76,12 @@ impl Worker {
         Ok(Worker { tasks: pull, results: push, lost_after: options.lost_after })
     }
 
+    /// Where tasks come from and results go to, for who does not wait for one result before the next task:
+    /// [`Pull::recv_batch`] and [`Pull::reject_tasks`] there, [`Push::pass_on`] here.
+    pub fn sockets(&self) -> (&Pull, &Push) {
+        (&self.tasks, &self.results)
+    }
+
     /// By which it can be asked to leave.
     pub fn leaver(&self) -> Leaver {
         Leaver(self.tasks.clone())

@@ -1,0 +1,79 @@
+//! `Budget`: how many bytes of large records may be under way, so that memory is bounded whatever their size.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Smaller records are bounded well enough by their number.
+const LARGE_SIZE: usize = 4096;
+/// Bytes of larger ones that are under way; one may pass it.
+const LARGE_BYTES_MAX: usize = 32 << 20;
+
+#[derive(Debug, Default)]
+struct Large {
+    /// By number.
+    sizes: HashMap<u64, usize>,
+    bytes: usize,
+}
+
+/// Bytes of large records under way.
+#[derive(Debug, Default)]
+pub struct Budget {
+    large: Mutex<Large>,
+    /// How many are large, so that the others pass by.
+    large_count: AtomicUsize,
+    less: Condvar,
+}
+
+impl Budget {
+    /// Waits until a record of that size may go on its way.
+    pub fn take(&self, number: u64, size: usize) {
+        if size < LARGE_SIZE {
+            return;
+        }
+        let mut large = self.large();
+        while large.bytes > 0 && large.bytes + size > LARGE_BYTES_MAX {
+            large = self.less.wait(large).unwrap_or_else(PoisonError::into_inner);
+        }
+        large.bytes += size;
+        large.sizes.insert(number, size);
+        self.large_count.fetch_add(1, Ordering::Release);
+    }
+
+    /// The record has its result.
+    pub fn give_back(&self, number: u64) {
+        if self.large_count.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let mut large = self.large();
+        if let Some(size) = large.sizes.remove(&number) {
+            large.bytes -= size;
+            self.large_count.fetch_sub(1, Ordering::Release);
+            self.less.notify_all();
+        }
+    }
+
+    fn large(&self) -> MutexGuard<'_, Large> {
+        self.large.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_records_wait_for_earlier_ones() {
+        let budget = Budget::default();
+        budget.take(0, LARGE_BYTES_MAX + 1);
+        budget.take(1, LARGE_SIZE - 1);
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| budget.take(2, LARGE_SIZE));
+            [1, 0].into_iter().for_each(|number| budget.give_back(number));
+            second.join().unwrap();
+        });
+        assert_eq!(budget.large().bytes, LARGE_SIZE);
+        budget.take(3, LARGE_BYTES_MAX - LARGE_SIZE);
+        assert_eq!(budget.large().bytes, LARGE_BYTES_MAX);
+    }
+}

@@ -1,0 +1,88 @@
+//! `Children`: the processes that are at work, so that all of them can be ended at once.
+//!
+//! Each leads a process group of its own: what a shell started goes with it, and a terminal's Ctrl-C comes to this
+//! process alone, which decides.
+
+use std::collections::HashSet;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// How long children may take to end when they are asked, before they are killed.
+const GRACE: Duration = Duration::from_millis(500);
+/// Between two looks whether they have.
+const LOOK: Duration = Duration::from_millis(2);
+
+#[derive(Debug, Default)]
+struct Living {
+    groups: HashSet<Pid>,
+    /// Nobody is started any more.
+    has_stopped: bool,
+}
+
+/// The processes at work; clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Children(Arc<Mutex<Living>>);
+
+impl Children {
+    /// Starts one, unless all have been stopped.
+    pub fn start(&self, command: &mut Command) -> io::Result<(Child, Pid)> {
+        // With the lock, so that none is overlooked.
+        let mut living = self.living();
+        if living.has_stopped {
+            return Err(io::Error::other("the work is being stopped"));
+        }
+        let child = command.process_group(0).spawn()?;
+        let group = Pid::from_child(&child);
+        living.groups.insert(group);
+        Ok((child, group))
+    }
+
+    /// One has ended, and is about to be waited for. What it left in the background lives on, as under a shell.
+    pub fn forget(&self, group: Pid) {
+        self.living().groups.remove(&group);
+    }
+
+    /// Kills one.
+    pub fn kill(&self, group: Pid) {
+        if self.living().groups.contains(&group) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+
+    pub fn have_stopped(&self) -> bool {
+        self.living().has_stopped
+    }
+
+    /// Asks all to end, kills those who do not, and lets nobody start any more.
+    pub fn stop(&self) {
+        self.living().has_stopped = true;
+        self.tell_all(Signal::TERM);
+        let deadline = Instant::now() + GRACE;
+        while !self.living().groups.is_empty() && Instant::now() < deadline {
+            std::thread::sleep(LOOK);
+        }
+        self.kill_all();
+    }
+
+    /// Kills all, at once, and lets nobody start any more.
+    pub fn kill_all(&self) {
+        self.living().has_stopped = true;
+        self.tell_all(Signal::KILL);
+    }
+
+    fn tell_all(&self, signal: Signal) {
+        for &group in &self.living().groups {
+            // One that has just ended needs no signal.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    fn living(&self) -> MutexGuard<'_, Living> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

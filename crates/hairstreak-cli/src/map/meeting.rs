@@ -1,0 +1,79 @@
+//! `Meeting`: the two endpoints at which a map and its workers meet, of which the user names one.
+
+use std::path::PathBuf;
+
+use hairstreak_socket::{Endpoint, EndpointError};
+use thiserror::Error;
+
+/// Where tasks are handed out, and where results are taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meeting {
+    pub tasks: String,
+    pub results: String,
+}
+
+impl Meeting {
+    /// The unix sockets in the file system that listening there makes.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let path = |endpoint: &str| {
+            let path = endpoint.strip_prefix("ipc://").filter(|path| !path.starts_with('@'));
+            path.or_else(|| endpoint.strip_prefix("shm://").filter(|path| path.starts_with('/')))
+                .map(PathBuf::from)
+        };
+        [&self.tasks, &self.results].into_iter().filter_map(|endpoint| path(endpoint)).collect()
+    }
+}
+
+/// Why workers cannot meet there.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum MeetingError {
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    #[error("{0}: a port from 1 to 65534 is needed, for results have the one above")]
+    Port(String),
+    #[error("{0}: nobody outside this process could come there, use tcp:// or ipc://")]
+    Inproc(String),
+}
+
+/// Tasks are where the user says; results at the port above, or the path or name with `.results` behind it.
+pub fn meeting(tasks: &str) -> Result<Meeting, MeetingError> {
+    let results = match tasks.parse::<Endpoint>()? {
+        Endpoint::Inproc(_) => return Err(MeetingError::Inproc(tasks.to_owned())),
+        Endpoint::Tcp(mut address) => {
+            address.port = match address.port {
+                0 | u16::MAX => return Err(MeetingError::Port(tasks.to_owned())),
+                port => port + 1,
+            };
+            Endpoint::Tcp(address).to_string()
+        }
+        Endpoint::Ipc(_) | Endpoint::Shm(_) => {
+            let results = format!("{tasks}.results");
+            results.parse::<Endpoint>()?;
+            results
+        }
+    };
+    Ok(Meeting { tasks: tasks.to_owned(), results })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_beside_tasks() {
+        for (tasks, results) in [
+            ("tcp://*:5700", "tcp://*:5701"),
+            ("tcp://[::1]:5700", "tcp://[::1]:5701"),
+            ("ipc:///run/map", "ipc:///run/map.results"),
+            ("ipc://@map", "ipc://@map.results"),
+        ] {
+            assert_eq!(meeting(tasks).unwrap().results, results);
+        }
+        assert_eq!(meeting("ipc:///a").unwrap().files(), ["/a", "/a.results"].map(PathBuf::from));
+        assert!(meeting("ipc://@a").unwrap().files().is_empty());
+        for wrong in ["tcp://*:*", "tcp://*:65535", "inproc://map", "map", "tcp://x"] {
+            assert!(meeting(wrong).is_err(), "{wrong}");
+        }
+        assert!(meeting(&format!("ipc:///{}", "x".repeat(106))).is_err());
+    }
+}

@@ -1,0 +1,183 @@
+//! What may be typed behind `hairstreak map` and `hairstreak map-worker`.
+
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::crew::CrewOptions;
+use super::framing::Framing;
+use crate::arguments::{When, bounded};
+
+/// Commands side by side.
+const JOB_COUNT_MAX: u64 = 1024;
+/// Records under way.
+const WINDOW_MAX: u64 = 10_000_000;
+/// The largest record: what one message of a socket may hold, and a little less.
+const RECORD_BYTES_MAX: u64 = 127 << 20;
+/// The longest that a map may be away.
+const PATIENCE_MAX: Duration = Duration::from_secs(24 * 3600);
+/// Records that a worker has for each command that it runs once for a record: the one at work, and the next.
+const EACH_AHEAD: usize = 2;
+
+/// Run a command on each line of standard input, side by side, and lose none
+///
+/// COMMAND is started -j times and stays: each record (a line) goes to one of them on its standard
+/// input, and the one record that it answers goes to standard output. With {} in it, or with --each,
+/// COMMAND is run once for each record instead. An instance that is killed is started again, and what
+/// it had not answered is redone; each record has its result exactly once.
+///
+/// COMMAND and its arguments are passed on as they are, without a shell; for one, say: sh -c '...'.
+#[derive(Debug, Args)]
+#[command(after_long_help = MAP_EXAMPLES)]
+pub struct MapArguments {
+    /// Commands side by side; 0: only those of workers that join with --listen. Without it, as many as there are cores.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=JOB_COUNT_MAX))]
+    pub jobs: Option<u64>,
+    /// The most records under way at a time: that bounds memory, and what is redone when a worker dies.
+    #[arg(short, long, value_name = "W", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=WINDOW_MAX))]
+    pub window: u64,
+    /// Write results in the order of their records.
+    #[arg(short, long)]
+    pub keep_order: bool,
+    #[command(flatten)]
+    pub work: WorkArguments,
+    /// Let workers on other hosts join: hairstreak map-worker ENDPOINT -- COMMAND. Takes a tcp port and the one above
+    /// it, or an ipc path. Whoever reaches it is trusted.
+    #[arg(long, value_name = "ENDPOINT")]
+    pub listen: Option<String>,
+    /// Show how far it is on standard error: `auto` does if that is a terminal and standard output is none; without
+    /// a value, always.
+    #[arg(long, value_name = "WHEN", default_value = "auto", default_missing_value = "always", num_args = 0..=1, require_equals = true)]
+    pub progress: When,
+    /// What to run.
+    #[arg(last = true, required_unless_present = "jobs", value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// What a map and its workers have in common.
+#[derive(Debug, Args)]
+pub struct WorkArguments {
+    /// Run COMMAND once for each record, with the record on its standard input.
+    #[arg(long)]
+    pub each: bool,
+    /// Records, and a filter's answers, end with a NUL instead of a newline.
+    #[arg(short = '0', long, conflicts_with = "length")]
+    pub null: bool,
+    /// Records, and results, follow their length: 4 bytes, big-endian.
+    #[arg(long)]
+    pub length: bool,
+    /// Run a record that fails at most so many times. Without it 3 for filters, 1 with {} or --each.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub retries: Option<u32>,
+    /// The largest record, and the largest result, in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = RECORD_BYTES_MAX, value_parser = clap::value_parser!(u64).range(1..=RECORD_BYTES_MAX))]
+    pub record_bytes: u64,
+}
+
+const MAP_EXAMPLES: &str = "\
+Examples:
+    hairstreak map -- ./enrich.py < lines > results        a filter on every core
+    hairstreak map -k -- sed 's/a/b/' < lines              in order
+    find . -name '*.flac' -print0 | hairstreak map -0 -- ffmpeg -i {} -n {}.mp3
+    hairstreak map -j 4 --each -- sh -c 'wc -c' < lines    each line on a standard input
+    hairstreak map --listen tcp://*:5700 -- ./work < lines
+    hairstreak map-worker tcp://there:5700 -- ./work       on any other host, at any time
+
+A filter gives one record for each, in order, and is given many ahead: up to W / N. Most programs
+hold their output back while it is a pipe; they get more records meanwhile, and in the end their
+standard input is closed. One that holds back all that the window allows is noticed by its silence:
+its standard input is closed, it gives what it has, and another is started. Where that takes too
+long, have it write at once: stdbuf -oL COMMAND, python3 -u, grep --line-buffered. Where records take
+long, and some longer than others, a small window, as 2 x N, keeps them from waiting behind each other.
+
+A filter that dies is started again. The record with which it dies again and again fails after
+--retries deaths, and is named; the others are done. What COMMAND does beside its answer may be done
+twice.
+
+With {} or --each, the output of COMMAND is written as it is, when it has ended. In --length mode it
+is one result.
+
+Exit status: 0 all records have their result; 1 to 100 so many failed; 101 more; 255 it could not go
+on; 126 or 127 COMMAND cannot be started; 2 wrong arguments; 130 and 143 stopped by SIGINT, SIGTERM.";
+
+/// Join a map on another host: run its records here
+///
+/// Takes records from `hairstreak map --listen ENDPOINT` and gives it their results. May come and go at
+/// any time: on SIGINT or SIGTERM it takes nothing new, finishes what it has and leaves; a second one
+/// ends it at once, and if it is killed, others do its records again. Ends with 0 when the work is done.
+#[derive(Debug, Args)]
+#[command(after_long_help = WORKER_EXAMPLES)]
+pub struct MapWorkerArguments {
+    /// Where the map listens.
+    pub endpoint: String,
+    /// Commands side by side. Without it, as many as there are cores.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=JOB_COUNT_MAX))]
+    pub jobs: Option<u64>,
+    /// The most records that are here at a time.
+    #[arg(short, long, value_name = "W", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=WINDOW_MAX))]
+    pub window: u64,
+    #[command(flatten)]
+    pub work: WorkArguments,
+    /// How long the map may be away before this worker gives up.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = patience)]
+    pub patience: Duration,
+    /// What to run. Say --each, -0 and --length as the map does.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+const WORKER_EXAMPLES: &str = "\
+Example:
+    hairstreak map-worker tcp://there:5700 -- ./enrich.py
+
+Exit status: 0 the work is done, or it was asked to leave and has; 126 or 127 COMMAND cannot be
+started; 255 the map is gone, or was never there, or it cannot go on; 143 stopped at once.";
+
+impl WorkArguments {
+    pub fn framing(&self) -> Framing {
+        match (self.null, self.length) {
+            (true, _) => Framing::Null,
+            (_, true) => Framing::Length,
+            _ => Framing::Lines,
+        }
+    }
+}
+
+impl MapArguments {
+    /// What the commands on this host do.
+    pub fn crew(&self) -> CrewOptions {
+        crew(&self.command, &self.work, self.jobs, self.window)
+    }
+}
+
+impl MapWorkerArguments {
+    pub fn crew(&self) -> CrewOptions {
+        let remote = Some((self.endpoint.clone(), self.patience));
+        CrewOptions { remote, ..crew(&self.command, &self.work, self.jobs, self.window) }
+    }
+}
+
+fn crew(command: &[OsString], work: &WorkArguments, jobs: Option<u64>, window: u64) -> CrewOptions {
+    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let mut options = CrewOptions {
+        command: command.to_vec(),
+        framing: work.framing(),
+        each: work.each,
+        job_count: jobs.map_or_else(cores, |jobs| jobs as usize),
+        window: window as usize,
+        tries_max: work.retries,
+        record_bytes_max: work.record_bytes as usize,
+        remote: None,
+    };
+    if options.is_each() {
+        // More would only be kept from other workers.
+        options.window = options.window.min(EACH_AHEAD * options.job_count.max(1));
+    }
+    options
+}
+
+fn patience(text: &str) -> Result<Duration, String> {
+    bounded(text, "a patience", PATIENCE_MAX)
+}

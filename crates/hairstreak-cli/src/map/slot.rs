@@ -1,0 +1,93 @@
+//! `Slot`: one of the commands that work side by side. `Record`: what it is given. `Desk`: what slots work with.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use hairstreak_socket::settlement::TaskRun;
+use hairstreak_socket::{Message, Outgoing, Poller, Push};
+
+use super::children::Children;
+use super::counts::Counts;
+use super::error::CrewError;
+
+/// A record, and the task that it is.
+#[derive(Debug)]
+pub struct Record {
+    pub run: TaskRun,
+    pub message: Message,
+    /// With how many processes that ended it had no answer yet.
+    pub deaths: u32,
+    /// In how many of these it was alone.
+    pub tries: u32,
+}
+
+impl Record {
+    pub fn new(run: TaskRun, message: Message) -> Record {
+        Record { run, message, deaths: 0, tries: 0 }
+    }
+}
+
+/// What the poller has found of a process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct News {
+    /// It takes input again.
+    pub input: bool,
+    /// Something can be read.
+    pub output: bool,
+    /// It has ended.
+    pub end: bool,
+}
+
+impl News {
+    pub fn is_any(self) -> bool {
+        self.input || self.output || self.end
+    }
+}
+
+/// What slots work with.
+pub struct Desk<'a> {
+    pub poller: &'a mut Poller,
+    pub results: &'a Push,
+    pub children: &'a Children,
+    pub counts: &'a Counts,
+    pub now: Instant,
+    /// No more records are to be expected: what is held back should be given.
+    pub is_last: bool,
+}
+
+impl Desk<'_> {
+    /// What a command gave that ran for this record alone, and why that is a failure unless it is none. It is a result
+    /// of two frames.
+    pub fn finish(&self, record: &Record, output: &[u8], reason: &str) -> Result<(), CrewError> {
+        let frames: &[&[u8]] = &[output, reason.as_bytes()];
+        self.results.pass_on(record.run);
+        Ok(self.results.send(Outgoing::Frames(frames))?)
+    }
+}
+
+/// One of the commands that work side by side.
+pub trait Slot {
+    /// How many records it takes now.
+    fn room(&self, now: Instant) -> usize;
+    /// How many it has.
+    fn load(&self) -> usize;
+    /// Takes up to `count` from the front of `queue`, at least one if there is room.
+    fn give(
+        &mut self,
+        queue: &mut VecDeque<Record>,
+        count: usize,
+        desk: &mut Desk<'_>,
+    ) -> Result<(), CrewError>;
+    /// Goes on: after news of its process, when its time has come, or when it was given something.
+    fn go_on(&mut self, news: News, desk: &mut Desk<'_>) -> Result<(), CrewError>;
+    /// When it wants to go on without news.
+    fn deadline(&self) -> Option<Instant>;
+    /// Whether it has no process and nothing to do.
+    fn is_idle(&self) -> bool;
+}
+
+/// How long before a command that keeps ending is started again: longer each time.
+pub fn backoff(fruitless: u32) -> Duration {
+    const LONGEST_MS: u64 = 16;
+    Duration::from_millis(1u64.checked_shl(fruitless.saturating_sub(1)).unwrap_or(LONGEST_MS).min(LONGEST_MS))
+}

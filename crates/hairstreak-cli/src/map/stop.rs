@@ -1,0 +1,83 @@
+//! `Stop`: ends the program from any thread, with its commands, and with no result torn.
+
+use std::path::PathBuf;
+use std::process::exit;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use super::children::Children;
+use crate::failure::Failure;
+use crate::output::note;
+
+/// How long a write to a standard output that nobody reads may keep the program from its end.
+const PEN_WITHIN: Duration = Duration::from_millis(500);
+/// Between two tries.
+const LOOK: Duration = Duration::from_millis(2);
+
+#[derive(Debug, Default)]
+struct Shared {
+    children: Children,
+    /// Who writes results holds it.
+    pen: Mutex<()>,
+    /// Removed at the end: nobody closes the sockets that made them.
+    files: Mutex<Vec<PathBuf>>,
+    is_ending: AtomicBool,
+}
+
+/// Ends the program; clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<Shared>);
+
+impl Stop {
+    pub fn children(&self) -> &Children {
+        &self.0.children
+    }
+
+    /// Has files removed at the end.
+    pub fn remove(&self, files: Vec<PathBuf>) {
+        self.files().extend(files);
+    }
+
+    fn files(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+        self.0.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Held while results are written.
+    pub fn pen(&self) -> MutexGuard<'_, ()> {
+        self.0.pen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the commands, lets a write under way finish, says why, and ends the program. Who comes second waits for that.
+    pub fn end(&self, failure: &Failure) -> ! {
+        if self.0.is_ending.swap(true, Ordering::SeqCst) {
+            loop {
+                std::thread::park();
+            }
+        }
+        self.0.children.stop();
+        for file in self.files().drain(..) {
+            // It may never have been made.
+            let _ = std::fs::remove_file(file);
+        }
+        let deadline = Instant::now() + PEN_WITHIN;
+        let _pen = loop {
+            match self.0.pen.try_lock() {
+                Ok(pen) => break Some(pen),
+                Err(TryLockError::Poisoned(pen)) => break Some(pen.into_inner()),
+                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => break None,
+                Err(TryLockError::WouldBlock) => std::thread::sleep(LOOK),
+            }
+        };
+        if let Some(line) = failure.line() {
+            note(&line);
+        }
+        exit(failure.status.into());
+    }
+
+    /// Ends all at once.
+    pub fn end_at_once(&self, status: u8) -> ! {
+        self.0.children.kill_all();
+        exit(status.into());
+    }
+}

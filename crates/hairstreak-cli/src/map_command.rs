@@ -1,0 +1,272 @@
+//! `hairstreak map`: standard input through commands, here and elsewhere, to standard output.
+
+use std::io::ErrorKind;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::task::Waker;
+use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::Duration;
+
+use hairstreak::pipeline::{Finished, PipelineOptions, Sink, Ventilator, Worker};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::failure::Failure;
+use crate::map::{
+    Budget, Counts, Crew, CrewError, CrewOptions, Feed, FeedError, Framing, Harvest, MapArguments, Meeting,
+    Orders, Shown, Splitter, Stop, meeting,
+};
+use crate::numbers::grouped;
+use crate::output::note;
+
+/// It could not go on, as GNU parallel has it.
+pub const TROUBLE: u8 = 255;
+/// More records failed than a status can count.
+const MANY: u64 = 101;
+/// As the shell has it.
+const NOT_EXECUTABLE: u8 = 126;
+const NOT_FOUND: u8 = 127;
+/// How long a map without commands of its own waits for a worker before it says so.
+const ALONE_FOR: Duration = Duration::from_secs(1);
+
+/// All that the threads of a map share.
+struct Map<'a> {
+    arguments: &'a MapArguments,
+    framing: Framing,
+    crew: CrewOptions,
+    counts: Arc<Counts>,
+    budget: Budget,
+    stop: Stop,
+    meeting: Option<Meeting>,
+}
+
+pub fn map(arguments: &MapArguments) -> Result<(), Failure> {
+    let crew = arguments.crew();
+    if crew.job_count == 0 && arguments.listen.is_none() {
+        return Err(Failure::usage("with -j 0 nobody works unless workers can join: --listen is missing"));
+    }
+    if crew.job_count > 0 && crew.command.is_empty() {
+        return Err(Failure::usage("there is no COMMAND: it stands behind --"));
+    }
+    let meeting = arguments.listen.as_deref().map(meeting).transpose().map_err(Failure::usage)?;
+    let map = Map {
+        arguments,
+        framing: arguments.work.framing(),
+        crew,
+        counts: Arc::default(),
+        budget: Budget::default(),
+        stop: Stop::default(),
+        meeting,
+    };
+    map.stop_on_signals().map_err(trouble)?;
+    map.run()
+}
+
+impl Map<'_> {
+    fn run(&self) -> Result<(), Failure> {
+        let (fed, finished) = thread::scope(|scope| {
+            // Whatever fails, the other threads would go on for ever.
+            self.work(scope).unwrap_or_else(|failure| self.stop.end(&failure))
+        });
+        self.outcome(fed, finished)
+    }
+
+    fn work<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+    ) -> Result<(Result<(), FeedError>, Finished), Failure> {
+        let names = ["tasks", "control", "results"].map(|part| format!("inproc://hairstreak-map-{part}"));
+        let [tasks, control, results] = &names;
+        let options = PipelineOptions {
+            window: self.arguments.window as usize,
+            keep_order: self.arguments.keep_order,
+            ..PipelineOptions::default()
+        };
+        // First, for a command that cannot be started ends everything. Names of this process may be bound later.
+        let crew = self.start_crew(scope, tasks, results)?;
+        let ventilator = Ventilator::bind(tasks, control, &options).map_err(trouble)?;
+        let harvest = self.start_harvest(scope, &options, control, results)?;
+        if let Some(meeting) = &self.meeting {
+            ventilator.listen(&meeting.tasks).map_err(trouble)?;
+            self.stop.remove(meeting.files());
+            note(&format!(
+                "hairstreak: workers can join: hairstreak map-worker {} -- COMMAND\n",
+                meeting.tasks
+            ));
+        }
+        if self.crew.job_count == 0 && !ventilator.wait_for_workers(1, ALONE_FOR) {
+            note("hairstreak: no worker has joined yet, waiting\n");
+        }
+        let shown = Shown::start(self.arguments.progress, &self.counts, input_size()).map_err(trouble)?;
+        let splitter = Splitter::new(self.framing, self.crew.record_bytes_max);
+        let mut feed = Feed { ventilator: &ventilator, splitter, counts: &self.counts, budget: &self.budget };
+        let fed = feed.feed();
+        tell(&crew, |orders| {
+            if self.meeting.is_none() {
+                let count = self.counts.records.load(Ordering::Relaxed);
+                orders.record_count.store(count, Ordering::Release);
+            }
+            orders.input_is_over.store(true, Ordering::Release);
+        });
+        let finished = feed.finish();
+        // Panics in threads have been reported.
+        let _ = harvest.join();
+        tell(&crew, |orders| orders.work_is_over.store(true, Ordering::Release));
+        if let Some(crew) = crew {
+            let _ = crew.thread.join();
+        }
+        shown.finish();
+        Ok((fed, finished))
+    }
+
+    /// Starts the commands of this host, if there are any.
+    fn start_crew<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        tasks: &str,
+        results: &str,
+    ) -> Result<Option<CrewAtWork<'scope>>, Failure> {
+        if self.crew.job_count == 0 {
+            return Ok(None);
+        }
+        let (started, starting) = mpsc::channel();
+        let (tasks, results) = (tasks.to_owned(), results.to_owned());
+        let work = move || {
+            let options = PipelineOptions { window: self.crew.window, ..PipelineOptions::default() };
+            let crew = Worker::connect(&tasks, &results, &options).map_err(trouble).and_then(|worker| {
+                let (children, counts) = (self.stop.children().clone(), Arc::clone(&self.counts));
+                Crew::start(self.crew.clone(), worker, children, counts).map_err(|error| failure(&error))
+            });
+            let mut crew = match crew {
+                Ok(crew) => crew,
+                Err(failure) => return drop(started.send(Err(failure))),
+            };
+            // Who started it listens.
+            let _ = started.send(Ok(crew.orders()));
+            if let Err(error) = crew.work() {
+                self.stop.end(&failure(&error));
+            }
+        };
+        let thread = thread::Builder::new().name("crew".into()).spawn_scoped(scope, work).map_err(trouble)?;
+        let (orders, waker) = starting.recv().map_err(trouble)??;
+        Ok(Some(CrewAtWork { orders, waker, thread }))
+    }
+
+    /// Has results written as they come.
+    fn start_harvest<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        options: &PipelineOptions,
+        control: &str,
+        results: &str,
+    ) -> Result<ScopedJoinHandle<'scope, ()>, Failure> {
+        let (started, starting) = mpsc::channel();
+        let (options, control, results) = (options.clone(), control.to_owned(), results.to_owned());
+        let work = move || {
+            let opened = Sink::bind(&results, &control, &options).map_err(trouble).and_then(|sink| {
+                if let Some(meeting) = &self.meeting {
+                    sink.listen(&meeting.results).map_err(trouble)?;
+                }
+                Ok(sink)
+            });
+            let sink = match opened {
+                Ok(sink) => sink,
+                Err(failure) => return drop(started.send(Err(failure))),
+            };
+            let _ = started.send(Ok(()));
+            let harvest = Harvest {
+                framing: self.framing,
+                counts: &self.counts,
+                budget: &self.budget,
+                stop: &self.stop,
+            };
+            if let Err(error) = harvest.gather(sink) {
+                self.stop.end(&trouble(error));
+            }
+        };
+        let thread =
+            thread::Builder::new().name("harvest".into()).spawn_scoped(scope, work).map_err(trouble)?;
+        starting.recv().map_err(trouble)??;
+        Ok(thread)
+    }
+
+    /// The first signal ends the work, the second one at once.
+    fn stop_on_signals(&self) -> std::io::Result<()> {
+        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let (stop, counts) = (self.stop.clone(), Arc::clone(&self.counts));
+        let work = move || {
+            let mut is_first = true;
+            for signal in signals.forever() {
+                if !std::mem::replace(&mut is_first, false) {
+                    stop.end_at_once(128 + signal as u8);
+                }
+                let (stop, counts) = (stop.clone(), Arc::clone(&counts));
+                let end = move || stop.end(&stopped(signal, &counts));
+                if thread::Builder::new().name("end".into()).spawn(end).is_err() {
+                    std::process::exit(128 + signal);
+                }
+            }
+        };
+        thread::Builder::new().name("signals".into()).spawn(work).map(drop)
+    }
+
+    fn outcome(&self, fed: Result<(), FeedError>, finished: Finished) -> Result<(), Failure> {
+        fed.map_err(trouble)?;
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let failed = count(&self.counts.failed) + finished.rejected + count(&self.counts.failed_ends);
+        // Each of them has been named.
+        if failed > 0 { Err(Failure::quiet(failed.min(MANY) as u8)) } else { Ok(()) }
+    }
+}
+
+/// The thread in which commands of this host are driven.
+struct CrewAtWork<'scope> {
+    orders: Arc<Orders>,
+    waker: Waker,
+    thread: ScopedJoinHandle<'scope, ()>,
+}
+
+fn tell(crew: &Option<CrewAtWork<'_>>, order: impl FnOnce(&Orders)) {
+    if let Some(crew) = crew {
+        order(&crew.orders);
+        crew.waker.wake_by_ref();
+    }
+}
+
+/// How many bytes standard input has, if it is a file.
+fn input_size() -> Option<u64> {
+    let stdin = std::fs::File::from(std::io::stdin().as_fd().try_clone_to_owned().ok()?);
+    stdin.metadata().ok().filter(|file| file.is_file()).map(|file| file.len())
+}
+
+fn stopped(signal: i32, counts: &Counts) -> Failure {
+    let name = if signal == SIGINT { "SIGINT" } else { "SIGTERM" };
+    let done = counts.done.load(Ordering::Relaxed);
+    let left = counts.records.load(Ordering::Relaxed).saturating_sub(done);
+    let reason =
+        format!("stopped by {name} with {} records done and {} under way", grouped(done), grouped(left));
+    Failure::stopped(signal as u8, reason)
+}
+
+fn trouble(error: impl std::fmt::Display) -> Failure {
+    Failure::with_status(TROUBLE, error)
+}
+
+/// Why the commands cannot go on, and the status that says so.
+pub fn failure(error: &CrewError) -> Failure {
+    let status = match error {
+        CrewError::Start { source, .. } if source.kind() == ErrorKind::NotFound => NOT_FOUND,
+        CrewError::Start { source, .. } if source.kind() == ErrorKind::PermissionDenied => NOT_EXECUTABLE,
+        _ => TROUBLE,
+    };
+    match error {
+        CrewError::Start { program, .. } if program.as_bytes().contains(&b' ') => Failure::with_status(
+            status,
+            format!("{error}; there is no shell: each word is one argument, or sh -c '...'"),
+        ),
+        _ => Failure::with_status(status, error),
+    }
+}

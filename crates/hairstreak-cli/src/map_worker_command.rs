@@ -1,0 +1,49 @@
+//! `hairstreak map-worker`: runs records of a map that is elsewhere.
+
+use std::sync::Arc;
+use std::thread;
+
+use hairstreak::pipeline::{Leaver, PipelineOptions, Worker};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::failure::Failure;
+use crate::map::{Crew, MapWorkerArguments, Stop, meeting};
+use crate::map_command::{TROUBLE, failure};
+
+/// Returns when the work is done, or when it was asked to leave and has.
+pub fn map_worker(arguments: &MapWorkerArguments) -> Result<(), Failure> {
+    let meeting = meeting(&arguments.endpoint).map_err(Failure::usage)?;
+    let options = arguments.crew();
+    let stop = Stop::default();
+    let signals = Signals::new([SIGINT, SIGTERM]).map_err(trouble)?;
+    let pipeline = PipelineOptions {
+        window: options.window,
+        lost_after: arguments.patience,
+        ..PipelineOptions::default()
+    };
+    let worker = Worker::connect(&meeting.tasks, &meeting.results, &pipeline).map_err(trouble)?;
+    leave_on_signals(signals, worker.leaver(), stop.clone()).map_err(trouble)?;
+    let mut crew = Crew::start(options, worker, stop.children().clone(), Arc::default())
+        .map_err(|error| failure(&error))?;
+    crew.work().unwrap_or_else(|error| stop.end(&failure(&error)));
+    Ok(())
+}
+
+/// The first signal has it leave, the second one ends it at once.
+fn leave_on_signals(mut signals: Signals, leaver: Leaver, stop: Stop) -> std::io::Result<()> {
+    let work = move || {
+        let mut is_first = true;
+        for signal in signals.forever() {
+            if !std::mem::replace(&mut is_first, false) {
+                stop.end_at_once(128 + signal as u8);
+            }
+            leaver.leave();
+        }
+    };
+    thread::Builder::new().name("signals".into()).spawn(work).map(drop)
+}
+
+fn trouble(error: impl std::fmt::Display) -> Failure {
+    Failure::with_status(TROUBLE, error)
+}

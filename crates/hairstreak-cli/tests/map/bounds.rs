@@ -1,0 +1,67 @@
+//! Memory is bounded by the window, whatever comes in and however slowly it goes out.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use crate::harness::{children_of, command, until};
+
+/// The most memory that the process has had, in bytes.
+fn peak_bytes(process: i32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
+}
+
+/// Passes so many bytes of lines of that size through it; `first_after` of them are in before the first is read from it.
+/// Returns its peak.
+fn passing(words: &[&str], line_size: usize, total: usize, read_after: u64) -> u64 {
+    let mut child = command(&[&["map"], words].concat()).spawn().unwrap();
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let written = AtomicU64::new(0);
+    let mut line = vec![b'x'; line_size - 1];
+    line.push(b'\n');
+    let id = until(|| children_of(child.id() as i32).first().copied());
+    let block = line.repeat((1 << 16) / line_size.min(1 << 16));
+    let (mut read, mut peak) = (0, 0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while written.load(Ordering::Relaxed) < total as u64 {
+                stdin.write_all(&block).unwrap();
+                written.fetch_add(block.len() as u64, Ordering::Relaxed);
+            }
+        });
+        until(|| (written.load(Ordering::Relaxed) >= read_after).then_some(()));
+        let mut buffer = vec![0; 1 << 18];
+        let expected = total.div_ceil(block.len()) * block.len();
+        while read < expected {
+            read += stdout.read(&mut buffer).unwrap();
+            peak = peak_bytes(id).unwrap_or(peak);
+        }
+    });
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    peak
+}
+
+#[test]
+fn many_short_lines_take_no_memory() {
+    let peak = passing(&["-k", "-j2", "--", "cat"], 2, 6 << 20, 0);
+    assert!(peak < 96 << 20, "{peak}");
+}
+
+#[test]
+fn large_records_are_bounded_by_their_bytes() {
+    // A thousand of them would fit into the window.
+    let peak = passing(&["-j2", "--", "cat"], 1 << 20, 512 << 20, 0);
+    assert!(peak < 400 << 20, "{peak}");
+}
+
+#[test]
+fn a_reader_that_waits_holds_up_the_input() {
+    // 64 KiB in each pipe on the way, and the window: the rest has to wait outside.
+    let peak = passing(&["-j2", "-w1000", "--", "cat"], 100, 32 << 20, 100_000);
+    assert!(peak < 64 << 20, "{peak}");
+}

@@ -1,0 +1,127 @@
+//! Signals, and what is said on the way: nothing is left running, nothing is torn.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::harness::{Running, children_of, command, folder, lives, map, numbers, start, until};
+
+fn tell(process: i32, signal: Signal) {
+    kill_process(Pid::from_raw(process).unwrap(), signal).unwrap();
+}
+
+/// Waits until so many children of it are there.
+fn family(running: &Running, count: usize) -> (i32, Vec<i32>) {
+    let id = running.id();
+    (id, until(|| Some(children_of(id)).filter(|children| children.len() == count)))
+}
+
+#[test]
+fn a_signal_stops_it_and_its_commands() {
+    let at_work: [&[&str]; 2] =
+        [&["-j2", "-w2", "--", "sh", "-c", "sleep 1000; cat"], &["-j2", "--", "sleep", "100{}"]];
+    for words in at_work {
+        for (signal, status, name) in [(Signal::INT, 130, "SIGINT"), (Signal::TERM, 143, "SIGTERM")] {
+            let running = start(words, numbers(1000));
+            let (id, children) = family(&running, 2);
+            let all: Vec<i32> =
+                children.iter().flat_map(|&child| [children_of(child), vec![child]].concat()).collect();
+            tell(id, signal);
+            let outcome = running.end();
+            assert_eq!(outcome.status, status, "{outcome:?}");
+            let said = outcome.stderr.lines().last().unwrap();
+            assert!(
+                said.starts_with(&format!("hairstreak: stopped by {name} with 0 records done and ")),
+                "{said}"
+            );
+            until(|| all.iter().all(|&process| !lives(process)).then_some(()));
+        }
+    }
+}
+
+#[test]
+fn no_socket_is_left_in_the_file_system() {
+    let folder = folder("sockets");
+    let place = format!("ipc://{}/map", folder.to_str().unwrap());
+    for is_stopped in [false, true] {
+        let words =
+            ["-j1", "--listen", &place, "--", "sh", "-c", if is_stopped { "sleep 1000" } else { "cat" }];
+        let mut running = start(&words, numbers(10));
+        let mut lines = BufReader::new(running.child.stderr.take().unwrap()).lines();
+        assert!(lines.next().unwrap().unwrap().contains("workers can join"));
+        if is_stopped {
+            assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+            tell(running.id(), Signal::TERM);
+        }
+        assert_eq!(running.end().status, if is_stopped { 143 } else { 0 });
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn results_until_a_signal_are_whole() {
+    let running = start(&["-k", "-j2", "--", "cat"], numbers(3_000_000));
+    let id = running.id();
+    until(|| (children_of(id).len() == 2).then_some(()));
+    tell(id, Signal::TERM);
+    let outcome = running.end();
+    assert_eq!(outcome.status, 143, "{}", outcome.stderr);
+    let text = String::from_utf8(outcome.stdout).unwrap();
+    assert!(text.is_empty() || text.ends_with('\n'));
+    assert!(numbers(3_000_000).starts_with(&text));
+}
+
+#[test]
+fn commands_that_do_not_listen_are_killed_and_a_second_signal_waits_for_nobody() {
+    let folder = folder("deaf");
+    // `sleep` is the shell's child and ignores the signal as it does.
+    let script = "trap '' TERM INT; touch $1/$$; while :; do sleep 1000; done";
+    for signals in 1..=2 {
+        let words = ["-j2", "-w2", "--", "sh", "-c", script, "sh", folder.to_str().unwrap()];
+        let running = start(&words, numbers(10));
+        until(|| (fs::read_dir(&folder).unwrap().count() == 2).then_some(()));
+        let (id, children) = family(&running, 2);
+        for _ in 0..signals {
+            // It may have ended of the first.
+            let _ = kill_process(Pid::from_raw(id).unwrap(), Signal::TERM);
+        }
+        assert_eq!(running.end().status, 143);
+        until(|| children.iter().all(|&process| !lives(process)).then_some(()));
+        fs::read_dir(&folder).unwrap().flatten().for_each(|file| fs::remove_file(file.path()).unwrap());
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn kill_9_of_the_map_leaves_no_filters() {
+    let running =
+        start(&["-j2", "-w2", "--", "sh", "-c", "while read -r line; do sleep 0.01; done"], numbers(1000));
+    let (id, children) = family(&running, 2);
+    tell(id, Signal::KILL);
+    until(|| children.iter().all(|&process| !lives(process)).then_some(()));
+    drop(running);
+}
+
+#[test]
+fn progress_is_shown_where_it_is_asked_for() {
+    let outcome = map(&["-k", "-j1", "--progress", "--", "cat"], numbers(10));
+    let last = outcome.stderr.lines().last().unwrap();
+    assert!(last.starts_with("10 done, ") && last.ends_with("/s, 0 in flight, 0 redone, 0 failed"), "{last}");
+    assert_eq!((outcome.status, outcome.text()), (0, numbers(10)));
+    let outcome = map(&["-j1", "--progress=never", "--", "false", "{}"], "a\n");
+    assert_eq!(outcome.stderr, "hairstreak: record 1 failed: exited with status 1\n");
+}
+
+#[test]
+fn progress_counts_what_is_done_while_the_input_goes_on() {
+    let mut child = command(&["map", "-j1", "--progress", "--", "cat"]).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"a\nb\n").unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let line = lines.find(|line| line.as_ref().unwrap().starts_with("2 done, ")).unwrap().unwrap();
+    assert!(line.contains("0 in flight"), "{line}");
+    drop(stdin);
+    assert!(child.wait_with_output().unwrap().status.success());
+}

@@ -1,0 +1,146 @@
+//! Running the built binary on some input, for two minutes at most, and what of its processes can be seen.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// The binary under test.
+pub const HAIRSTREAK: &str = env!("CARGO_BIN_EXE_hairstreak");
+/// Longer than anything here takes: who waits this long waits in vain.
+pub const LONG: Duration = Duration::from_secs(100);
+
+/// How it ended, and what was written.
+#[derive(Debug)]
+pub struct Outcome {
+    pub status: i32,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+/// One that runs: standard input is written by a thread, unless it is kept.
+pub struct Running {
+    pub child: Child,
+    feeder: Option<JoinHandle<()>>,
+}
+
+/// `hairstreak WORDS...`, killed after a while, with pipes on all sides.
+pub fn command(words: &[&str]) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["--foreground", "--signal=KILL", "120", HAIRSTREAK]).args(words);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Starts `hairstreak map WORDS...` on that input.
+pub fn start(words: &[&str], input: impl Into<Vec<u8>>) -> Running {
+    let words = [&["map"], words].concat();
+    let mut child = command(&words).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.into();
+    // Who takes no more has seen enough.
+    let feeder = thread::spawn(move || drop(stdin.write_all(&input)));
+    Running { child, feeder: Some(feeder) }
+}
+
+/// Runs `hairstreak map WORDS...` on that input.
+pub fn map(words: &[&str], input: impl Into<Vec<u8>>) -> Outcome {
+    start(words, input).end()
+}
+
+/// So many numbers, one a line.
+pub fn numbers(count: usize) -> String {
+    (1..=count).map(|number| format!("{number}\n")).collect()
+}
+
+impl Running {
+    /// The process of `hairstreak` itself.
+    pub fn id(&self) -> i32 {
+        until(|| children_of(self.child.id() as i32).first().copied())
+    }
+
+    pub fn end(mut self) -> Outcome {
+        let output = self.child.wait_with_output().unwrap();
+        self.feeder.take().unwrap().join().unwrap();
+        output.into()
+    }
+}
+
+impl From<std::process::Output> for Outcome {
+    fn from(output: std::process::Output) -> Outcome {
+        Outcome {
+            status: output.status.code().unwrap_or_else(|| -output.status.signal().unwrap_or(0)),
+            stdout: output.stdout,
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Outcome {
+    /// All went well, without a word. What it wrote.
+    #[track_caller]
+    pub fn good(self) -> String {
+        assert_eq!((self.status, self.stderr.as_str()), (0, ""), "{self:?}");
+        self.text()
+    }
+
+    #[track_caller]
+    pub fn text(self) -> String {
+        String::from_utf8(self.stdout).unwrap()
+    }
+
+    /// The numbers that it wrote, one a line, ascending.
+    #[track_caller]
+    pub fn sorted(self) -> Vec<usize> {
+        let text = self.good();
+        let mut numbers: Vec<usize> = text.lines().map(|line| line.parse().unwrap()).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+}
+
+/// Waits until there is something.
+#[track_caller]
+pub fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + LONG;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "it did not come about");
+        // tidy: allow(sleeps) nothing tells what other processes do
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The processes that this one has started, and that are not dead.
+pub fn children_of(process: i32) -> Vec<i32> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
+    let children = threads.flatten().flat_map(|thread| {
+        let list = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        list.split_whitespace().map(|id| id.parse().unwrap()).collect::<Vec<i32>>()
+    });
+    children.filter(|&child| lives(child)).collect()
+}
+
+/// Whether there is such a process, and it has not ended.
+pub fn lives(process: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+/// An ipc endpoint that nobody else has.
+pub fn place(name: &str) -> String {
+    format!("ipc://@hairstreak-map-{}-{name}", std::process::id())
+}
+
+/// A new folder.
+pub fn folder(name: &str) -> PathBuf {
+    let folder =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("map-{}-{name}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}

@@ -1,0 +1,180 @@
+//! Workers of their own: they join, leave and are killed while a map is at work, and each record has its result once.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::harness::{Outcome, Running, children_of, command, numbers, place, start, until};
+
+fn worker(place: &str, words: &[&str]) -> Child {
+    let mut command = command(&[&["map-worker", place], words].concat());
+    command.stdin(Stdio::null()).spawn().unwrap()
+}
+
+/// The process behind `timeout`.
+fn process_of(child: &Child) -> Pid {
+    Pid::from_raw(until(|| children_of(child.id() as i32).first().copied())).unwrap()
+}
+
+fn end(child: Child) -> Outcome {
+    child.wait_with_output().unwrap().into()
+}
+
+/// A map without commands of its own, once it says that workers can join.
+fn waiting(place: &str, words: &[&str], count: usize) -> Running {
+    start(&[&["-j0", "--listen", place], words].concat(), numbers(count))
+}
+
+/// All went well, with no more said than where to join.
+fn sorted(outcome: Outcome) -> Vec<usize> {
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    assert!(outcome.stderr.lines().all(|line| line.contains("worker")), "{}", outcome.stderr);
+    let stderr = String::new();
+    Outcome { stderr, ..outcome }.sorted()
+}
+
+#[test]
+fn workers_elsewhere_do_the_work_and_end_with_it() {
+    for words in [&["--", "cat"][..], &["-j2", "--", "sed", "s/a/b/"], &["--", "echo", "{}"]] {
+        let place = place("elsewhere");
+        let count = if words.contains(&"echo") { 200 } else { 20_000 };
+        let map = waiting(&place, &["-k"], count);
+        let workers = [(); 2].map(|()| worker(&place, words));
+        let outcome = map.end();
+        assert_eq!(outcome.status, 0, "{outcome:?}");
+        assert_eq!(outcome.text(), numbers(count));
+        for worker in workers {
+            assert_eq!(end(worker).good(), "");
+        }
+    }
+}
+
+#[test]
+fn a_map_says_where_to_join_and_that_it_waits() {
+    let place = place("says");
+    let mut map = waiting(&place, &[], 3);
+    let mut lines = BufReader::new(map.child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let expected = format!("hairstreak: workers can join: hairstreak map-worker {place} -- COMMAND");
+    assert_eq!(lines.next().unwrap(), expected);
+    assert_eq!(lines.next().unwrap(), "hairstreak: no worker has joined yet, waiting");
+    let late = worker(&place, &["--", "cat"]);
+    assert_eq!(map.end().sorted(), [1, 2, 3]);
+    assert_eq!(end(late).good(), "");
+}
+
+#[test]
+fn kill_9_of_workers_loses_nothing() {
+    for filter in [&["cat"][..], &["sed", "s/a/b/"]] {
+        let place = place("kill");
+        let map = start(&["-j1", "--listen", &place, "--", "cat"], numbers(20_000));
+        let words = [&["-j2", "--"], filter].concat();
+        for _ in 0..10 {
+            let mut victim = worker(&place, &words);
+            let process = process_of(&victim);
+            until(|| (children_of(process.as_raw_nonzero().get()).len() == 2).then_some(()));
+            kill_process(process, Signal::KILL).unwrap();
+            victim.wait().unwrap();
+        }
+        assert_eq!(sorted(map.end()), (1..=20_000).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_worker_that_is_killed_with_records_has_them_done_by_another() {
+    let place = place("holds");
+    let map = waiting(&place, &["-w100"], 500);
+    // It takes its records and never answers.
+    let mut holder = worker(&place, &["--", "sh", "-c", "sleep 1000; cat"]);
+    let process = process_of(&holder);
+    let filters =
+        until(|| Some(children_of(process.as_raw_nonzero().get())).filter(|filters| !filters.is_empty()));
+    let helper = worker(&place, &["--", "cat"]);
+    kill_process(process, Signal::KILL).unwrap();
+    holder.wait().unwrap();
+    assert_eq!(sorted(map.end()), (1..=500).collect::<Vec<_>>());
+    assert_eq!(end(helper).good(), "");
+    for filter in filters.into_iter().filter_map(Pid::from_raw) {
+        // The shell waits for its `sleep`.
+        let _ = rustix::process::kill_process_group(filter, Signal::KILL);
+    }
+}
+
+#[test]
+fn a_worker_that_is_asked_to_leave_finishes_what_it_has() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let place = place("leaves");
+        let map = waiting(&place, &["-w50"], 3000);
+        let first = worker(&place, &["-j2", "--", "sed", "s/a/b/"]);
+        let process = process_of(&first);
+        until(|| (children_of(process.as_raw_nonzero().get()).len() == 2).then_some(()));
+        kill_process(process, signal).unwrap();
+        assert_eq!(end(first).good(), "");
+        let second = worker(&place, &["--", "cat"]);
+        assert_eq!(sorted(map.end()), (1..=3000).collect::<Vec<_>>());
+        assert_eq!(end(second).good(), "");
+    }
+}
+
+#[test]
+fn a_worker_says_when_the_map_is_gone_or_never_was() {
+    let place = place("gone");
+    let nowhere = end(worker(&place, &["--patience", "200ms", "--", "cat"]));
+    assert_eq!(nowhere.status, 255);
+    assert!(
+        nowhere.stderr.starts_with(&format!("hairstreak: no map has been found at {place} for ")),
+        "{nowhere:?}"
+    );
+    let map = waiting(&place, &[], 10);
+    let left = worker(&place, &["--patience", "200ms", "--", "sh", "-c", "echo up >&2; sleep 1000"]);
+    // It has records once its filter is up.
+    let mut left = left;
+    let mut lines = BufReader::new(left.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert_eq!(lines.next().unwrap(), "up");
+    kill_process(Pid::from_raw(map.id()).unwrap(), Signal::KILL).unwrap();
+    let said = lines.find(|line| line != "up").unwrap();
+    let never = format!("hairstreak: no map has been found at {place} for ");
+    let gone = format!("hairstreak: the map at {place} is gone, for ");
+    assert!(said.starts_with(&gone) || said.starts_with(&never), "{said}");
+    assert_eq!(left.wait().unwrap().code(), Some(255));
+    drop(map);
+}
+
+#[test]
+fn a_command_of_a_worker_that_does_not_exist_ends_it_at_once() {
+    let outcome = end(worker(&place("none"), &["--", "no-such-command"]));
+    let said = "hairstreak: cannot start no-such-command: No such file or directory (os error 2)\n";
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (127, said));
+    for wrong in [&["inproc://x", "--", "cat"][..], &["tcp://x:65535", "--", "cat"], &["tcp://x:1"]] {
+        let outcome = end(worker(wrong[0], &wrong[1..]));
+        assert_eq!((outcome.status, outcome.stderr.lines().count()), (2, 1), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_record_that_a_worker_cannot_write_to_its_filter_fails() {
+    let place = place("other");
+    let map = start(&["-j0", "-0", "--listen", &place], "a\0b\nc\0d\0");
+    let done = worker(&place, &["--", "cat"]);
+    let outcome = map.end();
+    assert!(outcome.stderr.contains("hairstreak: record 2 failed: there is a newline in it"), "{outcome:?}");
+    assert_eq!(outcome.status, 1);
+    assert_eq!(end(done).status, 0);
+}
+
+#[test]
+fn a_tcp_port_and_the_one_above_are_enough() {
+    // Two free ports, one above the other: between looking and listening somebody else may take them.
+    let outcome = (0..20).find_map(|_| {
+        let first = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = first.local_addr().unwrap().port();
+        drop((std::net::TcpListener::bind(("127.0.0.1", port.checked_add(1)?)).ok()?, first));
+        let place = format!("tcp://127.0.0.1:{port}");
+        let map = waiting(&place, &[], 1000);
+        let workers = [(); 2].map(|()| worker(&place, &["--patience", "5s", "--", "cat"]));
+        let outcome = map.end();
+        workers.into_iter().for_each(|worker| drop(end(worker)));
+        (outcome.status == 0).then_some(outcome)
+    });
+    assert_eq!(sorted(outcome.unwrap()), (1..=1000).collect::<Vec<_>>());
+}
