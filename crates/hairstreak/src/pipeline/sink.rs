@@ -467,14 +467,13 @@ impl Sink {
         self.hear();
     }
 
-    /// Waits until the ventilator has said what is done already: workers may have results of it that they have not heard to
-    /// be settled, and that would come again.
-    fn wait_for_introduction(&mut self) -> Result<(), SinkError> {
-        let is_there = self.greet();
+    /// The ventilator is to say what is done already: workers may have results of it that they have not heard to be settled,
+    /// and that would come again.
+    fn seek_introduction(&mut self, waits: bool) -> Result<(), SinkError> {
+        let patience = if waits { LOOK_INTERVAL } else { Duration::ZERO };
+        let is_there = self.control.wait_for_peers(1, patience) && self.greet();
         self.absence.look(is_there, self.lost_after).map_err(SinkError::VentilatorLost)?;
-        self.control.wait_for_peers(1, LOOK_INTERVAL);
-        if let Ok(message) = self.control.recv_timeout(if is_there { LOOK_INTERVAL } else { Duration::ZERO })
-        {
+        if let Ok(message) = self.control.recv_timeout(if is_there { patience } else { Duration::ZERO }) {
             self.take_control(&message);
             self.hear();
         }
