@@ -81,7 +81,7 @@ impl Map<'_> {
         let names = ["tasks", "control", "results"].map(|part| format!("inproc://hairstreak-map-{part}"));
         let [tasks, control, results] = &names;
         let options = PipelineOptions {
-            window: self.arguments.window as usize,
+            window: (self.arguments.window as usize).into(),
             keep_order: self.arguments.keep_order,
             ..PipelineOptions::default()
         };
@@ -135,7 +135,7 @@ impl Map<'_> {
         let (started, starting) = mpsc::channel();
         let (tasks, results) = (tasks.to_owned(), results.to_owned());
         let work = move || {
-            let options = PipelineOptions { window: self.crew.window, ..PipelineOptions::default() };
+            let options = PipelineOptions { window: self.crew.window.into(), ..PipelineOptions::default() };
             let crew = Worker::connect(&tasks, &results, &options).map_err(trouble).and_then(|worker| {
                 let (children, counts) = (self.stop.children().clone(), Arc::clone(&self.counts));
                 Crew::start(self.crew.clone(), worker, children, counts).map_err(|error| failure(&error))

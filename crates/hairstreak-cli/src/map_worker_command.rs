@@ -18,7 +18,7 @@ pub fn map_worker(arguments: &MapWorkerArguments) -> Result<(), Failure> {
     let stop = Stop::default();
     let signals = Signals::new([SIGINT, SIGTERM]).map_err(trouble)?;
     let pipeline = PipelineOptions {
-        window: options.window,
+        window: options.window.into(),
         lost_after: arguments.patience,
         ..PipelineOptions::default()
     };

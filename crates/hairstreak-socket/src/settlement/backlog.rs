@@ -6,11 +6,13 @@ use hairstreak_base::Message;
 use hairstreak_wire::settlement::{Redelivery, RedeliveryRules, TaskId, TaskRun};
 
 use super::Settlement;
+use super::window::Window;
 
 /// What a settled PUSH keeps.
 #[derive(Debug)]
 pub(crate) struct Backlog {
-    pub settings: Settlement,
+    /// How many messages may be unsettled.
+    pub window: Window,
     /// The next new task, unless a link has a grant.
     pub next: TaskRun,
     /// The PULL, of the same engine, whose tasks are passed on here: what becomes of them here becomes of them there.
@@ -34,7 +36,7 @@ impl Backlog {
         let Settlement { deliveries_max, refused_count_max, in_order, .. } = settings;
         let redelivery = Redelivery::new(RedeliveryRules { deliveries_max, refused_count_max, in_order });
         Backlog {
-            settings,
+            window: Window::new(settings.unsettled_count_max, settings.grows),
             next: TaskRun {
                 id: TaskId { epoch: fastrand::u64(..), sequence: 0 },
                 deliveries: 0,

@@ -17,6 +17,7 @@ mod delivery;
 mod options;
 mod pull;
 mod push;
+mod window;
 
 pub(crate) use backlog::{Backlog, GrantedLink};
 pub(crate) use delivery::DeliveryMark;

@@ -5,6 +5,8 @@
 pub struct Settlement {
     /// PUSH: the most messages that may be unsettled, of all receivers together. A send waits when it is reached.
     pub unsettled_count_max: usize,
+    /// PUSH: begin with less, and let more be unsettled only as long as more are settled per second for it.
+    pub grows: bool,
     /// PUSH: how often a message may be sent; one that would be sent more often is given up, see
     /// [`Push::take_refusals`](crate::Push::take_refusals). 0: as often as need be.
     pub deliveries_max: u16,
@@ -35,6 +37,7 @@ impl Default for Settlement {
     fn default() -> Settlement {
         Settlement {
             unsettled_count_max: 10_000,
+            grows: false,
             deliveries_max: 0,
             refused_count_max: 1000,
             in_order: false,

@@ -65,7 +65,7 @@ mod worker;
 
 pub use error::{FinishError, PipelineError, SinkError, WorkerError};
 pub use hairstreak_socket::settlement::{Refusal, RefusalCause, TaskId};
-pub use options::PipelineOptions;
+pub use options::{PipelineOptions, Window};
 pub use seen_tasks::{SeenTasks, SeenTasksError};
 pub use sink::{Completion, Done, Sink};
 pub use ventilator::{Finished, Ventilator};

@@ -11,11 +11,39 @@ const PASSING_COUNT_MIN: usize = 4096;
 /// Connecting may take so long however soon a connection is given up.
 const HANDSHAKE_TIMEOUT_MIN_MS: u64 = 2_000;
 
+/// What a window that grows by itself does not grow beyond.
+const AUTO_COUNT_MAX: usize = 100_000;
+
+/// How many tasks may be under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// So many; at least 1.
+    Count(usize),
+    /// As many as throughput grows with, up to 100,000.
+    Auto,
+}
+
+impl Window {
+    /// The most that it can be.
+    pub fn count_max(self) -> usize {
+        match self {
+            Window::Count(count) => count.max(1),
+            Window::Auto => AUTO_COUNT_MAX,
+        }
+    }
+}
+
+impl From<usize> for Window {
+    fn from(count: usize) -> Window {
+        Window::Count(count)
+    }
+}
+
 /// Limits of a pipeline. Give all its parts the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipelineOptions {
     /// The most tasks that are under way: sent and not settled. So many may be done twice when a worker dies.
-    pub window: usize,
+    pub window: Window,
     /// How often a task is given to a worker before it is given up; 0: as often as need be.
     pub deliveries_max: u16,
     /// The sink delivers results in the order of their tasks.
@@ -32,7 +60,7 @@ pub struct PipelineOptions {
 impl Default for PipelineOptions {
     fn default() -> PipelineOptions {
         PipelineOptions {
-            window: 10_000,
+            window: Window::Count(10_000),
             deliveries_max: 10,
             keep_order: false,
             lost_after: Duration::from_secs(10),
@@ -46,7 +74,8 @@ impl PipelineOptions {
     /// Of the socket that hands out tasks.
     pub(super) fn tasks_out(&self) -> Options {
         self.with(Settlement {
-            unsettled_count_max: self.window.max(1),
+            unsettled_count_max: self.window.count_max(),
+            grows: self.window == Window::Auto,
             deliveries_max: self.deliveries_max,
             in_order: self.keep_order,
             ..self.passing_settlement()
@@ -64,7 +93,7 @@ impl PipelineOptions {
     }
 
     fn passing_settlement(&self) -> Settlement {
-        let count = self.window.max(PASSING_COUNT_MIN);
+        let count = self.window.count_max().max(PASSING_COUNT_MIN);
         Settlement {
             unsettled_count_max: count,
             credit_count: count,

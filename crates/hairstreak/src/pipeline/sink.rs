@@ -140,7 +140,7 @@ impl Sink {
         let pull = Pull::with_options(&context, options.passing())?;
         let dealer = Dealer::with_options(&context, options.control())?;
         dealer.connect(control)?;
-        let batch_count_max = (options.window / 2).clamp(1, BATCH_COUNT_MAX);
+        let batch_count_max = (options.window.count_max() / 2).clamp(1, BATCH_COUNT_MAX);
         let reports = Reports::new(&context, control, batch_count_max, options)?;
         let mut poller = Poller::new()?;
         poller.add(&pull, RESULTS, Interest::READABLE)?;

@@ -18,7 +18,8 @@ fn each_result_comes_once_although_a_worker_is_killed_again_and_again() {
     for window in [10, 10_000] {
         // A window of 10 has as much to go wrong in a tenth of the tasks.
         let count = if window == 10 { count / 10 } else { count };
-        let options = PipelineOptions { window, deliveries_max: 0, ..PipelineOptions::default() };
+        let options =
+            PipelineOptions { window: window.into(), deliveries_max: 0, ..PipelineOptions::default() };
         let (ventilator, mut sink) = ends(&options);
         let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
         let mut seen = vec![0u8; count];

@@ -41,7 +41,7 @@ fn run(size: usize, window: usize, time: Duration) {
         format!("ventilator tasks={tasks} control={control} window={window} count={} size={size}", u64::MAX);
     let mut ventilator = Part::start(&words);
     ventilator.is_ready();
-    let options = PipelineOptions { window, deliveries_max: 0, ..PipelineOptions::default() };
+    let options = PipelineOptions { window: window.into(), deliveries_max: 0, ..PipelineOptions::default() };
     let mut sink = Sink::bind("tcp://127.0.0.1:*", &control, &options).unwrap();
     let results = sink.endpoint().to_string();
     let words = format!("worker from={tasks} to={results} window={window}");

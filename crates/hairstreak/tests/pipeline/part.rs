@@ -39,7 +39,7 @@ impl Words {
         let default = PipelineOptions::default();
         let time = |name: &str, default: u64| self.number(name).unwrap_or(default);
         PipelineOptions {
-            window: self.number("window").unwrap() as usize,
+            window: (self.number("window").unwrap() as usize).into(),
             deliveries_max: 0,
             keep_order: self.number("keep_order") == Some(1),
             lost_after: Duration::from_millis(time("lost_after", default.lost_after.as_millis() as u64)),

@@ -42,7 +42,7 @@ fn a_worker_that_is_a_hundred_times_slower_holds_up_nobody() {
 
 /// Does so many tasks with workers that take so long. Returns tasks per second.
 fn run(window: usize, count: usize, workers: &[Duration]) -> (f64, Begun) {
-    let options = PipelineOptions { window, ..PipelineOptions::default() };
+    let options = PipelineOptions { window: window.into(), ..PipelineOptions::default() };
     let (ventilator, mut sink) = ends(&options);
     let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
     thread::scope(|scope| {

@@ -67,7 +67,7 @@ fn a_sink_without_memory_gets_each_result_at_least_once_and_at_most_the_window_a
 fn run(case: &Case) -> (Vec<u64>, String) {
     let Case { count, window, .. } = *case;
     let file = StoreFile::new(&format!("sink-{count}-{window}-{}-{}", case.keep_order, case.remembers));
-    let options = PipelineOptions { window, deliveries_max: 0, ..PipelineOptions::default() };
+    let options = PipelineOptions { window: window.into(), deliveries_max: 0, ..PipelineOptions::default() };
     let ventilator = Ventilator::bind("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", &options).unwrap();
     let results = place();
     let words = format!(

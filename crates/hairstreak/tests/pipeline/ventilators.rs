@@ -15,7 +15,7 @@ const LOST_AFTER_MS: u64 = 700;
 
 fn options(window: usize) -> PipelineOptions {
     PipelineOptions {
-        window,
+        window: window.into(),
         deliveries_max: 0,
         lost_after: Duration::from_millis(LOST_AFTER_MS),
         ..PipelineOptions::default()

@@ -4,7 +4,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use hairstreak::pipeline::{PipelineOptions, RefusalCause, Reply, SinkError, Task, Worker, WorkerError};
+use hairstreak::pipeline::{
+    PipelineOptions, RefusalCause, Reply, SinkError, Task, Window, Worker, WorkerError,
+};
 use hairstreak::{Message, SendError};
 
 use crate::{LONG, ends};
@@ -28,7 +30,11 @@ fn handle(task: Task<'_>) -> Reply {
 
 #[test]
 fn each_result_comes_once_and_the_end_has_the_count() {
-    for (window, keep_order, workers) in [(10_000, false, 4), (10, false, 4), (1, true, 2), (100, true, 4)] {
+    let cases = [(10_000, false, 4), (10, false, 4), (1, true, 2), (100, true, 4)];
+    let cases = cases.map(|(window, keep_order, workers)| (Window::Count(window), keep_order, workers));
+    for (window, keep_order, workers) in
+        [&cases[..], &[(Window::Auto, false, 4), (Window::Auto, true, 2)]].concat()
+    {
         let options = PipelineOptions { window, keep_order, ..PipelineOptions::default() };
         let (ventilator, mut sink) = ends(&options);
         let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
@@ -50,7 +56,7 @@ fn each_result_comes_once_and_the_end_has_the_count() {
             while let Some(done) = sink.recv().unwrap() {
                 results.push(number(&done.message));
             }
-            assert!(!keep_order || results.is_sorted(), "window {window}");
+            assert!(!keep_order || results.is_sorted(), "window {window:?}");
             results.sort_unstable();
             assert_eq!(results, (0..5000).step_by(2).map(|number| number * 2).collect::<Vec<_>>());
         });
@@ -61,7 +67,7 @@ fn each_result_comes_once_and_the_end_has_the_count() {
 
 #[test]
 fn a_worker_that_is_asked_to_leave_loses_nothing_and_one_may_join_at_any_time() {
-    let options = PipelineOptions { window: 50, ..PipelineOptions::default() };
+    let options = PipelineOptions { window: 50.into(), ..PipelineOptions::default() };
     let (ventilator, mut sink) = ends(&options);
     let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
     thread::scope(|scope| {
@@ -92,7 +98,7 @@ fn a_worker_that_is_asked_to_leave_loses_nothing_and_one_may_join_at_any_time() 
 
 #[test]
 fn the_sink_can_pause_the_ventilator_and_stop_it() {
-    let options = PipelineOptions { window: 10, ..PipelineOptions::default() };
+    let options = PipelineOptions { window: 10.into(), ..PipelineOptions::default() };
     let (ventilator, mut sink) = ends(&options);
     let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
     thread::scope(|scope| {

@@ -12,7 +12,8 @@ use super::meter::Meter;
 use crate::pipeline::task::{Answer, Role, TASK_SIZE, Task, WORKER_COUNT};
 
 pub(super) fn take_part(task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
-    let options = PipelineOptions { window: task.in_flight_count as usize, ..PipelineOptions::default() };
+    let options =
+        PipelineOptions { window: (task.in_flight_count as usize).into(), ..PipelineOptions::default() };
     match task.role {
         Role::Ventilator => ventilate(task, &options, orders),
         Role::Sink => collect(task, &options, orders),

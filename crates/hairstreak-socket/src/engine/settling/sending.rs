@@ -164,10 +164,10 @@ impl State {
     fn grant(&mut self, socket: usize) -> Option<usize> {
         self.take_grant_back(socket);
         let backlog = self.sockets[socket].backlog.as_ref()?;
-        let window = backlog.settings.unsettled_count_max.max(1) as u64;
-        let run = backlog.next;
+        let (window, run) = (backlog.window.count(), backlog.next);
         let left = window.saturating_sub(self.unsettled_count(socket));
         if left == 0 {
+            self.sockets[socket].backlog.as_mut()?.window.note_full();
             return None;
         }
         let index = self.choose_link(socket, Company::Some)?;
@@ -271,6 +271,7 @@ impl State {
         let mut news = session.take_settled();
         link.pace.on_settled(news.count, session.unsettled_count());
         let socket = link.socket;
+        self.note_settled(socket, news.count);
         for (first, count) in std::mem::take(&mut news.done) {
             self.take_done(engine, socket, first, count);
         }
@@ -282,15 +283,24 @@ impl State {
         self.notify(socket);
     }
 
+    fn note_settled(&mut self, socket: usize, count: u64) {
+        if let Some(backlog) = &mut self.sockets[socket].backlog {
+            backlog.window.note_settled(count);
+        }
+    }
+
     /// Tasks of the socket are done, whatever links they went.
     fn take_done(&mut self, engine: &Engine, socket: usize, first: TaskId, count: u64) {
+        let mut done_count = 0;
         for slot in 0..self.sockets[socket].links.len() {
             let link = &mut self.links[self.sockets[socket].links[slot]];
             if let LinkKind::Stream(session) = &mut link.kind {
                 let done = session.settle_done(first, count);
                 link.pace.on_settled(done, session.unsettled_count());
+                done_count += done;
             }
         }
+        self.note_settled(socket, done_count);
         let Some(backlog) = &mut self.sockets[socket].backlog else { return };
         backlog.redelivery.forget_tasks(first, count);
         if let Some(upstream) = backlog.upstream {
@@ -396,7 +406,7 @@ impl State {
         }
         let Some(backlog) = &self.sockets[socket].backlog else { return false };
         let is_waiting = backlog.redelivery.waiting_count() > 0;
-        let window = backlog.settings.unsettled_count_max.max(1) as u64;
+        let window = backlog.window.count();
         !is_waiting
             && self.unsettled_count(socket) < window
             && self.choose_link(socket, Company::Some).is_some()
