@@ -331,7 +331,7 @@ impl Sink {
                     (self.batch, self.next_message, self.next_run) = (Some(batch), 0, 0);
                     self.batch_count += 1;
                     if self.batch_count >= HEAR_INTERVAL {
-                        self.look_aside();
+                        self.look_aside()?;
                     }
                 }
                 Err(RecvError::TimedOut | RecvError::Ended) if self.ended.is_some() => {
@@ -340,7 +340,7 @@ impl Sink {
                 }
                 Err(RecvError::TimedOut | RecvError::Ended) if !waits => {
                     self.reports.tell(&self.results);
-                    self.look_aside();
+                    self.look_aside()?;
                     return Ok(None);
                 }
                 Err(RecvError::TimedOut | RecvError::Ended) => self.wait()?,
@@ -425,11 +425,14 @@ impl Sink {
         &mut self.sources[at].1
     }
 
-    /// What the ventilator has to say.
-    fn hear(&mut self) {
-        while let Ok(message) = self.control.try_recv() {
+    /// What the ventilator says, if the poller has found that it says something: to ask in vain would have the results read
+    /// ahead, one by one. Returns whether it has.
+    fn hear(&mut self) -> bool {
+        let is_said = self.found.iter().any(|found| found.key == CONTROL);
+        if is_said && let Ok(message) = self.control.try_recv() {
             self.take_control(&message);
         }
+        is_said
     }
 
     fn take_control(&mut self, message: &Message) {
@@ -459,12 +462,17 @@ impl Sink {
     }
 
     /// Hears what the ventilator says while there are results.
-    fn look_aside(&mut self) {
+    fn look_aside(&mut self) -> Result<(), SinkError> {
         self.batch_count = 0;
         if self.greet() {
             self.absence = Absence::default();
         }
-        self.hear();
+        loop {
+            self.poller.wait_timeout(&mut self.found, Duration::ZERO)?;
+            if !self.hear() {
+                return Ok(());
+            }
+        }
     }
 
     /// The ventilator is to say what is done already: workers may have results of it that they have not heard to be settled,
@@ -475,7 +483,6 @@ impl Sink {
         self.absence.look(is_there, self.lost_after).map_err(SinkError::VentilatorLost)?;
         if let Ok(message) = self.control.recv_timeout(if is_there { patience } else { Duration::ZERO }) {
             self.take_control(&message);
-            self.hear();
         }
         Ok(())
     }
@@ -484,9 +491,7 @@ impl Sink {
     fn wait(&mut self) -> Result<(), SinkError> {
         self.reports.tell(&self.results);
         self.poller.wait_timeout(&mut self.found, LOOK_INTERVAL)?;
-        if self.found.iter().any(|found| found.key == CONTROL) {
-            self.hear();
-        }
+        self.hear();
         if self.greeted.is_some() && !self.found.is_empty() {
             return Ok(());
         }
