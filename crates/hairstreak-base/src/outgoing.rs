@@ -345,14 +345,20 @@ impl OutgoingBuffer {
     /// What is retained, written or not. Messages that were accepted and written past the buffer are not in it.
     pub fn retained(&self) -> Option<impl Iterator<Item = RetainedPart<'_>>> {
         let retained = self.retained.as_ref()?;
-        let mut before = retained.ended;
-        let queued = self.queue.iter().skip(retained.passing).map(move |segment| {
-            let part = RetainedPart { before, numbers: None, bytes: segment.bytes.as_retained() };
-            before += segment.message_count;
-            part
+        // Messages that left while the first of these segments was still growing are in it and not among its own.
+        let first_end = self.left_count.max(retained.ended);
+        let segments = self.queue.iter().skip(retained.passing);
+        let ends = segments.clone().scan(first_end, |end, segment| {
+            *end += segment.message_count;
+            Some(*end)
         });
-        let before_tail =
-            retained.ended + self.queue.iter().skip(retained.passing).map(|s| s.message_count).sum::<usize>();
+        let befores = std::iter::once(retained.ended).chain(ends.clone());
+        let queued = segments.zip(befores).map(|(segment, before)| RetainedPart {
+            before,
+            numbers: None,
+            bytes: segment.bytes.as_retained(),
+        });
+        let before_tail = ends.last().unwrap_or(retained.ended);
         let tail =
             RetainedPart { before: before_tail, numbers: None, bytes: RetainedBytes::Encoded(&self.tail) };
         Some(retained.parts().chain(queued).chain([tail]))

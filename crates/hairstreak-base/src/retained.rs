@@ -218,10 +218,9 @@ mod tests {
     /// The messages that are retained, by number.
     fn messages(buffer: &OutgoingBuffer) -> BTreeMap<usize, Vec<u8>> {
         let mut all = BTreeMap::new();
-        let mut number = 0;
         for part in buffer.retained().unwrap() {
             let mut listed = part.numbers.unwrap_or(&[]).iter();
-            number = listed.next().copied().unwrap_or(part.before + 1).max(number);
+            let mut number = listed.next().copied().unwrap_or(part.before + 1);
             let mut add = |body: &[u8]| {
                 all.insert(number, body.to_vec());
                 number = listed.next().copied().unwrap_or(number + 1);
@@ -289,6 +288,27 @@ mod tests {
         println!("seed {seed}: {bytes} bytes alive, {most} retained at most");
         let bound = 2 * (4 * bytes).max(COMPACTION_BYTES_MIN) + 1000 * 2 * size_max;
         assert!(shared > 0 || most < bound, "seed {seed}: {most} of at most {bound}");
+    }
+
+    #[test]
+    fn a_part_knows_what_came_before_it_though_some_of_that_had_left_before_its_segment_was_full() {
+        let mut buffer = OutgoingBuffer::new(&BlockPool::new());
+        buffer.push_copy(&[0, 1], b"x", true);
+        buffer.retain();
+        let mut expected = BTreeMap::new();
+        for number in 2..20_000usize {
+            let body = number.to_be_bytes().to_vec();
+            buffer.push_copy(&[0, 8], &body, true);
+            expected.insert(number, body);
+            if number == 100 {
+                write_all(&mut buffer);
+            }
+        }
+        assert!(messages(&buffer) == expected);
+        buffer.write_with(|_| Ok(100_000)).unwrap();
+        assert!(messages(&buffer) == expected);
+        write_all(&mut buffer);
+        assert!(messages(&buffer) == expected);
     }
 
     #[test]

@@ -297,9 +297,13 @@ impl Session {
         for (number, _) in &lost {
             wanted.insert(*number..number + 1);
         }
-        let messages = self.retained_messages(&wanted);
+        let mut messages = self.retained_messages(&wanted).into_iter().peekable();
         self.settling = Some(Settling::Over);
-        lost.into_iter().zip(messages).map(|((_, task), (_, message))| (task, message)).collect()
+        let with_message = lost.into_iter().filter_map(|(number, task)| {
+            let (_, message) = messages.next_if(|(other, _)| *other == number)?;
+            Some((task, message))
+        });
+        with_message.collect()
     }
 
     /// Those of the retained messages whose numbers are wanted, in order.
