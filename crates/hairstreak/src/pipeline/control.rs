@@ -61,8 +61,16 @@ impl Control {
         let serving = Arc::clone(&shared);
         let place = tasks_place.to_string();
         let thread = std::thread::Builder::new().name("hairstreak-control".into()).spawn(move || {
-            Serving { router, tasks, place, shared: serving, sinks: HashSet::new(), pausing: HashSet::new(), floor: None }
-                .serve();
+            Serving {
+                router,
+                tasks,
+                place,
+                shared: serving,
+                sinks: HashSet::new(),
+                pausing: HashSet::new(),
+                floor: None,
+            }
+            .serve();
         })?;
         Ok(Control { shared, thread: Some(thread), endpoint })
     }
