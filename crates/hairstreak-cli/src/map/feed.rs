@@ -16,7 +16,7 @@ use super::framing::{SplitError, Splitter};
 use crate::line::one_line;
 use crate::output::note;
 
-/// How often refusals are looked for at the end.
+/// How often refusals are looked for while nothing else can be done.
 const REFUSALS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Why there are no more records.
@@ -69,7 +69,10 @@ impl Feed<'_> {
 
     fn send(&self, record: &std::ops::Range<usize>) -> Result<(), FeedError> {
         let number = self.counts.records.load(Ordering::Relaxed);
-        self.budget.take(number, record.len());
+        while !self.budget.take(number, record.len(), REFUSALS_INTERVAL) {
+            // What it waits for may have failed.
+            self.report_refusals();
+        }
         self.ventilator.send(self.splitter.bytes(record))?;
         self.counts.records.store(number + 1, Ordering::Relaxed);
         Ok(())

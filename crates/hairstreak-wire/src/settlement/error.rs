@@ -71,6 +71,12 @@ pub enum SettlementError {
         /// Which.
         number: u64,
     },
+    /// It counts its tasks where no source has got to.
+    #[error("X-TASKS with the sequence {sequence}")]
+    SequenceTooLarge {
+        /// As it came.
+        sequence: u64,
+    },
     /// It says that it sent another number of messages than came.
     #[error("X-END after {count} messages, of which {received} came")]
     WrongEndCount {

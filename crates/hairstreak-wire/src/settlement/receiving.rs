@@ -12,7 +12,7 @@ use super::command::{self, Entry, SettlementCommand};
 use super::error::SettlementError;
 use super::ranges::Ranges;
 use super::runs::Runs;
-use super::task::{Outcome, TaskId, TaskRun};
+use super::task::{Outcome, SEQUENCE_MAX, TaskId, TaskRun};
 use super::terms::SettlementTerms;
 
 /// The most entries in one command, in bytes; more go in several.
@@ -70,6 +70,11 @@ impl ReceivingLink {
         match command {
             SettlementCommand::Tasks(_) | SettlementCommand::End { .. } if self.ended => {
                 Err(SettlementError::AfterEnd { what: command.name() })
+            }
+            SettlementCommand::Tasks(TaskRun { id: TaskId { sequence, .. }, .. })
+                if sequence > SEQUENCE_MAX =>
+            {
+                Err(SettlementError::SequenceTooLarge { sequence })
             }
             SettlementCommand::Tasks(run) => {
                 self.runs.begin(received + 1, run);

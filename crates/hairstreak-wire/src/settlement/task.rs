@@ -1,5 +1,8 @@
 //! Tasks: what names a message from end to end, and what can become of it.
 
+/// The largest sequence that a link takes: what is counted from there on, for as long as a source lives, does not wrap.
+pub(super) const SEQUENCE_MAX: u64 = u64::MAX / 2;
+
 /// Names a task, whatever links it passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId {

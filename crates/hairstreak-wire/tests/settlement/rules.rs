@@ -136,6 +136,17 @@ fn a_sender_keeps_to_its_credit_names_its_tasks_and_ends_once_with_the_right_cou
 }
 
 #[test]
+fn a_sequence_that_would_wrap_is_refused_before_anybody_counts_on() {
+    for sequence in [1 << 63, u64::MAX - 1, u64::MAX] {
+        let mut link = ReceivingLink::new(5);
+        let error = SettlementError::SequenceTooLarge { sequence };
+        assert_eq!(link.handle(SettlementCommand::Tasks(run(sequence, 0)), 0), Err(error));
+    }
+    let mut link = ReceivingLink::new(5);
+    assert_eq!(link.handle(SettlementCommand::Tasks(run((1 << 63) - 1, 0)), 0), Ok(()));
+}
+
+#[test]
 fn a_receiver_settles_by_task_what_it_was_handed_and_has_not_settled() {
     let mut link = ReceivingLink::new(100);
     link.handle(SettlementCommand::Tasks(run(10, 0)), 0).unwrap();

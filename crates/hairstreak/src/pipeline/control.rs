@@ -61,7 +61,16 @@ impl Control {
         let serving = Arc::clone(&shared);
         let place = tasks_place.to_string();
         let thread = std::thread::Builder::new().name("hairstreak-control".into()).spawn(move || {
-            Serving { router, tasks, place, shared: serving, sinks: HashSet::new(), floor: None }.serve()
+            Serving {
+                router,
+                tasks,
+                place,
+                shared: serving,
+                sinks: HashSet::new(),
+                pausing: HashSet::new(),
+                floor: None,
+            }
+            .serve();
         })?;
         Ok(Control { shared, thread: Some(thread), endpoint })
     }
@@ -102,6 +111,8 @@ struct Serving {
     place: String,
     shared: Arc<Shared>,
     sinks: HashSet<Vec<u8>>,
+    /// Those that want a pause.
+    pausing: HashSet<Vec<u8>>,
     floor: Option<TaskId>,
 }
 
@@ -114,6 +125,7 @@ impl Serving {
                 Err(RecvError::TimedOut) => {}
                 Err(_) => return,
             }
+            self.forget_pauses();
             let (end, closing) = {
                 let wishes = self.shared.wishes();
                 (wishes.end, wishes.closing)
@@ -150,10 +162,32 @@ impl Serving {
                 }
             }
             ControlMessage::Stop => self.wish(|wishes| wishes.stopped = true),
-            ControlMessage::Pause => self.wish(|wishes| wishes.paused = true),
-            ControlMessage::Resume => self.wish(|wishes| wishes.paused = false),
+            ControlMessage::Pause => {
+                self.pausing.insert(sink.to_vec());
+                self.wish(|wishes| wishes.paused = true);
+            }
+            ControlMessage::Resume => {
+                self.pausing.clear();
+                self.wish(|wishes| wishes.paused = false);
+            }
             _ => {}
         }
+    }
+
+    /// A sink that is gone wants no pause any more; one that comes back says so again.
+    fn forget_pauses(&mut self) {
+        if self.pausing.is_empty() {
+            return;
+        }
+        let present = self.present();
+        self.pausing.retain(|sink| present.contains(sink));
+        if self.pausing.is_empty() {
+            self.wish(|wishes| wishes.paused = false);
+        }
+    }
+
+    fn present(&self) -> HashSet<Vec<u8>> {
+        self.router.peers().into_iter().map(|peer| peer.routing_id).collect()
     }
 
     fn wish(&self, change: impl FnOnce(&mut Wishes)) {
@@ -172,7 +206,7 @@ impl Serving {
     }
 
     fn tell_all(&mut self, news: ControlMessage<'_>) {
-        let present: HashSet<Vec<u8>> = self.router.peers().into_iter().map(|peer| peer.routing_id).collect();
+        let present = self.present();
         self.sinks.retain(|sink| present.contains(sink));
         self.sinks.iter().for_each(|sink| self.tell(sink, news));
         self.router.flush();

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hairstreak_socket::monitor::ConnectionId;
@@ -112,6 +113,8 @@ pub struct Sink {
     absence: Absence,
     /// The connection on which the ventilator has been greeted.
     greeted: Option<ConnectionId>,
+    /// Whether it wants a pause.
+    pauses: AtomicBool,
     /// Batches since the ventilator was last heard.
     batch_count: u32,
 }
@@ -171,6 +174,7 @@ impl Sink {
             is_introduced: false,
             absence: Absence::default(),
             greeted: None,
+            pauses: AtomicBool::new(false),
             // It may have much to do before it waits.
             batch_count: HEAR_INTERVAL,
         })
@@ -367,13 +371,15 @@ impl Sink {
         self.say(ControlMessage::Stop);
     }
 
-    /// Asks the ventilator for a pause.
+    /// Asks the ventilator for a pause, until this sink asks it to go on, or is gone.
     pub fn pause(&self) {
+        self.pauses.store(true, Ordering::Relaxed);
         self.say(ControlMessage::Pause);
     }
 
     /// Asks it to go on.
     pub fn resume(&self) {
+        self.pauses.store(false, Ordering::Relaxed);
         self.say(ControlMessage::Resume);
     }
 
@@ -504,6 +510,9 @@ impl Sink {
         let connection = self.control.peers().first().map(|peer| peer.connection);
         if connection.is_some() && self.greeted != connection {
             self.say(ControlMessage::Hello);
+            if self.pauses.load(Ordering::Relaxed) {
+                self.say(ControlMessage::Pause);
+            }
         }
         self.greeted = connection;
         connection.is_some()

@@ -1,6 +1,8 @@
 //! Sinks are killed while the work runs, and started again.
 
-use hairstreak::pipeline::{PipelineOptions, Ventilator};
+use std::thread;
+
+use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Worker};
 
 use crate::part::{self, Part, bounded};
 use crate::soak::amount;
@@ -99,4 +101,32 @@ fn run(case: &Case) -> (Vec<u64>, String) {
     }
     let said = sink.last_words();
     (file.numbers(), said)
+}
+
+#[test]
+fn a_sink_that_is_gone_pauses_nobody() {
+    bounded(|| {
+        let options = PipelineOptions::default();
+        let ventilator = Ventilator::bind("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", &options).unwrap();
+        let (from, control) = (ventilator.endpoint().to_string(), ventilator.control_endpoint().to_string());
+        let place = place();
+        let mut first = Sink::bind(&place, &control, &options).unwrap();
+        let to = place.clone();
+        let worker = thread::spawn(move || {
+            let worker = Worker::connect(&from, &to, &PipelineOptions::default()).unwrap();
+            worker.run(|task| Reply::Result(task.message.clone()))
+        });
+        ventilator.send("a task").unwrap();
+        assert!(first.recv().unwrap().is_some());
+        first.pause();
+        drop(first);
+        let mut second = Sink::bind(&place, &control, &options).unwrap();
+        let sender = thread::spawn(move || {
+            (0..1000).for_each(|number| ventilator.send(&number.to_string()).unwrap());
+            ventilator.finish(LONG).unwrap()
+        });
+        while second.recv().unwrap().is_some() {}
+        assert_eq!(sender.join().unwrap().count, 1001);
+        worker.join().unwrap().unwrap();
+    });
 }
