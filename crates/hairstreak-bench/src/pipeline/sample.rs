@@ -28,6 +28,8 @@ pub struct Subject<'a> {
     pub in_flight_count: u64,
     /// Tasks.
     pub task_count: u64,
+    /// How long a worker has each, in microseconds.
+    pub task_us: u64,
     /// The libzmq to load.
     pub libzmq: &'a str,
 }
@@ -120,7 +122,8 @@ impl Subject<'_> {
 
     /// In words, for progress and errors.
     pub fn text(&self) -> String {
-        format!("{}, {} in flight, {} tasks", self.scheme.text(), self.in_flight_count, self.task_count)
+        let Self { in_flight_count, task_count, task_us, .. } = self;
+        format!("{}, {in_flight_count} in flight, {task_count} tasks of {task_us} us", self.scheme.text())
     }
 }
 
@@ -174,6 +177,7 @@ impl<'a> Run<'a> {
             role,
             in_flight_count: self.subject.in_flight_count,
             task_count: self.subject.task_count,
+            task_us: self.subject.task_us,
             endpoints,
             libzmq: self.subject.libzmq.to_owned(),
         };

@@ -55,6 +55,8 @@ pub struct Task {
     pub in_flight_count: u64,
     /// Tasks of the sample.
     pub task_count: u64,
+    /// How long a worker has each, in microseconds.
+    pub task_us: u64,
     /// To connect to. Worker: tasks, results. Sink: the ventilator's second one. Ventilator: none.
     pub endpoints: Vec<String>,
     /// The libzmq to load.

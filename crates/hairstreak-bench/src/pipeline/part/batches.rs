@@ -11,6 +11,7 @@ use super::entry::{LOOK_INTERVAL, PATIENCE, answer, check_size, endpoint, next, 
 use super::error::PartError;
 use super::greetings::{GREETING, Greetings};
 use super::meter::Meter;
+use super::work::Work;
 use crate::pipeline::task::{Answer, Measurement, Role, TASK_SIZE, Task};
 use crate::sample::{LibzmqContext, LibzmqType};
 
@@ -65,11 +66,13 @@ fn work(
     tasks.set_patience(LOOK_INTERVAL)?;
     tasks.connect(endpoint(task, 0)?)?;
     let mut meter = Meter::default();
+    let mut work = Work::new(task.task_us)?;
     let mut count = 0;
     loop {
         match tasks.receive_in_time()? {
             Some(TASK_SIZE) => {
                 meter.begin()?;
+                work.carry_out()?;
                 tasks.pass_on(&results)?;
                 count += 1;
             }

@@ -9,6 +9,7 @@ use super::batches::ANY_PORT;
 use super::entry::{PATIENCE, answer, check_size, endpoint, stay};
 use super::error::PartError;
 use super::meter::Meter;
+use super::work::Work;
 use crate::pipeline::task::{Answer, Role, TASK_SIZE, Task, WORKER_COUNT};
 
 pub(super) fn take_part(task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
@@ -44,14 +45,15 @@ fn ventilate(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>
 fn work(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
     let worker = Worker::connect(endpoint(task, 0)?, endpoint(task, 1)?, options)?;
     let mut meter = Meter::default();
-    let mut begun = Ok(());
+    let mut work = Work::new(task.task_us)?;
+    let mut outcome = Ok(());
     let report = worker.run(|task| {
-        if begun.is_ok() {
-            begun = meter.begin();
+        if outcome.is_ok() {
+            outcome = meter.begin().map_err(PartError::from).and_then(|()| Ok(work.carry_out()?));
         }
         Reply::Result(task.message.clone())
     })?;
-    begun?;
+    outcome?;
     let measurement = meter.end(report.result_count, 0.0)?;
     answer(&Answer::Measured(measurement))?;
     stay(orders);
