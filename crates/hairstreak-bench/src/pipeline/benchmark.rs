@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::chart::{self, ChartError};
 use super::conclusion;
-use super::plan::{Plan, Row, bound};
+use super::plan::{Plan, Row};
 use super::report::{Case, Evidence, Report};
 use super::sample::{SampleError, Subject};
 use super::table;
@@ -76,7 +76,7 @@ fn measure(plan: &Plan, libzmq: &str, has_rival: bool) -> Result<Vec<Evidence>, 
 fn subject<'a>(plan: &Plan, row: Row, scheme: Scheme, libzmq: &'a str) -> Subject<'a> {
     Subject {
         scheme,
-        in_flight_count: bound(scheme, row.in_flight_count),
+        in_flight_count: row.in_flight_count,
         task_count: plan.task_count(scheme, row),
         task_us: row.task_us,
         libzmq,

@@ -25,7 +25,7 @@ fn compare(cases: &mut [Case]) -> String {
         let (ours, rival) = (cost(|case| Some(case.ours)), cost(|case| case.rival));
         (cases[index].cost_percent, cases[index].rival_cost_percent) = (ours, rival);
     }
-    let smallest = |name: &str, cost: Rate, count: fn(&Case) -> u64| {
+    let smallest = |name: &str, cost: Rate, count: fn(&Case) -> String| {
         let costs = cases.iter().filter_map(|case| Some((count(case), cost(case)?)));
         let (smallest, cost) = costs.filter(|(_, cost)| *cost < COST_PERCENT_MAX).last()?;
         let most = count(&cases[0]);
@@ -36,8 +36,9 @@ fn compare(cases: &mut [Case]) -> String {
             ),
         })
     };
-    let ours = smallest("window", |case| case.cost_percent, |case| case.window);
-    let rival = smallest("batch of libzmq", |case| case.rival_cost_percent, |case| case.in_flight);
+    let ours = smallest("window", |case| case.cost_percent, Case::window_text);
+    let rival =
+        smallest("batch of libzmq", |case| case.rival_cost_percent, |case| case.in_flight.to_string());
     let sentences: Vec<String> = ours.into_iter().chain(rival).collect();
     format!("Tasks of {} us: {}.", cases[0].task_us, sentences.join("; "))
 }
@@ -63,7 +64,7 @@ mod tests {
         ];
         let sentences = compare_windows(&mut cases);
         let expected = [
-            "Tasks of 0 us: no window below 100000 costs less than 5%; the smallest batch of libzmq that costs less than \
+            "Tasks of 0 us: no window below auto costs less than 5%; the smallest batch of libzmq that costs less than \
              5% against 1000000 is 10 (2.5%).",
             "Tasks of 100 us: the smallest window that costs less than 5% against 1000 is 50 (4.9%); the smallest batch \
              of libzmq that costs less than 5% against 1000 is 100 (4.0%).",

@@ -8,10 +8,8 @@ use crate::arguments::PipelineSettings;
 
 /// The article's sizes, and one by one, which its readers asked for.
 const IN_FLIGHT_COUNTS: [u64; 6] = [1_000_000, 1_000, 100, 50, 10, 1];
-/// As many in flight as the article sent: no flow control.
+/// As many in flight as the article sent: no flow control. There the window of ours grows by itself.
 pub const UNBOUNDED_COUNT: u64 = 1_000_000;
-/// What ours is given where the others are unbounded: a window holds memory, so it has a bound.
-const WINDOW_COUNT_MAX: u64 = 100_000;
 /// How long the tasks take, in microseconds.
 const TASK_US: [u64; 4] = [0, 10, 100, 1_000];
 /// Where tasks take time, one by one is one worker at work, and nobody needs them unbounded.
@@ -20,6 +18,8 @@ const TIMED_IN_FLIGHT: RangeInclusive<u64> = 10..=1_000;
 const TIMED_SAMPLE_US: u64 = 1_000_000;
 const TIMED_SAMPLE_US_QUICK: u64 = 300_000;
 const TASK_COUNT: u64 = 1_000_000;
+/// So that what is measured is not how a window grows.
+const TASK_COUNT_GROWING: u64 = 10_000_000;
 /// One by one a million would take minutes.
 const TASK_COUNT_SINGLE: u64 = 100_000;
 const REPEAT_COUNT: u32 = 5;
@@ -100,6 +100,9 @@ impl Plan {
 
     /// Tasks of a sample that take no time.
     fn untimed_count(&self, scheme: Scheme, in_flight_count: u64) -> u64 {
+        if scheme == Scheme::Window && in_flight_count == UNBOUNDED_COUNT {
+            return TASK_COUNT_GROWING;
+        }
         let count = match in_flight_count {
             0..10 if self.is_quick => 4_000,
             10..100 if self.is_quick => 20_000,
@@ -115,12 +118,9 @@ impl Plan {
     }
 }
 
-/// What a scheme is given as its window, batch or block, where so many are to be in flight.
-pub fn bound(scheme: Scheme, in_flight_count: u64) -> u64 {
-    match scheme {
-        Scheme::Window => in_flight_count.min(WINDOW_COUNT_MAX),
-        Scheme::Batches | Scheme::Blocks => in_flight_count,
-    }
+/// The window of ours where so many are to be in flight; `None` if it grows by itself.
+pub fn window(in_flight_count: u64) -> Option<u64> {
+    (in_flight_count != UNBOUNDED_COUNT).then_some(in_flight_count)
 }
 
 /// What ours has to reach in `row`, if anything was said.
@@ -133,7 +133,7 @@ pub fn target(row: Row) -> Option<f64> {
 mod tests {
     use clap::Parser;
 
-    use super::{Plan, Row, Scheme, UNBOUNDED_COUNT, bound, target};
+    use super::{Plan, Row, Scheme, UNBOUNDED_COUNT, target, window};
     use crate::arguments::{Arguments, Benchmark};
 
     fn plan(options: &str) -> Plan {
@@ -160,6 +160,8 @@ mod tests {
         assert_eq!(plan.repeat_count, 5);
         for count in [1_000_000, 1_000, 100, 50, 10] {
             assert_eq!(plan.task_count(Scheme::Batches, row(count, 0)), 1_000_000);
+        }
+        for count in [1_000, 100, 50, 10] {
             assert_eq!(plan.task_count(Scheme::Window, row(count, 0)), 1_000_000);
         }
     }
@@ -218,10 +220,13 @@ mod tests {
     }
 
     #[test]
-    fn a_window_has_a_bound_and_a_batch_has_none() {
-        let schemes = [Scheme::Window, Scheme::Batches, Scheme::Blocks];
-        assert_eq!(schemes.map(|scheme| bound(scheme, 50)), [50; 3]);
-        assert_eq!(schemes.map(|scheme| bound(scheme, UNBOUNDED_COUNT)), [100_000, 1_000_000, 1_000_000]);
+    fn a_window_grows_by_itself_where_the_others_are_unbounded_and_has_the_tasks_for_it() {
+        assert_eq!([50, 100_000, UNBOUNDED_COUNT].map(window), [Some(50), Some(100_000), None]);
+        for options in ["", "--quick"] {
+            let count = |scheme| plan(options).task_count(scheme, row(UNBOUNDED_COUNT, 0));
+            assert_eq!([Scheme::Window, Scheme::Batches].map(count), [10_000_000, 1_000_000], "{options}");
+        }
+        assert_eq!(plan("--tasks 300").task_count(Scheme::Window, row(UNBOUNDED_COUNT, 0)), 300);
     }
 
     #[test]

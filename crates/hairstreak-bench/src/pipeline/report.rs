@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use super::plan::{Row, bound, target};
+use super::plan::{Row, target, window};
 use super::sample::Sample;
 use super::task::{Scheme, TASK_SIZE, WORKER_COUNT};
 use crate::rival::RIVAL_NAME;
@@ -42,8 +42,8 @@ pub struct Case {
     pub task_us: u64,
     /// The most tasks in flight: the batch, the block.
     pub in_flight: u64,
-    /// The window of ours, which may be smaller.
-    pub window: u64,
+    /// The window of ours; null if it grows by itself.
+    pub window: Option<u64>,
     /// What the rates count.
     pub unit: &'static str,
     /// Repeats of each contender.
@@ -138,7 +138,7 @@ impl Case {
             workers: WORKER_COUNT,
             task_us: row.task_us,
             in_flight: row.in_flight_count,
-            window: bound(Scheme::Window, row.in_flight_count),
+            window: window(row.in_flight_count),
             unit: "tasks/s",
             n: evidence.ours.len(),
             ours: ours.median,
@@ -162,13 +162,18 @@ impl Case {
         })
     }
 
+    /// The window of ours in words.
+    pub fn window_text(&self) -> String {
+        self.window.map_or_else(|| "auto".to_owned(), |window| window.to_string())
+    }
+
     /// What became of the row's target.
     pub fn verdict(&self) -> Option<String> {
         let (ratio, target) = (self.ratio?, self.target_ratio?);
         let verdict = if ratio >= target { "reached" } else { "missed" };
-        let who = match self.in_flight == self.window {
-            true => format!("{} in flight", self.window),
-            false => format!("Unbounded against a window of {}", self.window),
+        let who = match self.window {
+            Some(window) => format!("{window} in flight"),
+            None => "Unbounded against a window that grows by itself".to_owned(),
         };
         Some(format!("{who}: {ratio:.2}x libzmq's batches, target {target}x: {verdict}."))
     }
@@ -244,7 +249,8 @@ pub(super) mod tests {
         let check = |case: Case, expected: Option<&str>| assert_eq!(case.verdict().as_deref(), expected);
         check(case(10, &[4.0]), Some("10 in flight: 2.00x libzmq's batches, target 2.5x: missed."));
         check(case(10, &[5.0]), Some("10 in flight: 2.50x libzmq's batches, target 2.5x: reached."));
-        let unbounded = "Unbounded against a window of 100000: 4.00x libzmq's batches, target 4x: reached.";
+        let unbounded =
+            "Unbounded against a window that grows by itself: 4.00x libzmq's batches, target 4x: reached.";
         check(case(1_000_000, &[8.0]), Some(unbounded));
         check(case(50, &[4.0]), None);
         check(case(10, &[]), None);

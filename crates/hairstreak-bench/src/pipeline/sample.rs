@@ -24,7 +24,7 @@ const SAMPLE_TIME_MAX: Duration = Duration::from_secs(150);
 pub struct Subject<'a> {
     /// How.
     pub scheme: Scheme,
-    /// The window, the batch or the block.
+    /// The window, the batch or the block; unbounded, a window that grows by itself.
     pub in_flight_count: u64,
     /// Tasks.
     pub task_count: u64,

@@ -82,7 +82,7 @@ fn windows(case: &Case) -> [String; 7] {
 
 fn in_flight(case: &Case) -> String {
     match case.in_flight {
-        UNBOUNDED_COUNT => format!("unbounded / {}", case.window),
+        UNBOUNDED_COUNT => format!("unbounded / {}", case.window_text()),
         count => count.to_string(),
     }
 }
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_row_names_both_bounds_where_they_differ() {
         let row = rates(&case(1_000_000, &[8.0]));
-        assert_eq!(row[..5], ["unbounded / 100000", "500 [250-1.0k]", "125 [125-125]", "4.00x", "4x"]);
+        assert_eq!(row[..5], ["unbounded / auto", "500 [250-1.0k]", "125 [125-125]", "4.00x", "4x"]);
         assert_eq!(row[5..], ["125 [125-125]", "4.00x"]);
     }
 

@@ -51,7 +51,7 @@ pub struct Task {
     pub scheme: Scheme,
     /// Which part.
     pub role: Role,
-    /// The window, the batch or the block.
+    /// The window, the batch or the block; unbounded, a window that grows by itself.
     pub in_flight_count: u64,
     /// Tasks of the sample.
     pub task_count: u64,

@@ -1,20 +1,21 @@
-//! Ours: `hairstreak::pipeline` with default options but for its window. The sink checks that it has each task once.
+//! Ours: `hairstreak::pipeline` with default options but for its window, a number or `auto`. The sink checks that it has each task once.
 
 use std::sync::mpsc;
 use std::time::Instant;
 
-use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Worker};
+use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Window, Worker};
 
 use super::batches::ANY_PORT;
 use super::entry::{PATIENCE, answer, check_size, endpoint, stay};
 use super::error::PartError;
 use super::meter::Meter;
 use super::work::Work;
+use crate::pipeline::plan::window;
 use crate::pipeline::task::{Answer, Role, TASK_SIZE, Task, WORKER_COUNT};
 
 pub(super) fn take_part(task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
-    let options =
-        PipelineOptions { window: (task.in_flight_count as usize).into(), ..PipelineOptions::default() };
+    let window = window(task.in_flight_count).map_or(Window::Auto, |count| Window::Count(count as usize));
+    let options = PipelineOptions { window, ..PipelineOptions::default() };
     match task.role {
         Role::Ventilator => ventilate(task, &options, orders),
         Role::Sink => collect(task, &options, orders),
