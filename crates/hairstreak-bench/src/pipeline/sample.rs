@@ -249,10 +249,12 @@ impl<'a> Run<'a> {
         };
         for part in &self.parts {
             let Some(measurement) = part.measurement else { continue };
-            sample.elapsed_s += measurement.elapsed_s;
             sample.usage = sample.usage.plus(&measurement.usage);
             let peak = match part.role {
-                Role::Ventilator => &mut sample.ventilator_peak_size,
+                Role::Ventilator => {
+                    sample.elapsed_s = measurement.elapsed_s;
+                    &mut sample.ventilator_peak_size
+                }
                 Role::Sink => &mut sample.sink_peak_size,
                 Role::Worker(number) => {
                     sample.worker_task_counts[number] = measurement.task_count;

@@ -78,7 +78,7 @@ pub enum Answer {
 pub struct Measurement {
     /// Tasks it sent, passed on or received.
     pub task_count: u64,
-    /// The ventilator's clock in seconds; 0 for the others.
+    /// The clock of this process since its first task, in seconds.
     pub elapsed_s: f64,
     /// Used by this process since its first task.
     pub usage: Usage,

@@ -1,12 +1,10 @@
 //! Ours: `hairstreak::pipeline` with default options but for its window, a number or `auto`. The sink checks that it has each task once.
 
 use std::sync::mpsc;
-use std::time::Instant;
 
 use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Window, Worker};
 
-use super::batches::ANY_PORT;
-use super::entry::{PATIENCE, answer, check_size, endpoint, stay};
+use super::entry::{ANY_PORT, PATIENCE, answer, check_size, end, endpoint};
 use super::error::PartError;
 use super::meter::Meter;
 use super::work::Work;
@@ -34,13 +32,9 @@ fn ventilate(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>
     }
     let mut meter = Meter::default();
     meter.begin()?;
-    let start = Instant::now();
     (0..task.task_count).try_for_each(|number: u64| ventilator.send(&number.to_le_bytes()))?;
     let finished = ventilator.finish(PATIENCE)?;
-    let measurement = meter.end(finished.count, start.elapsed().as_secs_f64())?;
-    answer(&Answer::Measured(measurement))?;
-    stay(orders);
-    Ok(())
+    end(&meter, finished.count, orders)
 }
 
 fn work(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
@@ -55,10 +49,7 @@ fn work(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> 
         Reply::Result(task.message.clone())
     })?;
     outcome?;
-    let measurement = meter.end(report.result_count, 0.0)?;
-    answer(&Answer::Measured(measurement))?;
-    stay(orders);
-    Ok(())
+    end(&meter, report.result_count, orders)
 }
 
 fn collect(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
@@ -75,10 +66,7 @@ fn collect(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) 
         count += 1;
     }
     roll.verify()?;
-    let measurement = meter.end(count, 0.0)?;
-    answer(&Answer::Measured(measurement))?;
-    stay(orders);
-    Ok(())
+    end(&meter, count, orders)
 }
 
 /// Which tasks had a result, a bit each.
