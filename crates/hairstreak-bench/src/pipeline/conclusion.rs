@@ -26,8 +26,8 @@ fn compare(cases: &mut [Case]) -> String {
         (cases[index].cost_percent, cases[index].rival_cost_percent) = (ours, rival);
     }
     let smallest = |name: &str, cost: Rate, count: fn(&Case) -> String| {
-        let costs = cases.iter().filter_map(|case| Some((count(case), cost(case)?)));
-        let (smallest, cost) = costs.filter(|(_, cost)| *cost < COST_PERCENT_MAX).last()?;
+        let mut costs = cases.iter().rev().filter_map(|case| Some((count(case), cost(case)?)));
+        let (smallest, cost) = costs.find(|(_, cost)| *cost < COST_PERCENT_MAX)?;
         let most = count(&cases[0]);
         Some(match smallest == most {
             true => format!("no {name} below {most} costs less than {COST_PERCENT_MAX}%"),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::crew;
 use crate::usage::Usage;
 
 /// Bytes of a task: its number.
@@ -63,15 +64,8 @@ pub struct Task {
     pub libzmq: String,
 }
 
-/// A line a part prints.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    /// Others may connect here. Ventilator: for workers, for the sink. Sink: for workers.
-    Bound(Vec<String>),
-    /// Done, everything verified.
-    Measured(Measurement),
-}
+/// A line a part prints. It listens: ventilator, for workers, for the sink; sink, for workers.
+pub type Answer = crew::Answer<Measurement>;
 
 /// What a part measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

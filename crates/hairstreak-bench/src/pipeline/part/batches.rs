@@ -6,7 +6,7 @@
 
 use std::sync::mpsc;
 
-use super::entry::{ANY_PORT, LOOK_INTERVAL, PATIENCE, answer, check_size, end, endpoint, next};
+use super::entry::{ANY_PORT, LOOK_INTERVAL, PATIENCE, check_size, end, endpoint, next};
 use super::error::PartError;
 use super::greetings::{GREETING, Greetings};
 use super::meter::Meter;
@@ -22,7 +22,7 @@ pub(super) fn ventilate(
     let tasks = context.socket(LibzmqType::Push)?;
     let mut acknowledgements = context.socket(LibzmqType::Pull)?;
     acknowledgements.set_patience(PATIENCE)?;
-    answer(&Answer::Bound(vec![tasks.bind(ANY_PORT)?, acknowledgements.bind(ANY_PORT)?]))?;
+    Answer::Bound(vec![tasks.bind(ANY_PORT)?, acknowledgements.bind(ANY_PORT)?]).print()?;
     let mut greetings = Greetings::default();
     while !greetings.are_complete() {
         tasks.send(GREETING)?;
@@ -67,7 +67,7 @@ pub(super) fn work(
                 check_size("a task", size, GREETING.len())?;
                 results.send(Greetings::of_worker(number))?;
             }
-            None if orders.try_recv().is_ok() => return answer(&Answer::Measured(meter.end(count)?)),
+            None if orders.try_recv().is_ok() => return Ok(Answer::Measured(meter.end(count)?).print()?),
             None => {}
         }
     }
@@ -82,7 +82,7 @@ pub(super) fn collect(
     let acknowledgements = context.socket(LibzmqType::Push)?;
     acknowledgements.connect(endpoint(task, 0)?)?;
     results.set_patience(PATIENCE)?;
-    answer(&Answer::Bound(vec![results.bind(ANY_PORT)?]))?;
+    Answer::Bound(vec![results.bind(ANY_PORT)?]).print()?;
     let mut meter = Meter::default();
     let mut count = 0;
     while count < task.task_count {

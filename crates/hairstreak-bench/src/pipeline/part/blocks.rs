@@ -8,7 +8,7 @@
 
 use std::sync::mpsc;
 
-use super::entry::{ANY_PORT, LOOK_INTERVAL, PATIENCE, answer, check_size, end, endpoint, next};
+use super::entry::{ANY_PORT, LOOK_INTERVAL, PATIENCE, check_size, end, endpoint, next};
 use super::error::PartError;
 use super::greetings::{GREETING, Greetings};
 use super::meter::Meter;
@@ -24,7 +24,7 @@ pub(super) fn ventilate(
     tasks.set_patience(PATIENCE)?;
     // The sink connects to nothing here; the second endpoint is only for those who expect two.
     let bound = tasks.bind(ANY_PORT)?;
-    answer(&Answer::Bound(vec![bound.clone(), bound]))?;
+    Answer::Bound(vec![bound.clone(), bound]).print()?;
     let mut greetings = Greetings::default();
     while !greetings.are_complete() {
         tasks.send(GREETING)?;
@@ -73,7 +73,7 @@ pub(super) fn work(
                 results.pass_on(&tasks)?;
                 count += (size / TASK_SIZE) as u64;
             }
-            None if orders.try_recv().is_ok() => return answer(&Answer::Measured(meter.end(count)?)),
+            None if orders.try_recv().is_ok() => return Ok(Answer::Measured(meter.end(count)?).print()?),
             None => {}
         }
     }
@@ -86,7 +86,7 @@ pub(super) fn collect(
 ) -> Result<(), PartError> {
     let mut results = context.socket(LibzmqType::Rep)?;
     results.set_patience(PATIENCE)?;
-    answer(&Answer::Bound(vec![results.bind(ANY_PORT)?]))?;
+    Answer::Bound(vec![results.bind(ANY_PORT)?]).print()?;
     let mut meter = Meter::default();
     let mut count = 0;
     while count < task.task_count {

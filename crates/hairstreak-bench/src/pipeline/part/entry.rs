@@ -1,6 +1,5 @@
 //! What a part does with its task, and what every part of every scheme needs.
 
-use std::io::{self, Write};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -36,15 +35,9 @@ pub fn take_part(task: &str) -> Result<(), PartError> {
     }
 }
 
-pub(super) fn answer(answer: &Answer) -> Result<(), PartError> {
-    let mut output = io::stdout().lock();
-    writeln!(output, "{}", serde_json::to_string(answer)?)?;
-    Ok(output.flush()?)
-}
-
 /// Says what was measured and waits for the order to finish: until then others may need this part.
 pub(super) fn end(meter: &Meter, task_count: u64, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
-    answer(&Answer::Measured(meter.end(task_count)?))?;
+    Answer::Measured(meter.end(task_count)?).print()?;
     // The thread that passes orders on ends after the first one.
     let _ = orders.recv();
     Ok(())

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 
 use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Window, Worker};
 
-use super::entry::{ANY_PORT, PATIENCE, answer, check_size, end, endpoint};
+use super::entry::{ANY_PORT, PATIENCE, check_size, end, endpoint};
 use super::error::PartError;
 use super::meter::Meter;
 use super::work::Work;
@@ -23,10 +23,8 @@ pub(super) fn take_part(task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), 
 
 fn ventilate(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
     let ventilator = Ventilator::bind(ANY_PORT, ANY_PORT, options)?;
-    answer(&Answer::Bound(vec![
-        ventilator.endpoint().to_string(),
-        ventilator.control_endpoint().to_string(),
-    ]))?;
+    let endpoints = [ventilator.endpoint(), ventilator.control_endpoint()];
+    Answer::Bound(endpoints.map(|endpoint| endpoint.to_string()).to_vec()).print()?;
     if !ventilator.wait_for_workers(WORKER_COUNT, PATIENCE) {
         return Err(PartError::Workers);
     }
@@ -54,7 +52,7 @@ fn work(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> 
 
 fn collect(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
     let mut sink = Sink::bind(ANY_PORT, endpoint(task, 0)?, options)?;
-    answer(&Answer::Bound(vec![sink.endpoint().to_string()]))?;
+    Answer::Bound(vec![sink.endpoint().to_string()]).print()?;
     let mut meter = Meter::default();
     let mut roll = Roll::new(task.task_count);
     let mut count = 0;
