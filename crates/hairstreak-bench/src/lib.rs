@@ -16,6 +16,7 @@
 
 pub mod allocations;
 pub mod arguments;
+pub mod comparison;
 mod cores;
 pub mod crew;
 mod figures;

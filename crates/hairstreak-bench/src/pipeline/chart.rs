@@ -24,8 +24,8 @@ pub struct ChartError {
 type Line = (&'static str, RGBColor, bool, fn(&Case) -> Option<f64>);
 
 const LINES: [Line; 3] = [
-    ("hairstreak, window", RGBColor(31, 119, 180), false, |case| Some(case.ours)),
-    ("libzmq, batches", RGBColor(255, 127, 14), true, |case| case.rival),
+    ("hairstreak, window", RGBColor(31, 119, 180), false, |case| Some(case.rates.ours)),
+    ("libzmq, batches", RGBColor(255, 127, 14), true, |case| case.rates.rival),
     ("libzmq, REQ/REP blocks", RGBColor(44, 160, 44), true, |case| case.blocks),
 ];
 

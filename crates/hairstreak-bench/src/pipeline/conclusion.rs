@@ -22,7 +22,7 @@ fn compare(cases: &mut [Case]) -> String {
             let (most, this) = (rate(&cases[0])?, rate(&cases[index])?);
             Some(100.0 * (1.0 - this / most))
         };
-        let (ours, rival) = (cost(|case| Some(case.ours)), cost(|case| case.rival));
+        let (ours, rival) = (cost(|case| Some(case.rates.ours)), cost(|case| case.rates.rival));
         (cases[index].cost_percent, cases[index].rival_cost_percent) = (ours, rival);
     }
     let smallest = |name: &str, cost: Rate, count: fn(&Case) -> String| {
@@ -49,7 +49,9 @@ mod tests {
     use super::{Case, compare_windows};
 
     fn row(task_us: u64, in_flight: u64, ours: f64, rival: Option<f64>) -> Case {
-        Case { task_us, ours, rival, ..case(in_flight, &[]) }
+        let mut row = Case { task_us, ..case(in_flight, &[]) };
+        (row.rates.ours, row.rates.rival) = (ours, rival);
+        row
     }
 
     #[test]

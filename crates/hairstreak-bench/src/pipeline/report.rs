@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::plan::{Row, target, window};
 use super::sample::Sample;
 use super::task::{Scheme, TASK_SIZE, WORKER_COUNT};
-use crate::rival::RIVAL_NAME;
+use crate::comparison::Comparison;
 use crate::run::Run;
 use crate::statistics::Spread;
 
@@ -48,22 +48,9 @@ pub struct Case {
     pub unit: &'static str,
     /// Repeats of each contender.
     pub n: usize,
-    /// Median rate of ours.
-    pub ours: f64,
-    /// Slowest repeat.
-    pub ours_min: f64,
-    /// Fastest repeat.
-    pub ours_max: f64,
-    /// Median rate of the rival's batches.
-    pub rival: Option<f64>,
-    /// Slowest repeat.
-    pub rival_min: Option<f64>,
-    /// Fastest repeat.
-    pub rival_max: Option<f64>,
-    /// Who that is.
-    pub rival_name: Option<&'static str>,
-    /// `ours / rival`.
-    pub ratio: Option<f64>,
+    /// Ours and the rival.
+    #[serde(flatten)]
+    pub rates: Comparison,
     /// What the ratio has to be, if this row has a target.
     pub target_ratio: Option<f64>,
     /// Median rate of the rival's blocks over REQ/REP.
@@ -141,14 +128,7 @@ impl Case {
             window: window(row.in_flight_count),
             unit: "tasks/s",
             n: evidence.ours.len(),
-            ours: ours.median,
-            ours_min: ours.min,
-            ours_max: ours.max,
-            rival: rival.map(|rival| rival.median),
-            rival_min: rival.map(|rival| rival.min),
-            rival_max: rival.map(|rival| rival.max),
-            rival_name: rival.map(|_| RIVAL_NAME),
-            ratio: rival.map(|rival| ours.median / rival.median),
+            rates: Comparison::new(ours, rival),
             target_ratio: target(row),
             blocks: blocks.map(|blocks| blocks.median),
             blocks_min: blocks.map(|blocks| blocks.min),
@@ -169,7 +149,7 @@ impl Case {
 
     /// What became of the row's target.
     pub fn verdict(&self) -> Option<String> {
-        let (ratio, target) = (self.ratio?, self.target_ratio?);
+        let (ratio, target) = (self.rates.ratio?, self.target_ratio?);
         let verdict = if ratio >= target { "reached" } else { "missed" };
         let who = match self.window {
             Some(window) => format!("{window} in flight"),
@@ -231,8 +211,11 @@ pub(super) mod tests {
     #[test]
     fn a_ratio_is_that_of_the_medians() {
         let case = case(10, &[4.0]);
-        assert_eq!((case.n, case.ours_min, case.ours, case.ours_max), (3, 250.0, 500.0, 1000.0));
-        assert_eq!((case.ratio, case.blocks_ratio), (Some(2.0), Some(2.0)));
+        assert_eq!(
+            (case.n, case.rates.ours_min, case.rates.ours, case.rates.ours_max),
+            (3, 250.0, 500.0, 1000.0)
+        );
+        assert_eq!((case.rates.ratio, case.blocks_ratio), (Some(2.0), Some(2.0)));
     }
 
     #[test]

@@ -57,9 +57,9 @@ fn rates(case: &Case) -> [String; 7] {
     let ratio = |ratio: Option<f64>| ratio.map_or_else(missing, |ratio| format!("{ratio:.2}x"));
     [
         in_flight(case),
-        spread(Some(case.ours), Some(case.ours_min), Some(case.ours_max)),
-        spread(case.rival, case.rival_min, case.rival_max),
-        ratio(case.ratio),
+        spread(Some(case.rates.ours), Some(case.rates.ours_min), Some(case.rates.ours_max)),
+        spread(case.rates.rival, case.rates.rival_min, case.rates.rival_max),
+        ratio(case.rates.ratio),
         case.target_ratio.map_or_else(missing, |target| format!("{target}x")),
         spread(case.blocks, case.blocks_min, case.blocks_max),
         ratio(case.blocks_ratio),
@@ -72,11 +72,11 @@ fn windows(case: &Case) -> [String; 7] {
     [
         case.task_us.to_string(),
         in_flight(case),
-        spread(Some(case.ours), Some(case.ours_min), Some(case.ours_max)),
+        spread(Some(case.rates.ours), Some(case.rates.ours_min), Some(case.rates.ours_max)),
         percent(case.cost_percent),
-        spread(case.rival, case.rival_min, case.rival_max),
+        spread(case.rates.rival, case.rates.rival_min, case.rates.rival_max),
         percent(case.rival_cost_percent),
-        case.ratio.map_or_else(missing, |ratio| format!("{ratio:.2}x")),
+        case.rates.ratio.map_or_else(missing, |ratio| format!("{ratio:.2}x")),
     ]
 }
 
