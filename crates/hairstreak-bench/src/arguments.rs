@@ -108,20 +108,25 @@ pub struct StreamsSettings {
 /// What `hairstreak-bench pipeline` takes.
 #[derive(Clone, Debug, Args)]
 pub struct PipelineSettings {
-    /// 3 repeats of at most half a second each instead of 5 of 1,000,000 tasks: under a minute in all
+    /// 3 repeats of at most half a second each instead of 5 of 1,000,000 tasks: under a minute and a half in all
     #[arg(long)]
     pub quick: bool,
     /// Print the report as JSON instead of tables
     #[arg(long)]
     pub json: bool,
-    /// Draw a chart too, pipeline.svg in this directory
+    /// Draw charts too, pipeline.svg and one for each time that tasks take, in this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<String>,
     /// Only with so many tasks in flight [default: 1000000 (no flow control),1000,100,50,10,1]
     #[arg(long = "in-flight", value_delimiter = ',', value_name = "COUNT",
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub in_flight_counts: Vec<u64>,
-    /// Tasks of each sample [default: by what is in flight]
+    /// Only tasks that take a worker so many microseconds, at most 10000 [default: 0,10,100,1000; those that take time with
+    /// 10 to 1000 in flight]
+    #[arg(long = "task-us", value_delimiter = ',', value_name = "US",
+        value_parser = clap::value_parser!(u64).range(0..=10_000))]
+    pub task_us: Vec<u64>,
+    /// Tasks of each sample, fewer where that would take too long [default: by what is in flight]
     #[arg(long = "tasks", value_name = "COUNT", value_parser = clap::value_parser!(u64).range(10..=100_000_000))]
     pub task_count: Option<u64>,
     /// Measurements per row and contender [default: 5; with --quick 3]

@@ -8,15 +8,17 @@
 //! a sample counts only if its receiver saw every message in its full size.
 //!
 //! ```text
-//! main -> arguments -> {sockets, streams}/benchmark -> sample/run -> process (one or two workers per sample)
+//! main -> arguments -> {sockets, streams}/benchmark -> sample/run -> crew -> process (one or two workers per sample)
 //!                                                   -> report -> table | JSON | charts
-//! pipeline/benchmark -> pipeline/sample -> process (six parts per sample: ventilator, sink, four workers)
+//! pipeline/benchmark -> pipeline/sample -> crew -> process (six parts per sample: ventilator, sink, four workers)
 //! worker processes: main -> pipeline/part | main -> sample/worker -> sample/contender/{ours, libzmq, stream_limit, ring_limit}
 //! ```
 
 pub mod allocations;
 pub mod arguments;
+pub mod comparison;
 mod cores;
+pub mod crew;
 mod figures;
 pub mod machine;
 pub mod pipeline;

@@ -34,9 +34,9 @@ fn check_use(consumption: &Value, tasks: u64) {
     assert!((shares.iter().sum::<f64>() - 100.0).abs() < 1e-6, "{shares:?}");
 }
 
-/// Checks a row that has no target if `target_ratio` is null.
-fn check_case(case: &Value, rows: (u64, u64), tasks: u64, has_rival: bool) {
-    assert_eq!((case["in_flight"].as_u64().unwrap(), case["window"].as_u64().unwrap()), rows);
+/// Checks a row with so many in flight and such a window.
+fn check_case(case: &Value, row: (u64, Option<u64>), tasks: u64, has_rival: bool) {
+    assert_eq!((case["in_flight"].as_u64().unwrap(), case["window"].as_u64()), row);
     assert_eq!((&case["case"], &case["unit"]), (&Value::from("pipeline"), &Value::from("tasks/s")));
     assert_eq!((&case["size"], &case["workers"], &case["n"]), (&8.into(), &4.into(), &2.into()));
     assert!(number(case, "ours_min") <= number(case, "ours"));
@@ -55,14 +55,15 @@ fn check_case(case: &Value, rows: (u64, u64), tasks: u64, has_rival: bool) {
 #[test]
 fn every_contender_does_every_task_with_few_and_many_in_flight() {
     // The last batch and the last block are not full.
-    let report: Value =
-        serde_json::from_str(&succeed("--json --repeat 2 --tasks 2005 --in-flight 1,10,1000,1000000"))
-            .unwrap();
+    let report: Value = serde_json::from_str(&succeed(
+        "--json --repeat 2 --tasks 2005 --task-us 0 --in-flight 1,10,1000,1000000",
+    ))
+    .unwrap();
     assert_eq!(report["benchmark"], "pipeline");
     assert!(report["machine"]["cores"].as_u64().unwrap() >= 1);
     let has_rival = !report["rivals"].as_array().unwrap().is_empty();
     let cases = report["cases"].as_array().unwrap();
-    let rows = [(1_000_000, 100_000), (1000, 1000), (10, 10), (1, 1)];
+    let rows = [(1_000_000, None), (1000, Some(1000)), (10, Some(10)), (1, Some(1))];
     assert_eq!(cases.len(), rows.len());
     for (case, row) in cases.iter().zip(rows) {
         check_case(case, row, 2005, has_rival);
@@ -70,14 +71,50 @@ fn every_contender_does_every_task_with_few_and_many_in_flight() {
     let targets: Vec<Option<f64>> = cases.iter().map(|case| case["target_ratio"].as_f64()).collect();
     assert_eq!(targets, [Some(4.0), Some(5.0), Some(2.5), None]);
     let sentences = report["conclusion"].as_array().unwrap();
-    assert_eq!(sentences.len(), if has_rival { 3 } else { 0 }, "{sentences:?}");
+    // Each target's verdict, and the smallest window.
+    assert_eq!(sentences.len(), if has_rival { 3 + 1 } else { 1 }, "{sentences:?}");
+}
+
+#[test]
+fn tasks_that_take_time_are_done_no_faster_than_four_workers_can() {
+    let options = "--json --quick --repeat 1 --tasks 400 --task-us 20,2000 --in-flight 100,10";
+    let report: Value = serde_json::from_str(&succeed(options)).unwrap();
+    let has_rival = !report["rivals"].as_array().unwrap().is_empty();
+    let cases = report["cases"].as_array().unwrap();
+    let row = |case: &Value| (case["task_us"].as_u64().unwrap(), case["in_flight"].as_u64().unwrap());
+    assert_eq!(cases.iter().map(row).collect::<Vec<_>>(), [(20, 100), (20, 10), (2000, 100), (2000, 10)]);
+    for case in cases {
+        // Who wakes up late makes the next task shorter: never more than one at a time.
+        let fastest = 4e6 / number(case, "task_us") * 1.05;
+        assert!(number(case, "ours_max") <= fastest, "{case}");
+        assert!(!has_rival || number(case, "rival_max") <= fastest, "{case}");
+        assert!(case["blocks"].is_null() && case["target_ratio"].is_null(), "{case}");
+        assert!(case["cost_percent"].is_number(), "{case}");
+        assert_eq!(case["rival_cost_percent"].is_number(), has_rival, "{case}");
+    }
+    let sentences: Vec<&str> =
+        report["conclusion"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let starts = ["Tasks of 20 us: ", "Tasks of 2000 us: "];
+    assert!(
+        sentences.len() == 2
+            && sentences.iter().zip(starts).all(|(sentence, start)| sentence.starts_with(start))
+    );
+}
+
+#[test]
+fn the_table_of_tasks_that_take_time_has_their_costs() {
+    let text = succeed("--no-rival --repeat 1 --tasks 400 --task-us 500 --in-flight 50,10");
+    for row in ["500      50 ", "500      10 "] {
+        assert_eq!(text.lines().filter(|line| line.starts_with(row)).count(), 1, "{text}");
+    }
+    assert!(!text.contains("REQ/REP") && text.contains("\nTasks of 500 us: "), "{text}");
 }
 
 #[test]
 fn without_the_rival_ours_is_measured_alone_and_it_says_so() {
-    let options = "--json --repeat 2 --tasks 500 --in-flight 10 --libzmq libabsent.so.1";
+    let options = "--json --repeat 2 --tasks 500 --in-flight 10 --task-us 0 --libzmq libabsent.so.1";
     let report: Value = serde_json::from_str(&succeed(options)).unwrap();
-    check_case(&report["cases"][0], (10, 10), 500, false);
+    check_case(&report["cases"][0], (10, Some(10)), 500, false);
     assert_eq!(report["conclusion"], Value::Array(Vec::new()));
     let note = report["notes"][0].as_str().unwrap();
     assert!(note.contains("measured alone") && note.contains("libabsent.so.1"), "{note}");
@@ -85,7 +122,7 @@ fn without_the_rival_ours_is_measured_alone_and_it_says_so() {
 
 #[test]
 fn the_tables_have_rates_and_costs_of_each_row() {
-    let text = succeed("--no-rival --repeat 1 --tasks 500 --in-flight 50,10");
+    let text = succeed("--no-rival --repeat 1 --tasks 500 --task-us 0 --in-flight 50,10");
     assert!(text.contains("against no rival") && text.contains("measured alone"), "{text}");
     for row in ["50 ", "10 "] {
         assert_eq!(text.lines().filter(|line| line.starts_with(row)).count(), 2, "{text}");
@@ -94,7 +131,7 @@ fn the_tables_have_rates_and_costs_of_each_row() {
 
 #[test]
 fn a_part_that_cannot_do_its_task_says_why() {
-    let task = r#"{"scheme":"batches","role":{"worker":0},"in_flight_count":1,"task_count":1,"endpoints":[],
+    let task = r#"{"scheme":"batches","role":{"worker":0},"in_flight_count":1,"task_count":1,"task_us":0,"endpoints":[],
         "libzmq":"libabsent.so.1"}"#;
     // The standard input stays open: closed it would end the part by itself.
     let part = Command::new(BINARY)

@@ -1,15 +1,16 @@
 //! The run of the benchmark: lets the contenders take turns, reports.
 //!
-//! Invariants: within one repeat of a row every contender is measured once before any is measured again, so that the
-//! machine's drift meets all alike; progress goes to standard error, the report alone to standard output.
+//! Invariants: within one repeat every contender of every row is measured once, those of one row after each other, before
+//! any is measured again, so that the machine's drift meets all alike, and few in flight as many; progress goes to standard error, the report alone to standard output.
 
 use std::io;
 use std::path::Path;
 
 use super::chart::{self, ChartError};
-use super::plan::{Plan, bound};
+use super::conclusion;
+use super::plan::{Plan, Row};
 use super::report::{Case, Evidence, Report};
-use super::sample::{Sample, SampleError, Subject};
+use super::sample::{SampleError, Subject};
 use super::table;
 use super::task::Scheme;
 use crate::arguments::PipelineSettings;
@@ -40,15 +41,13 @@ pub fn run(settings: &PipelineSettings) -> Result<(), PipelineError> {
         std::fs::create_dir_all(directory)?;
     }
     let run = Run::new(&settings.rival);
-    let mut cases = Vec::new();
-    for (index, &in_flight_count) in plan.in_flight_counts.iter().enumerate() {
-        eprintln!("pipeline {}/{}: {in_flight_count} in flight", index + 1, plan.in_flight_counts.len());
-        let evidence = measure(&plan, in_flight_count, &settings.rival.libzmq, run.has_rival())?;
-        cases.extend(Case::new(in_flight_count, bound(Scheme::Window, in_flight_count), &evidence));
-    }
-    let conclusion = cases.iter().filter_map(Case::verdict).collect();
+    let evidence = measure(&plan, &settings.rival.libzmq, run.has_rival())?;
+    let mut cases: Vec<Case> =
+        plan.rows.iter().zip(&evidence).filter_map(|(&row, evidence)| Case::new(row, evidence)).collect();
+    let windows = conclusion::compare_windows(&mut cases);
+    let conclusion = cases.iter().filter_map(Case::verdict).chain(windows).collect();
     let chart = settings.out.as_ref().map(|directory| chart::draw(&cases, Path::new(directory)));
-    let charts = chart.transpose()?.into_iter().collect();
+    let charts = chart.transpose()?.unwrap_or_default();
     let report = Report { benchmark: "pipeline", run, cases, conclusion, charts };
     match settings.json {
         true => println!("{}", serde_json::to_string_pretty(&report)?),
@@ -57,29 +56,29 @@ pub fn run(settings: &PipelineSettings) -> Result<(), PipelineError> {
     Ok(())
 }
 
-/// One row, its contenders in turns.
-fn measure(
-    plan: &Plan,
-    in_flight_count: u64,
-    libzmq: &str,
-    has_rival: bool,
-) -> Result<Evidence, SampleError> {
-    let sample = |scheme: Scheme, samples: &mut Vec<Sample>| {
-        let subject = Subject {
-            scheme,
-            in_flight_count: bound(scheme, in_flight_count),
-            task_count: plan.task_count(scheme, in_flight_count),
-            libzmq,
-        };
-        subject.sample().map(|sample| samples.push(sample))
-    };
-    let mut evidence = Evidence::default();
-    for _ in 0..plan.repeat_count {
-        sample(Scheme::Window, &mut evidence.ours)?;
-        if has_rival {
-            sample(Scheme::Batches, &mut evidence.batches)?;
-            sample(Scheme::Blocks, &mut evidence.blocks)?;
+/// The samples of all rows, the contenders in turns.
+fn measure(plan: &Plan, libzmq: &str, has_rival: bool) -> Result<Vec<Evidence>, SampleError> {
+    let mut evidence: Vec<Evidence> = plan.rows.iter().map(|_| Evidence::default()).collect();
+    for repeat in 1..=plan.repeat_count {
+        let mut announced = None;
+        for (&row, evidence) in plan.rows.iter().zip(&mut evidence) {
+            if announced.replace(row.task_us) != Some(row.task_us) {
+                eprintln!("pipeline {repeat}/{}: tasks of {} us", plan.repeat_count, row.task_us);
+            }
+            for &scheme in plan.schemes(row, has_rival) {
+                evidence.of(scheme).push(subject(plan, row, scheme, libzmq).sample()?);
+            }
         }
     }
     Ok(evidence)
+}
+
+fn subject<'a>(plan: &Plan, row: Row, scheme: Scheme, libzmq: &'a str) -> Subject<'a> {
+    Subject {
+        scheme,
+        in_flight_count: row.in_flight_count,
+        task_count: plan.task_count(scheme, row),
+        task_us: row.task_us,
+        libzmq,
+    }
 }

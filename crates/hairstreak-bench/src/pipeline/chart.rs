@@ -1,5 +1,5 @@
-//! The chart of the source: tasks per second over the number in flight, a line per contender; the rates by powers of ten,
-//! because they span four of them. Ours is solid, the rival's are dashed.
+//! The chart of the source, one for each time that tasks take: tasks per second over the number in flight, a line per
+//! contender; the rates by powers of ten, because they span four of them. Ours is solid, the rival's are dashed.
 
 use std::path::Path;
 
@@ -9,7 +9,6 @@ use super::plan::UNBOUNDED_COUNT;
 use super::report::Case;
 
 const SIZE: (u32, u32) = (900, 560);
-const FILE_NAME: &str = "pipeline.svg";
 const TITLE: &str = "Tasks per second by tasks in flight";
 const DASH: (i32, i32) = (6, 4);
 
@@ -25,21 +24,28 @@ pub struct ChartError {
 type Line = (&'static str, RGBColor, bool, fn(&Case) -> Option<f64>);
 
 const LINES: [Line; 3] = [
-    ("hairstreak, window", RGBColor(31, 119, 180), false, |case| Some(case.ours)),
-    ("libzmq, batches", RGBColor(255, 127, 14), true, |case| case.rival),
+    ("hairstreak, window", RGBColor(31, 119, 180), false, |case| Some(case.rates.ours)),
+    ("libzmq, batches", RGBColor(255, 127, 14), true, |case| case.rates.rival),
     ("libzmq, REQ/REP blocks", RGBColor(44, 160, 44), true, |case| case.blocks),
 ];
 
-/// Draws the chart into `directory` and gives its file.
-pub fn draw(cases: &[Case], directory: &Path) -> Result<String, ChartError> {
-    let file = directory.join(FILE_NAME).display().to_string();
-    match draw_one(cases, &file) {
-        Ok(()) => Ok(file),
-        Err(error) => Err(ChartError { file, reason: error.to_string() }),
-    }
+/// Draws the charts into `directory` and gives their files.
+pub fn draw(cases: &[Case], directory: &Path) -> Result<Vec<String>, ChartError> {
+    let charts = cases.chunk_by(|one, other| one.task_us == other.task_us).map(|cases| {
+        let (name, title) = match cases[0].task_us {
+            0 => ("pipeline.svg".to_owned(), TITLE.to_owned()),
+            task_us => (format!("pipeline-{task_us}-us.svg"), format!("{TITLE}, each of {task_us} us")),
+        };
+        let file = directory.join(name).display().to_string();
+        match draw_one(cases, &file, &title) {
+            Ok(()) => Ok(file),
+            Err(error) => Err(ChartError { file, reason: error.to_string() }),
+        }
+    });
+    charts.collect()
 }
 
-fn draw_one(cases: &[Case], file: &str) -> Result<(), Box<dyn std::error::Error>> {
+fn draw_one(cases: &[Case], file: &str, title: &str) -> Result<(), Box<dyn std::error::Error>> {
     // The source goes from many to few.
     let rates = cases.iter().flat_map(|case| LINES.iter().filter_map(|line| line.3(case)));
     let (least, most) =
@@ -49,7 +55,7 @@ fn draw_one(cases: &[Case], file: &str) -> Result<(), Box<dyn std::error::Error>
     let root = SVGBackend::new(file, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&root)
-        .caption(TITLE, ("sans-serif", 20))
+        .caption(title, ("sans-serif", 20))
         .margin(12)
         .x_label_area_size(44)
         .y_label_area_size(84)
@@ -104,23 +110,27 @@ fn label(case: &Case) -> String {
 mod tests {
     use std::path::Path;
 
+    use super::super::report::Case;
     use super::super::report::tests::case;
-    use super::{FILE_NAME, draw};
+    use super::draw;
 
-    fn drawn(name: &str, rival_s: &[f64]) -> String {
-        let directory = std::env::temp_dir().join(format!("hairstreak-{name}-{}", std::process::id()));
+    /// The texts of the charts, `names` in this order.
+    fn drawn(directory_name: &str, cases: &[Case], names: &[&str]) -> Vec<String> {
+        let directory =
+            std::env::temp_dir().join(format!("hairstreak-{directory_name}-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
-        let cases = [case(1_000_000, 100_000, rival_s), case(10, 10, rival_s)];
-        let file = draw(&cases, &directory).unwrap();
-        assert_eq!(Path::new(&file), directory.join(FILE_NAME));
-        let text = std::fs::read_to_string(&file).unwrap();
+        let files = draw(cases, &directory).unwrap();
+        let expected: Vec<_> = names.iter().map(|name| directory.join(name).display().to_string()).collect();
+        assert_eq!(files, expected);
+        let texts = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
         std::fs::remove_dir_all(&directory).unwrap();
-        text
+        texts
     }
 
     #[test]
     fn a_chart_has_a_line_per_contender_and_a_label_per_row() {
-        let text = drawn("pipeline-chart", &[4.0]);
+        let cases = [case(1_000_000, &[4.0]), case(10, &[4.0])];
+        let text = drawn("pipeline-chart", &cases, &["pipeline.svg"]).remove(0);
         assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"), "{text}");
         for label in ["hairstreak, window", "libzmq, batches", "libzmq, REQ/REP blocks", "unbounded", "10"] {
             assert!(text.contains(label), "{label} in {text}");
@@ -128,14 +138,25 @@ mod tests {
     }
 
     #[test]
+    fn each_task_time_has_a_chart_of_its_own() {
+        let timed = |count| Case { task_us: 100, ..case(count, &[4.0]) };
+        let cases = [case(1_000, &[4.0]), case(10, &[4.0]), timed(70), timed(10)];
+        let texts = drawn("pipeline-charts", &cases, &["pipeline.svg", "pipeline-100-us.svg"]);
+        let has = |words: &str| [0, 1].map(|index: usize| texts[index].contains(words));
+        assert_eq!(has("each of 100 us"), [false, true], "{texts:?}");
+        assert_eq!(has("\n70\n"), [false, true], "{texts:?}");
+    }
+
+    #[test]
     fn without_a_rival_the_chart_has_ours_alone() {
-        let text = drawn("pipeline-chart-alone", &[]);
+        let cases = [case(1_000_000, &[]), case(10, &[])];
+        let text = drawn("pipeline-chart-alone", &cases, &["pipeline.svg"]).remove(0);
         assert!(text.contains("hairstreak, window") && !text.contains("libzmq"), "{text}");
     }
 
     #[test]
     fn a_place_where_no_chart_can_go_is_named() {
-        let error = draw(&[case(10, 10, &[])], Path::new("/dev/null")).unwrap_err();
+        let error = draw(&[case(10, &[])], Path::new("/dev/null")).unwrap_err();
         assert!(error.to_string().starts_with("cannot draw /dev/null/pipeline.svg: "), "{error}");
     }
 }

@@ -3,13 +3,14 @@
 //! The question is that of "Batch Acknowledged Pipelines with ZeroMQ": what does it cost to know that results have come?
 //! Six processes over tcp, tasks of 8 bytes, three ways of doing it ([`Scheme`]) with the same number in flight: the
 //! article's own on libzmq (a batch, then one acknowledgement from the sink), the one its readers asked for (REQ/REP,
-//! one message or a block of them at a time), and ours (`hairstreak::pipeline`, its window).
+//! one message or a block of them at a time), and ours (`hairstreak::pipeline`, its window). And what it costs where tasks take time, which is the article's second conclusion.
 //!
 //! Invariants: a sample counts only if the sink had every task; of ours it checks that each came exactly once. The
 //! ventilator has the clock: from the first task sent to knowing that all are done.
 
 mod benchmark;
 mod chart;
+mod conclusion;
 mod part;
 mod plan;
 mod report;

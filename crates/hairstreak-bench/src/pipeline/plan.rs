@@ -1,15 +1,25 @@
-//! How many tasks are in flight in each row, and how many make a sample: by default, with `--quick` and with filters.
+//! How many tasks are in flight in each row, how long one takes, and how many make a sample: by default, with `--quick`
+//! and with filters.
 
-use super::task::Scheme;
+use std::ops::RangeInclusive;
+
+use super::task::{Scheme, WORKER_COUNT};
 use crate::arguments::PipelineSettings;
 
 /// The article's sizes, and one by one, which its readers asked for.
 const IN_FLIGHT_COUNTS: [u64; 6] = [1_000_000, 1_000, 100, 50, 10, 1];
-/// As many in flight as the article sent: no flow control.
+/// As many in flight as the article sent: no flow control. There the window of ours grows by itself.
 pub const UNBOUNDED_COUNT: u64 = 1_000_000;
-/// What ours is given where the others are unbounded: a window holds memory, so it has a bound.
-const WINDOW_COUNT_MAX: u64 = 100_000;
+/// How long the tasks take, in microseconds.
+const TASK_US: [u64; 4] = [0, 10, 100, 1_000];
+/// Where tasks take time, one by one is one worker at work, and nobody needs them unbounded.
+const TIMED_IN_FLIGHT: RangeInclusive<u64> = 10..=1_000;
+/// Samples of tasks that take time take so long if all workers work all the time.
+const TIMED_SAMPLE_US: u64 = 1_000_000;
+const TIMED_SAMPLE_US_QUICK: u64 = 300_000;
 const TASK_COUNT: u64 = 1_000_000;
+/// So that what is measured is not how a window grows.
+const TASK_COUNT_GROWING: u64 = 10_000_000;
 /// One by one a million would take minutes.
 const TASK_COUNT_SINGLE: u64 = 100_000;
 const REPEAT_COUNT: u32 = 5;
@@ -20,11 +30,20 @@ const BLOCK_COUNT_MIN: u64 = 10;
 /// What ours has to reach: so many times the rate of libzmq's batches, by what is in flight.
 const TARGETS: [(u64, f64); 4] = [(10, 2.5), (100, 3.0), (1_000, 5.0), (UNBOUNDED_COUNT, 4.0)];
 
+/// What is the same for all contenders of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Tasks in flight.
+    pub in_flight_count: u64,
+    /// How long a worker has a task, in microseconds.
+    pub task_us: u64,
+}
+
 /// Everything to be measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// In flight, a row each, descending.
-    pub in_flight_counts: Vec<u64>,
+    /// Tasks that take longer after those that take less, and of each kind fewer in flight after more.
+    pub rows: Vec<Row>,
     /// Samples of each row, per contender.
     pub repeat_count: u32,
     task_count: Option<u64>,
@@ -34,23 +53,55 @@ pub struct Plan {
 impl Plan {
     /// The plan for `settings`.
     pub fn new(settings: &PipelineSettings) -> Self {
-        let asked = &settings.in_flight_counts;
-        let mut in_flight_counts = if asked.is_empty() { IN_FLIGHT_COUNTS.to_vec() } else { asked.to_vec() };
-        in_flight_counts.sort_unstable_by(|one, other| other.cmp(one));
-        in_flight_counts.dedup();
+        let or = |asked: &[u64], default: &[u64]| {
+            let counts = if asked.is_empty() { default } else { asked };
+            let mut counts = counts.to_vec();
+            counts.sort_unstable();
+            counts.dedup();
+            counts
+        };
+        let in_flight_counts = or(&settings.in_flight_counts, &IN_FLIGHT_COUNTS);
+        let is_asked = !settings.in_flight_counts.is_empty();
+        let is_row =
+            |row: &Row| row.task_us == 0 || is_asked || TIMED_IN_FLIGHT.contains(&row.in_flight_count);
+        let rows_of = |task_us| {
+            let counts = in_flight_counts.iter().rev();
+            counts.map(move |&in_flight_count| Row { in_flight_count, task_us }).filter(is_row)
+        };
+        let rows = or(&settings.task_us, &TASK_US).into_iter().flat_map(rows_of).collect();
         let repeat_count = if settings.quick { REPEAT_COUNT_QUICK } else { REPEAT_COUNT };
         Self {
-            in_flight_counts,
+            rows,
             repeat_count: settings.repeats.unwrap_or(repeat_count),
             task_count: settings.task_count,
             is_quick: settings.quick,
         }
     }
 
+    /// Who is measured in `row`. Of a block only one worker of four works at any time, so where tasks take time it is no
+    /// contender.
+    pub fn schemes(&self, row: Row, has_rival: bool) -> &'static [Scheme] {
+        match (has_rival, row.task_us) {
+            (false, _) => &[Scheme::Window],
+            (true, 0) => &[Scheme::Window, Scheme::Batches, Scheme::Blocks],
+            (true, _) => &[Scheme::Window, Scheme::Batches],
+        }
+    }
+
     /// Tasks of a sample.
-    pub fn task_count(&self, scheme: Scheme, in_flight_count: u64) -> u64 {
-        if let Some(count) = self.task_count {
-            return count;
+    pub fn task_count(&self, scheme: Scheme, row: Row) -> u64 {
+        let count = self.task_count.unwrap_or_else(|| self.untimed_count(scheme, row.in_flight_count));
+        let sample_us = if self.is_quick { TIMED_SAMPLE_US_QUICK } else { TIMED_SAMPLE_US };
+        match row.task_us {
+            0 => count,
+            task_us => count.min(sample_us * WORKER_COUNT as u64 / task_us),
+        }
+    }
+
+    /// Tasks of a sample that take no time.
+    fn untimed_count(&self, scheme: Scheme, in_flight_count: u64) -> u64 {
+        if scheme == Scheme::Window && in_flight_count == UNBOUNDED_COUNT {
+            return TASK_COUNT_GROWING;
         }
         let count = match in_flight_count {
             0..10 if self.is_quick => 4_000,
@@ -67,24 +118,22 @@ impl Plan {
     }
 }
 
-/// What a scheme is given as its window, batch or block, where so many are to be in flight.
-pub fn bound(scheme: Scheme, in_flight_count: u64) -> u64 {
-    match scheme {
-        Scheme::Window => in_flight_count.min(WINDOW_COUNT_MAX),
-        Scheme::Batches | Scheme::Blocks => in_flight_count,
-    }
+/// The window of ours where so many are to be in flight; `None` if it grows by itself.
+pub fn window(in_flight_count: u64) -> Option<u64> {
+    (in_flight_count != UNBOUNDED_COUNT).then_some(in_flight_count)
 }
 
-/// What ours has to reach with so many in flight, if anything was said.
-pub fn target(in_flight_count: u64) -> Option<f64> {
-    TARGETS.iter().find(|(count, _)| *count == in_flight_count).map(|(_, target)| *target)
+/// What ours has to reach in `row`, if anything was said.
+pub fn target(row: Row) -> Option<f64> {
+    let said = TARGETS.iter().find(|(count, _)| *count == row.in_flight_count);
+    said.filter(|_| row.task_us == 0).map(|(_, target)| *target)
 }
 
 #[cfg(test)]
 mod tests {
     use clap::Parser;
 
-    use super::{Plan, Scheme, UNBOUNDED_COUNT, bound, target};
+    use super::{Plan, Row, Scheme, UNBOUNDED_COUNT, target, window};
     use crate::arguments::{Arguments, Benchmark};
 
     fn plan(options: &str) -> Plan {
@@ -95,23 +144,67 @@ mod tests {
         }
     }
 
+    fn row(in_flight_count: u64, task_us: u64) -> Row {
+        Row { in_flight_count, task_us }
+    }
+
+    fn in_flight_counts(plan: &Plan, task_us: u64) -> Vec<u64> {
+        let rows = plan.rows.iter().filter(|row| row.task_us == task_us);
+        rows.map(|row| row.in_flight_count).collect()
+    }
+
     #[test]
     fn the_full_plan_has_the_sizes_and_the_tasks_of_the_article() {
         let plan = plan("");
-        assert_eq!(plan.in_flight_counts, [1_000_000, 1_000, 100, 50, 10, 1]);
+        assert_eq!(in_flight_counts(&plan, 0), [1_000_000, 1_000, 100, 50, 10, 1]);
         assert_eq!(plan.repeat_count, 5);
         for count in [1_000_000, 1_000, 100, 50, 10] {
-            assert_eq!(plan.task_count(Scheme::Batches, count), 1_000_000);
-            assert_eq!(plan.task_count(Scheme::Window, count), 1_000_000);
+            assert_eq!(plan.task_count(Scheme::Batches, row(count, 0)), 1_000_000);
         }
+        for count in [1_000, 100, 50, 10] {
+            assert_eq!(plan.task_count(Scheme::Window, row(count, 0)), 1_000_000);
+        }
+    }
+
+    #[test]
+    fn tasks_that_take_time_have_the_sizes_of_the_article_and_none_without_flow_control() {
+        for options in ["", "--quick"] {
+            let plan = plan(options);
+            assert!(plan.rows.is_sorted_by_key(|row| row.task_us));
+            for task_us in [10, 100, 1_000] {
+                assert_eq!(in_flight_counts(&plan, task_us), [1_000, 100, 50, 10], "{options} {task_us}");
+            }
+            assert_eq!(plan.rows.len(), 6 + 3 * 4);
+        }
+    }
+
+    #[test]
+    fn tasks_that_take_time_are_as_many_as_four_workers_do_in_a_sample() {
+        let (full, quick) = (plan(""), plan("--quick"));
+        let counts = |plan: &Plan, task_us| plan.task_count(Scheme::Window, row(1_000, task_us));
+        assert_eq!([10, 100, 1_000].map(|task_us| counts(&full, task_us)), [400_000, 40_000, 4_000]);
+        assert_eq!([10, 100, 1_000].map(|task_us| counts(&quick, task_us)), [120_000, 12_000, 1_200]);
+        // What no contender does in that time with few in flight is not asked of it.
+        assert_eq!(quick.task_count(Scheme::Batches, row(10, 10)), 20_000);
+        assert_eq!(plan("--quick --tasks 300").task_count(Scheme::Window, row(10, 1_000)), 300);
+        assert_eq!(plan("--tasks 1000000").task_count(Scheme::Window, row(10, 1_000)), 4_000);
+    }
+
+    #[test]
+    fn blocks_are_measured_only_where_tasks_take_no_time() {
+        let plan = plan("");
+        let schemes = |task_us, has_rival| plan.schemes(row(10, task_us), has_rival);
+        assert_eq!(schemes(0, true), [Scheme::Window, Scheme::Batches, Scheme::Blocks]);
+        assert_eq!(schemes(10, true), [Scheme::Window, Scheme::Batches]);
+        assert_eq!([schemes(0, false), schemes(10, false)], [[Scheme::Window]; 2]);
     }
 
     #[test]
     fn the_quick_plan_has_the_same_rows_of_fewer_tasks() {
         let (full, quick) = (plan(""), plan("--quick"));
-        assert_eq!(quick.in_flight_counts, full.in_flight_counts);
+        assert_eq!(quick.rows, full.rows);
         for count in [1_000, 100, 50, 10, 1] {
-            let tasks = |plan: &Plan| plan.task_count(Scheme::Window, count);
+            let tasks = |plan: &Plan| plan.task_count(Scheme::Window, row(count, 0));
             assert!(tasks(&quick) * 2 <= tasks(&full), "{count}");
             assert!(tasks(&quick) >= 100 * count, "{count}");
         }
@@ -119,23 +212,28 @@ mod tests {
 
     #[test]
     fn filters_are_put_in_order() {
-        let plan = plan("--in-flight 5,70,5 --tasks 300 --repeat 9");
-        assert_eq!((&plan.in_flight_counts[..], plan.repeat_count), (&[70, 5][..], 9));
-        assert_eq!([Scheme::Window, Scheme::Blocks].map(|scheme| plan.task_count(scheme, 70)), [300, 300]);
+        let plan = plan("--in-flight 5,70,5 --task-us 30,0,30 --tasks 300 --repeat 9");
+        assert_eq!(plan.rows, [row(70, 0), row(5, 0), row(70, 30), row(5, 30)]);
+        assert_eq!(plan.repeat_count, 9);
+        let counts = [Scheme::Window, Scheme::Blocks].map(|scheme| plan.task_count(scheme, row(70, 0)));
+        assert_eq!(counts, [300, 300]);
     }
 
     #[test]
-    fn a_window_has_a_bound_and_a_batch_has_none() {
-        let schemes = [Scheme::Window, Scheme::Batches, Scheme::Blocks];
-        assert_eq!(schemes.map(|scheme| bound(scheme, 50)), [50; 3]);
-        assert_eq!(schemes.map(|scheme| bound(scheme, UNBOUNDED_COUNT)), [100_000, 1_000_000, 1_000_000]);
+    fn a_window_grows_by_itself_where_the_others_are_unbounded_and_has_the_tasks_for_it() {
+        assert_eq!([50, 100_000, UNBOUNDED_COUNT].map(window), [Some(50), Some(100_000), None]);
+        for options in ["", "--quick"] {
+            let count = |scheme| plan(options).task_count(scheme, row(UNBOUNDED_COUNT, 0));
+            assert_eq!([Scheme::Window, Scheme::Batches].map(count), [10_000_000, 1_000_000], "{options}");
+        }
+        assert_eq!(plan("--tasks 300").task_count(Scheme::Window, row(UNBOUNDED_COUNT, 0)), 300);
     }
 
     #[test]
     fn targets_are_those_of_the_rows_that_have_one() {
-        assert_eq!(
-            [10, 50, 100, 1_000, UNBOUNDED_COUNT].map(target),
-            [Some(2.5), None, Some(3.0), Some(5.0), Some(4.0)]
-        );
+        let targets =
+            |task_us| [10, 50, 100, 1_000, UNBOUNDED_COUNT].map(|count| target(row(count, task_us)));
+        assert_eq!(targets(0), [Some(2.5), None, Some(3.0), Some(5.0), Some(4.0)]);
+        assert_eq!(targets(10), [None; 5]);
     }
 }

@@ -4,10 +4,10 @@
 
 use serde::Serialize;
 
-use super::plan::target;
+use super::plan::{Row, target, window};
 use super::sample::Sample;
-use super::task::{TASK_SIZE, WORKER_COUNT};
-use crate::rival::RIVAL_NAME;
+use super::task::{Scheme, TASK_SIZE, WORKER_COUNT};
+use crate::comparison::Comparison;
 use crate::run::Run;
 use crate::statistics::Spread;
 
@@ -19,15 +19,15 @@ pub struct Report {
     /// What ran where.
     #[serde(flatten)]
     pub run: Run,
-    /// The rows, by what is in flight.
+    /// The rows, by how long tasks take and by what is in flight.
     pub cases: Vec<Case>,
-    /// What became of the targets, in sentences.
+    /// What became of the targets, and which windows are enough, in sentences.
     pub conclusion: Vec<String>,
-    /// The file that holds the chart, if one was asked for.
+    /// The files that hold the charts, if they were asked for.
     pub charts: Vec<String>,
 }
 
-/// One row: so many tasks in flight.
+/// One row: so many tasks in flight, each of which takes so long.
 #[derive(Debug, Serialize)]
 pub struct Case {
     /// Always `pipeline`.
@@ -38,30 +38,19 @@ pub struct Case {
     pub size: usize,
     /// Worker processes.
     pub workers: usize,
+    /// How long a worker has a task, in microseconds.
+    pub task_us: u64,
     /// The most tasks in flight: the batch, the block.
     pub in_flight: u64,
-    /// The window of ours, which may be smaller.
-    pub window: u64,
+    /// The window of ours; null if it grows by itself.
+    pub window: Option<u64>,
     /// What the rates count.
     pub unit: &'static str,
     /// Repeats of each contender.
     pub n: usize,
-    /// Median rate of ours.
-    pub ours: f64,
-    /// Slowest repeat.
-    pub ours_min: f64,
-    /// Fastest repeat.
-    pub ours_max: f64,
-    /// Median rate of the rival's batches.
-    pub rival: Option<f64>,
-    /// Slowest repeat.
-    pub rival_min: Option<f64>,
-    /// Fastest repeat.
-    pub rival_max: Option<f64>,
-    /// Who that is.
-    pub rival_name: Option<&'static str>,
-    /// `ours / rival`.
-    pub ratio: Option<f64>,
+    /// Ours and the rival.
+    #[serde(flatten)]
+    pub rates: Comparison,
     /// What the ratio has to be, if this row has a target.
     pub target_ratio: Option<f64>,
     /// Median rate of the rival's blocks over REQ/REP.
@@ -72,6 +61,10 @@ pub struct Case {
     pub blocks_max: Option<f64>,
     /// `ours / blocks`.
     pub blocks_ratio: Option<f64>,
+    /// How much less ours is than with the most in flight, in percent, if more rows have tasks like these.
+    pub cost_percent: Option<f64>,
+    /// The same of the rival's batches.
+    pub rival_cost_percent: Option<f64>,
     /// What ours used.
     pub ours_use: Consumption,
     /// What the rival's batches used.
@@ -108,9 +101,20 @@ pub struct Evidence {
     pub blocks: Vec<Sample>,
 }
 
+impl Evidence {
+    /// The samples of a contender.
+    pub fn of(&mut self, scheme: Scheme) -> &mut Vec<Sample> {
+        match scheme {
+            Scheme::Window => &mut self.ours,
+            Scheme::Batches => &mut self.batches,
+            Scheme::Blocks => &mut self.blocks,
+        }
+    }
+}
+
 impl Case {
-    /// The row that `evidence` supports; `None` without a sample of ours.
-    pub fn new(in_flight: u64, window: u64, evidence: &Evidence) -> Option<Self> {
+    /// The row that `evidence` supports, still without its costs; `None` without a sample of ours.
+    pub fn new(row: Row, evidence: &Evidence) -> Option<Self> {
         let rates = |samples: &[Sample]| Spread::of(samples.iter().map(Sample::rate));
         let ours = rates(&evidence.ours)?;
         let (rival, blocks) = (rates(&evidence.batches), rates(&evidence.blocks));
@@ -119,36 +123,37 @@ impl Case {
             transport: "tcp",
             size: TASK_SIZE,
             workers: WORKER_COUNT,
-            in_flight,
-            window,
+            task_us: row.task_us,
+            in_flight: row.in_flight_count,
+            window: window(row.in_flight_count),
             unit: "tasks/s",
             n: evidence.ours.len(),
-            ours: ours.median,
-            ours_min: ours.min,
-            ours_max: ours.max,
-            rival: rival.map(|rival| rival.median),
-            rival_min: rival.map(|rival| rival.min),
-            rival_max: rival.map(|rival| rival.max),
-            rival_name: rival.map(|_| RIVAL_NAME),
-            ratio: rival.map(|rival| ours.median / rival.median),
-            target_ratio: target(in_flight),
+            rates: Comparison::new(ours, rival),
+            target_ratio: target(row),
             blocks: blocks.map(|blocks| blocks.median),
             blocks_min: blocks.map(|blocks| blocks.min),
             blocks_max: blocks.map(|blocks| blocks.max),
             blocks_ratio: blocks.map(|blocks| ours.median / blocks.median),
+            cost_percent: None,
+            rival_cost_percent: None,
             ours_use: Consumption::of(&evidence.ours)?,
             rival_use: Consumption::of(&evidence.batches),
             blocks_use: Consumption::of(&evidence.blocks),
         })
     }
 
+    /// The window of ours in words.
+    pub fn window_text(&self) -> String {
+        self.window.map_or_else(|| "auto".to_owned(), |window| window.to_string())
+    }
+
     /// What became of the row's target.
     pub fn verdict(&self) -> Option<String> {
-        let (ratio, target) = (self.ratio?, self.target_ratio?);
+        let (ratio, target) = (self.rates.ratio?, self.target_ratio?);
         let verdict = if ratio >= target { "reached" } else { "missed" };
-        let who = match self.in_flight == self.window {
-            true => format!("{} in flight", self.window),
-            false => format!("Unbounded against a window of {}", self.window),
+        let who = match self.window {
+            Some(window) => format!("{window} in flight"),
+            None => "Unbounded against a window that grows by itself".to_owned(),
         };
         Some(format!("{who}: {ratio:.2}x libzmq's batches, target {target}x: {verdict}."))
     }
@@ -178,7 +183,7 @@ impl Consumption {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{Case, Evidence, Sample};
+    use super::{Case, Evidence, Row, Sample};
     use crate::usage::Usage;
 
     pub fn sample(elapsed_s: f64) -> Sample {
@@ -193,26 +198,29 @@ pub(super) mod tests {
         }
     }
 
-    pub fn case(in_flight: u64, window: u64, rival_s: &[f64]) -> Case {
+    pub fn case(in_flight_count: u64, rival_s: &[f64]) -> Case {
         let rival: Vec<Sample> = rival_s.iter().copied().map(sample).collect();
         let evidence = Evidence {
             ours: vec![sample(1.0), sample(4.0), sample(2.0)],
             batches: rival.clone(),
             blocks: rival,
         };
-        Case::new(in_flight, window, &evidence).unwrap()
+        Case::new(Row { in_flight_count, task_us: 0 }, &evidence).unwrap()
     }
 
     #[test]
     fn a_ratio_is_that_of_the_medians() {
-        let case = case(10, 10, &[4.0]);
-        assert_eq!((case.n, case.ours_min, case.ours, case.ours_max), (3, 250.0, 500.0, 1000.0));
-        assert_eq!((case.ratio, case.blocks_ratio), (Some(2.0), Some(2.0)));
+        let case = case(10, &[4.0]);
+        assert_eq!(
+            (case.n, case.rates.ours_min, case.rates.ours, case.rates.ours_max),
+            (3, 250.0, 500.0, 1000.0)
+        );
+        assert_eq!((case.rates.ratio, case.blocks_ratio), (Some(2.0), Some(2.0)));
     }
 
     #[test]
     fn shares_go_from_the_idlest_worker_to_the_busiest() {
-        let consumption = case(10, 10, &[]).ours_use;
+        let consumption = case(10, &[]).ours_use;
         for (share, expected) in consumption.worker_share_percent.iter().zip([10.0, 20.0, 30.0, 40.0]) {
             assert!((share - expected).abs() < 1e-9, "{consumption:?}");
         }
@@ -222,17 +230,18 @@ pub(super) mod tests {
     #[test]
     fn a_verdict_says_whether_the_target_was_reached() {
         let check = |case: Case, expected: Option<&str>| assert_eq!(case.verdict().as_deref(), expected);
-        check(case(10, 10, &[4.0]), Some("10 in flight: 2.00x libzmq's batches, target 2.5x: missed."));
-        check(case(10, 10, &[5.0]), Some("10 in flight: 2.50x libzmq's batches, target 2.5x: reached."));
-        let unbounded = "Unbounded against a window of 100000: 4.00x libzmq's batches, target 4x: reached.";
-        check(case(1_000_000, 100_000, &[8.0]), Some(unbounded));
-        check(case(50, 50, &[4.0]), None);
-        check(case(10, 10, &[]), None);
+        check(case(10, &[4.0]), Some("10 in flight: 2.00x libzmq's batches, target 2.5x: missed."));
+        check(case(10, &[5.0]), Some("10 in flight: 2.50x libzmq's batches, target 2.5x: reached."));
+        let unbounded =
+            "Unbounded against a window that grows by itself: 4.00x libzmq's batches, target 4x: reached.";
+        check(case(1_000_000, &[8.0]), Some(unbounded));
+        check(case(50, &[4.0]), None);
+        check(case(10, &[]), None);
     }
 
     #[test]
     fn a_row_without_a_rival_has_null_in_its_place() {
-        let json = serde_json::to_value(case(10, 10, &[])).unwrap();
+        let json = serde_json::to_value(case(10, &[])).unwrap();
         for field in ["rival", "rival_min", "rival_name", "ratio", "blocks", "blocks_ratio", "rival_use"] {
             assert!(json[field].is_null(), "{field}");
         }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::crew;
 use crate::usage::Usage;
 
 /// Bytes of a task: its number.
@@ -51,32 +52,27 @@ pub struct Task {
     pub scheme: Scheme,
     /// Which part.
     pub role: Role,
-    /// The window, the batch or the block.
+    /// The window, the batch or the block; unbounded, a window that grows by itself.
     pub in_flight_count: u64,
     /// Tasks of the sample.
     pub task_count: u64,
+    /// How long a worker has each, in microseconds.
+    pub task_us: u64,
     /// To connect to. Worker: tasks, results. Sink: the ventilator's second one. Ventilator: none.
     pub endpoints: Vec<String>,
     /// The libzmq to load.
     pub libzmq: String,
 }
 
-/// A line a part prints.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    /// Others may connect here. Ventilator: for workers, for the sink. Sink: for workers.
-    Bound(Vec<String>),
-    /// Done, everything verified.
-    Measured(Measurement),
-}
+/// A line a part prints. It listens: ventilator, for workers, for the sink; sink, for workers.
+pub type Answer = crew::Answer<Measurement>;
 
 /// What a part measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// Tasks it sent, passed on or received.
     pub task_count: u64,
-    /// The ventilator's clock in seconds; 0 for the others.
+    /// The clock of this process since its first task, in seconds.
     pub elapsed_s: f64,
     /// Used by this process since its first task.
     pub usage: Usage,

@@ -1,17 +1,13 @@
-//! One sample: its worker processes from start to exit, and what they measured together.
-//!
-//! Invariants: when a sample returns, none of its processes is left; a worker that dies, answers nonsense or takes
-//! longer than [`SAMPLE_TIME_MAX`] makes the sample an error that names it.
+//! One sample: its worker processes, and what they measured together.
 
-use std::env;
-use std::io;
+use std::path::PathBuf;
 use std::process::Command;
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::scenario::{Scenario, Transport};
-use super::task::{Answer, Calls, ContenderName, Measurement, Role, Task};
-use crate::process::{Event, Worker};
+use super::task::{Calls, ContenderName, Measurement, Role, Task};
+use crate::crew::Crew;
+pub use crate::crew::CrewError as SampleError;
 use crate::tracer::{CountFile, Tracer};
 use crate::usage::Usage;
 
@@ -63,43 +59,6 @@ impl Sample {
     }
 }
 
-/// Why there is no sample.
-#[derive(Debug, thiserror::Error)]
-pub enum SampleError {
-    /// A process could not be started or spoken to.
-    #[error("{subject}: {error}")]
-    Process {
-        /// What was being measured.
-        subject: String,
-        /// What the system says.
-        error: io::Error,
-    },
-    /// A worker ended before its part was done; it has said why on standard error.
-    #[error("{subject}: the {role:?} worker ended before it had measured anything")]
-    Ended {
-        /// What was being measured.
-        subject: String,
-        /// Which end.
-        role: Role,
-    },
-    /// A worker printed something that is no answer.
-    #[error("{subject}: the {role:?} worker answered {line:?}")]
-    Answer {
-        /// What was being measured.
-        subject: String,
-        /// Which end.
-        role: Role,
-        /// What it printed.
-        line: String,
-    },
-    /// No end in sight.
-    #[error("{subject}: no result after {} s", SAMPLE_TIME_MAX.as_secs())]
-    Hangs {
-        /// What was being measured.
-        subject: String,
-    },
-}
-
 impl Subject<'_> {
     /// Measures `message_count` messages or round trips (of each stream) in fresh processes.
     pub fn sample(&self, message_count: u64) -> Result<Sample, SampleError> {
@@ -123,42 +82,29 @@ struct Run<'a> {
     message_count: u64,
     /// Some: a counting run, perhaps with a tracer.
     counting: Option<Option<Tracer>>,
-    parts: Vec<Part>,
-    events: mpsc::Receiver<(usize, Event)>,
-    event_sender: mpsc::Sender<(usize, Event)>,
-}
-
-/// One of its processes.
-struct Part {
-    role: Role,
-    worker: Worker,
-    count_file: CountFile,
-    measurement: Option<Measurement>,
+    crew: Crew<Role, Measurement>,
+    /// One for each process.
+    count_files: Vec<CountFile>,
 }
 
 impl<'a> Run<'a> {
     fn new(subject: &'a Subject<'a>, message_count: u64, counting: Option<Option<Tracer>>) -> Self {
-        let (event_sender, events) = mpsc::channel();
-        Self { subject, message_count, counting, parts: Vec::new(), events, event_sender }
+        let crew = Crew::new(subject.text(), SAMPLE_TIME_MAX);
+        Self { subject, message_count, counting, crew, count_files: Vec::new() }
     }
 
     fn run(mut self) -> Result<Sample, SampleError> {
-        let deadline = Instant::now() + SAMPLE_TIME_MAX;
-        let (first, part_count) = match self.subject.scenario.transport {
+        let (first, worker_count) = match self.subject.scenario.transport {
             Transport::Inproc => (Role::Both, 1),
             Transport::Tcp | Transport::Ipc | Transport::Shm => (Role::Measurer, 2),
         };
         self.start(first, Vec::new())?;
-        while self.parts.len() < part_count || self.parts.iter().any(|part| part.measurement.is_none()) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let (index, event) = self
-                .events
-                .recv_timeout(left)
-                .map_err(|_| SampleError::Hangs { subject: self.subject.text() })?;
-            match event {
-                Event::Line(line) => self.take_answer(index, line)?,
-                Event::Ended if self.parts[index].measurement.is_none() => return Err(self.ended(index)),
-                Event::Ended => {}
+        while self.crew.count() < worker_count || !self.crew.has_measured(|_| true) {
+            match self.crew.next_answer()? {
+                (_, Some(endpoints)) => self.start(Role::Peer, endpoints)?,
+                // It has everything, so that its peer may stop and answer too.
+                (Role::Measurer | Role::Both, None) => self.crew.finish(|_| true)?,
+                (Role::Peer, None) => {}
             }
         }
         self.close()
@@ -179,52 +125,20 @@ impl<'a> Run<'a> {
             libzmq: self.subject.libzmq.to_owned(),
         };
         let count_file = CountFile::new();
-        let worker = env::current_exe()
-            .and_then(|program| {
-                let mut command = match self.counting.flatten() {
-                    Some(tracer) => tracer.command(program.as_os_str(), &count_file),
-                    None => Command::new(program),
-                };
-                command.arg("worker").arg(serde_json::to_string(&task)?);
-                Worker::spawn(command, self.parts.len(), self.event_sender.clone())
-            })
-            .map_err(|error| self.failed(error))?;
-        self.parts.push(Part { role, worker, count_file, measurement: None });
+        let wrap = |program: PathBuf| match self.counting.flatten() {
+            Some(tracer) => tracer.command(program.as_os_str(), &count_file),
+            None => Command::new(program),
+        };
+        self.crew.start(role, wrap, "worker", &task)?;
+        self.count_files.push(count_file);
         Ok(())
     }
 
-    fn take_answer(&mut self, index: usize, line: String) -> Result<(), SampleError> {
-        let role = self.parts[index].role;
-        match serde_json::from_str(&line) {
-            Ok(Answer::Bound(endpoints)) => self.start(Role::Peer, endpoints),
-            Ok(Answer::Measured(measurement)) => {
-                self.parts[index].measurement = Some(measurement);
-                match role {
-                    // It has everything, so that its peer may stop and answer too.
-                    Role::Measurer | Role::Both => self.finish_all(),
-                    Role::Peer => Ok(()),
-                }
-            }
-            Err(_) => Err(SampleError::Answer { subject: self.subject.text(), role, line }),
-        }
-    }
-
-    fn finish_all(&mut self) -> Result<(), SampleError> {
-        let finished = self.parts.iter_mut().try_for_each(|part| part.worker.finish());
-        finished.map_err(|error| self.failed(error))
-    }
-
-    /// All have answered: reaps them and adds up.
-    fn close(mut self) -> Result<Sample, SampleError> {
-        for index in 0..self.parts.len() {
-            match self.parts[index].worker.wait() {
-                Ok(status) if status.success() => {}
-                Ok(_) => return Err(self.ended(index)),
-                Err(error) => return Err(self.failed(error)),
-            }
-        }
+    /// All have answered: adds up.
+    fn close(self) -> Result<Sample, SampleError> {
+        let measurements = self.crew.close()?;
         let tracer = self.counting.flatten();
-        let counts = self.parts.iter().map(|part| tracer.and_then(|tracer| tracer.read(&part.count_file)));
+        let counts = self.count_files.iter().map(|file| tracer.and_then(|tracer| tracer.read(file)));
         let mut sample = Sample {
             message_count: self.message_count * self.subject.scenario.stream_count as u64,
             timed_count: 0,
@@ -232,19 +146,11 @@ impl<'a> Run<'a> {
             usage: Usage::default(),
             system_calls: counts.sum(),
         };
-        for measurement in self.parts.iter().filter_map(|part| part.measurement.as_ref()) {
+        for (_, measurement) in measurements {
             sample.timed_count += measurement.timed_count;
             sample.elapsed_s += measurement.elapsed_s;
             sample.usage = sample.usage.plus(&measurement.usage);
         }
         Ok(sample)
-    }
-
-    fn ended(&self, index: usize) -> SampleError {
-        SampleError::Ended { subject: self.subject.text(), role: self.parts[index].role }
-    }
-
-    fn failed(&self, error: io::Error) -> SampleError {
-        SampleError::Process { subject: self.subject.text(), error }
     }
 }

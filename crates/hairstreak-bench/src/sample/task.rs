@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::scenario::Transport;
+use crate::crew;
 use crate::usage::Usage;
 
 /// Messages in one batch call, of ours and of the limit programs.
@@ -155,15 +156,8 @@ impl Task {
     }
 }
 
-/// A line a worker prints.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    /// The measurer listens here; the peer may start.
-    Bound(Vec<String>),
-    /// Done, everything verified.
-    Measured(Measurement),
-}
+/// A line a worker prints. The measurer listens; the peer may start.
+pub type Answer = crew::Answer<Measurement>;
 
 /// What a worker measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

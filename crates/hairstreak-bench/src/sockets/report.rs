@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::rival::RIVAL_NAME;
+use crate::comparison::Comparison;
 use crate::run::Run;
 use crate::sample::{Calls, CaseName, Sample, Scenario, Transport};
 use crate::statistics::Spread;
@@ -40,22 +40,9 @@ pub struct Case {
     pub n: usize,
     /// Messages, or round trips, in one sample of ours.
     pub messages: u64,
-    /// Median rate of ours.
-    pub ours: f64,
-    /// Slowest repeat.
-    pub ours_min: f64,
-    /// Fastest repeat.
-    pub ours_max: f64,
-    /// Median rate of the rival.
-    pub rival: Option<f64>,
-    /// Slowest repeat.
-    pub rival_min: Option<f64>,
-    /// Fastest repeat.
-    pub rival_max: Option<f64>,
-    /// Who that is.
-    pub rival_name: Option<&'static str>,
-    /// `ours / rival`.
-    pub ratio: Option<f64>,
+    /// Ours and the rival.
+    #[serde(flatten)]
+    pub rates: Comparison,
     /// Median rate of the limit program.
     pub limit: f64,
     /// Slowest repeat.
@@ -113,14 +100,7 @@ impl Case {
             unit: scenario.case.unit(),
             n: evidence.ours.len(),
             messages: evidence.ours.first()?.message_count,
-            ours: ours.median,
-            ours_min: ours.min,
-            ours_max: ours.max,
-            rival: rival.map(|rival| rival.median),
-            rival_min: rival.map(|rival| rival.min),
-            rival_max: rival.map(|rival| rival.max),
-            rival_name: rival.map(|_| RIVAL_NAME),
-            ratio: rival.map(|rival| ours.median / rival.median),
+            rates: Comparison::new(ours, rival),
             limit: limit.median,
             limit_min: limit.min,
             limit_max: limit.max,
@@ -199,9 +179,12 @@ mod tests {
     #[test]
     fn a_ratio_is_that_of_the_medians() {
         let case = case(vec![sample(4.0)]);
-        assert_eq!(case.ratio, Some(2.0));
+        assert_eq!(case.rates.ratio, Some(2.0));
         assert_eq!(case.percent_of_limit, 25.0);
-        assert_eq!((case.n, case.messages, case.ours_min, case.ours_max), (3, 1000, 249.75, 999.0));
+        assert_eq!(
+            (case.n, case.messages, case.rates.ours_min, case.rates.ours_max),
+            (3, 1000, 249.75, 999.0)
+        );
     }
 
     #[test]

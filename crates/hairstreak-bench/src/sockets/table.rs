@@ -36,7 +36,7 @@ pub fn render(report: &Report) -> String {
 
 fn row(case: &Case) -> [String; HEADINGS.len()] {
     let missing = || "-".to_owned();
-    let rival = match (case.rival, case.rival_min, case.rival_max) {
+    let rival = match (case.rates.rival, case.rates.rival_min, case.rates.rival_max) {
         (Some(median), Some(min), Some(max)) => spread(median, min, max),
         _ => missing(),
     };
@@ -49,9 +49,9 @@ fn row(case: &Case) -> [String; HEADINGS.len()] {
         case.transport.text().to_owned(),
         case.size.to_string(),
         case.calls.text().to_owned(),
-        spread(case.ours, case.ours_min, case.ours_max),
+        spread(case.rates.ours, case.rates.ours_min, case.rates.ours_max),
         rival,
-        case.ratio.map_or_else(missing, |ratio| format!("{ratio:.2}x")),
+        case.rates.ratio.map_or_else(missing, |ratio| format!("{ratio:.2}x")),
         format!("{:.0}%", case.percent_of_limit),
         cpu,
         case.system_calls_per_message.map_or_else(missing, short),

@@ -41,7 +41,7 @@ struct Line {
 
 /// Draws both charts into `directory` and gives their files.
 pub fn draw(cases: &[Case], directory: &Path) -> Result<Vec<String>, ChartError> {
-    let messages: Value = |case| (case.ours / 1e6, case.rival.map(|rate| rate / 1e6));
+    let messages: Value = |case| (case.rates.ours / 1e6, case.rates.rival.map(|rate| rate / 1e6));
     let megabits: Value = |case| (case.ours_mbit, case.rival_mbit);
     let charts = [
         ("streams-messages.svg", "Millions of messages per second, all streams together", messages),

@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use super::plan::TRANSPORT;
-use crate::rival::RIVAL_NAME;
+use crate::comparison::Comparison;
 use crate::run::Run;
 use crate::sample::{Calls, Sample, Transport};
 use crate::statistics::{Spread, mean};
@@ -47,26 +47,13 @@ pub struct Case {
     pub n: usize,
     /// Messages of each stream.
     pub messages: u64,
-    /// Mean rate of ours, as the source has it.
-    pub ours: f64,
-    /// Slowest repeat.
-    pub ours_min: f64,
-    /// Fastest repeat.
-    pub ours_max: f64,
+    /// Ours and the rival, means, as the source has them.
+    #[serde(flatten)]
+    pub rates: Comparison,
     /// Megabits of bodies per second, ours.
     pub ours_mbit: f64,
-    /// Mean rate of the rival.
-    pub rival: Option<f64>,
-    /// Slowest repeat.
-    pub rival_min: Option<f64>,
-    /// Fastest repeat.
-    pub rival_max: Option<f64>,
     /// Megabits of bodies per second, the rival's.
     pub rival_mbit: Option<f64>,
-    /// Who that is.
-    pub rival_name: Option<&'static str>,
-    /// `ours / rival`.
-    pub ratio: Option<f64>,
     /// There is no limit program of this case.
     pub limit: Option<f64>,
     /// User and system seconds of all processes per million messages, median, ours.
@@ -84,14 +71,16 @@ impl Case {
         ours: &[Sample],
         rival: &[Sample],
     ) -> Option<Self> {
-        let rates = |samples: &[Sample]| Spread::of(samples.iter().map(Sample::rate));
+        let rates = |samples: &[Sample]| {
+            // The mean in its place.
+            let median = mean(samples.iter().map(Sample::rate))?;
+            Some(Spread { median, ..Spread::of(samples.iter().map(Sample::rate))? })
+        };
         let cpu = |samples: &[Sample]| {
             Spread::of(samples.iter().map(Sample::cpu_s_per_million)).map(|spread| spread.median)
         };
         let mbit = |rate: f64| rate * size as f64 * 8.0 / 1e6;
-        let (spread, rival_spread) = (rates(ours)?, rates(rival));
-        let our_mean = mean(ours.iter().map(Sample::rate))?;
-        let rival_mean = mean(rival.iter().map(Sample::rate));
+        let rates = Comparison::new(rates(ours)?, rates(rival));
         Some(Self {
             case: "streams",
             transport: TRANSPORT,
@@ -101,16 +90,9 @@ impl Case {
             unit: "messages/s",
             n: ours.len(),
             messages,
-            ours: our_mean,
-            ours_min: spread.min,
-            ours_max: spread.max,
-            ours_mbit: mbit(our_mean),
-            rival: rival_mean,
-            rival_min: rival_spread.map(|spread| spread.min),
-            rival_max: rival_spread.map(|spread| spread.max),
-            rival_mbit: rival_mean.map(mbit),
-            rival_name: rival_mean.map(|_| RIVAL_NAME),
-            ratio: rival_mean.map(|rival| our_mean / rival),
+            ours_mbit: mbit(rates.ours),
+            rival_mbit: rates.rival.map(mbit),
+            rates,
             limit: None,
             cpu_s_per_million: cpu(ours)?,
             rival_cpu_s_per_million: cpu(rival),
@@ -199,9 +181,12 @@ mod tests {
     fn rates_of_a_row_are_averaged() {
         let samples = [sample(1.0, 0.1), sample(2.0, 0.1), sample(4.0, 0.1)];
         let case = Case::new(125, 2, 1000, &samples, &samples[..1]).unwrap();
-        assert_eq!((case.ours, case.ours_min, case.ours_max), (3500.0 / 3.0, 500.0, 2000.0));
+        assert_eq!(
+            (case.rates.ours, case.rates.ours_min, case.rates.ours_max),
+            (3500.0 / 3.0, 500.0, 2000.0)
+        );
         assert_eq!((case.rival_mbit, case.cpu_s_per_million), (Some(2.0), 50.0));
-        assert_eq!(case.ratio, Some(3500.0 / 3.0 / 2000.0));
+        assert_eq!(case.rates.ratio, Some(3500.0 / 3.0 / 2000.0));
     }
 
     #[test]

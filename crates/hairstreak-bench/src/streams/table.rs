@@ -11,7 +11,7 @@ pub fn render(report: &Report) -> String {
     let what = format!("streams of {messages} messages over tcp, n = {n}");
     let mut text = report.run.heading(&what);
     text.push_str("Messages per second, all streams together (mean of the repeats)\n");
-    push_grid(&mut text, report, |case| [Some(rate(case.ours)), case.rival.map(rate)]);
+    push_grid(&mut text, report, |case| [Some(rate(case.rates.ours)), case.rates.rival.map(rate)]);
     text.push_str("\nMegabits per second, bodies only\n");
     push_grid(&mut text, report, |case| [Some(short(case.ours_mbit)), case.rival_mbit.map(short)]);
     text.push_str("\nProcessor time of a message, from the fewest streams to the most\n");
@@ -64,7 +64,7 @@ fn push_grid(text: &mut String, report: &Report, values: impl Fn(&Case) -> [Opti
         for which in 0..2 {
             row.extend(cases.iter().map(|case| values(case)[which].clone().unwrap_or_else(missing)));
         }
-        let ratio = |case: &Case| case.ratio.map_or_else(missing, |ratio| format!("{ratio:.2}x"));
+        let ratio = |case: &Case| case.rates.ratio.map_or_else(missing, |ratio| format!("{ratio:.2}x"));
         row.extend(cases.iter().map(ratio));
         rows.push(row);
     }

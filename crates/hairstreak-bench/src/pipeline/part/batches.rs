@@ -5,32 +5,24 @@
 //! result is acknowledged too. Water marks are libzmq's, 1000 messages at each end of each link.
 
 use std::sync::mpsc;
-use std::time::Instant;
 
-use super::entry::{LOOK_INTERVAL, PATIENCE, answer, check_size, endpoint, next, stay};
+use super::entry::{ANY_PORT, LOOK_INTERVAL, PATIENCE, check_size, end, endpoint, next};
 use super::error::PartError;
 use super::greetings::{GREETING, Greetings};
 use super::meter::Meter;
-use crate::pipeline::task::{Answer, Measurement, Role, TASK_SIZE, Task};
+use super::work::Work;
+use crate::pipeline::task::{Answer, TASK_SIZE, Task};
 use crate::sample::{LibzmqContext, LibzmqType};
 
-/// Where everything listens.
-pub(super) const ANY_PORT: &str = "tcp://127.0.0.1:*";
-
-pub(super) fn take_part(task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
-    let context = LibzmqContext::new(&task.libzmq)?;
-    match task.role {
-        Role::Ventilator => ventilate(&context, task, orders),
-        Role::Sink => collect(&context, task, orders),
-        Role::Worker(number) => answer(&Answer::Measured(work(&context, task, number, orders)?)),
-    }
-}
-
-fn ventilate(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
+pub(super) fn ventilate(
+    context: &LibzmqContext,
+    task: &Task,
+    orders: &mpsc::Receiver<()>,
+) -> Result<(), PartError> {
     let tasks = context.socket(LibzmqType::Push)?;
     let mut acknowledgements = context.socket(LibzmqType::Pull)?;
     acknowledgements.set_patience(PATIENCE)?;
-    answer(&Answer::Bound(vec![tasks.bind(ANY_PORT)?, acknowledgements.bind(ANY_PORT)?]))?;
+    Answer::Bound(vec![tasks.bind(ANY_PORT)?, acknowledgements.bind(ANY_PORT)?]).print()?;
     let mut greetings = Greetings::default();
     while !greetings.are_complete() {
         tasks.send(GREETING)?;
@@ -38,7 +30,6 @@ fn ventilate(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) 
     }
     let mut meter = Meter::default();
     meter.begin()?;
-    let start = Instant::now();
     let mut sent = 0;
     while sent < task.task_count {
         let end = task.task_count.min(sent + task.in_flight_count);
@@ -47,29 +38,28 @@ fn ventilate(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) 
         check_size("an acknowledgement", size, 0)?;
         sent = end;
     }
-    let measurement = meter.end(sent, start.elapsed().as_secs_f64())?;
-    answer(&Answer::Measured(measurement))?;
-    stay(orders);
-    Ok(())
+    end(&meter, sent, orders)
 }
 
-fn work(
+pub(super) fn work(
     context: &LibzmqContext,
     task: &Task,
     number: usize,
     orders: &mpsc::Receiver<()>,
-) -> Result<Measurement, PartError> {
+) -> Result<(), PartError> {
     let mut tasks = context.socket(LibzmqType::Pull)?;
     let results = context.socket(LibzmqType::Push)?;
     results.connect(endpoint(task, 1)?)?;
     tasks.set_patience(LOOK_INTERVAL)?;
     tasks.connect(endpoint(task, 0)?)?;
     let mut meter = Meter::default();
+    let mut work = Work::new(task.task_us)?;
     let mut count = 0;
     loop {
         match tasks.receive_in_time()? {
             Some(TASK_SIZE) => {
                 meter.begin()?;
+                work.carry_out()?;
                 tasks.pass_on(&results)?;
                 count += 1;
             }
@@ -77,18 +67,22 @@ fn work(
                 check_size("a task", size, GREETING.len())?;
                 results.send(Greetings::of_worker(number))?;
             }
-            None if orders.try_recv().is_ok() => return Ok(meter.end(count, 0.0)?),
+            None if orders.try_recv().is_ok() => return Ok(Answer::Measured(meter.end(count)?).print()?),
             None => {}
         }
     }
 }
 
-fn collect(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
+pub(super) fn collect(
+    context: &LibzmqContext,
+    task: &Task,
+    orders: &mpsc::Receiver<()>,
+) -> Result<(), PartError> {
     let mut results = context.socket(LibzmqType::Pull)?;
     let acknowledgements = context.socket(LibzmqType::Push)?;
     acknowledgements.connect(endpoint(task, 0)?)?;
     results.set_patience(PATIENCE)?;
-    answer(&Answer::Bound(vec![results.bind(ANY_PORT)?]))?;
+    Answer::Bound(vec![results.bind(ANY_PORT)?]).print()?;
     let mut meter = Meter::default();
     let mut count = 0;
     while count < task.task_count {
@@ -104,8 +98,5 @@ fn collect(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) ->
             size => check_size("a result", size, TASK_SIZE)?,
         }
     }
-    let measurement = meter.end(count, 0.0)?;
-    answer(&Answer::Measured(measurement))?;
-    stay(orders);
-    Ok(())
+    end(&meter, count, orders)
 }

@@ -7,31 +7,24 @@
 //! ```
 
 use std::sync::mpsc;
-use std::time::Instant;
 
-use super::batches::ANY_PORT;
-use super::entry::{LOOK_INTERVAL, PATIENCE, answer, check_size, endpoint, next, stay};
+use super::entry::{ANY_PORT, LOOK_INTERVAL, PATIENCE, check_size, end, endpoint, next};
 use super::error::PartError;
 use super::greetings::{GREETING, Greetings};
 use super::meter::Meter;
-use crate::pipeline::task::{Answer, Measurement, Role, TASK_SIZE, Task};
+use crate::pipeline::task::{Answer, TASK_SIZE, Task};
 use crate::sample::{LibzmqContext, LibzmqType};
 
-pub(super) fn take_part(task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
-    let context = LibzmqContext::new(&task.libzmq)?;
-    match task.role {
-        Role::Ventilator => ventilate(&context, task, orders),
-        Role::Sink => collect(&context, task, orders),
-        Role::Worker(number) => answer(&Answer::Measured(work(&context, task, number, orders)?)),
-    }
-}
-
-fn ventilate(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
+pub(super) fn ventilate(
+    context: &LibzmqContext,
+    task: &Task,
+    orders: &mpsc::Receiver<()>,
+) -> Result<(), PartError> {
     let mut tasks = context.socket(LibzmqType::Req)?;
     tasks.set_patience(PATIENCE)?;
     // The sink connects to nothing here; the second endpoint is only for those who expect two.
     let bound = tasks.bind(ANY_PORT)?;
-    answer(&Answer::Bound(vec![bound.clone(), bound]))?;
+    Answer::Bound(vec![bound.clone(), bound]).print()?;
     let mut greetings = Greetings::default();
     while !greetings.are_complete() {
         tasks.send(GREETING)?;
@@ -39,7 +32,6 @@ fn ventilate(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) 
     }
     let mut meter = Meter::default();
     meter.begin()?;
-    let start = Instant::now();
     let mut sent = 0;
     let mut block = Vec::new();
     while sent < task.task_count {
@@ -50,18 +42,15 @@ fn ventilate(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) 
         check_size("a reply", next(&mut tasks, "tasks replied to", sent, task.task_count)?, 0)?;
         sent = end;
     }
-    let measurement = meter.end(sent, start.elapsed().as_secs_f64())?;
-    answer(&Answer::Measured(measurement))?;
-    stay(orders);
-    Ok(())
+    end(&meter, sent, orders)
 }
 
-fn work(
+pub(super) fn work(
     context: &LibzmqContext,
     task: &Task,
     number: usize,
     orders: &mpsc::Receiver<()>,
-) -> Result<Measurement, PartError> {
+) -> Result<(), PartError> {
     let mut tasks = context.socket(LibzmqType::Rep)?;
     let mut results = context.socket(LibzmqType::Req)?;
     results.set_patience(PATIENCE)?;
@@ -84,16 +73,20 @@ fn work(
                 results.pass_on(&tasks)?;
                 count += (size / TASK_SIZE) as u64;
             }
-            None if orders.try_recv().is_ok() => return Ok(meter.end(count, 0.0)?),
+            None if orders.try_recv().is_ok() => return Ok(Answer::Measured(meter.end(count)?).print()?),
             None => {}
         }
     }
 }
 
-fn collect(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
+pub(super) fn collect(
+    context: &LibzmqContext,
+    task: &Task,
+    orders: &mpsc::Receiver<()>,
+) -> Result<(), PartError> {
     let mut results = context.socket(LibzmqType::Rep)?;
     results.set_patience(PATIENCE)?;
-    answer(&Answer::Bound(vec![results.bind(ANY_PORT)?]))?;
+    Answer::Bound(vec![results.bind(ANY_PORT)?]).print()?;
     let mut meter = Meter::default();
     let mut count = 0;
     while count < task.task_count {
@@ -106,8 +99,5 @@ fn collect(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) ->
         }
         results.send(&[])?;
     }
-    let measurement = meter.end(count, 0.0)?;
-    answer(&Answer::Measured(measurement))?;
-    stay(orders);
-    Ok(())
+    end(&meter, count, orders)
 }

@@ -1,15 +1,17 @@
 //! What a part does with its task, and what every part of every scheme needs.
 
-use std::io::{self, Write};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use super::error::PartError;
+use super::meter::Meter;
 use super::{batches, blocks, window};
-use crate::pipeline::task::{Answer, Scheme, Task};
+use crate::pipeline::task::{Answer, Role, Scheme, Task};
 use crate::process;
-use crate::sample::LibzmqHandle;
+use crate::sample::{LibzmqContext, LibzmqHandle};
 
+/// Where everything listens.
+pub(super) const ANY_PORT: &str = "tcp://127.0.0.1:*";
 /// How long a part waits for the next of what has to come: far longer than anything takes, so that it was lost.
 pub(super) const PATIENCE: Duration = Duration::from_secs(40);
 /// How often a worker without tasks looks whether there is an order to finish.
@@ -19,23 +21,26 @@ pub(super) const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 pub fn take_part(task: &str) -> Result<(), PartError> {
     let task: Task = serde_json::from_str(task)?;
     let orders = process::orders();
-    match task.scheme {
-        Scheme::Window => window::take_part(&task, &orders),
-        Scheme::Batches => batches::take_part(&task, &orders),
-        Scheme::Blocks => blocks::take_part(&task, &orders),
+    if task.scheme == Scheme::Window {
+        return window::take_part(&task, &orders);
+    }
+    let context = LibzmqContext::new(&task.libzmq)?;
+    match (task.scheme, task.role) {
+        (Scheme::Blocks, Role::Ventilator) => blocks::ventilate(&context, &task, &orders),
+        (Scheme::Blocks, Role::Sink) => blocks::collect(&context, &task, &orders),
+        (Scheme::Blocks, Role::Worker(number)) => blocks::work(&context, &task, number, &orders),
+        (_, Role::Ventilator) => batches::ventilate(&context, &task, &orders),
+        (_, Role::Sink) => batches::collect(&context, &task, &orders),
+        (_, Role::Worker(number)) => batches::work(&context, &task, number, &orders),
     }
 }
 
-pub(super) fn answer(answer: &Answer) -> Result<(), PartError> {
-    let mut output = io::stdout().lock();
-    writeln!(output, "{}", serde_json::to_string(answer)?)?;
-    Ok(output.flush()?)
-}
-
-/// Waits for the order to finish: until then others may need this part.
-pub(super) fn stay(orders: &mpsc::Receiver<()>) {
+/// Says what was measured and waits for the order to finish: until then others may need this part.
+pub(super) fn end(meter: &Meter, task_count: u64, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
+    Answer::Measured(meter.end(task_count)?).print()?;
     // The thread that passes orders on ends after the first one.
     let _ = orders.recv();
+    Ok(())
 }
 
 /// Endpoint `index` of the task.

@@ -69,6 +69,9 @@ pub enum PartError {
         /// The number of one of them.
         first: u64,
     },
+    /// A worker could not wait for its task to be done.
+    #[error("cannot wait: {0}")]
+    Wait(#[from] rustix::io::Errno),
     /// The consumption or an answer could not be had.
     #[error("part: {0}")]
     Io(#[from] io::Error),

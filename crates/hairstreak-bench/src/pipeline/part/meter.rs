@@ -1,30 +1,36 @@
-//! What a part uses: processor time from its first task on, and the most memory it ever had.
+//! What a part uses: time and processor time from its first task on, and the most memory it ever had.
 
 use std::fs;
 use std::io;
+use std::time::Instant;
 
 use crate::pipeline::task::Measurement;
 use crate::usage::Usage;
 
-/// Reads consumption at the first task and at the end.
+/// Reads clock and consumption at the first task and at the end.
 #[derive(Debug, Default)]
 pub struct Meter {
-    start: Option<Usage>,
+    start: Option<(Usage, Instant)>,
 }
 
 impl Meter {
     /// The first task is here; further calls change nothing.
     pub fn begin(&mut self) -> Result<(), io::Error> {
         if self.start.is_none() {
-            self.start = Some(Usage::now()?);
+            self.start = Some((Usage::now()?, Instant::now()));
         }
         Ok(())
     }
 
     /// The part is done.
-    pub fn end(&self, task_count: u64, elapsed_s: f64) -> Result<Measurement, io::Error> {
-        let now = Usage::now()?;
-        let usage = now.since(self.start.as_ref().unwrap_or(&now));
+    pub fn end(&self, task_count: u64) -> Result<Measurement, io::Error> {
+        let (usage, elapsed_s) = match &self.start {
+            Some((usage, start)) => {
+                let elapsed_s = start.elapsed().as_secs_f64();
+                (Usage::now()?.since(usage), elapsed_s)
+            }
+            None => (Usage::default(), 0.0),
+        };
         Ok(Measurement { task_count, elapsed_s, usage, peak_size: peak_size()? })
     }
 }
@@ -55,8 +61,8 @@ mod tests {
 
     #[test]
     fn a_part_that_had_no_task_used_nothing() {
-        let measurement = Meter::default().end(0, 0.0).unwrap();
-        assert_eq!((measurement.task_count, measurement.usage.cpu_s), (0, 0.0));
+        let measurement = Meter::default().end(0).unwrap();
+        assert_eq!((measurement.elapsed_s, measurement.usage.cpu_s), (0.0, 0.0));
         assert!(measurement.peak_size > 0);
     }
 }

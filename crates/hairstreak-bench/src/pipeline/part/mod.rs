@@ -9,6 +9,7 @@ mod error;
 mod greetings;
 mod meter;
 mod window;
+mod work;
 
 pub use entry::take_part;
 pub use error::PartError;

@@ -1,19 +1,19 @@
-//! Ours: `hairstreak::pipeline` with default options but for its window. The sink checks that it has each task once.
+//! Ours: `hairstreak::pipeline` with default options but for its window, a number or `auto`. The sink checks that it has each task once.
 
 use std::sync::mpsc;
-use std::time::Instant;
 
-use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Worker};
+use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Window, Worker};
 
-use super::batches::ANY_PORT;
-use super::entry::{PATIENCE, answer, check_size, endpoint, stay};
+use super::entry::{ANY_PORT, PATIENCE, check_size, end, endpoint};
 use super::error::PartError;
 use super::meter::Meter;
+use super::work::Work;
+use crate::pipeline::plan::window;
 use crate::pipeline::task::{Answer, Role, TASK_SIZE, Task, WORKER_COUNT};
 
 pub(super) fn take_part(task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
-    let options =
-        PipelineOptions { window: (task.in_flight_count as usize).into(), ..PipelineOptions::default() };
+    let window = window(task.in_flight_count).map_or(Window::Auto, |count| Window::Count(count as usize));
+    let options = PipelineOptions { window, ..PipelineOptions::default() };
     match task.role {
         Role::Ventilator => ventilate(task, &options, orders),
         Role::Sink => collect(task, &options, orders),
@@ -23,44 +23,36 @@ pub(super) fn take_part(task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), 
 
 fn ventilate(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
     let ventilator = Ventilator::bind(ANY_PORT, ANY_PORT, options)?;
-    answer(&Answer::Bound(vec![
-        ventilator.endpoint().to_string(),
-        ventilator.control_endpoint().to_string(),
-    ]))?;
+    let endpoints = [ventilator.endpoint(), ventilator.control_endpoint()];
+    Answer::Bound(endpoints.map(|endpoint| endpoint.to_string()).to_vec()).print()?;
     if !ventilator.wait_for_workers(WORKER_COUNT, PATIENCE) {
         return Err(PartError::Workers);
     }
     let mut meter = Meter::default();
     meter.begin()?;
-    let start = Instant::now();
     (0..task.task_count).try_for_each(|number: u64| ventilator.send(&number.to_le_bytes()))?;
     let finished = ventilator.finish(PATIENCE)?;
-    let measurement = meter.end(finished.count, start.elapsed().as_secs_f64())?;
-    answer(&Answer::Measured(measurement))?;
-    stay(orders);
-    Ok(())
+    end(&meter, finished.count, orders)
 }
 
 fn work(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
     let worker = Worker::connect(endpoint(task, 0)?, endpoint(task, 1)?, options)?;
     let mut meter = Meter::default();
-    let mut begun = Ok(());
+    let mut work = Work::new(task.task_us)?;
+    let mut outcome = Ok(());
     let report = worker.run(|task| {
-        if begun.is_ok() {
-            begun = meter.begin();
+        if outcome.is_ok() {
+            outcome = meter.begin().map_err(PartError::from).and_then(|()| Ok(work.carry_out()?));
         }
         Reply::Result(task.message.clone())
     })?;
-    begun?;
-    let measurement = meter.end(report.result_count, 0.0)?;
-    answer(&Answer::Measured(measurement))?;
-    stay(orders);
-    Ok(())
+    outcome?;
+    end(&meter, report.result_count, orders)
 }
 
 fn collect(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
     let mut sink = Sink::bind(ANY_PORT, endpoint(task, 0)?, options)?;
-    answer(&Answer::Bound(vec![sink.endpoint().to_string()]))?;
+    Answer::Bound(vec![sink.endpoint().to_string()]).print()?;
     let mut meter = Meter::default();
     let mut roll = Roll::new(task.task_count);
     let mut count = 0;
@@ -72,10 +64,7 @@ fn collect(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) 
         count += 1;
     }
     roll.verify()?;
-    let measurement = meter.end(count, 0.0)?;
-    answer(&Answer::Measured(measurement))?;
-    stay(orders);
-    Ok(())
+    end(&meter, count, orders)
 }
 
 /// Which tasks had a result, a bit each.

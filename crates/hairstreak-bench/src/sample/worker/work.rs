@@ -1,6 +1,6 @@
 //! What a worker does with its task, and what every case of it needs.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::mpsc;
 use std::thread;
 
@@ -87,11 +87,11 @@ fn work_as<C: Contender>(task: &Task, orders: mpsc::Receiver<()>) -> Result<(), 
         (0..contender_count(task)).map(|_| C::open(Opening::of(task))).collect();
     let contenders = contenders.map_err(blame(task))?;
     let measurement = match task.role {
-        Role::Measurer => measure(&contenders, task, |endpoints| answer(&Answer::Bound(endpoints)))?,
+        Role::Measurer => measure(&contenders, task, |endpoints| Ok(Answer::Bound(endpoints).print()?))?,
         Role::Peer => serve(&contenders, task, &task.endpoints, &orders)?,
         Role::Both => measure_both(&contenders, task)?,
     };
-    answer(&Answer::Measured(measurement))?;
+    Answer::Measured(measurement).print()?;
     // The benchmark says so to every worker; until then a peer may be behind.
     let _ = orders.recv();
     Ok(())
@@ -172,10 +172,4 @@ pub(super) fn check_size(size: usize, index: u64, task: &Task) -> Result<(), Wor
 
 pub(super) fn blame(task: &Task) -> impl Fn(ContenderError) -> WorkerError {
     |error| WorkerError::Contender { contender: task.contender.text(), error }
-}
-
-fn answer(answer: &Answer) -> Result<(), WorkerError> {
-    let mut output = io::stdout().lock();
-    writeln!(output, "{}", serde_json::to_string(answer)?)?;
-    Ok(output.flush()?)
 }
