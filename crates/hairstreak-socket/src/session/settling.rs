@@ -163,6 +163,13 @@ impl Session {
         self.sending().is_some_and(|sending| sending.link.has_unsettled(task, self.sent_count()))
     }
 
+    /// The tasks that are not settled: the first of each run, and how many follow in sequence with it.
+    pub fn unsettled_tasks(&self) -> Vec<(TaskId, u64)> {
+        let sent = self.sent_count();
+        let unsettled = self.sending().into_iter().flat_map(|sending| sending.link.unsettled(sent));
+        unsettled.map(|(range, run)| (run.id, range.end - range.start)).collect()
+    }
+
     /// Tells the receiver that no message follows, if that is wanted by this side or asked for by the receiver. Returns
     /// whether there is something to be written for it.
     pub fn end_sending(&mut self, is_wanted: bool) -> bool {

@@ -46,6 +46,15 @@ impl Socket<PushPattern> {
         self.handle.engine.lock().first_unsettled(self.handle.index)
     }
 
+    /// The next new task, and those before it that are not settled: the first of each run, and how many follow in sequence
+    /// with it, ascending. `None` where settlement is not wanted. For a socket whose tasks are its own.
+    pub fn unsettled_tasks(&self) -> Option<(TaskId, Vec<(TaskId, u64)>)> {
+        if self.handle.is_foreign() {
+            return None;
+        }
+        self.handle.engine.lock().unsettled_tasks(self.handle.index)
+    }
+
     /// Waits until everything that was sent is settled, `timeout` at most. Returns whether it is.
     pub fn wait_settled(&self, timeout: Duration) -> bool {
         if self.handle.is_foreign() {

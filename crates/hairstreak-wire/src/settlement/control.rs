@@ -7,10 +7,12 @@
 //! RESUME   4                                               sink to ventilator: go on
 //! FLOOR   11 | epoch (8) | sequence (8)                    ventilator to sink
 //! END     12 | epoch (8) | count (8) | rejected (8)        ventilator to sink
+//! LEFT    14 | epoch (8) | sequence (8) | runs             ventilator to sink
 //! TASKS   13 | endpoint                                    ventilator to sink: where X-DONE is taken
 //! ```
 //!
-//! All numbers are big endian. FLOOR: all tasks below are settled, no result of them will come that has not. END: so is
+//! All numbers are big endian. LEFT: of all tasks below, those of the runs, each sequence (8) | count (8), ascending, are not
+//! settled, and all others are. FLOOR: all tasks below are settled, no result of them will come that has not. END: so is
 //! every task, there were `count` in all, of which `rejected` have no result because they were rejected or given up.
 
 use super::task::TaskId;
@@ -37,9 +39,38 @@ pub enum ControlMessage<'a> {
         /// How many of them were rejected or given up.
         rejected: u64,
     },
+    /// Of all tasks below the first that is new, these are not settled: said to a sink that has come.
+    Left(TaskId, LeftTasks<'a>),
     /// Where the ventilator hands out tasks, and is told of those that are done. An unspecified host is the one where it is
     /// spoken to.
     Tasks(&'a str),
+}
+
+/// Tasks that are not settled: the sequence number of the first, and how many follow with it; ascending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftTasks<'a>(&'a [[u8; 16]]);
+
+impl Iterator for LeftTasks<'_> {
+    type Item = (u64, u64);
+
+    fn next(&mut self) -> Option<(u64, u64)> {
+        let (run, rest) = self.0.split_first()?;
+        self.0 = rest;
+        let [first, count] = [0, 8].map(|at| run[at..at + 8].try_into().map_or(0, u64::from_be_bytes));
+        Some((first, count))
+    }
+}
+
+impl<'a> LeftTasks<'a> {
+    /// From what [`LeftTasks::encode`] gives.
+    pub fn of(runs: &'a [[u8; 16]]) -> LeftTasks<'a> {
+        LeftTasks(runs)
+    }
+
+    /// Runs of tasks as they are told.
+    pub fn encode(runs: impl Iterator<Item = (u64, u64)>) -> Vec<[u8; 16]> {
+        runs.map(|(first, count)| (u128::from(first) << 64 | u128::from(count)).to_be_bytes()).collect()
+    }
 }
 
 impl<'a> ControlMessage<'a> {
@@ -57,6 +88,9 @@ impl<'a> ControlMessage<'a> {
             ControlMessage::Resume => with(4, &[]),
             ControlMessage::Floor(TaskId { epoch, sequence }) => with(11, &[epoch, sequence]),
             ControlMessage::End { epoch, count, rejected } => with(12, &[epoch, count, rejected]),
+            ControlMessage::Left(TaskId { epoch, sequence }, LeftTasks(runs)) => {
+                [with(14, &[epoch, sequence]), runs.concat()].concat()
+            }
             ControlMessage::Tasks(endpoint) => [&[13], endpoint.as_bytes()].concat(),
         }
     }
@@ -66,6 +100,13 @@ impl<'a> ControlMessage<'a> {
         let (&kind, rest) = frame.split_first()?;
         if kind == 13 {
             return std::str::from_utf8(rest).ok().map(ControlMessage::Tasks);
+        }
+        if kind == 14 {
+            let (numbers, runs) = rest.split_first_chunk::<16>()?;
+            let (runs, rest) = runs.as_chunks::<16>();
+            let number = |at: usize| numbers[at..at + 8].try_into().map(u64::from_be_bytes).ok();
+            let next = TaskId { epoch: number(0)?, sequence: number(8)? };
+            return rest.is_empty().then_some(ControlMessage::Left(next, LeftTasks(runs)));
         }
         let (numbers, rest) = rest.as_chunks::<8>();
         let number = |at: usize| numbers.get(at).map(|bytes| u64::from_be_bytes(*bytes));
@@ -107,6 +148,13 @@ mod tests {
         }
         assert_eq!(all[4].encode(), [11, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]);
         assert_eq!(ControlMessage::decode(&[5]), None);
+        let runs = LeftTasks::encode([(3, 1), (9, u64::MAX)].into_iter());
+        let left = ControlMessage::Left(id, LeftTasks::of(&runs));
+        let bytes = left.encode();
+        assert_eq!((bytes.len(), ControlMessage::decode(&bytes)), (49, Some(left)));
+        assert_eq!(ControlMessage::decode(&bytes[..40]), None);
+        let Some(ControlMessage::Left(_, tasks)) = ControlMessage::decode(&bytes) else { panic!() };
+        assert_eq!(tasks.collect::<Vec<_>>(), [(3, 1), (9, u64::MAX)]);
         let tasks = ControlMessage::Tasks("tcp://*:1");
         assert_eq!(tasks.encode(), b"\x0dtcp://*:1");
         assert_eq!(ControlMessage::decode(&tasks.encode()), Some(tasks));

@@ -35,7 +35,7 @@ mod task;
 mod terms;
 
 pub use command::{Entry, SettlementCommand};
-pub use control::ControlMessage;
+pub use control::{ControlMessage, LeftTasks};
 pub use error::SettlementError;
 pub use ranges::Ranges;
 pub use receiving::ReceivingLink;

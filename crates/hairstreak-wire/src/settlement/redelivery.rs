@@ -96,6 +96,11 @@ impl<M> Redelivery<M> {
         self.waiting.len() as u64
     }
 
+    /// What waits to be sent again, lowest task first.
+    pub fn waiting(&self) -> impl Iterator<Item = TaskRun> + '_ {
+        self.waiting.iter().map(|(task, _)| *task)
+    }
+
     /// The next to be sent again.
     pub fn first_waiting(&self) -> Option<TaskRun> {
         self.waiting.front().map(|(task, _)| *task)

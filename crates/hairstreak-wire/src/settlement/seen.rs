@@ -101,6 +101,18 @@ impl<M> Seen<M> {
         is_new
     }
 
+    /// Of all tasks below `next`, only these are not settled: results of others are second ones.
+    pub fn skip_settled(&mut self, next: u64, left: impl Iterator<Item = (u64, u64)>) {
+        let mut at = self.floor;
+        for (first, count) in left.chain([(next, 0)]) {
+            let settled = at..first.min(next).max(at);
+            for part in self.seen.missing_in(settled).collect::<Vec<_>>() {
+                self.seen.insert(part);
+            }
+            at = first.saturating_add(count).max(at);
+        }
+    }
+
     /// All tasks below are settled: those without a result will have none.
     pub fn raise_floor(&mut self, floor: u64, ready: &mut impl FnMut(Ready<M>)) {
         self.floor = self.floor.max(floor);
@@ -194,6 +206,15 @@ mod tests {
         assert_eq!(take(&mut seen, 8, 3, 1, false), [10], "what is below the floor is over");
         assert_eq!((seen.count, seen.duplicate_count, seen.redelivered_count), (5, 4, 2));
         assert_eq!(seen.range_count(), 1);
+    }
+
+    #[test]
+    fn what_is_settled_already_has_been_seen() {
+        let mut seen = Seen::default();
+        raise(&mut seen, 3);
+        seen.skip_settled(20, [(5, 2), (9, 1)].into_iter());
+        assert_eq!(take(&mut seen, 0, 25, 1, false), [5, 6, 9, 20, 21, 22, 23, 24]);
+        assert_eq!((seen.count, seen.duplicate_count), (8, 17));
     }
 
     #[test]

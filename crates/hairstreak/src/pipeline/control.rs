@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use hairstreak_socket::settlement::{ControlMessage, TaskId};
+use hairstreak_socket::settlement::{ControlMessage, LeftTasks, TaskId};
 use hairstreak_socket::{Context, Endpoint, Message, Options, Push, RecvError, Router};
 
 use super::error::PipelineError;
@@ -155,6 +155,7 @@ impl Serving {
                     self.tell(sink, ControlMessage::Tasks(&self.place));
                 }
                 // A sink that is new is to know at once what is done already.
+                self.tell_left(sink);
                 self.floor = self.tasks.first_unsettled().or(self.floor);
                 let end = self.shared.wishes().end;
                 if let Some(news) = end.or(self.floor.map(ControlMessage::Floor)) {
@@ -188,6 +189,13 @@ impl Serving {
 
     fn present(&self) -> HashSet<Vec<u8>> {
         self.router.peers().into_iter().map(|peer| peer.routing_id).collect()
+    }
+
+    fn tell_left(&self, sink: &[u8]) {
+        if let Some((next, runs)) = self.tasks.unsettled_tasks() {
+            let runs = LeftTasks::encode(runs.iter().map(|(task, count)| (task.sequence, *count)));
+            self.tell(sink, ControlMessage::Left(next, LeftTasks::of(&runs)));
+        }
     }
 
     fn wish(&self, change: impl FnOnce(&mut Wishes)) {

@@ -445,6 +445,9 @@ impl Sink {
         match ControlMessage::decode(message.body()) {
             Some(ControlMessage::Floor(floor)) => self.raise_floor(floor),
             Some(ControlMessage::Tasks(place)) => self.reports.go_to(place),
+            Some(ControlMessage::Left(next, left)) => {
+                self.source(next.epoch).skip_settled(next.sequence, left);
+            }
             Some(ControlMessage::End { epoch, count, rejected }) => {
                 self.raise_floor(TaskId { epoch, sequence: count });
                 self.ended = Some((epoch, count, rejected));

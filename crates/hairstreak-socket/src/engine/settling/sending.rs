@@ -113,6 +113,25 @@ impl State {
         on_links.chain(waiting).min().or(granted).or(Some(backlog.next.id))
     }
 
+    /// The next new task of a socket that is the source of its tasks, and those before it that are not settled: the first of
+    /// each run, and how many follow in sequence with it.
+    pub fn unsettled_tasks(&self, socket: usize) -> Option<(TaskId, Vec<(TaskId, u64)>)> {
+        let backlog = self.sockets.get(socket)?.backlog.as_ref()?;
+        let mut runs = backlog.redelivery.waiting().map(|task| (task.id, 1)).collect::<Vec<_>>();
+        let mut next = backlog.next.id;
+        for (index, link) in self.links.iter().filter(|(_, link)| link.socket == socket) {
+            if let LinkKind::Stream(session) = &link.kind {
+                runs.extend(session.unsettled_tasks());
+                let is_granted = backlog
+                    .granted
+                    .is_some_and(|granted| granted.index == index && granted.serial == link.serial);
+                next = session.next_task().filter(|_| is_granted).map_or(next, |task| task.id);
+            }
+        }
+        runs.sort_unstable();
+        Some((next, runs))
+    }
+
     /// Sends one message as a new task.
     pub fn send_settled(&mut self, engine: &Engine, socket: usize, message: &Outgoing<'_>) -> Sent {
         if self.sockets[socket].backlog.as_ref().is_some_and(|backlog| backlog.has_ended) {
