@@ -11,6 +11,8 @@ const PASSING_COUNT_MIN: usize = 4096;
 /// Connecting may take so long however soon a connection is given up.
 const HANDSHAKE_TIMEOUT_MIN_MS: u64 = 2_000;
 
+/// The window where none is asked for.
+const WINDOW_COUNT_MAX: usize = 10_000;
 /// What a window that grows by itself does not grow beyond.
 const AUTO_COUNT_MAX: usize = 100_000;
 
@@ -60,7 +62,7 @@ pub struct PipelineOptions {
 impl Default for PipelineOptions {
     fn default() -> PipelineOptions {
         PipelineOptions {
-            window: Window::Count(10_000),
+            window: Window::Count(WINDOW_COUNT_MAX),
             deliveries_max: 10,
             keep_order: false,
             lost_after: Duration::from_secs(10),
