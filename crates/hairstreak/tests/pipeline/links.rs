@@ -13,8 +13,8 @@ const WORKERS: usize = 4;
 const SINK: usize = 5;
 const WINDOW: usize = 1000;
 /// A peer that says nothing is given up after this and a heartbeat.
-const TIMEOUT_MS: u64 = 600;
-const TIMES: &str = "heartbeat=200 heartbeat_timeout=600";
+const TIMEOUT_MS: u64 = 1200;
+const TIMES: &str = "heartbeat=400 heartbeat_timeout=1200";
 /// Every link, when it is not cut: what is sent later may come earlier.
 const LATE: Fate = Fate::Late(2, 4);
 
