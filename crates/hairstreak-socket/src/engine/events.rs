@@ -351,6 +351,7 @@ impl State {
         if self.sockets[socket].drains {
             self.drain_link(engine, index);
         }
+        self.tell_pace_to(engine, index);
         self.notify(socket);
         // A peer that is gone by now did not take what it was told first.
         self.links.contains(index)

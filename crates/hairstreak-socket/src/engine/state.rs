@@ -151,6 +151,8 @@ pub(crate) struct SocketState {
     pub drains: bool,
     /// Senders are told what is settled when it is much, and by the watch tick: they hear of it on another way.
     pub settles_lazily: bool,
+    /// Nanoseconds that the application takes for a message, if it says so.
+    pub pace: Option<u64>,
     /// A PULL whose last sender said, before it went, that no message follows.
     pub has_seen_end: bool,
     /// The link of the last message that did not take the short way.
@@ -226,6 +228,7 @@ impl SocketState {
             settles_received,
             drains: false,
             settles_lazily: false,
+            pace: None,
             has_seen_end: false,
             last_link: 0,
             set_aside: None,

@@ -135,7 +135,8 @@ impl Session {
         // The caller that takes what was read just now has more to send, and flushes before it sleeps.
         let answers = !self.buffer.unread().is_empty();
         let is_busy = self.busy_until.is_some_and(|until| now < until)
-            || (answers && self.last_read.is_some_and(|last| now.duration_since(last) < GATHER_TIME));
+            || (answers && self.last_read.is_some_and(|last| now.duration_since(last) < GATHER_TIME))
+            || self.is_in_block();
         if was_empty && is_busy && self.outgoing.queued_bytes() < self.gather_bytes_max {
             return Ok(!self.outgoing.is_empty());
         }

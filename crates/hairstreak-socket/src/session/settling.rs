@@ -29,6 +29,8 @@ pub(super) struct Sending {
     link: SendingLink,
     /// The last message that may be sent as things are: what the engine has granted.
     granted: u64,
+    /// Whether what is granted is written together: other messages are under way meanwhile.
+    is_block: bool,
     /// What was sent, in plain, where traffic is sealed.
     plain: Option<OutgoingBuffer>,
     encoded: Vec<u8>,
@@ -66,6 +68,7 @@ impl Session {
         self.settling = Some(Settling::Sending(Box::new(Sending {
             link: SendingLink::new(theirs),
             granted: 0,
+            is_block: false,
             plain,
             encoded: Vec::new(),
             news: SettledNews::default(),
@@ -129,11 +132,12 @@ impl Session {
         self.sending().map_or(0, |sending| sending.link.unsettled_count(self.sent_count()))
     }
 
-    /// The next messages, up to `count`, are `run`'s.
-    pub fn grant(&mut self, run: TaskRun, count: u64) {
+    /// The next messages, up to `count`, are `run`'s. `is_block`: they are written together, when the caller is about to
+    /// sleep or by the flush tick.
+    pub fn grant(&mut self, run: TaskRun, count: u64, is_block: bool) {
         let sent = self.sent_count();
         let Some(sending) = self.sending_mut() else { return };
-        sending.granted = sent + count;
+        (sending.granted, sending.is_block) = (sent + count, is_block);
         let mut bytes = Vec::new();
         sending.link.begin(sent, run, &mut bytes);
         if !bytes.is_empty() {
@@ -191,6 +195,11 @@ impl Session {
     /// How many messages of the grant are left.
     pub fn granted(&self) -> u64 {
         self.sending().map_or(0, |sending| sending.granted.saturating_sub(self.sent_count()))
+    }
+
+    /// Whether others follow that a message is written together with.
+    pub(super) fn is_in_block(&self) -> bool {
+        self.granted() > 0 && self.sending().is_some_and(|sending| sending.is_block)
     }
 
     /// Short messages gather without further ado up to the grant.
@@ -372,6 +381,18 @@ impl Session {
         let mut bytes = Vec::new();
         command::encode_done(&mut bytes, tasks);
         self.push_command(&bytes);
+    }
+
+    /// Tells the sender that a message takes so long.
+    pub fn tell_pace(&mut self, nanos: u64) {
+        let mut bytes = Vec::new();
+        command::encode_pace(&mut bytes, nanos);
+        self.push_command(&bytes);
+    }
+
+    /// Nanoseconds that the receiver says it takes for a message.
+    pub fn told_pace(&self) -> Option<u64> {
+        self.sending()?.link.pace()
     }
 
     /// Tasks, `count` in sequence from `first` on, are done: those of them that were sent here need not be retained, nor

@@ -103,6 +103,16 @@ impl Socket<PullPattern> {
         }
     }
 
+    /// Tells the senders, those that connect later too, how long the application takes for a message that it has: then they
+    /// need not guess how many make a good block.
+    pub fn tell_pace(&self, time: Duration) {
+        let handle = &*self.handle;
+        if !handle.is_foreign() {
+            let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+            handle.engine.lock().tell_pace(&handle.engine, handle.index, nanos);
+        }
+    }
+
     /// All messages of the batch were dealt with. Returns as [`Socket::accept`]; false also if one of them was settled
     /// before.
     pub fn accept_batch(&self, batch: &Batch) -> bool {

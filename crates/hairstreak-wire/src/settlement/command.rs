@@ -7,6 +7,7 @@
 //! X-CREDIT  number (8)                                        from the receiver
 //! X-DRAIN                                                     from the receiver
 //! X-DONE    runs until the end, at least one                  from the receiver
+//! X-PACE    nanoseconds (8)                                   from the receiver
 //!
 //! entry:    outcome (1) | first (8) | last (8)                outcome 0 accepted, 1 released
 //!           2           | first (8) | last (8) | reason size (1) | reason
@@ -26,6 +27,7 @@ const SETTLE: &str = "X-SETTLE";
 const CREDIT: &str = "X-CREDIT";
 const DRAIN: &str = "X-DRAIN";
 const DONE: &str = "X-DONE";
+const PACE: &str = "X-PACE";
 
 /// The longest reason for a rejection, in bytes; what is longer is cut.
 pub const REJECTION_SIZE_MAX: usize = 255;
@@ -58,6 +60,8 @@ pub enum SettlementCommand<'a> {
     Drain,
     /// These tasks have had their result, whichever links they went: their source need not keep them.
     Done(DoneTasks<'a>),
+    /// Nanoseconds that the receiver takes for a message, on average, from when it begins with it.
+    Pace(u64),
 }
 
 /// The checked runs of an X-DONE: the first task of each, and how many follow in sequence with it.
@@ -121,6 +125,7 @@ impl SettlementCommand<'_> {
             SettlementCommand::Credit(_) => CREDIT,
             SettlementCommand::Drain => DRAIN,
             SettlementCommand::Done(_) => DONE,
+            SettlementCommand::Pace(_) => PACE,
         }
     }
 
@@ -149,6 +154,7 @@ pub fn parse<'a>(command: &Command<'a>) -> Result<Option<SettlementCommand<'a>>,
             SettlementCommand::Settle { through: u64::from_be_bytes(*through), entries: Entries(entries) }
         }
         b"X-CREDIT" => SettlementCommand::Credit(parse_number(data).ok_or(malformed(CREDIT))?),
+        b"X-PACE" => SettlementCommand::Pace(parse_number(data).ok_or(malformed(PACE))?),
         b"X-DRAIN" if data.is_empty() => SettlementCommand::Drain,
         b"X-DRAIN" => return Err(malformed(DRAIN)),
         b"X-DONE" => {
@@ -236,6 +242,11 @@ pub fn encode_done(out: &mut Vec<u8>, tasks: &[(TaskId, u64)]) {
     let numbers = tasks.iter().flat_map(|(first, count)| [first.epoch, first.sequence, *count]);
     let data = numbers.flat_map(u64::to_be_bytes).collect::<Vec<_>>();
     command::encode(out, DONE.as_bytes(), &[&data]);
+}
+
+/// Appends a whole X-PACE frame.
+pub fn encode_pace(out: &mut Vec<u8>, nanos: u64) {
+    command::encode(out, PACE.as_bytes(), &[&nanos.to_be_bytes()]);
 }
 
 /// Appends a whole X-DRAIN frame.

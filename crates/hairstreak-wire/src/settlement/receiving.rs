@@ -90,7 +90,8 @@ impl ReceivingLink {
             SettlementCommand::Settle { .. }
             | SettlementCommand::Credit(_)
             | SettlementCommand::Drain
-            | SettlementCommand::Done(_) => {
+            | SettlementCommand::Done(_)
+            | SettlementCommand::Pace(_) => {
                 Err(SettlementError::WrongEnd { command: command.name(), end: "sends" })
             }
         }

@@ -60,6 +60,7 @@ pub struct SendingLink {
     runs: Runs,
     drains: bool,
     has_ended: bool,
+    pace: Option<u64>,
 }
 
 impl SendingLink {
@@ -74,6 +75,7 @@ impl SendingLink {
             runs: Runs::default(),
             drains: false,
             has_ended: false,
+            pace: None,
         }
     }
 
@@ -104,6 +106,7 @@ impl SendingLink {
             }
             SettlementCommand::Credit(credit) => self.credit = credit,
             SettlementCommand::Drain => self.drains = true,
+            SettlementCommand::Pace(nanos) => self.pace = Some(nanos),
             SettlementCommand::Settle { through, entries } => {
                 let before = self.settled_count();
                 if !entries.is_empty() {
@@ -280,6 +283,11 @@ impl SendingLink {
     /// The receiver wants nothing new.
     pub fn drains(&self) -> bool {
         self.drains
+    }
+
+    /// Nanoseconds that the receiver takes for a message, as it has said last.
+    pub fn pace(&self) -> Option<u64> {
+        self.pace
     }
 
     /// No message follows: appends what the receiver has to be told, once.

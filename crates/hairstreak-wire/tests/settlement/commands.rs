@@ -1,8 +1,8 @@
 //! What the commands are on the wire, and that nothing else is taken for one.
 
 use hairstreak_wire::settlement::command::{
-    REJECTION_SIZE_MAX, encode_credit, encode_done, encode_drain, encode_end, encode_entry, encode_settle,
-    encode_tasks, parse,
+    REJECTION_SIZE_MAX, encode_credit, encode_done, encode_drain, encode_end, encode_entry, encode_pace,
+    encode_settle, encode_tasks, parse,
 };
 use hairstreak_wire::settlement::{Entry, Outcome, SettlementCommand, SettlementError, TaskRun};
 use hairstreak_wire::zmtp::Command;
@@ -35,6 +35,9 @@ fn each_command_is_what_the_documentation_says() {
     bytes.clear();
     encode_done(&mut bytes, &[(run(258, 0).id, 5)]);
     assert_eq!(bytes, b"\x04\x1f\x06X-DONE\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x05");
+    bytes.clear();
+    encode_pace(&mut bytes, 2500);
+    assert_eq!(bytes, b"\x04\x0f\x06X-PACE\0\0\0\0\0\0\x09\xc4");
     let mut entries = Vec::new();
     encode_entry(&mut entries, &entry(Outcome::Accepted, 4, 5, b""));
     encode_entry(&mut entries, &entry(Outcome::Rejected, 7, 7, b"no"));
@@ -65,6 +68,7 @@ fn commands_come_back_as_they_were_sent() {
     encode_tasks(&mut bytes, blank);
     let done = [(run(3, 0).id, 1), (run(9, 0).id, u64::MAX)];
     encode_done(&mut bytes, &done);
+    encode_pace(&mut bytes, u64::MAX);
     encode_drain(&mut bytes);
     let mut seen = 0;
     for_each_command(&bytes, |command| {
@@ -77,16 +81,17 @@ fn commands_come_back_as_they_were_sent() {
             }
             SettlementCommand::Tasks(got) => assert_eq!(got, blank),
             SettlementCommand::Done(tasks) => assert_eq!(tasks.collect::<Vec<_>>(), done),
+            SettlementCommand::Pace(nanos) => assert_eq!(nanos, u64::MAX),
             other => assert_eq!(other, SettlementCommand::Drain),
         }
     });
-    assert_eq!(seen, 4);
+    assert_eq!(seen, 5);
 }
 
 #[test]
 fn a_command_of_the_wrong_size_is_named() {
-    let good: [(&[u8], usize); 5] =
-        [(b"X-TASKS", 19), (b"X-END", 8), (b"X-CREDIT", 8), (b"X-DRAIN", 0), (b"X-DONE", 24)];
+    let good: [(&[u8], usize); 6] =
+        [(b"X-TASKS", 19), (b"X-END", 8), (b"X-CREDIT", 8), (b"X-DRAIN", 0), (b"X-DONE", 24), (b"X-PACE", 8)];
     for (name, good_size) in good {
         for size in 0..40 {
             let data = vec![1; size];

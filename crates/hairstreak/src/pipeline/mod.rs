@@ -57,6 +57,7 @@ mod absence;
 mod control;
 mod error;
 mod options;
+mod pace;
 mod reports;
 mod seen_tasks;
 mod sink;

@@ -1,6 +1,6 @@
 //! `Worker`: takes tasks, does them, and passes the results on; a task is settled when its result is.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hairstreak_socket::settlement::{TaskId, TaskRun};
 use hairstreak_socket::{Context, Message, Outgoing, Pull, Push, RecvError, SendError};
@@ -8,6 +8,7 @@ use hairstreak_socket::{Context, Message, Outgoing, Pull, Push, RecvError, SendE
 use super::absence::{Absence, LOOK_INTERVAL};
 use super::error::{PipelineError, WorkerError};
 use super::options::PipelineOptions;
+use super::pace::Pace;
 
 /// Tasks taken at once.
 const BATCH_COUNT: usize = 1024;
@@ -53,6 +54,15 @@ pub struct WorkerReport {
     pub result_count: u64,
 }
 
+/// A run as far as it is.
+#[derive(Debug, Default)]
+struct Shift {
+    report: WorkerReport,
+    absence: Absence,
+    /// How long a sink was waited for that takes a result, since the last batch began.
+    waited: Duration,
+}
+
 /// Asks a worker to leave, from any thread.
 #[derive(Clone, Debug)]
 pub struct Leaver(Pull);
@@ -89,33 +99,38 @@ impl Worker {
 
     /// Does tasks until the ventilator says that there are no more, or the worker is asked to leave.
     pub fn run(&self, mut handle: impl FnMut(Task<'_>) -> Reply) -> Result<WorkerReport, WorkerError> {
-        let mut report = WorkerReport::default();
+        let mut shift = Shift::default();
+        let mut pace = Pace::default();
         let mut messages = Vec::with_capacity(BATCH_COUNT);
-        let mut absence = Absence::default();
         loop {
             messages.clear();
             let batch = match self.tasks.recv_batch(&mut messages, BATCH_COUNT, LOOK_INTERVAL) {
                 Ok(batch) => batch,
                 Err(RecvError::Ended) => break,
                 Err(RecvError::TimedOut) => {
-                    self.look_for_ventilator(&mut absence)?;
+                    self.look_for_ventilator(&mut shift.absence)?;
                     continue;
                 }
                 Err(error) => return Err(error.into()),
             };
-            absence = Absence::default();
+            let begin = Instant::now();
+            (shift.absence, shift.waited) = (Absence::default(), Duration::ZERO);
             let mut rest = &messages[..];
             for (run, count) in batch.runs {
                 let (tasks, behind) = rest.split_at(count as usize);
-                self.work(run, tasks, &mut handle, &mut report, &mut absence)?;
+                self.work(run, tasks, &mut handle, &mut shift)?;
                 rest = behind;
+            }
+            let worked = begin.elapsed().saturating_sub(shift.waited);
+            if let Some(time) = pace.note(worked, messages.len() as u64) {
+                self.tasks.tell_pace(time);
             }
         }
         self.results.flush();
         if !self.results.wait_settled(self.lost_after) {
             return Err(WorkerError::Unsettled { unsettled: self.results.unsettled().count });
         }
-        Ok(report)
+        Ok(shift.report)
     }
 
     fn work(
@@ -123,8 +138,7 @@ impl Worker {
         run: TaskRun,
         tasks: &[Message],
         handle: &mut impl FnMut(Task<'_>) -> Reply,
-        report: &mut WorkerReport,
-        absence: &mut Absence,
+        shift: &mut Shift,
     ) -> Result<(), WorkerError> {
         // Whether the next message is the next task's result without further ado.
         let mut is_next = false;
@@ -141,13 +155,13 @@ impl Worker {
                     if !std::mem::replace(&mut is_next, true) {
                         self.results.pass_on(run);
                     }
-                    self.pass_on((&result).into(), absence)?;
-                    report.result_count += 1;
+                    self.pass_on((&result).into(), shift)?;
+                    shift.report.result_count += 1;
                 }
                 Reply::Nothing => {
                     is_next = false;
                     self.results.pass_on(TaskRun { is_blank: true, ..run });
-                    self.pass_on(Outgoing::Body(&[]), absence)?;
+                    self.pass_on(Outgoing::Body(&[]), shift)?;
                 }
                 Reply::Reject(reason) => {
                     is_next = false;
@@ -155,20 +169,26 @@ impl Worker {
                 }
             }
         }
-        report.task_count += tasks.len() as u64;
-        report.redelivered_count += if run.deliveries > 0 { tasks.len() as u64 } else { 0 };
+        shift.report.task_count += tasks.len() as u64;
+        shift.report.redelivered_count += if run.deliveries > 0 { tasks.len() as u64 } else { 0 };
         Ok(())
     }
 
     /// Waits for a sink that takes the result, as long as there is a ventilator.
-    fn pass_on(&self, result: Outgoing<'_>, absence: &mut Absence) -> Result<(), WorkerError> {
-        loop {
-            match self.results.send_timeout(result, LOOK_INTERVAL) {
-                Ok(()) => return Ok(()),
-                Err(SendError::TimedOut) => self.look_for_ventilator(absence)?,
-                Err(error) => return Err(error.into()),
+    fn pass_on(&self, result: Outgoing<'_>, shift: &mut Shift) -> Result<(), WorkerError> {
+        let mut sent = self.results.try_send(result);
+        if sent == Err(SendError::WouldBlock) {
+            let begin = Instant::now();
+            loop {
+                sent = self.results.send_timeout(result, LOOK_INTERVAL);
+                match sent {
+                    Err(SendError::TimedOut) => self.look_for_ventilator(&mut shift.absence)?,
+                    _ => break,
+                }
             }
+            shift.waited += begin.elapsed();
         }
+        Ok(sent?)
     }
 
     fn look_for_ventilator(&self, absence: &mut Absence) -> Result<(), WorkerError> {

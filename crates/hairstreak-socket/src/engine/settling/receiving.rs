@@ -185,6 +185,27 @@ impl State {
             })
     }
 
+    /// Tells the senders, those that connect later too, how long a message takes.
+    pub fn tell_pace(&mut self, engine: &Engine, socket: usize, nanos: u64) {
+        let Some(state) = self.sockets.get_mut(socket) else { return };
+        state.pace = Some(nanos);
+        for index in state.links.clone() {
+            self.tell_pace_to(engine, index);
+        }
+    }
+
+    /// Tells a sender, if the socket has a pace.
+    pub fn tell_pace_to(&mut self, engine: &Engine, index: usize) {
+        let Some(link) = self.links.get_mut(index) else { return };
+        if let Some(nanos) = self.sockets[link.socket].pace
+            && let LinkKind::Stream(session) = &mut link.kind
+            && session.settles_received()
+        {
+            session.tell_pace(nanos);
+            self.flush_link(engine, index);
+        }
+    }
+
     /// Settles tasks of a socket by name, on whatever links they came.
     pub fn settle_tasks(
         &mut self,

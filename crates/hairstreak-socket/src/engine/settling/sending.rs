@@ -67,14 +67,20 @@ impl Pace {
         Some(self.nanos / fastest.max(1)).filter(|factor| *factor >= SLOW_FACTOR).unwrap_or(1)
     }
 
-    /// How many messages make a block, of a window for so many links.
-    fn block(&self, window: u64, link_count: u64) -> u64 {
+    /// How many messages make a block, of a window for so many links; `told`: nanoseconds that the receiver says it takes
+    /// for one.
+    fn block(&self, told: Option<u64>, window: u64, link_count: u64) -> u64 {
+        let nanos = told.unwrap_or(self.nanos);
         let share = (window / (2 * link_count.max(1))).max(1);
-        let within = |time: Duration| (time.as_nanos() as u64).checked_div(self.nanos);
-        let fair = within(BLOCK_TIME).unwrap_or(FIRST_BLOCK).min(share);
-        let large = within(LARGE_BLOCK_TIME).unwrap_or(FIRST_BLOCK).min(window / 2);
+        let fair = within(BLOCK_TIME, nanos).unwrap_or(FIRST_BLOCK).min(share);
+        let large = within(LARGE_BLOCK_TIME, nanos).unwrap_or(FIRST_BLOCK).min(window / 2);
         fair.max(large).max(1)
     }
+}
+
+/// How many messages fit into the time, if it is known what one takes.
+fn within(time: Duration, nanos: u64) -> Option<u64> {
+    (time.as_nanos() as u64).checked_div(nanos)
 }
 
 impl State {
@@ -192,12 +198,13 @@ impl State {
         let index = self.choose_link(socket, Company::Some)?;
         let link_count = self.sockets[socket].links.len() as u64;
         let link = &mut self.links[index];
-        let block = link.pace.block(window, link_count).min(left);
         if let LinkKind::Stream(session) = &mut link.kind
             && session.is_settled()
         {
-            let count = block.min(session.credit());
-            session.grant(run, count);
+            let block = link.pace.block(session.told_pace(), window, link_count);
+            let count = block.min(left).min(session.credit());
+            // Where nothing is under way, the first is not to wait for others.
+            session.grant(run, count, left < window);
         }
         self.note_grant(socket, index);
         Some(index)
@@ -225,6 +232,7 @@ impl State {
         let fastest = paces.filter(|nanos| *nanos > 0).min().unwrap_or(1);
         let count = state.with_room.len();
         let in_turn = (0..count).map(|offset| state.with_room[(state.send_turn + 1 + offset) % count]);
+        let half = state.backlog.as_ref().map_or(0, |backlog| backlog.window.count() / 2);
         let fit = in_turn.filter_map(|index| {
             let link = &self.links[index];
             let session = match &link.kind {
@@ -232,13 +240,21 @@ impl State {
                 _ => return Some(((false, 0, Reverse(None)), index)),
             };
             let unsettled = session.unsettled_count();
+            let is_busy_for_long = || {
+                let enough = session.told_pace().and_then(|nanos| within(LARGE_BLOCK_TIME, nanos));
+                enough.is_none_or(|enough| unsettled >= enough.min(half))
+            };
             let is_fit = match company {
                 Company::Some => !link.pace.is_alone,
                 Company::None => unsettled == 0,
                 Company::Any => true,
             };
-            let order =
-                (link.pace.is_alone, unsettled * link.pace.weight(fastest), Reverse(link.pace.settled));
+            // One that is awake, and soon done with what it has, need not be woken for more.
+            let load = match unsettled > 0 && !is_busy_for_long() {
+                true => 0,
+                false => 1 + unsettled * link.pace.weight(fastest),
+            };
+            let order = (link.pace.is_alone, load, Reverse(link.pace.settled));
             (is_fit && session.credit() > 0).then_some((order, index))
         });
         fit.min_by_key(|(order, _)| *order).map(|(_, index)| index)
@@ -269,7 +285,7 @@ impl State {
     fn send_task(&mut self, engine: &Engine, index: usize, task: TaskRun, message: &Message, alone: bool) {
         let socket = self.links[index].socket;
         if let Some(session) = self.settled_session(index) {
-            session.grant(task, 1);
+            session.grant(task, 1, false);
         }
         let link = &mut self.links[index];
         link.pace.on_sent();
