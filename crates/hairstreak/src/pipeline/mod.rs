@@ -55,11 +55,13 @@
 
 mod absence;
 mod control;
+mod control_link;
 mod error;
 mod options;
 mod reports;
 mod seen_tasks;
 mod sink;
+mod sources;
 mod ventilator;
 mod worker;
 
@@ -67,6 +69,7 @@ pub use error::{FinishError, PipelineError, SinkError, WorkerError};
 pub use hairstreak_socket::settlement::{Refusal, RefusalCause, TaskId};
 pub use options::{PipelineOptions, Window};
 pub use seen_tasks::{SeenTasks, SeenTasksError};
-pub use sink::{Completion, Done, Sink};
+pub use sink::{Done, Sink};
+pub use sources::Completion;
 pub use ventilator::{Finished, Ventilator};
 pub use worker::{Leaver, Reply, Task, Worker, WorkerReport};
