@@ -73,7 +73,12 @@ fn simulate(kind: Kind, test: &str, count: u64) {
 
 #[test]
 fn each_result_comes_once_whatever_is_cut_delayed_or_dies() {
-    simulate(Kind::Faults, "each_result", 7000);
+    simulate(Kind::Faults, "each_result", 6000);
+}
+
+#[test]
+fn refused_tasks_hold_up_nobody() {
+    simulate(Kind::Refusals, "refused", 1000);
 }
 
 #[test]
