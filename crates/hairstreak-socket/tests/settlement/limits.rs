@@ -125,10 +125,14 @@ fn who_wants_to_know_of_refused_tasks_is_woken_once_until_they_are_taken() {
         assert!(push.wait_settled(LONG));
         assert_eq!((woken(), push.take_refused()), (1, RefusedTasks::Runs(Vec::new())));
         let taken = send();
+        assert!(pull.accept(&taken[0]) && pull.reject(&taken[1], "a wake-up") && pull.accept(&taken[2]));
+        until("it is woken by what is rejected", || woken() == 2);
+        assert_eq!(push.take_refused(), RefusedTasks::Runs(vec![(taken[1].task.unwrap(), 1)]));
+        let taken = send();
         pull.close();
-        until("it is woken by what a lost connection gives up", || woken() == 2);
+        until("it is woken by what a lost connection gives up", || woken() == 3);
         assert_eq!(push.take_refused(), RefusedTasks::Runs(vec![(taken[0].task.unwrap(), 3)]));
-        assert_eq!(push.take_refusals().len(), 5);
+        assert_eq!(push.take_refusals().len(), 6);
     });
 }
 

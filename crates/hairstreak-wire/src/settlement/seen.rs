@@ -325,8 +325,10 @@ mod tests {
         assert_eq!(take(&mut seen, 6, 1, 0, true), [6, 9], "by the short way too");
         assert_eq!(pass_over(&mut seen, 10, 2), []);
         let run = TaskRun { id: TaskId { epoch: 1, sequence: 12 }, deliveries: 0, is_blank: false };
+        pass_over(&mut seen, 13, 2);
         assert!(seen.take_new(run, 1, true));
-        assert_eq!((seen.count, seen.duplicate_count, seen.redelivered_count), (5, 1, 1));
+        assert!(seen.take_new(run.plus(3), 1, true), "it has its turn");
+        assert_eq!((seen.count, seen.duplicate_count, seen.redelivered_count), (6, 1, 1));
     }
 
     #[test]
