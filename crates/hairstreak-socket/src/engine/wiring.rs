@@ -180,6 +180,8 @@ impl Engine {
         }
         let given_up = closing.backlog.as_mut().map_or(0, |backlog| backlog.redelivery.give_up_waiting());
         closing.drops.peer_lost += given_up as u64;
+        let waker = closing.backlog.as_mut().and_then(|backlog| backlog.refusal_waker.take());
+        state.after.extend(waker.map(After::Forget));
         state.now = Instant::now();
         for name in &unbound {
             state.tell(socket, Some(name), || EventKind::Unbound);

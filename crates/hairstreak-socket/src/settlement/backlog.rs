@@ -2,6 +2,8 @@
 //!
 //! Tasks are counted where they are sent: while a link has a grant, the next task is the one behind its last.
 
+use std::task::Waker;
+
 use hairstreak_base::Message;
 use hairstreak_wire::settlement::{Redelivery, RedeliveryRules, TaskId, TaskRun};
 
@@ -22,6 +24,9 @@ pub(crate) struct Backlog {
     pub has_ended: bool,
     /// What came back.
     pub redelivery: Redelivery<Message>,
+    /// Who is to be woken when tasks are refused, and whether that has been done since they were last asked for.
+    pub refusal_waker: Option<Waker>,
+    pub has_woken: bool,
 }
 
 /// The link that is given new messages.
@@ -46,6 +51,16 @@ impl Backlog {
             granted: None,
             has_ended: false,
             redelivery,
+            refusal_waker: None,
+            has_woken: false,
         }
+    }
+
+    /// Who is to be woken now, as tasks have been refused since they were last asked for.
+    pub fn take_wake_up(&mut self) -> Option<Waker> {
+        if !self.redelivery.has_refused() || std::mem::replace(&mut self.has_woken, true) {
+            return None;
+        }
+        self.refusal_waker.clone()
     }
 }

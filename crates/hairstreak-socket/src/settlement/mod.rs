@@ -22,6 +22,8 @@ mod window;
 pub(crate) use backlog::{Backlog, GrantedLink};
 pub(crate) use delivery::DeliveryMark;
 pub use delivery::{Batch, Delivery, Refusal};
-pub use hairstreak_wire::settlement::{ControlMessage, LeftTasks, Ranges, RefusalCause, TaskId, TaskRun};
+pub use hairstreak_wire::settlement::{
+    ControlMessage, Ranges, RefusalCause, RefusedTasks, SequenceRuns, TaskId, TaskRun,
+};
 pub use options::{Settlement, Settling};
 pub use push::Unsettled;

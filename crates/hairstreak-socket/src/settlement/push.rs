@@ -1,9 +1,10 @@
 //! What a settled PUSH can be asked.
 
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use super::{Refusal, TaskId, TaskRun};
+use super::{Refusal, RefusedTasks, TaskId, TaskRun};
 use crate::engine::State;
 use crate::pipeline::{Pull, PushPattern};
 use crate::socket::Socket;
@@ -115,5 +116,25 @@ impl Socket<PushPattern> {
         socket
             .and_then(|socket| socket.backlog.as_mut())
             .map_or(Vec::new(), |backlog| backlog.redelivery.take_refusals())
+    }
+    /// Which tasks receivers rejected, or were sent too often, since the last call: for those who wait for their results. The
+    /// messages are kept for [`Socket::take_refusals`].
+    pub fn take_refused(&self) -> RefusedTasks {
+        let nothing = RefusedTasks::Runs(Vec::new());
+        if self.handle.is_foreign() {
+            return nothing;
+        }
+        let mut state = self.handle.engine.lock();
+        let socket = state.sockets.get_mut(self.handle.index);
+        let Some(backlog) = socket.and_then(|socket| socket.backlog.as_mut()) else { return nothing };
+        backlog.has_woken = false;
+        backlog.redelivery.take_refused()
+    }
+
+    /// Who is to be woken when there is something to be had by [`Socket::take_refused`]; once, until it is taken.
+    pub fn wake_on_refusal(&self, waker: Waker) {
+        if !self.handle.is_foreign() {
+            self.handle.engine.lock().wake_on_refusal(self.handle.index, waker);
+        }
     }
 }

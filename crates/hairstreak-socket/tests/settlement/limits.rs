@@ -1,8 +1,11 @@
 //! What bounds a settled PUSH: its window, its receivers' credit, the deliveries and refusals it keeps.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Wake, Waker};
 use std::time::Duration;
 
-use hairstreak_socket::settlement::{RefusalCause, Settlement};
+use hairstreak_socket::settlement::{RefusalCause, RefusedTasks, Settlement};
 use hairstreak_socket::{Context, Dealer, Distribution, Options, Overflow, Push, SendError};
 
 use crate::{LONG, by_hand, check, take, until, window};
@@ -83,6 +86,53 @@ fn a_message_is_sent_so_often_and_refusals_are_kept_so_many() {
         let left = push.take_refusals();
         assert_eq!(left.iter().map(|refusal| refusal.message.body()).collect::<Vec<_>>(), [b"b", b"c"]);
         assert_eq!(push.unsettled().lost_refusals, 1);
+    });
+}
+
+/// Counts how often it was woken.
+#[derive(Default)]
+struct WakeUps(AtomicU64);
+
+impl Wake for WakeUps {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn who_wants_to_know_of_refused_tasks_is_woken_once_until_they_are_taken() {
+    check(|cell| {
+        let (push, place) = cell.push(Settlement { deliveries_max: 1, ..window(1000) });
+        let pull = cell.pull(&place, by_hand(1000));
+        let wake_ups = Arc::new(WakeUps::default());
+        let woken = || wake_ups.0.load(Ordering::Relaxed);
+        let send = || {
+            (0..3u8).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
+            take(&pull, 3, 0)
+        };
+        let taken = send();
+        assert!(pull.reject(&taken[0], "before anybody asked"));
+        until("it is refused", || push.unsettled().refused_count == 1);
+        push.wake_on_refusal(Waker::from(Arc::clone(&wake_ups)));
+        assert_eq!(woken(), 1);
+        assert!(pull.reject(&taken[1], "not told yet") && pull.accept(&taken[2]));
+        assert!(push.wait_settled(LONG));
+        assert_eq!(woken(), 1);
+        let first = taken[0].task.unwrap();
+        assert_eq!(push.take_refused(), RefusedTasks::Runs(vec![(first, 2)]));
+        let taken = send();
+        assert!(taken.iter().all(|delivery| pull.accept(delivery)));
+        assert!(push.wait_settled(LONG));
+        assert_eq!((woken(), push.take_refused()), (1, RefusedTasks::Runs(Vec::new())));
+        let taken = send();
+        assert!(pull.accept(&taken[0]) && pull.reject(&taken[1], "a wake-up") && pull.accept(&taken[2]));
+        until("it is woken by what is rejected", || woken() == 2);
+        assert_eq!(push.take_refused(), RefusedTasks::Runs(vec![(taken[1].task.unwrap(), 1)]));
+        let taken = send();
+        pull.close();
+        until("it is woken by what a lost connection gives up", || woken() == 3);
+        assert_eq!(push.take_refused(), RefusedTasks::Runs(vec![(taken[0].task.unwrap(), 3)]));
+        assert_eq!(push.take_refusals().len(), 6);
     });
 }
 

@@ -9,10 +9,12 @@
 //! END     12 | epoch (8) | count (8) | rejected (8)        ventilator to sink
 //! LEFT    14 | epoch (8) | sequence (8) | runs             ventilator to sink
 //! TASKS   13 | endpoint                                    ventilator to sink: where X-DONE is taken
+//! REFUSED 15 | epoch (8) | runs, at least one              ventilator to sink
 //! ```
 //!
-//! All numbers are big endian. LEFT: of all tasks below, those of the runs, each sequence (8) | count (8), ascending, are not
-//! settled, and all others are. FLOOR: all tasks below are settled, no result of them will come that has not. END: so is
+//! All numbers are big endian. A run is sequence (8) | count (8), at least 1. LEFT: of all tasks below, those of the runs,
+//! ascending, are not settled, and all others are. REFUSED: the tasks of the runs, in any order, were rejected or given up,
+//! since that was last said. FLOOR: all tasks below are settled, no result of them will come that has not. END: so is
 //! every task, there were `count` in all, of which `rejected` have no result because they were rejected or given up.
 
 use super::task::TaskId;
@@ -40,17 +42,19 @@ pub enum ControlMessage<'a> {
         rejected: u64,
     },
     /// Of all tasks below the first that is new, these are not settled: said to a sink that has come.
-    Left(TaskId, LeftTasks<'a>),
+    Left(TaskId, SequenceRuns<'a>),
+    /// Tasks of the source with this epoch that were rejected, or given up: no result of them is wanted any more.
+    Refused(u64, SequenceRuns<'a>),
     /// Where the ventilator hands out tasks, and is told of those that are done. An unspecified host is the one where it is
     /// spoken to.
     Tasks(&'a str),
 }
 
-/// Tasks that are not settled: the sequence number of the first, and how many follow with it; ascending.
+/// Tasks of one source: the sequence number of the first of each run, and how many there are with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeftTasks<'a>(&'a [[u8; 16]]);
+pub struct SequenceRuns<'a>(&'a [[u8; 16]]);
 
-impl Iterator for LeftTasks<'_> {
+impl Iterator for SequenceRuns<'_> {
     type Item = (u64, u64);
 
     fn next(&mut self) -> Option<(u64, u64)> {
@@ -61,10 +65,16 @@ impl Iterator for LeftTasks<'_> {
     }
 }
 
-impl<'a> LeftTasks<'a> {
-    /// From what [`LeftTasks::encode`] gives.
-    pub fn of(runs: &'a [[u8; 16]]) -> LeftTasks<'a> {
-        LeftTasks(runs)
+impl<'a> SequenceRuns<'a> {
+    /// From what [`SequenceRuns::encode`] gives.
+    pub fn of(runs: &'a [[u8; 16]]) -> SequenceRuns<'a> {
+        SequenceRuns(runs)
+    }
+
+    fn decode(bytes: &'a [u8]) -> Option<SequenceRuns<'a>> {
+        let (runs, rest) = bytes.as_chunks();
+        let runs = SequenceRuns(runs);
+        (rest.is_empty() && { runs }.all(|(_, count)| count > 0)).then_some(runs)
     }
 
     /// Runs of tasks as they are told.
@@ -88,8 +98,11 @@ impl<'a> ControlMessage<'a> {
             ControlMessage::Resume => with(4, &[]),
             ControlMessage::Floor(TaskId { epoch, sequence }) => with(11, &[epoch, sequence]),
             ControlMessage::End { epoch, count, rejected } => with(12, &[epoch, count, rejected]),
-            ControlMessage::Left(TaskId { epoch, sequence }, LeftTasks(runs)) => {
+            ControlMessage::Left(TaskId { epoch, sequence }, SequenceRuns(runs)) => {
                 [with(14, &[epoch, sequence]), runs.concat()].concat()
+            }
+            ControlMessage::Refused(epoch, SequenceRuns(runs)) => {
+                [with(15, &[epoch]), runs.concat()].concat()
             }
             ControlMessage::Tasks(endpoint) => [&[13], endpoint.as_bytes()].concat(),
         }
@@ -101,12 +114,16 @@ impl<'a> ControlMessage<'a> {
         if kind == 13 {
             return std::str::from_utf8(rest).ok().map(ControlMessage::Tasks);
         }
-        if kind == 14 {
-            let (numbers, runs) = rest.split_first_chunk::<16>()?;
-            let (runs, rest) = runs.as_chunks::<16>();
-            let number = |at: usize| numbers[at..at + 8].try_into().map(u64::from_be_bytes).ok();
-            let next = TaskId { epoch: number(0)?, sequence: number(8)? };
-            return rest.is_empty().then_some(ControlMessage::Left(next, LeftTasks(runs)));
+        if kind == 14 || kind == 15 {
+            let (epoch, rest) = rest.split_first_chunk::<8>()?;
+            let epoch = u64::from_be_bytes(*epoch);
+            if kind == 15 {
+                let runs = SequenceRuns::decode(rest).filter(|runs| !runs.0.is_empty())?;
+                return Some(ControlMessage::Refused(epoch, runs));
+            }
+            let (sequence, rest) = rest.split_first_chunk::<8>()?;
+            let next = TaskId { epoch, sequence: u64::from_be_bytes(*sequence) };
+            return Some(ControlMessage::Left(next, SequenceRuns::decode(rest)?));
         }
         let (numbers, rest) = rest.as_chunks::<8>();
         let number = |at: usize| numbers.get(at).map(|bytes| u64::from_be_bytes(*bytes));
@@ -148,13 +165,22 @@ mod tests {
         }
         assert_eq!(all[4].encode(), [11, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]);
         assert_eq!(ControlMessage::decode(&[5]), None);
-        let runs = LeftTasks::encode([(3, 1), (9, u64::MAX)].into_iter());
-        let left = ControlMessage::Left(id, LeftTasks::of(&runs));
+        let runs = SequenceRuns::encode([(3, 1), (9, u64::MAX)].into_iter());
+        let left = ControlMessage::Left(id, SequenceRuns::of(&runs));
         let bytes = left.encode();
         assert_eq!((bytes.len(), ControlMessage::decode(&bytes)), (49, Some(left)));
         assert_eq!(ControlMessage::decode(&bytes[..40]), None);
         let Some(ControlMessage::Left(_, tasks)) = ControlMessage::decode(&bytes) else { panic!() };
         assert_eq!(tasks.collect::<Vec<_>>(), [(3, 1), (9, u64::MAX)]);
+        let refused = ControlMessage::Refused(7, SequenceRuns::of(&runs));
+        let bytes = refused.encode();
+        assert_eq!(bytes[..10], [15, 0, 0, 0, 0, 0, 0, 0, 7, 0]);
+        assert_eq!((bytes.len(), ControlMessage::decode(&bytes)), (41, Some(refused)));
+        let nothing = SequenceRuns::encode([(3, 0)].into_iter());
+        assert_eq!(ControlMessage::decode(&[&bytes[..], &nothing[0]].concat()), None, "a run of no task");
+        for size in (0..41).filter(|size| *size != 25) {
+            assert_eq!(ControlMessage::decode(&bytes[..size]), None, "{size} bytes of it");
+        }
         let tasks = ControlMessage::Tasks("tcp://*:1");
         assert_eq!(tasks.encode(), b"\x0dtcp://*:1");
         assert_eq!(ControlMessage::decode(&tasks.encode()), Some(tasks));

@@ -35,11 +35,11 @@ mod task;
 mod terms;
 
 pub use command::{Entry, SettlementCommand};
-pub use control::{ControlMessage, LeftTasks};
+pub use control::{ControlMessage, SequenceRuns};
 pub use error::SettlementError;
 pub use ranges::Ranges;
 pub use receiving::ReceivingLink;
-pub use redelivery::{Company, Redelivery, RedeliveryRules, Refusal, RefusalCause, Returned};
+pub use redelivery::{Company, Redelivery, RedeliveryRules, Refusal, RefusalCause, RefusedTasks, Returned};
 pub use seen::{Ready, Seen};
 pub use sending::{Refused, SendingLink, Settled};
 pub use task::{Outcome, TaskId, TaskRun};

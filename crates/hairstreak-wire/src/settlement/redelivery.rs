@@ -8,6 +8,8 @@ use super::task::{Outcome, TaskId, TaskRun};
 
 /// A task that was delivered so often travels alone.
 const ALONE_DELIVERIES: u16 = 2;
+/// Runs of refused tasks that are kept to be told; when there are more, it is only known that there are too many.
+const UNTOLD_COUNT_MAX: usize = 1024;
 
 /// A message that was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +68,15 @@ pub enum Company {
     Any,
 }
 
+/// Which tasks were refused since that was last asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RefusedTasks {
+    /// These: the first of each run, and how many there are with it.
+    Runs(Vec<(TaskId, u64)>),
+    /// More than are kept: what else is not settled tells which.
+    TooMany,
+}
+
 /// What a sender has got back.
 #[derive(Clone, Debug)]
 pub struct Redelivery<M> {
@@ -76,6 +87,7 @@ pub struct Redelivery<M> {
     refusals: VecDeque<Refusal<M>>,
     refused_count: u64,
     lost_refusals: u64,
+    untold: RefusedTasks,
 }
 
 impl<M> Redelivery<M> {
@@ -88,6 +100,7 @@ impl<M> Redelivery<M> {
             refusals: VecDeque::new(),
             refused_count: 0,
             lost_refusals: 0,
+            untold: RefusedTasks::Runs(Vec::new()),
         }
     }
 
@@ -143,8 +156,9 @@ impl<M> Redelivery<M> {
     /// These tasks, `count` in sequence from `first` on, are done: they are not sent again.
     pub fn forget_tasks(&mut self, first: TaskId, count: u64) {
         if !self.waiting.is_empty() {
-            let end = first.plus(count);
-            self.waiting.retain(|(task, _)| task.id < first || task.id >= end);
+            let done = first.sequence..first.sequence.saturating_add(count);
+            let is_done = |task: TaskId| task.epoch == first.epoch && done.contains(&task.sequence);
+            self.waiting.retain(|(task, _)| !is_done(task.id));
         }
     }
 
@@ -190,11 +204,32 @@ impl<M> Redelivery<M> {
 
     fn refuse(&mut self, task: TaskRun, message: M, cause: RefusalCause) {
         self.refused_count += 1;
+        self.note_untold(task.id);
         if self.refusals.len() >= self.rules.refused_count_max.max(1) {
             self.refusals.pop_front();
             self.lost_refusals += 1;
         }
         self.refusals.push_back(Refusal { message, task: task.id, deliveries: task.deliveries, cause });
+    }
+
+    fn note_untold(&mut self, task: TaskId) {
+        let RefusedTasks::Runs(runs) = &mut self.untold else { return };
+        let is_full = runs.len() >= UNTOLD_COUNT_MAX;
+        match runs.last_mut() {
+            Some((first, count)) if first.plus(*count) == task => *count += 1,
+            _ if is_full => self.untold = RefusedTasks::TooMany,
+            _ => runs.push((task, 1)),
+        }
+    }
+
+    /// Whether tasks were refused since [`Redelivery::take_refused`] was called.
+    pub fn has_refused(&self) -> bool {
+        !matches!(&self.untold, RefusedTasks::Runs(runs) if runs.is_empty())
+    }
+
+    /// The tasks that were refused since the last call: for those who wait for their results.
+    pub fn take_refused(&mut self) -> RefusedTasks {
+        std::mem::replace(&mut self.untold, RefusedTasks::Runs(Vec::new()))
     }
 
     /// Messages refused so far.
@@ -238,6 +273,39 @@ mod tests {
         assert_eq!(waiting, [(task(3, 1), "x"), (task(5, 1), "x")]);
         let causes: Vec<_> = redelivery.take_refusals().into_iter().map(|refusal| refusal.cause).collect();
         assert_eq!(causes, [RefusalCause::DeliveriesMax, RefusalCause::Rejected(b"why".to_vec())]);
+    }
+
+    #[test]
+    fn what_was_refused_is_told_once_in_runs_or_that_it_was_too_much() {
+        let mut redelivery = Redelivery::new(RULES);
+        assert!(!redelivery.has_refused());
+        redelivery.send_again([(task(4, 3), "x")]);
+        redelivery.take_back([5, 6, 9].map(|sequence| returned(sequence, Outcome::Rejected)));
+        assert!(redelivery.has_refused());
+        let runs = vec![(task(4, 0).id, 3), (task(9, 0).id, 1)];
+        assert_eq!(redelivery.take_refused(), RefusedTasks::Runs(runs));
+        assert!(!redelivery.has_refused());
+        let mut refuse = |count: usize| {
+            let all = (0..count as u64).map(|sequence| returned(sequence * 2, Outcome::Rejected));
+            redelivery.take_back(all);
+            redelivery.take_refused()
+        };
+        assert!(
+            matches!(refuse(UNTOLD_COUNT_MAX), RefusedTasks::Runs(runs) if runs.len() == UNTOLD_COUNT_MAX)
+        );
+        assert_eq!(refuse(UNTOLD_COUNT_MAX + 1), RefusedTasks::TooMany);
+        assert_eq!(refuse(1), RefusedTasks::Runs(vec![(task(0, 0).id, 1)]));
+    }
+
+    #[test]
+    fn tasks_that_are_done_are_not_sent_again_however_many_they_are() {
+        let mut redelivery = Redelivery::new(RULES);
+        let other = TaskRun { id: TaskId { epoch: 2, sequence: 5 }, ..task(0, 0) };
+        redelivery.send_again([(task(3, 1), "x"), (task(5, 1), "x"), (task(8, 1), "x"), (other, "x")]);
+        redelivery.forget_tasks(task(5, 0).id, 2);
+        assert_eq!(redelivery.waiting().map(|task| task.id.sequence).collect::<Vec<_>>(), [3, 8, 5]);
+        redelivery.forget_tasks(task(4, 0).id, u64::MAX);
+        assert_eq!(redelivery.waiting().collect::<Vec<_>>(), [task(3, 1), other]);
     }
 
     #[test]

@@ -1,11 +1,16 @@
 //! `Seen`: which tasks of a source have had their result, and in which order results are delivered.
 //!
-//! Invariants: every task below `floor` is settled, so that a result of it is a second one; `seen` has none below.
+//! Invariants: every task below `floor` is settled, so that a result of it is a second one; `seen` has none below. What
+//! waits has been seen; in order, what has been seen and does not wait has had its turn, or will have no result.
 
 use std::collections::BTreeMap;
 
 use super::ranges::Ranges;
 use super::task::{TaskId, TaskRun};
+
+/// Of so many ranges the memory of a source may consist before tasks that are passed over are not remembered any more:
+/// results that wait for them then wait for the floor. Twice what the largest window takes that grows by itself.
+const RANGE_COUNT_MAX: usize = 200_000;
 
 /// What a sink has next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,15 +26,24 @@ pub enum Ready<M> {
 pub struct Seen<M> {
     floor: u64,
     seen: Ranges,
-    /// Results that came, each counted once.
+    /// Results that were delivered, each once.
     pub count: u64,
-    /// Results that came twice.
+    /// Tasks that were done and had no result.
+    pub blank_count: u64,
+    /// Results that were not delivered: they came again, or their task had been refused.
     pub duplicate_count: u64,
-    /// Of tasks that were sent more than once, duplicates apart.
+    /// Of those that were delivered or had none: sent more than once.
     pub redelivered_count: u64,
     /// Where results are delivered in order: those that wait for an earlier one, and the next.
-    waiting: BTreeMap<u64, Ready<M>>,
+    waiting: BTreeMap<u64, Waiting<M>>,
     next: u64,
+}
+
+/// What waits for its turn.
+#[derive(Clone, Debug)]
+struct Waiting<M> {
+    next: Ready<M>,
+    is_redelivered: bool,
 }
 
 impl<M> Default for Seen<M> {
@@ -38,6 +52,7 @@ impl<M> Default for Seen<M> {
             floor: 0,
             seen: Ranges::new(),
             count: 0,
+            blank_count: 0,
             duplicate_count: 0,
             redelivered_count: 0,
             waiting: BTreeMap::new(),
@@ -64,19 +79,18 @@ impl<M> Seen<M> {
             let sequence = id.sequence;
             if !is_new && (sequence < self.floor || !self.seen.insert(sequence..sequence + 1)) {
                 self.duplicate_count += 1;
-                if keep_order && sequence < self.next {
+                if keep_order && !self.waiting.contains_key(&sequence) {
                     // What has not had its turn is settled by name with the first that came.
                     ready(Ready::Over(id));
                 }
                 continue;
             }
-            self.count += u64::from(!is_blank);
-            self.redelivered_count += u64::from(deliveries > 0);
             let next = if is_blank { Ready::Over(id) } else { Ready::Result(id, message) };
+            let next = Waiting { next, is_redelivered: deliveries > 0 };
             if keep_order {
                 self.waiting.insert(sequence, next);
             } else {
-                ready(next);
+                self.hand_out(next, ready);
             }
         }
         if keep_order {
@@ -96,21 +110,46 @@ impl<M> Seen<M> {
         if is_new {
             self.count += count;
             self.redelivered_count += if run.deliveries > 0 { count } else { 0 };
-            self.next = if keep_order { first + count } else { self.next };
+            if keep_order {
+                self.next = self.seen.last_from(first).map_or(self.next, |last| last + 1);
+            }
         }
         is_new
     }
 
     /// Of all tasks below `next`, only these are not settled: results of others are second ones.
-    pub fn skip_settled(&mut self, next: u64, left: impl Iterator<Item = (u64, u64)>) {
+    pub fn skip_settled(
+        &mut self,
+        next: u64,
+        left: impl Iterator<Item = (u64, u64)>,
+        ready: &mut impl FnMut(Ready<M>),
+    ) {
         let mut at = self.floor;
         for (first, count) in left.chain([(next, 0)]) {
-            let settled = at..first.min(next).max(at);
-            for part in self.seen.missing_in(settled).collect::<Vec<_>>() {
-                self.seen.insert(part);
-            }
+            self.pass_over(at, first.min(next).saturating_sub(at), ready);
             at = first.saturating_add(count).max(at);
         }
+    }
+
+    /// These tasks, `count` in sequence from `first` on, are settled: no result of them is delivered from now on, neither
+    /// what comes nor what waits for its turn.
+    pub fn pass_over(&mut self, first: u64, count: u64, ready: &mut impl FnMut(Ready<M>)) {
+        let range = first.max(self.floor)..first.saturating_add(count);
+        if range.is_empty() {
+            return;
+        }
+        let waiting = self.waiting.range(range.clone()).map(|(sequence, _)| *sequence).collect::<Vec<_>>();
+        for dropped in waiting.iter().filter_map(|sequence| self.waiting.remove(sequence)) {
+            let (Ready::Result(task, _) | Ready::Over(task)) = dropped.next;
+            self.duplicate_count += 1;
+            ready(Ready::Over(task));
+        }
+        for part in self.seen.missing_in(range).collect::<Vec<_>>() {
+            if self.seen.range_count() < RANGE_COUNT_MAX {
+                self.seen.insert(part);
+            }
+        }
+        self.deliver(ready);
     }
 
     /// All tasks below are settled: those without a result will have none.
@@ -121,22 +160,39 @@ impl<M> Seen<M> {
     }
 
     fn deliver(&mut self, ready: &mut impl FnMut(Ready<M>)) {
-        while let Some(first) = self.waiting.first_entry() {
-            let sequence = *first.key();
-            if sequence > self.next.max(self.floor) {
-                break;
-            }
-            ready(first.remove());
-            self.next = sequence + 1;
-        }
         self.next = self.next.max(self.floor);
+        loop {
+            let behind = self.seen.last_from(self.next).map_or(self.next, |last| last + 1);
+            let first = self.waiting.first_entry().filter(|first| *first.key() <= behind);
+            let Some(first) = first else {
+                self.next = behind;
+                return;
+            };
+            self.next = self.next.max(*first.key() + 1);
+            let next = first.remove();
+            self.hand_out(next, ready);
+        }
+    }
+
+    fn hand_out(&mut self, Waiting { next, is_redelivered }: Waiting<M>, ready: &mut impl FnMut(Ready<M>)) {
+        match next {
+            Ready::Result(..) => self.count += 1,
+            Ready::Over(_) => self.blank_count += 1,
+        }
+        self.redelivered_count += u64::from(is_redelivered);
+        ready(next);
+    }
+
+    /// How many tasks had no result, of `task_count` in all, of which the source says that it has refused so many. One that
+    /// was done all the same, which it did not hear in time, is none of them.
+    pub fn rejected_count(&self, task_count: u64, refused_count: u64) -> u64 {
+        refused_count.min(task_count.saturating_sub(self.count + self.blank_count))
     }
 
     /// Whose results the application has had, if it has not had those of the tasks `ready`; and how many results.
     pub fn had(&self, ready: impl Iterator<Item = u64>) -> (Ranges, u64) {
         let mut pending = ready.collect::<Vec<_>>();
-        let waiting = self.waiting.values().filter(|next| matches!(next, Ready::Result(..))).count();
-        let count = self.count - (pending.len() + waiting) as u64;
+        let count = self.count - pending.len() as u64;
         pending.extend(self.waiting.keys());
         pending.sort_unstable();
         let (mut without, mut had) = (Ranges::new(), Ranges::new());
@@ -212,7 +268,7 @@ mod tests {
     fn what_is_settled_already_has_been_seen() {
         let mut seen = Seen::default();
         raise(&mut seen, 3);
-        seen.skip_settled(20, [(5, 2), (9, 1)].into_iter());
+        seen.skip_settled(20, [(5, 2), (9, 1)].into_iter(), &mut |_| panic!("nothing waits"));
         assert_eq!(take(&mut seen, 0, 25, 1, false), [5, 6, 9, 20, 21, 22, 23, 24]);
         assert_eq!((seen.count, seen.duplicate_count), (8, 17));
     }
@@ -233,6 +289,76 @@ mod tests {
         assert_eq!(take(&mut seen, 23, 1, 0, true), []);
         assert_eq!(take(&mut seen, 21, 2, BLANK, true), [23], "these have no result");
         assert_eq!(seen.count, 9);
+    }
+
+    /// What is to be delivered or settled when these are passed over: sequences, and whether there is a result.
+    fn pass_over(seen: &mut Seen<&'static str>, first: u64, count: u64) -> Vec<(u64, bool)> {
+        let mut ready = Vec::new();
+        seen.pass_over(first, count, &mut |next| {
+            let (Ready::Result(task, _) | Ready::Over(task)) = next;
+            ready.push((task.sequence, matches!(next, Ready::Result(..))));
+        });
+        ready
+    }
+
+    #[test]
+    fn results_of_tasks_that_are_passed_over_are_second_ones() {
+        let mut seen = Seen::default();
+        assert_eq!(take(&mut seen, 1, 1, 0, false), [1]);
+        assert_eq!(pass_over(&mut seen, 0, 4), []);
+        assert_eq!(take(&mut seen, 0, 6, 1, false), [4, 5]);
+        assert_eq!((seen.count, seen.duplicate_count, seen.redelivered_count), (3, 4, 2));
+        assert_eq!(seen.rejected_count(6, 4), 3, "1 was done before it was given up");
+        assert_eq!(seen.rejected_count(100, 4), 4, "another sink had the others");
+        assert_eq!(seen.rejected_count(0, 4), 0);
+    }
+
+    #[test]
+    fn in_order_nothing_waits_for_what_is_passed_over() {
+        let mut seen = Seen::default();
+        assert_eq!(take(&mut seen, 1, 2, 0, true), []);
+        assert_eq!(take(&mut seen, 5, 1, 1, true), []);
+        assert_eq!(pass_over(&mut seen, 2, 3), [(2, false)], "settled at once, it holds others' room");
+        assert_eq!(pass_over(&mut seen, 0, 1), [(1, true), (5, true)]);
+        assert_eq!(pass_over(&mut seen, 7, 2), []);
+        assert_eq!(take(&mut seen, 9, 1, 0, true), []);
+        assert_eq!(take(&mut seen, 6, 1, 0, true), [6, 9], "by the short way too");
+        assert_eq!(pass_over(&mut seen, 10, 2), []);
+        let run = TaskRun { id: TaskId { epoch: 1, sequence: 12 }, deliveries: 0, is_blank: false };
+        pass_over(&mut seen, 13, 2);
+        assert!(seen.take_new(run, 1, true));
+        assert!(seen.take_new(run.plus(3), 1, true), "it has its turn");
+        assert_eq!((seen.count, seen.duplicate_count, seen.redelivered_count), (6, 1, 1));
+    }
+
+    #[test]
+    fn in_order_what_comes_for_a_task_that_was_passed_over_is_settled_before_its_turn() {
+        let mut seen = Seen::default();
+        let mut over = Vec::new();
+        pass_over(&mut seen, 3, 2);
+        let run = TaskRun { id: TaskId { epoch: 1, sequence: 2 }, deliveries: 0, is_blank: false };
+        seen.take(run, 3, ["x"; 3].into_iter(), true, &mut |next| over.push(next));
+        assert_eq!(over, [Ready::Over(run.plus(1).id), Ready::Over(run.plus(2).id)]);
+        assert_eq!(take(&mut seen, 0, 2, 0, true), [0, 1, 2]);
+        let next = TaskRun { id: TaskId { epoch: 1, sequence: 5 }, ..run };
+        assert!(seen.take_new(next, 1, true), "it has its turn");
+    }
+
+    #[test]
+    fn what_is_passed_over_is_bounded_whatever_is_said() {
+        let mut seen = Seen::default();
+        take(&mut seen, 8, 1, 0, true);
+        assert_eq!(pass_over(&mut seen, u64::MAX, u64::MAX), []);
+        assert_eq!(pass_over(&mut seen, 9, u64::MAX), []);
+        assert_eq!(take(&mut seen, u64::MAX / 2, 1, 0, true), []);
+        assert_eq!(pass_over(&mut seen, 0, u64::MAX), [(8, false)]);
+        assert_eq!(take(&mut seen, 3, 2, 0, true), []);
+        let mut seen = Seen::default();
+        (0..RANGE_COUNT_MAX as u64 + 5).for_each(|at| drop(pass_over(&mut seen, 2 * at, 1)));
+        assert_eq!(seen.range_count(), RANGE_COUNT_MAX);
+        raise(&mut seen, 9);
+        pass_over(&mut seen, u64::MAX - 4, 2);
+        assert_eq!(seen.range_count(), RANGE_COUNT_MAX - 4);
     }
 
     #[test]

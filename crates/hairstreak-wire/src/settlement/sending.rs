@@ -10,8 +10,8 @@
 //! A task may be done without the receiver having settled it: its result went another way and was settled there. Then it is
 //! nothing that would have to be sent again.
 //!
-//! Invariants: a number is settled once; `settled` and `done` have none up to `through` and none in common; credit never
-//! goes down.
+//! Invariants: a number is settled once, as far as is known: of those up to `through` it is forgotten which the receiver has
+//! settled and which were done; `settled` and `done` have none up to `through` and none in common; credit never goes down.
 
 use std::ops::Range;
 
@@ -50,8 +50,10 @@ pub struct Refused {
 #[derive(Clone, Debug)]
 pub struct SendingLink {
     credit: u64,
-    /// All up to this number are settled, and the receiver said so of all up to that one.
+    /// All up to this number are settled or done, and the receiver has settled all up to that one, of which it said so of
+    /// all up to the last.
     through: u64,
+    known_through: u64,
     told_through: u64,
     /// Settled numbers above.
     settled: Ranges,
@@ -69,6 +71,7 @@ impl SendingLink {
         SendingLink {
             credit: theirs.credit,
             through: 0,
+            known_through: 0,
             told_through: 0,
             settled: Ranges::new(),
             done: Ranges::new(),
@@ -136,8 +139,7 @@ impl SendingLink {
         settled: &mut Settled,
     ) -> Result<(), SettlementError> {
         for entry in entries {
-            let range = entry.first..self.checked_end(entry.last, sent)?;
-            self.settle(range.clone())?;
+            let range = self.settle(entry.first..self.checked_end(entry.last, sent)?)?;
             if entry.outcome == Outcome::Accepted {
                 self.note_accepted(range, settled);
             } else {
@@ -169,17 +171,19 @@ impl SendingLink {
         self.done.remove(range);
     }
 
-    fn settle(&mut self, range: Range<u64>) -> Result<(), SettlementError> {
-        let twice = if range.start <= self.through {
+    /// Returns those of the range that were not known to be settled or done up to there.
+    fn settle(&mut self, range: Range<u64>) -> Result<Range<u64>, SettlementError> {
+        let new = range.start.max(self.through + 1)..range.end;
+        let twice = if range.start <= self.known_through {
             Some(range.start)
         } else {
-            self.settled.first_of(range.clone())
+            self.settled.first_of(new.clone())
         };
         if let Some(number) = twice {
             return Err(SettlementError::SettledTwice { number });
         }
-        self.settled.insert(range);
-        Ok(())
+        self.settled.insert(new.clone());
+        Ok(new)
     }
 
     fn settle_through(
@@ -193,6 +197,7 @@ impl SendingLink {
             return Err(SettlementError::SettledTwice { number: through });
         }
         self.told_through = through;
+        self.known_through = self.known_through.max(through);
         if through > self.through {
             let missing = self.settled.missing_in(self.through + 1..end).collect::<Vec<_>>();
             for range in missing {
@@ -201,11 +206,26 @@ impl SendingLink {
             self.settled.remove_below(end);
             self.through = through;
         }
-        if let Some(joined) = self.settled.take_from(self.through + 1) {
-            self.through = joined.end - 1;
+        self.advance();
+        Ok(())
+    }
+
+    /// `through` passes what is settled and what is done.
+    fn advance(&mut self) {
+        loop {
+            let next = self.through + 1;
+            if let Some(joined) = self.settled.take_from(next) {
+                self.through = joined.end - 1;
+                if self.known_through + 1 == joined.start {
+                    self.known_through = self.through;
+                }
+            } else if let Some(joined) = self.done.take_from(next) {
+                self.through = joined.end - 1;
+            } else {
+                break;
+            }
         }
         self.runs.forget_below(self.through + 1);
-        Ok(())
     }
 
     /// These tasks, `count` in sequence from `first` on, are done, as far as they were sent here and are not settled.
@@ -215,25 +235,19 @@ impl SendingLink {
         let mut done_count = 0;
         for range in numbers {
             let range = range.start.max(self.through + 1)..range.end;
-            let unsettled = self.settled.missing_in(range).collect::<Vec<_>>();
-            let new = unsettled.into_iter().flat_map(|part| self.done.missing_in(part)).collect::<Vec<_>>();
+            let new = self.missing_in(range).collect::<Vec<_>>();
             for part in new {
                 done_count += part.end - part.start;
                 self.done.insert(part);
             }
         }
+        self.advance();
         done_count
     }
 
     /// No message up to this number has to be sent again.
     pub fn settled_through(&self) -> u64 {
-        let mut through = self.through;
-        while let Some(last) =
-            self.settled.last_from(through + 1).or_else(|| self.done.last_from(through + 1))
-        {
-            through = last;
-        }
-        through
+        self.through
     }
 
     fn settled_count(&self) -> u64 {
@@ -247,24 +261,30 @@ impl SendingLink {
 
     /// Whether messages are settled behind others that are not.
     pub fn has_gaps(&self) -> bool {
-        !self.settled.is_empty()
+        !self.settled.is_empty() || !self.done.is_empty()
     }
 
     /// Those of the numbers that are not settled, ascending.
     pub fn unsettled_in(&self, numbers: Range<u64>) -> impl Iterator<Item = u64> + '_ {
-        self.settled.missing_in(numbers.start.max(self.through + 1)..numbers.end).flatten()
+        self.missing_in(numbers.start.max(self.through + 1)..numbers.end).flatten()
+    }
+
+    /// Of the range, which begins above `through`, what is neither settled nor done.
+    fn missing_in(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.settled.missing_in(range).flat_map(|part| self.done.missing_in(part))
     }
 
     /// The messages that are not settled, of `sent`: ranges of numbers, with the task that the first of each is; the
     /// others of the range follow in sequence.
     pub fn unsettled(&self, sent: u64) -> impl Iterator<Item = (Range<u64>, TaskRun)> + '_ {
-        let missing = self.settled.missing_in(self.through + 1..sent + 1);
-        missing.flat_map(|range| self.done.missing_in(range)).flat_map(|range| self.runs.split(range))
+        self.missing_in(self.through + 1..sent + 1).flat_map(|range| self.runs.split(range))
     }
 
     /// Whether a message that is not settled, of `sent`, is this task.
     pub fn has_unsettled(&self, task: TaskId, sent: u64) -> bool {
-        let is_unsettled = |number: u64| number > self.through && !self.settled.contains(number);
+        let is_unsettled = |number: u64| {
+            number > self.through && !self.settled.contains(number) && !self.done.contains(number)
+        };
         self.runs.numbers_of(task, 1, sent + 1).any(|range| is_unsettled(range.start))
     }
 
@@ -300,5 +320,35 @@ impl SendingLink {
     /// Whether [`SendingLink::end`] was called.
     pub fn has_ended(&self) -> bool {
         self.has_ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_settled_and_done_in_turns_leaves_nothing_behind() {
+        let mut link = SendingLink::new(SettlementTerms { credit: u64::MAX });
+        let mut sent = 0;
+        for _ in 0..1000 {
+            // Each task a run of its own.
+            for _ in 0..2 {
+                let id = TaskId { epoch: 1, sequence: 10 * sent };
+                link.begin(sent, TaskRun { id, deliveries: 0, is_blank: false }, &mut Vec::new());
+                sent += 1;
+            }
+            let (mut entries, mut bytes) = (Vec::new(), Vec::new());
+            let accepted =
+                command::Entry { outcome: Outcome::Accepted, first: sent, last: sent, reason: b"" };
+            command::encode_entry(&mut entries, &accepted);
+            command::encode_settle(&mut bytes, 0, &entries);
+            let command = crate::zmtp::command::parse(&bytes[2..]).unwrap();
+            let command = command::parse(&command).unwrap().unwrap();
+            assert_eq!(link.handle(command, sent).unwrap().count, 1);
+            assert_eq!(link.settle_tasks(TaskId { epoch: 1, sequence: 10 * (sent - 2) }, 1, sent), 1);
+            assert_eq!((link.settled_through(), link.unsettled_count(sent)), (sent, 0));
+        }
+        assert_eq!((link.settled.range_count(), link.done.range_count(), link.runs.count()), (0, 0, 1));
     }
 }

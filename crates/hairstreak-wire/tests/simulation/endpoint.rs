@@ -145,7 +145,7 @@ pub fn terms_in(body: &[u8]) -> Result<SettlementTerms, LinkError> {
 /// A well-formed command with small numbers at random.
 fn push_nonsense(net: &mut Net, out: &mut Vec<u8>) {
     let mut number = |max| net.rng.u64(0..max);
-    match number(6) {
+    match number(7) {
         0 => {
             let id = TaskId { epoch: number(2), sequence: number(100) };
             let run = TaskRun { id, deliveries: number(3) as u16, is_blank: number(2) == 0 };
@@ -154,6 +154,11 @@ fn push_nonsense(net: &mut Net, out: &mut Vec<u8>) {
         1 => command::encode_end(out, number(50)),
         2 => command::encode_credit(out, number(100)),
         3 => command::encode_drain(out),
+        4 => {
+            let first = TaskId { epoch: number(2), sequence: number(100) };
+            let count = [1, 1 + number(50), u64::MAX][number(3) as usize];
+            command::encode_done(out, &[(first, count)]);
+        }
         kind => {
             let mut entries = Vec::new();
             for _ in 0..number(3) {
@@ -162,7 +167,7 @@ fn push_nonsense(net: &mut Net, out: &mut Vec<u8>) {
                 let entry = Entry { outcome, first, last: first + number(4), reason: b"nonsense" };
                 command::encode_entry(&mut entries, &entry);
             }
-            command::encode_settle(out, if kind == 4 { 0 } else { number(40) }, &entries);
+            command::encode_settle(out, if kind == 5 { 0 } else { number(40) }, &entries);
         }
     }
 }

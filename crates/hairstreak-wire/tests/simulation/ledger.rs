@@ -112,19 +112,17 @@ impl Ledger {
         }
         self.last.clear();
         for (task, entry) in &mut self.entries {
-            // A worker may still have the result of one that was given up.
-            let is_at_risk = is_at_risk(*task) || entry.refused.is_some();
-            entry.forgotten += u32::from(entry.delivered > 0 && is_at_risk);
+            entry.forgotten += u32::from(entry.delivered > 0 && is_at_risk(*task));
         }
     }
 
-    /// The sink has been told that all is done: `count` tasks, of which `rejected` have no result.
+    /// The sink has been told that all is done: `count` tasks, of which `rejected` were refused. `counts`: what a sink that
+    /// was there from the beginning says of results, and of tasks that were refused and have none.
     pub fn finish(
         &mut self,
         count: u64,
         rejected: u64,
-        result_count: u64,
-        is_first_sink: bool,
+        counts: Option<(u64, u64)>,
         sends: &BTreeMap<TaskId, u32>,
     ) {
         self.is_finished = true;
@@ -132,7 +130,7 @@ impl Ledger {
         if self.is_hostile() {
             return;
         }
-        let mut delivered_count = 0;
+        let (mut delivered_count, mut refused_count, mut blank_count) = (0, 0, 0);
         for sequence in 0..count {
             let task = TaskId { epoch: 1, sequence };
             let is_blank = self.scenario.is_blank(sequence);
@@ -145,9 +143,14 @@ impl Ledger {
             let is_by_worker = entry.refused == Some(RefusalCause::Rejected(BAD_LUCK.to_vec()));
             assert!(!(is_delivered && is_by_worker) || sent > 1, "{task:?} is delivered and rejected");
             delivered_count += u64::from(is_delivered);
+            refused_count += u64::from(is_refused && !is_delivered && !is_blank);
+            blank_count += u64::from(is_refused && is_blank);
         }
-        if is_first_sink {
-            assert_eq!(result_count, delivered_count, "what the sink counts");
+        if let Some((results, rejected)) = counts {
+            assert_eq!(results, delivered_count, "results that the sink counts");
+            // One without a result may have been done before it was given up.
+            let all = refused_count..=refused_count + blank_count;
+            assert!(all.contains(&rejected), "{rejected} rejected, {all:?} were");
         }
         self.check_poison();
     }

@@ -1,5 +1,6 @@
 //! Pipelines in a deterministic simulator: a ventilator, workers and a sink, joined by the real state machines of
-//! settlement ([`SendingLink`], [`ReceivingLink`], [`Redelivery`], [`Seen`]) and their bytes, on a virtual clock.
+//! settlement ([`SendingLink`], [`ReceivingLink`], [`Redelivery`], [`Seen`]) and their bytes, on a virtual clock. The sink
+//! reports to the ventilator what is done, and hears from it which tasks are left and which were refused.
 //!
 //! A seed decides the sizes, the limits and what goes wrong: bytes come late and torn; links are cut, are half open and
 //! come back; parties crash with all that they knew, pause, leave and join; tasks are released, rejected and kill those
@@ -8,7 +9,7 @@
 //! nothing goes wrong any more, everything ends. A seed that fails is printed, with the command that replays it and
 //! prints what happened.
 //!
-//! What it finds, by breaking the code on purpose, with the first seed of `Faults` or `Poison` that fails:
+//! What it finds, by breaking the code on purpose, with the first seed of a kind that fails:
 //!
 //! | broken | seeds |
 //! |---|---|
@@ -21,6 +22,10 @@
 //! | what is settled above `through` is not remembered; X-DRAIN is not heeded | 14 or 15 |
 //! | in order, a suspect waits for those that wait for it (a bug that was) | 16 |
 //! | a sink's rejection does not reach the ventilator | 50 |
+//! | of X-DONE, one more is done; the sink does not heed REFUSED | 1 |
+//! | what is settled lazily is not told at last; the sink does not heed LEFT | 24 |
+//! | what is reported has not been delivered | 73 or 763 |
+//! | what waits in order and is refused, or comes for a task that is, is not settled | 119 or 230 |
 //! | results wait to travel alone (a bug that was) | 1245 |
 //! | results are passed on again while under way, in order (a bug that was) | about 250,000: in the long form |
 //!
@@ -73,7 +78,12 @@ fn simulate(kind: Kind, test: &str, count: u64) {
 
 #[test]
 fn each_result_comes_once_whatever_is_cut_delayed_or_dies() {
-    simulate(Kind::Faults, "each_result", 7000);
+    simulate(Kind::Faults, "each_result", 6000);
+}
+
+#[test]
+fn refused_tasks_hold_up_nobody() {
+    simulate(Kind::Refusals, "refused", 1000);
 }
 
 #[test]

@@ -18,11 +18,13 @@ pub enum Party {
     Sink,
 }
 
-/// What a link carries. End 0 sends the messages, end 1 receives and has connected if it is a worker of tasks or a sink.
+/// What a link carries. End 0 sends the messages, of which there are none for reports, end 1 receives and has connected if it
+/// is a worker of tasks or a sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Load {
     Tasks,
     Results,
+    Reports,
     Control,
 }
 

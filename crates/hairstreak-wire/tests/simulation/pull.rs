@@ -161,6 +161,19 @@ impl Pull {
         }
     }
 
+    /// Tells those that are connected that tasks are done. Returns whether one is.
+    pub fn report(&mut self, net: &mut Net, tasks: &[(TaskId, u64)]) -> bool {
+        let mut is_told = false;
+        for own in self.links.values_mut().filter(|own| own.is_ready) {
+            let mut frame = Vec::new();
+            command::encode_done(&mut frame, tasks);
+            own.endpoint.push_frames(net, &frame);
+            own.endpoint.flush(net);
+            is_told = true;
+        }
+        is_told
+    }
+
     pub fn has_news(&self) -> bool {
         self.links.values().any(|own| own.link.has_news())
     }

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use hairstreak_wire::settlement::{
-    Company, Redelivery, RedeliveryRules, Refused, Returned, SendingLink, SettlementTerms, TaskId, TaskRun,
-    command,
+    Company, Redelivery, RedeliveryRules, Refused, Returned, SendingLink, SettlementCommand, SettlementTerms,
+    TaskId, TaskRun, command,
 };
 use hairstreak_wire::zmtp;
 
@@ -33,6 +33,8 @@ pub struct News {
     pub accepted: Vec<(TaskRun, u64)>,
     /// Of what was passed on: to be rejected where it came from.
     pub rejected: Vec<Returned<Body>>,
+    /// Tasks that are done, whatever links they went.
+    done: Vec<(TaskId, u64)>,
 }
 
 #[derive(Debug)]
@@ -92,6 +94,14 @@ impl Push {
             })
         });
         on_links.chain(waiting).collect()
+    }
+
+    /// The same as runs, ascending: the sequence of the first of each, and how many there are.
+    pub fn unsettled_runs(&self) -> Vec<(u64, u64)> {
+        let mut sequences: Vec<u64> = self.unsettled().into_iter().map(|task| task.sequence).collect();
+        sequences.sort_unstable();
+        let runs = sequences.chunk_by(|one, other| one + 1 == *other);
+        runs.map(|run| (run[0], run.len() as u64)).collect()
     }
 
     pub fn first_unsettled(&self) -> Option<TaskId> {
@@ -178,6 +188,12 @@ impl Push {
     pub fn receive(&mut self, net: &mut Net, index: usize, bytes: &[u8]) -> (News, Result<(), LinkError>) {
         let mut news = News::default();
         let result = self.receive_into(net, index, bytes, &mut news);
+        for (first, count) in std::mem::take(&mut news.done) {
+            for own in self.links.values_mut() {
+                own.settle_done(first, count);
+            }
+            self.redelivery.forget_tasks(first, count);
+        }
         (news, result)
     }
 
@@ -200,12 +216,12 @@ impl Push {
             let Some(command) = command::parse(&command)? else { return Err(LinkError::Handshake) };
             net.note(|| format!("link {index} of {}: {command:?}", own.sent));
             let settled = link.handle(command, own.sent)?;
+            if let SettlementCommand::Done(tasks) = command {
+                news.done.extend(tasks);
+            }
             news.accepted.extend(settled.accepted);
-            let through = link.settled_through();
-            let left = link.unsettled_count(own.sent);
             let returned = own.collect(settled.refused);
-            own.retained = own.retained.split_off(&(through + 1));
-            own.is_alone &= left > 0;
+            own.release_settled();
             if self.passes_on {
                 news.rejected.extend(self.redelivery.take_back_passed_on(returned));
             } else {
@@ -254,6 +270,19 @@ impl PushLink {
         while self.starts.pop_front_if(|start| *start < self.endpoint.flushed).is_some() {
             self.begun += 1;
         }
+    }
+
+    fn settle_done(&mut self, first: TaskId, count: u64) {
+        if let Some(link) = &mut self.link {
+            link.settle_tasks(first, count, self.sent);
+            self.release_settled();
+        }
+    }
+
+    fn release_settled(&mut self) {
+        let Some(link) = &self.link else { return };
+        self.retained = self.retained.split_off(&(link.settled_through() + 1));
+        self.is_alone &= link.unsettled_count(self.sent) > 0;
     }
 
     fn collect(&mut self, refused: Vec<Refused>) -> Vec<Returned<Body>> {

@@ -10,6 +10,8 @@ pub enum Kind {
     Faults,
     /// Nothing but tasks that kill each worker that begins them.
     Poison,
+    /// Faults, few tasks under way, in order, and many of them refused.
+    Refusals,
     /// Faults, and ends that lose, double and swap frames inside a stream, or say what comes to their mind.
     Hostile,
 }
@@ -79,7 +81,9 @@ pub struct Scenario {
 impl Scenario {
     pub fn draw(kind: Kind, rng: &mut Rng) -> Scenario {
         let task_count = below(rng, &[8, 40, 80]);
-        let (window, keep_order) = (below(rng, &[2, 8, 32]), rng.bool());
+        let is_refused = kind == Kind::Refusals;
+        let (window, keep_order) =
+            if is_refused { (rng.u64(1..4), true) } else { (below(rng, &[2, 8, 32]), rng.bool()) };
         let is_calm = kind == Kind::Poison;
         let poison_count = if is_calm { rng.usize(1..4) } else { rng.usize(0..3) / 2 };
         let mut poison: Vec<u64> = (0..poison_count).map(|_| rng.u64(0..task_count)).collect();
@@ -95,6 +99,11 @@ impl Scenario {
         match kind {
             Kind::Poison => weights = [0; FAULTS.len()],
             Kind::Faults => weights[Fault::Tamper as usize] = 0,
+            Kind::Refusals => {
+                weights[Fault::CutTasks as usize] = rng.u32(1..30);
+                // A sink that takes another's place needs the floor: of what that one had, it does not hear.
+                (weights[Fault::CrashSink as usize], weights[Fault::Tamper as usize]) = (0, 0);
+            }
             Kind::Hostile => weights[Fault::Tamper as usize] = 10,
         }
         let chance = |rng: &mut Rng| if is_calm || rng.bool() { 0 } else { rng.u8(1..15) };
@@ -115,14 +124,15 @@ impl Scenario {
             poison,
             blank_chance: chance(rng),
             release_chance: chance(rng),
-            reject_chance: chance(rng),
+            reject_chance: if is_refused { rng.u8(10..50) } else { chance(rng) },
             capacity: *pick(rng, &[40, 1000, 100_000]),
             delay_max: *pick(rng, &[1, 300, 20_000]),
             torn_chance: *pick(rng, &[0, 10, 80]),
             work_max: *pick(rng, &[0, 100, 5000]),
             take_max: *pick(rng, &[0, 100, 5000]),
             produce_max: *pick(rng, &[0, 0, 3000]),
-            floor_interval: *pick(rng, &[1000, 20_000]),
+            // Nothing may wait for the floor: it is told to a sink that comes, and does not rise any more.
+            floor_interval: if is_refused { u64::MAX / 2 } else { *pick(rng, &[1000, 20_000]) },
             notice_max: *pick(rng, &[100, 10_000, 300_000]),
             fault_interval_max: *pick(rng, &[1000, 10_000, 50_000]),
             calm_at: below(rng, &[3000, 100_000, 400_000]),

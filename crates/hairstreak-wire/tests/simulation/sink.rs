@@ -1,4 +1,5 @@
-//! `Sink`: takes results as the pipeline's sink does, around the real `Seen`: each once, in order if that is wanted.
+//! `Sink`: takes results as the pipeline's sink does, around the real `Seen`: each once, in order if that is wanted. It reports
+//! what is done to the ventilator, and settles in bulk while that is heard.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -13,15 +14,30 @@ use crate::push::Body;
 use crate::scenario::{Kind, Scenario};
 use crate::worker::TELL_DELAY_MAX;
 
+/// A batch that is settled as a whole when it has been dealt with.
+#[derive(Debug)]
+struct Taken {
+    link: usize,
+    numbers: Range<u64>,
+    tasks: Vec<(TaskId, u64)>,
+}
+
 #[derive(Debug)]
 pub struct Sink {
     pub life: u32,
     pub results: Pull,
+    /// By which it reports, and what it has still to report.
+    pub reports: Pull,
+    unreported: Vec<(TaskId, u64)>,
+    /// Whether the last report went to the ventilator.
+    is_heard: bool,
     control: Option<Endpoint>,
-    said: VecDeque<ControlMessage<'static>>,
+    said: VecDeque<Vec<u8>>,
+    /// Whether the ventilator has said what is done already.
+    is_introduced: bool,
     sources: BTreeMap<u64, Seen<Body>>,
     ready: VecDeque<Ready<Body>>,
-    batch: Option<(usize, Range<u64>)>,
+    batch: Option<Taken>,
     last: Option<TaskId>,
     keep_order: bool,
     is_busy: bool,
@@ -56,8 +72,12 @@ impl Sink {
         Sink {
             life,
             results: Pull::new(scenario.result_credit),
+            reports: Pull::new(0),
+            unreported: Vec::new(),
+            is_heard: false,
             control: None,
             said: VecDeque::new(),
+            is_introduced: false,
             sources,
             ready: VecDeque::new(),
             batch: None,
@@ -91,19 +111,19 @@ impl Sink {
         let Some(endpoint) = &mut self.control else { return Ok(()) };
         endpoint.receive(bytes);
         while let Some(Frame::Message(body)) = endpoint.next_frame()? {
-            self.said.extend(match ControlMessage::decode(&body) {
-                Some(ControlMessage::Floor(floor)) => Some(ControlMessage::Floor(floor)),
-                Some(ControlMessage::End { epoch, count, rejected }) => {
-                    Some(ControlMessage::End { epoch, count, rejected })
-                }
-                _ => None,
-            });
+            self.said.push_back(body);
         }
         Ok(())
     }
 
     pub fn result_count(&self) -> u64 {
         self.sources.values().map(|seen| seen.count).sum()
+    }
+
+    /// Tasks without a result, when all is done.
+    pub fn rejected_count(&self) -> u64 {
+        let (count, refused) = self.ended.unwrap_or_default();
+        self.sources.values().map(|seen| seen.rejected_count(count, refused)).next().unwrap_or(refused)
     }
 
     pub fn on_turn(&mut self, turn: u32) {
@@ -119,13 +139,11 @@ impl Sink {
     pub fn go_on(&mut self, net: &mut Net, ledger: &mut Ledger) -> bool {
         loop {
             if self.is_busy {
-                if self.results.has_news() && !std::mem::replace(&mut self.is_tell_due, true) {
-                    net.within(TELL_DELAY_MAX, Event::Tell { party: Party::Sink, life: self.life });
-                }
+                self.tell_later(net);
                 return false;
             }
             if let Some(last) = self.last.take() {
-                self.results.settle_tasks(net, last, 1, Outcome::Accepted, b"");
+                self.settle_named(net, last);
             }
             match self.ready.pop_front() {
                 Some(Ready::Result(task, body)) => {
@@ -137,24 +155,63 @@ impl Sink {
                 }
                 Some(Ready::Over(task)) => {
                     if self.keep_order {
-                        self.results.settle_tasks(net, task, 1, Outcome::Accepted, b"");
+                        self.settle_named(net, task);
                     }
                     continue;
                 }
                 None => {}
             }
-            if let Some((link, numbers)) = self.batch.take() {
+            if let Some(Taken { link, numbers, tasks }) = self.batch.take() {
                 self.results.settle(net, link, numbers, Outcome::Accepted, b"");
+                tasks.into_iter().for_each(|(first, count)| self.note_done(net, first, count));
             }
-            if let Some(batch) = self.results.take_batch(net, net.scenario.batch_max) {
+            let hears_first = !self.is_introduced || net.rng.u8(0..8) == 0;
+            if hears_first && self.hear(net) {
+                continue;
+            }
+            if self.is_introduced
+                && let Some(batch) = self.results.take_batch(net, net.scenario.batch_max)
+            {
                 self.sort(net, batch);
                 self.check_memory(net, ledger);
                 continue;
             }
-            self.hear(net);
-            if self.ready.is_empty() {
-                self.results.tell(net, true);
+            if !self.hear(net) {
+                self.is_heard &= self.ended.is_none();
+                self.report(net);
+                self.results.tell(net, !self.is_heard);
+                self.tell_later(net);
                 return self.ended.is_some();
+            }
+        }
+    }
+
+    /// What has not been told is told by and by.
+    fn tell_later(&mut self, net: &mut Net) {
+        if self.results.has_news() && !std::mem::replace(&mut self.is_tell_due, true) {
+            net.within(TELL_DELAY_MAX, Event::Tell { party: Party::Sink, life: self.life });
+        }
+    }
+
+    fn settle_named(&mut self, net: &mut Net, task: TaskId) {
+        self.results.settle_tasks(net, task, 1, Outcome::Accepted, b"");
+        self.note_done(net, task, 1);
+    }
+
+    fn note_done(&mut self, net: &mut Net, first: TaskId, count: u64) {
+        self.unreported.push((first, count));
+        let unreported: u64 = self.unreported.iter().map(|(_, count)| count).sum();
+        if unreported >= (net.scenario.window / 2).max(1) {
+            self.report(net);
+        }
+    }
+
+    /// Reports what is done; while nobody hears that, settlements are told at once.
+    fn report(&mut self, net: &mut Net) {
+        if !self.unreported.is_empty() {
+            self.is_heard = self.reports.report(net, &std::mem::take(&mut self.unreported));
+            if !self.is_heard {
+                self.results.tell(net, true);
             }
         }
     }
@@ -177,6 +234,7 @@ impl Sink {
         if !net.is_calm && net.chance(net.scenario.reject_chance / 2) {
             return self.results.settle(net, link, numbers, Outcome::Rejected, NO_ROOM);
         }
+        let mut tasks = Vec::new();
         let mut rest = messages.into_iter().peekable();
         while let Some((run, body)) = rest.next() {
             let mut bodies = vec![body];
@@ -185,10 +243,11 @@ impl Sink {
             }
             let seen = self.sources.entry(run.id.epoch).or_default();
             let (count, ready) = (bodies.len() as u64, &mut self.ready);
+            tasks.push((run.id, count));
             seen.take(run, count, bodies.into_iter(), self.keep_order, &mut |next| ready.push_back(next));
         }
         if !self.keep_order {
-            self.batch = Some((link, numbers));
+            self.batch = Some(Taken { link, numbers, tasks });
         }
     }
 
@@ -204,20 +263,31 @@ impl Sink {
         }
     }
 
-    /// What the ventilator has to say.
-    fn hear(&mut self, net: &mut Net) {
-        while let Some(message) = self.said.pop_front() {
-            net.note(|| format!("sink hears {message:?}"));
-            let (epoch, floor) = match message {
-                ControlMessage::Floor(floor) => (floor.epoch, floor.sequence),
-                ControlMessage::End { epoch, count, rejected } => {
-                    self.ended = Some((count, rejected));
-                    (epoch, count)
-                }
-                _ => continue,
-            };
-            let ready = &mut self.ready;
-            self.sources.entry(epoch).or_default().raise_floor(floor, &mut |next| ready.push_back(next));
+    /// What the ventilator has to say. Returns whether it has said something.
+    fn hear(&mut self, net: &mut Net) -> bool {
+        let Some(said) = self.said.pop_front() else { return false };
+        let Some(message) = ControlMessage::decode(&said) else { return true };
+        net.note(|| format!("sink hears {message:?}"));
+        let (sources, ready) = (&mut self.sources, &mut self.ready);
+        let mut deliver = |next| ready.push_back(next);
+        match message {
+            ControlMessage::Floor(floor) => {
+                self.is_introduced = true;
+                sources.entry(floor.epoch).or_default().raise_floor(floor.sequence, &mut deliver);
+            }
+            ControlMessage::Left(next, left) => {
+                sources.entry(next.epoch).or_default().skip_settled(next.sequence, left, &mut deliver);
+            }
+            ControlMessage::Refused(epoch, runs) => {
+                let seen = sources.entry(epoch).or_default();
+                runs.for_each(|(first, count)| seen.pass_over(first, count, &mut deliver));
+            }
+            ControlMessage::End { epoch, count, rejected } => {
+                (self.is_introduced, self.ended) = (true, Some((count, rejected)));
+                sources.entry(epoch).or_default().raise_floor(count, &mut deliver);
+            }
+            _ => {}
         }
+        true
     }
 }

@@ -1,8 +1,8 @@
-//! `Ventilator`: hands out numbered tasks, tells the sink what is settled and when all is.
+//! `Ventilator`: hands out numbered tasks, tells the sink what is settled, which tasks were refused, and when all is done.
 
 use std::collections::BTreeMap;
 
-use hairstreak_wire::settlement::{ControlMessage, TaskId, TaskRun};
+use hairstreak_wire::settlement::{ControlMessage, RefusedTasks, SequenceRuns, TaskId, TaskRun};
 
 use crate::endpoint::{Endpoint, Frame, LinkError};
 use crate::ledger::Ledger;
@@ -54,15 +54,19 @@ impl Ventilator {
     }
 
     pub fn hear(&mut self, net: &mut Net, link: usize, bytes: &[u8]) -> Result<(), LinkError> {
+        let (floor, left) = (self.first_unsettled(), self.tasks.unsettled_runs());
         let Some((endpoint, is_greeted)) = self.controls.get_mut(&link) else { return Ok(()) };
         endpoint.receive(bytes);
         while let Some(Frame::Message(body)) = endpoint.next_frame()? {
             if ControlMessage::decode(&body) == Some(ControlMessage::Hello) {
                 *is_greeted = true;
-                if let Some(news) = self.end.or(self.floor.map(ControlMessage::Floor)) {
+                let next = TaskId { epoch: EPOCH, sequence: self.produced };
+                let left = SequenceRuns::encode(left.iter().copied());
+                let left = ControlMessage::Left(next, SequenceRuns::of(&left));
+                for news in [left, self.end.unwrap_or(ControlMessage::Floor(floor))] {
                     endpoint.push_message(net, &news.encode());
-                    endpoint.flush(net);
                 }
+                endpoint.flush(net);
             }
         }
         Ok(())
@@ -89,7 +93,17 @@ impl Ventilator {
         }
     }
 
+    fn tell_refused(&mut self, net: &mut Net) {
+        if let RefusedTasks::Runs(runs) = self.tasks.redelivery.take_refused()
+            && !runs.is_empty()
+        {
+            let runs = SequenceRuns::encode(runs.iter().map(|(first, count)| (first.sequence, *count)));
+            self.tell_sinks(net, ControlMessage::Refused(EPOCH, SequenceRuns::of(&runs)));
+        }
+    }
+
     pub fn go_on(&mut self, net: &mut Net, ledger: &mut Ledger) {
+        self.tell_refused(net);
         for refusal in self.tasks.redelivery.take_refusals() {
             net.note(|| format!("ventilator: {} refused: {:?}", refusal.task.sequence, refusal.cause));
             ledger.refuse(refusal.task, refusal.cause);

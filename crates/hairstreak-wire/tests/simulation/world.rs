@@ -197,8 +197,8 @@ impl World {
     fn receive(&mut self, link: usize, end: usize, bytes: &[u8]) -> Result<(), LinkError> {
         let (party, net) = (self.net.links[link].parties[end], &mut self.net);
         match (net.links[link].load, party) {
-            (Load::Tasks, Party::Ventilator) => self.ventilator.tasks.receive(net, link, bytes).1,
             (Load::Control, Party::Ventilator) => self.ventilator.hear(net, link, bytes),
+            (_, Party::Ventilator) => self.ventilator.tasks.receive(net, link, bytes).1,
             (load, Party::Worker(slot)) => match &mut self.workers[slot] {
                 Some(worker) if load == Load::Tasks => worker.tasks.receive(net, link, bytes),
                 Some(worker) => worker.receive_settled(net, link, bytes),
@@ -206,6 +206,7 @@ impl World {
             },
             (load, _) => match &mut self.sink {
                 Some(sink) if load == Load::Control => sink.receive_control(bytes),
+                Some(sink) if load == Load::Reports => sink.reports.receive(net, link, bytes),
                 Some(sink) => sink.results.receive(net, link, bytes),
                 None => Ok(()),
             },
@@ -215,8 +216,8 @@ impl World {
     fn flush(&mut self, link: usize, end: usize) {
         let (party, net) = (self.net.links[link].parties[end], &mut self.net);
         match (net.links[link].load, party) {
-            (Load::Tasks, Party::Ventilator) => self.ventilator.tasks.flush(net, link),
             (Load::Control, Party::Ventilator) => self.ventilator.flush_control(net, link),
+            (_, Party::Ventilator) => self.ventilator.tasks.flush(net, link),
             (load, Party::Worker(slot)) => match &mut self.workers[slot] {
                 Some(worker) if load == Load::Tasks => worker.tasks.flush(net, link),
                 Some(worker) => worker.results.flush(net, link),
@@ -224,6 +225,7 @@ impl World {
             },
             (load, _) => match &mut self.sink {
                 Some(sink) if load == Load::Control => sink.flush_control(net),
+                Some(sink) if load == Load::Reports => sink.reports.flush(net, link),
                 Some(sink) => sink.results.flush(net, link),
                 None => {}
             },
@@ -248,11 +250,16 @@ impl World {
             }
             (_, Party::Sink) => {
                 if let Some(sink) = &mut self.sink {
-                    if load == Load::Control { sink.lose_control() } else { sink.results.lose(link) }
+                    match load {
+                        Load::Control => sink.lose_control(),
+                        Load::Reports => sink.reports.lose(link),
+                        _ => sink.results.lose(link),
+                    }
                 }
             }
         }
-        let connects = matches!((load, party), (_, Party::Worker(_)) | (Load::Control, Party::Sink));
+        let connects =
+            matches!((load, party), (_, Party::Worker(_)) | (Load::Control | Load::Reports, Party::Sink));
         if connects && self.is_there(party) {
             self.connect_soon(party, load);
         }
@@ -278,12 +285,13 @@ impl World {
         let link = self.net.connect(load, parties);
         let net = &mut self.net;
         match load {
-            Load::Tasks => self.ventilator.tasks.attach(net, link),
+            Load::Tasks | Load::Reports => self.ventilator.tasks.attach(net, link),
             Load::Control => self.ventilator.attach_control(link),
             Load::Results => self.sink.iter_mut().for_each(|sink| sink.results.attach(net, link)),
         }
         match (load, party) {
             (Load::Control, _) => self.sink.iter_mut().for_each(|sink| sink.attach_control(net, link)),
+            (Load::Reports, _) => self.sink.iter_mut().for_each(|sink| sink.reports.attach(net, link)),
             (_, Party::Worker(slot)) => self.workers[slot].iter_mut().for_each(|worker| match load {
                 Load::Tasks => worker.tasks.attach(net, link),
                 _ => worker.results.attach(net, link),
@@ -308,6 +316,7 @@ impl World {
             Party::Sink => {
                 self.sink = Some(Sink::new(life, &self.net.scenario, &self.ledger.stored));
                 self.connect_soon(party, Load::Control);
+                self.connect_soon(party, Load::Reports);
             }
         }
     }
@@ -332,7 +341,8 @@ impl World {
                     && !ledger.is_finished
                 {
                     let sends = &self.ventilator.tasks.sends;
-                    ledger.finish(count, rejected, sink.result_count(), sink.life == 0, sends);
+                    let counts = (sink.life == 0).then(|| (sink.result_count(), sink.rejected_count()));
+                    ledger.finish(count, rejected, counts, sends);
                 }
             }
         }
@@ -384,11 +394,8 @@ impl World {
             Fault::CrashWorker if self.is_there(worker) => self.crash(worker),
             Fault::CrashSink if self.sink.is_some() && !self.ledger.is_finished => {
                 let unsettled = self.ventilator.tasks.unsettled();
-                let sends = &self.ventilator.tasks.sends;
-                let is_sent_again = |task| sends.get(&task).is_some_and(|count| *count > 1);
-                self.ledger.forget(|task| {
-                    scenario.kind == Kind::Hostile || unsettled.contains(&task) || is_sent_again(task)
-                });
+                let is_hostile = scenario.kind == Kind::Hostile;
+                self.ledger.forget(|task| is_hostile || unsettled.contains(&task));
                 self.crash(Party::Sink);
             }
             Fault::Pause => {
@@ -413,7 +420,11 @@ impl World {
             }
             Fault::Tamper => {
                 // In order, results of tasks that a ventilator makes up wait for ever, and others behind them.
-                let is_meant = |load| load == Load::Results || load == Load::Tasks && !scenario.keep_order;
+                let is_meant = |load| match load {
+                    Load::Results | Load::Reports => true,
+                    Load::Tasks => !scenario.keep_order,
+                    Load::Control => false,
+                };
                 if let Some(link) = self.any_link(is_meant) {
                     self.net.note(|| format!("link {link} is tampered with"));
                     self.net.links[link].is_tampered = true;

@@ -1,12 +1,14 @@
-//! The ventilator's end of the control link: a thread that hears what sinks want and tells them what is settled.
+//! The ventilator's end of the control link: a thread that hears what sinks want and tells them what is settled: which
+//! tasks were refused at once, all others when the floor passes them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use hairstreak_socket::settlement::{ControlMessage, LeftTasks, TaskId};
-use hairstreak_socket::{Context, Endpoint, Message, Options, Push, RecvError, Router};
+use hairstreak_socket::settlement::{ControlMessage, RefusedTasks, SequenceRuns, TaskId};
+use hairstreak_socket::{Context, Endpoint, Interest, Message, Options, Poller, Push, RecvError, Router};
 
 use super::error::PipelineError;
 
@@ -42,6 +44,8 @@ impl Shared {
 #[derive(Debug)]
 pub(super) struct Control {
     shared: Arc<Shared>,
+    /// Has the thread look what there is to be told.
+    waker: Waker,
     thread: Option<JoinHandle<()>>,
     pub endpoint: Endpoint,
 }
@@ -57,22 +61,24 @@ impl Control {
         let options = Options { router_handover: true, ..options };
         let router = Router::with_options(&Context::new(), options)?;
         let endpoint = router.bind(place)?;
+        let mut poller = Poller::new()?;
+        poller.add(&router, 0, Interest::READABLE)?;
+        let waker = poller.waker();
+        tasks.wake_on_refusal(poller.waker());
         let shared = Arc::new(Shared::default());
-        let serving = Arc::clone(&shared);
-        let place = tasks_place.to_string();
-        let thread = std::thread::Builder::new().name("hairstreak-control".into()).spawn(move || {
-            Serving {
-                router,
-                tasks,
-                place,
-                shared: serving,
-                sinks: HashSet::new(),
-                pausing: HashSet::new(),
-                floor: None,
-            }
-            .serve();
-        })?;
-        Ok(Control { shared, thread: Some(thread), endpoint })
+        let serving = Serving {
+            router,
+            poller,
+            tasks,
+            place: tasks_place.to_string(),
+            shared: Arc::clone(&shared),
+            sinks: HashMap::new(),
+            pausing: HashSet::new(),
+            floor: None,
+        };
+        let thread = std::thread::Builder::new().name("hairstreak-control".into());
+        let thread = Some(thread.spawn(move || serving.serve())?);
+        Ok(Control { shared, waker, thread, endpoint })
     }
 
     /// Waits while a sink wants a pause. Returns whether it wants tasks at all.
@@ -89,6 +95,7 @@ impl Control {
     pub fn end(&self, end: ControlMessage<'static>, timeout: Duration) {
         let mut wishes = self.shared.wishes();
         wishes.end = Some(end);
+        self.waker.wake_by_ref();
         let waits = |wishes: &mut Wishes| !wishes.is_end_told;
         drop(self.shared.changed.wait_timeout_while(wishes, timeout, waits));
     }
@@ -97,8 +104,9 @@ impl Control {
 impl Drop for Control {
     fn drop(&mut self) {
         self.shared.wishes().closing = true;
+        self.waker.wake_by_ref();
         if let Some(thread) = self.thread.take() {
-            // It ends within an interval; a panic in it has been reported.
+            // It ends at once; a panic in it has been reported.
             let _ = thread.join();
         }
     }
@@ -106,37 +114,57 @@ impl Drop for Control {
 
 struct Serving {
     router: Router,
+    poller: Poller,
     tasks: Push,
     /// Where tasks are handed out.
     place: String,
     shared: Arc<Shared>,
-    sinks: HashSet<Vec<u8>>,
+    sinks: HashMap<Vec<u8>, Told>,
     /// Those that want a pause.
     pausing: HashSet<Vec<u8>>,
     floor: Option<TaskId>,
 }
 
+/// What a sink knows of refused tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    All,
+    /// It took nothing when it was to be told: it is to hear what is left instead.
+    NotAll,
+}
+
 impl Serving {
     fn serve(mut self) {
-        let mut ended = false;
+        let (mut has_ended, mut floor_due) = (false, Instant::now());
+        let mut found = Vec::new();
         loop {
-            match self.router.recv_timeout(FLOOR_INTERVAL) {
+            let left = floor_due.saturating_duration_since(Instant::now());
+            if self.poller.wait_timeout(&mut found, left).is_err() {
+                return;
+            }
+            match self.router.try_recv() {
                 Ok(message) => self.hear(&message),
-                Err(RecvError::TimedOut) => {}
+                Err(RecvError::WouldBlock) => {}
                 Err(_) => return,
             }
-            self.forget_pauses();
+            self.tell_refused();
+            let is_floor_due = Instant::now() >= floor_due;
+            if is_floor_due {
+                floor_due = Instant::now() + FLOOR_INTERVAL;
+                self.forget_pauses();
+                self.tell_left_over();
+            }
             let (end, closing) = {
                 let wishes = self.shared.wishes();
                 (wishes.end, wishes.closing)
             };
             match end {
-                Some(end) if !ended => {
-                    ended = true;
+                Some(end) if !has_ended => {
+                    has_ended = true;
                     self.tell_all(end);
                 }
-                Some(_) => {}
-                None => self.tell_floor(),
+                None if is_floor_due => self.tell_floor(),
+                _ => {}
             }
             if closing {
                 // What was said still goes out.
@@ -151,7 +179,7 @@ impl Serving {
         };
         match said {
             ControlMessage::Hello if self.sinks.len() < SINK_COUNT_MAX => {
-                if self.sinks.insert(sink.to_vec()) {
+                if self.sinks.insert(sink.to_vec(), Told::All).is_none() {
                     self.tell(sink, ControlMessage::Tasks(&self.place));
                 }
                 // A sink that is new is to know at once what is done already.
@@ -191,11 +219,39 @@ impl Serving {
         self.router.peers().into_iter().map(|peer| peer.routing_id).collect()
     }
 
-    fn tell_left(&self, sink: &[u8]) {
-        if let Some((next, runs)) = self.tasks.unsettled_tasks() {
-            let runs = LeftTasks::encode(runs.iter().map(|(task, count)| (task.sequence, *count)));
-            self.tell(sink, ControlMessage::Left(next, LeftTasks::of(&runs)));
+    /// Which tasks are left: all others are settled.
+    fn tell_left(&self, sink: &[u8]) -> bool {
+        let Some((next, runs)) = self.tasks.unsettled_tasks() else { return true };
+        let runs = SequenceRuns::encode(runs.iter().map(|(task, count)| (task.sequence, *count)));
+        self.tell(sink, ControlMessage::Left(next, SequenceRuns::of(&runs)))
+    }
+
+    /// Which tasks were refused since that was last told.
+    fn tell_refused(&mut self) {
+        let runs = match self.tasks.take_refused() {
+            RefusedTasks::Runs(runs) => runs,
+            RefusedTasks::TooMany => {
+                self.sinks.values_mut().for_each(|told| *told = Told::NotAll);
+                return self.tell_left_over();
+            }
+        };
+        for runs in runs.chunk_by(|(one, _), (other, _)| one.epoch == other.epoch) {
+            let sequences = runs.iter().map(|(first, count)| (first.sequence, *count));
+            let sequences = SequenceRuns::encode(sequences);
+            self.tell_all(ControlMessage::Refused(runs[0].0.epoch, SequenceRuns::of(&sequences)));
         }
+    }
+
+    /// Tells those that have not heard of all refused tasks what is left.
+    fn tell_left_over(&mut self) {
+        let mut sinks = std::mem::take(&mut self.sinks);
+        for (sink, told) in sinks.iter_mut().filter(|(_, told)| **told == Told::NotAll) {
+            if self.tell_left(sink) {
+                *told = Told::All;
+            }
+        }
+        self.sinks = sinks;
+        self.router.flush();
     }
 
     fn wish(&self, change: impl FnOnce(&mut Wishes)) {
@@ -215,16 +271,23 @@ impl Serving {
 
     fn tell_all(&mut self, news: ControlMessage<'_>) {
         let present = self.present();
-        self.sinks.retain(|sink| present.contains(sink));
-        self.sinks.iter().for_each(|sink| self.tell(sink, news));
+        let mut sinks = std::mem::take(&mut self.sinks);
+        sinks.retain(|sink, _| present.contains(sink));
+        for (sink, told) in &mut sinks {
+            if !self.tell(sink, news) && matches!(news, ControlMessage::Refused(..)) {
+                *told = Told::NotAll;
+            }
+        }
+        self.sinks = sinks;
         self.router.flush();
         if matches!(news, ControlMessage::End { .. }) && !self.sinks.is_empty() {
             self.wish(|wishes| wishes.is_end_told = true);
         }
     }
 
-    fn tell(&self, sink: &[u8], news: ControlMessage<'_>) {
-        // A sink that is gone asks again when it comes back; one that takes nothing hears of the next floor.
-        let _ = self.router.try_send(&[sink, &news.encode()]);
+    /// A sink that is gone asks again when it comes back; one that takes nothing hears of the next floor. Returns whether
+    /// it is told.
+    fn tell(&self, sink: &[u8], news: ControlMessage<'_>) -> bool {
+        self.router.try_send(&[sink, &news.encode()]).is_ok()
     }
 }

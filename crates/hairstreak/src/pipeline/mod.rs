@@ -55,12 +55,14 @@
 
 mod absence;
 mod control;
+mod control_link;
 mod error;
 mod options;
 mod pace;
 mod reports;
 mod seen_tasks;
 mod sink;
+mod sources;
 mod ventilator;
 mod worker;
 
@@ -68,6 +70,7 @@ pub use error::{FinishError, PipelineError, SinkError, WorkerError};
 pub use hairstreak_socket::settlement::{Refusal, RefusalCause, TaskId};
 pub use options::{PipelineOptions, Window};
 pub use seen_tasks::{SeenTasks, SeenTasksError};
-pub use sink::{Completion, Done, Sink};
+pub use sink::{Done, Sink};
+pub use sources::Completion;
 pub use ventilator::{Finished, Ventilator};
 pub use worker::{Leaver, Reply, Task, Worker, WorkerReport};

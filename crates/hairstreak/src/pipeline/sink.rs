@@ -2,26 +2,22 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::settlement::{Batch, ControlMessage, TaskId};
-use hairstreak_socket::{
-    BindError, Context, Dealer, Endpoint, Interest, Message, Outgoing, Poller, Pull, RecvError,
-};
-use hairstreak_wire::settlement::{Ready, Seen};
+use hairstreak_socket::{BindError, Context, Endpoint, Interest, Message, Poller, Pull, RecvError};
+use hairstreak_wire::settlement::Ready;
 
-use super::absence::{Absence, LOOK_INTERVAL};
+use super::absence::LOOK_INTERVAL;
+use super::control_link::ControlLink;
 use super::error::{PipelineError, SinkError};
 use super::options::PipelineOptions;
 use super::reports::Reports;
-use super::seen_tasks::{SeenSource, SeenTasks};
+use super::seen_tasks::SeenTasks;
+use super::sources::{Completion, Sources};
 
 /// Results taken at once, at most; half of the window if that is less, so that workers have something to do meanwhile.
 const BATCH_COUNT_MAX: usize = 1024;
-/// Sources of which is known what came; of further ones, the one that was heard of longest ago is forgotten.
-const SOURCE_COUNT_MAX: usize = 64;
 /// Batches between two looks at what the ventilator has to say, while there are results.
 const HEAR_INTERVAL: u32 = 16;
 
@@ -38,63 +34,17 @@ pub struct Done {
     pub message: Message,
 }
 
-/// What a sink has seen; all of it when there is an end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Completion {
-    /// Tasks of the work, once the ventilator has said how many there were.
-    pub task_count: Option<u64>,
-    /// Results delivered; a task may have none.
-    pub result_count: u64,
-    /// Of those, results of tasks that more than one worker was given.
-    pub redelivered_count: u64,
-    /// Results that came again and were not delivered.
-    pub duplicate_count: u64,
-    /// Tasks that were rejected or given up.
-    pub rejected_count: u64,
-    /// Results delivered of tasks of earlier ventilators, which died before their work was done. The other numbers are
-    /// without them.
-    pub earlier_result_count: u64,
-}
-
-impl Completion {
-    fn add(&mut self, seen: &Seen<Message>, is_current: bool) {
-        if !is_current {
-            self.earlier_result_count += seen.count;
-            return;
-        }
-        self.result_count += seen.count;
-        self.redelivered_count += seen.redelivered_count;
-        self.duplicate_count += seen.duplicate_count;
-    }
-}
-
-impl fmt::Display for Completion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.task_count {
-            Some(count) => write!(f, "all {count} done")?,
-            None => write!(f, "not done, {} results so far", self.result_count)?,
-        }
-        write!(f, ", {} redelivered, {} rejected", self.redelivered_count, self.rejected_count)
-    }
-}
-
 /// Has the results.
 pub struct Sink {
     results: Pull,
     endpoint: Endpoint,
-    control: Dealer,
+    control: ControlLink,
     reports: Reports,
     poller: Poller,
     /// What the poller found last.
     found: Vec<hairstreak_socket::Ready>,
     keep_order: bool,
-    lost_after: Duration,
-    /// By epoch, the one heard of last behind.
-    sources: Vec<(u64, Seen<Message>)>,
-    /// Of sources that have been forgotten.
-    past: Completion,
-    /// The epoch of the ventilator that is there, as far as it has been heard of.
-    current: Option<u64>,
+    sources: Sources,
     /// What was received last, and what names and settles it.
     messages: Vec<Message>,
     batch: Option<Batch>,
@@ -107,14 +57,6 @@ pub struct Sink {
     ready: VecDeque<Ready<Message>>,
     /// In order: tasks whose results were returned, which are settled when more is asked for.
     returned: Option<(TaskId, u64)>,
-    ended: Option<(u64, u64, u64)>,
-    /// Whether the ventilator has said what is done already.
-    is_introduced: bool,
-    absence: Absence,
-    /// The connection on which the ventilator has been greeted.
-    greeted: Option<ConnectionId>,
-    /// Whether it wants a pause.
-    pauses: AtomicBool,
     /// Batches since the ventilator was last heard.
     batch_count: u32,
 }
@@ -141,27 +83,22 @@ impl Sink {
     ) -> Result<Sink, PipelineError> {
         let context = Context::new();
         let pull = Pull::with_options(&context, options.passing())?;
-        let dealer = Dealer::with_options(&context, options.control())?;
-        dealer.connect(control)?;
+        let link = ControlLink::connect(&context, control, options)?;
         let batch_count_max = (options.window.count_max() / 2).clamp(1, BATCH_COUNT_MAX);
         let reports = Reports::new(&context, control, batch_count_max, options)?;
         let mut poller = Poller::new()?;
         poller.add(&pull, RESULTS, Interest::READABLE)?;
-        poller.add(&dealer, CONTROL, Interest::READABLE)?;
+        poller.add(link.socket(), CONTROL, Interest::READABLE)?;
         let endpoint = pull.bind(results)?;
-        let resumed = |source: SeenSource| (source.epoch, Seen::resumed(source.ranges, source.count));
         Ok(Sink {
             results: pull,
             endpoint,
-            control: dealer,
+            control: link,
             reports,
             poller,
             found: Vec::new(),
             keep_order: options.keep_order,
-            lost_after: options.lost_after,
-            sources: seen.sources.into_iter().map(resumed).collect(),
-            past: Completion::default(),
-            current: None,
+            sources: Sources::resumed(seen),
             messages: Vec::new(),
             batch: None,
             batch_count_max,
@@ -170,11 +107,6 @@ impl Sink {
             present: None,
             ready: VecDeque::new(),
             returned: None,
-            ended: None,
-            is_introduced: false,
-            absence: Absence::default(),
-            greeted: None,
-            pauses: AtomicBool::new(false),
             // It may have much to do before it waits.
             batch_count: HEAR_INTERVAL,
         })
@@ -240,17 +172,7 @@ impl Sink {
     /// # }
     /// ```
     pub fn seen(&self) -> SeenTasks {
-        let source = |(epoch, seen): &(u64, Seen<Message>)| {
-            let ready = self.ready.iter().filter_map(|next| match next {
-                Ready::Result(task, _) if task.epoch == *epoch => Some(task.sequence),
-                _ => None,
-            });
-            let present = self.present.filter(|(task, _)| task.epoch == *epoch);
-            let present = present.into_iter().flat_map(|(task, left)| task.sequence..task.sequence + left);
-            let (ranges, count) = seen.had(ready.chain(present));
-            SeenSource { epoch: *epoch, count, ranges }
-        };
-        SeenTasks { sources: self.sources.iter().map(source).collect() }
+        self.sources.seen(&self.ready, self.present)
     }
 
     /// The next result of the present run.
@@ -323,9 +245,9 @@ impl Sink {
                 }
             }
             self.messages.clear();
-            if !self.is_introduced {
+            if !self.sources.is_introduced() {
                 self.seek_introduction(waits)?;
-                if self.is_introduced || waits {
+                if self.sources.is_introduced() || waits {
                     continue;
                 }
                 return Ok(None);
@@ -338,7 +260,7 @@ impl Sink {
                         self.look_aside()?;
                     }
                 }
-                Err(RecvError::TimedOut | RecvError::Ended) if self.ended.is_some() => {
+                Err(RecvError::TimedOut | RecvError::Ended) if self.sources.have_ended() => {
                     self.results.settle_lazily(false);
                     return Ok(None);
                 }
@@ -355,39 +277,22 @@ impl Sink {
 
     /// What has been seen so far.
     pub fn completion(&self) -> Completion {
-        let mut completion = self.past;
-        for (epoch, seen) in &self.sources {
-            completion.add(seen, self.current.is_none_or(|current| current == *epoch));
-        }
-        if let Some((_, count, rejected)) = self.ended {
-            completion.task_count = Some(count);
-            completion.rejected_count = rejected;
-        }
-        completion
+        self.sources.completion()
     }
 
     /// Asks the ventilator for no more tasks.
     pub fn stop(&self) {
-        self.say(ControlMessage::Stop);
+        self.control.stop();
     }
 
     /// Asks the ventilator for a pause, until this sink asks it to go on, or is gone.
     pub fn pause(&self) {
-        self.pauses.store(true, Ordering::Relaxed);
-        self.say(ControlMessage::Pause);
+        self.control.pause();
     }
 
     /// Asks it to go on.
     pub fn resume(&self) {
-        self.pauses.store(false, Ordering::Relaxed);
-        self.say(ControlMessage::Resume);
-    }
-
-    fn say(&self, message: ControlMessage<'_>) {
-        let bytes = message.encode();
-        // It waits for a ventilator that has not come yet; one that takes nothing has stopped anyway.
-        let _ = self.control.try_send(Outgoing::Body(&bytes));
-        self.control.flush();
+        self.control.resume();
     }
 
     /// Takes up the next run of the batch, telling new results from those that came before. Returns whether there was
@@ -397,45 +302,25 @@ impl Sink {
             return false;
         };
         self.next_run += 1;
-        let keep_order = self.keep_order;
-        if self.source(run.id.epoch).take_new(run, count, keep_order) {
+        let (keep_order, seen) = (self.keep_order, self.sources.of(run.id.epoch));
+        if seen.take_new(run, count, keep_order) {
             self.present = Some((run.id, count));
             self.returned = keep_order.then_some((run.id, count));
             return true;
         }
-        let mut ready = std::mem::take(&mut self.ready);
         let (first, end) = (self.next_message, self.next_message + count as usize);
-        let mut messages = std::mem::take(&mut self.messages);
-        let results = messages[first..end].iter_mut().map(std::mem::take);
-        self.source(run.id.epoch).take(run, count, results, keep_order, &mut |done| ready.push_back(done));
-        (self.messages, self.ready, self.next_message) = (messages, ready, end);
+        let results = self.messages[first..end].iter_mut().map(std::mem::take);
+        let ready = &mut self.ready;
+        seen.take(run, count, results, keep_order, &mut |done| ready.push_back(done));
+        self.next_message = end;
         true
-    }
-
-    /// What is known of a source.
-    fn source(&mut self, epoch: u64) -> &mut Seen<Message> {
-        let known = self.sources.iter().position(|(other, _)| *other == epoch);
-        let last = self.sources.len().saturating_sub(1);
-        match known {
-            Some(at) if at == last => {}
-            Some(at) => self.sources[at..].rotate_left(1),
-            None => {
-                if self.sources.len() >= SOURCE_COUNT_MAX {
-                    let (_, forgotten) = self.sources.remove(0);
-                    self.past.add(&forgotten, false);
-                }
-                self.sources.push((epoch, Seen::default()));
-            }
-        }
-        let at = self.sources.len() - 1;
-        &mut self.sources[at].1
     }
 
     /// What the ventilator says, if the poller has found that it says something: to ask in vain would have the results read
     /// ahead, one by one. Returns whether it has.
     fn hear(&mut self) -> bool {
         let is_said = self.found.iter().any(|found| found.key == CONTROL);
-        if is_said && let Ok(message) = self.control.try_recv() {
+        if is_said && let Some(message) = self.control.recv(Duration::ZERO) {
             self.take_control(&message);
         }
         is_said
@@ -443,39 +328,16 @@ impl Sink {
 
     fn take_control(&mut self, message: &Message) {
         match ControlMessage::decode(message.body()) {
-            Some(ControlMessage::Floor(floor)) => self.raise_floor(floor),
             Some(ControlMessage::Tasks(place)) => self.reports.go_to(place),
-            Some(ControlMessage::Left(next, left)) => {
-                self.source(next.epoch).skip_settled(next.sequence, left);
-            }
-            Some(ControlMessage::End { epoch, count, rejected }) => {
-                self.raise_floor(TaskId { epoch, sequence: count });
-                self.ended = Some((epoch, count, rejected));
-            }
-            _ => {}
+            Some(said) => self.sources.take(said, &mut self.ready),
+            None => {}
         }
-    }
-
-    /// All tasks below are settled.
-    fn raise_floor(&mut self, floor: TaskId) {
-        self.is_introduced = true;
-        let mut ready = std::mem::take(&mut self.ready);
-        if self.current.replace(floor.epoch) != Some(floor.epoch) {
-            // The ventilators before it are dead, and nobody has their other tasks. What waits for those waits no longer.
-            for (_, seen) in self.sources.iter_mut().filter(|(epoch, _)| *epoch != floor.epoch) {
-                seen.raise_floor(u64::MAX, &mut |done| ready.push_back(done));
-            }
-        }
-        self.source(floor.epoch).raise_floor(floor.sequence, &mut |done| ready.push_back(done));
-        self.ready = ready;
     }
 
     /// Hears what the ventilator says while there are results.
     fn look_aside(&mut self) -> Result<(), SinkError> {
         self.batch_count = 0;
-        if self.greet() {
-            self.absence = Absence::default();
-        }
+        self.control.greet_in_passing();
         loop {
             self.poller.wait_timeout(&mut self.found, Duration::ZERO)?;
             if !self.hear() {
@@ -488,9 +350,8 @@ impl Sink {
     /// and that would come again.
     fn seek_introduction(&mut self, waits: bool) -> Result<(), SinkError> {
         let patience = if waits { LOOK_INTERVAL } else { Duration::ZERO };
-        let is_there = self.control.wait_for_peers(1, patience) && self.greet();
-        self.absence.look(is_there, self.lost_after).map_err(SinkError::VentilatorLost)?;
-        if let Ok(message) = self.control.recv_timeout(if is_there { patience } else { Duration::ZERO }) {
+        let is_there = self.control.greet_within(patience)?;
+        if let Some(message) = self.control.recv(if is_there { patience } else { Duration::ZERO }) {
             self.take_control(&message);
         }
         Ok(())
@@ -501,23 +362,9 @@ impl Sink {
         self.reports.tell(&self.results);
         self.poller.wait_timeout(&mut self.found, LOOK_INTERVAL)?;
         self.hear();
-        if self.greeted.is_some() && !self.found.is_empty() {
+        if self.control.is_greeted() && !self.found.is_empty() {
             return Ok(());
         }
-        let is_there = self.greet();
-        self.absence.look(is_there, self.lost_after).map_err(SinkError::VentilatorLost)
-    }
-
-    /// Greets a ventilator that has come, or come again. Returns whether one is there.
-    fn greet(&mut self) -> bool {
-        let connection = self.control.peers().first().map(|peer| peer.connection);
-        if connection.is_some() && self.greeted != connection {
-            self.say(ControlMessage::Hello);
-            if self.pauses.load(Ordering::Relaxed) {
-                self.say(ControlMessage::Pause);
-            }
-        }
-        self.greeted = connection;
-        connection.is_some()
+        self.control.look_for()
     }
 }

@@ -27,7 +27,8 @@ pub struct Ventilator {
 pub struct Finished {
     /// Tasks that were sent.
     pub count: u64,
-    /// Of those: rejected by a worker, or given up after too many deliveries.
+    /// Of those: rejected by a worker, or given up after too many deliveries. The sink may have delivered a result of one that
+    /// was given up: see [`Completion::rejected_count`](super::Completion::rejected_count).
     pub rejected: u64,
 }
 

@@ -10,6 +10,7 @@ mod links;
 mod memory;
 mod network;
 mod part;
+mod refusals;
 mod shares;
 mod sinks;
 mod store;

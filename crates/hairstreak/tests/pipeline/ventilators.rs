@@ -210,3 +210,37 @@ fn late_results_for_a_dead_ventilator_are_dropped_when_another_has_its_place() {
         quick.join().unwrap().unwrap();
     });
 }
+
+#[test]
+fn what_a_sink_wants_is_said_again_to_a_ventilator_that_comes_later() {
+    bounded(|| {
+        let (tasks, control) = (place(), place());
+        let patient = PipelineOptions { lost_after: LONG, ..options(100) };
+        let open = || Ventilator::bind(&tasks, &control, &patient).unwrap();
+        let ventilator = open();
+        let mut sink = Sink::bind("tcp://127.0.0.1:*", &control, &options(100)).unwrap();
+        let worker = Worker::connect(&tasks, &sink.endpoint().to_string(), &patient).unwrap();
+        let worker = thread::spawn(move || worker.run(|task| Reply::Result(task.message.clone())));
+        ventilator.send("first").unwrap();
+        assert!(sink.recv().unwrap().is_some());
+        drop(ventilator);
+        // It has noticed that nobody is there when it wants no more.
+        assert!(matches!(sink.recv(), Err(SinkError::VentilatorLost(_))));
+        sink.stop();
+        let receiver = thread::spawn(move || {
+            loop {
+                match sink.recv() {
+                    Ok(None) => return,
+                    Ok(Some(_)) | Err(SinkError::VentilatorLost(_)) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        });
+        let ventilator = open();
+        assert!(ventilator.wait_for_workers(1, LONG));
+        while ventilator.send("more").is_ok() {}
+        ventilator.finish(LONG).unwrap();
+        receiver.join().unwrap();
+        worker.join().unwrap().unwrap();
+    });
+}

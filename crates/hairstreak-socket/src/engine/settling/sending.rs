@@ -9,6 +9,7 @@
 //! travels alone, so that one that kills its receivers takes no other with it.
 
 use std::cmp::Reverse;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use hairstreak_base::Message;
@@ -17,7 +18,7 @@ use hairstreak_wire::settlement::{Company, Outcome, Returned, TaskId, TaskRun};
 use crate::engine::Engine;
 use crate::engine::link::LinkKind;
 use crate::engine::routing::Sent;
-use crate::engine::state::State;
+use crate::engine::state::{After, State};
 use crate::outgoing::{Outgoing, Parcel};
 use crate::session::{Session, SettledNews};
 use crate::settlement::GrantedLink;
@@ -311,6 +312,7 @@ impl State {
             self.take_done(engine, socket, first, count);
         }
         self.take_news(engine, socket, news);
+        self.tell_refused(socket);
         self.end_sending(engine, index);
         if !self.sockets[socket].closed {
             self.send_waiting_again(engine, socket);
@@ -431,7 +433,26 @@ impl State {
             return Some(unsettled.len() + backlog.redelivery.give_up_waiting());
         }
         backlog.redelivery.send_again(unsettled);
+        self.tell_refused(socket);
         Some(0)
+    }
+
+    /// Has it woken when tasks are refused.
+    pub fn wake_on_refusal(&mut self, socket: usize, waker: Waker) {
+        let backlog = self.sockets.get_mut(socket).and_then(|socket| socket.backlog.as_mut());
+        let Some(backlog) = backlog else { return };
+        let before = backlog.refusal_waker.replace(waker);
+        backlog.has_woken = false;
+        self.after.extend(before.map(After::Forget));
+        self.tell_refused(socket);
+    }
+
+    /// Has whoever tells others of refused tasks woken, if there are new ones.
+    pub fn tell_refused(&mut self, socket: usize) {
+        let backlog = self.sockets.get_mut(socket).and_then(|socket| socket.backlog.as_mut());
+        if let Some(waker) = backlog.and_then(|backlog| backlog.take_wake_up()) {
+            self.after.push(After::Wake(waker));
+        }
     }
 
     /// Whether a send would be accepted at once.

@@ -1,0 +1,219 @@
+//! `Sources`: what a sink knows of each ventilator that it has had results of, and `Completion`, what that comes to.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use hairstreak_socket::Message;
+use hairstreak_socket::settlement::{ControlMessage, TaskId};
+use hairstreak_wire::settlement::{Ready, Seen};
+
+use super::seen_tasks::{SeenSource, SeenTasks};
+
+/// Sources of which is known what came; of further ones, the one that was heard of longest ago is forgotten.
+const SOURCE_COUNT_MAX: usize = 64;
+
+/// What a sink has seen; all of it when there is an end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Completion {
+    /// Tasks of the work, once the ventilator has said how many there were.
+    pub task_count: Option<u64>,
+    /// Results delivered; a task may have none.
+    pub result_count: u64,
+    /// Of those, results of tasks that more than one worker was given.
+    pub redelivered_count: u64,
+    /// Results that were not delivered: they came again, or their task had been rejected or given up.
+    pub duplicate_count: u64,
+    /// Tasks that were rejected or given up, and have no result. One whose result this sink delivered before it heard that
+    /// counts as done alone, though the ventilator counts it in [`Finished::rejected`](super::Finished::rejected). A sink that
+    /// took the place of another cannot tell which of them the other delivered: they all count here.
+    pub rejected_count: u64,
+    /// Results delivered of tasks of earlier ventilators, which died before their work was done. The other numbers are
+    /// without them.
+    pub earlier_result_count: u64,
+}
+
+impl Completion {
+    fn add(&mut self, seen: &Seen<Message>, is_current: bool) {
+        if !is_current {
+            self.earlier_result_count += seen.count;
+            return;
+        }
+        self.result_count += seen.count;
+        self.redelivered_count += seen.redelivered_count;
+        self.duplicate_count += seen.duplicate_count;
+    }
+}
+
+impl fmt::Display for Completion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.task_count {
+            Some(count) => write!(f, "all {count} done")?,
+            None => write!(f, "not done, {} results so far", self.result_count)?,
+        }
+        write!(f, ", {} redelivered, {} rejected", self.redelivered_count, self.rejected_count)
+    }
+}
+
+/// What a ventilator says of its end.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    task_count: u64,
+    refused_count: u64,
+}
+
+/// What is known of each ventilator.
+#[derive(Debug)]
+pub(super) struct Sources {
+    /// By epoch, the one heard of last behind.
+    sources: Vec<(u64, Seen<Message>)>,
+    /// Of sources that have been forgotten.
+    past: Completion,
+    /// The epoch of the ventilator that is there, as far as it has been heard of.
+    current: Option<u64>,
+    /// Of that ventilator.
+    ended: Option<Ended>,
+}
+
+impl Sources {
+    /// Whose results the application has had.
+    pub fn resumed(seen: SeenTasks) -> Sources {
+        let resumed = |source: SeenSource| (source.epoch, Seen::resumed(source.ranges, source.count));
+        let sources = seen.sources.into_iter().map(resumed).collect();
+        Sources { sources, past: Completion::default(), current: None, ended: None }
+    }
+
+    /// Whether a ventilator has said what is done.
+    pub fn is_introduced(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// Whether the ventilator that is there has said that all is done.
+    pub fn have_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// What is known of one.
+    pub fn of(&mut self, epoch: u64) -> &mut Seen<Message> {
+        let known = self.sources.iter().position(|(other, _)| *other == epoch);
+        let last = self.sources.len().saturating_sub(1);
+        match known {
+            Some(at) if at == last => {}
+            Some(at) => self.sources[at..].rotate_left(1),
+            None => {
+                if self.sources.len() >= SOURCE_COUNT_MAX {
+                    let (_, forgotten) = self.sources.remove(0);
+                    self.past.add(&forgotten, false);
+                }
+                self.sources.push((epoch, Seen::default()));
+            }
+        }
+        let at = self.sources.len() - 1;
+        &mut self.sources[at].1
+    }
+
+    /// Takes what the ventilator says of its tasks; what is to be delivered, or settled, for it goes behind `ready`.
+    pub fn take(&mut self, said: ControlMessage<'_>, ready: &mut VecDeque<Ready<Message>>) {
+        match said {
+            ControlMessage::Floor(floor) => self.raise_floor(floor, ready),
+            ControlMessage::Left(next, left) => {
+                self.of(next.epoch).skip_settled(next.sequence, left, &mut |next| ready.push_back(next));
+            }
+            // Of the ventilator that is there, and no other.
+            ControlMessage::Refused(epoch, refused) if self.current == Some(epoch) => {
+                let seen = self.of(epoch);
+                for (first, count) in refused {
+                    seen.pass_over(first, count, &mut |next| ready.push_back(next));
+                }
+            }
+            ControlMessage::End { epoch, count, rejected } => {
+                self.raise_floor(TaskId { epoch, sequence: count }, ready);
+                self.ended = Some(Ended { task_count: count, refused_count: rejected });
+            }
+            _ => {}
+        }
+    }
+
+    /// All tasks below are settled.
+    fn raise_floor(&mut self, floor: TaskId, ready: &mut VecDeque<Ready<Message>>) {
+        if self.current.replace(floor.epoch) != Some(floor.epoch) {
+            self.ended = None;
+            // The ventilators before it are dead, and nobody has their other tasks. What waits for those waits no longer.
+            for (_, seen) in self.sources.iter_mut().filter(|(epoch, _)| *epoch != floor.epoch) {
+                seen.raise_floor(u64::MAX, &mut |next| ready.push_back(next));
+            }
+        }
+        self.of(floor.epoch).raise_floor(floor.sequence, &mut |next| ready.push_back(next));
+    }
+
+    /// What has been seen so far.
+    pub fn completion(&self) -> Completion {
+        let mut completion = self.past;
+        for (epoch, seen) in &self.sources {
+            completion.add(seen, self.current.is_none_or(|current| current == *epoch));
+        }
+        if let (Some(epoch), Some(Ended { task_count, refused_count })) = (self.current, self.ended) {
+            let seen = self.sources.iter().find(|(other, _)| *other == epoch);
+            completion.task_count = Some(task_count);
+            completion.rejected_count =
+                seen.map_or(refused_count, |(_, seen)| seen.rejected_count(task_count, refused_count));
+        }
+        completion
+    }
+
+    /// Whose results the application has had, if it has not had these: results in `ready`, and `present`, the first of so many
+    /// tasks in sequence.
+    pub fn seen(&self, ready: &VecDeque<Ready<Message>>, present: Option<(TaskId, u64)>) -> SeenTasks {
+        let source = |(epoch, seen): &(u64, Seen<Message>)| {
+            let ready = ready.iter().filter_map(|next| match next {
+                Ready::Result(task, _) if task.epoch == *epoch => Some(task.sequence),
+                _ => None,
+            });
+            let present = present.filter(|(task, _)| task.epoch == *epoch);
+            let present = present.into_iter().flat_map(|(task, left)| task.sequence..task.sequence + left);
+            let (ranges, count) = seen.had(ready.chain(present));
+            SeenSource { epoch: *epoch, count, ranges }
+        };
+        SeenTasks { sources: self.sources.iter().map(source).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hairstreak_socket::settlement::SequenceRuns;
+
+    use super::*;
+
+    fn floor(epoch: u64, sequence: u64) -> ControlMessage<'static> {
+        ControlMessage::Floor(TaskId { epoch, sequence })
+    }
+
+    #[test]
+    fn the_end_of_a_ventilator_is_not_that_of_the_next() {
+        let (mut sources, mut ready) = (Sources::resumed(SeenTasks::default()), VecDeque::new());
+        let mut take = |sources: &mut Sources, said| {
+            sources.take(said, &mut ready);
+            (sources.have_ended(), sources.completion().task_count)
+        };
+        assert!(!sources.is_introduced());
+        let end = ControlMessage::End { epoch: 1, count: 5, rejected: 5 };
+        assert_eq!(take(&mut sources, end), (true, Some(5)));
+        assert_eq!(take(&mut sources, floor(1, 5)), (true, Some(5)));
+        assert_eq!(sources.completion().rejected_count, 5);
+        assert_eq!(take(&mut sources, floor(2, 0)), (false, None));
+        assert_eq!(sources.completion().rejected_count, 0);
+    }
+
+    #[test]
+    fn refused_tasks_are_those_of_the_ventilator_that_is_there() {
+        let (mut sources, mut ready) = (Sources::resumed(SeenTasks::default()), VecDeque::new());
+        let all = SequenceRuns::encode([(0, u64::MAX)].into_iter());
+        let refused = |epoch| ControlMessage::Refused(epoch, SequenceRuns::of(&all));
+        for said in [refused(1), floor(1, 0), refused(2), floor(3, 0), refused(1)] {
+            sources.take(said, &mut ready);
+        }
+        assert!(sources.sources.iter().all(|(_, seen)| seen.range_count() == 0));
+        assert_eq!(sources.sources.len(), 2, "none is made up");
+        sources.take(refused(3), &mut ready);
+        assert_eq!(sources.of(3).range_count(), 1);
+    }
+}
