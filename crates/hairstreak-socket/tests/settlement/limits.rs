@@ -203,3 +203,68 @@ fn only_push_and_pull_settle_and_none_that_drops() {
         assert!(error.starts_with("a PUSH that wants settlement cannot drop"), "{error}");
     }
 }
+
+#[test]
+fn a_receiver_that_is_soon_done_is_given_half_of_the_window_before_another_is_woken() {
+    for (time, shares) in [(Duration::from_micros(1), [5, 0]), (Duration::from_millis(1), [3, 2])] {
+        check(|cell| {
+            let (push, place) = cell.push(window(10));
+            let pulls = [cell.pull(&place, by_hand(1000)), cell.pull(&place, by_hand(1000))];
+            assert!(push.wait_for_peers(2, LONG));
+            pulls.iter().for_each(|pull| pull.tell_pace(time));
+            // What they settle is heard of behind that.
+            (0..10).for_each(|_| push.send_timeout("x", LONG).unwrap());
+            for pull in &pulls {
+                take(pull, 5, 0).iter().for_each(|delivery| assert!(pull.accept(delivery)));
+                assert!(pull.recv_delivery(Duration::from_millis(1)).is_err());
+            }
+            assert!(push.wait_settled(LONG));
+            (0..5).for_each(|_| push.send_timeout("x", LONG).unwrap());
+            push.flush();
+            let mut got = [0, 0];
+            until("all are received", || {
+                for (pull, got) in pulls.iter().zip(&mut got) {
+                    *got += std::iter::from_fn(|| pull.recv_delivery(Duration::ZERO).ok()).count();
+                }
+                got.iter().sum::<usize>() == 5
+            });
+            got.sort_unstable_by(|one, other| other.cmp(one));
+            assert_eq!(got, shares, "{time:?}");
+        });
+    }
+}
+
+#[test]
+fn one_that_is_awake_and_soon_done_is_given_more_before_another_is_woken() {
+    check(|cell| {
+        let (push, place) = cell.push(window(10));
+        let pulls = [(); 3].map(|()| cell.pull(&place, by_hand(1000)));
+        assert!(push.wait_for_peers(3, LONG));
+        pulls.iter().for_each(|pull| pull.tell_pace(Duration::from_micros(1)));
+        let receive = |wanted: usize| {
+            let mut got = [(); 3].map(|()| Vec::new());
+            until("all are received", || {
+                for (pull, got) in pulls.iter().zip(&mut got) {
+                    got.extend(std::iter::from_fn(|| pull.recv_delivery(Duration::ZERO).ok()));
+                }
+                got.iter().map(Vec::len).sum::<usize>() == wanted
+            });
+            got
+        };
+        (0..10).for_each(|_| push.send_timeout("x", LONG).unwrap());
+        push.flush();
+        for (pull, got) in pulls.iter().zip(receive(10)) {
+            got.iter().for_each(|delivery| assert!(pull.accept(delivery)));
+            assert!(pull.recv_delivery(Duration::from_millis(1)).is_err());
+        }
+        assert!(push.wait_settled(LONG));
+        // Now the paces have been heard: two have half of the window each.
+        (0..10).for_each(|_| push.send_timeout("x", LONG).unwrap());
+        let got = receive(10);
+        let awake = got.iter().position(|got| got.len() == 5).unwrap();
+        got[awake][..3].iter().for_each(|delivery| assert!(pulls[awake].accept(delivery)));
+        assert!(pulls[awake].recv_delivery(Duration::from_millis(1)).is_err());
+        (0..3).for_each(|_| push.send_timeout("x", LONG).unwrap());
+        assert_eq!(receive(3)[awake].len(), 3);
+    });
+}

@@ -63,20 +63,24 @@ impl Pace {
         self.is_alone &= left > 0;
     }
 
-    /// How many times slower it is than the fastest, if that is worth telling.
-    fn weight(&self, fastest: u64) -> u64 {
-        Some(self.nanos / fastest.max(1)).filter(|factor| *factor >= SLOW_FACTOR).unwrap_or(1)
+    /// Nanoseconds for each message of the link: what its receiver says, or how fast it settles.
+    fn nanos_of(&self, session: &Session) -> u64 {
+        session.told_pace().unwrap_or(self.nanos)
     }
 
-    /// How many messages make a block, of a window for so many links; `told`: nanoseconds that the receiver says it takes
-    /// for one.
-    fn block(&self, told: Option<u64>, window: u64, link_count: u64) -> u64 {
-        let nanos = told.unwrap_or(self.nanos);
+    /// How many messages make a block for the link, of a window for so many.
+    fn block(&self, session: &Session, window: u64, link_count: u64) -> u64 {
+        let nanos = self.nanos_of(session);
         let share = (window / (2 * link_count.max(1))).max(1);
         let fair = within(BLOCK_TIME, nanos).unwrap_or(FIRST_BLOCK).min(share);
         let large = within(LARGE_BLOCK_TIME, nanos).unwrap_or(FIRST_BLOCK).min(window / 2);
         fair.max(large).max(1)
     }
+}
+
+/// How many times slower a link is than the fastest, if that is worth telling.
+fn weight(nanos: u64, fastest: u64) -> u64 {
+    Some(nanos / fastest.max(1)).filter(|factor| *factor >= SLOW_FACTOR).unwrap_or(1)
 }
 
 /// How many messages fit into the time, if it is known what one takes.
@@ -202,7 +206,7 @@ impl State {
         if let LinkKind::Stream(session) = &mut link.kind
             && session.is_settled()
         {
-            let block = link.pace.block(session.told_pace(), window, link_count);
+            let block = link.pace.block(session, window, link_count);
             let count = block.min(left).min(session.credit());
             // Where nothing is under way, the first is not to wait for others.
             session.grant(run, count, left < window);
@@ -229,8 +233,14 @@ impl State {
             self.find_room(socket);
         }
         let state = &self.sockets[socket];
-        let paces = state.with_room.iter().map(|&index| self.links[index].pace.nanos);
-        let fastest = paces.filter(|nanos| *nanos > 0).min().unwrap_or(1);
+        let paces = state.with_room.iter().filter_map(|&index| {
+            let link = &self.links[index];
+            match &link.kind {
+                LinkKind::Stream(session) => Some(link.pace.nanos_of(session)).filter(|nanos| *nanos > 0),
+                LinkKind::Ring(_) => None,
+            }
+        });
+        let fastest = paces.min().unwrap_or(1);
         let count = state.with_room.len();
         let in_turn = (0..count).map(|offset| state.with_room[(state.send_turn + 1 + offset) % count]);
         let half = state.backlog.as_ref().map_or(0, |backlog| backlog.window.count() / 2);
@@ -253,7 +263,7 @@ impl State {
             // One that is awake, and soon done with what it has, need not be woken for more.
             let load = match unsettled > 0 && !is_busy_for_long() {
                 true => 0,
-                false => 1 + unsettled * link.pace.weight(fastest),
+                false => 1 + unsettled * weight(link.pace.nanos_of(session), fastest),
             };
             let order = (link.pace.is_alone, load, Reverse(link.pace.settled));
             (is_fit && session.credit() > 0).then_some((order, index))
