@@ -176,15 +176,12 @@ impl Worker {
 
     /// Waits for a sink that takes the result, as long as there is a ventilator.
     fn pass_on(&self, result: Outgoing<'_>, shift: &mut Shift) -> Result<(), WorkerError> {
-        let mut sent = self.results.try_send(result);
-        if sent == Err(SendError::WouldBlock) {
+        let mut sent = self.results.send_timeout(result, Duration::ZERO);
+        if sent == Err(SendError::TimedOut) {
             let begin = Instant::now();
-            loop {
+            while sent == Err(SendError::TimedOut) {
+                self.look_for_ventilator(&mut shift.absence)?;
                 sent = self.results.send_timeout(result, LOOK_INTERVAL);
-                match sent {
-                    Err(SendError::TimedOut) => self.look_for_ventilator(&mut shift.absence)?,
-                    _ => break,
-                }
             }
             shift.waited += begin.elapsed();
         }
