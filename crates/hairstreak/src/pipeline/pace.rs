@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Tasks after which those before weigh half.
-const COUNT_MAX: u64 = 4096;
+const COUNT_TO_HALVE: u64 = 4096;
 /// The ventilator hears of a pace that is so many times slower, or faster, than it knows.
 const CHANGE_FACTOR: u64 = 2;
 
@@ -22,7 +22,7 @@ impl Pace {
         self.nanos = self.nanos.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         self.count += count;
         let pace = self.nanos.checked_div(self.count)?.max(1);
-        if self.count >= COUNT_MAX {
+        if self.count >= COUNT_TO_HALVE {
             (self.nanos, self.count) = (self.nanos / 2, self.count / 2);
         }
         let is_known = |told: u64| {

@@ -1,5 +1,7 @@
 //! `Worker`: takes tasks, does them, and passes the results on; a task is settled when its result is.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use hairstreak_socket::settlement::{TaskId, TaskRun};
@@ -19,6 +21,8 @@ pub struct Worker {
     tasks: Pull,
     results: Push,
     lost_after: Duration,
+    /// It was asked to leave.
+    leaves: Arc<AtomicBool>,
 }
 
 /// A task.
@@ -65,12 +69,16 @@ struct Shift {
 
 /// Asks a worker to leave, from any thread.
 #[derive(Clone, Debug)]
-pub struct Leaver(Pull);
+pub struct Leaver {
+    tasks: Pull,
+    leaves: Arc<AtomicBool>,
+}
 
 impl Leaver {
     /// The worker gets nothing new, does what it has, and its run ends.
     pub fn leave(&self) {
-        self.0.drain();
+        self.leaves.store(true, Ordering::SeqCst);
+        self.tasks.drain();
     }
 }
 
@@ -83,7 +91,7 @@ impl Worker {
         push.settle_upstream(&pull);
         push.connect(results)?;
         pull.connect(tasks)?;
-        Ok(Worker { tasks: pull, results: push, lost_after: options.lost_after })
+        Ok(Worker { tasks: pull, results: push, lost_after: options.lost_after, leaves: Arc::default() })
     }
 
     /// Where tasks come from and results go to, for who does not wait for one result before the next task:
@@ -94,7 +102,7 @@ impl Worker {
 
     /// By which it can be asked to leave.
     pub fn leaver(&self) -> Leaver {
-        Leaver(self.tasks.clone())
+        Leaver { tasks: self.tasks.clone(), leaves: Arc::clone(&self.leaves) }
     }
 
     /// Does tasks until the ventilator says that there are no more, or the worker is asked to leave.
@@ -127,7 +135,8 @@ impl Worker {
             }
         }
         self.results.flush();
-        if !self.results.wait_settled(self.lost_after) {
+        // If the ventilator says that there are no more, all are done: what is not settled here, a sink that died had reported.
+        if self.leaves.load(Ordering::SeqCst) && !self.results.wait_settled(self.lost_after) {
             return Err(WorkerError::Unsettled { unsettled: self.results.unsettled().count });
         }
         Ok(shift.report)

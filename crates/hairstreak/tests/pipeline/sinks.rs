@@ -97,7 +97,8 @@ fn run(case: &Case) -> (Vec<u64>, String) {
     }
     assert_eq!(ventilator.finish(LONG).unwrap().count, count as u64);
     for worker in workers {
-        assert!(worker.last_words().starts_with("ended"));
+        let said = worker.last_words();
+        assert!(said.starts_with("ended"), "{said}");
     }
     let said = sink.last_words();
     (file.numbers(), said)
