@@ -18,6 +18,10 @@ pub(crate) struct Backlog {
     /// The PULL, of the same engine, whose tasks are passed on here: what becomes of them here becomes of them there.
     pub upstream: Option<usize>,
     pub granted: Option<GrantedLink>,
+    /// The PUSH, of the same engine, that sends what is refused here.
+    pub letters_to: Option<SocketName>,
+    /// The PUSH, of the same engine, whose refused messages this one sends.
+    pub letters_of: Option<SocketName>,
     /// Nothing new will be sent: receivers are told.
     pub has_ended: bool,
     /// What came back.
@@ -27,6 +31,13 @@ pub(crate) struct Backlog {
 /// The link that is given new messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GrantedLink {
+    pub index: usize,
+    pub serial: u32,
+}
+
+/// A socket of an engine: an index is used again, a serial is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SocketName {
     pub index: usize,
     pub serial: u32,
 }
@@ -44,6 +55,8 @@ impl Backlog {
             },
             upstream: None,
             granted: None,
+            letters_to: None,
+            letters_of: None,
             has_ended: false,
             redelivery,
         }

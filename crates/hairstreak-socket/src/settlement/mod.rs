@@ -19,9 +19,11 @@ mod pull;
 mod push;
 mod window;
 
-pub(crate) use backlog::{Backlog, GrantedLink};
+pub(crate) use backlog::{Backlog, GrantedLink, SocketName};
 pub(crate) use delivery::DeliveryMark;
 pub use delivery::{Batch, Delivery, Refusal};
-pub use hairstreak_wire::settlement::{ControlMessage, LeftTasks, Ranges, RefusalCause, TaskId, TaskRun};
+pub use hairstreak_wire::settlement::{
+    ControlMessage, LETTER_NOTE_SIZE_MAX, LeftTasks, LetterNote, Ranges, RefusalCause, TaskId, TaskRun,
+};
 pub use options::{Settlement, Settling};
 pub use push::Unsettled;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Refusal, TaskId, TaskRun};
 use crate::engine::State;
-use crate::pipeline::{Pull, PushPattern};
+use crate::pipeline::{Pull, Push, PushPattern};
 use crate::socket::Socket;
 
 /// How many messages are where.
@@ -79,6 +79,20 @@ impl Socket<PushPattern> {
         backlog.upstream = Some(upstream);
         backlog.redelivery.pass_on();
         true
+    }
+
+    /// What is refused here from now on is sent by `letters`, with one frame more, which says why (a [`LetterNote`]), and kept
+    /// there until it is settled; [`Socket::take_refusals`] has none of it. While as many are not settled there as may be
+    /// ([`Settlement::unsettled_count_max`](super::Settlement::unsettled_count_max)), sends here wait; what is on its way by
+    /// then may still be refused, so that there are at most as many more as may be unsettled here. Both must want settlement
+    /// and have been opened by one thread in one context. Returns whether they were.
+    pub fn pass_refusals_to(&self, letters: &Push) -> bool {
+        let (engine, [source, target]) = (&self.handle.engine, [self.handle.index, letters.handle.index]);
+        if self.handle.is_foreign() || !Arc::ptr_eq(engine, &letters.handle.engine) || source == target {
+            return false;
+        }
+        let mut state = engine.lock();
+        state.pass_refusals_to(source, target)
     }
 
     /// The next messages that are sent are these tasks, in sequence: results of tasks that were received. By one

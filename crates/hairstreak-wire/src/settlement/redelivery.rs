@@ -72,6 +72,8 @@ pub struct Redelivery<M> {
     rules: RedeliveryRules,
     /// The messages were received from elsewhere.
     passes_on: bool,
+    /// Refusals are taken whenever there are some.
+    hands_on_refusals: bool,
     waiting: VecDeque<(TaskRun, M)>,
     refusals: VecDeque<Refusal<M>>,
     refused_count: u64,
@@ -84,6 +86,7 @@ impl<M> Redelivery<M> {
         Redelivery {
             rules,
             passes_on: false,
+            hands_on_refusals: false,
             waiting: VecDeque::new(),
             refusals: VecDeque::new(),
             refused_count: 0,
@@ -110,6 +113,11 @@ impl<M> Redelivery<M> {
     /// this is its result.
     pub fn pass_on(&mut self) {
         self.passes_on = true;
+    }
+
+    /// Whoever causes refusals takes them at once: none is lost.
+    pub fn hand_on_refusals(&mut self) {
+        self.hands_on_refusals = true;
     }
 
     /// Whether the task is to be the only one that its receiver has: two connections have ended with it, so that it may
@@ -190,7 +198,7 @@ impl<M> Redelivery<M> {
 
     fn refuse(&mut self, task: TaskRun, message: M, cause: RefusalCause) {
         self.refused_count += 1;
-        if self.refusals.len() >= self.rules.refused_count_max.max(1) {
+        if !self.hands_on_refusals && self.refusals.len() >= self.rules.refused_count_max.max(1) {
             self.refusals.pop_front();
             self.lost_refusals += 1;
         }
@@ -246,6 +254,9 @@ mod tests {
         redelivery.take_back((0..3).map(|sequence| returned(sequence, Outcome::Rejected)));
         assert_eq!((redelivery.refused_count(), redelivery.lost_refusals()), (3, 1));
         assert_eq!(redelivery.take_refusals().len(), 2);
+        redelivery.hand_on_refusals();
+        redelivery.take_back((3..9).map(|sequence| returned(sequence, Outcome::Rejected)));
+        assert_eq!((redelivery.take_refusals().len(), redelivery.lost_refusals()), (6, 1));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod soak;
 
 mod deaths;
+mod letters;
 mod links;
 mod memory;
 mod network;

@@ -185,6 +185,9 @@ impl State {
         let backlog = self.sockets[socket].backlog.as_ref()?;
         let (window, run) = (backlog.window.count(), backlog.next);
         let left = window.saturating_sub(self.unsettled_count(socket));
+        if self.has_letters_enough(socket) {
+            return None;
+        }
         if left == 0 {
             self.sockets[socket].backlog.as_mut()?.window.note_full();
             return None;
@@ -295,6 +298,7 @@ impl State {
             self.take_done(engine, socket, first, count);
         }
         self.take_news(engine, socket, news);
+        self.notify_of_letters(socket);
         self.end_sending(engine, index);
         if !self.sockets[socket].closed {
             self.send_waiting_again(engine, socket);
@@ -353,7 +357,10 @@ impl State {
 
     fn take_news(&mut self, engine: &Engine, socket: usize, news: SettledNews) {
         let Some(backlog) = &mut self.sockets[socket].backlog else { return };
-        let Some(upstream) = backlog.upstream else { return backlog.redelivery.take_back(news.returned) };
+        let Some(upstream) = backlog.upstream else {
+            backlog.redelivery.take_back(news.returned);
+            return self.pass_refusals(engine, socket);
+        };
         let rejected = backlog.redelivery.take_back_passed_on(news.returned);
         for (run, count) in news.accepted {
             self.settle_tasks(engine, upstream, run.id, count, Outcome::Accepted, b"");
@@ -415,6 +422,7 @@ impl State {
             return Some(unsettled.len() + backlog.redelivery.give_up_waiting());
         }
         backlog.redelivery.send_again(unsettled);
+        self.pass_refusals(engine, socket);
         Some(0)
     }
 
@@ -428,6 +436,7 @@ impl State {
         let window = backlog.window.count();
         !is_waiting
             && self.unsettled_count(socket) < window
+            && !self.has_letters_enough(socket)
             && self.choose_link(socket, Company::Some).is_some()
     }
 }
