@@ -3,7 +3,7 @@
 //! Tasks are counted where they are sent: while a link has a grant, the next task is the one behind its last.
 
 use hairstreak_base::Message;
-use hairstreak_wire::settlement::{Redelivery, RedeliveryRules, TaskId, TaskRun};
+use hairstreak_wire::settlement::{Deadlines, Redelivery, RedeliveryRules, TaskId, TaskRun};
 
 use super::Settlement;
 use super::window::Window;
@@ -24,6 +24,8 @@ pub(crate) struct Backlog {
     pub letters_of: Option<SocketName>,
     /// Nothing new will be sent: receivers are told.
     pub has_ended: bool,
+    /// When tasks have to be settled.
+    pub deadlines: Deadlines,
     /// What came back.
     pub redelivery: Redelivery<Message>,
 }
@@ -58,6 +60,7 @@ impl Backlog {
             letters_to: None,
             letters_of: None,
             has_ended: false,
+            deadlines: Deadlines::new(settings.deadline, in_order),
             redelivery,
         }
     }

@@ -5,7 +5,11 @@ use std::time::{Duration, Instant};
 
 use super::{Refusal, TaskId, TaskRun};
 use crate::engine::State;
+use crate::errors::SendError;
+use crate::options::Overflow;
+use crate::outgoing::Outgoing;
 use crate::pipeline::{Pull, Push, PushPattern};
+use crate::sending::outcome;
 use crate::socket::Socket;
 
 /// How many messages are where.
@@ -53,6 +57,28 @@ impl Socket<PushPattern> {
             return None;
         }
         self.handle.engine.lock().unsettled_tasks(self.handle.index)
+    }
+
+    /// As [`Socket::send`], of a message that is given up if it is not settled within that time from when it was accepted: as
+    /// [`Settlement::deadline`](super::Settlement::deadline), and the shorter time of both.
+    pub fn send_within<'a>(
+        &self,
+        message: impl Into<Outgoing<'a>>,
+        within: Duration,
+    ) -> Result<(), SendError> {
+        if self.handle.is_foreign() {
+            return Err(SendError::Forked);
+        }
+        let (message, engine, index) = (&message.into(), &self.handle.engine, self.handle.index);
+        let state = engine.lock();
+        self.check(&state, message)?;
+        let attempt = |state: &mut State| outcome(state.send_within(engine, index, message, within));
+        let is_error = state.sockets[index].overflow == Overflow::Error;
+        let (deadline, error) = match is_error {
+            true => (Some(Instant::now()), SendError::WouldBlock),
+            false => (None, SendError::TimedOut),
+        };
+        engine.wait(state, index, false, deadline, attempt).unwrap_or(Err(error))
     }
 
     /// Waits until everything that was sent is settled, `timeout` at most. Returns whether it is.
@@ -119,7 +145,7 @@ impl Socket<PushPattern> {
         is_settled
     }
 
-    /// The messages that receivers rejected, or that were sent too often, since the last call.
+    /// The messages that receivers rejected, that were sent too often or had their time, since the last call.
     pub fn take_refusals(&self) -> Vec<Refusal> {
         if self.handle.is_foreign() {
             return Vec::new();

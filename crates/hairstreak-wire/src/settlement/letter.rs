@@ -21,6 +21,7 @@ const _: () = assert!(LETTER_NOTE_SIZE_MAX == HEAD_SIZE + REJECTION_SIZE_MAX);
 
 const REJECTED: u8 = 1;
 const TOO_OFTEN: u8 = 2;
+const DEADLINE: u8 = 3;
 
 /// What is known of a refused task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,7 @@ impl LetterNote {
         let (cause, reason) = match &self.cause {
             RefusalCause::Rejected(reason) => (REJECTED, &reason[..reason.len().min(REJECTION_SIZE_MAX)]),
             RefusalCause::DeliveriesMax => (TOO_OFTEN, &[][..]),
+            RefusalCause::Deadline => (DEADLINE, &[][..]),
         };
         let mut bytes = vec![VERSION, cause];
         bytes.extend(self.task.epoch.to_be_bytes());
@@ -57,6 +59,7 @@ impl LetterNote {
         let cause = match cause {
             REJECTED if reason.len() <= REJECTION_SIZE_MAX => RefusalCause::Rejected(reason.to_vec()),
             TOO_OFTEN if reason.is_empty() => RefusalCause::DeliveriesMax,
+            DEADLINE if reason.is_empty() => RefusalCause::Deadline,
             _ => return None,
         };
         let task = TaskId { epoch: u64::from_be_bytes(*epoch), sequence: u64::from_be_bytes(*sequence) };
@@ -85,7 +88,9 @@ mod tests {
         assert_eq!(LetterNote::decode(&longest.encode()), Some(longest.clone()));
         assert_eq!(LetterNote::decode(&[&longest.encode()[..], b"x"].concat()), None);
         let given_up = note(RefusalCause::DeliveriesMax).encode();
-        assert_eq!(LetterNote::decode(&given_up), Some(note(RefusalCause::DeliveriesMax)));
+        for cause in [RefusalCause::DeliveriesMax, RefusalCause::Deadline] {
+            assert_eq!(LetterNote::decode(&note(cause.clone()).encode()), Some(note(cause)));
+        }
         for size in 0..given_up.len() {
             assert_eq!(LetterNote::decode(&given_up[..size]), None);
         }

@@ -45,7 +45,8 @@
 //! A worker that is cut off and not dead may do a task that another does too: what it does beside its result is done at
 //! least once.
 //!
-//! A task that a worker rejects, or that was given to [`PipelineOptions::deliveries_max`] workers and none settled, is refused:
+//! A task that a worker rejects, that was given to [`PipelineOptions::deliveries_max`] workers and none settled, or that is not
+//! settled within [`PipelineOptions::deadline`] (or its own, [`Ventilator::send_within`]), is refused:
 //! [`Ventilator::take_refusals`] tells which, or, with [`PipelineOptions::dead_letters`], it is kept until the application of a
 //! [`DeadLetterSink`] has taken it.
 //!

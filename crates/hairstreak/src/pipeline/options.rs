@@ -48,6 +48,9 @@ pub struct PipelineOptions {
     pub window: Window,
     /// How often a task is given to a worker before it is given up; 0: as often as need be.
     pub deliveries_max: u16,
+    /// How long a task may take from when it was handed over to when the sink has taken its result, in all its deliveries. Then
+    /// it is given up: see [`Settlement::deadline`]. `None`: as long as need be.
+    pub deadline: Option<Duration>,
     /// Where a [`DeadLetterSink`](super::DeadLetterSink) listens, to which the ventilator sends what is refused. `None`: see
     /// [`Ventilator::take_refusals`](super::Ventilator::take_refusals).
     pub dead_letters: Option<String>,
@@ -70,6 +73,7 @@ impl Default for PipelineOptions {
         PipelineOptions {
             window: Window::Count(WINDOW_COUNT_MAX),
             deliveries_max: 10,
+            deadline: None,
             dead_letters: None,
             dead_letters_max: 1_000,
             keep_order: false,
@@ -87,6 +91,7 @@ impl PipelineOptions {
             unsettled_count_max: self.window.count_max(),
             grows: self.window == Window::Auto,
             deliveries_max: self.deliveries_max,
+            deadline: self.deadline,
             in_order: self.keep_order,
             ..self.passing_settlement()
         })

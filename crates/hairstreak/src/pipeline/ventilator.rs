@@ -76,12 +76,22 @@ impl Ventilator {
     /// [`PipelineOptions::dead_letters_max`] refused tasks are not taken.
     /// [`SendError::Closed`] when the sink wants no more tasks.
     pub fn send<'a>(&self, task: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
+        self.send_by(|tasks| tasks.send(task))
+    }
+
+    /// As [`Ventilator::send`], of a task that is given up if it is not settled within that time from when it was handed over; or
+    /// within [`PipelineOptions::deadline`], if that is less.
+    pub fn send_within<'a>(&self, task: impl Into<Outgoing<'a>>, within: Duration) -> Result<(), SendError> {
+        self.send_by(|tasks| tasks.send_within(task, within))
+    }
+
+    fn send_by(&self, send: impl FnOnce(&Push) -> Result<(), SendError>) -> Result<(), SendError> {
         // A count of its own thread needs no order with others'.
         let sent = self.sent.load(Ordering::Relaxed);
         if sent.is_multiple_of(LOOK_INTERVAL) && !self.control.wait_for_wish() {
             return Err(SendError::Closed);
         }
-        self.tasks.send(task)?;
+        send(&self.tasks)?;
         self.sent.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }

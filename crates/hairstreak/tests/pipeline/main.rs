@@ -5,6 +5,7 @@
 #[path = "../../../hairstreak-socket/tests/workbench/soak.rs"]
 mod soak;
 
+mod deadlines;
 mod deaths;
 mod letters;
 mod links;

@@ -79,11 +79,12 @@ fn the_part() {
 }
 
 /// Gives back each task; each takes `work_us`, in which it does nothing. Numbers that `rejects` divides it rejects, and
-/// of the number `dies_of` it dies.
+/// of the number `dies_of` it dies. On `hangs_on` it does not end.
 fn be_worker(words: &Words) {
     let worker = Worker::connect(words.text("from"), words.text("to"), &words.options()).unwrap();
     let work = words.number("work_us").map(Duration::from_micros);
-    let (rejects, dies_of) = (words.number("rejects"), words.number("dies_of"));
+    let (rejects, dies_of, hangs_on) =
+        (words.number("rejects"), words.number("dies_of"), words.number("hangs_on"));
     say("ready");
     let done = worker.run(|task| {
         if let Some(work) = work {
@@ -92,6 +93,9 @@ fn be_worker(words: &Words) {
         let number = || std::str::from_utf8(task.message.body()).unwrap().parse::<u64>().unwrap();
         if dies_of.is_some_and(|deadly| number() == deadly) {
             std::process::abort();
+        }
+        while hangs_on.is_some_and(|endless| number() == endless) {
+            thread::park();
         }
         if rejects.is_some_and(|rejects| number().is_multiple_of(rejects)) {
             return Reply::Reject("no such thing".into());

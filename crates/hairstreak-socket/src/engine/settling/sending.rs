@@ -97,6 +97,19 @@ impl State {
         waiting + on_links.sum::<u64>()
     }
 
+    /// The next new task of a socket.
+    pub fn next_new(&self, socket: usize) -> Option<TaskId> {
+        let backlog = self.sockets.get(socket)?.backlog.as_ref()?;
+        let granted = backlog.granted.and_then(|granted| {
+            let link = self.links.get(granted.index).filter(|link| link.serial == granted.serial)?;
+            match &link.kind {
+                LinkKind::Stream(session) => session.next_task(),
+                LinkKind::Ring(_) => None,
+            }
+        });
+        Some(granted.map_or(backlog.next.id, |task| task.id))
+    }
+
     /// The first of the socket's tasks that is not settled; the next new one if all are.
     pub fn first_unsettled(&self, socket: usize) -> Option<TaskId> {
         let backlog = self.sockets.get(socket)?.backlog.as_ref()?;
@@ -106,11 +119,7 @@ impl State {
             LinkKind::Ring(_) => None,
         });
         let waiting = backlog.redelivery.first_waiting().map(|task| task.id);
-        let granted = backlog.granted.and_then(|granted| match &self.links.get(granted.index)?.kind {
-            LinkKind::Stream(session) => session.next_task().map(|task| task.id),
-            LinkKind::Ring(_) => None,
-        });
-        on_links.chain(waiting).min().or(granted).or(Some(backlog.next.id))
+        on_links.chain(waiting).min().or_else(|| self.next_new(socket))
     }
 
     /// The next new task of a socket that is the source of its tasks, and those before it that are not settled: the first of
@@ -118,18 +127,13 @@ impl State {
     pub fn unsettled_tasks(&self, socket: usize) -> Option<(TaskId, Vec<(TaskId, u64)>)> {
         let backlog = self.sockets.get(socket)?.backlog.as_ref()?;
         let mut runs = backlog.redelivery.waiting().map(|task| (task.id, 1)).collect::<Vec<_>>();
-        let mut next = backlog.next.id;
-        for (index, link) in self.links.iter().filter(|(_, link)| link.socket == socket) {
+        for (_, link) in self.links.iter().filter(|(_, link)| link.socket == socket) {
             if let LinkKind::Stream(session) = &link.kind {
                 runs.extend(session.unsettled_tasks());
-                let is_granted = backlog
-                    .granted
-                    .is_some_and(|granted| granted.index == index && granted.serial == link.serial);
-                next = session.next_task().filter(|_| is_granted).map_or(next, |task| task.id);
             }
         }
         runs.sort_unstable();
-        Some((next, runs))
+        Some((self.next_new(socket)?, runs))
     }
 
     /// Sends one message as a new task.
@@ -141,8 +145,9 @@ impl State {
         loop {
             let is_waiting =
                 self.sockets[socket].backlog.as_ref().is_some_and(|b| b.redelivery.waiting_count() > 0);
-            let Some(index) =
-                self.granted_link(socket).or_else(|| if is_waiting { None } else { self.grant(socket) })
+            let Some(index) = self
+                .granted_link(socket)
+                .or_else(|| if is_waiting { None } else { self.grant(engine, socket) })
             else {
                 return self.overflow(socket, None);
             };
@@ -167,7 +172,7 @@ impl State {
     }
 
     /// What is left of a grant is nobody's.
-    fn take_grant_back(&mut self, socket: usize) {
+    pub fn take_grant_back(&mut self, socket: usize) {
         let Some(backlog) = &mut self.sockets[socket].backlog else { return };
         let Some(granted) = backlog.granted.take() else { return };
         let is_it = self.links.get(granted.index).is_some_and(|link| link.serial == granted.serial);
@@ -180,7 +185,7 @@ impl State {
     }
 
     /// Gives the next block to a link. Returns which.
-    fn grant(&mut self, socket: usize) -> Option<usize> {
+    fn grant(&mut self, engine: &Engine, socket: usize) -> Option<usize> {
         self.take_grant_back(socket);
         let backlog = self.sockets[socket].backlog.as_ref()?;
         let (window, run) = (backlog.window.count(), backlog.next);
@@ -193,6 +198,7 @@ impl State {
             return None;
         }
         let index = self.choose_link(socket, Company::Some)?;
+        self.wake_deadlines(engine, socket);
         let link_count = self.sockets[socket].links.len() as u64;
         let link = &mut self.links[index];
         let block = link.pace.block(window, link_count).min(left);
@@ -237,11 +243,11 @@ impl State {
             let unsettled = session.unsettled_count();
             let is_fit = match company {
                 Company::Some => !link.pace.is_alone,
-                Company::None => unsettled == 0,
+                Company::None => unsettled == 0 && !session.is_stuck(),
                 Company::Any => true,
             };
-            let order =
-                (link.pace.is_alone, unsettled * link.pace.weight(fastest), Reverse(link.pace.settled));
+            let is_last = link.pace.is_alone || session.is_stuck();
+            let order = (is_last, unsettled * link.pace.weight(fastest), Reverse(link.pace.settled));
             (is_fit && session.credit() > 0).then_some((order, index))
         });
         fit.min_by_key(|(order, _)| *order).map(|(_, index)| index)
@@ -292,6 +298,7 @@ impl State {
         let LinkKind::Stream(session) = &mut link.kind else { return };
         let mut news = session.take_settled();
         link.pace.on_settled(news.count, session.unsettled_count());
+        link.pace.is_alone &= session.awaits_settlement() || session.is_stuck();
         let socket = link.socket;
         self.note_settled(socket, news.count);
         for (first, count) in std::mem::take(&mut news.done) {
