@@ -17,6 +17,7 @@ enum Step {
     Messages(u8),
     Begin { sequence: u64, deliveries: u16 },
     SettleHere { first: u8, count: u8, outcome: u8 },
+    Expire { below: u64, begun: u8 },
     Tell,
 }
 
@@ -62,6 +63,11 @@ fuzz_target!(|input: (u8, Vec<Step>)| {
                 let end = (first + u64::from(count)).min(received + 1);
                 let outcome = [Outcome::Accepted, Outcome::Released, Outcome::Rejected][usize::from(outcome % 3)];
                 receiver.settle(first..end, outcome, b"");
+            }
+            Step::Expire { below, begun } => {
+                let before = sender.unsettled_count(sent);
+                let expired = sender.expire(sent, u64::from(begun).min(sent), |task| task.sequence < below);
+                assert_eq!(before - expired.len() as u64, sender.unsettled_count(sent));
             }
             Step::Tell => {
                 receiver.tell(&mut Vec::new());

@@ -247,7 +247,7 @@ impl<P: Sends> Socket<P> {
 
     /// Refuses what is over the socket's limits, before anything of it is sent.
     #[inline]
-    fn check(&self, state: &State, message: &Outgoing<'_>) -> Result<(), SendError> {
+    pub(crate) fn check(&self, state: &State, message: &Outgoing<'_>) -> Result<(), SendError> {
         let Some(socket) = state.sockets.get(self.handle.index) else { return Err(SendError::Closed) };
         let (size, limit) = (message.size(), socket.options.message_size_max);
         if size > limit {
@@ -263,7 +263,7 @@ impl<P: Sends> Socket<P> {
 
 /// The result of a send; `None`: no room yet.
 #[inline]
-fn outcome(sent: Sent) -> Option<Result<(), SendError>> {
+pub(crate) fn outcome(sent: Sent) -> Option<Result<(), SendError>> {
     match sent {
         Sent::Done => Some(Ok(())),
         Sent::Full => None,

@@ -100,6 +100,7 @@ impl Feed<'_> {
             self.budget.give_back(refusal.task.sequence);
             let reason = match refusal.cause {
                 RefusalCause::DeliveriesMax => format!("{} workers went with it", refusal.deliveries),
+                RefusalCause::Deadline => "it was not done in its time".into(),
                 RefusalCause::Rejected(reason) => one_line(&String::from_utf8_lossy(&reason)),
             };
             note(&format!("hairstreak: record {number} failed: {reason}\n"));

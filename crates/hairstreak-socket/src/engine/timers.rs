@@ -78,6 +78,16 @@ impl State {
         }
     }
 
+    /// A timer is due, sooner perhaps than whoever drives the engine expects.
+    pub fn due_soon(&mut self, engine: &Engine, at: Instant) {
+        self.due_at(at);
+        if self.leader {
+            engine.poller().wake();
+        } else {
+            self.arm(engine);
+        }
+    }
+
     /// Has the timerfd fire for the earliest of all that may come.
     #[cold]
     fn arm(&mut self, engine: &Engine) {
@@ -167,6 +177,9 @@ impl State {
             Some(due) if due <= self.now => self.settle_unattended(engine),
             Some(due) => self.due_at(due),
             None => {}
+        }
+        for index in 0..self.sockets.capacity() {
+            self.run_deadlines(engine, index);
         }
         for index in 0..self.links.capacity() {
             if self.links.contains(index) {

@@ -302,6 +302,38 @@ impl Session {
         self.sending_mut().map_or(SettledNews::default(), |sending| std::mem::take(&mut sending.news))
     }
 
+    /// The messages of tasks that are `overdue` and not settled: they are not waited for any more, nor sent again.
+    pub fn take_expired(&mut self, overdue: impl Fn(TaskId) -> bool) -> Vec<(TaskRun, Message)> {
+        let (sent, begun) = (self.sent_count(), self.outgoing.begun_count() as u64);
+        let expired =
+            self.sending_mut().map_or(Vec::new(), |sending| sending.link.expire(sent, begun, overdue));
+        if expired.is_empty() {
+            return Vec::new();
+        }
+        let messages = self.messages_of(expired);
+        self.release_settled(Vec::new());
+        messages
+    }
+
+    /// Whether the receiver has still to settle a task that had its time.
+    pub fn is_stuck(&self) -> bool {
+        self.sending().is_some_and(|sending| sending.link.is_stuck())
+    }
+
+    /// Those of these numbers, ascending, that are retained.
+    fn messages_of(&self, tasks: Vec<(u64, TaskRun)>) -> Vec<(TaskRun, Message)> {
+        let mut wanted = Ranges::new();
+        for (number, _) in &tasks {
+            wanted.insert(*number..number + 1);
+        }
+        let mut messages = self.retained_messages(&wanted).into_iter().peekable();
+        let with_message = tasks.into_iter().filter_map(|(number, task)| {
+            let (_, message) = messages.next_if(|(other, _)| *other == number)?;
+            Some((task, message))
+        });
+        with_message.collect()
+    }
+
     /// The connection is over: what is not settled, in the order of its numbers. Of what was begun to be written the
     /// peer may have seen all.
     pub fn take_unsettled(&mut self) -> Vec<(TaskRun, Message)> {
@@ -309,17 +341,9 @@ impl Session {
         let begun = self.outgoing.begun_count() as u64;
         let Some(sending) = self.sending() else { return Vec::new() };
         let lost = sending.link.lost(sent, begun).collect::<Vec<_>>();
-        let mut wanted = Ranges::new();
-        for (number, _) in &lost {
-            wanted.insert(*number..number + 1);
-        }
-        let mut messages = self.retained_messages(&wanted).into_iter().peekable();
+        let messages = self.messages_of(lost);
         self.settling = Some(Settling::Over);
-        let with_message = lost.into_iter().filter_map(|(number, task)| {
-            let (_, message) = messages.next_if(|(other, _)| *other == number)?;
-            Some((task, message))
-        });
-        with_message.collect()
+        messages
     }
 
     /// Those of the retained messages whose numbers are wanted, in order.

@@ -5,7 +5,7 @@
 use std::task::Waker;
 
 use hairstreak_base::Message;
-use hairstreak_wire::settlement::{Redelivery, RedeliveryRules, TaskId, TaskRun};
+use hairstreak_wire::settlement::{Deadlines, Redelivery, RedeliveryRules, TaskId, TaskRun};
 
 use super::Settlement;
 use super::window::Window;
@@ -20,8 +20,14 @@ pub(crate) struct Backlog {
     /// The PULL, of the same engine, whose tasks are passed on here: what becomes of them here becomes of them there.
     pub upstream: Option<usize>,
     pub granted: Option<GrantedLink>,
+    /// The PUSH, of the same engine, that sends what is refused here.
+    pub letters_to: Option<SocketName>,
+    /// The PUSH, of the same engine, whose refused messages this one sends.
+    pub letters_of: Option<SocketName>,
     /// Nothing new will be sent: receivers are told.
     pub has_ended: bool,
+    /// When tasks have to be settled.
+    pub deadlines: Deadlines,
     /// What came back.
     pub redelivery: Redelivery<Message>,
     /// Who is to be woken when tasks are refused, and whether that has been done since they were last asked for.
@@ -32,6 +38,13 @@ pub(crate) struct Backlog {
 /// The link that is given new messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GrantedLink {
+    pub index: usize,
+    pub serial: u32,
+}
+
+/// A socket of an engine: an index is used again, a serial is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SocketName {
     pub index: usize,
     pub serial: u32,
 }
@@ -49,7 +62,10 @@ impl Backlog {
             },
             upstream: None,
             granted: None,
+            letters_to: None,
+            letters_of: None,
             has_ended: false,
+            deadlines: Deadlines::new(settings.deadline, in_order),
             redelivery,
             refusal_waker: None,
             has_woken: false,

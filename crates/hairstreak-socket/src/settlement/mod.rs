@@ -19,11 +19,12 @@ mod pull;
 mod push;
 mod window;
 
-pub(crate) use backlog::{Backlog, GrantedLink};
+pub(crate) use backlog::{Backlog, GrantedLink, SocketName};
 pub(crate) use delivery::DeliveryMark;
 pub use delivery::{Batch, Delivery, Refusal};
 pub use hairstreak_wire::settlement::{
-    ControlMessage, Ranges, RefusalCause, RefusedTasks, SequenceRuns, TaskId, TaskRun,
+    ControlMessage, LETTER_NOTE_SIZE_MAX, LetterNote, Ranges, RefusalCause, RefusedTasks, SequenceRuns,
+    TaskId, TaskRun,
 };
 pub use options::{Settlement, Settling};
 pub use push::Unsettled;

@@ -1,5 +1,7 @@
 //! `Settlement`: how much may be unsettled, and who settles.
 
+use std::time::Duration;
+
 /// Limits of settlement; each end has its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settlement {
@@ -10,6 +12,11 @@ pub struct Settlement {
     /// PUSH: how often a message may be sent; one that would be sent more often is given up, see
     /// [`Push::take_refusals`](crate::Push::take_refusals). 0: as often as need be.
     pub deliveries_max: u16,
+    /// PUSH: how long a message may be unsettled, all its deliveries together, from when it was accepted by a send. Then it
+    /// is given up, a sixteenth of that time later at most (a second, if that is less; on a machine that keeps up): never sent
+    /// again, and no longer counted as unsettled. Who has it does not know. `None`: as long as need be. What is passed on
+    /// ([`Push::pass_on`](crate::Push::pass_on)) has no such time.
+    pub deadline: Option<Duration>,
     /// PUSH: messages that were rejected or given up and are kept for the application; of more the oldest are lost,
     /// and counted.
     pub refused_count_max: usize,
@@ -39,6 +46,7 @@ impl Default for Settlement {
             unsettled_count_max: 10_000,
             grows: false,
             deliveries_max: 0,
+            deadline: None,
             refused_count_max: 1000,
             in_order: false,
             credit_count: 10_000,

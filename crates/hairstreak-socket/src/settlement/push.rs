@@ -6,7 +6,11 @@ use std::time::{Duration, Instant};
 
 use super::{Refusal, RefusedTasks, TaskId, TaskRun};
 use crate::engine::State;
-use crate::pipeline::{Pull, PushPattern};
+use crate::errors::SendError;
+use crate::options::Overflow;
+use crate::outgoing::Outgoing;
+use crate::pipeline::{Pull, Push, PushPattern};
+use crate::sending::outcome;
 use crate::socket::Socket;
 
 /// How many messages are where.
@@ -56,6 +60,28 @@ impl Socket<PushPattern> {
         self.handle.engine.lock().unsettled_tasks(self.handle.index)
     }
 
+    /// As [`Socket::send`], of a message that is given up if it is not settled within that time from when it was accepted: as
+    /// [`Settlement::deadline`](super::Settlement::deadline), and the shorter time of both.
+    pub fn send_within<'a>(
+        &self,
+        message: impl Into<Outgoing<'a>>,
+        within: Duration,
+    ) -> Result<(), SendError> {
+        if self.handle.is_foreign() {
+            return Err(SendError::Forked);
+        }
+        let (message, engine, index) = (&message.into(), &self.handle.engine, self.handle.index);
+        let state = engine.lock();
+        self.check(&state, message)?;
+        let attempt = |state: &mut State| outcome(state.send_within(engine, index, message, within));
+        let is_error = state.sockets[index].overflow == Overflow::Error;
+        let (deadline, error) = match is_error {
+            true => (Some(Instant::now()), SendError::WouldBlock),
+            false => (None, SendError::TimedOut),
+        };
+        engine.wait(state, index, false, deadline, attempt).unwrap_or(Err(error))
+    }
+
     /// Waits until everything that was sent is settled, `timeout` at most. Returns whether it is.
     pub fn wait_settled(&self, timeout: Duration) -> bool {
         if self.handle.is_foreign() {
@@ -82,6 +108,20 @@ impl Socket<PushPattern> {
         true
     }
 
+    /// What is refused here from now on is sent by `letters`, with one frame more, which says why (a [`LetterNote`]), and kept
+    /// there until it is settled; [`Socket::take_refusals`] has none of it. While as many are not settled there as may be
+    /// ([`Settlement::unsettled_count_max`](super::Settlement::unsettled_count_max)), sends here wait; what is on its way by
+    /// then may still be refused, so that there are at most as many more as may be unsettled here. Both must want settlement
+    /// and have been opened by one thread in one context. Returns whether they were.
+    pub fn pass_refusals_to(&self, letters: &Push) -> bool {
+        let (engine, [source, target]) = (&self.handle.engine, [self.handle.index, letters.handle.index]);
+        if self.handle.is_foreign() || !Arc::ptr_eq(engine, &letters.handle.engine) || source == target {
+            return false;
+        }
+        let mut state = engine.lock();
+        state.pass_refusals_to(source, target)
+    }
+
     /// The next messages that are sent are these tasks, in sequence: results of tasks that were received. By one
     /// thread at a time. Without settlement nothing changes.
     pub fn pass_on(&self, first: TaskRun) {
@@ -106,7 +146,7 @@ impl Socket<PushPattern> {
         is_settled
     }
 
-    /// The messages that receivers rejected, or that were sent too often, since the last call.
+    /// The messages that receivers rejected, that were sent too often or had their time, since the last call.
     pub fn take_refusals(&self) -> Vec<Refusal> {
         if self.handle.is_foreign() {
             return Vec::new();

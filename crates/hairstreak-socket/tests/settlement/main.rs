@@ -3,12 +3,17 @@
 
 #[path = "../workbench/endpoints.rs"]
 mod endpoints;
+#[allow(dead_code, reason = "shared with the tests of pollers, which use more of it")]
+#[path = "../workbench/executor.rs"]
+mod executor;
 #[allow(dead_code, reason = "shared with the tests of mechanisms, which use more of it")]
 #[path = "../security/roles.rs"]
 mod roles;
 
 mod again;
+mod deadlines;
 mod ends;
+mod letters;
 mod limits;
 mod passing;
 mod reports;
@@ -66,6 +71,24 @@ impl Cell {
         let push = Push::with_options(&Context::new(), options).unwrap();
         let place = push.bind(&endpoint(self.transport)).unwrap().to_string();
         (push, place)
+    }
+
+    /// Two PUSHes of one engine that bind, and where.
+    fn two_pushes(
+        &self,
+        context: &Context,
+        first: Settlement,
+        second: Settlement,
+    ) -> (Push, Push, [String; 2]) {
+        let open = |settlement| {
+            let security = self.roles.server().security;
+            let options = Options { security, settlement: Some(settlement), ..Options::default() };
+            let push = Push::with_options(context, options).unwrap();
+            let place = push.bind(&endpoint(self.transport)).unwrap().to_string();
+            (push, place)
+        };
+        let ((first, place), (second, end)) = (open(first), open(second));
+        (first, second, [place, end])
     }
 
     /// A PULL that connects there.

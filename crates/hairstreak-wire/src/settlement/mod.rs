@@ -18,13 +18,16 @@
 //!
 //! [`SendingLink`] and [`ReceivingLink`] are the two ends, sans-IO; [`command`] are the bytes. How many messages have
 //! gone through a link is counted by whoever moves them, and told with each call. Above the links, [`Redelivery`] decides
-//! what a sender does with what comes back, and [`Seen`] which results a sink delivers, and when.
+//! what a sender does with what comes back, and [`Seen`] which results a sink delivers, and when. [`Deadlines`]
+//! says which tasks have had their time, a [`LetterNote`] why one was refused.
 //!
 //! Against a peer without the property nothing of this happens: plain ZMTP.
 
 pub mod command;
 mod control;
+mod deadlines;
 mod error;
+mod letter;
 mod ranges;
 mod receiving;
 mod redelivery;
@@ -36,7 +39,9 @@ mod terms;
 
 pub use command::{Entry, SettlementCommand};
 pub use control::{ControlMessage, SequenceRuns};
+pub use deadlines::{Deadlines, Overdue};
 pub use error::SettlementError;
+pub use letter::{LETTER_NOTE_SIZE_MAX, LetterNote};
 pub use ranges::Ranges;
 pub use receiving::ReceivingLink;
 pub use redelivery::{Company, Redelivery, RedeliveryRules, Refusal, RefusalCause, RefusedTasks, Returned};

@@ -44,6 +44,8 @@ pub enum RefusalCause {
     Rejected(Vec<u8>),
     /// It was sent as often as its sender allows.
     DeliveriesMax,
+    /// It was not settled in its time. Whoever has it may still do it.
+    Deadline,
 }
 
 /// What a sender does with what comes back.
@@ -83,6 +85,8 @@ pub struct Redelivery<M> {
     rules: RedeliveryRules,
     /// The messages were received from elsewhere.
     passes_on: bool,
+    /// Refusals are taken whenever there are some.
+    hands_on_refusals: bool,
     waiting: VecDeque<(TaskRun, M)>,
     refusals: VecDeque<Refusal<M>>,
     refused_count: u64,
@@ -96,6 +100,7 @@ impl<M> Redelivery<M> {
         Redelivery {
             rules,
             passes_on: false,
+            hands_on_refusals: false,
             waiting: VecDeque::new(),
             refusals: VecDeque::new(),
             refused_count: 0,
@@ -123,6 +128,11 @@ impl<M> Redelivery<M> {
     /// this is its result.
     pub fn pass_on(&mut self) {
         self.passes_on = true;
+    }
+
+    /// Whoever causes refusals takes them at once: none is lost.
+    pub fn hand_on_refusals(&mut self) {
+        self.hands_on_refusals = true;
     }
 
     /// Whether the task is to be the only one that its receiver has: two connections have ended with it, so that it may
@@ -167,6 +177,24 @@ impl<M> Redelivery<M> {
         std::mem::take(&mut self.waiting).len()
     }
 
+    /// These have had their time, and so have those that wait to be sent again and are `overdue`: none is sent again.
+    pub fn expire(
+        &mut self,
+        unsettled: impl IntoIterator<Item = (TaskRun, M)>,
+        overdue: impl Fn(TaskId) -> bool,
+    ) {
+        for (task, message) in unsettled {
+            self.refuse(task, message, RefusalCause::Deadline);
+        }
+        if self.waiting.iter().any(|(task, _)| overdue(task.id)) {
+            let (late, waiting) = std::mem::take(&mut self.waiting)
+                .into_iter()
+                .partition::<VecDeque<_>, _>(|(task, _)| overdue(task.id));
+            self.waiting = waiting;
+            late.into_iter().for_each(|(task, message)| self.refuse(task, message, RefusalCause::Deadline));
+        }
+    }
+
     /// What a link had not settled when it ended, each with the count of its deliveries.
     pub fn send_again(&mut self, unsettled: impl IntoIterator<Item = (TaskRun, M)>) {
         for (task, message) in unsettled {
@@ -205,7 +233,7 @@ impl<M> Redelivery<M> {
     fn refuse(&mut self, task: TaskRun, message: M, cause: RefusalCause) {
         self.refused_count += 1;
         self.note_untold(task.id);
-        if self.refusals.len() >= self.rules.refused_count_max.max(1) {
+        if !self.hands_on_refusals && self.refusals.len() >= self.rules.refused_count_max.max(1) {
             self.refusals.pop_front();
             self.lost_refusals += 1;
         }
@@ -314,6 +342,23 @@ mod tests {
         redelivery.take_back((0..3).map(|sequence| returned(sequence, Outcome::Rejected)));
         assert_eq!((redelivery.refused_count(), redelivery.lost_refusals()), (3, 1));
         assert_eq!(redelivery.take_refusals().len(), 2);
+        redelivery.hand_on_refusals();
+        redelivery.take_back((3..9).map(|sequence| returned(sequence, Outcome::Rejected)));
+        assert_eq!((redelivery.take_refusals().len(), redelivery.lost_refusals()), (6, 1));
+    }
+
+    #[test]
+    fn what_has_had_its_time_waits_no_longer() {
+        let mut redelivery = Redelivery::new(RULES);
+        redelivery.send_again([(task(5, 1), "x"), (task(6, 1), "y")]);
+        redelivery.expire([(task(2, 1), "z")], |task| task.sequence < 6);
+        assert_eq!((redelivery.first_waiting(), redelivery.waiting_count()), (Some(task(6, 1)), 1));
+        let late: Vec<_> = redelivery.take_refusals();
+        assert!(
+            late.iter().all(|refusal| refusal.cause == RefusalCause::Deadline && refusal.deliveries == 1)
+        );
+        assert_eq!(late.iter().map(|refusal| refusal.message).collect::<Vec<_>>(), ["z", "x"]);
+        assert_eq!(redelivery.refused_count(), 2);
     }
 
     #[test]

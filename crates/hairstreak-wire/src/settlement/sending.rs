@@ -8,7 +8,7 @@
 //! Messages are sent while it is open; settled at any time.
 //!
 //! A task may be done without the receiver having settled it: its result went another way and was settled there. Then it is
-//! nothing that would have to be sent again.
+//! nothing that would have to be sent again. Nor is a task that has had its time.
 //!
 //! Invariants: a number is settled once, as far as is known: of those up to `through` it is forgotten which the receiver has
 //! settled and which were done; `settled` and `done` have none up to `through` and none in common; credit never goes down.
@@ -59,6 +59,8 @@ pub struct SendingLink {
     settled: Ranges,
     /// Numbers above, not among those, whose tasks are done: the receiver has still to settle them.
     done: Ranges,
+    /// The last of those that had their time.
+    expired: u64,
     runs: Runs,
     drains: bool,
     has_ended: bool,
@@ -75,6 +77,7 @@ impl SendingLink {
             told_through: 0,
             settled: Ranges::new(),
             done: Ranges::new(),
+            expired: 0,
             runs: Runs::default(),
             drains: false,
             has_ended: false,
@@ -259,12 +262,12 @@ impl SendingLink {
         sent - self.settled_count()
     }
 
-    /// Whether messages are settled behind others that are not.
+    /// Whether messages are settled, or done, behind others that are not.
     pub fn has_gaps(&self) -> bool {
         !self.settled.is_empty() || !self.done.is_empty()
     }
 
-    /// Those of the numbers that are not settled, ascending.
+    /// Those of the numbers that may have to be sent again, ascending.
     pub fn unsettled_in(&self, numbers: Range<u64>) -> impl Iterator<Item = u64> + '_ {
         self.missing_in(numbers.start.max(self.through + 1)..numbers.end).flatten()
     }
@@ -298,6 +301,22 @@ impl SendingLink {
                 (number, task)
             })
         })
+    }
+
+    /// Tasks that are `overdue` are not waited for any more, as if they were done: of those that are not settled, of `sent`,
+    /// gives the numbers, and what each was sent as. Of those up to `begun` the receiver may have seen all.
+    pub fn expire(&mut self, sent: u64, begun: u64, overdue: impl Fn(TaskId) -> bool) -> Vec<(u64, TaskRun)> {
+        let expired = self.lost(sent, begun).filter(|(_, task)| overdue(task.id)).collect::<Vec<_>>();
+        for (number, _) in &expired {
+            self.done.insert(*number..number + 1);
+            self.expired = self.expired.max(*number);
+        }
+        expired
+    }
+
+    /// Whether the receiver has still to settle a task that had its time: perhaps it will never settle another.
+    pub fn is_stuck(&self) -> bool {
+        self.expired > self.through && !self.settled.contains(self.expired)
     }
 
     /// The receiver wants nothing new.

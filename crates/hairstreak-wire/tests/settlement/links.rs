@@ -21,6 +21,8 @@ struct Pair {
     told: BTreeSet<u64>,
     /// Done before the sender had heard that they were settled.
     done: BTreeSet<u64>,
+    /// The last that had its time.
+    expired: Option<u64>,
 }
 
 impl Pair {
@@ -36,6 +38,7 @@ impl Pair {
             settled_count: 0,
             told: BTreeSet::new(),
             done: BTreeSet::new(),
+            expired: None,
         }
     }
 
@@ -75,11 +78,30 @@ impl Pair {
         }
     }
 
-    fn do_tasks(&mut self, sequence: u64, count: u64) {
+    /// The messages of these tasks of which the sender has not heard yet.
+    fn unheard(&self, sequence: u64, count: u64) -> Vec<u64> {
         let range = sequence..sequence + count;
         let is_new = |number: &u64| !self.told.contains(number) && !self.done.contains(number);
         let met = self.tasks.iter().filter(|(_, task)| range.contains(&task.id.sequence));
-        let new = met.map(|(number, _)| *number).filter(is_new).collect::<Vec<_>>();
+        met.map(|(number, _)| *number).filter(is_new).collect()
+    }
+
+    fn expire(&mut self, sequence: u64, count: u64, begun: u64) {
+        let (new, range, begun) =
+            (self.unheard(sequence, count), sequence..sequence + count, begun.min(self.sent));
+        let expired = self.sender.expire(self.sent, begun, |task| range.contains(&task.sequence));
+        let sent_as = |number: &u64| {
+            let task = self.tasks[number];
+            (*number, TaskRun { deliveries: task.deliveries + u16::from(*number <= begun), ..task })
+        };
+        assert_eq!(expired, new.iter().map(sent_as).collect::<Vec<_>>());
+        self.settled_count += new.len() as u64;
+        self.expired = self.expired.max(new.last().copied());
+        self.done.extend(new);
+    }
+
+    fn do_tasks(&mut self, sequence: u64, count: u64) {
+        let new = self.unheard(sequence, count);
         assert_eq!(self.sender.settle_tasks(run(sequence, 0).id, count, self.sent), new.len() as u64);
         self.settled_count += new.len() as u64;
         self.done.extend(new);
@@ -123,6 +145,11 @@ impl Pair {
         assert_eq!(self.sender.unsettled_count(self.sent), unsettled.len() as u64);
         assert_eq!(self.sender.room(self.sent), room);
         assert!(!self.receiver.has_news());
+        assert!(self.sender.unsettled_in(1..self.sent + 1).eq(unsettled));
+        assert_eq!(
+            self.sender.is_stuck(),
+            self.expired.is_some_and(|last| !self.outcomes.contains_key(&last))
+        );
     }
 }
 
@@ -132,6 +159,7 @@ enum Step {
     Settle { first: u64, count: u64, outcome: Outcome },
     AcceptThrough(u64),
     Done { sequence: u64, count: u64 },
+    Expire { sequence: u64, count: u64, begun: u64 },
     Tell,
 }
 
@@ -150,6 +178,11 @@ fn step() -> impl Strategy<Value = Step> {
         }),
         (0..60u64).prop_map(Step::AcceptThrough),
         (0..30u64, 1..9u64).prop_map(|(sequence, count)| Step::Done { sequence, count }),
+        (0..30u64, 1..9u64, 0..60u64).prop_map(|(sequence, count, begun)| Step::Expire {
+            sequence,
+            count,
+            begun
+        }),
         Just(Step::Tell),
     ]
 }
@@ -164,6 +197,7 @@ proptest! {
                 Step::Settle { first, count, outcome } => pair.settle(first, count, outcome),
                 Step::AcceptThrough(number) => pair.accept_through(number),
                 Step::Done { sequence, count } => pair.do_tasks(sequence, count),
+                Step::Expire { sequence, count, begun } => pair.expire(sequence, count, begun),
                 Step::Tell => {
                     pair.tell();
                     pair.check();

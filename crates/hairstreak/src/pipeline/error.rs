@@ -35,6 +35,13 @@ pub enum FinishError {
         /// How many.
         unsettled: u64,
     },
+    /// The time was over. All tasks are done or refused, but the dead-letter sink has not taken all that were refused. The
+    /// ventilator can be asked again.
+    #[error("all tasks are done or refused, but {letters} dead letters are not taken")]
+    LettersLeft {
+        /// How many.
+        letters: u64,
+    },
 }
 
 /// Why a worker ended before its time.

@@ -45,6 +45,11 @@
 //! A worker that is cut off and not dead may do a task that another does too: what it does beside its result is done at
 //! least once.
 //!
+//! A task that a worker rejects, that was given to [`PipelineOptions::deliveries_max`] workers and none settled, or that is not
+//! settled within [`PipelineOptions::deadline`] (or its own, [`Ventilator::send_within`]), is refused:
+//! [`Ventilator::take_refusals`] tells which, or, with [`PipelineOptions::dead_letters`], it is kept until the application of a
+//! [`DeadLetterSink`] has taken it.
+//!
 //! A sink that dies and is started again has no memory: results that it had not settled come again. If its application
 //! stores [`Sink::seen`] together with the results, in one step, [`Sink::resume_from`] goes on exactly once.
 //!
@@ -56,6 +61,7 @@
 mod absence;
 mod control;
 mod control_link;
+mod dead_letters;
 mod error;
 mod options;
 mod pace;
@@ -66,6 +72,7 @@ mod sources;
 mod ventilator;
 mod worker;
 
+pub use dead_letters::{DeadLetter, DeadLetterSink};
 pub use error::{FinishError, PipelineError, SinkError, WorkerError};
 pub use hairstreak_socket::settlement::{Refusal, RefusalCause, TaskId};
 pub use options::{PipelineOptions, Window};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hairstreak_socket::Options;
-use hairstreak_socket::settlement::{Settlement, Settling};
+use hairstreak_socket::settlement::{LETTER_NOTE_SIZE_MAX, Settlement, Settling};
 
 /// Tasks that a worker, or a sink, may have that are done already, for all that its sender has been told: so that it need not
 /// be told of each. Not done are never more than the window.
@@ -48,6 +48,15 @@ pub struct PipelineOptions {
     pub window: Window,
     /// How often a task is given to a worker before it is given up; 0: as often as need be.
     pub deliveries_max: u16,
+    /// How long a task may take from when it was handed over to when the sink has taken its result, in all its deliveries. Then
+    /// it is given up: see [`Settlement::deadline`]. `None`: as long as need be.
+    pub deadline: Option<Duration>,
+    /// Where a [`DeadLetterSink`](super::DeadLetterSink) listens, to which the ventilator sends what is refused. `None`: see
+    /// [`Ventilator::take_refusals`](super::Ventilator::take_refusals).
+    pub dead_letters: Option<String>,
+    /// Dead letters that may wait to be taken: with more, [`Ventilator::send`](super::Ventilator::send) waits. Tasks that are
+    /// under way by then may still be refused, so that there are at most as many more as the window has.
+    pub dead_letters_max: usize,
     /// The sink delivers results in the order of their tasks.
     pub keep_order: bool,
     /// How long a worker or a sink waits for a ventilator that has gone to come back, before it says that it is lost.
@@ -64,6 +73,9 @@ impl Default for PipelineOptions {
         PipelineOptions {
             window: Window::Count(WINDOW_COUNT_MAX),
             deliveries_max: 10,
+            deadline: None,
+            dead_letters: None,
+            dead_letters_max: 1_000,
             keep_order: false,
             lost_after: Duration::from_secs(10),
             heartbeat_ms: 1_000,
@@ -79,6 +91,7 @@ impl PipelineOptions {
             unsettled_count_max: self.window.count_max(),
             grows: self.window == Window::Auto,
             deliveries_max: self.deliveries_max,
+            deadline: self.deadline,
             in_order: self.keep_order,
             ..self.passing_settlement()
         })
@@ -87,6 +100,26 @@ impl PipelineOptions {
     /// Of sockets that receive, and of those that pass results on.
     pub(super) fn passing(&self) -> Options {
         self.with(self.passing_settlement())
+    }
+
+    /// Of the socket that sends dead letters: a note is added to each task.
+    pub(super) fn letters_out(&self) -> Options {
+        let settlement =
+            Settlement { unsettled_count_max: self.dead_letters_max.max(1), ..self.passing_settlement() };
+        PipelineOptions::with_note(self.with(settlement))
+    }
+
+    /// Of the socket that takes them.
+    pub(super) fn letters_in(&self) -> Options {
+        PipelineOptions::with_note(self.passing())
+    }
+
+    fn with_note(options: Options) -> Options {
+        Options {
+            frame_count_max: options.frame_count_max + 1,
+            message_size_max: options.message_size_max + LETTER_NOTE_SIZE_MAX,
+            ..options
+        }
     }
 
     /// Of the socket by which a sink reports.

@@ -14,6 +14,8 @@ use super::options::PipelineOptions;
 #[derive(Debug)]
 pub struct Ventilator {
     tasks: Push,
+    /// Sends what is refused.
+    letters: Option<Push>,
     endpoint: Endpoint,
     control: Control,
     /// Looks at what sinks want, once for so many tasks.
@@ -38,12 +40,22 @@ const LOOK_INTERVAL: u64 = 64;
 impl Ventilator {
     /// Listens for workers at `tasks` and for the sink at `control`.
     pub fn bind(tasks: &str, control: &str, options: &PipelineOptions) -> Result<Ventilator, PipelineError> {
-        let push = Push::with_options(&Context::new(), options.tasks_out())?;
+        let context = Context::new();
+        let push = Push::with_options(&context, options.tasks_out())?;
+        let letters = match &options.dead_letters {
+            Some(place) => {
+                let letters = Push::with_options(&context, options.letters_out())?;
+                push.pass_refusals_to(&letters);
+                letters.connect(place)?;
+                Some(letters)
+            }
+            None => None,
+        };
         let endpoint = push.bind(tasks)?;
         let control = Control::bind(control, options.control(), push.clone(), &endpoint)?;
         let epoch = push.first_unsettled().map_or(0, |task| task.epoch);
         let (sent, lost_after) = (AtomicU64::new(0), options.lost_after);
-        Ok(Ventilator { tasks: push, endpoint, control, sent, epoch, lost_after })
+        Ok(Ventilator { tasks: push, letters, endpoint, control, sent, epoch, lost_after })
     }
 
     /// Where workers connect.
@@ -61,15 +73,26 @@ impl Ventilator {
         &self.control.endpoint
     }
 
-    /// Hands out a task, waiting while the window is full, no worker is there, or the sink wants a pause.
+    /// Hands out a task, waiting while the window is full, no worker is there, the sink wants a pause, or
+    /// [`PipelineOptions::dead_letters_max`] refused tasks are not taken.
     /// [`SendError::Closed`] when the sink wants no more tasks.
     pub fn send<'a>(&self, task: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
+        self.send_by(|tasks| tasks.send(task))
+    }
+
+    /// As [`Ventilator::send`], of a task that is given up if it is not settled within that time from when it was handed over; or
+    /// within [`PipelineOptions::deadline`], if that is less.
+    pub fn send_within<'a>(&self, task: impl Into<Outgoing<'a>>, within: Duration) -> Result<(), SendError> {
+        self.send_by(|tasks| tasks.send_within(task, within))
+    }
+
+    fn send_by(&self, send: impl FnOnce(&Push) -> Result<(), SendError>) -> Result<(), SendError> {
         // A count of its own thread needs no order with others'.
         let sent = self.sent.load(Ordering::Relaxed);
         if sent.is_multiple_of(LOOK_INTERVAL) && !self.control.wait_for_wish() {
             return Err(SendError::Closed);
         }
-        self.tasks.send(task)?;
+        send(&self.tasks)?;
         self.sent.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -84,13 +107,20 @@ impl Ventilator {
         self.tasks.wait_for_peers(count, timeout)
     }
 
-    /// The tasks that were rejected, or given up, since the last call.
+    /// Tasks that were refused, and that the dead-letter sink has not taken.
+    pub fn dead_letter_count(&self) -> u64 {
+        self.letters.as_ref().map_or(0, |letters| letters.unsettled().count)
+    }
+
+    /// The tasks that were rejected, or given up, since the last call; of more than 1,000 the oldest are lost. None with
+    /// [`PipelineOptions::dead_letters`].
     pub fn take_refusals(&self) -> Vec<Refusal> {
         self.tasks.take_refusals()
     }
 
     /// Waits until all tasks are done, `timeout` at most, and tells workers and sink that there are no more. A sink that
-    /// is not connected then is waited for, within `timeout` and [`PipelineOptions::lost_after`].
+    /// is not connected then is waited for, within `timeout` and [`PipelineOptions::lost_after`]. With
+    /// [`PipelineOptions::dead_letters`] it then waits until all that was refused is taken.
     pub fn finish(&self, timeout: Duration) -> Result<Finished, FinishError> {
         let deadline = Instant::now().checked_add(timeout);
         self.tasks.flush();
@@ -102,6 +132,9 @@ impl Ventilator {
         let rejected = self.tasks.unsettled().refused_count;
         let end = ControlMessage::End { epoch: self.epoch, count, rejected };
         self.control.end(end, left().min(self.lost_after));
+        if let Some(letters) = self.letters.as_ref().filter(|letters| !letters.wait_settled(left())) {
+            return Err(FinishError::LettersLeft { letters: letters.unsettled().count });
+        }
         Ok(Finished { count, rejected })
     }
 }

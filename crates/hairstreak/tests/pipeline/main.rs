@@ -5,7 +5,9 @@
 #[path = "../../../hairstreak-socket/tests/workbench/soak.rs"]
 mod soak;
 
+mod deadlines;
 mod deaths;
+mod letters;
 mod links;
 mod memory;
 mod network;

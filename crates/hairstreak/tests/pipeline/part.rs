@@ -12,7 +12,7 @@ use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Worker};
 
 use crate::soak::amount;
 use crate::store::Store;
-use crate::{LONG, memory};
+use crate::{LONG, letters, memory};
 
 /// Set for a process that is to be a part.
 const PART: &str = "HAIRSTREAK_TEST_PART";
@@ -40,11 +40,12 @@ impl Words {
         let time = |name: &str, default: u64| self.number(name).unwrap_or(default);
         PipelineOptions {
             window: (self.number("window").unwrap() as usize).into(),
-            deliveries_max: 0,
+            deliveries_max: self.number("deliveries_max").unwrap_or(0) as u16,
             keep_order: self.number("keep_order") == Some(1),
             lost_after: Duration::from_millis(time("lost_after", default.lost_after.as_millis() as u64)),
             heartbeat_ms: time("heartbeat", default.heartbeat_ms),
             heartbeat_timeout_ms: time("heartbeat_timeout", default.heartbeat_timeout_ms),
+            ..default
         }
     }
 }
@@ -67,6 +68,7 @@ fn the_part() {
     match words.0.split(' ').next() {
         Some("worker") => be_worker(&words),
         Some("sink") => be_sink(&words),
+        Some("dead_letters") => letters::be_dead_letter_sink(words.text("place"), say),
         Some("hoarder") => {
             let number = |name| words.number(name).unwrap() as usize;
             memory::hoard(number("count"), number("size"), say);
@@ -76,14 +78,27 @@ fn the_part() {
     }
 }
 
-/// Gives back each task; each takes `work_us`, in which it does nothing.
+/// Gives back each task; each takes `work_us`, in which it does nothing. Numbers that `rejects` divides it rejects, and
+/// of the number `dies_of` it dies. On `hangs_on` it does not end.
 fn be_worker(words: &Words) {
     let worker = Worker::connect(words.text("from"), words.text("to"), &words.options()).unwrap();
     let work = words.number("work_us").map(Duration::from_micros);
+    let (rejects, dies_of, hangs_on) =
+        (words.number("rejects"), words.number("dies_of"), words.number("hangs_on"));
     say("ready");
     let done = worker.run(|task| {
         if let Some(work) = work {
             thread::sleep(work); // tidy: allow(sleeps) this is the work
+        }
+        let number = || std::str::from_utf8(task.message.body()).unwrap().parse::<u64>().unwrap();
+        if dies_of.is_some_and(|deadly| number() == deadly) {
+            std::process::abort();
+        }
+        while hangs_on.is_some_and(|endless| number() == endless) {
+            thread::park();
+        }
+        if rejects.is_some_and(|rejects| number().is_multiple_of(rejects)) {
+            return Reply::Reject("no such thing".into());
         }
         Reply::Result(task.message.clone())
     });

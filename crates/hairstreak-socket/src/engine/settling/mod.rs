@@ -1,5 +1,8 @@
-//! Settlement in the engine: to whom a settled PUSH gives its messages, and when a PULL tells what it settled.
+//! Settlement in the engine: to whom a settled PUSH gives its messages, where it sends what is refused, what has had its
+//! time, and when a PULL tells what it settled.
 
+mod deadlines;
+mod letters;
 mod receiving;
 mod sending;
 

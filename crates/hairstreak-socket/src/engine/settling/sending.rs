@@ -108,6 +108,19 @@ impl State {
         waiting + on_links.sum::<u64>()
     }
 
+    /// The next new task of a socket.
+    pub fn next_new(&self, socket: usize) -> Option<TaskId> {
+        let backlog = self.sockets.get(socket)?.backlog.as_ref()?;
+        let granted = backlog.granted.and_then(|granted| {
+            let link = self.links.get(granted.index).filter(|link| link.serial == granted.serial)?;
+            match &link.kind {
+                LinkKind::Stream(session) => session.next_task(),
+                LinkKind::Ring(_) => None,
+            }
+        });
+        Some(granted.map_or(backlog.next.id, |task| task.id))
+    }
+
     /// The first of the socket's tasks that is not settled; the next new one if all are.
     pub fn first_unsettled(&self, socket: usize) -> Option<TaskId> {
         let backlog = self.sockets.get(socket)?.backlog.as_ref()?;
@@ -117,11 +130,7 @@ impl State {
             LinkKind::Ring(_) => None,
         });
         let waiting = backlog.redelivery.first_waiting().map(|task| task.id);
-        let granted = backlog.granted.and_then(|granted| match &self.links.get(granted.index)?.kind {
-            LinkKind::Stream(session) => session.next_task().map(|task| task.id),
-            LinkKind::Ring(_) => None,
-        });
-        on_links.chain(waiting).min().or(granted).or(Some(backlog.next.id))
+        on_links.chain(waiting).min().or_else(|| self.next_new(socket))
     }
 
     /// The next new task of a socket that is the source of its tasks, and those before it that are not settled: the first of
@@ -129,18 +138,13 @@ impl State {
     pub fn unsettled_tasks(&self, socket: usize) -> Option<(TaskId, Vec<(TaskId, u64)>)> {
         let backlog = self.sockets.get(socket)?.backlog.as_ref()?;
         let mut runs = backlog.redelivery.waiting().map(|task| (task.id, 1)).collect::<Vec<_>>();
-        let mut next = backlog.next.id;
-        for (index, link) in self.links.iter().filter(|(_, link)| link.socket == socket) {
+        for (_, link) in self.links.iter().filter(|(_, link)| link.socket == socket) {
             if let LinkKind::Stream(session) = &link.kind {
                 runs.extend(session.unsettled_tasks());
-                let is_granted = backlog
-                    .granted
-                    .is_some_and(|granted| granted.index == index && granted.serial == link.serial);
-                next = session.next_task().filter(|_| is_granted).map_or(next, |task| task.id);
             }
         }
         runs.sort_unstable();
-        Some((next, runs))
+        Some((self.next_new(socket)?, runs))
     }
 
     /// Sends one message as a new task.
@@ -152,8 +156,9 @@ impl State {
         loop {
             let is_waiting =
                 self.sockets[socket].backlog.as_ref().is_some_and(|b| b.redelivery.waiting_count() > 0);
-            let Some(index) =
-                self.granted_link(socket).or_else(|| if is_waiting { None } else { self.grant(socket) })
+            let Some(index) = self
+                .granted_link(socket)
+                .or_else(|| if is_waiting { None } else { self.grant(engine, socket) })
             else {
                 return self.overflow(socket, None);
             };
@@ -178,7 +183,7 @@ impl State {
     }
 
     /// What is left of a grant is nobody's.
-    fn take_grant_back(&mut self, socket: usize) {
+    pub fn take_grant_back(&mut self, socket: usize) {
         let Some(backlog) = &mut self.sockets[socket].backlog else { return };
         let Some(granted) = backlog.granted.take() else { return };
         let is_it = self.links.get(granted.index).is_some_and(|link| link.serial == granted.serial);
@@ -191,16 +196,20 @@ impl State {
     }
 
     /// Gives the next block to a link. Returns which.
-    fn grant(&mut self, socket: usize) -> Option<usize> {
+    fn grant(&mut self, engine: &Engine, socket: usize) -> Option<usize> {
         self.take_grant_back(socket);
         let backlog = self.sockets[socket].backlog.as_ref()?;
         let (window, run) = (backlog.window.count(), backlog.next);
         let left = window.saturating_sub(self.unsettled_count(socket));
+        if self.has_letters_enough(socket) {
+            return None;
+        }
         if left == 0 {
             self.sockets[socket].backlog.as_mut()?.window.note_full();
             return None;
         }
         let index = self.choose_link(socket, Company::Some)?;
+        self.wake_deadlines(engine, socket);
         let link_count = self.sockets[socket].links.len() as u64;
         let link = &mut self.links[index];
         if let LinkKind::Stream(session) = &mut link.kind
@@ -257,15 +266,16 @@ impl State {
             };
             let is_fit = match company {
                 Company::Some => !link.pace.is_alone,
-                Company::None => unsettled == 0,
+                Company::None => unsettled == 0 && !session.is_stuck(),
                 Company::Any => true,
             };
+            let is_last = link.pace.is_alone || session.is_stuck();
             // One that is awake, and soon done with what it has, need not be woken for more.
             let load = match unsettled > 0 && !is_busy_for_long() {
                 true => 0,
                 false => 1 + unsettled * weight(link.pace.nanos_of(session), fastest),
             };
-            let order = (link.pace.is_alone, load, Reverse(link.pace.settled));
+            let order = (is_last, load, Reverse(link.pace.settled));
             (is_fit && session.credit() > 0).then_some((order, index))
         });
         fit.min_by_key(|(order, _)| *order).map(|(_, index)| index)
@@ -316,6 +326,7 @@ impl State {
         let LinkKind::Stream(session) = &mut link.kind else { return };
         let mut news = session.take_settled();
         link.pace.on_settled(news.count, session.unsettled_count());
+        link.pace.is_alone &= session.awaits_settlement() || session.is_stuck();
         let socket = link.socket;
         self.note_settled(socket, news.count);
         for (first, count) in std::mem::take(&mut news.done) {
@@ -323,6 +334,7 @@ impl State {
         }
         self.take_news(engine, socket, news);
         self.tell_refused(socket);
+        self.notify_of_letters(socket);
         self.end_sending(engine, index);
         if !self.sockets[socket].closed {
             self.send_waiting_again(engine, socket);
@@ -381,7 +393,10 @@ impl State {
 
     fn take_news(&mut self, engine: &Engine, socket: usize, news: SettledNews) {
         let Some(backlog) = &mut self.sockets[socket].backlog else { return };
-        let Some(upstream) = backlog.upstream else { return backlog.redelivery.take_back(news.returned) };
+        let Some(upstream) = backlog.upstream else {
+            backlog.redelivery.take_back(news.returned);
+            return self.pass_refusals(engine, socket);
+        };
         let rejected = backlog.redelivery.take_back_passed_on(news.returned);
         for (run, count) in news.accepted {
             self.settle_tasks(engine, upstream, run.id, count, Outcome::Accepted, b"");
@@ -444,6 +459,7 @@ impl State {
         }
         backlog.redelivery.send_again(unsettled);
         self.tell_refused(socket);
+        self.pass_refusals(engine, socket);
         Some(0)
     }
 
@@ -475,6 +491,7 @@ impl State {
         let window = backlog.window.count();
         !is_waiting
             && self.unsettled_count(socket) < window
+            && !self.has_letters_enough(socket)
             && self.choose_link(socket, Company::Some).is_some()
     }
 }
