@@ -59,7 +59,7 @@ pub struct SendingLink {
     settled: Ranges,
     /// Numbers above, not among those, whose tasks are done: the receiver has still to settle them.
     done: Ranges,
-    /// The last of those that had their time.
+    /// The last of those that had their time, until the receiver settles it; else 0.
     expired: u64,
     runs: Runs,
     drains: bool,
@@ -185,6 +185,9 @@ impl SendingLink {
         if let Some(number) = twice {
             return Err(SettlementError::SettledTwice { number });
         }
+        if range.contains(&self.expired) {
+            self.expired = 0;
+        }
         self.settled.insert(new.clone());
         Ok(new)
     }
@@ -201,6 +204,9 @@ impl SendingLink {
         }
         self.told_through = through;
         self.known_through = self.known_through.max(through);
+        if through >= self.expired {
+            self.expired = 0;
+        }
         if through > self.through {
             let missing = self.settled.missing_in(self.through + 1..end).collect::<Vec<_>>();
             for range in missing {
@@ -311,12 +317,13 @@ impl SendingLink {
             self.done.insert(*number..number + 1);
             self.expired = self.expired.max(*number);
         }
+        self.advance();
         expired
     }
 
     /// Whether the receiver has still to settle a task that had its time: perhaps it will never settle another.
     pub fn is_stuck(&self) -> bool {
-        self.expired > self.through && !self.settled.contains(self.expired)
+        self.expired > 0
     }
 
     /// The receiver wants nothing new.
