@@ -108,7 +108,8 @@ impl Socket<PushPattern> {
         true
     }
 
-    /// What is refused here from now on is sent by `letters`, with one frame more, which says why (a [`LetterNote`]), and kept
+    /// What is refused here from now on is sent by `letters`, with one frame more, which says why
+    /// (a [`LetterNote`](super::LetterNote)), and kept
     /// there until it is settled; [`Socket::take_refusals`] has none of it. While as many are not settled there as may be
     /// ([`Settlement::unsettled_count_max`](super::Settlement::unsettled_count_max)), sends here wait; what is on its way by
     /// then may still be refused, so that there are at most as many more as may be unsettled here. Both must want settlement
