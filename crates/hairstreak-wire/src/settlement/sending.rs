@@ -59,8 +59,9 @@ pub struct SendingLink {
     settled: Ranges,
     /// Numbers above, not among those, whose tasks are done: the receiver has still to settle them.
     done: Ranges,
-    /// The last of those that had their time, until the receiver settles it; else 0.
+    /// The last of those that had their time, and whether the receiver has still to settle it.
     expired: u64,
+    is_stuck: bool,
     runs: Runs,
     drains: bool,
     has_ended: bool,
@@ -78,6 +79,7 @@ impl SendingLink {
             settled: Ranges::new(),
             done: Ranges::new(),
             expired: 0,
+            is_stuck: false,
             runs: Runs::default(),
             drains: false,
             has_ended: false,
@@ -185,9 +187,7 @@ impl SendingLink {
         if let Some(number) = twice {
             return Err(SettlementError::SettledTwice { number });
         }
-        if range.contains(&self.expired) {
-            self.expired = 0;
-        }
+        self.is_stuck &= !range.contains(&self.expired);
         self.settled.insert(new.clone());
         Ok(new)
     }
@@ -204,9 +204,7 @@ impl SendingLink {
         }
         self.told_through = through;
         self.known_through = self.known_through.max(through);
-        if through >= self.expired {
-            self.expired = 0;
-        }
+        self.is_stuck &= through < self.expired;
         if through > self.through {
             let missing = self.settled.missing_in(self.through + 1..end).collect::<Vec<_>>();
             for range in missing {
@@ -315,7 +313,9 @@ impl SendingLink {
         let expired = self.lost(sent, begun).filter(|(_, task)| overdue(task.id)).collect::<Vec<_>>();
         for (number, _) in &expired {
             self.done.insert(*number..number + 1);
-            self.expired = self.expired.max(*number);
+            if *number > self.expired {
+                (self.expired, self.is_stuck) = (*number, true);
+            }
         }
         self.advance();
         expired
@@ -323,7 +323,7 @@ impl SendingLink {
 
     /// Whether the receiver has still to settle a task that had its time: perhaps it will never settle another.
     pub fn is_stuck(&self) -> bool {
-        self.expired > 0
+        self.is_stuck
     }
 
     /// The receiver wants nothing new.
