@@ -2,7 +2,6 @@
 //! settlements then come in bulk.
 
 use std::net::IpAddr;
-use std::time::{Duration, Instant};
 
 use hairstreak_socket::settlement::TaskId;
 use hairstreak_socket::{ConnectError, Context, Endpoint, Pull};
@@ -12,8 +11,6 @@ use super::options::PipelineOptions;
 
 /// Runs of tasks that are done before they are reported.
 const UNREPORTED_RUNS_MAX: usize = 256;
-/// What a sink does in this time is reported together, if it is not more than the window.
-const GATHER_TIME: Duration = Duration::from_micros(50);
 
 /// What is done, and where that is told.
 pub(super) struct Reports {
@@ -25,10 +22,7 @@ pub(super) struct Reports {
     /// Tasks that are done and not reported: the first of each run, and how many.
     unreported: Vec<(TaskId, u64)>,
     unreported_count: u64,
-    /// When the first of them was done.
-    since: Option<Instant>,
-    /// Reports go out when so many tasks are done, whatever the sink does next, unless it is quick; then when twice as many
-    /// are.
+    /// Reports go out when so many tasks are done, whatever the sink does next.
     count_max: u64,
     /// Whether the last report went to the ventilator.
     is_heard: bool,
@@ -48,7 +42,6 @@ impl Reports {
             place: None,
             unreported: Vec::new(),
             unreported_count: 0,
-            since: None,
             count_max: count_max as u64,
             is_heard: false,
         })
@@ -82,10 +75,7 @@ impl Reports {
             Some((before, number)) if before.plus(*number) == first => *number += count,
             _ => self.unreported.push((first, count)),
         }
-        let since = self.since.get_or_insert_with(Instant::now);
-        let is_due = self.unreported_count >= self.count_max
-            && (self.unreported_count >= 2 * self.count_max || since.elapsed() >= GATHER_TIME);
-        if is_due || self.unreported.len() >= UNREPORTED_RUNS_MAX {
+        if self.unreported_count >= self.count_max || self.unreported.len() >= UNREPORTED_RUNS_MAX {
             self.tell(results);
         }
     }
@@ -101,6 +91,6 @@ impl Reports {
             results.settle_lazily(is_heard);
         }
         self.unreported.clear();
-        (self.unreported_count, self.since) = (0, None);
+        self.unreported_count = 0;
     }
 }
