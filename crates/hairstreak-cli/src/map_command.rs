@@ -10,14 +10,14 @@ use std::task::Waker;
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-use hairstreak::pipeline::{Finished, PipelineOptions, Sink, Ventilator, Worker};
+use hairstreak::pipeline::{DeadLetterSink, Finished, PipelineOptions, Sink, Ventilator, Worker};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
 use crate::map::{
-    Budget, Counts, Crew, CrewError, CrewOptions, Feed, FeedError, Framing, Harvest, MapArguments, Meeting,
-    Orders, Shown, Splitter, Stop, meeting,
+    Budget, Counts, Crew, CrewError, CrewOptions, Failures, Feed, FeedError, Framing, Harvest, MapArguments,
+    Meeting, Orders, Shown, Splitter, Stop, meeting,
 };
 use crate::numbers::grouped;
 use crate::output::note;
@@ -38,7 +38,7 @@ struct Map<'a> {
     framing: Framing,
     crew: CrewOptions,
     counts: Arc<Counts>,
-    budget: Budget,
+    budget: Arc<Budget>,
     stop: Stop,
     meeting: Option<Meeting>,
 }
@@ -57,7 +57,7 @@ pub fn map(arguments: &MapArguments) -> Result<(), Failure> {
         framing: arguments.work.framing(),
         crew,
         counts: Arc::default(),
-        budget: Budget::default(),
+        budget: Arc::default(),
         stop: Stop::default(),
         meeting,
     };
@@ -78,15 +78,18 @@ impl Map<'_> {
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
     ) -> Result<(Result<(), FeedError>, Finished), Failure> {
-        let names = ["tasks", "control", "results"].map(|part| format!("inproc://hairstreak-map-{part}"));
-        let [tasks, control, results] = &names;
+        let names = ["tasks", "control", "results", "failures"];
+        let [tasks, control, results, failures] =
+            &names.map(|part| format!("inproc://hairstreak-map-{part}"));
         let options = PipelineOptions {
             window: (self.arguments.window as usize).into(),
             keep_order: self.arguments.keep_order,
+            dead_letters: Some(failures.clone()),
             ..PipelineOptions::default()
         };
         // First, for a command that cannot be started ends everything. Names of this process may be bound later.
         let crew = self.start_crew(scope, tasks, results)?;
+        self.start_failures(failures, &options)?;
         let ventilator = Ventilator::bind(tasks, control, &options).map_err(trouble)?;
         let harvest = self.start_harvest(scope, &options, control, results)?;
         if let Some(meeting) = &self.meeting {
@@ -153,6 +156,14 @@ impl Map<'_> {
         let thread = thread::Builder::new().name("crew".into()).spawn_scoped(scope, work).map_err(trouble)?;
         let (orders, waker) = starting.recv().map_err(trouble)??;
         Ok(Some(CrewAtWork { orders, waker, thread }))
+    }
+
+    /// Has records named that fail.
+    fn start_failures(&self, place: &str, options: &PipelineOptions) -> Result<(), Failure> {
+        let letters = DeadLetterSink::bind(place, options).map_err(trouble)?;
+        let failures = Failures { letters, budget: Arc::clone(&self.budget) };
+        let work = move || failures.report();
+        thread::Builder::new().name("failures".into()).spawn(work).map(drop).map_err(trouble)
     }
 
     /// Has results written as they come.

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use hairstreak::pipeline::{Finished, RefusalCause, Ventilator};
+use hairstreak::pipeline::{Finished, Ventilator};
 use hairstreak_socket::SendError;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -13,11 +13,6 @@ use thiserror::Error;
 use super::budget::Budget;
 use super::counts::Counts;
 use super::framing::{SplitError, Splitter};
-use crate::line::one_line;
-use crate::output::note;
-
-/// How often refusals are looked for while nothing else can be done.
-const REFUSALS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Why there are no more records.
 #[derive(Debug, Error)]
@@ -59,7 +54,6 @@ impl Feed<'_> {
             while let Some(record) = self.splitter.next().map_err(|error| self.wrong(error))? {
                 self.send(&record)?;
             }
-            self.report_refusals();
         }
         if let Some(record) = self.splitter.last().map_err(|error| self.wrong(error))? {
             self.send(&record)?;
@@ -69,10 +63,7 @@ impl Feed<'_> {
 
     fn send(&self, record: &std::ops::Range<usize>) -> Result<(), FeedError> {
         let number = self.counts.records.load(Ordering::Relaxed);
-        while !self.budget.take(number, record.len(), REFUSALS_INTERVAL) {
-            // What it waits for may have failed.
-            self.report_refusals();
-        }
+        self.budget.take(number, record.len());
         self.ventilator.send(self.splitter.bytes(record))?;
         self.counts.records.store(number + 1, Ordering::Relaxed);
         Ok(())
@@ -82,28 +73,12 @@ impl Feed<'_> {
         FeedError::Record { number: self.counts.records.load(Ordering::Relaxed) + 1, error }
     }
 
-    /// Waits until all records have their results.
+    /// Waits until all records have their results, or have failed and been named.
     pub fn finish(&self) -> Finished {
         loop {
-            let finished = self.ventilator.finish(REFUSALS_INTERVAL);
-            self.report_refusals();
-            if let Ok(finished) = finished {
+            if let Ok(finished) = self.ventilator.finish(Duration::MAX) {
                 return finished;
             }
-        }
-    }
-
-    /// Records that were given to too many workers who died.
-    fn report_refusals(&self) {
-        for refusal in self.ventilator.take_refusals() {
-            let number = refusal.task.sequence + 1;
-            self.budget.give_back(refusal.task.sequence);
-            let reason = match refusal.cause {
-                RefusalCause::DeliveriesMax => format!("{} workers went with it", refusal.deliveries),
-                RefusalCause::Deadline => "it was not done in its time".into(),
-                RefusalCause::Rejected(reason) => one_line(&String::from_utf8_lossy(&reason)),
-            };
-            note(&format!("hairstreak: record {number} failed: {reason}\n"));
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   stdin -> Feed -> ventilator -> Crew: N commands (Filter or Each) -> sink -> Harvest -> stdout
-//!                          \---> crews in `hairstreak map-worker` ---/
+//!                      |    \---> crews in `hairstreak map-worker` ---/
+//!                      \-> dead letters -> Failures -> stderr
 //! ```
 //!
 //! Every record is a task of a pipeline (`hairstreak::pipeline`), and its number is the task's. A filter's answer is a
@@ -16,6 +17,7 @@ mod crew;
 mod each;
 mod ending;
 mod error;
+mod failures;
 mod feed;
 mod filter;
 mod framing;
@@ -31,6 +33,7 @@ pub use budget::Budget;
 pub use counts::Counts;
 pub use crew::{Crew, CrewOptions, Orders};
 pub use error::CrewError;
+pub use failures::Failures;
 pub use feed::{Feed, FeedError};
 pub use framing::{Framing, Splitter};
 pub use harvest::Harvest;

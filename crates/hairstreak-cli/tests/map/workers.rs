@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
+use hairstreak::pipeline::{PipelineOptions, Reply, Worker};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::{Outcome, Running, children_of, command, numbers, place, start, until};
@@ -177,4 +178,34 @@ fn a_tcp_port_and_the_one_above_are_enough() {
         (outcome.status == 0).then_some(outcome)
     });
     assert_eq!(sorted(outcome.unwrap()), (1..=1000).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_record_that_a_worker_rejects_is_named() {
+    // All that the window holds are rejected at once; large ones wait until earlier ones are named.
+    for (count, size, window) in [(20_000, 10, "10000"), (12_000, 4096, "10000"), (3_000, 10, "7")] {
+        let place = place(&format!("rejects-{size}-{window}"));
+        let records: String = (1..=count).map(|number| format!("{number:>size$}\n")).collect();
+        let map = start(&["-j0", "-w", window, "--listen", &place], records);
+        let results = format!("{place}.results");
+        // Beside it: a map whose standard error nobody reads waits.
+        let outcome = std::thread::scope(|scope| {
+            let report = scope.spawn(|| {
+                let worker = Worker::connect(&place, &results, &PipelineOptions::default()).unwrap();
+                worker.run(|_| Reply::Reject("too hard".into())).unwrap()
+            });
+            let outcome = map.end();
+            assert_eq!(report.join().unwrap().task_count, count);
+            outcome
+        });
+        assert_eq!(outcome.status, 101);
+        let said = outcome.stderr.lines().filter_map(|line| {
+            let rest = line.strip_prefix("hairstreak: record ")?;
+            rest.strip_suffix(" failed: too hard")?.parse::<u64>().ok()
+        });
+        let mut said: Vec<u64> = said.collect();
+        said.sort_unstable();
+        assert_eq!(said, (1..=count).collect::<Vec<_>>(), "of {size} bytes, window {window}");
+        assert_eq!(outcome.stdout, b"");
+    }
 }

@@ -181,7 +181,9 @@ impl Session {
         let size = encode_header(&mut header, more, false, body.len());
         let header = &header[..size];
         let direct_size = if self.stream.is_shared() { SHARED_DIRECT_SIZE } else { DIRECT_SIZE };
-        if body.len() < direct_size || !self.writable || self.phase != Phase::Ready {
+        // What is written past the buffer is not retained.
+        let is_retained = self.settling.is_some();
+        if body.len() < direct_size || is_retained || !self.writable || self.phase != Phase::Ready {
             self.outgoing.push_copy(header, body, !more);
             return Ok(());
         }

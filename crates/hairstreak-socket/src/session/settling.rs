@@ -373,6 +373,7 @@ impl Session {
                 }
             }
         }
+        debug_assert_eq!(picking.messages.len() as u64, wanted.count(), "what is unsettled is retained");
         picking.messages
     }
 

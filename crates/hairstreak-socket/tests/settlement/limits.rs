@@ -268,3 +268,38 @@ fn one_that_is_awake_and_soon_done_is_given_more_before_another_is_woken() {
         assert_eq!(receive(3)[awake].len(), 3);
     });
 }
+
+#[test]
+fn every_message_that_is_rejected_comes_back_whatever_its_size() {
+    const COUNT: usize = 1000;
+    let limits = Settlement { refused_count_max: COUNT, ..window(COUNT) };
+    check(|cell| {
+        for size in [10, 62, 63, 4000, 4096, 20_000, 60_000] {
+            let count = COUNT.min(10_000_000 / size);
+            let (push, place) = cell.push(limits.clone());
+            let pull = cell.pull(&place, by_hand(COUNT));
+            let sending = std::thread::spawn({
+                let push = push.clone();
+                move || {
+                    (0..count).for_each(|number| push.send(&format!("{number:>size$}")).unwrap());
+                    push.flush();
+                }
+            });
+            let mut messages = Vec::new();
+            while messages.len() < count {
+                let batch = pull.recv_batch(&mut messages, 256, LONG).unwrap();
+                for (run, count) in batch.runs {
+                    pull.reject_tasks(run.id, count, "no");
+                }
+            }
+            assert!(pull.recv_delivery(Duration::from_millis(1)).is_err());
+            sending.join().unwrap();
+            assert!(push.wait_settled(LONG));
+            let refusals = push.take_refusals();
+            assert_eq!(refusals.len(), count, "of {size} bytes");
+            for (number, refusal) in refusals.iter().enumerate() {
+                assert_eq!(refusal.message.body(), format!("{number:>size$}").as_bytes());
+            }
+        }
+    });
+}
