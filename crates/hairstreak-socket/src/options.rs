@@ -84,6 +84,11 @@ pub struct Options {
     /// price is a busy processor, so each end needs one of its own. Where it looks in vain it looks less. 0: it
     /// sleeps at once.
     pub spin_us: u64,
+    /// How long a caller that waits, for messages or for room, yields the processor and looks again before it sleeps, in
+    /// microseconds; the longest of all sockets that one thread opens in a context. It does so only if its last sleep was
+    /// shorter, and not for a while where another made it wait. The price is that a processor without other work does not
+    /// rest between messages that follow each other so soon. 0: it sleeps at once.
+    pub yield_us: u64,
     /// Events that each monitor holds until it is read; of more the oldest are lost, and counted.
     pub monitor_event_count_max: usize,
     /// Who gets a message.
@@ -146,6 +151,7 @@ impl Default for Options {
             shared_memory: true,
             shared_ring_bytes: 1 << 20,
             spin_us: 0,
+            yield_us: 0,
             monitor_event_count_max: 1024,
             distribution: Distribution::RoundRobin,
             overflow: None,

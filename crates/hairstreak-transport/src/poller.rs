@@ -81,8 +81,8 @@ impl Poller {
     }
 
     /// Waits for events, at most `timeout` (for ever without), and hands each to `handle`. Returns
-    /// early, possibly without an event, when woken or interrupted.
-    pub fn wait(&self, timeout: Option<Duration>, mut handle: impl FnMut(Readiness)) -> io::Result<()> {
+    /// early, possibly without an event, when woken or interrupted. Returns whether there was an event or it was woken.
+    pub fn wait(&self, timeout: Option<Duration>, mut handle: impl FnMut(Readiness)) -> io::Result<bool> {
         let mut events = [MaybeUninit::<Event>::uninit(); EVENTS_MAX];
         let timeout = timeout.map(|timeout| Timespec {
             tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX).min(1 << 20),
@@ -90,7 +90,7 @@ impl Poller {
         });
         let events = match epoll::wait(&self.epoll, &mut events, timeout.as_ref()) {
             Ok((events, _)) => events,
-            Err(Errno::INTR) => return Ok(()),
+            Err(Errno::INTR) => return Ok(false),
             Err(error) => return Err(error.into()),
         };
         for event in events.iter() {
@@ -106,7 +106,7 @@ impl Poller {
                 ended: over || flags.intersects(EventFlags::RDHUP),
             });
         }
-        Ok(())
+        Ok(!events.is_empty())
     }
 
     /// Makes the present or the next [`Poller::wait`] return.

@@ -21,6 +21,7 @@
 //! - `authenticating`: the application's verdicts on who wants to be let in
 //! - `rings`: looking at what has no event
 //! - `spinning`: looking for a while before sleeping, where that is wanted
+//! - `yielding`: leaving the processor to others before sleeping, where that is wanted
 //! - `events`: what the poller reports; handshakes; links coming and going
 //! - `telling`: what monitors are told
 //! - `wiring`: bind, connect, reconnect, close
@@ -43,9 +44,11 @@ mod timers;
 mod wait;
 mod waiters;
 mod wiring;
+mod yielding;
 
 pub(crate) use link::{Across, Link, LinkKind, Origin};
 pub(crate) use routing::{Received, Sent, SetAside, ShortIn, ShortOut, UNEXPECTED_MAX};
 pub(crate) use state::{ConnectorState, State};
 pub(crate) use wait::{Engine, Guard, contain};
 pub(crate) use waiters::{Wait, Wish};
+pub(crate) use yielding::Sleep;

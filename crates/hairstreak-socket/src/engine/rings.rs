@@ -1,11 +1,72 @@
 //! Looking at rings: they have no event, so whoever is about to sleep looks, and is woken by the doorbell from
 //! then on.
 
+use std::sync::Arc;
+
 use super::link::{Link, LinkKind, Origin};
 use super::state::State;
-use super::wait::Engine;
+use super::wait::{Engine, Guard};
 use crate::pattern::Incoming;
 use crate::session::SessionError;
+
+/// How often a caller looks again, before it sleeps, at rings that are busy or have just been sent to: the peer is likely
+/// to be in the middle of its next batch, or of the answer, and what a sleep and a wake-up cost is worth 30 us of looking.
+/// Doubled when it was worth it, halved when not: a peer that waits for this very processor brings nothing.
+const RING_SPIN_COUNT_MIN: u32 = 1;
+const RING_SPIN_COUNT_MAX: u32 = 64;
+/// Pauses between two looks: each look takes the line that tells of messages away from its writer.
+const RING_SPIN_PAUSES: u32 = 16;
+/// After so many failures in a row the longest look is tried once: a short one cannot tell whether a
+/// longer one would do.
+const RING_SPIN_PROBE: u32 = 16;
+
+/// How long callers look at busy rings, learnt from how it went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RingSpin {
+    count: u32,
+    /// In a row.
+    failures: u32,
+}
+
+impl RingSpin {
+    fn count(self) -> u32 {
+        if self.failures + 1 == RING_SPIN_PROBE { RING_SPIN_COUNT_MAX } else { self.count }
+    }
+}
+
+impl Default for RingSpin {
+    fn default() -> RingSpin {
+        RingSpin { count: RING_SPIN_COUNT_MAX / 8, failures: 0 }
+    }
+}
+
+impl Engine {
+    /// Looks at the rings for a while before sleeping.
+    pub(super) fn spin_on_rings<'a, R>(
+        self: &'a Arc<Self>,
+        mut state: Guard<'a>,
+        attempt: &mut impl FnMut(&mut State) -> Option<R>,
+    ) -> (Guard<'a>, Option<R>) {
+        state.flush_dirty(self, false);
+        let spin_count = state.ring_spin.count();
+        for _ in 0..spin_count {
+            drop(state);
+            (0..RING_SPIN_PAUSES).for_each(|_| std::hint::spin_loop());
+            state = self.lock();
+            let result = attempt(&mut state);
+            if result.is_some() {
+                state.ring_spin = RingSpin { count: (spin_count * 2).min(RING_SPIN_COUNT_MAX), failures: 0 };
+                return (state, result);
+            }
+        }
+        let RingSpin { count, failures } = state.ring_spin;
+        state.ring_spin = RingSpin {
+            count: (count / 2).max(RING_SPIN_COUNT_MIN),
+            failures: (failures + 1) % RING_SPIN_PROBE,
+        };
+        (state, None)
+    }
+}
 
 impl State {
     /// Rings have no event: says that this engine sleeps, then looks at them once more. Returns whether

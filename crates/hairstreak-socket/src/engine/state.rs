@@ -12,6 +12,7 @@ use slab::Slab;
 
 use super::link::{Link, LinkPlace, Origin};
 use super::waiters::Waiters;
+use super::yielding::Yielding;
 use crate::monitor::{ConnectionId, MonitorSender};
 use crate::options::{Distribution, Options, Overflow};
 use crate::pattern::{Rules, rules};
@@ -55,9 +56,12 @@ pub(crate) struct State {
     pub rings_awaited: bool,
     /// Messages that crossed a ring since a caller last slept.
     pub ring_traffic: usize,
-    pub ring_spin: super::wait::RingSpin,
+    pub ring_spin: super::rings::RingSpin,
     /// How often in a row looking into shared memory was in vain.
     pub spin_failures: u32,
+    /// The longest time of its sockets' to yield before a sleep.
+    pub yield_time: Duration,
+    pub yielding: Yielding,
     /// Serial numbers for links and connectors: an index is used again, a serial is not.
     pub next_serial: u32,
     /// Numbers for futures that wait.
@@ -328,6 +332,8 @@ impl State {
             ring_traffic: 0,
             ring_spin: Default::default(),
             spin_failures: 0,
+            yield_time: Duration::ZERO,
+            yielding: Yielding::default(),
             next_serial: 0,
             leader: false,
             leads_for: None,

@@ -13,6 +13,7 @@ use hairstreak_transport::{Poller, Readiness, Timer};
 
 use super::state::{After, Follower, State};
 use super::timers::BUSY_GATHER_TIME;
+use super::yielding::Sleep;
 use crate::background::Background;
 use crate::ring_link::Doorbell;
 use crate::session::GATHER_TIME;
@@ -24,16 +25,6 @@ const TURN_INTERVAL: Duration = Duration::from_micros(20);
 /// The same for one that found what it waited for without sleeping: it has it in its hands, so that whoever also
 /// sends takes its turn with a message that is on its way.
 const IO_PER_TURN_LOOKING: u32 = 4 * IO_PER_TURN;
-/// How often a caller looks again, before it sleeps, at rings that are busy or have just been sent to: the peer is likely
-/// to be in the middle of its next batch, or of the answer, and what a sleep and a wake-up cost is worth 30 us of looking.
-/// Doubled when it was worth it, halved when not: a peer that waits for this very processor brings nothing.
-const RING_SPIN_COUNT_MIN: u32 = 1;
-const RING_SPIN_COUNT_MAX: u32 = 64;
-/// Pauses between two looks: each look takes the line that tells of messages away from its writer.
-const RING_SPIN_PAUSES: u32 = 16;
-/// After so many failures in a row the longest look is tried once: a short one cannot tell whether a
-/// longer one would do.
-const RING_SPIN_PROBE: u32 = 16;
 /// Messages since the last sleep that make a ring busy; one that is sent and published alone counts as many.
 pub(super) const RING_TRAFFIC_BUSY: usize = 16;
 /// Events handled in one turn.
@@ -269,32 +260,6 @@ impl Engine {
         result
     }
 
-    /// Looks at the rings for a while before sleeping.
-    fn spin_on_rings<'a, R>(
-        self: &'a Arc<Self>,
-        mut state: Guard<'a>,
-        attempt: &mut impl FnMut(&mut State) -> Option<R>,
-    ) -> (Guard<'a>, Option<R>) {
-        state.flush_dirty(self, false);
-        let spin_count = state.ring_spin.count();
-        for _ in 0..spin_count {
-            drop(state);
-            (0..RING_SPIN_PAUSES).for_each(|_| std::hint::spin_loop());
-            state = self.lock();
-            let result = attempt(&mut state);
-            if result.is_some() {
-                state.ring_spin = RingSpin { count: (spin_count * 2).min(RING_SPIN_COUNT_MAX), failures: 0 };
-                return (state, result);
-            }
-        }
-        let RingSpin { count, failures } = state.ring_spin;
-        state.ring_spin = RingSpin {
-            count: (count / 2).max(RING_SPIN_COUNT_MIN),
-            failures: (failures + 1) % RING_SPIN_PROBE,
-        };
-        (state, None)
-    }
-
     /// Sleeps apart until the socket has news or the leader leaves.
     fn follow<'a>(
         self: &'a Arc<Self>,
@@ -341,16 +306,16 @@ impl Engine {
         socket: Option<usize>,
         timeout: Option<Duration>,
     ) -> Guard<'a> {
-        let timeout = state.begin_to_lead(self, socket, timeout);
+        let sleep = state.begin_to_lead(self, socket, timeout);
         drop(state);
-        self.end_leading(timeout)
+        self.end_leading(sleep)
     }
 
     /// The rest of a turn that [`State::begin_to_lead`] has begun: waits, and handles what the poller reports.
-    pub fn end_leading(self: &Arc<Self>, timeout: Option<Duration>) -> Guard<'_> {
+    pub fn end_leading(self: &Arc<Self>, mut sleep: Sleep) -> Guard<'_> {
         let mut events = [None::<Readiness>; EVENTS_MAX];
         let mut count = 0;
-        let waited = self.poller().wait(timeout, |event| {
+        let waited = sleep.run(self.poller(), |event| {
             events[count] = Some(event);
             count += 1;
         });
@@ -358,6 +323,7 @@ impl Engine {
         waited.expect("epoll_wait");
         let mut state = self.lock();
         (state.leader, state.leads_for) = (false, None);
+        state.note_sleep(sleep);
         state.now = Instant::now();
         state.handle_events(self, events.iter().take(count).flatten());
         state.relist_unread(self);
@@ -402,26 +368,6 @@ pub(crate) fn contain(run: impl FnOnce()) {
     let _ = catch_unwind(AssertUnwindSafe(run));
 }
 
-/// How long callers look at busy rings, learnt from how it went.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RingSpin {
-    count: u32,
-    /// In a row.
-    failures: u32,
-}
-
-impl RingSpin {
-    fn count(self) -> u32 {
-        if self.failures + 1 == RING_SPIN_PROBE { RING_SPIN_COUNT_MAX } else { self.count }
-    }
-}
-
-impl Default for RingSpin {
-    fn default() -> RingSpin {
-        RingSpin { count: RING_SPIN_COUNT_MAX / 8, failures: 0 }
-    }
-}
-
 impl State {
     /// A caller is about to take messages of the socket. False when there is no such socket.
     fn count_receiver(&mut self, socket: usize) -> bool {
@@ -459,7 +405,7 @@ impl State {
         engine: &Engine,
         socket: Option<usize>,
         mut timeout: Option<Duration>,
-    ) -> Option<Duration> {
+    ) -> Sleep {
         debug_assert!(!self.leader);
         (self.leads_for, self.leader_has_news) = (socket, false);
         self.turns += 1;
@@ -476,7 +422,7 @@ impl State {
             }
         }
         self.leader = true;
-        timeout
+        self.sleep_of(timeout)
     }
 
     /// A caller drives the engine from here on, not the background thread.

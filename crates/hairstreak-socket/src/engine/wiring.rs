@@ -19,6 +19,7 @@ impl Engine {
     pub fn open(self: &Arc<Self>, socket_type: SocketType, options: Options) -> usize {
         let mut state = self.lock();
         let serial = state.new_serial();
+        state.yield_time = state.yield_time.max(Duration::from_micros(options.yield_us));
         let socket = SocketState::new(serial, socket_type, options);
         let settles = socket.settles_received.is_some();
         let index = state.sockets.insert(socket);

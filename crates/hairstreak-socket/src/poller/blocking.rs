@@ -60,27 +60,26 @@ impl Poller {
                 timeout = Some(Duration::ZERO);
             }
         }
-        let result = match self.groups.first_mut() {
-            Some(group) if alone && group.leads => {
-                let rung = self.alarm.go_to(Bed::Engine(group.engine.doorbell.clone()));
-                group.leads = false;
-                let state = group.engine.end_leading(if rung { Some(Duration::ZERO) } else { timeout });
-                // Before the guard runs wakers, which are this poller's own for the most part.
-                self.alarm.get_up();
-                drop(state);
-                return Ok(());
-            }
-            _ => {
-                let rung = self.alarm.go_to(Bed::Own);
-                self.alarm.own.wait(if rung { Some(Duration::ZERO) } else { timeout }, |_| {})
-            }
-        };
-        self.alarm.get_up();
-        for group in self.groups.iter_mut().filter(|group| group.leads) {
-            group.leads = false;
-            drop(group.engine.end_leading(Some(Duration::ZERO)));
+        if alone
+            && let Some(group) = self.groups.first_mut()
+            && let Some(sleep) = group.leading.take()
+        {
+            let rung = self.alarm.go_to(Bed::Engine(group.engine.doorbell.clone()));
+            let state = group.engine.end_leading(sleep.or_look(rung));
+            // Before the guard runs wakers, which are this poller's own for the most part.
+            self.alarm.get_up();
+            drop(state);
+            return Ok(());
         }
-        result
+        let rung = self.alarm.go_to(Bed::Own);
+        let result = self.alarm.own.wait(if rung { Some(Duration::ZERO) } else { timeout }, |_| {});
+        self.alarm.get_up();
+        for group in &mut self.groups {
+            if let Some(sleep) = group.leading.take() {
+                drop(group.engine.end_leading(sleep.or_look(true)));
+            }
+        }
+        result.map(drop)
     }
 
     /// Leaves wakers with the group's sockets, and leads its engine unless another does. False: something is
@@ -105,9 +104,10 @@ impl Poller {
             own.remove(&**engine);
             group.listed = false;
         }
-        group.leads = may_lead && (alone || group.listed);
-        if group.leads {
-            *timeout = state.begin_to_lead(engine, None, *timeout);
+        if may_lead && (alone || group.listed) {
+            let sleep = state.begin_to_lead(engine, None, *timeout);
+            *timeout = sleep.timeout;
+            group.leading = Some(sleep);
         } else {
             state.leave_to_others(engine);
         }

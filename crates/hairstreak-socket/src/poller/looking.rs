@@ -23,7 +23,7 @@ impl Poller {
         if self.descriptors.is_empty() {
             return Ok(());
         }
-        self.alarm.own.wait(Some(Duration::ZERO), |event| {
+        let looked = self.alarm.own.wait(Some(Duration::ZERO), |event| {
             let mut descriptors = self.descriptors.iter();
             let Some(found) = descriptors.find(|descriptor| descriptor.token == event.token) else { return };
             ready.push(Ready {
@@ -33,7 +33,8 @@ impl Poller {
                 closed: event.ended,
                 expired: false,
             });
-        })
+        });
+        looked.map(drop)
     }
 
     fn look_at_times(&mut self, ready: &mut Vec<Ready>) {

@@ -12,7 +12,7 @@ use hairstreak_transport::Timer;
 
 use super::alarm::{Alarm, Interrupt};
 use super::ready::Interest;
-use crate::engine::Engine;
+use crate::engine::{Engine, Sleep};
 use crate::errors::{AddError, ModifyError};
 use crate::pattern::Pattern;
 use crate::socket::{Handle, Socket};
@@ -45,8 +45,8 @@ pub(super) struct Group {
     pub token: u64,
     /// The engine is in the alarm's epoll.
     pub listed: bool,
-    /// The present wait leads the engine at this moment.
-    pub leads: bool,
+    /// The present wait leads the engine at this moment: how that goes on.
+    pub leading: Option<Sleep>,
     /// The present wait has led the engine, or has left wakers there.
     pub touched: bool,
 }
@@ -135,7 +135,7 @@ impl Poller {
                     members,
                     token,
                     listed: false,
-                    leads: false,
+                    leading: None,
                     touched: false,
                 });
             }

@@ -66,6 +66,9 @@ pub struct PipelineOptions {
     /// How long a PING may stay unanswered before the connection is given up: what the peer had goes to another. See
     /// [`Options::heartbeat_timeout_ms`].
     pub heartbeat_timeout_ms: u64,
+    /// How long a part that waits yields the processor before it sleeps, in microseconds: while it waits no longer than that, a
+    /// processor without other work does not rest. 0: it sleeps at once. See [`Options::yield_us`].
+    pub yield_us: u64,
 }
 
 impl Default for PipelineOptions {
@@ -80,6 +83,7 @@ impl Default for PipelineOptions {
             lost_after: Duration::from_secs(10),
             heartbeat_ms: 1_000,
             heartbeat_timeout_ms: 5_000,
+            yield_us: 100,
         }
     }
 }
@@ -138,7 +142,7 @@ impl PipelineOptions {
     }
 
     fn with(&self, settlement: Settlement) -> Options {
-        Options { settlement: Some(settlement), ..self.control() }
+        Options { settlement: Some(settlement), yield_us: self.yield_us, ..self.control() }
     }
 
     /// Of the sockets between sink and ventilator.
