@@ -2,7 +2,8 @@
 //! stand in for callers who are busy elsewhere.
 //!
 //! - The **flush tick** comes 50 us after the first bytes that gather and writes them. For a link whose callers
-//!   keep writing by themselves it is put off, up to 400 us at a time: each tick costs a wake-up.
+//!   keep writing by themselves it is put off, up to 400 us at a time, and where they always did before they slept it
+//!   comes after 4 ms: each tick costs a wake-up.
 //! - The **watch tick** comes 5 ms after the last caller left and, if no other came, gives the
 //!   engine to the background thread.
 
@@ -19,8 +20,10 @@ use crate::session::{GATHER_TIME, Phase, SessionError};
 
 /// The longest that the flush tick is put off for links whose callers write by themselves.
 pub(super) const BUSY_GATHER_TIME: Duration = Duration::from_micros(400);
-/// Callers that wrote what gathered by themselves so often are expected to do so again.
+/// Callers that wrote what gathered by themselves so often, before they slept, are expected to do so again.
 const SPARED_COUNT_MIN: u32 = 8;
+/// When the flush tick comes for them: each that they did not need would have woken the background thread for nothing.
+const TRUSTED_GATHER_TIME: Duration = Duration::from_millis(4);
 const WATCH_TICK: Duration = Duration::from_millis(5);
 
 /// What the timerfd is armed for.
@@ -48,7 +51,7 @@ impl State {
     pub fn arm_flush(&mut self, engine: &Engine) {
         if self.ticks.flush_at.is_none() {
             let is_trusted = self.ticks.spared_count >= SPARED_COUNT_MIN;
-            let delay = if is_trusted { BUSY_GATHER_TIME } else { GATHER_TIME };
+            let delay = if is_trusted { TRUSTED_GATHER_TIME } else { GATHER_TIME };
             self.ticks.flush_at = Some(Instant::now() + delay);
             self.ticks.flush_delay = GATHER_TIME;
             self.arm(engine);

@@ -2,7 +2,8 @@
 //!
 //! One that grows is doubled as long as that brings more messages settled per second, measured while senders have to wait
 //! for room. From when a doubling has brought nothing, another is tried now and then, and whether half would do: turn by turn
-//! with the present window, several times, since rates differ from one moment to the next.
+//! with the present window, several times, since rates differ from one moment to the next. What was under way when the window
+//! changed is not measured: settled a moment later, it would speak for a window that it was not sent with.
 
 use std::time::{Duration, Instant};
 
@@ -45,6 +46,8 @@ struct Growth {
     pause: u32,
     since: Option<Instant>,
     settled: u64,
+    /// Messages to be settled before the next measurement begins: they were under way when the window changed.
+    left_over: u64,
     /// Whether a sender had to wait for room.
     was_full: bool,
 }
@@ -62,6 +65,7 @@ impl Window {
             pause: 0,
             since: None,
             settled: 0,
+            left_over: 0,
             was_full: false,
         };
         Window { count: if grows { base } else { count_max }, count_max, growth: grows.then_some(growth) }
@@ -88,6 +92,11 @@ impl Window {
     fn measure(&mut self, settled: u64, now: Instant) {
         let (count, count_max) = (self.count, self.count_max);
         let Some(growth) = &mut self.growth else { return };
+        if growth.left_over > 0 {
+            growth.left_over = growth.left_over.saturating_sub(settled);
+            growth.since = Some(now);
+            return;
+        }
         growth.settled += settled;
         let elapsed = now.duration_since(*growth.since.get_or_insert(now));
         if elapsed < PERIOD || growth.settled < PERIOD_WINDOWS * count {
@@ -99,6 +108,7 @@ impl Window {
         // Where nobody had to wait, something else is what limits.
         if was_full {
             self.count = growth.next(rate, count_max);
+            growth.left_over = if self.count == count { 0 } else { self.count.max(count) };
         }
     }
 }
@@ -146,14 +156,16 @@ mod tests {
     fn run(rate: f64, way: Duration, is_full: bool) -> u64 {
         let mut window = Window::new(100_000, true);
         let mut now = Instant::now();
+        let mut under_way = window.count();
         for _ in 0..30_000 {
-            // A window is settled in as long as its way and its work take.
-            let work = window.count() as f64 / rate;
+            // A window is settled in as long as its way and its work take, and what was sent meanwhile is the next.
+            let settled = std::mem::replace(&mut under_way, window.count());
+            let work = settled as f64 / rate;
             now += Duration::from_secs_f64(work.max(way.as_secs_f64()));
             if is_full {
                 window.note_full();
             }
-            window.measure(window.count(), now);
+            window.measure(settled, now);
         }
         window.growth.unwrap().base
     }
