@@ -38,10 +38,18 @@ fn messages_go_round_and_are_taken_fairly() {
 
 #[test]
 fn who_looks_before_sleeping_gets_every_message_and_keeps_deadlines() {
+    look_before_sleeping(&Options { spin_us: 2000, ..Options::default() });
+}
+
+#[test]
+fn who_yields_before_sleeping_gets_every_message_and_keeps_deadlines() {
+    look_before_sleeping(&Options { yield_us: 2000, ..Options::default() });
+}
+
+fn look_before_sleeping(options: &Options) {
     check(|cell| {
-        let spinning = || Options { spin_us: 2000, ..Options::default() };
-        let (there, near): (Push, Pull) = (cell.open(spinning()), cell.open(spinning()));
-        let (back, home): (Push, Pull) = (cell.open(spinning()), cell.open(spinning()));
+        let (there, near): (Push, Pull) = (cell.open(options.clone()), cell.open(options.clone()));
+        let (back, home): (Push, Pull) = (cell.open(options.clone()), cell.open(options.clone()));
         cell.join(&there, &near);
         cell.join(&back, &home);
         assert_eq!(home.recv_timeout(Duration::from_micros(300)), Err(RecvError::TimedOut));
