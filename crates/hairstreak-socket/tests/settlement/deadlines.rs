@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use hairstreak_socket::SendError;
 use hairstreak_socket::settlement::{Refusal, RefusalCause, Settlement};
+use hairstreak_socket::{Context, Options, Pull, Push, SendError};
 
 use crate::{LONG, by_hand, check, take, until, window};
 
@@ -108,4 +108,69 @@ fn a_receiver_that_has_what_had_its_time_is_the_last_to_be_given_more() {
             stuck.recv_delivery(Duration::ZERO).is_ok()
         });
     });
+}
+
+/// Sockets that have nothing to do by the clock but what they are asked.
+fn quiet(settlement: Settlement) -> Options {
+    const HOUR_MS: u64 = 3_600_000;
+    Options {
+        settlement: Some(settlement),
+        heartbeat_ms: HOUR_MS,
+        handshake_timeout_ms: HOUR_MS,
+        arriving_timeout_ms: HOUR_MS,
+        ..Options::default()
+    }
+}
+
+/// A sender, and a receiver that never settles; nothing happens any more but by deadlines.
+fn quiet_ends(window: Settlement) -> (Push, Pull) {
+    let push = Push::with_options(&Context::new(), quiet(window)).unwrap();
+    let place = push.bind("tcp://127.0.0.1:*").unwrap().to_string();
+    let pull = Pull::with_options(&Context::new(), quiet(by_hand(1000))).unwrap();
+    pull.connect(&place).unwrap();
+    assert!(push.wait_for_peers(1, LONG));
+    push.send_within("patient", LONG * 10).unwrap();
+    drop(take(&pull, 1, 0));
+    (push, pull)
+}
+
+#[test]
+fn a_time_is_kept_though_nobody_calls() {
+    let (push, _pull) = quiet_ends(window(1000));
+    // The background thread has taken over, and waits for the first message's time.
+    std::thread::sleep(Duration::from_millis(50)); // tidy: allow(sleeps) nothing tells
+    push.send_within("late", SOON).unwrap();
+    until("it has had its time", || push.unsettled().refused_count == 1);
+}
+
+#[test]
+fn a_time_is_kept_while_a_caller_sleeps_that_began_before() {
+    let (push, _pull) = quiet_ends(window(1000));
+    let waiting = std::thread::spawn({
+        let push = push.clone();
+        move || push.wait_settled(2 * SOON + LONG / 2)
+    });
+    std::thread::sleep(SOON); // tidy: allow(sleeps) it is to sleep by then
+    push.send_within("late", SOON).unwrap();
+    until("it has had its time", || push.unsettled().refused_count == 1);
+    assert!(!waiting.is_finished(), "the other message is not settled");
+    push.close();
+    drop(waiting);
+}
+
+#[test]
+fn who_waits_for_room_while_another_leads_hears_that_a_time_is_over() {
+    let context = Context::new();
+    let push = Push::with_options(&context, quiet(window(2))).unwrap();
+    let other = Pull::with_options(&context, quiet(by_hand(1))).unwrap();
+    let place = push.bind("tcp://127.0.0.1:*").unwrap().to_string();
+    let pull = Pull::with_options(&Context::new(), quiet(by_hand(1000))).unwrap();
+    pull.connect(&place).unwrap();
+    assert!(push.wait_for_peers(1, LONG));
+    let leading = std::thread::spawn(move || other.recv_timeout(LONG / 2));
+    std::thread::sleep(SOON); // tidy: allow(sleeps) it is to lead by then
+    push.send_within("patient", LONG * 10).unwrap();
+    push.send_within("late", SOON).unwrap();
+    assert_eq!(push.send_timeout("next", LONG), Ok(()));
+    assert!(!leading.is_finished(), "it would have woken whoever waits");
 }
