@@ -60,8 +60,8 @@ impl ReceivingLink {
     }
 
     /// What the sender has to know in READY.
-    pub fn terms(window: u64) -> SettlementTerms {
-        SettlementTerms { credit: window }
+    pub fn terms(window: u64, collects: bool) -> SettlementTerms {
+        SettlementTerms { credit: window, collects }
     }
 
     /// Takes a command of the sender, which came behind message `received`.

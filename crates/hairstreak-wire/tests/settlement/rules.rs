@@ -9,7 +9,7 @@ use hairstreak_wire::settlement::{
 use crate::{for_each_command, run};
 
 fn sender(credit: u64) -> SendingLink {
-    let mut link = SendingLink::new(SettlementTerms { credit });
+    let mut link = SendingLink::new(SettlementTerms { credit, collects: false });
     link.begin(0, run(100, 0), &mut Vec::new());
     link
 }
