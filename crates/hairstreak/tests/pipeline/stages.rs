@@ -1,5 +1,6 @@
 //! Two stages of workers: whoever of them listens, each result comes once, and all learn of the end.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread::{self, Scope};
@@ -170,38 +171,29 @@ fn workers_of_either_stage_leave_and_join_while_the_others_go_on() {
         two.connect_results(&to).unwrap();
         other_two.connect_results(&to).unwrap();
         thread::scope(|scope| {
-            let sender = scope.spawn(|| {
-                (0..3000).for_each(|number| ventilator.send(&number.to_string()).unwrap());
-                ventilator.finish(LONG).unwrap()
-            });
-            let (first_one, first_two) =
-                (scope.spawn(|| one.run(echo).unwrap()), scope.spawn(|| two.run(echo).unwrap()));
-            let (have, has) = mpsc::channel();
-            let results = scope.spawn(move || {
-                let results = std::iter::from_fn(|| sink.recv().unwrap().map(|done| number(&done.message)));
-                let mut results = results.inspect(|_| have.send(()).unwrap()).collect::<Vec<_>>();
-                results.sort_unstable();
-                (results, sink.completion())
-            });
-            let take = |count| assert_eq!(has.iter().take(count).count(), count);
-            take(500);
+            let (first_one, first_two) = (scope.spawn(|| one.run(echo)), scope.spawn(|| two.run(echo)));
+            let results = scope.spawn(move || (numbers(&mut sink), sink.completion()));
+            let send = |mut numbers: Range<u64>| numbers.all(|number| ventilator.send(&number.to_string()).is_ok());
+            assert!(send(0..1000));
+            // Some of what was sent is under way.
             one.connect_results(&other_place.to_string()).unwrap();
-            let second_two = scope.spawn(|| other_two.run(echo).unwrap());
+            let second_two = scope.spawn(|| other_two.run(echo));
             two.leaver().leave();
-            assert_eq!(first_two.join().unwrap().redelivered_count, 0);
-            take(500);
+            assert_eq!(first_two.join().unwrap().unwrap().redelivered_count, 0);
+            assert!(send(1000..2000));
             other_one.connect_results(&other_place.to_string()).unwrap();
             other_one.connect_tasks(&from).unwrap();
-            let second_one = scope.spawn(|| other_one.run(echo).unwrap());
+            let second_one = scope.spawn(|| other_one.run(echo));
             assert!(ventilator.wait_for_workers(2, LONG));
             one.leaver().leave();
-            assert_eq!(first_one.join().unwrap().redelivered_count, 0);
+            assert_eq!(first_one.join().unwrap().unwrap().redelivered_count, 0);
+            assert!(send(2000..3000));
+            assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 3000, rejected: 0 });
             let (results, completion) = results.join().unwrap();
             assert!(results.into_iter().eq(0..3000));
             assert_eq!(completion.to_string(), "all 3000 done, 0 redelivered, 0 rejected");
-            assert_eq!(sender.join().unwrap(), Finished { count: 3000, rejected: 0 });
             for last in [second_one, second_two] {
-                assert!(last.join().unwrap().result_count > 0);
+                assert!(last.join().unwrap().unwrap().result_count >= 1000);
             }
         });
     });
