@@ -23,7 +23,7 @@ enum Step {
 
 fuzz_target!(|input: (u8, Vec<Step>)| {
     let (window, steps) = input;
-    let mut sender = SendingLink::new(SettlementTerms { credit: window.into() });
+    let mut sender = SendingLink::new(SettlementTerms { credit: window.into(), collects: false });
     let mut receiver = ReceivingLink::new(window.into());
     let (mut sent, mut received) = (0, 0);
     for step in steps {

@@ -18,6 +18,7 @@ use crate::options::{Options, Overflow};
 use crate::pattern::Incoming;
 use crate::security::Security;
 use crate::session::{Phase, Session, SessionError, SessionLimits, SessionShares, SharedWish};
+use crate::settlement::Settlement;
 
 /// Connections accepted from one listener in one turn.
 const ACCEPT_MAX: usize = 64;
@@ -322,6 +323,9 @@ impl State {
             match state.rules.sends {
                 true => {
                     session.settle_sent(theirs);
+                    if let Some(backlog) = state.backlog.as_mut().filter(|_| theirs.collects) {
+                        backlog.redelivery.feed_collector();
+                    }
                     link.only_reports = theirs.credit == 0;
                 }
                 false => {
@@ -482,8 +486,8 @@ fn shared_wish(endpoint: &Endpoint, options: &Options) -> Option<SharedWish> {
 
 /// What is said in READY beside type and routing id.
 fn properties(shared_wish: Option<SharedWish>, options: &Options) -> Vec<(String, Vec<u8>)> {
-    let settlement =
-        options.settlement.as_ref().map(|wanted| ReceivingLink::terms(wanted.credit_count as u64));
+    let terms = |wanted: &Settlement| ReceivingLink::terms(wanted.credit_count as u64, wanted.collects);
+    let settlement = options.settlement.as_ref().map(terms);
     let shared = shared_wish.map(|wish| wish.terms.to_property());
     shared.into_iter().chain(settlement.map(SettlementTerms::to_property)).collect()
 }

@@ -181,7 +181,10 @@ impl Session {
         let Some(sending) = self.sending_mut() else { return false };
         let mut bytes = Vec::new();
         if is_wanted || sending.link.drains() {
+            // What is left of a grant would come behind the end.
+            sending.granted = sent;
             sending.link.end(sent, &mut bytes);
+            self.refresh_gathering();
             self.push_commands(&bytes);
         }
         !bytes.is_empty()

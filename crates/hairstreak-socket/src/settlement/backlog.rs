@@ -72,6 +72,11 @@ impl Backlog {
         }
     }
 
+    /// How many more messages may be sent, so many being unsettled. What is passed on is bounded by its source.
+    pub fn room(&self, unsettled: u64) -> u64 {
+        if self.upstream.is_some() { u64::MAX } else { self.window.count().saturating_sub(unsettled) }
+    }
+
     /// Who is to be woken now, as tasks have been refused since they were last asked for.
     pub fn take_wake_up(&mut self) -> Option<Waker> {
         if !self.redelivery.has_refused() || std::mem::replace(&mut self.has_woken, true) {

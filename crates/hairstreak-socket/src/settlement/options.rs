@@ -5,7 +5,8 @@ use std::time::Duration;
 /// Limits of settlement; each end has its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settlement {
-    /// PUSH: the most messages that may be unsettled, of all receivers together. A send waits when it is reached.
+    /// PUSH: the most messages that may be unsettled, of all receivers together. A send waits when it is reached, unless
+    /// what is sent is passed on ([`Push::settle_upstream`](crate::Push::settle_upstream)): that is shared out as of so many.
     pub unsettled_count_max: usize,
     /// PUSH: begin with less, and let more be unsettled only as long as more are settled per second for it.
     pub grows: bool,
@@ -26,6 +27,9 @@ pub struct Settlement {
     /// PULL: the most messages of one peer that may be here, or on their way, and unsettled. 0: it receives nothing, is none
     /// of its sender's peers, and only reports, see [`Pull::report`](crate::Pull::report).
     pub credit_count: usize,
+    /// PULL: it collects what others have done. What this process ended with is then sent to the next one together, and not
+    /// one by one, as it is where one of these messages may be what ends whoever works on it.
+    pub collects: bool,
     /// PULL: who settles.
     pub settling: Settling,
 }
@@ -50,6 +54,7 @@ impl Default for Settlement {
             refused_count_max: 1000,
             in_order: false,
             credit_count: 10_000,
+            collects: false,
             settling: Settling::OnNextReceive,
         }
     }

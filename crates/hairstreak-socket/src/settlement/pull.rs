@@ -79,6 +79,12 @@ impl Socket<PullPattern> {
         }
     }
 
+    /// Whether a sender that is connected, or the last one that was, has said that no message follows.
+    pub fn has_heard_end(&self) -> bool {
+        let handle = &*self.handle;
+        !handle.is_foreign() && handle.engine.lock().has_heard_end(handle.index)
+    }
+
     /// Tells the connected senders that tasks are done, `count` in sequence from the first of each, whichever way they came
     /// here: they free them at once, and need not wait for each settlement to pass through those in between. For a socket
     /// with [`Settlement::credit_count`](super::Settlement::credit_count) 0, which receives nothing. Returns whether a sender

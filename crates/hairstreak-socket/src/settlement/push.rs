@@ -94,7 +94,8 @@ impl Socket<PushPattern> {
     }
 
     /// What is passed on here with [`Socket::pass_on`] was received by `pull`: what becomes of it here becomes of it
-    /// there. Both must have been opened by one thread in one context. Returns whether they were.
+    /// there. How much may be unsettled here is then for those who receive it: what there is, the source bounds. Both must
+    /// have been opened by one thread in one context. Returns whether they were.
     pub fn settle_upstream(&self, pull: &Pull) -> bool {
         let (engine, upstream) = (&self.handle.engine, pull.handle.index);
         if self.handle.is_foreign() || !Arc::ptr_eq(engine, &pull.handle.engine) {
@@ -104,7 +105,6 @@ impl Socket<PushPattern> {
         let backlog = state.sockets.get_mut(self.handle.index).and_then(|socket| socket.backlog.as_mut());
         let Some(backlog) = backlog else { return false };
         backlog.upstream = Some(upstream);
-        backlog.redelivery.pass_on();
         true
     }
 
@@ -142,9 +142,16 @@ impl Socket<PushPattern> {
     pub fn end(&self, timeout: Duration) -> bool {
         let is_settled = self.wait_settled(timeout);
         if is_settled {
-            self.handle.engine.lock().end_sending_to_all(&self.handle.engine, self.handle.index);
+            self.end_now();
         }
         is_settled
+    }
+
+    /// As [`Socket::end`], whatever is not settled: for who passes on tasks that their source needs no more.
+    pub fn end_now(&self) {
+        if !self.handle.is_foreign() {
+            self.handle.engine.lock().end_sending_to_all(&self.handle.engine, self.handle.index);
+        }
     }
 
     /// The messages that receivers rejected, that were sent too often or had their time, since the last call.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use hairstreak_base::Message;
-use hairstreak_socket::settlement::{Batch, Settling, TaskId};
+use hairstreak_socket::settlement::{Batch, Settlement, Settling, TaskId};
 use hairstreak_socket::{Context, Options, Pull, Push, RecvError};
 
 use crate::endpoints::endpoint;
@@ -48,10 +48,15 @@ impl Worker {
     }
 }
 
+/// Of a sink: it only collects.
+fn collecting() -> Settlement {
+    Settlement { collects: true, ..by_hand(1000) }
+}
+
 fn sink() -> (Pull, String) {
     let pull = Pull::with_options(
         &Context::new(),
-        Options { settlement: Some(by_hand(1000)), ..Options::default() },
+        Options { settlement: Some(collecting()), ..Options::default() },
     );
     let pull = pull.unwrap();
     let place = pull.bind(&endpoint("tcp")).unwrap().to_string();
@@ -123,7 +128,7 @@ fn results_outlive_the_sink_and_a_rejected_one_is_rejected_where_it_came_from() 
     take(&first, 10, false, &mut BTreeMap::new());
     first.close();
     until("they wait for a sink", || worker.results.unsettled().waiting_count == 10);
-    let second = crate::rules::plain_pull(by_hand(1000));
+    let second = crate::rules::plain_pull(collecting());
     second.bind(&to).unwrap();
     for number in 0..10u8 {
         let delivery = second.recv_delivery(LONG).unwrap();
@@ -155,12 +160,12 @@ fn results_that_two_sinks_have_ended_with_still_come_together() {
     take(&first, 3, false, &mut BTreeMap::new());
     first.close();
     until("they wait for a sink", || worker.results.unsettled().waiting_count == 3);
-    let second = crate::rules::plain_pull(by_hand(1000));
+    let second = crate::rules::plain_pull(collecting());
     second.bind(&to).unwrap();
     crate::take(&second, 3, 1);
     second.close();
     until("they wait for another", || worker.results.unsettled().waiting_count == 3);
-    let third = crate::rules::plain_pull(by_hand(1000));
+    let third = crate::rules::plain_pull(collecting());
     third.bind(&to).unwrap();
     // A sink that wants them in order would wait for ever for one that comes behind the first.
     let taken = crate::take(&third, 3, 2);
@@ -180,7 +185,7 @@ fn a_result_is_under_way_until_the_sink_settles_it() {
     first.close();
     until("it waits for a sink", || worker.results.unsettled().waiting_count == 1);
     assert!(worker.results.is_under_way(task));
-    let second = crate::rules::plain_pull(by_hand(1000));
+    let second = crate::rules::plain_pull(collecting());
     second.bind(&to).unwrap();
     assert!(second.accept(&crate::take(&second, 1, 1)[0]));
     assert!(source.wait_settled(LONG));
@@ -243,7 +248,7 @@ fn behind_the_end_of_all_senders_there_is_nothing_to_wait_for() {
 fn only_sockets_of_one_engine_settle_for_each_other() {
     let (push, _) = source();
     let settlement =
-        Some(hairstreak_socket::settlement::Settlement { settling: Settling::ByHand, ..window(10) });
+        Some(Settlement { settling: Settling::ByHand, ..window(10) });
     let pull = Pull::with_options(&Context::new(), Options { settlement, ..Options::default() }).unwrap();
     assert!(!push.settle_upstream(&pull));
 }

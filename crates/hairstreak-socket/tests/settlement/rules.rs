@@ -22,7 +22,7 @@ impl Raw {
         let mut stream = TcpStream::connect(place.strip_prefix("tcp://").unwrap()).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
         let mut bytes = Greeting::encode("NULL", false).to_vec();
-        let (name, value) = SettlementTerms { credit: 100 }.to_property();
+        let (name, value) = SettlementTerms { credit: 100, collects: false }.to_property();
         let mut properties = Vec::new();
         metadata::encode(&mut properties, "Socket-Type", socket_type.as_bytes());
         metadata::encode(&mut properties, &name, &value);

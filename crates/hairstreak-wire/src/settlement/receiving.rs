@@ -37,7 +37,8 @@ pub struct ReceivingLink {
     commands: Vec<u8>,
     entries: Vec<u8>,
     runs: Runs,
-    ended: bool,
+    /// After how many messages the sender has ended.
+    ended: Option<u64>,
 }
 
 impl ReceivingLink {
@@ -55,20 +56,20 @@ impl ReceivingLink {
             commands: Vec::new(),
             entries: Vec::new(),
             runs: Runs::default(),
-            ended: false,
+            ended: None,
         }
     }
 
     /// What the sender has to know in READY.
-    pub fn terms(window: u64) -> SettlementTerms {
-        SettlementTerms { credit: window }
+    pub fn terms(window: u64, collects: bool) -> SettlementTerms {
+        SettlementTerms { credit: window, collects }
     }
 
     /// Takes a command of the sender, which came behind message `received`.
     pub fn handle(&mut self, command: SettlementCommand<'_>, received: u64) -> Result<(), SettlementError> {
         self.check(received)?;
         match command {
-            SettlementCommand::Tasks(_) | SettlementCommand::End { .. } if self.ended => {
+            SettlementCommand::Tasks(_) | SettlementCommand::End { .. } if self.ended.is_some() => {
                 Err(SettlementError::AfterEnd { what: command.name() })
             }
             SettlementCommand::Tasks(TaskRun { id: TaskId { sequence, .. }, .. })
@@ -83,8 +84,8 @@ impl ReceivingLink {
             SettlementCommand::End { count } if count != received => {
                 Err(SettlementError::WrongEndCount { count, received })
             }
-            SettlementCommand::End { .. } => {
-                self.ended = true;
+            SettlementCommand::End { count } => {
+                self.ended = Some(count);
                 Ok(())
             }
             SettlementCommand::Settle { .. }
@@ -102,6 +103,9 @@ impl ReceivingLink {
     pub fn check(&self, received: u64) -> Result<(), SettlementError> {
         if received > self.credit {
             return Err(SettlementError::OverCredit { number: received, credit: self.credit });
+        }
+        if self.ended.is_some_and(|count| received > count) {
+            return Err(SettlementError::AfterEnd { what: "a message" });
         }
         if received > 0 && self.runs.is_empty() {
             return Err(SettlementError::NoTask { number: 1 });
@@ -232,7 +236,7 @@ impl ReceivingLink {
 
     /// Whether the sender has said that no message follows.
     pub fn has_ended(&self) -> bool {
-        self.ended
+        self.ended.is_some()
     }
 
     /// All up to this number are settled.

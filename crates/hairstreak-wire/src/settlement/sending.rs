@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn what_is_settled_and_done_in_turns_leaves_nothing_behind() {
-        let mut link = SendingLink::new(SettlementTerms { credit: u64::MAX });
+        let mut link = SendingLink::new(SettlementTerms { credit: u64::MAX, collects: false });
         let mut sent = 0;
         for _ in 0..1000 {
             // Each task a run of its own.

@@ -28,7 +28,7 @@ struct Pair {
 impl Pair {
     fn new(window: u64) -> Pair {
         Pair {
-            sender: SendingLink::new(ReceivingLink::terms(window)),
+            sender: SendingLink::new(ReceivingLink::terms(window, false)),
             receiver: ReceivingLink::new(window),
             window,
             sent: 0,

@@ -9,7 +9,7 @@ use hairstreak_wire::settlement::{
 use crate::{for_each_command, run};
 
 fn sender(credit: u64) -> SendingLink {
-    let mut link = SendingLink::new(SettlementTerms { credit });
+    let mut link = SendingLink::new(SettlementTerms { credit, collects: false });
     link.begin(0, run(100, 0), &mut Vec::new());
     link
 }
@@ -133,6 +133,10 @@ fn a_sender_keeps_to_its_credit_names_its_tasks_and_ends_once_with_the_right_cou
     for command in [SettlementCommand::Tasks(run(9, 0)), SettlementCommand::End { count: 5 }] {
         assert_eq!(link.handle(command, 5), Err(SettlementError::AfterEnd { what: command.name() }));
     }
+    let mut link = ReceivingLink::new(9);
+    link.handle(SettlementCommand::Tasks(run(0, 0)), 0).unwrap();
+    link.handle(SettlementCommand::End { count: 5 }, 5).unwrap();
+    assert_eq!((link.check(5), link.check(6)), (Ok(()), Err(SettlementError::AfterEnd { what: "a message" })));
 }
 
 #[test]

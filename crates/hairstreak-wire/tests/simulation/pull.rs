@@ -35,19 +35,21 @@ pub struct Batch {
 #[derive(Debug)]
 pub struct Pull {
     credit: u64,
+    collects: bool,
     drains: bool,
     has_seen_end: bool,
     links: BTreeMap<usize, PullLink>,
 }
 
 impl Pull {
-    pub fn new(credit: u64) -> Pull {
-        Pull { credit, drains: false, has_seen_end: false, links: BTreeMap::new() }
+    /// `collects`: nothing that it is sent ends its party.
+    pub fn new(credit: u64, collects: bool) -> Pull {
+        Pull { credit, collects, drains: false, has_seen_end: false, links: BTreeMap::new() }
     }
 
     pub fn attach(&mut self, net: &mut Net, link: usize) {
         let mut endpoint = Endpoint::new(link, 1);
-        endpoint.push_ready(ReceivingLink::terms(self.credit));
+        endpoint.push_ready(ReceivingLink::terms(self.credit, self.collects));
         let mut own = PullLink {
             endpoint,
             link: ReceivingLink::new(self.credit),

@@ -51,17 +51,14 @@ pub struct Push {
 impl Push {
     /// `passes_on`: what is sent was received from elsewhere.
     pub fn new(window: u64, rules: RedeliveryRules, passes_on: bool) -> Push {
-        let mut redelivery = Redelivery::new(rules);
-        if passes_on {
-            redelivery.pass_on();
-        }
+        let redelivery = Redelivery::new(rules);
         let (sends, links) = (BTreeMap::new(), BTreeMap::new());
         Push { window, redelivery, passes_on, has_ended: false, sends, links }
     }
 
     pub fn attach(&mut self, net: &mut Net, link: usize) {
         let mut endpoint = Endpoint::new(link, 0);
-        endpoint.push_ready(SettlementTerms { credit: 0 });
+        endpoint.push_ready(SettlementTerms { credit: 0, collects: false });
         endpoint.flush(net);
         let new = PushLink {
             endpoint,
@@ -209,7 +206,11 @@ impl Push {
         while let Some(frame) = own.endpoint.next_frame()? {
             let Frame::Command(body) = frame else { return Err(LinkError::Handshake) };
             let Some(link) = &mut own.link else {
-                own.link = Some(SendingLink::new(terms_in(&body)?));
+                let terms = terms_in(&body)?;
+                own.link = Some(SendingLink::new(terms));
+                if terms.collects && self.passes_on {
+                    self.redelivery.feed_collector();
+                }
                 continue;
             };
             let command = zmtp::command::parse(&body)?;

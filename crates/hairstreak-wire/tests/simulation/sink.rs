@@ -71,8 +71,8 @@ impl Sink {
         }
         Sink {
             life,
-            results: Pull::new(scenario.result_credit),
-            reports: Pull::new(0),
+            results: Pull::new(scenario.result_credit, true),
+            reports: Pull::new(0, true),
             unreported: Vec::new(),
             is_heard: false,
             control: None,

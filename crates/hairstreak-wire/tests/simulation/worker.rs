@@ -50,7 +50,7 @@ impl Worker {
         Worker {
             party,
             life,
-            tasks: Pull::new(scenario.task_credit),
+            tasks: Pull::new(scenario.task_credit, false),
             results: Push::new(scenario.result_window, scenario.redelivery_of_results(), true),
             batch: VecDeque::new(),
             current: None,

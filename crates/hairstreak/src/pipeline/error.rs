@@ -47,16 +47,17 @@ pub enum FinishError {
 /// Why a worker ended before its time.
 #[derive(Debug, Error)]
 pub enum WorkerError {
-    /// The ventilator went without saying that the work is done, and did not come back.
-    #[error("the ventilator is gone, for {0:?} now, and its work is not done")]
-    VentilatorLost(Duration),
+    /// Who handed out tasks, the ventilator or all of the stage before, went without saying that the work is done, and did
+    /// not come back.
+    #[error("nobody hands out tasks, for {0:?} now, and the work is not done")]
+    UpstreamLost(Duration),
     /// A result could not be sent.
     #[error(transparent)]
     Send(#[from] SendError),
     /// No task can be received.
     #[error(transparent)]
     Receive(#[from] RecvError),
-    /// It was asked to leave, and the sink did not take its last results in time.
+    /// It was asked to leave, and the sink, or the next stage, did not settle its last results in time.
     #[error("{unsettled} results were not taken")]
     Unsettled {
         /// How many.

@@ -42,6 +42,42 @@
 //! # }
 //! ```
 //!
+//! Workers may stand one behind the other, in any number of stages. The results of one stage are the tasks of the next, under the
+//! same names, and a task is settled in the first stage when its last result is:
+//!
+//! ```text
+//!                          stage 1                stage 2
+//!                   +----> Worker ----+     +---> Worker ---+
+//!                   |                 |     |               |
+//!   Ventilator -----+----> Worker ----+-----+---> Worker ---+----> Sink
+//!       ^           |                 |     |               |        |
+//!       |           +----> Worker ----+     +---> Worker ---+        |
+//!       +------------------------------------------------------------+
+//! ```
+//!
+//! ```no_run
+//! # use hairstreak::pipeline::{PipelineOptions, Reply, Worker};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let options = PipelineOptions::default();
+//! // A process of stage 1 takes tasks from the ventilator and listens for those who go on with them ...
+//! let first = Worker::new(&options)?;
+//! first.bind_results("tcp://*:5560")?;
+//! first.connect_tasks("tcp://localhost:5557")?;
+//! first.run(|task| Reply::Result(task.message.clone()))?;
+//!
+//! // ... and one of stage 2 connects to each of stage 1, here and on another host, and to the sink.
+//! let second = Worker::new(&options)?;
+//! second.connect_results("tcp://localhost:5558")?;
+//! second.connect_tasks("tcp://localhost:5560")?;
+//! second.connect_tasks("tcp://another:5560")?;
+//! second.run(|task| Reply::Result(task.message.clone()))?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! As well those of stage 2 may listen ([`Worker::bind_tasks`]). So that neither has to know all of the other, a relay listens at both
+//! ends: a worker that returns each task as it came.
+//!
 //! A worker that is cut off and not dead may do a task that another does too: what it does beside its result is done at
 //! least once.
 //!

@@ -44,9 +44,11 @@ impl From<usize> for Window {
 /// Limits of a pipeline. Give all its parts the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipelineOptions {
-    /// The most tasks that are under way: sent and not settled. So many may be done twice when a worker dies.
+    /// The most tasks that are under way in all stages: sent and not settled. So many may be done twice when a worker dies; in a
+    /// later stage also those that the sink has taken in the last milliseconds.
     pub window: Window,
-    /// How often a task is given to a worker before it is given up; 0: as often as need be.
+    /// How often a task is given to a worker before it is given up; 0: as often as need be. In a later stage the next worker
+    /// that it comes to then rejects it.
     pub deliveries_max: u16,
     /// How long a task may take from when it was handed over to when the sink has taken its result, in all its deliveries. Then
     /// it is given up: see [`Settlement::deadline`]. `None`: as long as need be.
@@ -59,7 +61,8 @@ pub struct PipelineOptions {
     pub dead_letters_max: usize,
     /// The sink delivers results in the order of their tasks.
     pub keep_order: bool,
-    /// How long a worker or a sink waits for a ventilator that has gone to come back, before it says that it is lost.
+    /// How long a worker or a sink waits for a ventilator that has gone to come back, or a worker for one of the stage before,
+    /// before it says that it is lost.
     pub lost_after: Duration,
     /// A peer that has been silent this long is sent a PING.
     pub heartbeat_ms: u64,
@@ -101,9 +104,26 @@ impl PipelineOptions {
         })
     }
 
-    /// Of sockets that receive, and of those that pass results on.
-    pub(super) fn passing(&self) -> Options {
+    /// Of sockets that receive tasks, or dead letters.
+    pub(super) fn tasks_in(&self) -> Options {
         self.with(self.passing_settlement())
+    }
+
+    /// Of the socket that passes results on, to the sink or to another stage.
+    pub(super) fn results_out(&self) -> Options {
+        let settlement = Settlement {
+            unsettled_count_max: self.window.count_max(),
+            in_order: self.keep_order,
+            ..self.passing_settlement()
+        };
+        // Whoever waited for the ventilator in vain does not wait longer for those that it passes results to.
+        let linger_ms = u64::try_from(self.lost_after.as_millis()).unwrap_or(u64::MAX);
+        Options { linger_ms: linger_ms.min(Options::default().linger_ms), ..self.with(settlement) }
+    }
+
+    /// Of the sink's socket.
+    pub(super) fn results_in(&self) -> Options {
+        self.with(Settlement { collects: true, ..self.passing_settlement() })
     }
 
     /// Of the socket that sends dead letters: a note is added to each task.
@@ -115,7 +135,7 @@ impl PipelineOptions {
 
     /// Of the socket that takes them.
     pub(super) fn letters_in(&self) -> Options {
-        PipelineOptions::with_note(self.passing())
+        PipelineOptions::with_note(self.tasks_in())
     }
 
     fn with_note(options: Options) -> Options {

@@ -82,7 +82,7 @@ impl Sink {
         options: &PipelineOptions,
     ) -> Result<Sink, PipelineError> {
         let context = Context::new();
-        let pull = Pull::with_options(&context, options.passing())?;
+        let pull = Pull::with_options(&context, options.results_in())?;
         let link = ControlLink::connect(&context, control, options)?;
         let batch_count_max = (options.window.count_max() / 2).clamp(1, BATCH_COUNT_MAX);
         let reports = Reports::new(&context, control, batch_count_max, options)?;

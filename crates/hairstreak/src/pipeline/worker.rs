@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use hairstreak_socket::settlement::{TaskId, TaskRun};
-use hairstreak_socket::{Context, Message, Outgoing, Pull, Push, RecvError, SendError};
+use hairstreak_socket::{
+    BindError, ConnectError, Context, Endpoint, Message, Outgoing, Pull, Push, RecvError, SendError,
+};
 
 use super::absence::{Absence, LOOK_INTERVAL};
 use super::error::{PipelineError, WorkerError};
@@ -15,12 +17,14 @@ use super::pace::Pace;
 /// Tasks taken at once.
 const BATCH_COUNT: usize = 1024;
 
-/// Does tasks.
+/// Does tasks. `Send + Sync`; fastest on the thread that opened it.
 #[derive(Debug)]
 pub struct Worker {
     tasks: Pull,
     results: Push,
     lost_after: Duration,
+    /// A task that was given to workers as often is not begun; 0: however often.
+    deliveries_max: u16,
     /// It was asked to leave.
     leaves: Arc<AtomicBool>,
 }
@@ -63,8 +67,10 @@ pub struct WorkerReport {
 struct Shift {
     report: WorkerReport,
     absence: Absence,
-    /// How long a sink was waited for that takes a result, since the last batch began.
+    /// How long it was waited for somebody who takes a result, since the last batch began.
     waited: Duration,
+    /// There is nobody, and the ventilator wants no result any more.
+    is_over: bool,
 }
 
 /// Asks a worker to leave, from any thread.
@@ -83,15 +89,44 @@ impl Leaver {
 }
 
 impl Worker {
-    /// Takes tasks from there, and sends results there.
+    /// Takes tasks from the ventilator there, and sends results to the sink there.
     pub fn connect(tasks: &str, results: &str, options: &PipelineOptions) -> Result<Worker, PipelineError> {
+        let worker = Worker::new(options)?;
+        worker.connect_results(results)?;
+        worker.connect_tasks(tasks)?;
+        Ok(worker)
+    }
+
+    /// One that is to be told where tasks come from and results go to. Between two stages either end may listen, and each may
+    /// do so at several places, and connect to several.
+    pub fn new(options: &PipelineOptions) -> Result<Worker, PipelineError> {
         let context = Context::new();
-        let pull = Pull::with_options(&context, options.passing())?;
-        let push = Push::with_options(&context, options.passing())?;
-        push.settle_upstream(&pull);
-        push.connect(results)?;
-        pull.connect(tasks)?;
-        Ok(Worker { tasks: pull, results: push, lost_after: options.lost_after, leaves: Arc::default() })
+        let tasks = Pull::with_options(&context, options.tasks_in())?;
+        let results = Push::with_options(&context, options.results_out())?;
+        results.settle_upstream(&tasks);
+        let PipelineOptions { lost_after, deliveries_max, .. } = *options;
+        Ok(Worker { tasks, results, lost_after, deliveries_max, leaves: Arc::default() })
+    }
+
+    /// Takes tasks from the ventilator, or a worker of the stage before, that listens there.
+    pub fn connect_tasks(&self, tasks: &str) -> Result<(), ConnectError> {
+        self.tasks.connect(tasks)
+    }
+
+    /// Listens for workers of the stage before.
+    pub fn bind_tasks(&self, tasks: &str) -> Result<Endpoint, BindError> {
+        self.tasks.bind(tasks)
+    }
+
+    /// Sends results to the sink, or to a worker of the next stage, that listens there. All who take results are either sinks or
+    /// workers of one stage.
+    pub fn connect_results(&self, results: &str) -> Result<(), ConnectError> {
+        self.results.connect(results)
+    }
+
+    /// Listens for workers of the next stage.
+    pub fn bind_results(&self, results: &str) -> Result<Endpoint, BindError> {
+        self.results.bind(results)
     }
 
     /// Where tasks come from and results go to, for who does not wait for one result before the next task:
@@ -105,18 +140,20 @@ impl Worker {
         Leaver { tasks: self.tasks.clone(), leaves: Arc::clone(&self.leaves) }
     }
 
-    /// Does tasks until the ventilator says that there are no more, or the worker is asked to leave.
+    /// Does tasks until the ventilator says that there are no more, which it passes on to the next stage, or the worker is
+    /// asked to leave.
     pub fn run(&self, mut handle: impl FnMut(Task<'_>) -> Reply) -> Result<WorkerReport, WorkerError> {
         let mut shift = Shift::default();
         let mut pace = Pace::default();
         let mut messages = Vec::with_capacity(BATCH_COUNT);
-        loop {
+        while !shift.is_over {
             messages.clear();
             let batch = match self.tasks.recv_batch(&mut messages, BATCH_COUNT, LOOK_INTERVAL) {
                 Ok(batch) => batch,
                 Err(RecvError::Ended) => break,
+                Err(RecvError::TimedOut) if self.is_over() => break,
                 Err(RecvError::TimedOut) => {
-                    self.look_for_ventilator(&mut shift.absence)?;
+                    self.look_upstream(&mut shift.absence)?;
                     continue;
                 }
                 Err(error) => return Err(error.into()),
@@ -126,7 +163,11 @@ impl Worker {
             let mut rest = &messages[..];
             for (run, count) in batch.runs {
                 let (tasks, behind) = rest.split_at(count as usize);
-                self.work(run, tasks, &mut handle, &mut shift)?;
+                if self.deliveries_max > 0 && run.deliveries >= self.deliveries_max {
+                    self.refuse(run, count);
+                } else {
+                    self.work(run, tasks, &mut handle, &mut shift)?;
+                }
                 rest = behind;
             }
             let worked = begin.elapsed().saturating_sub(shift.waited);
@@ -135,11 +176,25 @@ impl Worker {
             }
         }
         self.results.flush();
-        // If the ventilator says that there are no more, all are done: what is not settled here, a sink that died had reported.
-        if self.leaves.load(Ordering::SeqCst) && !self.results.wait_settled(self.lost_after) {
+        if !self.leaves.load(Ordering::SeqCst) {
+            // All is done: what is not settled here, a sink that died had reported.
+            self.results.end_now();
+        } else if !self.results.wait_settled(self.lost_after) {
             return Err(WorkerError::Unsettled { unsettled: self.results.unsettled().count });
         }
         Ok(shift.report)
+    }
+
+    /// Whether the ventilator has said that all is done, by way of one of those before: others of them may hang. To one that
+    /// leaves, the end says only what is under way.
+    fn is_over(&self) -> bool {
+        !self.leaves.load(Ordering::SeqCst) && self.tasks.has_heard_end()
+    }
+
+    /// Workers before this one have ended with these, too often: the ventilator counts only those that it gives them to.
+    fn refuse(&self, first: TaskRun, count: u64) {
+        let reason = format!("given to workers {} times, and not settled", first.deliveries);
+        self.tasks.reject_tasks(first.id, count, &reason);
     }
 
     fn work(
@@ -152,6 +207,9 @@ impl Worker {
         // Whether the next message is the next task's result without further ado.
         let mut is_next = false;
         for (offset, message) in tasks.iter().enumerate() {
+            if shift.is_over {
+                break;
+            }
             let run = run.plus(offset as u64);
             let TaskRun { id, deliveries, .. } = run;
             // It is done already. In order, results that wait for their turn would else take up the room of earlier ones.
@@ -159,7 +217,9 @@ impl Worker {
                 is_next = false;
                 continue;
             }
-            match handle(Task { message, id, deliveries }) {
+            // The stage before says that nothing came of it: nor does anything here.
+            let reply = if run.is_blank { Reply::Nothing } else { handle(Task { message, id, deliveries }) };
+            match reply {
                 Reply::Result(result) => {
                     if !std::mem::replace(&mut is_next, true) {
                         self.results.pass_on(run);
@@ -183,13 +243,17 @@ impl Worker {
         Ok(())
     }
 
-    /// Waits for a sink that takes the result, as long as there is a ventilator.
+    /// Waits for somebody who takes the result, as long as there is somebody who has given the task.
     fn pass_on(&self, result: Outgoing<'_>, shift: &mut Shift) -> Result<(), WorkerError> {
         let mut sent = self.results.send_timeout(result, Duration::ZERO);
         if sent == Err(SendError::TimedOut) {
             let begin = Instant::now();
             while sent == Err(SendError::TimedOut) {
-                self.look_for_ventilator(&mut shift.absence)?;
+                if self.is_over() {
+                    shift.is_over = true;
+                    return Ok(());
+                }
+                self.look_upstream(&mut shift.absence)?;
                 sent = self.results.send_timeout(result, LOOK_INTERVAL);
             }
             shift.waited += begin.elapsed();
@@ -197,8 +261,8 @@ impl Worker {
         Ok(sent?)
     }
 
-    fn look_for_ventilator(&self, absence: &mut Absence) -> Result<(), WorkerError> {
+    fn look_upstream(&self, absence: &mut Absence) -> Result<(), WorkerError> {
         let is_there = !self.tasks.peers().is_empty();
-        absence.look(is_there, self.lost_after).map_err(WorkerError::VentilatorLost)
+        absence.look(is_there, self.lost_after).map_err(WorkerError::UpstreamLost)
     }
 }

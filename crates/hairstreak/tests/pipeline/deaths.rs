@@ -1,72 +1,131 @@
 //! Workers are killed while they work.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use hairstreak::pipeline::PipelineOptions;
 
+use crate::part::{Part, bounded};
 use crate::soak::amount;
-use crate::{LONG, ends, part};
+use crate::stages::Wiring;
+use crate::{LONG, ends, place};
 
 const WORKERS: usize = 4;
 
+struct Case {
+    count: usize,
+    window: usize,
+    keep_order: bool,
+}
+
 #[test]
 fn each_result_comes_once_although_a_worker_is_killed_again_and_again() {
-    let count = amount(100_000, 1_000_000);
-    let pause = Duration::from_millis(amount(40, 200) as u64);
-    for window in [10, 10_000] {
+    bounded(|| {
+        let count = amount(100_000, 1_000_000);
         // A window of 10 has as much to go wrong in a tenth of the tasks.
-        let count = if window == 10 { count / 10 } else { count };
-        let options =
-            PipelineOptions { window: window.into(), deliveries_max: 0, ..PipelineOptions::default() };
-        let (ventilator, mut sink) = ends(&options);
-        let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
-        let mut seen = vec![0u8; count];
+        for (count, window) in [(count / 10, 10), (count, 10_000)] {
+            let case = Case { count, window, keep_order: false };
+            check(&case, |from, to| vec![format!("from={from} to={to}"); WORKERS]);
+        }
+    });
+}
+
+#[test]
+fn each_result_comes_once_although_workers_of_two_stages_are_killed() {
+    bounded(|| {
+        let count = amount(100_000, 1_000_000);
+        for (count, wiring, window, keep_order) in [
+            (count, Wiring::First, 10_000, false),
+            (count / 10, Wiring::Second, 10, false),
+            (count / 10, Wiring::Second, 100, true),
+            (count / 5, Wiring::Relay, 1000, false),
+        ] {
+            check(&Case { count, window, keep_order }, |from, to| two_stages(wiring, from, to));
+        }
+    });
+}
+
+/// Does tasks with these workers, and kills one each time that so much of them is done.
+fn check(case: &Case, workers: impl Fn(&str, &str) -> Vec<String>) {
+    let Case { count, window, keep_order } = *case;
+    let options = PipelineOptions {
+        window: window.into(),
+        deliveries_max: 0,
+        keep_order,
+        ..PipelineOptions::default()
+    };
+    let (ventilator, mut sink) = ends(&options);
+    let workers = workers(&ventilator.endpoint().to_string(), &sink.endpoint().to_string());
+    let options = format!("window={window} keep_order={} stays=1", u8::from(keep_order));
+    let workers = workers.into_iter().map(|words| format!("worker {words} {options}")).collect::<Vec<_>>();
+    // One more may be wanted while one dies.
+    let (kill, kills) = mpsc::sync_channel(1);
+    let (mut numbers, completion) = thread::scope(|scope| {
         // The ventilator stays for those who come late, and want to know that there is nothing to be done.
-        let is_done = AtomicBool::new(false);
-        let kills = thread::scope(|scope| {
-            scope.spawn(|| {
-                (0..count).for_each(|number| ventilator.send(&number.to_string()).unwrap());
-                ventilator.finish(LONG).unwrap();
-                is_done.store(true, Ordering::Release);
-            });
-            let killer =
-                scope.spawn(|| kill_workers(&from, &to, window, pause, || is_done.load(Ordering::Acquire)));
-            while let Some(done) = sink.recv().unwrap() {
-                let number = std::str::from_utf8(done.message.body()).unwrap();
-                seen[number.parse::<usize>().unwrap()] += 1;
-            }
-            killer.join().unwrap()
+        scope.spawn(|| {
+            (0..count).for_each(|number| ventilator.send(&number.to_string()).unwrap());
+            ventilator.finish(LONG).unwrap();
         });
-        let completion = sink.completion();
-        let wrong: Vec<_> = seen.iter().enumerate().filter(|(_, count)| **count != 1).take(10).collect();
-        assert!(wrong.is_empty(), "window {window}: {wrong:?}, {completion:?}");
-        assert_eq!(completion.task_count, Some(count as u64));
-        println!("window {window}: {kills} kills, {completion}, {} duplicates", completion.duplicate_count);
+        let killer = scope.spawn(|| kill_in_turn(&workers, kills));
+        let mut numbers = Vec::new();
+        while let Some(done) = sink.recv().unwrap() {
+            numbers.push(std::str::from_utf8(done.message.body()).unwrap().parse::<usize>().unwrap());
+            if numbers.len().is_multiple_of(count / amount(25, 500)) {
+                kill.send(()).unwrap();
+            }
+        }
+        drop(kill);
+        killer.join().unwrap();
+        (numbers, sink.completion())
+    });
+    println!("{} workers, window {window}: {completion:?}", workers.len());
+    assert!(!keep_order || numbers.is_sorted());
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(0..count), "window {window}: {completion:?}");
+    assert_eq!(completion.task_count, Some(count as u64));
+    assert!(completion.redelivered_count > 0, "nobody died of it");
+}
+
+/// Starts these parts, and kills the next of them and starts it again each time that one is to be killed. Then all end.
+fn kill_in_turn(words: &[String], kills: mpsc::Receiver<()>) {
+    let mut parts = words.iter().map(|words| Part::start(words)).collect::<Vec<_>>();
+    for (victim, ()) in (0..words.len()).cycle().zip(kills) {
+        parts[victim].kill();
+        parts[victim] = Part::start(&words[victim]);
+    }
+    for part in &mut parts {
+        part.is_ready();
+        let said = part.says();
+        assert!(said.starts_with("ended"), "{said}");
     }
 }
 
-/// Keeps so many workers, kills one after each pause and starts another, until the work is done. Returns how many it
-/// killed.
-fn kill_workers(from: &str, to: &str, window: usize, pause: Duration, is_done: impl Fn() -> bool) -> usize {
-    let start = || part::worker(from, to, window);
-    let mut workers: Vec<_> = (0..WORKERS).map(|_| start()).collect();
-    let mut kills = 0;
-    let mut next = Instant::now() + pause;
-    while !is_done() {
-        thread::sleep(Duration::from_millis(1)); // tidy: allow(sleeps) deaths come at intervals, whatever happens
-        if Instant::now() >= next {
-            let victim = kills % WORKERS;
-            workers[victim].kill();
-            workers[victim] = start();
-            kills += 1;
-            next = Instant::now() + pause;
+/// Workers of both stages, of whom the first listen, the second, or neither: then a relay does.
+fn two_stages(wiring: Wiring, from: &str, to: &str) -> Vec<String> {
+    let places = [place(), place()];
+    let all = places.join(",");
+    let [front, back] = &places;
+    match wiring {
+        Wiring::First => {
+            let second = format!("from={all} to={to}");
+            places
+                .iter()
+                .map(|place| format!("from={from} gives_at={place}"))
+                .chain([second.clone(), second])
+                .collect()
+        }
+        Wiring::Second => {
+            let first = format!("from={from} to={all}");
+            places
+                .iter()
+                .map(|place| format!("takes_at={place} to={to}"))
+                .chain([first.clone(), first])
+                .collect()
+        }
+        Wiring::Relay => {
+            let (first, second) = (format!("from={from} to={front}"), format!("from={back} to={to}"));
+            let relay = format!("takes_at={front} gives_at={back}");
+            vec![first.clone(), second.clone(), relay, first, second]
         }
     }
-    for worker in workers {
-        let said = worker.last_words();
-        assert!(said.starts_with("ended"), "{said}");
-    }
-    kills
 }

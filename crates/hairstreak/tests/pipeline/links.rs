@@ -86,7 +86,7 @@ fn each_result_comes_once_although_links_are_cut_and_delayed() {
         let mut numbers = file.numbers();
         numbers.sort_unstable();
         assert!(numbers.into_iter().eq(0..count));
-        let ends = ["error the ventilator is gone", "", "ended", "ended"];
+        let ends = ["error nobody hands out tasks", "", "ended", "ended"];
         for (worker, end) in workers.into_iter().zip(ends) {
             let said = worker.last_words();
             assert!(said.starts_with(end), "{said}");

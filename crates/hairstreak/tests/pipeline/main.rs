@@ -15,6 +15,7 @@ mod part;
 mod refusals;
 mod shares;
 mod sinks;
+mod stages;
 mod store;
 mod ventilators;
 mod work;

@@ -135,7 +135,7 @@ fn a_lost_ventilator_is_reported_by_workers_and_sink() {
     assert!(ventilator.wait_for_workers(1, LONG));
     drop(ventilator);
     assert!(matches!(sink.recv(), Err(SinkError::VentilatorLost(_))));
-    assert!(matches!(worker.join().unwrap(), Err(WorkerError::VentilatorLost(_))));
+    assert!(matches!(worker.join().unwrap(), Err(WorkerError::UpstreamLost(_))));
     assert_eq!(sink.completion().to_string(), "not done, 0 results so far, 0 redelivered, 0 rejected");
 }
 

@@ -3,7 +3,8 @@
 
 mod deadlines;
 mod letters;
+mod pace;
 mod receiving;
 mod sending;
 
-pub(crate) use sending::Pace;
+pub(crate) use pace::Pace;

@@ -185,6 +185,17 @@ impl State {
             })
     }
 
+    /// Whether a sender that is there, or the last one that was, has said that no message follows.
+    pub fn has_heard_end(&mut self, socket: usize) -> bool {
+        let Some(state) = self.sockets.get(socket) else { return false };
+        let mut links = state.links.iter();
+        state.has_seen_end
+            || links.any(|&index| match &mut self.links[index].kind {
+                LinkKind::Stream(session) => session.receiving().is_some_and(|link| link.has_ended()),
+                LinkKind::Ring(_) => false,
+            })
+    }
+
     /// Tells the senders, those that connect later too, how long a message takes.
     pub fn tell_pace(&mut self, engine: &Engine, socket: usize, nanos: u64) {
         let Some(state) = self.sockets.get_mut(socket) else { return };

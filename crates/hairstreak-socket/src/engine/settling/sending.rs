@@ -2,15 +2,14 @@
 //!
 //! New messages go to one link at a time, in blocks, so that their tasks follow in sequence and a receiver is woken once
 //! for several. The link with the fewest unsettled messages gets the next block; of equals, the one that settled last: it is
-//! awake. How large a block is follows how fast the link settles: as many as it deals with in [`BLOCK_TIME`], so that what takes
-//! long is spread and what is done at once is not.
+//! awake. How large a block is follows how fast the link settles (`pace`): what takes long is spread, what is done at once is
+//! not.
 //!
 //! What is to be sent again goes before what is new, lowest task first. A task that two connections have ended with
 //! travels alone, so that one that kills its receivers takes no other with it.
 
 use std::cmp::Reverse;
 use std::task::Waker;
-use std::time::{Duration, Instant};
 
 use hairstreak_base::Message;
 use hairstreak_wire::settlement::{Company, Outcome, Returned, TaskId, TaskRun};
@@ -18,75 +17,11 @@ use hairstreak_wire::settlement::{Company, Outcome, Returned, TaskId, TaskRun};
 use crate::engine::Engine;
 use crate::engine::link::LinkKind;
 use crate::engine::routing::Sent;
+use crate::engine::settling::pace::{self, LARGE_BLOCK_TIME};
 use crate::engine::state::{After, State};
 use crate::outgoing::{Outgoing, Parcel};
 use crate::session::{Session, SettledNews};
 use crate::settlement::GrantedLink;
-
-/// How long a link should be busy with a block that is within its share of the window, and with a larger one, up to
-/// half of the window: what is dealt with so soon nobody misses.
-const BLOCK_TIME: Duration = Duration::from_millis(1);
-const LARGE_BLOCK_TIME: Duration = Duration::from_micros(200);
-/// The block of a link that has not settled anything yet.
-const FIRST_BLOCK: u64 = 16;
-
-/// A link that is so many times slower than the fastest is given as many times less; a pace is no exact measure.
-const SLOW_FACTOR: u64 = 4;
-
-/// How fast a link settles.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pace {
-    /// Since when it has had something unsettled, or when it last settled.
-    since: Option<Instant>,
-    /// When it last settled.
-    settled: Option<Instant>,
-    /// Nanoseconds for each message, on average; 0 if not known.
-    nanos: u64,
-    /// Its only message travels alone.
-    is_alone: bool,
-}
-
-impl Pace {
-    fn on_sent(&mut self) {
-        self.since.get_or_insert_with(Instant::now);
-    }
-
-    fn on_settled(&mut self, count: u64, left: u64) {
-        let Some(since) = self.since.filter(|_| count > 0) else { return };
-        let now = Instant::now();
-        let nanos = now.duration_since(since).as_nanos() as u64 / count;
-        // The average of some: a pause of the machine is no news.
-        let weight = if nanos < self.nanos { 2 } else { 32 };
-        self.nanos =
-            if self.nanos == 0 { nanos } else { (self.nanos * (weight - 1) + nanos) / weight }.max(1);
-        (self.since, self.settled) = ((left > 0).then_some(now), Some(now));
-        self.is_alone &= left > 0;
-    }
-
-    /// Nanoseconds for each message of the link: what its receiver says, or how fast it settles.
-    fn nanos_of(&self, session: &Session) -> u64 {
-        session.told_pace().unwrap_or(self.nanos)
-    }
-
-    /// How many messages make a block for the link, of a window for so many.
-    fn block(&self, session: &Session, window: u64, link_count: u64) -> u64 {
-        let nanos = self.nanos_of(session);
-        let share = (window / (2 * link_count.max(1))).max(1);
-        let fair = within(BLOCK_TIME, nanos).unwrap_or(FIRST_BLOCK).min(share);
-        let large = within(LARGE_BLOCK_TIME, nanos).unwrap_or(FIRST_BLOCK).min(window / 2);
-        fair.max(large).max(1)
-    }
-}
-
-/// How many times slower a link is than the fastest, if that is worth telling.
-fn weight(nanos: u64, fastest: u64) -> u64 {
-    Some(nanos / fastest.max(1)).filter(|factor| *factor >= SLOW_FACTOR).unwrap_or(1)
-}
-
-/// How many messages fit into the time, if it is known what one takes.
-fn within(time: Duration, nanos: u64) -> Option<u64> {
-    (time.as_nanos() as u64).checked_div(nanos)
-}
 
 impl State {
     fn settled_session(&mut self, index: usize) -> Option<&mut Session> {
@@ -200,7 +135,8 @@ impl State {
         self.take_grant_back(socket);
         let backlog = self.sockets[socket].backlog.as_ref()?;
         let (window, run) = (backlog.window.count(), backlog.next);
-        let left = window.saturating_sub(self.unsettled_count(socket));
+        let unsettled = self.unsettled_count(socket);
+        let left = backlog.room(unsettled);
         if self.has_letters_enough(socket) {
             return None;
         }
@@ -218,7 +154,7 @@ impl State {
             let block = link.pace.block(session, window, link_count);
             let count = block.min(left).min(session.credit());
             // Where nothing is under way, the first is not to wait for others.
-            session.grant(run, count, left < window);
+            session.grant(run, count, unsettled > 0);
         }
         self.note_grant(socket, index);
         Some(index)
@@ -252,7 +188,10 @@ impl State {
         let fastest = paces.min().unwrap_or(1);
         let count = state.with_room.len();
         let in_turn = (0..count).map(|offset| state.with_room[(state.send_turn + 1 + offset) % count]);
-        let half = state.backlog.as_ref().map_or(0, |backlog| backlog.window.count() / 2);
+        let backlog = state.backlog.as_ref();
+        let half = backlog.map_or(0, |backlog| backlog.window.count() / 2);
+        // A source knows what is done; of what is passed on, it is told later.
+        let may_be_late = count > 1 && backlog.is_some_and(|backlog| backlog.upstream.is_some());
         let fit = in_turn.filter_map(|index| {
             let link = &self.links[index];
             let session = match &link.kind {
@@ -261,7 +200,7 @@ impl State {
             };
             let unsettled = session.unsettled_count();
             let is_busy_for_long = || {
-                let enough = session.told_pace().and_then(|nanos| within(LARGE_BLOCK_TIME, nanos));
+                let enough = session.told_pace().and_then(|nanos| pace::within(LARGE_BLOCK_TIME, nanos));
                 enough.is_none_or(|enough| unsettled >= enough.min(half))
             };
             let is_fit = match company {
@@ -269,11 +208,13 @@ impl State {
                 Company::None => unsettled == 0 && !session.is_stuck(),
                 Company::Any => true,
             };
-            let is_last = link.pace.is_alone || session.is_stuck();
-            // One that is awake, and soon done with what it has, need not be woken for more.
-            let load = match unsettled > 0 && !is_busy_for_long() {
+            let is_late = may_be_late && link.pace.is_late(session);
+            let is_last = link.pace.is_alone || session.is_stuck() || is_late;
+            // One that is awake, and soon done with what it has, need not be woken for more. Of those that are late the one that
+            // settled last may go on soonest, whatever it has.
+            let load = match is_late || unsettled > 0 && !is_busy_for_long() {
                 true => 0,
-                false => 1 + unsettled * weight(link.pace.nanos_of(session), fastest),
+                false => 1 + unsettled * pace::weight(link.pace.nanos_of(session), fastest),
             };
             let order = (is_last, load, Reverse(link.pace.settled));
             (is_fit && session.credit() > 0).then_some((order, index))
@@ -488,9 +429,8 @@ impl State {
         }
         let Some(backlog) = &self.sockets[socket].backlog else { return false };
         let is_waiting = backlog.redelivery.waiting_count() > 0;
-        let window = backlog.window.count();
         !is_waiting
-            && self.unsettled_count(socket) < window
+            && backlog.room(self.unsettled_count(socket)) > 0
             && !self.has_letters_enough(socket)
             && self.choose_link(socket, Company::Some).is_some()
     }
