@@ -173,7 +173,8 @@ fn workers_of_either_stage_leave_and_join_while_the_others_go_on() {
         thread::scope(|scope| {
             let (first_one, first_two) = (scope.spawn(|| one.run(echo)), scope.spawn(|| two.run(echo)));
             let results = scope.spawn(move || (numbers(&mut sink), sink.completion()));
-            let send = |mut numbers: Range<u64>| numbers.all(|number| ventilator.send(&number.to_string()).is_ok());
+            let send =
+                |mut numbers: Range<u64>| numbers.all(|number| ventilator.send(&number.to_string()).is_ok());
             assert!(send(0..1000));
             // Some of what was sent is under way.
             one.connect_results(&other_place.to_string()).unwrap();
