@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hairstreak_socket::settlement::{Content, TaskId, TaskRun, join_group, split_group};
 use hairstreak_socket::{
-    BindError, ConnectError, Context, Endpoint, Message, Outgoing, Pull, Push, RecvError, SendError,
+    BindError, ConnectError, Context, Endpoint, Message, Options, Outgoing, Pull, Push, RecvError, SendError,
 };
 
 use super::absence::{Absence, LOOK_INTERVAL};
@@ -132,8 +132,18 @@ impl Worker {
     /// One that is to be told where tasks come from and results go to. Between two stages either end may listen, and each may
     /// do so at several places, and connect to several.
     pub fn new(options: &PipelineOptions) -> Result<Worker, PipelineError> {
+        Worker::open(options.tasks_in(), options)
+    }
+
+    /// One that stands between two stages, listens for the workers of both, and is run to return each task as it came. When it
+    /// dies again and again, no task is suspected for it.
+    pub fn relay(options: &PipelineOptions) -> Result<Worker, PipelineError> {
+        Worker::open(options.results_in(), options)
+    }
+
+    fn open(tasks: Options, options: &PipelineOptions) -> Result<Worker, PipelineError> {
         let context = Context::new();
-        let tasks = Pull::with_options(&context, options.tasks_in())?;
+        let tasks = Pull::with_options(&context, tasks)?;
         let results = Push::with_options(&context, options.results_out())?;
         results.settle_upstream(&tasks);
         let PipelineOptions { lost_after, deliveries_max, .. } = *options;

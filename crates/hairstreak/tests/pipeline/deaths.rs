@@ -131,7 +131,7 @@ fn two_stages(wiring: Wiring, copies: usize, from: &str, to: &str) -> Vec<String
         }
         Wiring::Relay => {
             let (first, second) = (format!("from={from} to={front}"), format!("from={back} to={to}"));
-            let relay = format!("takes_at={front} gives_at={back}");
+            let relay = format!("relays=1 takes_at={front} gives_at={back}");
             vec![first.clone(), second.clone(), relay, first, second]
         }
     }

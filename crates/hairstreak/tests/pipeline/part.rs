@@ -82,7 +82,8 @@ fn the_part() {
 /// of the number `dies_of` it dies. Of each task it gives so many `copies`. On `hangs_on` it does not end. `from` and `to` are places to connect to, `takes_at` and
 /// `gives_at` such where it listens. If it `stays`, those of the next stage that come late still hear of the end.
 fn be_worker(words: &Words) {
-    let worker = Worker::new(&words.options()).unwrap();
+    let open = if words.number("relays") == Some(1) { Worker::relay } else { Worker::new };
+    let worker = open(&words.options()).unwrap();
     let places = |name| words.get(name).into_iter().flat_map(|places| places.split(','));
     places("gives_at").for_each(|place| drop(worker.bind_results(place).unwrap()));
     places("takes_at").for_each(|place| drop(worker.bind_tasks(place).unwrap()));

@@ -89,7 +89,7 @@ fn stages(
             None
         }
         Wiring::Relay => {
-            let relay = Worker::new(options).unwrap();
+            let relay = Worker::relay(options).unwrap();
             let (front, back) = (relay.bind_tasks(ANY).unwrap(), relay.bind_results(ANY).unwrap());
             ones.iter().for_each(|one| one.connect_results(&front.to_string()).unwrap());
             twos.iter().for_each(|two| two.connect_tasks(&back.to_string()).unwrap());
