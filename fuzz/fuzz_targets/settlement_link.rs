@@ -1,7 +1,9 @@
 //! Both ends of a settled link: any commands, at any time, are taken or refused, and what an end knows stays in order.
 #![no_main]
 
-use hairstreak_wire::settlement::{Outcome, ReceivingLink, SendingLink, SettlementTerms, TaskId, TaskRun, command};
+use hairstreak_wire::settlement::{
+    Content, Outcome, ReceivingLink, SendingLink, SettlementTerms, TaskId, TaskRun, command, parse_group,
+};
 use hairstreak_wire::zmtp;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
@@ -53,7 +55,8 @@ fuzz_target!(|input: (u8, Vec<Step>)| {
                 }
             }
             Step::Begin { sequence, deliveries } => {
-                let run = TaskRun { id: TaskId { epoch: 1, sequence }, deliveries, is_blank: sequence % 5 == 0 };
+                let content = [Content::Nothing, Content::Group, Content::Message][(sequence % 3) as usize];
+                let run = TaskRun { id: TaskId { epoch: 1, sequence }, deliveries, content };
                 let mut frames = Vec::new();
                 sender.begin(sent, run, &mut frames);
                 assert_eq!(sender.next_task(sent), Some(run));
@@ -73,6 +76,9 @@ fuzz_target!(|input: (u8, Vec<Step>)| {
                 receiver.tell(&mut Vec::new());
                 assert!(!receiver.has_news());
             }
+        }
+        if let Some(counts) = parse_group(&bytes, bytes.len() / 4) {
+            assert_eq!(counts.sum::<usize>(), bytes.len() / 4);
         }
         let parsed = zmtp::command::parse(&bytes).ok();
         if let Some(Ok(Some(parsed))) = parsed.as_ref().map(command::parse) {

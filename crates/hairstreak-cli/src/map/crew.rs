@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hairstreak::pipeline::Worker;
+use hairstreak_socket::settlement::Content;
 use hairstreak_socket::{Interest, Message, Poller, Ready, RecvError};
 
 use super::children::Children;
@@ -182,6 +183,15 @@ impl Crew {
                     let mut messages = self.messages.drain(..);
                     for (run, count) in batch.runs {
                         let tasks = messages.by_ref().take(count as usize).enumerate();
+                        if run.content != Content::Message {
+                            tasks.for_each(drop);
+                            self.worker.sockets().0.reject_tasks(
+                                run.id,
+                                count,
+                                "a map takes a record a task",
+                            );
+                            continue;
+                        }
                         self.queue.extend(
                             tasks.map(|(offset, message)| Record::new(run.plus(offset as u64), message)),
                         );

@@ -5,7 +5,7 @@
 use std::task::Waker;
 
 use hairstreak_base::Message;
-use hairstreak_wire::settlement::{Deadlines, Redelivery, RedeliveryRules, TaskId, TaskRun};
+use hairstreak_wire::settlement::{Content, Deadlines, Redelivery, RedeliveryRules, TaskId, TaskRun};
 
 use super::Settlement;
 use super::window::Window;
@@ -58,7 +58,7 @@ impl Backlog {
             next: TaskRun {
                 id: TaskId { epoch: fastrand::u64(..), sequence: 0 },
                 deliveries: 0,
-                is_blank: false,
+                content: Content::Message,
             },
             upstream: None,
             granted: None,

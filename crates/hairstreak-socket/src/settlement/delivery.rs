@@ -20,8 +20,22 @@ pub struct Delivery {
 pub struct Batch {
     pub(crate) mark: DeliveryMark,
     pub(crate) count: u64,
-    /// How many of them follow in sequence, from which task on, and so forth; empty from a peer that does not settle.
+    /// How many of them follow in sequence, from which task on, and so forth; empty from a peer that does not settle. Those that
+    /// are groups ([`TaskRun::content`]) have been checked: [`split_group`](super::split_group) has their messages.
     pub runs: Vec<(TaskRun, u64)>,
+}
+
+impl Batch {
+    /// Only the first messages, `count` of them.
+    pub(crate) fn truncate(&mut self, count: u64) {
+        let mut left = count;
+        self.runs.retain_mut(|(_, number)| {
+            *number = left.min(*number);
+            left -= *number;
+            *number > 0
+        });
+        self.count = count;
+    }
 }
 
 /// Which message of which connection.

@@ -14,6 +14,7 @@
 
 mod backlog;
 mod delivery;
+mod group;
 mod options;
 mod pull;
 mod push;
@@ -22,9 +23,11 @@ mod window;
 pub(crate) use backlog::{Backlog, GrantedLink, SocketName};
 pub(crate) use delivery::DeliveryMark;
 pub use delivery::{Batch, Delivery, Refusal};
+pub(crate) use group::check_group;
+pub use group::{join_group, split_group};
 pub use hairstreak_wire::settlement::{
-    ControlMessage, LETTER_NOTE_SIZE_MAX, LetterNote, Ranges, RefusalCause, RefusedTasks, SequenceRuns,
-    TaskId, TaskRun,
+    Content, ControlMessage, LETTER_NOTE_SIZE_MAX, LetterNote, Ranges, RefusalCause, RefusedTasks,
+    SequenceRuns, TaskId, TaskRun,
 };
 pub use options::{Settlement, Settling};
 pub use push::Unsettled;

@@ -54,10 +54,8 @@ fn collecting() -> Settlement {
 }
 
 fn sink() -> (Pull, String) {
-    let pull = Pull::with_options(
-        &Context::new(),
-        Options { settlement: Some(collecting()), ..Options::default() },
-    );
+    let pull =
+        Pull::with_options(&Context::new(), Options { settlement: Some(collecting()), ..Options::default() });
     let pull = pull.unwrap();
     let place = pull.bind(&endpoint("tcp")).unwrap().to_string();
     (pull, place)
@@ -247,8 +245,7 @@ fn behind_the_end_of_all_senders_there_is_nothing_to_wait_for() {
 #[test]
 fn only_sockets_of_one_engine_settle_for_each_other() {
     let (push, _) = source();
-    let settlement =
-        Some(Settlement { settling: Settling::ByHand, ..window(10) });
+    let settlement = Some(Settlement { settling: Settling::ByHand, ..window(10) });
     let pull = Pull::with_options(&Context::new(), Options { settlement, ..Options::default() }).unwrap();
     assert!(!push.settle_upstream(&pull));
 }

@@ -4,10 +4,10 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use hairstreak_socket::settlement::Settlement;
-use hairstreak_socket::{Context, Options, Pull, Push};
+use hairstreak_socket::settlement::{Settlement, split_group};
+use hairstreak_socket::{Context, Message, Options, Pull, Push};
 use hairstreak_wire::settlement::command::{encode_credit, encode_end, encode_settle, encode_tasks};
-use hairstreak_wire::settlement::{SettlementTerms, TaskId, TaskRun};
+use hairstreak_wire::settlement::{Content, SettlementTerms, TaskId, TaskRun};
 use hairstreak_wire::zmtp::{Greeting, command, metadata};
 
 use crate::endpoints::endpoint;
@@ -85,7 +85,7 @@ fn a_receiver_that_breaks_the_rules_is_told_and_what_it_had_goes_to_another() {
 
 #[test]
 fn a_sender_that_breaks_the_rules_is_told_and_hurts_no_other() {
-    let run = TaskRun { id: TaskId { epoch: 1, sequence: 0 }, deliveries: 0, is_blank: false };
+    let run = TaskRun { id: TaskId { epoch: 1, sequence: 0 }, deliveries: 0, content: Content::Message };
     let tasks = encoded(|out| encode_tasks(out, run));
     let message = b"\0\x01x";
     let end = |count| encoded(|out| encode_end(out, count));
@@ -100,6 +100,7 @@ fn a_sender_that_breaks_the_rules_is_told_and_hurts_no_other() {
         ([&tasks[..], message, &end(1), &tasks].concat(), "X-TASKS behind X-END"),
         (encoded(|out| encode_credit(out, 1)), "X-CREDIT came from the end of the link that sends"),
         (encoded(|out| encode_settle(out, 0, &[])), "X-SETTLE came from the end of the link that sends"),
+        (encoded(|out| command::encode(out, b"X-TASKS", &[&[0; 18], &[3]])), "X-TASKS with the flags 3"),
         (
             encoded(|out| command::encode(out, b"X-TASKS", &[b"short"])),
             "malformed X-TASKS with 5 bytes of data",
@@ -127,6 +128,32 @@ fn a_sender_that_breaks_the_rules_is_told_and_hurts_no_other() {
             let delivery = pull.recv_delivery(LONG).unwrap();
             pull.accept(&delivery) && delivery.message.body() == b"good"
         });
+    }
+}
+
+#[test]
+fn what_comes_as_a_group_and_is_none_ends_the_link_behind_what_came_before() {
+    let run = TaskRun { id: TaskId { epoch: 1, sequence: 0 }, deliveries: 0, content: Content::Group };
+    let group = b"\x01\x04\0\0\0\x01\0\x01x";
+    let good = [&encoded(|out| encode_tasks(out, run))[..], group].concat();
+    let bad: [(&[u8], &str); 4] = [
+        (b"\0\0", "message 2 is no group: 0 bytes for 0 frames"),
+        (b"\x01\x03bad\0\x01x", "message 2 is no group: 3 bytes for 1 frames"),
+        (b"\0\x04\0\0\0\0", "message 2 is no group: 4 bytes for 0 frames"),
+        (b"\x01\x04\0\0\0\x02\0\x01x", "message 2 is no group: 4 bytes for 1 frames"),
+    ];
+    for (bytes, reason) in bad {
+        let pull = plain_pull(by_hand(20));
+        let place = pull.bind(&endpoint("tcp")).unwrap().to_string();
+        let mut raw = Raw::connect(&place, "PUSH");
+        raw.send(&[&good[..], bytes, group].concat());
+        let mut messages = Vec::new();
+        until(reason, || {
+            let _ = pull.recv_batch(&mut messages, 100, Duration::from_millis(1));
+            pull.stats().failed_connections > 0
+        });
+        assert_eq!(messages.iter().map(split_group).collect::<Vec<_>>(), [Some(vec![Message::from("x")])]);
+        assert!(raw.read_to_end().contains(reason), "{reason}");
     }
 }
 

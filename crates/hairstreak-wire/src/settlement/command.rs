@@ -1,7 +1,7 @@
 //! The commands of settlement, as ZMTP commands that others skip.
 //!
 //! ```text
-//! X-TASKS   epoch (8) | sequence (8) | deliveries (2) | flags  from the sender; flags (1): 1 no results
+//! X-TASKS   epoch (8) | sequence (8) | deliveries (2) | flags  from the sender; flags (1): 1 no results, 2 groups
 //! X-END     count (8)                                         from the sender
 //! X-SETTLE  through (8) | entries until the end               from the receiver
 //! X-CREDIT  number (8)                                        from the receiver
@@ -18,7 +18,7 @@
 //! what only the link knows.
 
 use super::error::SettlementError;
-use super::task::{Outcome, TaskId, TaskRun};
+use super::task::{Content, Outcome, TaskId, TaskRun};
 use crate::zmtp::command::{self, Command};
 
 const TASKS: &str = "X-TASKS";
@@ -32,10 +32,12 @@ const PACE: &str = "X-PACE";
 /// The longest reason for a rejection, in bytes; what is longer is cut.
 pub const REJECTION_SIZE_MAX: usize = 255;
 
+const TASKS_SIZE: usize = 19;
 const RANGE_SIZE: usize = 17;
 const RUN_SIZE: usize = 24;
-/// In the flags of X-TASKS.
-const BLANK: u8 = 1;
+/// The flags of X-TASKS, one at most.
+const NOTHING: u8 = 1;
+const GROUP: u8 = 2;
 
 /// A command, borrowed from the body of its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +142,7 @@ pub fn parse<'a>(command: &Command<'a>) -> Result<Option<SettlementCommand<'a>>,
     let Command::Unknown { name, data } = *command else { return Ok(None) };
     let malformed = |command| SettlementError::Malformed { command, size: data.len() };
     Ok(Some(match name {
-        b"X-TASKS" => parse_tasks(data).ok_or(malformed(TASKS))?,
+        b"X-TASKS" => parse_tasks(data)?.ok_or(malformed(TASKS))?,
         b"X-END" => SettlementCommand::End { count: parse_number(data).ok_or(malformed(END))? },
         b"X-SETTLE" => {
             let (through, entries) = data.split_first_chunk().ok_or(malformed(SETTLE))?;
@@ -172,15 +174,20 @@ fn parse_number(data: &[u8]) -> Option<u64> {
     data.try_into().ok().map(u64::from_be_bytes)
 }
 
-fn parse_tasks(data: &[u8]) -> Option<SettlementCommand<'static>> {
-    let (epoch, rest) = data.split_first_chunk()?;
-    let (sequence, rest) = rest.split_first_chunk()?;
-    let (deliveries, rest) = rest.split_first_chunk()?;
-    let &[flags] = rest else { return None };
-    let deliveries = u16::from_be_bytes(*deliveries);
-    let id = TaskId { epoch: u64::from_be_bytes(*epoch), sequence: u64::from_be_bytes(*sequence) };
-    // Later flags may be added: what they mean is for those who know them.
-    Some(SettlementCommand::Tasks(TaskRun { id, deliveries, is_blank: flags & BLANK != 0 }))
+/// `None`: it is of another size.
+fn parse_tasks(data: &[u8]) -> Result<Option<SettlementCommand<'static>>, SettlementError> {
+    let Ok(data) = <&[u8; TASKS_SIZE]>::try_from(data) else { return Ok(None) };
+    let number = |at: usize| parse_number(&data[at..at + 8]).unwrap_or_default();
+    let id = TaskId { epoch: number(0), sequence: number(8) };
+    let deliveries = u16::from_be_bytes([data[16], data[17]]);
+    let content = match data[18] {
+        0 => Content::Message,
+        NOTHING => Content::Nothing,
+        GROUP => Content::Group,
+        // Who does not know what a message is must not take it for another.
+        flags => return Err(SettlementError::UnknownFlags { flags }),
+    };
+    Ok(Some(SettlementCommand::Tasks(TaskRun { id, deliveries, content })))
 }
 
 /// The first entry and what follows it; `None` when there is no whole one.
@@ -204,8 +211,12 @@ fn split_entry(data: &[u8]) -> Result<Option<(Entry<'_>, &[u8])>, SettlementErro
 
 /// Appends a whole X-TASKS frame.
 pub fn encode_tasks(out: &mut Vec<u8>, run: TaskRun) {
-    let TaskRun { id: TaskId { epoch, sequence }, deliveries, is_blank } = run;
-    let flags = if is_blank { BLANK } else { 0 };
+    let TaskRun { id: TaskId { epoch, sequence }, deliveries, content } = run;
+    let flags = match content {
+        Content::Message => 0,
+        Content::Nothing => NOTHING,
+        Content::Group => GROUP,
+    };
     let data = [&epoch.to_be_bytes()[..], &sequence.to_be_bytes(), &deliveries.to_be_bytes(), &[flags]];
     command::encode(out, TASKS.as_bytes(), &data);
 }

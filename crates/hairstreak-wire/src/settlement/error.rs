@@ -77,6 +77,22 @@ pub enum SettlementError {
         /// As it came.
         sequence: u64,
     },
+    /// It says of its messages what no version has, or two things at once.
+    #[error("X-TASKS with the flags {flags}")]
+    UnknownFlags {
+        /// As they came.
+        flags: u8,
+    },
+    /// It sent as a group what is none.
+    #[error("message {number} is no group: {size} bytes for {frames} frames")]
+    NoGroup {
+        /// Which.
+        number: u64,
+        /// Of its first frame.
+        size: usize,
+        /// Behind that.
+        frames: usize,
+    },
     /// It says that it sent another number of messages than came.
     #[error("X-END after {count} messages, of which {received} came")]
     WrongEndCount {

@@ -21,12 +21,15 @@
 //! what a sender does with what comes back, and [`Seen`] which results a sink delivers, and when. [`Deadlines`]
 //! says which tasks have had their time, a [`LetterNote`] why one was refused.
 //!
+//! A task may be several messages: they travel as one, a group ([`parse_group`]).
+//!
 //! Against a peer without the property nothing of this happens: plain ZMTP.
 
 pub mod command;
 mod control;
 mod deadlines;
 mod error;
+mod group;
 mod letter;
 mod ranges;
 mod receiving;
@@ -41,11 +44,12 @@ pub use command::{Entry, SettlementCommand};
 pub use control::{ControlMessage, SequenceRuns};
 pub use deadlines::{Deadlines, Overdue};
 pub use error::SettlementError;
+pub use group::{encode_group, parse_group};
 pub use letter::{LETTER_NOTE_SIZE_MAX, LetterNote};
 pub use ranges::Ranges;
 pub use receiving::ReceivingLink;
 pub use redelivery::{Company, Redelivery, RedeliveryRules, Refusal, RefusalCause, RefusedTasks, Returned};
 pub use seen::{Ready, Seen};
 pub use sending::{Refused, SendingLink, Settled};
-pub use task::{Outcome, TaskId, TaskRun};
+pub use task::{Content, Outcome, TaskId, TaskRun};
 pub use terms::SettlementTerms;

@@ -278,13 +278,14 @@ impl<M> Redelivery<M> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::task::Content;
     use super::*;
 
     const RULES: RedeliveryRules =
         RedeliveryRules { deliveries_max: 3, refused_count_max: 2, in_order: false };
 
     fn task(sequence: u64, deliveries: u16) -> TaskRun {
-        TaskRun { id: TaskId { epoch: 1, sequence }, deliveries, is_blank: false }
+        TaskRun { id: TaskId { epoch: 1, sequence }, deliveries, content: Content::Message }
     }
 
     fn returned(sequence: u64, outcome: Outcome) -> Returned<&'static str> {

@@ -95,10 +95,11 @@ impl Runs {
 
 #[cfg(test)]
 mod tests {
+    use super::super::task::Content;
     use super::*;
 
     fn run(sequence: u64, deliveries: u16) -> TaskRun {
-        TaskRun { id: TaskId { epoch: 1, sequence }, deliveries, is_blank: false }
+        TaskRun { id: TaskId { epoch: 1, sequence }, deliveries, content: Content::Message }
     }
 
     #[test]

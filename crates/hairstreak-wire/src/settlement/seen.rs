@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::ranges::Ranges;
-use super::task::{TaskId, TaskRun};
+use super::task::{Content, TaskId, TaskRun};
 
 /// Of so many ranges the memory of a source may consist before tasks that are passed over are not remembered any more:
 /// results that wait for them then wait for the floor. Twice what the largest window takes that grows by itself.
@@ -75,7 +75,7 @@ impl<M> Seen<M> {
         let range = first..first + count;
         let is_new = first >= self.floor && self.seen.insert(range.clone());
         for (offset, message) in messages.enumerate() {
-            let TaskRun { id, deliveries, is_blank } = run.plus(offset as u64);
+            let TaskRun { id, deliveries, content } = run.plus(offset as u64);
             let sequence = id.sequence;
             if !is_new && (sequence < self.floor || !self.seen.insert(sequence..sequence + 1)) {
                 self.duplicate_count += 1;
@@ -85,7 +85,10 @@ impl<M> Seen<M> {
                 }
                 continue;
             }
-            let next = if is_blank { Ready::Over(id) } else { Ready::Result(id, message) };
+            let next = match content {
+                Content::Nothing => Ready::Over(id),
+                Content::Message | Content::Group => Ready::Result(id, message),
+            };
             let next = Waiting { next, is_redelivered: deliveries > 0 };
             if keep_order {
                 self.waiting.insert(sequence, next);
@@ -98,12 +101,15 @@ impl<M> Seen<M> {
         }
     }
 
-    /// Takes the results of a run of `count` tasks if all are new and, if `keep_order`, have their turn: the caller
+    /// Takes the results of a run of `count` tasks if each has one, all are new and, if `keep_order`, have their turn: the caller
     /// delivers them. Returns whether it has taken them; if not, nothing has changed.
     pub fn take_new(&mut self, run: TaskRun, count: u64, keep_order: bool) -> bool {
         let first = run.id.sequence;
         let next = self.next.max(self.floor);
-        if first < self.floor || run.is_blank || keep_order && (first != next || !self.waiting.is_empty()) {
+        if first < self.floor
+            || run.content != Content::Message
+            || keep_order && (first != next || !self.waiting.is_empty())
+        {
             return false;
         }
         let is_new = self.seen.insert(first..first + count);
@@ -234,7 +240,8 @@ mod tests {
         keep_order: bool,
     ) -> Vec<u64> {
         let mut ready = Vec::new();
-        let run = TaskRun { id: TaskId { epoch: 1, sequence }, deliveries, is_blank: deliveries == BLANK };
+        let content = if deliveries == BLANK { Content::Nothing } else { Content::Message };
+        let run = TaskRun { id: TaskId { epoch: 1, sequence }, deliveries, content };
         let messages = vec!["x"; count].into_iter();
         seen.take(run, count as u64, messages, keep_order, &mut |next| ready.extend(sequence_of(next)));
         ready
@@ -324,7 +331,7 @@ mod tests {
         assert_eq!(take(&mut seen, 9, 1, 0, true), []);
         assert_eq!(take(&mut seen, 6, 1, 0, true), [6, 9], "by the short way too");
         assert_eq!(pass_over(&mut seen, 10, 2), []);
-        let run = TaskRun { id: TaskId { epoch: 1, sequence: 12 }, deliveries: 0, is_blank: false };
+        let run = TaskRun { id: TaskId { epoch: 1, sequence: 12 }, deliveries: 0, content: Content::Message };
         pass_over(&mut seen, 13, 2);
         assert!(seen.take_new(run, 1, true));
         assert!(seen.take_new(run.plus(3), 1, true), "it has its turn");
@@ -336,7 +343,7 @@ mod tests {
         let mut seen = Seen::default();
         let mut over = Vec::new();
         pass_over(&mut seen, 3, 2);
-        let run = TaskRun { id: TaskId { epoch: 1, sequence: 2 }, deliveries: 0, is_blank: false };
+        let run = TaskRun { id: TaskId { epoch: 1, sequence: 2 }, deliveries: 0, content: Content::Message };
         seen.take(run, 3, ["x"; 3].into_iter(), true, &mut |next| over.push(next));
         assert_eq!(over, [Ready::Over(run.plus(1).id), Ready::Over(run.plus(2).id)]);
         assert_eq!(take(&mut seen, 0, 2, 0, true), [0, 1, 2]);

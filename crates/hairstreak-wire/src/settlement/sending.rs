@@ -351,6 +351,7 @@ impl SendingLink {
 
 #[cfg(test)]
 mod tests {
+    use super::super::task::Content;
     use super::*;
 
     #[test]
@@ -361,7 +362,7 @@ mod tests {
             // Each task a run of its own.
             for _ in 0..2 {
                 let id = TaskId { epoch: 1, sequence: 10 * sent };
-                link.begin(sent, TaskRun { id, deliveries: 0, is_blank: false }, &mut Vec::new());
+                link.begin(sent, TaskRun { id, deliveries: 0, content: Content::Message }, &mut Vec::new());
                 sent += 1;
             }
             let (mut entries, mut bytes) = (Vec::new(), Vec::new());

@@ -26,8 +26,20 @@ pub struct TaskRun {
     pub id: TaskId,
     /// How often each was sent before, by whomever; a task that was is a redelivered one.
     pub deliveries: u16,
-    /// The messages are empty and say that these tasks have no result.
-    pub is_blank: bool,
+    /// What the message of each is.
+    pub content: Content,
+}
+
+/// What the message of a task is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Content {
+    /// What its sender gave.
+    #[default]
+    Message,
+    /// Empty: the task has no result.
+    Nothing,
+    /// Several messages of the task in one: [`parse_group`](super::parse_group).
+    Group,
 }
 
 impl TaskRun {

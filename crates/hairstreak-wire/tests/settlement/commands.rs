@@ -4,7 +4,7 @@ use hairstreak_wire::settlement::command::{
     REJECTION_SIZE_MAX, encode_credit, encode_done, encode_drain, encode_end, encode_entry, encode_pace,
     encode_settle, encode_tasks, parse,
 };
-use hairstreak_wire::settlement::{Entry, Outcome, SettlementCommand, SettlementError, TaskRun};
+use hairstreak_wire::settlement::{Content, Entry, Outcome, SettlementCommand, SettlementError, TaskRun};
 use hairstreak_wire::zmtp::Command;
 
 use crate::{for_each_command, run};
@@ -64,8 +64,10 @@ fn commands_come_back_as_they_were_sent() {
     let (mut bytes, mut entries) = (Vec::new(), Vec::new());
     sent.iter().for_each(|entry| encode_entry(&mut entries, entry));
     encode_settle(&mut bytes, 3, &entries);
-    let blank = TaskRun { is_blank: true, ..run(u64::MAX, u16::MAX) };
+    let blank = TaskRun { content: Content::Nothing, ..run(u64::MAX, u16::MAX) };
     encode_tasks(&mut bytes, blank);
+    let group = TaskRun { content: Content::Group, ..blank };
+    encode_tasks(&mut bytes, group);
     let done = [(run(3, 0).id, 1), (run(9, 0).id, u64::MAX)];
     encode_done(&mut bytes, &done);
     encode_pace(&mut bytes, u64::MAX);
@@ -79,13 +81,13 @@ fn commands_come_back_as_they_were_sent() {
                 let cut = entry(Outcome::Rejected, 9, 9, &long[..REJECTION_SIZE_MAX]);
                 assert_eq!(entries.collect::<Vec<_>>(), [sent[0], cut, sent[2], sent[3]]);
             }
-            SettlementCommand::Tasks(got) => assert_eq!(got, blank),
+            SettlementCommand::Tasks(got) => assert_eq!(got, if seen == 2 { blank } else { group }),
             SettlementCommand::Done(tasks) => assert_eq!(tasks.collect::<Vec<_>>(), done),
             SettlementCommand::Pace(nanos) => assert_eq!(nanos, u64::MAX),
             other => assert_eq!(other, SettlementCommand::Drain),
         }
     });
-    assert_eq!(seen, 5);
+    assert_eq!(seen, 6);
 }
 
 #[test]
@@ -113,6 +115,16 @@ fn a_command_of_the_wrong_size_is_named() {
     assert!(parse_data(b"X-DONE", &[0; 24]).is_err(), "no task");
     assert_eq!(parse_data(b"X-OTHER", &settle), Ok(None));
     assert_eq!(parse(&Command::Pong { context: b"X-END" }), Ok(None));
+}
+
+#[test]
+fn tasks_are_empty_or_groups_or_neither() {
+    let with = |flags: u8| parse_data(b"X-TASKS", &[&[0; 18][..], &[flags]].concat());
+    for flags in 0..=u8::MAX {
+        let expected =
+            if flags < 3 { Ok(Some("X-TASKS")) } else { Err(SettlementError::UnknownFlags { flags }) };
+        assert_eq!(with(flags), expected);
+    }
 }
 
 #[test]

@@ -4,13 +4,13 @@ mod commands;
 mod links;
 mod rules;
 
-use hairstreak_wire::settlement::{SettlementCommand, TaskId, TaskRun, command};
+use hairstreak_wire::settlement::{Content, SettlementCommand, TaskId, TaskRun, command};
 use hairstreak_wire::zmtp;
 use hairstreak_wire::zmtp::frame::{self, COMMAND_SIZE_MAX};
 
 /// A run of the source with epoch 7.
 pub fn run(sequence: u64, deliveries: u16) -> TaskRun {
-    TaskRun { id: TaskId { epoch: 7, sequence }, deliveries, is_blank: false }
+    TaskRun { id: TaskId { epoch: 7, sequence }, deliveries, content: Content::Message }
 }
 
 /// Calls `take` with each command of settlement in these frames.

@@ -136,7 +136,10 @@ fn a_sender_keeps_to_its_credit_names_its_tasks_and_ends_once_with_the_right_cou
     let mut link = ReceivingLink::new(9);
     link.handle(SettlementCommand::Tasks(run(0, 0)), 0).unwrap();
     link.handle(SettlementCommand::End { count: 5 }, 5).unwrap();
-    assert_eq!((link.check(5), link.check(6)), (Ok(()), Err(SettlementError::AfterEnd { what: "a message" })));
+    assert_eq!(
+        (link.check(5), link.check(6)),
+        (Ok(()), Err(SettlementError::AfterEnd { what: "a message" }))
+    );
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! `Endpoint`: one end of a link: frames to bytes and back, and what a hostile end does to them.
 
 use hairstreak_wire::settlement::Entry;
-use hairstreak_wire::settlement::{Outcome, SettlementError, SettlementTerms, TaskId, TaskRun, command};
+use hairstreak_wire::settlement::{
+    Content, Outcome, SettlementError, SettlementTerms, TaskId, TaskRun, command,
+};
 use hairstreak_wire::zmtp::frame::{self, COMMAND_SIZE_MAX, HEADER_SIZE_MAX};
 use hairstreak_wire::zmtp::{self, Command, CommandError, FrameError, MetadataError, metadata};
 
@@ -148,7 +150,8 @@ fn push_nonsense(net: &mut Net, out: &mut Vec<u8>) {
     match number(7) {
         0 => {
             let id = TaskId { epoch: number(2), sequence: number(100) };
-            let run = TaskRun { id, deliveries: number(3) as u16, is_blank: number(2) == 0 };
+            let content = [Content::Message, Content::Nothing, Content::Group][number(3) as usize];
+            let run = TaskRun { id, deliveries: number(3) as u16, content };
             command::encode_tasks(out, run);
         }
         1 => command::encode_end(out, number(50)),

@@ -1,7 +1,7 @@
 //! `Scenario`: what a seed decides before anything happens: sizes, limits, and how often what goes wrong.
 
 use fastrand::Rng;
-use hairstreak_wire::settlement::RedeliveryRules;
+use hairstreak_wire::settlement::{Content, RedeliveryRules};
 
 /// What is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,6 +163,15 @@ impl Scenario {
 
     pub fn redelivery_of_results(&self) -> RedeliveryRules {
         RedeliveryRules { deliveries_max: 0, ..self.redelivery() }
+    }
+
+    /// What its result is. Of a group, nobody here looks into the message.
+    pub fn content(&self, sequence: u64) -> Content {
+        match sequence % 5 {
+            _ if self.is_blank(sequence) => Content::Nothing,
+            3 => Content::Group,
+            _ => Content::Message,
+        }
     }
 
     /// Whether the task has no result.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use hairstreak_wire::settlement::{ControlMessage, Outcome, Ready, Seen, TaskId, TaskRun};
+use hairstreak_wire::settlement::{Content, ControlMessage, Outcome, Ready, Seen, TaskId, TaskRun};
 
 use crate::endpoint::{Endpoint, Frame, LinkError};
 use crate::ledger::{Ledger, NO_ROOM};
@@ -63,8 +63,11 @@ impl Sink {
                 seen.raise_floor(last, &mut |_| {});
             }
             for range in ranges.iter().filter(|_| !scenario.keep_order) {
-                let run =
-                    TaskRun { id: TaskId { epoch, sequence: range.start }, deliveries: 0, is_blank: true };
+                let run = TaskRun {
+                    id: TaskId { epoch, sequence: range.start },
+                    deliveries: 0,
+                    content: Content::Nothing,
+                };
                 let bodies = range.clone().map(|_| Body::new());
                 seen.take(run, range.end - range.start, bodies, scenario.keep_order, &mut |_| {});
             }
@@ -243,6 +246,11 @@ impl Sink {
             }
             let seen = self.sources.entry(run.id.epoch).or_default();
             let (count, ready) = (bodies.len() as u64, &mut self.ready);
+            if net.scenario.kind != Kind::Hostile {
+                let mut contents =
+                    (0..count).map(|offset| net.scenario.content(run.plus(offset).id.sequence));
+                assert!(contents.all(|content| content == run.content), "{run:?}, {count} tasks");
+            }
             tasks.push((run.id, count));
             seen.take(run, count, bodies.into_iter(), self.keep_order, &mut |next| ready.push_back(next));
         }

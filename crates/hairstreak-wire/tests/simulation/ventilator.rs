@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hairstreak_wire::settlement::{ControlMessage, RefusedTasks, SequenceRuns, TaskId, TaskRun};
+use hairstreak_wire::settlement::{Content, ControlMessage, RefusedTasks, SequenceRuns, TaskId, TaskRun};
 
 use crate::endpoint::{Endpoint, Frame, LinkError};
 use crate::ledger::Ledger;
@@ -112,7 +112,7 @@ impl Ventilator {
         let Scenario { task_count, produce_max, window, .. } = net.scenario;
         while self.produced < task_count && net.now >= self.not_before {
             let id = TaskId { epoch: EPOCH, sequence: self.produced };
-            let task = TaskRun { id, deliveries: 0, is_blank: false };
+            let task = TaskRun { id, deliveries: 0, content: Content::Message };
             if !self.tasks.send(net, task, &task_body(self.produced)) {
                 break;
             }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hairstreak_wire::settlement::{Outcome, TaskRun};
+use hairstreak_wire::settlement::{Content, Outcome, TaskRun};
 
 use crate::endpoint::LinkError;
 use crate::ledger::{BAD_LUCK, Ledger};
@@ -142,10 +142,10 @@ impl Worker {
             self.tasks.settle(net, task.link, task.number..task.number + 1, Outcome::Released, b"");
         } else if net.chance(reject_chance) {
             self.tasks.settle_tasks(net, task.run.id, 1, Outcome::Rejected, BAD_LUCK);
-        } else if net.scenario.is_blank(task.run.id.sequence) {
-            self.result = Some((TaskRun { is_blank: true, ..task.run }, Vec::new()));
         } else {
-            self.result = Some((task.run, result_body(&task.body)));
+            let content = net.scenario.content(task.run.id.sequence);
+            let body = if content == Content::Nothing { Vec::new() } else { result_body(&task.body) };
+            self.result = Some((TaskRun { content, ..task.run }, body));
         }
     }
 }

@@ -75,8 +75,10 @@
 //! # }
 //! ```
 //!
-//! As well those of stage 2 may listen ([`Worker::bind_tasks`]). So that neither has to know all of the other, a relay listens at both
-//! ends: a worker that returns each task as it came.
+//! As well those of stage 2 may listen ([`Worker::bind_tasks`]). So that neither has to know all of the other, a relay
+//! ([`Worker::relay`]) listens at both ends and returns each task as it came.
+//!
+//! A task may have several results ([`Reply::Results`]): the sink has all of them or none, and so has each stage in between.
 //!
 //! A worker that is cut off and not dead may do a task that another does too: what it does beside its result is done at
 //! least once.

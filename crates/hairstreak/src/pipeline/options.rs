@@ -121,7 +121,7 @@ impl PipelineOptions {
         Options { linger_ms: linger_ms.min(Options::default().linger_ms), ..self.with(settlement) }
     }
 
-    /// Of the sink's socket.
+    /// Of the socket of a sink, or a relay.
     pub(super) fn results_in(&self) -> Options {
         self.with(Settlement { collects: true, ..self.passing_settlement() })
     }

@@ -4,8 +4,9 @@
 //! Its bytes, all numbers big endian:
 //!
 //! ```text
-//! version (1): 1
-//! for each source:  epoch (8) | results (8) | range count (4) | ranges: first (8), behind the last (8)
+//! version (1): 2
+//! for each source:  epoch (8) | tasks with results (8) | further results of these (8) | range count (4)
+//!                   ranges: first (8), behind the last (8)
 //! ```
 //!
 //! Sources are in the order in which they were last heard of; ranges ascend, are not empty and do not touch.
@@ -14,7 +15,7 @@ use hairstreak_socket::settlement::Ranges;
 use thiserror::Error;
 
 /// The version of the bytes.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Whose results the application of a sink has had: see [`Sink::seen`](super::Sink::seen). At most a range for each task
 /// of the window and one more, of each ventilator that the sink has heard of.
@@ -27,8 +28,10 @@ pub struct SeenTasks {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SeenSource {
     pub epoch: u64,
-    /// Results; a task that was seen may have had none.
+    /// Tasks with results; one that was seen may have had none.
     pub count: u64,
+    /// Their results but for the first of each.
+    pub further_count: u64,
     pub ranges: Ranges,
 }
 
@@ -55,9 +58,10 @@ impl SeenTasks {
     /// The bytes to be stored.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
-        for SeenSource { epoch, count, ranges } in &self.sources {
+        for SeenSource { epoch, count, further_count, ranges } in &self.sources {
             bytes.extend(epoch.to_be_bytes());
             bytes.extend(count.to_be_bytes());
+            bytes.extend(further_count.to_be_bytes());
             bytes.extend((ranges.range_count() as u32).to_be_bytes());
             for range in ranges.iter() {
                 bytes.extend(range.start.to_be_bytes());
@@ -80,7 +84,7 @@ impl SeenTasks {
             Ok(u64::from_be_bytes(*number))
         };
         while !rest.is_empty() {
-            let (epoch, count) = (number(&mut rest)?, number(&mut rest)?);
+            let [epoch, count, further_count] = [number(&mut rest)?, number(&mut rest)?, number(&mut rest)?];
             let range_count = rest.split_first_chunk().ok_or(SeenTasksError::CutOff(bytes.len()))?;
             rest = range_count.1;
             let mut ranges = Ranges::new();
@@ -93,7 +97,7 @@ impl SeenTasks {
                 ranges.insert(first..end);
                 behind = Some(end);
             }
-            sources.push(SeenSource { epoch, count, ranges });
+            sources.push(SeenSource { epoch, count, further_count, ranges });
         }
         Ok(SeenTasks { sources })
     }
@@ -107,7 +111,7 @@ mod tests {
         let source = |epoch, all: &[(u64, u64)]| {
             let mut ranges = Ranges::new();
             all.iter().for_each(|&(first, end)| assert!(ranges.insert(first..end)));
-            SeenSource { epoch, count: 3, ranges }
+            SeenSource { epoch, count: 3, further_count: 2, ranges }
         };
         SeenTasks { sources: vec![source(7, &[]), source(u64::MAX, &[(0, 5), (6, 7), (9, u64::MAX)])] }
     }
@@ -117,18 +121,18 @@ mod tests {
         for seen in [SeenTasks::default(), seen()] {
             assert_eq!(SeenTasks::from_bytes(&seen.to_bytes()), Ok(seen));
         }
-        assert_eq!(SeenTasks::default().to_bytes(), [1]);
+        assert_eq!(SeenTasks::default().to_bytes(), [2]);
     }
 
     #[test]
     fn bytes_that_are_cut_off_or_changed_are_refused() {
         let bytes = seen().to_bytes();
-        let whole = [1, 21];
+        let whole = [1, 29];
         for size in (0..bytes.len()).filter(|size| !whole.contains(size)) {
             let error = if size == 0 { SeenTasksError::Version(None) } else { SeenTasksError::CutOff(size) };
             assert_eq!(SeenTasks::from_bytes(&bytes[..size]), Err(error));
         }
-        assert_eq!(SeenTasks::from_bytes(&[2]), Err(SeenTasksError::Version(Some(2))));
+        assert_eq!(SeenTasks::from_bytes(&[1]), Err(SeenTasksError::Version(Some(1))));
         let with = |first: u64, end: u64| {
             let mut bytes = bytes.clone();
             let at = bytes.len() - 32;

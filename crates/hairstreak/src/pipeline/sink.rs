@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
-use hairstreak_socket::settlement::{Batch, ControlMessage, TaskId};
+use hairstreak_socket::settlement::{Batch, Content, ControlMessage, TaskId, split_group};
 use hairstreak_socket::{BindError, Context, Endpoint, Interest, Message, Poller, Pull, RecvError};
 use hairstreak_wire::settlement::Ready;
 
@@ -14,7 +14,7 @@ use super::error::{PipelineError, SinkError};
 use super::options::PipelineOptions;
 use super::reports::Reports;
 use super::seen_tasks::SeenTasks;
-use super::sources::{Completion, Sources};
+use super::sources::{Arrival, Completion, Pending, Sources};
 
 /// Results taken at once, at most; half of the window if that is less, so that workers have something to do meanwhile.
 const BATCH_COUNT_MAX: usize = 1024;
@@ -32,6 +32,24 @@ pub struct Done {
     pub task: TaskId,
     /// The result.
     pub message: Message,
+    /// Which of the task's results it is, from 0.
+    pub index: usize,
+    /// No further result of the task follows.
+    pub is_last: bool,
+}
+
+impl Done {
+    fn only(task: TaskId, message: Message) -> Done {
+        Done { task, message, index: 0, is_last: true }
+    }
+}
+
+/// The results of a task that has several, as far as they are delivered.
+#[derive(Debug)]
+struct Group {
+    task: TaskId,
+    count: usize,
+    results: std::iter::Enumerate<std::vec::IntoIter<Message>>,
 }
 
 /// Has the results.
@@ -54,7 +72,9 @@ pub struct Sink {
     next_run: usize,
     present: Option<(TaskId, u64)>,
     /// Of a present run that needs a closer look.
-    ready: VecDeque<Ready<Message>>,
+    ready: VecDeque<Ready<Arrival>>,
+    /// Of a task with several results, those that were not returned: at least one.
+    group: Option<Group>,
     /// In order: tasks whose results were returned, which are settled when more is asked for.
     returned: Option<(TaskId, u64)>,
     /// Batches since the ventilator was last heard.
@@ -106,6 +126,7 @@ impl Sink {
             next_run: 0,
             present: None,
             ready: VecDeque::new(),
+            group: None,
             returned: None,
             // It may have much to do before it waits.
             batch_count: HEAR_INTERVAL,
@@ -125,7 +146,7 @@ impl Sink {
     /// The next result, waiting for it; `None` when the ventilator has said that all tasks are done. Asking for it says
     /// that what was returned before has been dealt with: stored, if it is to be there after the death of this process.
     pub fn recv(&mut self) -> Result<Option<Done>, SinkError> {
-        match self.take_present() {
+        match self.take_next() {
             Some(done) => Ok(Some(done)),
             None => self.recv_next(true),
         }
@@ -133,26 +154,27 @@ impl Sink {
 
     /// As [`Sink::recv`], without waiting: `None` when no result is here.
     pub fn try_recv(&mut self) -> Result<Option<Done>, SinkError> {
-        match self.take_present() {
+        match self.take_next() {
             Some(done) => Ok(Some(done)),
             None => self.recv_next(false),
         }
     }
 
-    /// As [`Sink::recv`], with results that are here, appended to `results`: a thousand or so at most. Returns how many; 0
-    /// when all tasks are done.
+    /// As [`Sink::recv`], with results that are here, appended to `results`: those of a thousand tasks or so at most, and of each
+    /// all. Returns how many; 0 when all tasks are done.
     pub fn recv_many(&mut self, results: &mut Vec<Done>) -> Result<usize, SinkError> {
         let before = results.len();
         results.extend(self.recv()?);
         while results.len() > before
-            && let Some(done) = self.take_present().or_else(|| self.take_along())
+            && let Some(done) = self.take_next().or_else(|| self.take_along())
         {
             results.push(done);
         }
         Ok(results.len() - before)
     }
 
-    /// Whose results have been returned. Stored in one step with the results, before more are asked for, it makes a sink
+    /// Whose results have been returned. A task with several is among them when all are: who takes them one by one stores
+    /// behind one with [`Done::is_last`]; otherwise those that were returned come again. Stored in one step with the results, before more are asked for, it makes a sink
     /// that is started again go on with each result exactly once: [`Sink::resume_from`].
     ///
     /// ```no_run
@@ -172,7 +194,34 @@ impl Sink {
     /// # }
     /// ```
     pub fn seen(&self) -> SeenTasks {
-        self.sources.seen(&self.ready, self.present)
+        let group = self.group.as_ref().map(|group| (group.task, group.count as u64));
+        self.sources.seen(&self.ready, Pending { present: self.present, group })
+    }
+
+    /// The next result of the task, or of the run, whose results are being returned.
+    fn take_next(&mut self) -> Option<Done> {
+        if self.group.is_some() { self.take_of_group() } else { self.take_present() }
+    }
+
+    fn take_of_group(&mut self) -> Option<Done> {
+        let Group { task, results, .. } = self.group.as_mut()?;
+        let (task, next, is_last) = (*task, results.next(), results.len() == 0);
+        if is_last {
+            self.group = None;
+        }
+        next.map(|(index, message)| Done { task, message, index, is_last })
+    }
+
+    /// What came of a task is to be returned: its first result.
+    fn begin(&mut self, task: TaskId, Arrival { message, is_group }: Arrival) -> Option<Done> {
+        // Who receives a batch checks its groups: each is one.
+        let Some(results) = Some(&message).filter(|_| is_group).and_then(split_group) else {
+            return Some(Done::only(task, message));
+        };
+        let count = results.len();
+        self.sources.note_group(task, count as u64);
+        self.group = Some(Group { task, count, results: results.into_iter().enumerate() });
+        self.take_of_group()
     }
 
     /// The next result of the present run.
@@ -185,7 +234,7 @@ impl Sink {
         }
         let message = std::mem::take(&mut self.messages[self.next_message]);
         self.next_message += 1;
-        Some(Done { task: next, message })
+        Some(Done::only(next, message))
     }
 
     /// The next result behind it, if it is settled together with those that were returned: of the same batch, or, in
@@ -201,7 +250,7 @@ impl Sink {
                     *count += 1;
                 }
                 match self.ready.pop_front() {
-                    Some(Ready::Result(task, message)) => return Some(Done { task, message }),
+                    Some(Ready::Result(task, arrival)) => return self.begin(task, arrival),
                     _ => continue,
                 }
             }
@@ -222,9 +271,9 @@ impl Sink {
                 self.reports.note(first, count, &self.results);
             }
             match self.ready.pop_front() {
-                Some(Ready::Result(task, message)) => {
+                Some(Ready::Result(task, arrival)) => {
                     self.returned = self.keep_order.then_some((task, 1));
-                    return Ok(Some(Done { task, message }));
+                    return Ok(self.begin(task, arrival));
                 }
                 Some(Ready::Over(task)) => {
                     self.returned = self.keep_order.then_some((task, 1));
@@ -309,7 +358,9 @@ impl Sink {
             return true;
         }
         let (first, end) = (self.next_message, self.next_message + count as usize);
-        let results = self.messages[first..end].iter_mut().map(std::mem::take);
+        let is_group = run.content == Content::Group;
+        let arrivals = self.messages[first..end].iter_mut().map(std::mem::take);
+        let results = arrivals.map(|message| Arrival { message, is_group });
         let ready = &mut self.ready;
         seen.take(run, count, results, keep_order, &mut |done| ready.push_back(done));
         self.next_message = end;

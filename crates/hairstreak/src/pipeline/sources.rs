@@ -17,11 +17,12 @@ const SOURCE_COUNT_MAX: usize = 64;
 pub struct Completion {
     /// Tasks of the work, once the ventilator has said how many there were.
     pub task_count: Option<u64>,
-    /// Results delivered; a task may have none.
+    /// Results delivered; a task may have none or several.
     pub result_count: u64,
-    /// Of those, results of tasks that more than one worker was given.
+    /// Tasks that had a result and that more than one worker was given.
     pub redelivered_count: u64,
-    /// Results that were not delivered: they came again, or their task had been rejected or given up.
+    /// Tasks' results that were not delivered, all those of a task counting as one: they came again, or their task had been
+    /// rejected or given up.
     pub duplicate_count: u64,
     /// Tasks that were rejected or given up, and have no result. One whose result this sink delivered before it heard that
     /// counts as done alone, though the ventilator counts it in [`Finished::rejected`](super::Finished::rejected). A sink that
@@ -33,12 +34,13 @@ pub struct Completion {
 }
 
 impl Completion {
-    fn add(&mut self, seen: &Seen<Message>, is_current: bool) {
+    fn add(&mut self, source: &Source, is_current: bool) {
+        let Source { seen, further_count, .. } = source;
         if !is_current {
-            self.earlier_result_count += seen.count;
+            self.earlier_result_count += seen.count + further_count;
             return;
         }
-        self.result_count += seen.count;
+        self.result_count += seen.count + further_count;
         self.redelivered_count += seen.redelivered_count;
         self.duplicate_count += seen.duplicate_count;
     }
@@ -61,11 +63,36 @@ struct Ended {
     refused_count: u64,
 }
 
+/// What came of a task.
+#[derive(Clone, Debug)]
+pub(super) struct Arrival {
+    pub message: Message,
+    /// The message holds several.
+    pub is_group: bool,
+}
+
+/// What is known of one ventilator.
+#[derive(Debug)]
+struct Source {
+    epoch: u64,
+    seen: Seen<Arrival>,
+    /// Results of groups that were begun to be delivered, but for the first of each.
+    further_count: u64,
+}
+
+/// Results that the application has not had, though they were taken out of what is ready: the first task of so many in sequence,
+/// and one with a group of so many results.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pending {
+    pub present: Option<(TaskId, u64)>,
+    pub group: Option<(TaskId, u64)>,
+}
+
 /// What is known of each ventilator.
 #[derive(Debug)]
 pub(super) struct Sources {
-    /// By epoch, the one heard of last behind.
-    sources: Vec<(u64, Seen<Message>)>,
+    /// The one heard of last behind.
+    sources: Vec<Source>,
     /// Of sources that have been forgotten.
     past: Completion,
     /// The epoch of the ventilator that is there, as far as it has been heard of.
@@ -77,7 +104,11 @@ pub(super) struct Sources {
 impl Sources {
     /// Whose results the application has had.
     pub fn resumed(seen: SeenTasks) -> Sources {
-        let resumed = |source: SeenSource| (source.epoch, Seen::resumed(source.ranges, source.count));
+        let resumed = |SeenSource { epoch, count, further_count, ranges }| Source {
+            epoch,
+            seen: Seen::resumed(ranges, count),
+            further_count,
+        };
         let sources = seen.sources.into_iter().map(resumed).collect();
         Sources { sources, past: Completion::default(), current: None, ended: None }
     }
@@ -93,26 +124,35 @@ impl Sources {
     }
 
     /// What is known of one.
-    pub fn of(&mut self, epoch: u64) -> &mut Seen<Message> {
-        let known = self.sources.iter().position(|(other, _)| *other == epoch);
+    pub fn of(&mut self, epoch: u64) -> &mut Seen<Arrival> {
+        &mut self.source(epoch).seen
+    }
+
+    /// A group of so many results is begun to be delivered.
+    pub fn note_group(&mut self, task: TaskId, count: u64) {
+        self.source(task.epoch).further_count += count.saturating_sub(1);
+    }
+
+    fn source(&mut self, epoch: u64) -> &mut Source {
+        let known = self.sources.iter().position(|source| source.epoch == epoch);
         let last = self.sources.len().saturating_sub(1);
         match known {
             Some(at) if at == last => {}
             Some(at) => self.sources[at..].rotate_left(1),
             None => {
                 if self.sources.len() >= SOURCE_COUNT_MAX {
-                    let (_, forgotten) = self.sources.remove(0);
+                    let forgotten = self.sources.remove(0);
                     self.past.add(&forgotten, false);
                 }
-                self.sources.push((epoch, Seen::default()));
+                self.sources.push(Source { epoch, seen: Seen::default(), further_count: 0 });
             }
         }
         let at = self.sources.len() - 1;
-        &mut self.sources[at].1
+        &mut self.sources[at]
     }
 
     /// Takes what the ventilator says of its tasks; what is to be delivered, or settled, for it goes behind `ready`.
-    pub fn take(&mut self, said: ControlMessage<'_>, ready: &mut VecDeque<Ready<Message>>) {
+    pub fn take(&mut self, said: ControlMessage<'_>, ready: &mut VecDeque<Ready<Arrival>>) {
         match said {
             ControlMessage::Floor(floor) => self.raise_floor(floor, ready),
             ControlMessage::Left(next, left) => {
@@ -134,12 +174,12 @@ impl Sources {
     }
 
     /// All tasks below are settled.
-    fn raise_floor(&mut self, floor: TaskId, ready: &mut VecDeque<Ready<Message>>) {
+    fn raise_floor(&mut self, floor: TaskId, ready: &mut VecDeque<Ready<Arrival>>) {
         if self.current.replace(floor.epoch) != Some(floor.epoch) {
             self.ended = None;
             // The ventilators before it are dead, and nobody has their other tasks. What waits for those waits no longer.
-            for (_, seen) in self.sources.iter_mut().filter(|(epoch, _)| *epoch != floor.epoch) {
-                seen.raise_floor(u64::MAX, &mut |next| ready.push_back(next));
+            for source in self.sources.iter_mut().filter(|source| source.epoch != floor.epoch) {
+                source.seen.raise_floor(u64::MAX, &mut |next| ready.push_back(next));
             }
         }
         self.of(floor.epoch).raise_floor(floor.sequence, &mut |next| ready.push_back(next));
@@ -148,30 +188,32 @@ impl Sources {
     /// What has been seen so far.
     pub fn completion(&self) -> Completion {
         let mut completion = self.past;
-        for (epoch, seen) in &self.sources {
-            completion.add(seen, self.current.is_none_or(|current| current == *epoch));
+        for source in &self.sources {
+            completion.add(source, self.current.is_none_or(|current| current == source.epoch));
         }
         if let (Some(epoch), Some(Ended { task_count, refused_count })) = (self.current, self.ended) {
-            let seen = self.sources.iter().find(|(other, _)| *other == epoch);
+            let source = self.sources.iter().find(|source| source.epoch == epoch);
             completion.task_count = Some(task_count);
             completion.rejected_count =
-                seen.map_or(refused_count, |(_, seen)| seen.rejected_count(task_count, refused_count));
+                source.map_or(refused_count, |source| source.seen.rejected_count(task_count, refused_count));
         }
         completion
     }
 
-    /// Whose results the application has had, if it has not had these: results in `ready`, and `present`, the first of so many
-    /// tasks in sequence.
-    pub fn seen(&self, ready: &VecDeque<Ready<Message>>, present: Option<(TaskId, u64)>) -> SeenTasks {
-        let source = |(epoch, seen): &(u64, Seen<Message>)| {
+    /// Whose results the application has had, if it has not had all of these: results in `ready`, and what is `pending`.
+    pub fn seen(&self, ready: &VecDeque<Ready<Arrival>>, pending: Pending) -> SeenTasks {
+        let source = |&Source { epoch, ref seen, further_count }: &Source| {
             let ready = ready.iter().filter_map(|next| match next {
-                Ready::Result(task, _) if task.epoch == *epoch => Some(task.sequence),
+                Ready::Result(task, _) if task.epoch == epoch => Some(task.sequence),
                 _ => None,
             });
-            let present = present.filter(|(task, _)| task.epoch == *epoch);
-            let present = present.into_iter().flat_map(|(task, left)| task.sequence..task.sequence + left);
+            let is_its = |(task, _): &(TaskId, u64)| task.epoch == epoch;
+            let group = pending.group.filter(is_its);
+            let present = pending.present.filter(is_its).into_iter().chain(group.map(|(task, _)| (task, 1)));
+            let present = present.flat_map(|(task, left)| task.sequence..task.sequence + left);
             let (ranges, count) = seen.had(ready.chain(present));
-            SeenSource { epoch: *epoch, count, ranges }
+            let further_count = further_count - group.map_or(0, |(_, count)| count - 1);
+            SeenSource { epoch, count, further_count, ranges }
         };
         SeenTasks { sources: self.sources.iter().map(source).collect() }
     }
@@ -211,7 +253,7 @@ mod tests {
         for said in [refused(1), floor(1, 0), refused(2), floor(3, 0), refused(1)] {
             sources.take(said, &mut ready);
         }
-        assert!(sources.sources.iter().all(|(_, seen)| seen.range_count() == 0));
+        assert!(sources.sources.iter().all(|source| source.seen.range_count() == 0));
         assert_eq!(sources.sources.len(), 2, "none is made up");
         sources.take(refused(3), &mut ready);
         assert_eq!(sources.of(3).range_count(), 1);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hairstreak_socket::settlement::{TaskId, TaskRun};
+use hairstreak_socket::settlement::{Content, TaskId, TaskRun, join_group, split_group};
 use hairstreak_socket::{
-    BindError, ConnectError, Context, Endpoint, Message, Outgoing, Pull, Push, RecvError, SendError,
+    BindError, ConnectError, Context, Endpoint, Message, Options, Outgoing, Pull, Push, RecvError, SendError,
 };
 
 use super::absence::{Absence, LOOK_INTERVAL};
@@ -36,6 +36,10 @@ pub struct Task<'a> {
     pub message: &'a Message,
     /// What names it.
     pub id: TaskId,
+    /// Which of its messages this is, from 0.
+    pub index: usize,
+    /// How many messages it has: one, unless the stage before gave several. All that comes of them is the task's result.
+    pub count: usize,
     /// How often it was given to a worker before: it may have been done.
     pub deliveries: u16,
 }
@@ -45,10 +49,38 @@ pub struct Task<'a> {
 pub enum Reply {
     /// It is done, and this is the result.
     Result(Message),
+    /// It is done, and these are its results: the sink, or the worker of the next stage, gets all of them or none. All together
+    /// have less than [`Options::frame_count_max`](hairstreak_socket::Options::frame_count_max) frames, and with four bytes for
+    /// each no more than `message_size_max`; else the task is rejected.
+    Results(Vec<Message>),
     /// It is done, and there is no result.
     Nothing,
-    /// It cannot be done, by nobody, for this reason.
+    /// It cannot be done, by nobody, for this reason. Of a task with several messages, one is enough.
     Reject(String),
+}
+
+/// What is passed on for a task.
+struct Output {
+    content: Content,
+    message: Message,
+    result_count: u64,
+}
+
+impl Reply {
+    /// What is passed on; or the reason why nothing is.
+    fn into_output(self) -> Result<Output, String> {
+        let output = |content, message, result_count| Ok(Output { content, message, result_count });
+        match self {
+            Reply::Result(message) => output(Content::Message, message, 1),
+            Reply::Nothing => output(Content::Nothing, Message::new(), 0),
+            Reply::Results(mut messages) => match messages.len() {
+                0 => Reply::Nothing.into_output(),
+                1 => output(Content::Message, messages.remove(0), 1),
+                count => output(Content::Group, join_group(&messages), count as u64),
+            },
+            Reply::Reject(reason) => Err(reason),
+        }
+    }
 }
 
 /// What a worker did.
@@ -58,7 +90,7 @@ pub struct WorkerReport {
     pub task_count: u64,
     /// Of those, how many some worker had been given before.
     pub redelivered_count: u64,
-    /// Results it sent.
+    /// Results it sent; of a task there may be none or several.
     pub result_count: u64,
 }
 
@@ -100,8 +132,18 @@ impl Worker {
     /// One that is to be told where tasks come from and results go to. Between two stages either end may listen, and each may
     /// do so at several places, and connect to several.
     pub fn new(options: &PipelineOptions) -> Result<Worker, PipelineError> {
+        Worker::open(options.tasks_in(), options)
+    }
+
+    /// One that stands between two stages, listens for the workers of both, and is run to return each task as it came. When it
+    /// dies again and again, no task is suspected for it.
+    pub fn relay(options: &PipelineOptions) -> Result<Worker, PipelineError> {
+        Worker::open(options.results_in(), options)
+    }
+
+    fn open(tasks: Options, options: &PipelineOptions) -> Result<Worker, PipelineError> {
         let context = Context::new();
-        let tasks = Pull::with_options(&context, options.tasks_in())?;
+        let tasks = Pull::with_options(&context, tasks)?;
         let results = Push::with_options(&context, options.results_out())?;
         results.settle_upstream(&tasks);
         let PipelineOptions { lost_after, deliveries_max, .. } = *options;
@@ -163,11 +205,7 @@ impl Worker {
             let mut rest = &messages[..];
             for (run, count) in batch.runs {
                 let (tasks, behind) = rest.split_at(count as usize);
-                if self.deliveries_max > 0 && run.deliveries >= self.deliveries_max {
-                    self.refuse(run, count);
-                } else {
-                    self.work(run, tasks, &mut handle, &mut shift)?;
-                }
+                self.work(run, tasks, &mut handle, &mut shift)?;
                 rest = behind;
             }
             let worked = begin.elapsed().saturating_sub(shift.waited);
@@ -191,12 +229,6 @@ impl Worker {
         !self.leaves.load(Ordering::SeqCst) && self.tasks.has_heard_end()
     }
 
-    /// Workers before this one have ended with these, too often: the ventilator counts only those that it gives them to.
-    fn refuse(&self, first: TaskRun, count: u64) {
-        let reason = format!("given to workers {} times, and not settled", first.deliveries);
-        self.tasks.reject_tasks(first.id, count, &reason);
-    }
-
     fn work(
         &self,
         run: TaskRun,
@@ -204,37 +236,44 @@ impl Worker {
         handle: &mut impl FnMut(Task<'_>) -> Reply,
         shift: &mut Shift,
     ) -> Result<(), WorkerError> {
-        // Whether the next message is the next task's result without further ado.
-        let mut is_next = false;
+        // What the next message is without further ado: the next task's result, and of this kind.
+        let mut next = None;
         for (offset, message) in tasks.iter().enumerate() {
             if shift.is_over {
                 break;
             }
             let run = run.plus(offset as u64);
-            let TaskRun { id, deliveries, .. } = run;
             // It is done already. In order, results that wait for their turn would else take up the room of earlier ones.
-            if deliveries > 0 && self.results.is_under_way(id) {
-                is_next = false;
+            if run.deliveries > 0 && self.results.is_under_way(run.id) {
+                next = None;
                 continue;
             }
-            // The stage before says that nothing came of it: nor does anything here.
-            let reply = if run.is_blank { Reply::Nothing } else { handle(Task { message, id, deliveries }) };
-            match reply {
-                Reply::Result(result) => {
-                    if !std::mem::replace(&mut is_next, true) {
-                        self.results.pass_on(run);
-                    }
-                    self.pass_on((&result).into(), shift)?;
-                    shift.report.result_count += 1;
+            // Workers of this stage have ended with it. The ventilator does not know how many: it counts those of the first.
+            let is_too_often = self.deliveries_max > 0 && run.deliveries >= self.deliveries_max;
+            let reply = match is_too_often {
+                true => Reply::Reject(format!("given to workers {} times, and not settled", run.deliveries)),
+                false => reply(run, message, handle),
+            };
+            let passed_on = reply.into_output().and_then(|output| {
+                if next.replace(output.content) != Some(output.content) {
+                    self.results.pass_on(TaskRun { content: output.content, ..run });
                 }
-                Reply::Nothing => {
-                    is_next = false;
-                    self.results.pass_on(TaskRun { is_blank: true, ..run });
-                    self.pass_on(Outgoing::Body(&[]), shift)?;
+                let message = match output.content {
+                    Content::Nothing => Outgoing::Body(&[]),
+                    Content::Message | Content::Group => (&output.message).into(),
+                };
+                match self.pass_on(message, shift) {
+                    Err(WorkerError::Send(
+                        error @ (SendError::TooLarge { .. } | SendError::TooManyFrames { .. }),
+                    )) => Err(format!("its result cannot be sent: {error}")),
+                    passed_on => Ok(passed_on.map(|()| output.result_count)),
                 }
-                Reply::Reject(reason) => {
-                    is_next = false;
-                    self.tasks.reject_tasks(id, 1, &reason);
+            });
+            match passed_on {
+                Ok(passed_on) => shift.report.result_count += passed_on?,
+                Err(reason) => {
+                    next = None;
+                    self.tasks.reject_tasks(run.id, 1, &reason);
                 }
             }
         }
@@ -264,5 +303,29 @@ impl Worker {
     fn look_upstream(&self, absence: &mut Absence) -> Result<(), WorkerError> {
         let is_there = !self.tasks.peers().is_empty();
         absence.look(is_there, self.lost_after).map_err(WorkerError::UpstreamLost)
+    }
+}
+
+/// What is to be said of the task: all that comes of its messages.
+fn reply(run: TaskRun, message: &Message, handle: &mut impl FnMut(Task<'_>) -> Reply) -> Reply {
+    let TaskRun { id, deliveries, content } = run;
+    match content {
+        Content::Message => handle(Task { message, id, index: 0, count: 1, deliveries }),
+        // The stage before says that nothing came of it: nor does anything here.
+        Content::Nothing => Reply::Nothing,
+        Content::Group => {
+            // Who receives a batch checks its groups.
+            let messages = split_group(message).unwrap_or_default();
+            let mut results = Vec::new();
+            for (index, message) in messages.iter().enumerate() {
+                match handle(Task { message, id, index, count: messages.len(), deliveries }) {
+                    Reply::Result(result) => results.push(result),
+                    Reply::Results(more) => results.extend(more),
+                    Reply::Nothing => {}
+                    rejection @ Reply::Reject(_) => return rejection,
+                }
+            }
+            Reply::Results(results)
+        }
     }
 }

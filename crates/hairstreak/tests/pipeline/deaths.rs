@@ -16,6 +16,8 @@ struct Case {
     count: usize,
     window: usize,
     keep_order: bool,
+    /// Results of each task.
+    copies: usize,
 }
 
 #[test]
@@ -24,7 +26,7 @@ fn each_result_comes_once_although_a_worker_is_killed_again_and_again() {
         let count = amount(100_000, 1_000_000);
         // A window of 10 has as much to go wrong in a tenth of the tasks.
         for (count, window) in [(count / 10, 10), (count, 10_000)] {
-            let case = Case { count, window, keep_order: false };
+            let case = Case { count, window, keep_order: false, copies: 1 };
             check(&case, |from, to| vec![format!("from={from} to={to}"); WORKERS]);
         }
     });
@@ -34,20 +36,21 @@ fn each_result_comes_once_although_a_worker_is_killed_again_and_again() {
 fn each_result_comes_once_although_workers_of_two_stages_are_killed() {
     bounded(|| {
         let count = amount(100_000, 1_000_000);
-        for (count, wiring, window, keep_order) in [
-            (count, Wiring::First, 10_000, false),
-            (count / 10, Wiring::Second, 10, false),
-            (count / 10, Wiring::Second, 100, true),
-            (count / 5, Wiring::Relay, 1000, false),
+        for (count, wiring, window, keep_order, copies) in [
+            (count, Wiring::First, 10_000, false, 1),
+            (count / 10, Wiring::Second, 10, false, 3),
+            (count / 10, Wiring::Second, 100, true, 2),
+            (count / 5, Wiring::Relay, 1000, false, 3),
         ] {
-            check(&Case { count, window, keep_order }, |from, to| two_stages(wiring, from, to));
+            let case = Case { count, window, keep_order, copies };
+            check(&case, |from, to| two_stages(wiring, copies, from, to));
         }
     });
 }
 
 /// Does tasks with these workers, and kills one each time that so much of them is done.
 fn check(case: &Case, workers: impl Fn(&str, &str) -> Vec<String>) {
-    let Case { count, window, keep_order } = *case;
+    let Case { count, window, keep_order, copies } = *case;
     let options = PipelineOptions {
         window: window.into(),
         deliveries_max: 0,
@@ -70,7 +73,7 @@ fn check(case: &Case, workers: impl Fn(&str, &str) -> Vec<String>) {
         let mut numbers = Vec::new();
         while let Some(done) = sink.recv().unwrap() {
             numbers.push(std::str::from_utf8(done.message.body()).unwrap().parse::<usize>().unwrap());
-            if numbers.len().is_multiple_of(count / amount(25, 500)) {
+            if numbers.len().is_multiple_of(copies * count / amount(25, 500)) {
                 kill.send(()).unwrap();
             }
         }
@@ -81,7 +84,10 @@ fn check(case: &Case, workers: impl Fn(&str, &str) -> Vec<String>) {
     println!("{} workers, window {window}: {completion:?}", workers.len());
     assert!(!keep_order || numbers.is_sorted());
     numbers.sort_unstable();
-    assert!(numbers.into_iter().eq(0..count), "window {window}: {completion:?}");
+    assert!(
+        numbers.into_iter().eq((0..copies * count).map(|at| at / copies)),
+        "window {window}: {completion:?}"
+    );
     assert_eq!(completion.task_count, Some(count as u64));
     assert!(completion.redelivered_count > 0, "nobody died of it");
 }
@@ -100,8 +106,9 @@ fn kill_in_turn(words: &[String], kills: mpsc::Receiver<()>) {
     }
 }
 
-/// Workers of both stages, of whom the first listen, the second, or neither: then a relay does.
-fn two_stages(wiring: Wiring, from: &str, to: &str) -> Vec<String> {
+/// Workers of both stages, the first of which makes so many copies, and of whom the first listen, the second, or neither: then a relay does.
+fn two_stages(wiring: Wiring, copies: usize, from: &str, to: &str) -> Vec<String> {
+    let from = format!("{from} copies={copies}");
     let places = [place(), place()];
     let all = places.join(",");
     let [front, back] = &places;
@@ -124,7 +131,7 @@ fn two_stages(wiring: Wiring, from: &str, to: &str) -> Vec<String> {
         }
         Wiring::Relay => {
             let (first, second) = (format!("from={from} to={front}"), format!("from={back} to={to}"));
-            let relay = format!("takes_at={front} gives_at={back}");
+            let relay = format!("relays=1 takes_at={front} gives_at={back}");
             vec![first.clone(), second.clone(), relay, first, second]
         }
     }

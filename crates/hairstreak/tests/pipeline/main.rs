@@ -7,6 +7,7 @@ mod soak;
 
 mod deadlines;
 mod deaths;
+mod groups;
 mod letters;
 mod links;
 mod memory;

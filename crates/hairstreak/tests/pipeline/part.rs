@@ -79,16 +79,18 @@ fn the_part() {
 }
 
 /// Gives back each task; each takes `work_us`, in which it does nothing. Numbers that `rejects` divides it rejects, and
-/// of the number `dies_of` it dies. On `hangs_on` it does not end. `from` and `to` are places to connect to, `takes_at` and
+/// of the number `dies_of` it dies. Of each task it gives so many `copies`. On `hangs_on` it does not end. `from` and `to` are places to connect to, `takes_at` and
 /// `gives_at` such where it listens. If it `stays`, those of the next stage that come late still hear of the end.
 fn be_worker(words: &Words) {
-    let worker = Worker::new(&words.options()).unwrap();
+    let open = if words.number("relays") == Some(1) { Worker::relay } else { Worker::new };
+    let worker = open(&words.options()).unwrap();
     let places = |name| words.get(name).into_iter().flat_map(|places| places.split(','));
     places("gives_at").for_each(|place| drop(worker.bind_results(place).unwrap()));
     places("takes_at").for_each(|place| drop(worker.bind_tasks(place).unwrap()));
     places("to").for_each(|place| worker.connect_results(place).unwrap());
     places("from").for_each(|place| worker.connect_tasks(place).unwrap());
     let work = words.number("work_us").map(Duration::from_micros);
+    let copies = words.number("copies").unwrap_or(1) as usize;
     let (rejects, dies_of, hangs_on) =
         (words.number("rejects"), words.number("dies_of"), words.number("hangs_on"));
     say("ready");
@@ -106,7 +108,10 @@ fn be_worker(words: &Words) {
         if rejects.is_some_and(|rejects| number().is_multiple_of(rejects)) {
             return Reply::Reject("no such thing".into());
         }
-        Reply::Result(task.message.clone())
+        match copies {
+            1 => Reply::Result(task.message.clone()),
+            count => Reply::Results(vec![task.message.clone(); count]),
+        }
     });
     match done {
         Ok(report) => say(&format!("ended {} {}", report.task_count, report.redelivered_count)),

@@ -89,7 +89,7 @@ fn stages(
             None
         }
         Wiring::Relay => {
-            let relay = Worker::new(options).unwrap();
+            let relay = Worker::relay(options).unwrap();
             let (front, back) = (relay.bind_tasks(ANY).unwrap(), relay.bind_results(ANY).unwrap());
             ones.iter().for_each(|one| one.connect_results(&front.to_string()).unwrap());
             twos.iter().for_each(|two| two.connect_tasks(&back.to_string()).unwrap());
@@ -173,7 +173,8 @@ fn workers_of_either_stage_leave_and_join_while_the_others_go_on() {
         thread::scope(|scope| {
             let (first_one, first_two) = (scope.spawn(|| one.run(echo)), scope.spawn(|| two.run(echo)));
             let results = scope.spawn(move || (numbers(&mut sink), sink.completion()));
-            let send = |mut numbers: Range<u64>| numbers.all(|number| ventilator.send(&number.to_string()).is_ok());
+            let send =
+                |mut numbers: Range<u64>| numbers.all(|number| ventilator.send(&number.to_string()).is_ok());
             assert!(send(0..1000));
             // Some of what was sent is under way.
             one.connect_results(&other_place.to_string()).unwrap();

@@ -4,7 +4,7 @@
 //! tasks.
 
 use hairstreak_base::{Frame, Message};
-use hairstreak_wire::settlement::{LetterNote, Refusal, TaskRun};
+use hairstreak_wire::settlement::{Content, LetterNote, Refusal, TaskRun};
 
 use crate::engine::Engine;
 use crate::engine::state::{SocketState, State};
@@ -76,5 +76,5 @@ fn letter(refusal: Refusal<Message>) -> (TaskRun, Message) {
     let Refusal { message, task, deliveries, cause } = refusal;
     let note = LetterNote { task, deliveries, cause }.encode();
     let frames = message.as_frames().iter().cloned().chain([Frame::copy_of(&note)]);
-    (TaskRun { id: task, deliveries: 0, is_blank: false }, frames.collect())
+    (TaskRun { id: task, deliveries: 0, content: Content::Message }, frames.collect())
 }

@@ -6,14 +6,14 @@
 use std::time::Duration;
 
 use hairstreak_base::Message;
-use hairstreak_wire::settlement::{Outcome, TaskId, TaskRun};
+use hairstreak_wire::settlement::{Content, Outcome, SettlementError, TaskId, TaskRun};
 
 use crate::engine::Engine;
 use crate::engine::link::{Link, LinkKind};
 use crate::engine::routing::SetAside;
 use crate::engine::state::State;
 use crate::session::SessionError;
-use crate::settlement::{Batch, Delivery, DeliveryMark, Settling};
+use crate::settlement::{Batch, Delivery, DeliveryMark, Settling, check_group};
 
 /// How often it is looked what an application has settled that takes messages as they lie there, and how seldom when it
 /// does not go on.
@@ -244,8 +244,31 @@ impl State {
         }
     }
 
-    /// Messages of one link, at most `max` and at least one, appended to `into`, and what settles them.
+    /// Messages of one link, at most `max` and at least one, appended to `into`, and what settles them. A link on which a group
+    /// comes that is none is refused.
     pub fn receive_batch(
+        &mut self,
+        engine: &Engine,
+        socket: usize,
+        into: &mut Vec<Message>,
+        max: usize,
+    ) -> Option<Batch> {
+        loop {
+            let before = into.len();
+            let mut batch = self.take_batch(engine, socket, into, max)?;
+            let Err((count, error)) = check_groups(&batch, &into[before..]) else { return Some(batch) };
+            if self.links.get(batch.mark.link).is_some_and(|link| link.serial == batch.mark.serial) {
+                self.refuse_link(engine, batch.mark.link, &error.into());
+            }
+            into.truncate(before + count);
+            batch.truncate(count as u64);
+            if count > 0 {
+                return Some(batch);
+            }
+        }
+    }
+
+    fn take_batch(
         &mut self,
         engine: &Engine,
         socket: usize,
@@ -357,4 +380,20 @@ impl State {
         }
         is_settled
     }
+}
+
+/// Whether all groups of a batch are groups; else how many messages come before one that is none.
+fn check_groups(batch: &Batch, messages: &[Message]) -> Result<(), (usize, SettlementError)> {
+    let mut at = 0;
+    for (run, count) in &batch.runs {
+        let end = at + *count as usize;
+        if run.content == Content::Group {
+            for (offset, message) in messages[at..end].iter().enumerate() {
+                let index = at + offset;
+                check_group(batch.mark.number + index as u64, message).map_err(|error| (index, error))?;
+            }
+        }
+        at = end;
+    }
+    Ok(())
 }
