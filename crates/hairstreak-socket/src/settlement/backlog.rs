@@ -24,7 +24,7 @@ pub(crate) struct Backlog {
     pub letters_to: Option<SocketName>,
     /// The PUSH, of the same engine, whose refused messages this one sends.
     pub letters_of: Option<SocketName>,
-    /// Nothing new will be sent: receivers are told.
+    /// Nothing new will be sent: receivers are told behind the last that they may get.
     pub has_ended: bool,
     /// When tasks have to be settled.
     pub deadlines: Deadlines,
@@ -51,8 +51,8 @@ pub(crate) struct SocketName {
 
 impl Backlog {
     pub fn new(settings: Settlement) -> Backlog {
-        let Settlement { deliveries_max, refused_count_max, in_order, .. } = settings;
-        let redelivery = Redelivery::new(RedeliveryRules { deliveries_max, refused_count_max, in_order });
+        let Settlement { deliveries_max, refused_count_max, in_order, alone_deliveries, .. } = settings;
+        let rules = RedeliveryRules { deliveries_max, refused_count_max, in_order, alone_deliveries };
         Backlog {
             window: Window::new(settings.unsettled_count_max, settings.grows),
             next: TaskRun {
@@ -66,7 +66,7 @@ impl Backlog {
             letters_of: None,
             has_ended: false,
             deadlines: Deadlines::new(settings.deadline, in_order),
-            redelivery,
+            redelivery: Redelivery::new(rules),
             refusal_waker: None,
             has_woken: false,
         }

@@ -142,9 +142,17 @@ impl Socket<PushPattern> {
     pub fn end(&self, timeout: Duration) -> bool {
         let is_settled = self.wait_settled(timeout);
         if is_settled {
-            self.handle.engine.lock().end_sending_to_all(&self.handle.engine, self.handle.index);
+            self.announce_end();
         }
         is_settled
+    }
+
+    /// Says that nothing new follows: later sends are refused as on a closed socket. Each receiver is told behind the last
+    /// message that it may get, once no other has any that it has not settled. Waits for nothing.
+    pub fn announce_end(&self) {
+        if !self.handle.is_foreign() {
+            self.handle.engine.lock().end_sending_to_all(&self.handle.engine, self.handle.index);
+        }
     }
 
     /// The messages that receivers rejected, that were sent too often or had their time, since the last call.

@@ -62,6 +62,7 @@ mod duration;
 mod file;
 mod framing;
 mod run;
+mod settling;
 pub mod stage;
 
 pub use definition::{

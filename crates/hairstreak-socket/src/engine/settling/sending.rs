@@ -338,6 +338,7 @@ impl State {
         self.end_sending(engine, index);
         if !self.sockets[socket].closed {
             self.send_waiting_again(engine, socket);
+            self.end_sending_where_over(engine, socket);
         }
         self.notify(socket);
     }
@@ -364,30 +365,6 @@ impl State {
         backlog.redelivery.forget_tasks(first, count);
         if let Some(upstream) = backlog.upstream {
             self.settle_tasks(engine, upstream, first, count, Outcome::Accepted, b"");
-        }
-    }
-
-    /// Tells a receiver that no message follows, if that is so.
-    pub fn end_sending(&mut self, engine: &Engine, index: usize) {
-        let Some(link) = self.links.get_mut(index) else { return };
-        let socket = link.socket;
-        let has_ended = self.sockets[socket].backlog.as_ref().is_some_and(|backlog| backlog.has_ended);
-        if let LinkKind::Stream(session) = &mut link.kind
-            && session.end_sending(has_ended)
-        {
-            self.flush_link(engine, index);
-        }
-    }
-
-    /// Tells all receivers that no message follows.
-    pub fn end_sending_to_all(&mut self, engine: &Engine, socket: usize) {
-        self.take_grant_back(socket);
-        let Some(state) = self.sockets.get_mut(socket) else { return };
-        if let Some(backlog) = &mut state.backlog {
-            backlog.has_ended = true;
-            for index in state.links.clone() {
-                self.end_sending(engine, index);
-            }
         }
     }
 
