@@ -33,7 +33,10 @@ fn a_stage_that_exits_with_a_status() {
     );
     check(&format!("program = {fails}"), "stage \"work\" instance 1 exited with status 3: why");
     check("program = 'exit 0'", "stage \"work\" instance 1 exited with status 0 before its work was done");
-    check("program = 'kill -9 $$'", "stage \"work\" instance 1 was killed by signal 9");
+    check(
+        "program = 'kill -9 $$'",
+        "stage \"work\" instance 1 was killed by signal 9; a program is not started again, for what it had is lost",
+    );
 }
 
 #[test]

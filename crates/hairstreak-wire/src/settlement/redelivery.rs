@@ -376,6 +376,8 @@ mod tests {
         let first = |sequence| move || Some(task(sequence, 0).id);
         assert_eq!(redelivery.company(task(5, 1), first(5)), Company::Some);
         assert_eq!(redelivery.company(task(5, 2), first(5)), Company::None);
+        let together = Redelivery::<&str>::new(RedeliveryRules { alone_deliveries: 0, ..RULES });
+        assert_eq!(together.company(task(5, 9), first(5)), Company::Some);
         let mut in_order = Redelivery::<&str>::new(RedeliveryRules { in_order: true, ..RULES });
         assert_eq!(in_order.company(task(5, 2), first(4)), Company::None);
         assert_eq!(in_order.company(task(5, 2), first(5)), Company::Any);

@@ -26,10 +26,7 @@ pub(super) fn read_message(reader: &mut impl BufRead, framing: Framing) -> io::R
 }
 
 /// As [`read_message`], with whether it is whole for certain: a line that lacks its newline may be a part of one.
-pub(super) fn read_part(
-    reader: &mut impl BufRead,
-    framing: Framing,
-) -> io::Result<Option<(Vec<u8>, bool)>> {
+pub(super) fn read_part(reader: &mut impl BufRead, framing: Framing) -> io::Result<Option<(Vec<u8>, bool)>> {
     match framing {
         Framing::Lines => read_line(reader),
         Framing::Length => Ok(read_sized(reader)?.map(|body| (body, true))),

@@ -84,7 +84,9 @@ impl<'a> Crew<'a> {
     pub(super) fn start(&mut self, starter: &Starter) -> Result<(), RunError> {
         for (index, stage) in self.topology.stages.iter().enumerate() {
             for instance in 0..stage.instances as usize {
-                let Some(child) = self.start_child(starter, index, instance, self.members.len())? else { continue };
+                let Some(child) = self.start_child(starter, index, instance, self.members.len())? else {
+                    continue;
+                };
                 let state = State::Running;
                 self.members.push(Member { child, state, answered: 0, deaths: 0, awaited: None });
             }
@@ -124,6 +126,7 @@ impl<'a> Crew<'a> {
         let Child { stage, instance, .. } = self.members[child].child;
         let awaited = Awaited { since: Instant::now(), before: last_connections(starter, stage, instance) };
         let Some(process) = self.start_child(starter, stage, instance, child)? else { return Ok(()) };
+        tally.restarted(stage);
         let answered = tally.stage(stage).instance(instance).answered();
         let member = &mut self.members[child];
         (member.child, member.state, member.answered) = (process, State::Running, answered);
@@ -202,9 +205,8 @@ impl<'a> Crew<'a> {
             _ if expected => Ok(Ended::Expected),
             Ending::Exited(0) => Err(self.failed(child, format!(" {ending} before its work was done"))),
             Ending::Fault(text) => Err(self.failed(child, format!(": {text}"))),
-            Ending::Killed(_) if self.is_program(child) => {
-                Err(self.failed(child, format!(" {how}; a program is not started again, for what it had is lost")))
-            }
+            Ending::Killed(_) if self.is_program(child) => Err(self
+                .failed(child, format!(" {how}; a program is not started again, for what it had is lost"))),
             _ => Err(self.failed(child, format!(" {how}"))),
         }
     }

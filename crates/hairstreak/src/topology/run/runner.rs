@@ -261,7 +261,9 @@ impl Run<'_> {
             }
             Event::Ended { child, ending, last_line } => {
                 let last_line = last_line.as_deref();
-                if let Ended::Killed(how) = self.crew.ended(child, &ending, last_line, starter, &self.tally)? {
+                if let Ended::Killed(how) =
+                    self.crew.ended(child, &ending, last_line, starter, &self.tally)?
+                {
                     let (stage, instance) = self.crew.name(child);
                     self.observer.restart(stage, instance, &how);
                     self.crew.restart(child, starter, &self.tally)?;

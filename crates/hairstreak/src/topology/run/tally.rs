@@ -22,6 +22,7 @@ pub(super) struct StageTally {
     /// What names the tasks of each instance, where they settle.
     epochs: OnceLock<Vec<u64>>,
     processed: AtomicU64,
+    restarts: AtomicU64,
     first_given_ns: AtomicU64,
     last_result_ns: AtomicU64,
 }
@@ -44,6 +45,7 @@ impl Tally {
             instances: (0..instances).map(|_| InstanceTally::default()).collect(),
             epochs: OnceLock::new(),
             processed: AtomicU64::new(0),
+            restarts: AtomicU64::new(0),
             first_given_ns: AtomicU64::new(NEVER),
             last_result_ns: AtomicU64::new(0),
         };
@@ -122,6 +124,11 @@ impl Tally {
         self.processed(stage, count);
     }
 
+    /// An instance is started again.
+    pub(super) fn restarted(&self, stage: usize) {
+        self.stages[stage].restarts.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Whether the stage was given all messages there are.
     pub(super) fn all_given(&self, stage: usize) -> bool {
         self.total().is_some_and(|total| self.stages[stage].given() == total)
@@ -157,6 +164,11 @@ impl StageTally {
 
     pub(super) fn processed(&self) -> u64 {
         self.processed.load(Ordering::Relaxed)
+    }
+
+    /// How often an instance was started again.
+    pub(super) fn restarts(&self) -> u64 {
+        self.restarts.load(Ordering::Relaxed)
     }
 
     /// When the latest result came, since the start.

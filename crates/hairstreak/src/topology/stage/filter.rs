@@ -31,6 +31,8 @@ use crate::topology::definition::Framing;
 
 /// Messages taken at once while more are there.
 const BATCH_COUNT: usize = 1024;
+/// How long the last results of a command that failed may take to be read: what it started may hold its output open.
+const LAST_RESULTS: Duration = Duration::from_millis(500);
 /// The line by which the runner knows that a filter did all its work and ended well.
 pub(in crate::topology) const FINISHED: &str = "finished";
 
@@ -96,6 +98,14 @@ fn take_messages(pull: &Pull, inlet: &Inlet) {
     }
 }
 
+/// What the command had printed by its end need not be done again.
+fn last_results(told: &Receiver<Told>) -> Option<Outlet> {
+    match told.recv_timeout(LAST_RESULTS) {
+        Ok(Told::Results(outlet, _)) => Some(outlet),
+        _ => None,
+    }
+}
+
 /// Waits until the command and its output have ended: was that right? A command that failed decides alone.
 fn end(told: &Receiver<Told>, inlet: &Inlet) -> Result<Ending, Ending> {
     let (mut printed, mut succeeded) = (None, false);
@@ -105,6 +115,10 @@ fn end(told: &Receiver<Told>, inlet: &Inlet) -> Result<Ending, Ending> {
             Told::Command(status) => {
                 let status = status.map_err(Ending::fault)?;
                 if !status.success() {
+                    let printed = printed.map(|(outlet, _)| outlet);
+                    if let Some(outlet) = printed.or_else(|| last_results(told)) {
+                        outlet.flush();
+                    }
                     return Ok(status.into());
                 }
                 succeeded = true;

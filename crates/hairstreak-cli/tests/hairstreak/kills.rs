@@ -1,0 +1,267 @@
+//! Instances that are killed are started again, and each message still has its result, once.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+use rustix::process::{Signal, kill_process};
+
+use crate::harness::{Job, PATIENCE, Target, process_of, python};
+
+/// Results between two kills, and messages that are given for them.
+const ROUND: usize = 300;
+
+/// Kills of each test.
+fn rounds() -> usize {
+    if std::env::var_os("HAIRSTREAK_SOAK").is_some() { 200 } else { 8 }
+}
+
+/// A run of lines from its standard input to its standard output.
+struct Run {
+    runner: Child,
+    input: ChildStdin,
+    results: BufReader<ChildStdout>,
+    /// What it says on standard error.
+    lines: Receiver<String>,
+    given: usize,
+    had: HashMap<String, usize>,
+}
+
+impl Run {
+    fn start(job: &Job) -> Run {
+        let mut runner = job.start(&["--verbose"]);
+        let (input, results) = (runner.stdin.take().unwrap(), runner.stdout.take().unwrap());
+        let stderr = BufReader::new(runner.stderr.take().unwrap());
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Run { runner, input, results: BufReader::new(results), lines, given: 0, had: HashMap::new() }
+    }
+
+    /// Gives it so many lines more.
+    fn give(&mut self, count: usize) {
+        let lines: String =
+            (self.given..self.given + count).map(|number| format!("line {number}\n")).collect();
+        self.input.write_all(lines.as_bytes()).unwrap();
+        self.given += count;
+    }
+
+    /// Takes so many results.
+    fn take(&mut self, count: usize) {
+        for _ in 0..count {
+            let mut result = String::new();
+            let is_there = self.results.read_line(&mut result).unwrap() > 0;
+            assert!(is_there, "{} results: {:?}", self.had.len(), self.lines.iter().collect::<Vec<_>>());
+            *self.had.entry(result.trim_end().to_owned()).or_default() += 1;
+        }
+    }
+
+    /// Waits until it says a line with that in it.
+    fn wait_for(&self, said: &str) {
+        let mut lines = Vec::new();
+        while !lines.last().is_some_and(|line: &String| line.contains(said)) {
+            lines
+                .push(self.lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no {said:?}: {lines:?}")));
+        }
+    }
+
+    /// Kills an instance, without waiting for what comes of it.
+    fn kill(&self, stage: &str, instance: usize, target: Target) {
+        let process = process_of(self.runner.id(), stage, instance, target);
+        kill_process(process, Signal::KILL).unwrap();
+    }
+
+    /// Waits until so many instances are started again.
+    fn wait_for_restarts(&self, count: usize) {
+        (0..count).for_each(|_| self.wait_for("; it is started again"));
+    }
+
+    /// It ends well by itself.
+    fn end_without_input(mut self) {
+        let left = self.lines.iter().collect::<Vec<_>>();
+        assert!(self.runner.wait().unwrap().success(), "{left:?}");
+    }
+
+    /// Ends the input: each line has its result once.
+    fn end(mut self, result_of: impl Fn(&str) -> String) {
+        drop(self.input);
+        for result in (&mut self.results).lines() {
+            *self.had.entry(result.unwrap()).or_default() += 1;
+        }
+        let left = self.lines.iter().collect::<Vec<_>>();
+        assert!(self.runner.wait().unwrap().success(), "{left:?}");
+        let expected = (0..self.given).map(|number| (result_of(&format!("line {number}")), 1));
+        let expected = expected.collect::<HashMap<_, _>>();
+        let differs = |(result, count): &(&String, &usize)| expected.get(*result) != Some(count);
+        let wrong = self.had.iter().filter(differs).take(5).collect::<Vec<_>>();
+        let missing =
+            expected.keys().filter(|result| !self.had.contains_key(*result)).take(5).collect::<Vec<_>>();
+        assert!(wrong.is_empty() && missing.is_empty(), "wrong: {wrong:?}, missing: {missing:?}");
+    }
+}
+
+/// A topology of these stages from standard input to standard output.
+fn job(stages: &str) -> Job {
+    Job::new(&format!("{stages}\n[input]\nlines = '-'\n[output]\nstdout = true"))
+}
+
+const UPPER: &str = "import sys\n\
+    while size := sys.stdin.buffer.read(4):\n\
+    \x20   body = sys.stdin.buffer.read(int.from_bytes(size, 'big'))\n\
+    \x20   sys.stdout.buffer.write(size + body.upper())\n\
+    \x20   sys.stdout.buffer.flush()\n";
+
+fn upper(line: &str) -> String {
+    line.to_uppercase()
+}
+
+#[test]
+fn filters_that_are_killed() {
+    let by_length = format!("command = ['{}', 'upper.py']\nframing = 'length'", python());
+    for work in ["command = ['sed', '-u', 's/.*/\\U&/']\nframing = 'lines'", &by_length] {
+        for target in [Target::Stage, Target::Command] {
+            let job =
+                job(&format!("[[stage]]\nname = 'upper'\ninstances = 3\n{work}")).with("upper.py", UPPER);
+            let mut run = Run::start(&job);
+            for round in 0..rounds() {
+                run.give(2 * ROUND);
+                run.take(ROUND);
+                run.kill("upper", 1 + round % 3, target);
+                run.wait_for_restarts(1);
+            }
+            run.end(upper);
+        }
+    }
+}
+
+#[test]
+fn built_in_stages_that_are_killed() {
+    let job = job("[[stage]]\nname = 'echo'\ninstances = 2\necho = true\n\
+                   [[stage]]\nname = 'sleep'\ninstances = 2\nsleep = '10us'");
+    let mut run = Run::start(&job);
+    for round in 0..2 * rounds() {
+        run.give(2 * ROUND);
+        run.take(ROUND);
+        run.kill(["echo", "sleep"][round % 2], 1 + round / 2 % 2, Target::Stage);
+        run.wait_for_restarts(1);
+    }
+    run.end(str::to_owned);
+}
+
+#[test]
+fn all_instances_killed_at_once() {
+    let job = job("[[stage]]\nname = 'echo'\ninstances = 2\necho = true\n\
+                   [[stage]]\nname = 'upper'\ninstances = 2\ncommand = ['sed', '-u', 's/.*/\\U&/']\nframing = 'lines'\n\
+                   [[stage]]\nname = 'cat'\ncommand = ['cat']\nframing = 'length'");
+    let mut run = Run::start(&job);
+    for round in 0..rounds() {
+        run.give(2 * ROUND);
+        run.take(ROUND);
+        let commands = if round % 2 == 0 { Target::Stage } else { Target::Command };
+        (1..=2).for_each(|instance| run.kill("echo", instance, Target::Stage));
+        (1..=2).for_each(|instance| run.kill("upper", instance, commands));
+        run.kill("cat", 1, commands);
+        run.wait_for_restarts(5);
+    }
+    run.end(upper);
+}
+
+#[test]
+fn filters_that_hold_back_all_until_their_input_ends_are_killed() {
+    let filter = "import os, sys, time\n\
+        first = sys.stdin.readline()\n\
+        print('begun', file=sys.stderr, flush=True)\n\
+        lines = [first, *sys.stdin.readlines()]\n\
+        while not os.path.exists('go'): time.sleep(0.01)\n\
+        sys.stdout.writelines(line.upper() for line in lines)\n";
+    let stage = format!("command = ['{}', 'hold.py']\nframing = 'lines'", python());
+    let job = Job::new(&format!(
+        "[[stage]]\nname = 'hold'\ninstances = 2\n{stage}\n[input]\nlines = 'in'\n[output]\nfile = 'out'"
+    ));
+    let input: Vec<String> = (0..50_000).map(|number| format!("line {number}")).collect();
+    let job = job.with("hold.py", filter).with("in", input.join("\n"));
+    let run = Run::start(&job);
+    // More often than a message may be given before it travels alone elsewhere.
+    for _ in 0..4 {
+        for target in [Target::Stage, Target::Command] {
+            run.wait_for("hold 1: begun");
+            run.kill("hold", 1, target);
+            run.wait_for_restarts(1);
+        }
+    }
+    std::fs::write(job.folder.join("go"), "").unwrap();
+    run.end_without_input();
+    let output = job.read("out");
+    let mut results: Vec<&str> = output.lines().collect();
+    let mut expected: Vec<String> = input.iter().map(|line| upper(line)).collect();
+    results.sort_unstable();
+    expected.sort_unstable();
+    assert!(results == expected, "{} results", results.len());
+}
+
+#[test]
+fn what_a_filter_was_printing_when_it_was_killed_is_no_result() {
+    let lines =
+        "if mkdir was_here; then read -r line; printf 'line'; echo torn >&2; exec sleep 1000; fi; exec cat";
+    let length =
+        "if mkdir was_here; then printf '\\0\\0\\0\\011li'; echo torn >&2; exec sleep 1000; fi; exec cat";
+    for (command, framing) in [(lines, "lines"), (length, "length")] {
+        let stage = format!("[[stage]]\nname = 'work'\ncommand = ['sh', 'work.sh']\nframing = '{framing}'");
+        let job = job(&stage).with("work.sh", command);
+        let mut run = Run::start(&job);
+        run.give(10);
+        run.wait_for("work 1: torn");
+        run.kill("work", 1, Target::Command);
+        run.wait_for_restarts(1);
+        run.end(str::to_owned);
+    }
+}
+
+/// A filter of lines that kills itself; what the run says of it.
+fn suspect_of(command: &str, job: Job) -> String {
+    let outcome = job.with("work.sh", command).run(&[]);
+    assert_eq!(outcome.status, 1, "{outcome:?}");
+    let last = outcome.stderr.lines().last().unwrap();
+    let line = last.strip_prefix("hairstreak: stage \"work\" instance 1 was killed by signal 9; ").unwrap();
+    line.strip_prefix("10 times in a row without a new result, perhaps of ").unwrap().to_owned()
+}
+
+#[test]
+fn a_message_that_kills_every_filter_is_named() {
+    let at_once = "while read -r line; do case $line in poison) kill -9 $$; esac; echo $line; done";
+    let at_the_end = "lines=$(cat); case $lines in *poison*) kill -9 $$; esac; echo \"$lines\"";
+    let stage = "[[stage]]\nname = 'work'\ninstances = 2\ncommand = ['sh', 'work.sh']\nframing = 'lines'\n";
+    let lines = || {
+        let job = Job::new(&format!("{stage}[input]\nlines = 'in'"));
+        job.with("in", "1\n2\n3\n4\npoison\n6\n7\n8\n9\n10")
+    };
+    assert_eq!(suspect_of(at_once, lines()), "message 5 or another of the 3 that it had");
+    assert_eq!(suspect_of(at_the_end, lines()), "message 1 or another of the 5 that it had");
+    let files = Job::new(&format!("{stage}[input]\nfiles = 'in'"));
+    let files = files.with("in/a", "1").with("in/b", "2").with("in/c", "poison");
+    assert_eq!(suspect_of(at_once, files), "message 3 (./in/c)");
+}
+
+#[test]
+fn a_program_that_is_killed_ends_the_run() {
+    let worker = "import os, zmq\n\
+        pull = zmq.Context.instance().socket(zmq.PULL)\n\
+        pull.connect(os.environ['HAIRSTREAK_IN'])\n\
+        push = zmq.Context.instance().socket(zmq.PUSH)\n\
+        push.connect(os.environ['HAIRSTREAK_OUT'])\n\
+        while True:\n\
+        \x20   push.send(pull.recv())\n";
+    for target in [Target::Stage, Target::Command] {
+        let stage = format!("[[stage]]\nname = 'work'\nprogram = ['{}', 'worker.py']", python());
+        let job = job(&stage).with("worker.py", worker);
+        let mut run = Run::start(&job);
+        run.give(10);
+        run.take(10);
+        run.kill("work", 1, target);
+        run.wait_for(
+            "stage \"work\" instance 1 was killed by signal 9; a program is not started again, for what it had is lost",
+        );
+        assert_eq!(run.runner.wait().unwrap().code(), Some(1));
+    }
+}
