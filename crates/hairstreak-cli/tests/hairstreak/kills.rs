@@ -1,25 +1,30 @@
 //! Instances that are killed are started again, and each message still has its result, once.
 
 use std::collections::HashMap;
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStdin, ChildStdout};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
+use std::time::Duration;
 
+use hairstreak::topology::{self, Observer, Progress, RunOptions, Topology};
 use rustix::process::{Signal, kill_process};
 
-use crate::harness::{Job, PATIENCE, Target, process_of, python};
+use crate::harness::{HAIRSTREAK, Job, PATIENCE, Target, process_of, python};
 
 /// Results between two kills, and messages that are given for them.
 const ROUND: usize = 300;
 
-/// Kills of each test.
+/// More than an instance may be killed in a row.
 fn rounds() -> usize {
-    if std::env::var_os("HAIRSTREAK_SOAK").is_some() { 200 } else { 8 }
+    if std::env::var_os("HAIRSTREAK_SOAK").is_some() { 300 } else { 12 }
 }
 
 /// A run of lines from its standard input to its standard output.
 struct Run {
+    job: Job,
     runner: Child,
     input: ChildStdin,
     results: BufReader<ChildStdout>,
@@ -30,13 +35,13 @@ struct Run {
 }
 
 impl Run {
-    fn start(job: &Job) -> Run {
+    fn start(job: Job) -> Run {
         let mut runner = job.start(&["--verbose"]);
         let (input, results) = (runner.stdin.take().unwrap(), runner.stdout.take().unwrap());
         let stderr = BufReader::new(runner.stderr.take().unwrap());
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        Run { runner, input, results: BufReader::new(results), lines, given: 0, had: HashMap::new() }
+        Run { job, runner, input, results: BufReader::new(results), lines, given: 0, had: HashMap::new() }
     }
 
     /// Gives it so many lines more.
@@ -78,7 +83,7 @@ impl Run {
     }
 
     /// It ends well by itself.
-    fn end_without_input(mut self) {
+    fn end_without_input(&mut self) {
         let left = self.lines.iter().collect::<Vec<_>>();
         assert!(self.runner.wait().unwrap().success(), "{left:?}");
     }
@@ -123,7 +128,7 @@ fn filters_that_are_killed() {
         for target in [Target::Stage, Target::Command] {
             let job =
                 job(&format!("[[stage]]\nname = 'upper'\ninstances = 3\n{work}")).with("upper.py", UPPER);
-            let mut run = Run::start(&job);
+            let mut run = Run::start(job);
             for round in 0..rounds() {
                 run.give(2 * ROUND);
                 run.take(ROUND);
@@ -139,7 +144,7 @@ fn filters_that_are_killed() {
 fn built_in_stages_that_are_killed() {
     let job = job("[[stage]]\nname = 'echo'\ninstances = 2\necho = true\n\
                    [[stage]]\nname = 'sleep'\ninstances = 2\nsleep = '10us'");
-    let mut run = Run::start(&job);
+    let mut run = Run::start(job);
     for round in 0..2 * rounds() {
         run.give(2 * ROUND);
         run.take(ROUND);
@@ -154,7 +159,7 @@ fn all_instances_killed_at_once() {
     let job = job("[[stage]]\nname = 'echo'\ninstances = 2\necho = true\n\
                    [[stage]]\nname = 'upper'\ninstances = 2\ncommand = ['sed', '-u', 's/.*/\\U&/']\nframing = 'lines'\n\
                    [[stage]]\nname = 'cat'\ncommand = ['cat']\nframing = 'length'");
-    let mut run = Run::start(&job);
+    let mut run = Run::start(job);
     for round in 0..rounds() {
         run.give(2 * ROUND);
         run.take(ROUND);
@@ -181,7 +186,7 @@ fn filters_that_hold_back_all_until_their_input_ends_are_killed() {
     ));
     let input: Vec<String> = (0..50_000).map(|number| format!("line {number}")).collect();
     let job = job.with("hold.py", filter).with("in", input.join("\n"));
-    let run = Run::start(&job);
+    let mut run = Run::start(job);
     // More often than a message may be given before it travels alone elsewhere.
     for _ in 0..4 {
         for target in [Target::Stage, Target::Command] {
@@ -190,9 +195,9 @@ fn filters_that_hold_back_all_until_their_input_ends_are_killed() {
             run.wait_for_restarts(1);
         }
     }
-    std::fs::write(job.folder.join("go"), "").unwrap();
+    fs::write(run.job.folder.join("go"), "").unwrap();
     run.end_without_input();
-    let output = job.read("out");
+    let output = run.job.read("out");
     let mut results: Vec<&str> = output.lines().collect();
     let mut expected: Vec<String> = input.iter().map(|line| upper(line)).collect();
     results.sort_unstable();
@@ -209,13 +214,61 @@ fn what_a_filter_was_printing_when_it_was_killed_is_no_result() {
     for (command, framing) in [(lines, "lines"), (length, "length")] {
         let stage = format!("[[stage]]\nname = 'work'\ncommand = ['sh', 'work.sh']\nframing = '{framing}'");
         let job = job(&stage).with("work.sh", command);
-        let mut run = Run::start(&job);
+        let mut run = Run::start(job);
         run.give(10);
         run.wait_for("work 1: torn");
         run.kill("work", 1, Target::Command);
         run.wait_for_restarts(1);
         run.end(str::to_owned);
     }
+}
+
+#[test]
+fn a_filter_whose_shell_says_that_its_command_was_killed_is_started_again() {
+    let command = "if mkdir was_here; then exit 137; fi; exec cat";
+    let job = job("[[stage]]\nname = 'work'\ncommand = ['sh', 'work.sh']\nframing = 'lines'");
+    let mut run = Run::start(job.with("work.sh", command));
+    run.give(10);
+    run.wait_for("work 1 exited with status 137; it is started again");
+    run.end(str::to_owned);
+}
+
+#[test]
+fn a_filter_that_is_killed_when_it_has_answered_all_is_not_missed() {
+    let job = job("[[stage]]\nname = 'work'\ncommand = ['sh', 'work.sh']\nframing = 'lines'");
+    let mut run = Run::start(job.with("work.sh", "cat; kill -9 $$"));
+    run.give(10);
+    run.end(str::to_owned);
+}
+
+/// Kills the only instance of stage `lame` as soon as a message has passed it.
+struct Killer {
+    has_killed: bool,
+}
+
+impl Observer for Killer {
+    fn progress(&mut self, progress: &Progress) {
+        if progress.messages > 0 && !std::mem::replace(&mut self.has_killed, true) {
+            let process = process_of(std::process::id(), "lame", 1, Target::Stage);
+            kill_process(process, Signal::KILL).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_instance_that_does_not_connect_when_it_is_started_again_ends_the_run() {
+    let script =
+        format!("#!/bin/sh\nmkdir was_here 2>/dev/null && exec {HAIRSTREAK} \"$@\"\nexec sleep 1000\n");
+    let job = Job::new("[[stage]]\nname = 'lame'\nsleep = '20ms'\n[input]\nmessages = 1000000");
+    let job = job.with("stage.sh", script);
+    let executable = job.folder.join("stage.sh");
+    fs::set_permissions(&executable, fs::Permissions::from_mode(0o755)).unwrap();
+    let topology = Topology::load(&job.folder.join("job.toml")).unwrap();
+    let connect_timeout = Duration::from_secs(3);
+    let options = RunOptions { stage_executable: Some(executable), connect_timeout, ..RunOptions::default() };
+    let error = topology::run(&topology, &options, &mut Killer { has_killed: false }).unwrap_err();
+    let reason = "stage \"lame\" instance 1 did not connect to HAIRSTREAK_IN within 3000 ms";
+    assert_eq!(error.to_string(), reason);
 }
 
 /// A filter of lines that kills itself; what the run says of it.
@@ -255,7 +308,7 @@ fn a_program_that_is_killed_ends_the_run() {
     for target in [Target::Stage, Target::Command] {
         let stage = format!("[[stage]]\nname = 'work'\nprogram = ['{}', 'worker.py']", python());
         let job = job(&stage).with("worker.py", worker);
-        let mut run = Run::start(&job);
+        let mut run = Run::start(job);
         run.give(10);
         run.take(10);
         run.kill("work", 1, target);
