@@ -178,37 +178,50 @@ impl<'a> Crew<'a> {
         tally: &Tally,
     ) -> Result<Ended, RunError> {
         let before = std::mem::replace(&mut self.members[child].state, State::Ended(Instant::now()));
-        let Child { stage, instance, .. } = self.members[child].child;
-        let all_given = tally.all_given(stage);
+        let stage = self.members[child].child.stage;
         let how = match last_line {
-            Some(line) if !matches!(ending, Ending::Fault(_)) => format!("{ending}: {line}"),
-            _ => ending.to_string(),
+            Some(line) => format!("{ending}: {line}"),
+            None => ending.to_string(),
         };
         if self.topology.stages[stage].settles() && was_killed(ending) {
-            let instance = tally.stage(stage).instance(instance);
-            let owes_nothing = all_given && instance.answered() == instance.given();
-            if owes_nothing || matches!(before, State::Dismissed | State::Ended(_)) {
-                return Ok(Ended::Expected);
-            }
-            if self.count_death(child, instance) < DEATHS_MAX {
-                return Ok(Ended::Killed(on_one_line(&how)));
-            }
-            let suspect = suspect(instance, &starter.ends[stage].names);
-            let reason = format!(" {how}; {DEATHS_MAX} times in a row without a new result, {suspect}");
-            return Err(self.failed(child, reason));
+            return self.killed(child, before, &how, starter, tally);
         }
+        let all_given = tally.all_given(stage);
         let expected = match before {
             State::Running => *ending == Ending::Exited(0) && all_given && self.is_program(child),
             State::Finished | State::Dismissed | State::Ended(_) => true,
         };
-        match ending {
-            _ if expected => Ok(Ended::Expected),
-            Ending::Exited(0) => Err(self.failed(child, format!(" {ending} before its work was done"))),
-            Ending::Fault(text) => Err(self.failed(child, format!(": {text}"))),
-            Ending::Killed(_) if self.is_program(child) => Err(self
-                .failed(child, format!(" {how}; a program is not started again, for what it had is lost"))),
-            _ => Err(self.failed(child, format!(" {how}"))),
+        let reason = match ending {
+            _ if expected => return Ok(Ended::Expected),
+            Ending::Exited(0) => format!(" {ending} before its work was done"),
+            Ending::Fault(text) => format!(": {text}"),
+            Ending::Killed(_) => format!(" {how}; a program is not started again, for what it had is lost"),
+            Ending::Exited(_) => format!(" {how}"),
+        };
+        Err(self.failed(child, reason))
+    }
+
+    /// An instance was killed that settles what it is given.
+    fn killed(
+        &mut self,
+        child: usize,
+        before: State,
+        how: &str,
+        starter: &Starter,
+        tally: &Tally,
+    ) -> Result<Ended, RunError> {
+        let Child { stage, instance, .. } = self.members[child].child;
+        let instance = tally.stage(stage).instance(instance);
+        let owes_nothing = tally.all_given(stage) && instance.answered() == instance.given();
+        if owes_nothing || before == State::Dismissed {
+            return Ok(Ended::Expected);
         }
+        if self.count_death(child, instance) < DEATHS_MAX {
+            return Ok(Ended::Killed(on_one_line(how)));
+        }
+        let suspect = suspect(instance, &starter.ends[stage].names);
+        let reason = format!(" {how}; {DEATHS_MAX} times in a row without a new result, {suspect}");
+        Err(self.failed(child, reason))
     }
 
     /// Deaths in a row without a new result, with this one.
@@ -227,6 +240,9 @@ impl<'a> Crew<'a> {
     pub(super) fn check_underway(&self, tally: &Tally) -> Result<(), RunError> {
         for (child, member) in self.members.iter().enumerate() {
             let State::Ended(at) = member.state else { continue };
+            if !self.is_program(child) {
+                continue;
+            }
             let stage = tally.stage(member.child.stage);
             let quiet = at.elapsed().min(tally.since_start().saturating_sub(stage.last_result()));
             let missing = stage.given().saturating_sub(stage.processed());
