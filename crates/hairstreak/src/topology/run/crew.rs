@@ -43,8 +43,9 @@ pub(super) struct Starter {
 struct Member {
     child: Child,
     state: State,
-    /// Results of it when the process was started.
+    /// Results of it, and of its stage, when the process was started.
     answered: u64,
+    processed: u64,
     /// Deaths in a row without a new result.
     deaths: u32,
     /// Of one that was started again and is not connected: since when, and the last connections of those before.
@@ -88,7 +89,8 @@ impl<'a> Crew<'a> {
                     continue;
                 };
                 let state = State::Running;
-                self.members.push(Member { child, state, answered: 0, deaths: 0, awaited: None });
+                let member = Member { child, state, answered: 0, processed: 0, deaths: 0, awaited: None };
+                self.members.push(member);
             }
         }
         Ok(())
@@ -127,10 +129,10 @@ impl<'a> Crew<'a> {
         let awaited = Awaited { since: Instant::now(), before: last_connections(starter, stage, instance) };
         let Some(process) = self.start_child(starter, stage, instance, child)? else { return Ok(()) };
         tally.restarted(stage);
-        let answered = tally.stage(stage).instance(instance).answered();
+        let stage = tally.stage(stage);
         let member = &mut self.members[child];
-        (member.child, member.state, member.answered) = (process, State::Running, answered);
-        member.awaited = Some(awaited);
+        (member.child, member.state, member.awaited) = (process, State::Running, Some(awaited));
+        (member.answered, member.processed) = (stage.instance(instance).answered(), stage.processed());
         Ok(())
     }
 
@@ -211,24 +213,23 @@ impl<'a> Crew<'a> {
         tally: &Tally,
     ) -> Result<Ended, RunError> {
         let Child { stage, instance, .. } = self.members[child].child;
-        let instance = tally.stage(stage).instance(instance);
-        let owes_nothing = tally.all_given(stage) && instance.answered() == instance.given();
-        if owes_nothing || before == State::Dismissed {
+        let names = &starter.ends[stage].names;
+        let (instance, processed) = (tally.stage(stage).instance(instance), tally.stage(stage).processed());
+        let owes_nothing = instance.answered() == instance.given();
+        if owes_nothing && tally.all_given(stage) || before == State::Dismissed {
             return Ok(Ended::Expected);
         }
-        if self.count_death(child, instance) < DEATHS_MAX {
+        let member = &mut self.members[child];
+        // One that had nothing to do is not held to it, as long as others of its stage go on.
+        let has_got_on =
+            instance.answered() > member.answered || owes_nothing && processed > member.processed;
+        member.deaths = if has_got_on { 1 } else { member.deaths + 1 };
+        if member.deaths < DEATHS_MAX {
             return Ok(Ended::Killed(on_one_line(how)));
         }
-        let suspect = suspect(instance, &starter.ends[stage].names);
+        let suspect = suspect(instance, names);
         let reason = format!(" {how}; {DEATHS_MAX} times in a row without a new result, {suspect}");
         Err(self.failed(child, reason))
-    }
-
-    /// Deaths in a row without a new result, with this one.
-    fn count_death(&mut self, child: usize, instance: &InstanceTally) -> u32 {
-        let member = &mut self.members[child];
-        member.deaths = if instance.answered() > member.answered { 1 } else { member.deaths + 1 };
-        member.deaths
     }
 
     /// A process has ended, and that is all there is to know.
