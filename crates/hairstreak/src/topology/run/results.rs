@@ -94,11 +94,12 @@ impl Results {
     /// Drops what has come before.
     fn keep_new(&mut self, received: Batch, batch: &mut Vec<Message>) -> Result<(), RunError> {
         let Some(answered) = &mut self.answered else { return Ok(()) };
+        let unknown = || RunError::Hub(format!("stage \"{}\" sent a result of no message", self.name));
         let mut at = 0;
         let mut is_new = Vec::new();
         for (TaskRun { id, .. }, count) in &received.runs {
             let instance = self.tally.stage(self.stage).instance_of(id.epoch);
-            let instance = instance.ok_or_else(|| RunError::Hub("a result of no message".to_owned()))?;
+            let instance = instance.ok_or_else(unknown)?;
             let tasks = id.sequence..id.sequence + count;
             let mut new_count = *count;
             if !answered[instance].insert(tasks.clone()) {
@@ -108,6 +109,9 @@ impl Results {
             }
             at += *count as usize;
             self.tally.answered(self.stage, instance, new_count);
+        }
+        if at != batch.len() {
+            return Err(unknown());
         }
         if !is_new.is_empty() {
             is_new.resize(at, true);
