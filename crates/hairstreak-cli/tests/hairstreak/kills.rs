@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, ChildStdin, ChildStdout};
-use std::sync::mpsc::{self, Receiver};
+use std::process::{Child, ChildStdin};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -26,8 +26,8 @@ fn rounds() -> usize {
 struct Run {
     job: Job,
     runner: Child,
-    input: ChildStdin,
-    results: BufReader<ChildStdout>,
+    input: Option<ChildStdin>,
+    results: Receiver<String>,
     /// What it says on standard error.
     lines: Receiver<String>,
     given: usize,
@@ -37,28 +37,26 @@ struct Run {
 impl Run {
     fn start(job: Job) -> Run {
         let mut runner = job.start(&["--verbose"]);
-        let (input, results) = (runner.stdin.take().unwrap(), runner.stdout.take().unwrap());
-        let stderr = BufReader::new(runner.stderr.take().unwrap());
-        let (sender, lines) = mpsc::channel();
-        thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        Run { job, runner, input, results: BufReader::new(results), lines, given: 0, had: HashMap::new() }
+        let input = runner.stdin.take();
+        let (results, lines) = (lines_of(runner.stdout.take()), lines_of(runner.stderr.take()));
+        Run { job, runner, input, results, lines, given: 0, had: HashMap::new() }
     }
 
     /// Gives it so many lines more.
     fn give(&mut self, count: usize) {
         let lines: String =
             (self.given..self.given + count).map(|number| format!("line {number}\n")).collect();
-        self.input.write_all(lines.as_bytes()).unwrap();
+        self.input.as_mut().unwrap().write_all(lines.as_bytes()).unwrap();
         self.given += count;
     }
 
     /// Takes so many results.
     fn take(&mut self, count: usize) {
         for _ in 0..count {
-            let mut result = String::new();
-            let is_there = self.results.read_line(&mut result).unwrap() > 0;
-            assert!(is_there, "{} results: {:?}", self.had.len(), self.lines.iter().collect::<Vec<_>>());
-            *self.had.entry(result.trim_end().to_owned()).or_default() += 1;
+            let result = self.results.recv_timeout(PATIENCE);
+            let said = || self.lines.try_iter().collect::<Vec<_>>();
+            let result = result.unwrap_or_else(|_| panic!("{} results: {:?}", self.had.len(), said()));
+            *self.had.entry(result).or_default() += 1;
         }
     }
 
@@ -82,20 +80,27 @@ impl Run {
         (0..count).for_each(|_| self.wait_for("; it is started again"));
     }
 
-    /// It ends well by itself.
-    fn end_without_input(&mut self) {
-        let left = self.lines.iter().collect::<Vec<_>>();
-        assert!(self.runner.wait().unwrap().success(), "{left:?}");
+    /// It ends well, without further results than those returned.
+    fn end(&mut self) -> Vec<String> {
+        self.input = None;
+        let mut results = Vec::new();
+        loop {
+            match self.results.recv_timeout(PATIENCE) {
+                Ok(result) => results.push(result),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("it does not end: {} results more", results.len()),
+            }
+        }
+        let said = self.lines.iter().collect::<Vec<_>>();
+        assert!(self.runner.wait().unwrap().success(), "{said:?}");
+        results
     }
 
-    /// Ends the input: each line has its result once.
-    fn end(mut self, result_of: impl Fn(&str) -> String) {
-        drop(self.input);
-        for result in (&mut self.results).lines() {
-            *self.had.entry(result.unwrap()).or_default() += 1;
+    /// Its input ends: each line has its result once.
+    fn check(mut self, result_of: impl Fn(&str) -> String) {
+        for result in self.end() {
+            *self.had.entry(result).or_default() += 1;
         }
-        let left = self.lines.iter().collect::<Vec<_>>();
-        assert!(self.runner.wait().unwrap().success(), "{left:?}");
         let expected = (0..self.given).map(|number| (result_of(&format!("line {number}")), 1));
         let expected = expected.collect::<HashMap<_, _>>();
         let differs = |(result, count): &(&String, &usize)| expected.get(*result) != Some(count);
@@ -104,6 +109,22 @@ impl Run {
             expected.keys().filter(|result| !self.had.contains_key(*result)).take(5).collect::<Vec<_>>();
         assert!(wrong.is_empty() && missing.is_empty(), "wrong: {wrong:?}, missing: {missing:?}");
     }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // After a failure it may well go on.
+        let _ = self.runner.kill();
+        let _ = self.runner.wait();
+    }
+}
+
+/// The lines that come down a pipe, read by a thread.
+fn lines_of(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (sender, lines) = mpsc::channel();
+    let pipe = BufReader::new(pipe.unwrap());
+    thread::spawn(move || pipe.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    lines
 }
 
 /// A topology of these stages from standard input to standard output.
@@ -135,7 +156,7 @@ fn filters_that_are_killed() {
                 run.kill("upper", 1 + round % 3, target);
                 run.wait_for_restarts(1);
             }
-            run.end(upper);
+            run.check(upper);
         }
     }
 }
@@ -151,7 +172,7 @@ fn built_in_stages_that_are_killed() {
         run.kill(["echo", "sleep"][round % 2], 1 + round / 2 % 2, Target::Stage);
         run.wait_for_restarts(1);
     }
-    run.end(str::to_owned);
+    run.check(str::to_owned);
 }
 
 #[test]
@@ -169,7 +190,7 @@ fn all_instances_killed_at_once() {
         run.kill("cat", 1, commands);
         run.wait_for_restarts(5);
     }
-    run.end(upper);
+    run.check(upper);
 }
 
 #[test]
@@ -196,7 +217,7 @@ fn filters_that_hold_back_all_until_their_input_ends_are_killed() {
         }
     }
     fs::write(run.job.folder.join("go"), "").unwrap();
-    run.end_without_input();
+    run.end();
     let output = run.job.read("out");
     let mut results: Vec<&str> = output.lines().collect();
     let mut expected: Vec<String> = input.iter().map(|line| upper(line)).collect();
@@ -219,7 +240,7 @@ fn what_a_filter_was_printing_when_it_was_killed_is_no_result() {
         run.wait_for("work 1: torn");
         run.kill("work", 1, Target::Command);
         run.wait_for_restarts(1);
-        run.end(str::to_owned);
+        run.check(str::to_owned);
     }
 }
 
@@ -230,7 +251,7 @@ fn a_filter_whose_shell_says_that_its_command_was_killed_is_started_again() {
     let mut run = Run::start(job.with("work.sh", command));
     run.give(10);
     run.wait_for("work 1 exited with status 137; it is started again");
-    run.end(str::to_owned);
+    run.check(str::to_owned);
 }
 
 #[test]
@@ -238,7 +259,7 @@ fn a_filter_that_is_killed_when_it_has_answered_all_is_not_missed() {
     let job = job("[[stage]]\nname = 'work'\ncommand = ['sh', 'work.sh']\nframing = 'lines'");
     let mut run = Run::start(job.with("work.sh", "cat; kill -9 $$"));
     run.give(10);
-    run.end(str::to_owned);
+    run.check(str::to_owned);
 }
 
 /// Kills the only instance of stage `lame` as soon as a message has passed it.
