@@ -14,7 +14,7 @@ use rustix::process::{Signal, kill_process};
 
 use crate::harness::{HAIRSTREAK, Job, PATIENCE, Target, process_of, python};
 
-/// Results between two kills, and messages that are given for them.
+/// Results between two kills; as many are under way at a kill.
 const ROUND: usize = 300;
 
 /// More than an instance may be killed in a row.
@@ -58,6 +58,14 @@ impl Run {
             let result = result.unwrap_or_else(|_| panic!("{} results: {:?}", self.had.len(), said()));
             *self.had.entry(result).or_default() += 1;
         }
+    }
+
+    /// Gives messages and takes results of some, so that there are always others under way, and all instances get on in the
+    /// course of some rounds.
+    fn pass_some(&mut self) {
+        let missing = 2 * ROUND - (self.given - self.had.values().sum::<usize>());
+        self.give(missing);
+        self.take(ROUND);
     }
 
     /// Waits until it says a line with that in it.
@@ -151,8 +159,7 @@ fn filters_that_are_killed() {
                 job(&format!("[[stage]]\nname = 'upper'\ninstances = 3\n{work}")).with("upper.py", UPPER);
             let mut run = Run::start(job);
             for round in 0..rounds() {
-                run.give(2 * ROUND);
-                run.take(ROUND);
+                run.pass_some();
                 run.kill("upper", 1 + round % 3, target);
                 run.wait_for_restarts(1);
             }
@@ -167,8 +174,7 @@ fn built_in_stages_that_are_killed() {
                    [[stage]]\nname = 'sleep'\ninstances = 2\nsleep = '10us'");
     let mut run = Run::start(job);
     for round in 0..2 * rounds() {
-        run.give(2 * ROUND);
-        run.take(ROUND);
+        run.pass_some();
         run.kill(["echo", "sleep"][round % 2], 1 + round / 2 % 2, Target::Stage);
         run.wait_for_restarts(1);
     }
@@ -182,8 +188,7 @@ fn all_instances_killed_at_once() {
                    [[stage]]\nname = 'cat'\ncommand = ['cat']\nframing = 'length'");
     let mut run = Run::start(job);
     for round in 0..rounds() {
-        run.give(2 * ROUND);
-        run.take(ROUND);
+        run.pass_some();
         let commands = if round % 2 == 0 { Target::Stage } else { Target::Command };
         (1..=2).for_each(|instance| run.kill("echo", instance, Target::Stage));
         (1..=2).for_each(|instance| run.kill("upper", instance, commands));
