@@ -11,17 +11,17 @@ use rustix::process::Signal;
 
 use super::boundary::Ends;
 use super::child::{Child, Start};
+use super::deaths::{DEATHS_MAX, Deaths, Standing};
 use super::error::RunError;
 use super::event::Event;
 use super::names::Names;
-use super::tally::{InstanceTally, Tally};
+use super::numbering::Numbering;
+use super::tally::Tally;
 use crate::topology::definition::{Topology, Work};
 use crate::topology::stage::{self, Ending, Role};
 
 /// How long a program that ended with status 0 may be the last one to have results on their way.
 const RESULTS_UNDERWAY: Duration = Duration::from_secs(5);
-/// An instance that was killed so often in a row, without a new result of its in between, is not started again.
-const DEATHS_MAX: u32 = 10;
 /// 128 and the number of a signal.
 const SHELL_KILLED: RangeInclusive<i32> = 129..=159;
 
@@ -43,11 +43,7 @@ pub(super) struct Starter {
 struct Member {
     child: Child,
     state: State,
-    /// Results of it, and of its stage, when the process was started.
-    answered: u64,
-    processed: u64,
-    /// Deaths in a row without a new result.
-    deaths: u32,
+    deaths: Deaths,
     /// Of one that was started again and is not connected: since when, and the last connections of those before.
     awaited: Option<Awaited>,
 }
@@ -89,7 +85,7 @@ impl<'a> Crew<'a> {
                     continue;
                 };
                 let state = State::Running;
-                let member = Member { child, state, answered: 0, processed: 0, deaths: 0, awaited: None };
+                let member = Member { child, state, deaths: Deaths::default(), awaited: None };
                 self.members.push(member);
             }
         }
@@ -129,10 +125,9 @@ impl<'a> Crew<'a> {
         let awaited = Awaited { since: Instant::now(), before: last_connections(starter, stage, instance) };
         let Some(process) = self.start_child(starter, stage, instance, child)? else { return Ok(()) };
         tally.restarted(stage);
-        let stage = tally.stage(stage);
         let member = &mut self.members[child];
         (member.child, member.state, member.awaited) = (process, State::Running, Some(awaited));
-        (member.answered, member.processed) = (stage.instance(instance).answered(), stage.processed());
+        member.deaths.restart(Standing::of(tally.stage(stage), instance));
         Ok(())
     }
 
@@ -213,21 +208,15 @@ impl<'a> Crew<'a> {
         tally: &Tally,
     ) -> Result<Ended, RunError> {
         let Child { stage, instance, .. } = self.members[child].child;
-        let names = &starter.ends[stage].names;
-        let (instance, processed) = (tally.stage(stage).instance(instance), tally.stage(stage).processed());
-        let owes_nothing = instance.answered() == instance.given();
-        if owes_nothing && tally.all_given(stage) || before == State::Dismissed {
+        let standing = Standing::of(tally.stage(stage), instance);
+        if standing.is_idle() && tally.all_given(stage) || before == State::Dismissed {
             return Ok(Ended::Expected);
         }
-        let member = &mut self.members[child];
-        // One that had nothing to do is not held to it, as long as others of its stage go on.
-        let has_got_on =
-            instance.answered() > member.answered || owes_nothing && processed > member.processed;
-        member.deaths = if has_got_on { 1 } else { member.deaths + 1 };
-        if member.deaths < DEATHS_MAX {
+        if !self.members[child].deaths.count(standing) {
             return Ok(Ended::Killed(on_one_line(how)));
         }
-        let suspect = suspect(instance, names);
+        let numbering = &tally.stage(stage).instance(instance).numbering;
+        let suspect = suspect(standing, numbering, &starter.ends[stage].names);
         let reason = format!(" {how}; {DEATHS_MAX} times in a row without a new result, {suspect}");
         Err(self.failed(child, reason))
     }
@@ -317,9 +306,8 @@ fn was_killed(ending: &Ending) -> bool {
 }
 
 /// What an instance may have died of.
-fn suspect(instance: &InstanceTally, names: &Names) -> String {
-    let (given, answered) = (instance.given(), instance.answered());
-    match (instance.numbering.number_of(answered), given.saturating_sub(answered)) {
+fn suspect(Standing { given, answered, .. }: Standing, numbering: &Numbering, names: &Names) -> String {
+    match (numbering.number_of(answered), given.saturating_sub(answered)) {
         (Some(number), 1) => format!("perhaps of {}", names.of(number)),
         (Some(number), had @ 2..) => {
             format!("perhaps of {} or another of the {had} that it had", names.of(number))

@@ -16,6 +16,7 @@ mod boundary;
 mod child;
 mod command;
 mod crew;
+mod deaths;
 mod error;
 mod event;
 mod fan;
