@@ -32,7 +32,7 @@ pub(super) struct Crew<'a> {
 }
 
 /// What it takes to start processes.
-pub(super) struct Starter {
+pub(super) struct Launcher {
     pub(super) executable: PathBuf,
     /// The boundaries', in order.
     pub(super) ends: Vec<Ends>,
@@ -78,10 +78,10 @@ impl<'a> Crew<'a> {
     }
 
     /// Starts all instances of all stages. After an error those that were started are still there, to be ended.
-    pub(super) fn start(&mut self, starter: &Starter) -> Result<(), RunError> {
+    pub(super) fn start(&mut self, launcher: &Launcher) -> Result<(), RunError> {
         for (index, stage) in self.topology.stages.iter().enumerate() {
             for instance in 0..stage.instances as usize {
-                let Some(child) = self.start_child(starter, index, instance, self.members.len())? else {
+                let Some(child) = self.start_child(launcher, index, instance, self.members.len())? else {
                     continue;
                 };
                 let state = State::Running;
@@ -95,24 +95,24 @@ impl<'a> Crew<'a> {
     /// Starts the process of an instance, which events call `child`.
     fn start_child(
         &self,
-        starter: &Starter,
+        launcher: &Launcher,
         index: usize,
         instance: usize,
         child: usize,
     ) -> Result<Option<Child>, RunError> {
         let stage = &self.topology.stages[index];
         let Some(role) = stage.work.as_ref().map(Role::of) else { return Ok(None) };
-        let outlets = starter.ends[index + 1].upstream.as_ref().map(|(_, endpoints)| endpoints.as_slice());
-        let inlet = &starter.ends[index].downstream[instance].1;
+        let outlets = launcher.ends[index + 1].upstream.as_ref().map(|(_, endpoints)| endpoints.as_slice());
+        let inlet = &launcher.ends[index].downstream[instance].1;
         let start = Start {
-            executable: &starter.executable,
+            executable: &launcher.executable,
             directory: &self.topology.directory,
             stage: (index, stage),
             instance,
             role: &role,
             endpoints: (inlet, &outlets.unwrap_or_default()[instance]),
             child,
-            events: &starter.events,
+            events: &launcher.events,
         };
         let failed =
             |source| RunError::Start { stage: stage.name.clone(), instance: instance as u32 + 1, source };
@@ -120,10 +120,15 @@ impl<'a> Crew<'a> {
     }
 
     /// Starts an instance again whose process was killed.
-    pub(super) fn restart(&mut self, child: usize, starter: &Starter, tally: &Tally) -> Result<(), RunError> {
+    pub(super) fn restart(
+        &mut self,
+        child: usize,
+        launcher: &Launcher,
+        tally: &Tally,
+    ) -> Result<(), RunError> {
         let Child { stage, instance, .. } = self.members[child].child;
-        let awaited = Awaited { since: Instant::now(), before: last_connections(starter, stage, instance) };
-        let Some(process) = self.start_child(starter, stage, instance, child)? else { return Ok(()) };
+        let awaited = Awaited { since: Instant::now(), before: last_connections(launcher, stage, instance) };
+        let Some(process) = self.start_child(launcher, stage, instance, child)? else { return Ok(()) };
         tally.restarted(stage);
         let member = &mut self.members[child];
         (member.child, member.state, member.awaited) = (process, State::Running, Some(awaited));
@@ -132,11 +137,11 @@ impl<'a> Crew<'a> {
     }
 
     /// Whether an instance that was started again does not connect.
-    pub(super) fn check_connected(&mut self, starter: &Starter, within: Duration) -> Result<(), RunError> {
+    pub(super) fn check_connected(&mut self, launcher: &Launcher, within: Duration) -> Result<(), RunError> {
         for member in &mut self.members {
             let Some(Awaited { since, before }) = &member.awaited else { continue };
             let Child { stage, instance, .. } = member.child;
-            let now = last_connections(starter, stage, instance);
+            let now = last_connections(launcher, stage, instance);
             let missing = now.iter().zip(before).position(|(now, before)| now <= before);
             match missing {
                 None => member.awaited = None,
@@ -171,7 +176,7 @@ impl<'a> Crew<'a> {
         child: usize,
         ending: &Ending,
         last_line: Option<&str>,
-        starter: &Starter,
+        launcher: &Launcher,
         tally: &Tally,
     ) -> Result<Ended, RunError> {
         let before = std::mem::replace(&mut self.members[child].state, State::Ended(Instant::now()));
@@ -181,7 +186,7 @@ impl<'a> Crew<'a> {
             None => ending.to_string(),
         };
         if self.topology.stages[stage].settles() && was_killed(ending) {
-            return self.killed(child, before, &how, starter, tally);
+            return self.killed(child, before, &how, launcher, tally);
         }
         let all_given = tally.all_given(stage);
         let expected = match before {
@@ -204,7 +209,7 @@ impl<'a> Crew<'a> {
         child: usize,
         before: State,
         how: &str,
-        starter: &Starter,
+        launcher: &Launcher,
         tally: &Tally,
     ) -> Result<Ended, RunError> {
         let Child { stage, instance, .. } = self.members[child].child;
@@ -216,7 +221,7 @@ impl<'a> Crew<'a> {
             return Ok(Ended::Killed(on_one_line(how)));
         }
         let numbering = &tally.stage(stage).instance(instance).numbering;
-        let suspect = suspect(standing, numbering, &starter.ends[stage].names);
+        let suspect = suspect(standing, numbering, &launcher.ends[stage].names);
         let reason = format!(" {how}; {DEATHS_MAX} times in a row without a new result, {suspect}");
         Err(self.failed(child, reason))
     }
@@ -317,13 +322,13 @@ fn suspect(Standing { given, answered, .. }: Standing, numbering: &Numbering, na
 }
 
 /// The last connection to the boundary before an instance, and to the one behind it.
-fn last_connections(starter: &Starter, stage: usize, instance: usize) -> [Option<ConnectionId>; 2] {
+fn last_connections(launcher: &Launcher, stage: usize, instance: usize) -> [Option<ConnectionId>; 2] {
     let last = |peers: Vec<PeerInfo>, endpoint: &str| {
         let here = peers.into_iter().filter(|peer| peer.endpoint == endpoint);
         here.map(|peer| peer.connection).max()
     };
-    let (push, inlet) = &starter.ends[stage].downstream[instance];
-    let behind = starter.ends[stage + 1].upstream.as_ref();
+    let (push, inlet) = &launcher.ends[stage].downstream[instance];
+    let behind = launcher.ends[stage + 1].upstream.as_ref();
     [last(push.peers(), inlet), behind.and_then(|(pull, outlets)| last(pull.peers(), &outlets[instance]))]
 }
 

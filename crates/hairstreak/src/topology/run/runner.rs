@@ -11,7 +11,7 @@ use rustix::process::Signal;
 
 use super::boundary::{Boundary, Downstream, Ends, Upstream};
 use super::command::check_command;
-use super::crew::{Crew, Ended, Starter, executable};
+use super::crew::{Crew, Ended, Launcher, executable};
 use super::error::RunError;
 use super::event::Event;
 use super::input::Reader;
@@ -70,11 +70,11 @@ pub fn run(
     let mut run = Run { topology, options, observer, tally, events, starters, crew, outlook, bystanders };
     // It has the last sender of events but those of processes and boundaries: all have ended when events do.
     let done = run.ends().and_then(|ends| {
-        let starter = Starter { executable, ends, events: sender };
-        run.crew.start(&starter)?;
-        run.connect(&starter)?;
-        run.flow(&starter)?;
-        run.dismiss(&starter)
+        let launcher = Launcher { executable, ends, events: sender };
+        run.crew.start(&launcher)?;
+        run.connect(&launcher)?;
+        run.flow(&launcher)?;
+        run.dismiss(&launcher)
     });
     let ended = run.end();
     done.and(ended).map(|()| RunReport::of(topology, &run.tally))
@@ -136,9 +136,9 @@ impl Run<'_> {
     }
 
     /// Waits until every instance is connected on both sides.
-    fn connect(&mut self, starter: &Starter) -> Result<(), RunError> {
+    fn connect(&mut self, launcher: &Launcher) -> Result<(), RunError> {
         let deadline = Instant::now() + self.options.connect_timeout;
-        while let Some((index, instance, variable)) = self.unconnected(&starter.ends) {
+        while let Some((index, instance, variable)) = self.unconnected(&launcher.ends) {
             if Instant::now() >= deadline {
                 return Err(RunError::NotConnected {
                     stage: self.topology.stages[index].name.clone(),
@@ -147,7 +147,7 @@ impl Run<'_> {
                     within: self.options.connect_timeout,
                 });
             }
-            self.next_event(starter, CONNECT_TICK)?;
+            self.next_event(launcher, CONNECT_TICK)?;
         }
         Ok(())
     }
@@ -170,7 +170,7 @@ impl Run<'_> {
     }
 
     /// Lets messages flow until the last result is in.
-    fn flow(&mut self, starter: &Starter) -> Result<(), RunError> {
+    fn flow(&mut self, launcher: &Launcher) -> Result<(), RunError> {
         for boundary in &self.starters {
             // A boundary that is gone has said why.
             let _ = boundary.send(());
@@ -178,24 +178,24 @@ impl Run<'_> {
         let mut next_tick = Instant::now() + TICK;
         loop {
             let until_tick = next_tick.saturating_duration_since(Instant::now());
-            if self.next_event(starter, until_tick)? == Happened::Finished {
+            if self.next_event(launcher, until_tick)? == Happened::Finished {
                 return Ok(());
             }
             if Instant::now() >= next_tick {
                 next_tick = Instant::now() + TICK;
                 self.crew.check_underway(&self.tally)?;
-                self.crew.check_connected(starter, self.options.connect_timeout)?;
+                self.crew.check_connected(launcher, self.options.connect_timeout)?;
                 self.observer.progress(&self.outlook.progress(self.topology, &self.tally));
             }
         }
     }
 
     /// All results are in: waits until every process has ended as it should.
-    fn dismiss(&mut self, starter: &Starter) -> Result<(), RunError> {
+    fn dismiss(&mut self, launcher: &Launcher) -> Result<(), RunError> {
         let deadline = Instant::now() + ENDING_TIMEOUT;
         self.crew.dismiss();
         while !self.crew.is_gone() && Instant::now() < deadline {
-            if self.next_event(starter, CONNECT_TICK)? == Happened::FilterFinished {
+            if self.next_event(launcher, CONNECT_TICK)? == Happened::FilterFinished {
                 self.crew.dismiss();
             }
         }
@@ -238,7 +238,7 @@ impl Run<'_> {
     }
 
     /// Waits for an event that long at most and does what it asks for.
-    fn next_event(&mut self, starter: &Starter, timeout: Duration) -> Result<Happened, RunError> {
+    fn next_event(&mut self, launcher: &Launcher, timeout: Duration) -> Result<Happened, RunError> {
         if self.options.stop.load(Ordering::Relaxed) {
             return Err(RunError::Stopped(Box::new(RunReport::of(self.topology, &self.tally))));
         }
@@ -262,11 +262,11 @@ impl Run<'_> {
             Event::Ended { child, ending, last_line } => {
                 let last_line = last_line.as_deref();
                 if let Ended::Killed(how) =
-                    self.crew.ended(child, &ending, last_line, starter, &self.tally)?
+                    self.crew.ended(child, &ending, last_line, launcher, &self.tally)?
                 {
                     let (stage, instance) = self.crew.name(child);
                     self.observer.restart(stage, instance, &how);
-                    self.crew.restart(child, starter, &self.tally)?;
+                    self.crew.restart(child, launcher, &self.tally)?;
                 }
             }
         }
