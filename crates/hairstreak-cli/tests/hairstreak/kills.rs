@@ -5,6 +5,8 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStdin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -48,6 +50,12 @@ impl Run {
             (self.given..self.given + count).map(|number| format!("line {number}\n")).collect();
         self.input.as_mut().unwrap().write_all(lines.as_bytes()).unwrap();
         self.given += count;
+    }
+
+    /// Gives it so many lines more that are as long as that, and all alike.
+    fn give_lines(&mut self, count: usize, size: usize) {
+        let line = format!("{}\n", "x".repeat(size));
+        self.input.as_mut().unwrap().write_all(line.repeat(count).as_bytes()).unwrap();
     }
 
     /// Takes so many results.
@@ -267,13 +275,61 @@ fn a_filter_that_is_killed_when_it_has_answered_all_is_not_missed() {
     run.check(str::to_owned);
 }
 
-/// Kills the only instance of stage `lame` as soon as a message has passed it.
+#[test]
+fn a_filter_that_is_killed_after_each_answer_gets_on() {
+    // Large enough that some of it is still to be read when the filter is dead.
+    let line = "x".repeat(200_000);
+    let topology = "[[stage]]\nname = 'work'\ncommand = ['sh', 'work.sh']\nframing = 'lines'\n\
+                    [input]\nlines = 'in'\n[output]\nfile = 'out'";
+    let lines: String = (0..30).map(|number| format!("{number} {line}\n")).collect();
+    let job = Job::new(topology).with("in", &lines).with("work.sh", "head -n 1; kill -9 $$");
+    let outcome = job.run(&["--json"]);
+    assert_eq!(outcome.status, 0, "{outcome:?}");
+    assert!(job.read("out") == lines, "in order, as one instance does them");
+}
+
+#[test]
+fn what_is_settled_is_not_done_again() {
+    let job = job("[[stage]]\nname = 'work'\ncommand = 'exec tee -a log'\nframing = 'lines'");
+    let mut run = Run::start(job);
+    run.give_lines(20_000, 1000);
+    run.take(20_000);
+    run.kill("work", 1, Target::Stage);
+    run.wait_for_restarts(1);
+    run.give_lines(1, 1000);
+    run.take(1);
+    let done = run.job.read("log").lines().count();
+    assert!((20_001..30_000).contains(&done), "{done}");
+    run.end();
+}
+
+#[test]
+fn what_is_settled_is_not_kept() {
+    let mut run = Run::start(job("[[stage]]\nname = 'echo'\necho = true"));
+    for _ in 0..30 {
+        run.give_lines(10_000, 1000);
+        run.take(10_000);
+    }
+    let status = fs::read_to_string(format!("/proc/{}/status", run.runner.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+    let peak: u64 = peak.unwrap().trim().parse().unwrap();
+    assert!(peak < 150_000, "{peak} KiB of 300,000 that have passed");
+    run.end();
+}
+
+/// Kills the only instance of stage `lame` as soon as a message has passed it, and stops the run at length.
 struct Killer {
+    looks: u32,
     has_killed: bool,
+    stop: Arc<AtomicBool>,
 }
 
 impl Observer for Killer {
     fn progress(&mut self, progress: &Progress) {
+        self.looks += 1;
+        if self.looks == 300 {
+            self.stop.store(true, Ordering::Relaxed);
+        }
         if progress.messages > 0 && !std::mem::replace(&mut self.has_killed, true) {
             let process = process_of(std::process::id(), "lame", 1, Target::Stage);
             kill_process(process, Signal::KILL).unwrap();
@@ -292,7 +348,8 @@ fn an_instance_that_does_not_connect_when_it_is_started_again_ends_the_run() {
     let topology = Topology::load(&job.folder.join("job.toml")).unwrap();
     let connect_timeout = Duration::from_secs(3);
     let options = RunOptions { stage_executable: Some(executable), connect_timeout, ..RunOptions::default() };
-    let error = topology::run(&topology, &options, &mut Killer { has_killed: false }).unwrap_err();
+    let mut killer = Killer { looks: 0, has_killed: false, stop: options.stop.clone() };
+    let error = topology::run(&topology, &options, &mut killer).unwrap_err();
     let reason = "stage \"lame\" instance 1 did not connect to HAIRSTREAK_IN within 3000 ms";
     assert_eq!(error.to_string(), reason);
 }

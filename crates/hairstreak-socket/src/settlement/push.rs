@@ -147,6 +147,14 @@ impl Socket<PushPattern> {
         is_settled
     }
 
+    /// Says that tasks are done, `count` in sequence from `first` on, whoever has them: as a receiver does by
+    /// [`Pull::report`](crate::Pull::report), for who hears of it in this process.
+    pub fn note_done(&self, first: TaskId, count: u64) {
+        if !self.handle.is_foreign() {
+            self.handle.engine.lock().note_done(&self.handle.engine, self.handle.index, first, count);
+        }
+    }
+
     /// Says that nothing new follows: later sends are refused as on a closed socket. Each receiver is told behind the last
     /// message that it may get, once no other has any that it has not settled. Waits for nothing.
     pub fn announce_end(&self) {

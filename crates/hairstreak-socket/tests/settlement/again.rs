@@ -126,12 +126,14 @@ fn what_is_more_than_the_marks_is_sent_again_to_one_that_settles_nothing() {
         let sender = push.clone();
         let sending = std::thread::spawn(move || {
             let body = vec![7; 64 * 1024];
-            (0..200).for_each(|_| sender.send_timeout(&body[..], LONG).unwrap());
+            (0..400).for_each(|_| sender.send_timeout(&body[..], LONG).unwrap());
         });
-        take(&first, 200, 0);
+        take(&first, 400, 0);
         sending.join().unwrap();
         first.close();
-        until("they wait", || push.unsettled().waiting_count == 200);
-        take(&pull(), 200, 1);
+        until("they wait", || push.unsettled().waiting_count == 400);
+        let second = pull();
+        until("there is no room", || push.peers().first().is_some_and(|peer| peer.queued_count >= 4));
+        take(&second, 400, 1);
     }
 }

@@ -72,10 +72,12 @@ fn an_end_that_is_announced_comes_behind_what_is_not_settled() {
         assert_eq!(first.recv_delivery(LONG), Err(RecvError::Ended));
         first.close();
         until("they wait", || push.unsettled().waiting_count == 4);
-        let second = cell.pull(&place, by_hand(1000));
-        let taken = take(&second, 4, 1);
+        let second = cell.pull(&place, by_hand(1));
+        for _ in 0..4 {
+            let taken = take(&second, 1, 1);
+            assert!(second.accept(&taken[0]));
+        }
         assert_eq!(second.recv_delivery(LONG), Err(RecvError::Ended), "they come before the end");
-        taken.iter().for_each(|delivery| assert!(second.accept(delivery)));
         assert!(push.wait_settled(LONG));
     });
 }
@@ -95,7 +97,12 @@ fn an_end_waits_for_what_another_receiver_may_leave() {
         first.close();
         let again = take(&second, 1, 1).remove(0);
         assert_eq!(again.task, left.task);
+        let third = cell.pull(&place, by_hand(1));
+        assert_eq!(third.recv_delivery(Duration::from_millis(5)), Err(RecvError::TimedOut), "not yet");
         assert!(second.accept(&again));
-        assert_eq!(second.recv_delivery(LONG), Err(RecvError::Ended));
+        assert_eq!(
+            [second, third].map(|pull| pull.recv_delivery(LONG)),
+            [const { Err(RecvError::Ended) }; 2]
+        );
     });
 }

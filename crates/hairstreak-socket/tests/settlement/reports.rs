@@ -42,6 +42,29 @@ fn what_is_reported_as_done_is_settled_and_not_sent_again() {
 }
 
 #[test]
+fn what_the_sender_itself_says_to_be_done_is_settled_and_not_sent_again() {
+    check(|cell| {
+        let (push, place) = cell.push(window(1000));
+        let first = cell.pull(&place, by_hand(1000));
+        (0..6).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
+        let tasks = take(&first, 6, 0);
+        push.note_done(tasks[0].task.unwrap(), 2);
+        assert_eq!(push.unsettled().count, 4);
+        first.close();
+        until("they wait", || push.unsettled().waiting_count == 4);
+        push.note_done(tasks[2].task.unwrap(), 2);
+        assert_eq!(push.unsettled().count, 2);
+        let second = cell.pull(&place, by_hand(1000));
+        let again = take(&second, 2, 1);
+        assert_eq!(again[0].task, tasks[4].task);
+        push.announce_end();
+        push.note_done(tasks[4].task.unwrap(), 2);
+        assert!(push.wait_settled(LONG));
+        assert_eq!(second.recv_delivery(LONG), Err(RecvError::Ended));
+    });
+}
+
+#[test]
 fn what_waits_to_be_sent_again_may_be_done_already() {
     check(|cell| {
         let (push, place) = cell.push(window(1000));

@@ -349,6 +349,15 @@ impl State {
         }
     }
 
+    /// The application says that tasks of the socket are done.
+    pub fn note_done(&mut self, engine: &Engine, socket: usize, first: TaskId, count: u64) {
+        if self.sockets.get(socket).is_some_and(|state| state.backlog.is_some()) {
+            self.take_done(engine, socket, first, count);
+            self.end_sending_where_over(engine, socket);
+            self.notify(socket);
+        }
+    }
+
     /// Tasks of the socket are done, whatever links they went.
     fn take_done(&mut self, engine: &Engine, socket: usize, first: TaskId, count: u64) {
         let mut done_count = 0;

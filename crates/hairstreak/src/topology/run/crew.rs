@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use hairstreak_socket::PeerInfo;
 use hairstreak_socket::monitor::ConnectionId;
+use hairstreak_socket::settlement::TaskId;
 use rustix::process::Signal;
 
 use super::boundary::Ends;
@@ -127,12 +128,19 @@ impl<'a> Crew<'a> {
         tally: &Tally,
     ) -> Result<(), RunError> {
         let Child { stage, instance, .. } = self.members[child].child;
+        let standing = Standing::of(tally.stage(stage), instance);
+        // What the one before had answered, it cannot settle any more.
+        let (push, _) = &launcher.ends[stage].downstream[instance];
+        if let Some(task) = push.first_unsettled() {
+            let answered_below = tally.stage(stage).instance(instance).answered_below();
+            push.note_done(TaskId { sequence: 0, ..task }, answered_below);
+        }
         let awaited = Awaited { since: Instant::now(), before: last_connections(launcher, stage, instance) };
         let Some(process) = self.start_child(launcher, stage, instance, child)? else { return Ok(()) };
         tally.restarted(stage);
         let member = &mut self.members[child];
         (member.child, member.state, member.awaited) = (process, State::Running, Some(awaited));
-        member.deaths.restart(Standing::of(tally.stage(stage), instance));
+        member.deaths.restart(standing);
         Ok(())
     }
 

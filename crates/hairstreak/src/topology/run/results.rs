@@ -108,7 +108,8 @@ impl Results {
                 new_count = is_new[at..].iter().filter(|is_new| **is_new).count() as u64;
             }
             at += *count as usize;
-            self.tally.answered(self.stage, instance, new_count);
+            let below = answered[instance].last_from(0).map_or(0, |last| last + 1);
+            self.tally.answered(self.stage, instance, new_count, below);
         }
         if at != batch.len() {
             return Err(unknown());

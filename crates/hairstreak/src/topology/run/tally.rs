@@ -32,6 +32,7 @@ pub(super) struct StageTally {
 pub(super) struct InstanceTally {
     given: AtomicU64,
     answered: AtomicU64,
+    answered_below: AtomicU64,
     /// Which messages it was given.
     pub(super) numbering: Numbering,
 }
@@ -118,9 +119,11 @@ impl Tally {
         stage.last_result_ns.store(self.since_start_ns(), Ordering::Relaxed);
     }
 
-    /// New results of an instance arrived just now.
-    pub(super) fn answered(&self, stage: usize, instance: usize, count: u64) {
-        self.stages[stage].instances[instance].answered.fetch_add(count, Ordering::Relaxed);
+    /// New results of an instance arrived just now; all its tasks below that have theirs.
+    pub(super) fn answered(&self, stage: usize, instance: usize, count: u64, below: u64) {
+        let tally = &self.stages[stage].instances[instance];
+        tally.answered_below.store(below, Ordering::Relaxed);
+        tally.answered.fetch_add(count, Ordering::Relaxed);
         self.processed(stage, count);
     }
 
@@ -193,6 +196,11 @@ impl InstanceTally {
     /// How many of them have their result; counted where results settle.
     pub(super) fn answered(&self) -> u64 {
         self.answered.load(Ordering::Relaxed)
+    }
+
+    /// All its tasks below have their result.
+    pub(super) fn answered_below(&self) -> u64 {
+        self.answered_below.load(Ordering::Relaxed)
     }
 }
 
