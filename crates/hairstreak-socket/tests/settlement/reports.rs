@@ -1,5 +1,6 @@
 //! Tasks that a third party reports as done: they are settled at their source, whichever way their results went.
 
+use hairstreak_socket::RecvError;
 use hairstreak_socket::settlement::{Settlement, TaskId};
 
 use crate::{LONG, by_hand, by_task, check, take, until, window};
