@@ -101,7 +101,7 @@ fn an_end_waits_for_what_another_receiver_may_leave() {
         assert_eq!(third.recv_delivery(Duration::from_millis(5)), Err(RecvError::TimedOut), "not yet");
         assert!(second.accept(&again));
         assert_eq!(
-            [second, third].map(|pull| pull.recv_delivery(LONG)),
+            [&second, &third].map(|pull| pull.recv_delivery(LONG)),
             [const { Err(RecvError::Ended) }; 2]
         );
     });

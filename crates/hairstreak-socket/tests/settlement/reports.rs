@@ -58,10 +58,15 @@ fn what_the_sender_itself_says_to_be_done_is_settled_and_not_sent_again() {
         let second = cell.pull(&place, by_hand(1000));
         let again = take(&second, 2, 1);
         assert_eq!(again[0].task, tasks[4].task);
+        let third = cell.pull(&place, by_hand(1000));
+        assert!(push.wait_for_peers(2, LONG));
         push.announce_end();
         push.note_done(tasks[4].task.unwrap(), 2);
         assert!(push.wait_settled(LONG));
-        assert_eq!(second.recv_delivery(LONG), Err(RecvError::Ended));
+        assert_eq!(
+            [&second, &third].map(|pull| pull.recv_delivery(LONG)),
+            [const { Err(RecvError::Ended) }; 2]
+        );
     });
 }
 
