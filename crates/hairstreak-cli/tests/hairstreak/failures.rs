@@ -107,6 +107,24 @@ fn filters_that_print_fewer_or_more_results_than_they_got_messages() {
 }
 
 #[test]
+fn a_filter_that_sends_results_by_a_socket_of_its_own() {
+    let filter = "import os, sys, zmq\n\
+        push = zmq.Context.instance().socket(zmq.PUSH)\n\
+        push.connect(os.environ['HAIRSTREAK_OUT'])\n\
+        push.send(b'surplus')\n\
+        sys.stdin.read()\n";
+    let topology = format!(
+        "[[stage]]\nname = 'work'\ncommand = ['{}', 'filter.py']\nframing = 'lines'\n[input]\nlines = '-'",
+        python()
+    );
+    let job = Job::new(&topology).with("filter.py", filter);
+    let mut runner = job.start_guarded(&[]);
+    let _open = runner.stdin.take();
+    let outcome = crate::harness::Outcome::from(runner.wait_with_output().unwrap());
+    assert_eq!(outcome.refusal(1), "the hub failed: stage \"work\" sent a result of no message");
+}
+
+#[test]
 fn a_message_with_a_newline_for_a_filter_of_lines() {
     let topology = "[[stage]]\nname = 'work'\ncommand = 'cat'\nframing = 'lines'\n[input]\nfiles = 'in'";
     let job = Job::new(topology).with("in/a", "one line").with("in/b", "one line\n");
