@@ -84,8 +84,9 @@ it does 83,333, a third more; with instances = 2 in the first step, 125,000.";
 /// Run a topology: start its stages as processes, feed them, measure
 ///
 /// Results are written in the order they arrive; a stage with several instances may change it.
-/// Relative paths in the topology start at its own folder, and so do its commands. If a stage fails,
-/// all others are ended and the reason is one line on standard error.
+/// Relative paths in the topology start at its own folder, and so do its commands. An instance that is killed is started
+/// again, with a line on standard error, and each message has its result once; not so a program with sockets of its own. If a
+/// stage fails, all others are ended and the reason is one line on standard error.
 #[derive(Debug, Args)]
 #[command(after_long_help = RUN_EXAMPLE)]
 pub struct RunArguments {

@@ -50,6 +50,16 @@ impl Live {
         Live { display, verbose }
     }
 
+    fn show_line(&self, line: &str) {
+        match &self.display {
+            Display::Bars(bars) => {
+                // A line that the terminal refuses is lost.
+                let _ = bars.all.println(line);
+            }
+            _ => note(&format!("{line}\n")),
+        }
+    }
+
     /// Takes the bars away, for what is printed next.
     pub fn finish(self) {
         if let Display::Bars(bars) = self.display {
@@ -77,16 +87,13 @@ impl Observer for Live {
         }
     }
 
+    fn restart(&mut self, stage: &str, instance: u32, how: &str) {
+        self.show_line(&format!("{stage} {instance} {how}; it is started again"));
+    }
+
     fn stage_line(&mut self, stage: &str, instance: u32, line: &str) {
-        if !self.verbose {
-            return;
-        }
-        match &self.display {
-            Display::Bars(bars) => {
-                // A line that the terminal refuses is lost.
-                let _ = bars.all.println(format!("{stage} {instance}: {line}"));
-            }
-            _ => note(&format!("{stage} {instance}: {line}\n")),
+        if self.verbose {
+            self.show_line(&format!("{stage} {instance}: {line}"));
         }
     }
 }

@@ -33,7 +33,10 @@ fn a_stage_that_exits_with_a_status() {
     );
     check(&format!("program = {fails}"), "stage \"work\" instance 1 exited with status 3: why");
     check("program = 'exit 0'", "stage \"work\" instance 1 exited with status 0 before its work was done");
-    check("program = 'kill -9 $$'", "stage \"work\" instance 1 was killed by signal 9");
+    check(
+        "program = 'kill -9 $$'",
+        "stage \"work\" instance 1 was killed by signal 9; a program is not started again, for what it had is lost",
+    );
 }
 
 #[test]
@@ -101,6 +104,24 @@ fn filters_that_print_fewer_or_more_results_than_they_got_messages() {
     check(&filter("sed p"), "stage \"work\" instance 1: the filter printed ");
     check(&filter("head -n 4"), "stage \"work\" instance 1: the filter ");
     check(&filter("echo hello; cat"), "stage \"work\" instance 1: the filter printed ");
+}
+
+#[test]
+fn a_filter_that_sends_results_by_a_socket_of_its_own() {
+    let filter = "import os, sys, zmq\n\
+        push = zmq.Context.instance().socket(zmq.PUSH)\n\
+        push.connect(os.environ['HAIRSTREAK_OUT'])\n\
+        push.send(b'surplus')\n\
+        sys.stdin.read()\n";
+    let topology = format!(
+        "[[stage]]\nname = 'work'\ncommand = ['{}', 'filter.py']\nframing = 'lines'\n[input]\nlines = '-'",
+        python()
+    );
+    let job = Job::new(&topology).with("filter.py", filter);
+    let mut runner = job.start_guarded(&[]);
+    let _open = runner.stdin.take();
+    let outcome = crate::harness::Outcome::from(runner.wait_with_output().unwrap());
+    assert_eq!(outcome.refusal(1), "the hub failed: stage \"work\" sent a result of no message");
 }
 
 #[test]

@@ -6,8 +6,14 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use rustix::process::Pid;
 use serde_json::Value;
+
+/// How long is waited for what has to come.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The binary under test.
 pub const HAIRSTREAK: &str = env!("CARGO_BIN_EXE_hairstreak");
@@ -145,5 +151,39 @@ impl Outcome {
         let mut lines: Vec<&str> = self.stdout.lines().collect();
         lines.sort_unstable();
         lines
+    }
+}
+
+/// A process of an instance.
+#[derive(Clone, Copy, Debug)]
+pub enum Target {
+    /// The instance's process.
+    Stage,
+    /// The command that it has started.
+    Command,
+}
+
+/// A process of that instance of that runner. It is there, or about to be.
+pub fn process_of(runner: u32, stage: &str, instance: usize, target: Target) -> Pid {
+    let marks = [
+        format!("HAIRSTREAK_RUNNER={runner}"),
+        format!("HAIRSTREAK_STAGE={stage}"),
+        format!("HAIRSTREAK_INSTANCE={instance}"),
+    ];
+    let is_wanted = |process: &fs::DirEntry| {
+        let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+        let has =
+            |mark: &String| environment.split(|&byte| byte == 0).any(|variable| variable == mark.as_bytes());
+        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let is_stage = line.split(|&byte| byte == 0).nth(1) == Some(b"stage");
+        marks.iter().all(has) && is_stage == matches!(target, Target::Stage)
+    };
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(process) = fs::read_dir("/proc").unwrap().flatten().find(is_wanted) {
+            return process.file_name().to_str().unwrap().parse().ok().and_then(Pid::from_raw).unwrap();
+        }
+        assert!(Instant::now() < deadline, "{stage} {instance} has no such process");
+        thread::yield_now();
     }
 }

@@ -5,6 +5,7 @@ mod butterfly;
 mod ends;
 mod failures;
 mod harness;
+mod kills;
 mod malformed;
 mod own_input;
 mod plan;

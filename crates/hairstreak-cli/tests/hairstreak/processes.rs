@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use hairstreak::topology::{self, Observer, RunOptions, Topology};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::harness::{HAIRSTREAK, Job, Outcome};
+use crate::harness::{HAIRSTREAK, Job, Outcome, Target, process_of};
 
 /// Stages of every kind, some of them with processes of their own, that would work for hours. Each
 /// of the last two writes a line to standard error when it is up.
@@ -121,32 +121,33 @@ fn a_command_that_fails_is_noticed_though_its_child_holds_its_output() {
 }
 
 #[test]
-fn a_stage_whose_process_is_told_to_end_says_so() {
-    for stage in ["command = 'kill -TERM $PPID; exec sleep 1000'\nframing = 'lines'", "sleep = '1ms'"] {
-        let job = Job::new(&format!("[[stage]]\nname = 'work'\n{stage}\n[input]\nlines = '-'"));
-        let mut runner = job.start(&[]);
-        let _open = runner.stdin.take();
-        if stage.starts_with("sleep") {
-            let deadline = Instant::now() + Duration::from_secs(60);
-            let process = loop {
-                let of_stage = |process: &fs::DirEntry| {
-                    let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
-                    let runner = format!("HAIRSTREAK_RUNNER={}\0", runner.id());
-                    let environment = fs::read(process.path().join("environ")).unwrap_or_default();
-                    String::from_utf8_lossy(&line).contains("\0stage\0")
-                        && String::from_utf8_lossy(&environment).contains(&runner)
-                };
-                if let Some(found) = fs::read_dir("/proc").unwrap().flatten().find(of_stage) {
-                    break found.file_name().to_str().unwrap().parse().unwrap();
-                }
-                assert!(Instant::now() < deadline && runner.try_wait().unwrap().is_none(), "no stage");
-            };
-            wait_until_term_is_caught(process);
-            kill_process(Pid::from_raw(process).unwrap(), Signal::TERM).unwrap();
-        }
-        let outcome = Outcome::from(runner.wait_with_output().unwrap());
-        assert_eq!(outcome.refusal(1), "stage \"work\" instance 1 was killed by signal 15");
-    }
+fn a_stage_whose_process_is_told_to_end_is_started_again() {
+    let job = Job::new("[[stage]]\nname = 'work'\nsleep = '1ms'\n[input]\nlines = '-'");
+    let mut runner = job.start(&[]);
+    let input = runner.stdin.take();
+    let process = process_of(runner.id(), "work", 1, Target::Stage);
+    wait_until_term_is_caught(process.as_raw_nonzero().get());
+    kill_process(process, Signal::TERM).unwrap();
+    let mut line = String::new();
+    BufReader::with_capacity(1, runner.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "work 1 was killed by signal 15; it is started again\n");
+    drop(input);
+    assert!(runner.wait().unwrap().success());
+}
+
+#[test]
+fn a_stage_that_is_killed_whenever_it_starts_ends_the_run() {
+    let stage = "command = 'kill -TERM $PPID; exec sleep 1000'\nframing = 'lines'";
+    let job = Job::new(&format!("[[stage]]\nname = 'work'\n{stage}\n[input]\nlines = '-'"));
+    let mut runner = job.start(&[]);
+    let _open = runner.stdin.take();
+    let outcome = Outcome::from(runner.wait_with_output().unwrap());
+    assert_eq!(outcome.status, 1);
+    let lines: Vec<_> = outcome.stderr.lines().collect();
+    assert_eq!(lines[..9], ["work 1 was killed by signal 15; it is started again"; 9]);
+    let last = "hairstreak: stage \"work\" instance 1 was killed by signal 15; 10 times in a row without a new result, \
+                though it had nothing to do";
+    assert_eq!(lines[9..], [last]);
 }
 
 /// Before, the signal would end the process as it does any other.
@@ -170,7 +171,8 @@ fn a_stage_whose_process_is_killed_leaves_nothing_either() {
     let runner = job.start(&[]);
     let id = runner.id();
     let outcome = Outcome::from(runner.wait_with_output().unwrap());
-    assert_eq!(outcome.refusal(1), "stage \"program\" instance 1 was killed by signal 9");
+    let why = "a program is not started again, for what it had is lost";
+    assert_eq!(outcome.refusal(1), format!("stage \"program\" instance 1 was killed by signal 9; {why}"));
     assert_eq!(started_by(id), Vec::<String>::new());
 }
 

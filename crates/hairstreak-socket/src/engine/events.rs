@@ -349,8 +349,8 @@ impl State {
         }
         self.list_room(index);
         if self.sockets[socket].backlog.is_some() {
-            self.end_sending(engine, index);
             self.send_waiting_again(engine, socket);
+            self.end_sending(engine, index);
         }
         if self.sockets[socket].drains {
             self.drain_link(engine, index);
@@ -420,6 +420,7 @@ impl State {
         self.reconnect(origin, socket);
         if settled.is_some() && !self.sockets[socket].closed {
             self.send_waiting_again(engine, socket);
+            self.end_sending_where_over(engine, socket);
         }
         self.notify(socket);
         self.forget_if_over(engine, socket);
@@ -454,6 +455,7 @@ impl State {
         }
         if is_open {
             self.send_waiting_again(engine, socket);
+            self.end_sending_where_over(engine, socket);
         }
         self.notify(socket);
     }

@@ -24,8 +24,8 @@ pub(crate) struct Backlog {
     pub letters_to: Option<SocketName>,
     /// The PUSH, of the same engine, whose refused messages this one sends.
     pub letters_of: Option<SocketName>,
-    /// Nothing new will be sent: receivers are told.
-    pub has_ended: bool,
+    /// Nothing new will be sent, if so: when receivers are told.
+    pub ending: Option<Ending>,
     /// When tasks have to be settled.
     pub deadlines: Deadlines,
     /// What came back.
@@ -33,6 +33,15 @@ pub(crate) struct Backlog {
     /// Who is to be woken when tasks are refused, and whether that has been done since they were last asked for.
     pub refusal_waker: Option<Waker>,
     pub has_woken: bool,
+}
+
+/// When receivers are told that no message follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Each behind the last that it may get, once no other has any that may come back.
+    WhenOver,
+    /// At once: what is not settled, nobody needs.
+    Now,
 }
 
 /// The link that is given new messages.
@@ -51,8 +60,8 @@ pub(crate) struct SocketName {
 
 impl Backlog {
     pub fn new(settings: Settlement) -> Backlog {
-        let Settlement { deliveries_max, refused_count_max, in_order, .. } = settings;
-        let redelivery = Redelivery::new(RedeliveryRules { deliveries_max, refused_count_max, in_order });
+        let Settlement { deliveries_max, refused_count_max, in_order, alone_deliveries, .. } = settings;
+        let rules = RedeliveryRules { deliveries_max, refused_count_max, in_order, alone_deliveries };
         Backlog {
             window: Window::new(settings.unsettled_count_max, settings.grows),
             next: TaskRun {
@@ -64,9 +73,9 @@ impl Backlog {
             granted: None,
             letters_to: None,
             letters_of: None,
-            has_ended: false,
+            ending: None,
             deadlines: Deadlines::new(settings.deadline, in_order),
-            redelivery,
+            redelivery: Redelivery::new(rules),
             refusal_waker: None,
             has_woken: false,
         }

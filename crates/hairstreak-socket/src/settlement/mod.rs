@@ -20,7 +20,7 @@ mod pull;
 mod push;
 mod window;
 
-pub(crate) use backlog::{Backlog, GrantedLink, SocketName};
+pub(crate) use backlog::{Backlog, Ending, GrantedLink, SocketName};
 pub(crate) use delivery::DeliveryMark;
 pub use delivery::{Batch, Delivery, Refusal};
 pub(crate) use group::check_group;

@@ -24,6 +24,9 @@ pub struct Settlement {
     /// PUSH: messages are settled in the order of their tasks: what is sent again does not wait for a receiver that has
     /// settled all that it was sent.
     pub in_order: bool,
+    /// PUSH: a message with which so many connections have ended travels alone, so that one that kills its receivers takes
+    /// no other with it. 0: none does, for receivers that may hold their answers back until there is more.
+    pub alone_deliveries: u16,
     /// PULL: the most messages of one peer that may be here, or on their way, and unsettled. 0: it receives nothing, is none
     /// of its sender's peers, and only reports, see [`Pull::report`](crate::Pull::report).
     pub credit_count: usize,
@@ -53,6 +56,7 @@ impl Default for Settlement {
             deadline: None,
             refused_count_max: 1000,
             in_order: false,
+            alone_deliveries: 2,
             credit_count: 10_000,
             collects: false,
             settling: Settling::OnNextReceive,

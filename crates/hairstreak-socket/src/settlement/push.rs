@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use super::{Refusal, RefusedTasks, TaskId, TaskRun};
+use super::{Ending, Refusal, RefusedTasks, TaskId, TaskRun};
 use crate::engine::State;
 use crate::errors::SendError;
 use crate::options::Overflow;
@@ -142,15 +142,33 @@ impl Socket<PushPattern> {
     pub fn end(&self, timeout: Duration) -> bool {
         let is_settled = self.wait_settled(timeout);
         if is_settled {
-            self.end_now();
+            self.announce_end();
         }
         is_settled
     }
 
-    /// As [`Socket::end`], whatever is not settled: for who passes on tasks that their source needs no more.
-    pub fn end_now(&self) {
+    /// Says that tasks are done, `count` in sequence from `first` on, whoever has them: as a receiver does by
+    /// [`Pull::report`](crate::Pull::report), for who hears of it in this process.
+    pub fn note_done(&self, first: TaskId, count: u64) {
         if !self.handle.is_foreign() {
-            self.handle.engine.lock().end_sending_to_all(&self.handle.engine, self.handle.index);
+            self.handle.engine.lock().note_done(&self.handle.engine, self.handle.index, first, count);
+        }
+    }
+
+    /// Says that nothing new follows: later sends are refused as on a closed socket. Each receiver is told behind the last
+    /// message that it may get, once no other has any that it has not settled. Waits for nothing.
+    pub fn announce_end(&self) {
+        self.end_by(Ending::WhenOver);
+    }
+
+    /// As [`Socket::announce_end`], whatever is not settled: for who passes on tasks that their source needs no more.
+    pub fn end_now(&self) {
+        self.end_by(Ending::Now);
+    }
+
+    fn end_by(&self, ending: Ending) {
+        if !self.handle.is_foreign() {
+            self.handle.engine.lock().end_sending_to_all(&self.handle.engine, self.handle.index, ending);
         }
     }
 

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use hairstreak_base::Message;
 use hairstreak_socket::settlement::Settlement;
-use hairstreak_socket::{Context, Options, Pull};
+use hairstreak_socket::{Context, Options, Pull, Push};
 
+use crate::endpoints::endpoint;
 use crate::{LONG, by_hand, by_task, check, take, until, window};
 
 /// Bodies of all kinds: short, long enough to be shared, of several frames, empty.
@@ -107,4 +108,32 @@ fn a_receiver_that_does_not_settle_gets_plain_messages_and_what_waits_to_be_sent
         (0..100).for_each(|number| assert_eq!(plain.recv_timeout(LONG).unwrap().body(), [number]));
         assert!(push.wait_settled(LONG), "nobody would ever settle them");
     });
+}
+
+#[test]
+fn what_is_more_than_the_marks_is_sent_again_to_one_that_settles_nothing() {
+    for transport in ["tcp", "ipc", "shm"] {
+        let options = Options { send_count_max: 4, settlement: Some(window(1000)), ..Options::default() };
+        let push = Push::with_options(&Context::new(), options).unwrap();
+        let place = push.bind(&endpoint(transport)).unwrap().to_string();
+        let pull = || {
+            let options = Options { settlement: Some(by_hand(1000)), ..Options::default() };
+            let pull = Pull::with_options(&Context::new(), options).unwrap();
+            pull.connect(&place).unwrap();
+            pull
+        };
+        let first = pull();
+        let sender = push.clone();
+        let sending = std::thread::spawn(move || {
+            let body = vec![7; 64 * 1024];
+            (0..400).for_each(|_| sender.send_timeout(&body[..], LONG).unwrap());
+        });
+        take(&first, 400, 0);
+        sending.join().unwrap();
+        first.close();
+        until("they wait", || push.unsettled().waiting_count == 400);
+        let second = pull();
+        until("there is no room", || push.peers().first().is_some_and(|peer| peer.queued_count >= 4));
+        take(&second, 400, 1);
+    }
 }

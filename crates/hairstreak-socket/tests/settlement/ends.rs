@@ -1,7 +1,9 @@
 //! How a settled connection ends: closing waits for settlement, and gives up in time.
 
+use std::time::Duration;
+
 use hairstreak_socket::settlement::Settlement;
-use hairstreak_socket::{Context, Options, Push};
+use hairstreak_socket::{Context, Options, Push, RecvError};
 
 use crate::endpoints::endpoint;
 use crate::{LONG, by_hand, check, take, until, window};
@@ -16,9 +18,7 @@ fn a_closed_sender_stays_until_all_is_settled() {
         let taken = take(&pull, 50, 0);
         assert_eq!(pull.peers().len(), 1, "it waits for the settlements");
         taken.iter().for_each(|delivery| assert!(pull.accept(delivery)));
-        until("it goes", || {
-            pull.recv_delivery(std::time::Duration::from_millis(1)).is_err() && pull.peers().is_empty()
-        });
+        until("it goes", || pull.recv_delivery(Duration::from_millis(1)).is_err() && pull.peers().is_empty());
     });
 }
 
@@ -57,5 +57,52 @@ fn what_nobody_has_when_a_sender_is_closed_is_counted_as_lost() {
         assert_eq!(push.unsettled().count, 30);
         push.clone().close();
         assert_eq!(push.stats().drops.peer_lost, 30);
+    });
+}
+
+#[test]
+fn an_end_that_is_announced_comes_behind_what_is_not_settled() {
+    check(|cell| {
+        let (push, place) = cell.push(window(1000));
+        let first = cell.pull(&place, by_hand(1000));
+        (0..4).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
+        push.announce_end();
+        assert!(push.try_send("more").is_err());
+        take(&first, 4, 0);
+        assert_eq!(first.recv_delivery(LONG), Err(RecvError::Ended));
+        first.close();
+        until("they wait", || push.unsettled().waiting_count == 4);
+        let second = cell.pull(&place, by_hand(1));
+        for _ in 0..4 {
+            let taken = take(&second, 1, 1);
+            assert!(second.accept(&taken[0]));
+        }
+        assert_eq!(second.recv_delivery(LONG), Err(RecvError::Ended), "they come before the end");
+        assert!(push.wait_settled(LONG));
+    });
+}
+
+#[test]
+fn an_end_waits_for_what_another_receiver_may_leave() {
+    check(|cell| {
+        let (push, place) = cell.push(window(1000));
+        let [first, second] = [0, 1].map(|_| cell.pull(&place, by_hand(1)));
+        assert!(push.wait_for_peers(2, LONG));
+        (0..2).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
+        let [left, done] = [&first, &second].map(|pull| take(pull, 1, 0).remove(0));
+        push.announce_end();
+        assert!(second.accept(&done));
+        until("it is settled", || push.unsettled().count == 1);
+        assert_eq!(second.recv_delivery(Duration::from_millis(5)), Err(RecvError::TimedOut), "not yet");
+        first.close();
+        let again = take(&second, 1, 1).remove(0);
+        assert_eq!(again.task, left.task);
+        let third = cell.pull(&place, by_hand(1));
+        assert_eq!(third.recv_delivery(Duration::from_millis(5)), Err(RecvError::TimedOut), "not yet");
+        assert!(second.accept(&again));
+        assert_eq!(
+            [&second, &third].map(|pull| pull.recv_delivery(LONG)),
+            [const { Err(RecvError::Ended) }; 2]
+        );
     });
 }

@@ -162,6 +162,22 @@ fn a_message_that_two_connections_have_ended_with_travels_alone() {
 }
 
 #[test]
+fn where_none_travels_alone_they_come_together_however_many_connections_have_ended() {
+    check(|cell| {
+        let (push, place) = cell.push(Settlement { alone_deliveries: 0, ..window(1000) });
+        for deliveries in 0..4 {
+            let pull = cell.pull(&place, by_hand(1000));
+            if deliveries == 0 {
+                (0..4).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
+            }
+            take(&pull, 4, deliveries);
+            pull.close();
+            until("they wait", || push.unsettled().waiting_count == 4);
+        }
+    });
+}
+
+#[test]
 fn in_order_a_message_does_not_wait_for_those_that_wait_for_it() {
     check(|cell| {
         let (push, place) = cell.push(Settlement { in_order: true, ..window(1000) });

@@ -1,5 +1,6 @@
 //! Tasks that a third party reports as done: they are settled at their source, whichever way their results went.
 
+use hairstreak_socket::RecvError;
 use hairstreak_socket::settlement::{Settlement, TaskId};
 
 use crate::{LONG, by_hand, by_task, check, take, until, window};
@@ -38,6 +39,34 @@ fn what_is_reported_as_done_is_settled_and_not_sent_again() {
         assert_eq!(by_task(&again), left);
         assert!(reporter.report(&[(tasks[0], 50)]));
         assert!(push.wait_settled(LONG));
+    });
+}
+
+#[test]
+fn what_the_sender_itself_says_to_be_done_is_settled_and_not_sent_again() {
+    check(|cell| {
+        let (push, place) = cell.push(window(1000));
+        let first = cell.pull(&place, by_hand(1000));
+        (0..6).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
+        let tasks = take(&first, 6, 0);
+        push.note_done(tasks[0].task.unwrap(), 2);
+        assert_eq!(push.unsettled().count, 4);
+        first.close();
+        until("they wait", || push.unsettled().waiting_count == 4);
+        push.note_done(tasks[2].task.unwrap(), 2);
+        assert_eq!(push.unsettled().count, 2);
+        let second = cell.pull(&place, by_hand(1000));
+        let again = take(&second, 2, 1);
+        assert_eq!(again[0].task, tasks[4].task);
+        let third = cell.pull(&place, by_hand(1000));
+        assert!(push.wait_for_peers(2, LONG));
+        push.announce_end();
+        push.note_done(tasks[4].task.unwrap(), 2);
+        assert!(push.wait_settled(LONG));
+        assert_eq!(
+            [&second, &third].map(|pull| pull.recv_delivery(LONG)),
+            [const { Err(RecvError::Ended) }; 2]
+        );
     });
 }
 

@@ -6,8 +6,6 @@ use std::collections::VecDeque;
 
 use super::task::{Outcome, TaskId, TaskRun};
 
-/// A task that was delivered so often travels alone.
-const ALONE_DELIVERIES: u16 = 2;
 /// Runs of refused tasks that are kept to be told; when there are more, it is only known that there are too many.
 const UNTOLD_COUNT_MAX: usize = 1024;
 
@@ -57,6 +55,8 @@ pub struct RedeliveryRules {
     pub refused_count_max: usize,
     /// What is sent is settled in the order of its tasks.
     pub in_order: bool,
+    /// A message that was sent so often travels alone; 0: none does.
+    pub alone_deliveries: u16,
 }
 
 /// Which receivers a message may be given to that is sent again.
@@ -135,10 +135,11 @@ impl<M> Redelivery<M> {
         self.hands_on_refusals = true;
     }
 
-    /// Whether the task is to be the only one that its receiver has: two connections have ended with it, so that it may
-    /// be what ends them.
+    /// Whether the task is to be the only one that its receiver has: connections have ended with it, so that it may be what
+    /// ends them.
     pub fn travels_alone(&self, task: TaskRun) -> bool {
-        !self.is_collected && task.deliveries >= ALONE_DELIVERIES
+        let alone = self.rules.alone_deliveries;
+        !self.is_collected && alone > 0 && task.deliveries >= alone
     }
 
     /// Which receivers the next to be sent again may be given to, `first_unsettled` being the lowest task that is not
@@ -282,7 +283,7 @@ mod tests {
     use super::*;
 
     const RULES: RedeliveryRules =
-        RedeliveryRules { deliveries_max: 3, refused_count_max: 2, in_order: false };
+        RedeliveryRules { deliveries_max: 3, refused_count_max: 2, in_order: false, alone_deliveries: 2 };
 
     fn task(sequence: u64, deliveries: u16) -> TaskRun {
         TaskRun { id: TaskId { epoch: 1, sequence }, deliveries, content: Content::Message }
@@ -376,6 +377,8 @@ mod tests {
         let first = |sequence| move || Some(task(sequence, 0).id);
         assert_eq!(redelivery.company(task(5, 1), first(5)), Company::Some);
         assert_eq!(redelivery.company(task(5, 2), first(5)), Company::None);
+        let together = Redelivery::<&str>::new(RedeliveryRules { alone_deliveries: 0, ..RULES });
+        assert_eq!(together.company(task(5, 9), first(5)), Company::Some);
         let mut in_order = Redelivery::<&str>::new(RedeliveryRules { in_order: true, ..RULES });
         assert_eq!(in_order.company(task(5, 2), first(4)), Company::None);
         assert_eq!(in_order.company(task(5, 2), first(5)), Company::Any);

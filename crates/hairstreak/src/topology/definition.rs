@@ -48,6 +48,13 @@ pub struct Stage {
     pub times: Option<Times>,
 }
 
+impl Stage {
+    /// Whether its instances settle what they are given, so that another can take the place of one that was killed.
+    pub(super) fn settles(&self) -> bool {
+        !matches!(self.work, Some(Work::Program(_)))
+    }
+}
+
 /// What an instance does with each message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {

@@ -22,24 +22,29 @@ pub(super) fn write_message(writer: &mut impl Write, framing: Framing, body: &[u
 
 /// Reads the next message; `None` at the end of the stream. The last line may lack its newline.
 pub(super) fn read_message(reader: &mut impl BufRead, framing: Framing) -> io::Result<Option<Vec<u8>>> {
+    Ok(read_part(reader, framing)?.map(|(body, _)| body))
+}
+
+/// As [`read_message`], with whether it is whole for certain: a line that lacks its newline may be a part of one.
+pub(super) fn read_part(reader: &mut impl BufRead, framing: Framing) -> io::Result<Option<(Vec<u8>, bool)>> {
     match framing {
         Framing::Lines => read_line(reader),
-        Framing::Length => read_sized(reader),
+        Framing::Length => Ok(read_sized(reader)?.map(|body| (body, true))),
     }
 }
 
-fn read_line(reader: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
+fn read_line(reader: &mut impl BufRead) -> io::Result<Option<(Vec<u8>, bool)>> {
     let mut line = Vec::new();
     let limit = MESSAGE_SIZE_MAX + 1;
     reader.take(limit as u64).read_until(b'\n', &mut line)?;
     if line.last() == Some(&b'\n') {
         line.pop();
-        return Ok(Some(line));
+        return Ok(Some((line, true)));
     }
     if line.len() == limit {
         return Err(too_large(line.len()));
     }
-    Ok((!line.is_empty()).then_some(line))
+    Ok((!line.is_empty()).then_some((line, false)))
 }
 
 fn read_sized(reader: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {

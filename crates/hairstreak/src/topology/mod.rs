@@ -55,6 +55,25 @@
 //! has a newline inside is an error. A filter may hold its results back until its standard input ends,
 //! as most do. A stage that gives times but nothing to do can be planned, not run.
 //!
+//! # Instances that are killed
+//!
+//! An instance of a built-in stage or of a filter that is killed is started again, and does once more what has no result yet:
+//! each message has its result once all the same. What a filter did beside its output may be done twice, and what it
+//! remembered is gone: one that numbers its messages begins anew.
+//!
+//! | what ends | is |
+//! |---|---|
+//! | its process, or the filter's command, by any signal | started again |
+//! | the command, with a status of 129 to 159, which is how a shell says that a signal ended its own command | started again |
+//! | an instance that has given all its results, by a signal | not missed |
+//! | either, 10 times in a row without a new result | an error that names the first message that it had |
+//! | the command, with another status than 0, or with fewer or more results than messages | an error |
+//! | a `program`, but for status 0 when its work is done | an error: its sockets are its own, and nobody can tell what it had |
+//!
+//! Of a pipe in a command line (`a | b`) the shell tells only how the last command ended: that another was killed looks like
+//! too few results. An instance that was killed while it had nothing to do counts as one with a new result if its stage has
+//! one.
+//!
 //! Reading order: [`Topology`], `file`, [`run`], [`stage`].
 
 mod definition;
@@ -62,6 +81,7 @@ mod duration;
 mod file;
 mod framing;
 mod run;
+mod settling;
 pub mod stage;
 
 pub use definition::{

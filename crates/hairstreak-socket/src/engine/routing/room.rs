@@ -29,8 +29,13 @@ impl State {
                 self.on_readable(engine, index);
             }
             Ok(()) => {
+                let socket = self.links[index].socket;
+                let had_room = self.links[index].listed_room;
                 self.list_room(index);
                 self.push_held(engine, index);
+                if !had_room && self.sockets[socket].backlog.is_some() {
+                    self.send_waiting_again(engine, socket);
+                }
             }
             Err(error) => self.end_link(engine, index, &error),
         }

@@ -1,7 +1,8 @@
-//! Settlement in the engine: to whom a settled PUSH gives its messages, where it sends what is refused, what has had its
-//! time, and when a PULL tells what it settled.
+//! Settlement in the engine: to whom a settled PUSH gives its messages and says that there are no more, where it sends
+//! what is refused, what has had its time, and when a PULL tells what it settled.
 
 mod deadlines;
+mod ending;
 mod letters;
 mod pace;
 mod receiving;

@@ -84,7 +84,7 @@ impl State {
 
     /// Sends one message as a new task.
     pub fn send_settled(&mut self, engine: &Engine, socket: usize, message: &Outgoing<'_>) -> Sent {
-        if self.sockets[socket].backlog.as_ref().is_some_and(|backlog| backlog.has_ended) {
+        if self.sockets[socket].backlog.as_ref().is_some_and(|backlog| backlog.ending.is_some()) {
             return Sent::Closed;
         }
         self.send_waiting_again(engine, socket);
@@ -279,6 +279,7 @@ impl State {
         self.end_sending(engine, index);
         if !self.sockets[socket].closed {
             self.send_waiting_again(engine, socket);
+            self.end_sending_where_over(engine, socket);
         }
         self.notify(socket);
     }
@@ -286,6 +287,15 @@ impl State {
     fn note_settled(&mut self, socket: usize, count: u64) {
         if let Some(backlog) = &mut self.sockets[socket].backlog {
             backlog.window.note_settled(count);
+        }
+    }
+
+    /// The application says that tasks of the socket are done.
+    pub fn note_done(&mut self, engine: &Engine, socket: usize, first: TaskId, count: u64) {
+        if self.sockets.get(socket).is_some_and(|state| state.backlog.is_some()) {
+            self.take_done(engine, socket, first, count);
+            self.end_sending_where_over(engine, socket);
+            self.notify(socket);
         }
     }
 
@@ -305,30 +315,6 @@ impl State {
         backlog.redelivery.forget_tasks(first, count);
         if let Some(upstream) = backlog.upstream {
             self.settle_tasks(engine, upstream, first, count, Outcome::Accepted, b"");
-        }
-    }
-
-    /// Tells a receiver that no message follows, if that is so.
-    pub fn end_sending(&mut self, engine: &Engine, index: usize) {
-        let Some(link) = self.links.get_mut(index) else { return };
-        let socket = link.socket;
-        let has_ended = self.sockets[socket].backlog.as_ref().is_some_and(|backlog| backlog.has_ended);
-        if let LinkKind::Stream(session) = &mut link.kind
-            && session.end_sending(has_ended)
-        {
-            self.flush_link(engine, index);
-        }
-    }
-
-    /// Tells all receivers that no message follows.
-    pub fn end_sending_to_all(&mut self, engine: &Engine, socket: usize) {
-        self.take_grant_back(socket);
-        let Some(state) = self.sockets.get_mut(socket) else { return };
-        if let Some(backlog) = &mut state.backlog {
-            backlog.has_ended = true;
-            for index in state.links.clone() {
-                self.end_sending(engine, index);
-            }
         }
     }
 

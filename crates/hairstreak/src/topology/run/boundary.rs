@@ -5,23 +5,19 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
-use std::time::Duration;
 
-use hairstreak_socket::{Context, Message, Options, Pull, Push, RecvError};
+use hairstreak_socket::{Context, Message, Pull, Push};
 
 use super::error::RunError;
 use super::event::Event;
 use super::fan::{Fan, Given};
 use super::input::Reader;
+use super::names::Names;
 use super::output::Writer;
+use super::results::Results;
 use super::tally::Tally;
 use crate::topology::definition::Stage;
 
-/// Results taken at once while more are there, and their bytes.
-const BATCH_COUNT: usize = 256;
-const BATCH_SIZE: usize = 1 << 20;
-/// How often a wait for results looks whether the run is still wanted or was the last result's.
-const WAIT: Duration = Duration::from_millis(50);
 /// Where the sockets listen: this machine only, on a port that nobody has.
 const ENDPOINT: &str = "tcp://127.0.0.1:0";
 
@@ -43,6 +39,8 @@ pub(super) struct Ends {
     pub(super) upstream: Option<(Pull, Vec<String>)>,
     /// To each instance of the stage after.
     pub(super) downstream: Vec<(Push, String)>,
+    /// What the messages are called that are passed on.
+    pub(super) names: Names,
 }
 
 /// What a boundary's thread starts with.
@@ -58,7 +56,7 @@ pub(super) struct Boundary {
 
 enum Source {
     Input(Reader),
-    Stage { index: usize, name: String, pull: Pull },
+    Stage(Results),
 }
 
 enum Sink {
@@ -82,7 +80,7 @@ impl Boundary {
             return;
         }
         match pump.run() {
-            Ok(Given::Done) => tell(pump.last_event()),
+            Ok(Given::Done) => pump.end().into_iter().for_each(tell),
             Ok(Given::Abandoned) => return,
             Err(error) => return tell(Event::Failed(error)),
         }
@@ -95,23 +93,20 @@ impl Boundary {
 
 fn open(upstream: Upstream, downstream: Downstream, tally: Arc<Tally>) -> Result<(Ends, Pump), String> {
     let context = Context::new();
-    // What is still unsent when a run ends, nobody is there to take.
-    let options = Options { linger_ms: 0, ..Options::default() };
-    let mut ends = Ends { upstream: None, downstream: Vec::new() };
+    let mut ends = Ends { upstream: None, downstream: Vec::new(), names: Names::Numbered };
     let source = match upstream {
         Upstream::Input(reader) => Source::Input(reader),
         Upstream::Stage(index, stage) => {
-            let pull = Pull::with_options(&context, options.clone()).map_err(|error| error.to_string())?;
-            let bind = |_| pull.bind(ENDPOINT).map(|bound| bound.to_string());
-            let endpoints = (0..stage.instances).map(bind).collect::<Result<_, _>>();
-            ends.upstream = Some((pull.clone(), endpoints.map_err(|error| error.to_string())?));
-            Source::Stage { index, name: stage.name, pull }
+            let opened = Results::open(&context, (index, &stage), ENDPOINT, tally.clone());
+            let (results, endpoints) = opened.map_err(|error| error.to_string())?;
+            ends.upstream = Some((results.pull().clone(), endpoints));
+            Source::Stage(results)
         }
     };
     let sink = match downstream {
         Downstream::Output(writer) => Sink::Output(writer),
         Downstream::Stage(index, stage) => {
-            let fan = Fan::open(&context, &options, (index, &stage), tally.clone());
+            let fan = Fan::open(&context, (index, &stage), tally.clone());
             let fan = fan.map_err(|error| error.to_string())?;
             for push in fan.pushes() {
                 let bound = push.bind(ENDPOINT).map_err(|error| error.to_string())?;
@@ -120,13 +115,19 @@ fn open(upstream: Upstream, downstream: Downstream, tally: Arc<Tally>) -> Result
             Sink::Stage(fan)
         }
     };
-    Ok((ends, Pump { source, sink, tally, passed: 0, batch: Vec::with_capacity(BATCH_COUNT) }))
+    ends.names = match &source {
+        Source::Input(reader) => reader.names(),
+        Source::Stage(results) => Names::Results(results.stage_name().to_owned()),
+    };
+    let names = ends.names.clone();
+    Ok((ends, Pump { source, sink, names, tally, passed: 0, batch: Vec::new() }))
 }
 
 /// Moves messages from one side to the other.
 struct Pump {
     source: Source,
     sink: Sink,
+    names: Names,
     tally: Arc<Tally>,
     passed: u64,
     batch: Vec<Message>,
@@ -154,11 +155,13 @@ impl Pump {
         Ok(Given::Done)
     }
 
-    fn last_event(&self) -> Event {
+    /// All messages have passed. Returns what the runner is to be told.
+    fn end(&mut self) -> Option<Event> {
         match &self.sink {
-            Sink::Stage(fan) => Event::AllGiven { stage: fan.stage() },
-            Sink::Output(_) => Event::Finished,
+            Sink::Stage(fan) => fan.announce_end(),
+            Sink::Output(_) => return Some(Event::Finished),
         }
+        None
     }
 
     /// Fills the batch, or leaves it empty after some waiting.
@@ -175,16 +178,7 @@ impl Pump {
                 }
                 self.tally.start();
             }
-            Source::Stage { index, name, pull } => {
-                receive(pull, batch).map_err(|error| RunError::Hub(error.to_string()))?;
-                if !batch.is_empty() {
-                    self.tally.processed(*index, batch.len() as u64);
-                }
-                let stage = self.tally.stage(*index);
-                if stage.processed() > stage.given() {
-                    return Err(RunError::TooManyResults { stage: name.clone(), messages: stage.given() });
-                }
-            }
+            Source::Stage(results) => results.take(batch)?,
         }
         Ok(())
     }
@@ -194,7 +188,7 @@ impl Pump {
             Sink::Output(writer) => writer.write(&self.batch, self.passed + 1)?,
             Sink::Stage(fan) => {
                 for (message, number) in self.batch.iter().zip(self.passed + 1..) {
-                    let name = || self.source.name_of(number);
+                    let name = || self.names.of(number);
                     if let Given::Abandoned = fan.give(message, name)? {
                         return Ok(Given::Abandoned);
                     }
@@ -203,44 +197,20 @@ impl Pump {
         }
         self.passed += self.batch.len() as u64;
         self.batch.clear();
+        if let Source::Stage(results) = &mut self.source {
+            results.accept();
+        }
         Ok(Given::Done)
     }
 
     /// Whether a stage went on sending after all its results were in.
     fn surplus(&self) -> Option<RunError> {
         match &self.source {
-            Source::Stage { name, pull, .. } if pull.try_recv().is_ok() => {
-                Some(RunError::TooManyResults { stage: name.clone(), messages: self.passed })
+            Source::Stage(results) if results.has_surplus() => {
+                let stage = results.stage_name().to_owned();
+                Some(RunError::TooManyResults { stage, messages: self.passed })
             }
             _ => None,
         }
-    }
-}
-
-impl Source {
-    fn name_of(&self, number: u64) -> String {
-        match self {
-            Source::Input(reader) => reader.name(number),
-            Source::Stage { name, .. } => format!("result {number} of stage \"{name}\""),
-        }
-    }
-}
-
-fn receive(pull: &Pull, batch: &mut Vec<Message>) -> Result<(), RecvError> {
-    let mut size = 0;
-    let mut received = pull.recv_timeout(WAIT);
-    loop {
-        match received {
-            Ok(message) => {
-                size += message.size();
-                batch.push(message);
-            }
-            Err(RecvError::WouldBlock | RecvError::TimedOut) => return Ok(()),
-            Err(error) => return Err(error),
-        }
-        if batch.len() == BATCH_COUNT || size >= BATCH_SIZE {
-            return Ok(());
-        }
-        received = pull.try_recv();
     }
 }

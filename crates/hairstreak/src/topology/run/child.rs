@@ -4,7 +4,7 @@
 //! read what it prints; one of them waits for its end, ends what is left of its group, and only
 //! then lets the system forget its id.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{self, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -93,14 +93,6 @@ impl Child {
             return Err(error);
         }
         Ok(Child { stage: start.stage.0, instance: start.instance, stdin, pid, reaped })
-    }
-
-    /// Tells a filter how many messages it gets in all.
-    pub(super) fn announce_last(&mut self, count: u64) {
-        if let Some(stdin) = &mut self.stdin {
-            // A process that is gone has an event of its own.
-            let _ = writeln!(stdin, "{count}");
-        }
     }
 
     /// Lets a process go that holds nothing any more.

@@ -7,8 +7,6 @@ use crate::topology::stage::Ending;
 pub(super) enum Event {
     /// A boundary has its sockets.
     Opened { boundary: usize, ends: Ends },
-    /// The stage's instances were given all messages there are.
-    AllGiven { stage: usize },
     /// The last result is written.
     Finished,
     /// A boundary cannot go on.

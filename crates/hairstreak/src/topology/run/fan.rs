@@ -1,7 +1,7 @@
 //! Handing messages to the instances of a stage, strictly one after another.
 //!
 //! Message `j` goes to instance `j mod n`. Only an instance that has no room left, being thousands of
-//! messages behind, is passed over; when none has room the first that has it again is taken.
+//! messages behind, or being started again, is passed over; when none has room the first that has it again is taken.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use hairstreak_socket::{Context, Message, OpenError, Options, Push, SendError};
 use super::error::RunError;
 use super::tally::Tally;
 use crate::topology::definition::{Framing, Stage, Work};
+use crate::topology::settling::{plain, settled};
 
 /// How long the instance whose turn it is is waited for, before the others are asked again.
 const WAIT: Duration = Duration::from_millis(10);
@@ -22,6 +23,9 @@ pub(super) struct Fan {
     accepts: Accepts,
     pushes: Vec<Push>,
     next: usize,
+    /// The number of the next message, and of that which each instance has next if it has its turn.
+    number: u64,
+    expected: Vec<u64>,
     tally: Arc<Tally>,
 }
 
@@ -43,7 +47,15 @@ impl Fan {
     /// Opens a socket for each instance of the stage with that index.
     pub(super) fn open(
         context: &Context,
-        options: &Options,
+        (index, stage): (usize, &Stage),
+        tally: Arc<Tally>,
+    ) -> Result<Fan, OpenError> {
+        Fan::with_options(context, if stage.settles() { settled() } else { plain() }, (index, stage), tally)
+    }
+
+    fn with_options(
+        context: &Context,
+        options: Options,
         (index, stage): (usize, &Stage),
         tally: Arc<Tally>,
     ) -> Result<Fan, OpenError> {
@@ -53,8 +65,11 @@ impl Fan {
             _ => Accepts::Anything,
         };
         let open = |_| Push::with_options(context, options.clone());
-        let pushes = (0..stage.instances).map(open).collect::<Result<_, _>>()?;
-        Ok(Fan { stage: index, name: stage.name.clone(), accepts, pushes, next: 0, tally })
+        let pushes = (0..stage.instances).map(open).collect::<Result<Vec<_>, _>>()?;
+        let epochs = pushes.iter().filter_map(|push| Some(push.first_unsettled()?.epoch));
+        tally.stage(index).set_epochs(epochs.collect());
+        let (name, expected) = (stage.name.clone(), vec![0; pushes.len()]);
+        Ok(Fan { stage: index, name, accepts, pushes, next: 0, number: 1, expected, tally })
     }
 
     /// The sockets, in order of the instances.
@@ -62,9 +77,9 @@ impl Fan {
         &self.pushes
     }
 
-    /// The stage's index.
-    pub(super) fn stage(&self) -> usize {
-        self.stage
+    /// The instances were given all messages there are.
+    pub(super) fn announce_end(&self) {
+        self.pushes.iter().for_each(Push::announce_end);
     }
 
     /// Gives `message` to the instance whose turn it is. `name` says which one it is, for errors.
@@ -98,6 +113,7 @@ impl Fan {
     fn sent(&mut self, sent: Result<(), SendError>, name: &impl Fn() -> String) -> Result<Given, RunError> {
         match sent {
             Ok(()) => {
+                self.note_given();
                 self.turn();
                 Ok(Given::Done)
             }
@@ -106,6 +122,17 @@ impl Fan {
                 Err(RunError::Message { message: name(), reason })
             }
         }
+    }
+
+    /// The next message is the next task of the instance whose turn it is.
+    fn note_given(&mut self) {
+        let (number, step) = (self.number, self.pushes.len() as u64);
+        if self.expected[self.next] != number {
+            let instance = self.tally.stage(self.stage).instance(self.next);
+            instance.numbering.begin(instance.given() - 1, number, step, instance.answered());
+        }
+        self.expected[self.next] = number + step;
+        self.number += 1;
     }
 
     fn turn(&mut self) {
@@ -146,7 +173,7 @@ mod tests {
         let tally = Arc::new(Tally::new([2]));
         tally.start();
         let stage = Stage { name: "work".into(), instances: 2, work: Some(work), times: None };
-        let fan = Fan::open(&context, &options, (0, &stage), tally.clone()).unwrap();
+        let fan = Fan::with_options(&context, options.clone(), (0, &stage), tally.clone()).unwrap();
         let connected = |(index, push): (usize, &Push)| {
             let endpoint = format!("inproc://fan-{name}-{index}");
             push.bind(&endpoint).unwrap();

@@ -10,6 +10,7 @@ use hairstreak_socket::Message;
 
 use super::error::RunError;
 use super::identity::Identity;
+use super::names::Names;
 use super::patient_file::PatientFile;
 use super::tally::Tally;
 use crate::topology::definition::{Framing, Input, MESSAGE_SIZE_MAX, Stream};
@@ -34,7 +35,7 @@ pub(super) enum Reader {
         waits: bool,
     },
     Files {
-        files: Vec<PathBuf>,
+        files: Arc<Vec<PathBuf>>,
         next: usize,
     },
 }
@@ -58,7 +59,7 @@ impl Reader {
                     return Err(unreadable(directory, io::Error::other("it has no such file")));
                 }
                 files.sort();
-                Ok(Reader::Files { files, next: 0 })
+                Ok(Reader::Files { files: Arc::new(files), next: 0 })
             }
         }
     }
@@ -134,13 +135,12 @@ impl Reader {
         }
     }
 
-    /// What to call message `number`, counted from 1.
-    pub(super) fn name(&self, number: u64) -> String {
-        let file = match self {
-            Reader::Files { files, .. } => files.get(number as usize - 1),
-            _ => None,
-        };
-        file.map_or(format!("message {number}"), |path| format!("message {number} ({})", path.display()))
+    /// What its messages are called.
+    pub(super) fn names(&self) -> Names {
+        match self {
+            Reader::Files { files, .. } => Names::Files(Arc::clone(files)),
+            _ => Names::Numbered,
+        }
     }
 }
 

@@ -5,23 +5,31 @@
 //! strictly one after another. It holds a PULL socket and one PUSH socket for each instance, so a
 //! message is in exactly one place and what waits is bounded by the sockets' marks.
 //!
-//! Reading order: `runner` (the phases of a run), `boundary`, `fan`, `crew` and `child` (the
+//! Where instances settle (all but someone else's programs), a boundary keeps what it gave an instance until the boundary
+//! behind the stage has passed the result on. An instance that was killed is started again, and connects to the same
+//! endpoints: it is given once more what is not settled, and a result that has come already is dropped.
+//!
+//! Reading order: `runner` (the phases of a run), `boundary`, `fan`, `results`, `crew` and `child` (the
 //! processes), `input`, `output`, `tally` (what is counted), [`RunReport`].
 
 mod boundary;
 mod child;
 mod command;
 mod crew;
+mod deaths;
 mod error;
 mod event;
 mod fan;
 mod identity;
 mod input;
+mod names;
+mod numbering;
 mod options;
 mod outlook;
 mod output;
 mod patient_file;
 mod report;
+mod results;
 mod runner;
 mod tally;
 

@@ -37,6 +37,9 @@ pub trait Observer {
     /// How far the run is, some ten times a second from its first message on.
     fn progress(&mut self, _progress: &Progress) {}
 
+    /// An instance was killed, as `how` says, and is started again: what it had is done once more.
+    fn restart(&mut self, _stage: &str, _instance: u32, _how: &str) {}
+
     /// A line that an instance wrote to its standard error.
     fn stage_line(&mut self, _stage: &str, _instance: u32, _line: &str) {}
 }

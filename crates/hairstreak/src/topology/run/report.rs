@@ -39,6 +39,8 @@ pub struct StageReport {
     pub rate_per_s: f64,
     /// What the plan says all its instances can do.
     pub planned_per_s: Option<f64>,
+    /// How often instances of it were killed and started again.
+    pub restarts: u64,
     /// Messages given to each instance, in order of their numbers; in a complete run each of them
     /// was processed.
     pub given: Vec<u64>,
@@ -57,6 +59,7 @@ impl RunReport {
                 processed: tally.stage(index).processed(),
                 rate_per_s: tally.stage(index).rate_per_s(),
                 planned_per_s: plan.as_ref().and_then(|plan| plan.stages[index].rate_per_s),
+                restarts: tally.stage(index).restarts(),
                 given: tally.stage(index).given_to_each(),
             })
             .collect();

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 
 use super::boundary::{Boundary, Downstream, Ends, Upstream};
 use super::command::check_command;
-use super::crew::{Crew, executable};
+use super::crew::{Crew, Ended, Launcher, executable};
 use super::error::RunError;
 use super::event::Event;
 use super::input::Reader;
@@ -68,13 +68,14 @@ pub fn run(
     let outlook = Outlook::of(topology, expected);
     let crew = Crew::new(topology);
     let mut run = Run { topology, options, observer, tally, events, starters, crew, outlook, bystanders };
+    // It has the last sender of events but those of processes and boundaries: all have ended when events do.
     let done = run.ends().and_then(|ends| {
-        run.crew.start(&executable, &ends, &sender)?;
-        run.connect(&ends)?;
-        run.flow()
+        let launcher = Launcher { executable, ends, events: sender };
+        run.crew.start(&launcher)?;
+        run.connect(&launcher)?;
+        run.flow(&launcher)?;
+        run.dismiss(&launcher)
     });
-    let done = done.and_then(|()| run.dismiss());
-    drop(sender);
     let ended = run.end();
     done.and(ended).map(|()| RunReport::of(topology, &run.tally))
 }
@@ -135,9 +136,9 @@ impl Run<'_> {
     }
 
     /// Waits until every instance is connected on both sides.
-    fn connect(&mut self, ends: &[Ends]) -> Result<(), RunError> {
+    fn connect(&mut self, launcher: &Launcher) -> Result<(), RunError> {
         let deadline = Instant::now() + self.options.connect_timeout;
-        while let Some((index, instance, variable)) = self.unconnected(ends) {
+        while let Some((index, instance, variable)) = self.unconnected(&launcher.ends) {
             if Instant::now() >= deadline {
                 return Err(RunError::NotConnected {
                     stage: self.topology.stages[index].name.clone(),
@@ -146,7 +147,7 @@ impl Run<'_> {
                     within: self.options.connect_timeout,
                 });
             }
-            self.next_event(CONNECT_TICK)?;
+            self.next_event(launcher, CONNECT_TICK)?;
         }
         Ok(())
     }
@@ -169,30 +170,32 @@ impl Run<'_> {
     }
 
     /// Lets messages flow until the last result is in.
-    fn flow(&mut self) -> Result<(), RunError> {
-        for starter in &self.starters {
+    fn flow(&mut self, launcher: &Launcher) -> Result<(), RunError> {
+        for boundary in &self.starters {
             // A boundary that is gone has said why.
-            let _ = starter.send(());
+            let _ = boundary.send(());
         }
         let mut next_tick = Instant::now() + TICK;
         loop {
-            if self.next_event(next_tick.saturating_duration_since(Instant::now()))? == Happened::Finished {
+            let until_tick = next_tick.saturating_duration_since(Instant::now());
+            if self.next_event(launcher, until_tick)? == Happened::Finished {
                 return Ok(());
             }
             if Instant::now() >= next_tick {
                 next_tick = Instant::now() + TICK;
                 self.crew.check_underway(&self.tally)?;
+                self.crew.check_connected(launcher, self.options.connect_timeout)?;
                 self.observer.progress(&self.outlook.progress(self.topology, &self.tally));
             }
         }
     }
 
     /// All results are in: waits until every process has ended as it should.
-    fn dismiss(&mut self) -> Result<(), RunError> {
+    fn dismiss(&mut self, launcher: &Launcher) -> Result<(), RunError> {
         let deadline = Instant::now() + ENDING_TIMEOUT;
         self.crew.dismiss();
         while !self.crew.is_gone() && Instant::now() < deadline {
-            if self.next_event(CONNECT_TICK)? == Happened::FilterFinished {
+            if self.next_event(launcher, CONNECT_TICK)? == Happened::FilterFinished {
                 self.crew.dismiss();
             }
         }
@@ -235,7 +238,7 @@ impl Run<'_> {
     }
 
     /// Waits for an event that long at most and does what it asks for.
-    fn next_event(&mut self, timeout: Duration) -> Result<Happened, RunError> {
+    fn next_event(&mut self, launcher: &Launcher, timeout: Duration) -> Result<Happened, RunError> {
         if self.options.stop.load(Ordering::Relaxed) {
             return Err(RunError::Stopped(Box::new(RunReport::of(self.topology, &self.tally))));
         }
@@ -246,7 +249,6 @@ impl Run<'_> {
         };
         match event {
             Event::Opened { .. } => {}
-            Event::AllGiven { stage } => self.crew.announce_last(stage, &self.tally),
             Event::Finished => return Ok(Happened::Finished),
             Event::Failed(error) => return Err(error),
             Event::StageLine { child, line } => {
@@ -258,7 +260,14 @@ impl Run<'_> {
                 return Ok(Happened::FilterFinished);
             }
             Event::Ended { child, ending, last_line } => {
-                self.crew.ended(child, &ending, last_line.as_deref(), &self.tally)?;
+                let last_line = last_line.as_deref();
+                if let Ended::Killed(how) =
+                    self.crew.ended(child, &ending, last_line, launcher, &self.tally)?
+                {
+                    let (stage, instance) = self.crew.name(child);
+                    self.observer.restart(stage, instance, &how);
+                    self.crew.restart(child, launcher, &self.tally)?;
+                }
             }
         }
         Ok(Happened::Nothing)

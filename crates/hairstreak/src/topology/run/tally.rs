@@ -4,6 +4,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::numbering::Numbering;
+
 /// The counts of one run.
 pub(super) struct Tally {
     /// When the first message was sent. All times below are nanoseconds since then.
@@ -16,10 +18,23 @@ pub(super) struct Tally {
 
 /// The counts of one stage.
 pub(super) struct StageTally {
-    given: Vec<AtomicU64>,
+    instances: Vec<InstanceTally>,
+    /// What names the tasks of each instance, where they settle.
+    epochs: OnceLock<Vec<u64>>,
     processed: AtomicU64,
+    restarts: AtomicU64,
     first_given_ns: AtomicU64,
     last_result_ns: AtomicU64,
+}
+
+/// The counts of one instance.
+#[derive(Default)]
+pub(super) struct InstanceTally {
+    given: AtomicU64,
+    answered: AtomicU64,
+    answered_below: AtomicU64,
+    /// Which messages it was given.
+    pub(super) numbering: Numbering,
 }
 
 const NEVER: u64 = u64::MAX;
@@ -28,8 +43,10 @@ impl Tally {
     /// For stages of so many instances each.
     pub(super) fn new(instances: impl IntoIterator<Item = u32>) -> Tally {
         let stage = |instances| StageTally {
-            given: (0..instances).map(|_| AtomicU64::new(0)).collect(),
+            instances: (0..instances).map(|_| InstanceTally::default()).collect(),
+            epochs: OnceLock::new(),
             processed: AtomicU64::new(0),
+            restarts: AtomicU64::new(0),
             first_given_ns: AtomicU64::new(NEVER),
             last_result_ns: AtomicU64::new(0),
         };
@@ -84,7 +101,7 @@ impl Tally {
     /// An instance is about to be given a message.
     pub(super) fn giving(&self, stage: usize, instance: usize) {
         let stage = &self.stages[stage];
-        stage.given[instance].fetch_add(1, Ordering::Relaxed);
+        stage.instances[instance].given.fetch_add(1, Ordering::Relaxed);
         if stage.first_given_ns.load(Ordering::Relaxed) == NEVER {
             stage.first_given_ns.store(self.since_start_ns(), Ordering::Relaxed);
         }
@@ -92,7 +109,7 @@ impl Tally {
 
     /// It could not be given to it.
     pub(super) fn not_given(&self, stage: usize, instance: usize) {
-        self.stages[stage].given[instance].fetch_sub(1, Ordering::Relaxed);
+        self.stages[stage].instances[instance].given.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Results of a stage arrived just now.
@@ -102,6 +119,24 @@ impl Tally {
         stage.last_result_ns.store(self.since_start_ns(), Ordering::Relaxed);
     }
 
+    /// New results of an instance arrived just now; all its tasks below that have theirs.
+    pub(super) fn answered(&self, stage: usize, instance: usize, count: u64, below: u64) {
+        let tally = &self.stages[stage].instances[instance];
+        tally.answered_below.store(below, Ordering::Relaxed);
+        tally.answered.fetch_add(count, Ordering::Relaxed);
+        self.processed(stage, count);
+    }
+
+    /// An instance is started again.
+    pub(super) fn restarted(&self, stage: usize) {
+        self.stages[stage].restarts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether the stage was given all messages there are.
+    pub(super) fn all_given(&self, stage: usize) -> bool {
+        self.total().is_some_and(|total| self.stages[stage].given() == total)
+    }
+
     fn since_start_ns(&self) -> u64 {
         u64::try_from(self.since_start().as_nanos()).unwrap_or(NEVER)
     }
@@ -109,15 +144,34 @@ impl Tally {
 
 impl StageTally {
     pub(super) fn given(&self) -> u64 {
-        self.given.iter().map(|count| count.load(Ordering::Relaxed)).sum()
+        self.instances.iter().map(InstanceTally::given).sum()
     }
 
     pub(super) fn given_to_each(&self) -> Vec<u64> {
-        self.given.iter().map(|count| count.load(Ordering::Relaxed)).collect()
+        self.instances.iter().map(InstanceTally::given).collect()
+    }
+
+    pub(super) fn instance(&self, instance: usize) -> &InstanceTally {
+        &self.instances[instance]
+    }
+
+    /// Said once, before any of them is given a message.
+    pub(super) fn set_epochs(&self, epochs: Vec<u64>) {
+        self.epochs.get_or_init(|| epochs);
+    }
+
+    /// The instance whose tasks have this epoch.
+    pub(super) fn instance_of(&self, epoch: u64) -> Option<usize> {
+        self.epochs.get()?.iter().position(|&other| other == epoch)
     }
 
     pub(super) fn processed(&self) -> u64 {
         self.processed.load(Ordering::Relaxed)
+    }
+
+    /// How often an instance was started again.
+    pub(super) fn restarts(&self) -> u64 {
+        self.restarts.load(Ordering::Relaxed)
     }
 
     /// When the latest result came, since the start.
@@ -130,6 +184,23 @@ impl StageTally {
         let first = self.first_given_ns.load(Ordering::Relaxed);
         let last = self.last_result_ns.load(Ordering::Relaxed);
         if last > first { self.processed() as f64 * 1e9 / (last - first) as f64 } else { 0.0 }
+    }
+}
+
+impl InstanceTally {
+    /// Messages that it was given.
+    pub(super) fn given(&self) -> u64 {
+        self.given.load(Ordering::Relaxed)
+    }
+
+    /// How many of them have their result; counted where results settle.
+    pub(super) fn answered(&self) -> u64 {
+        self.answered.load(Ordering::Relaxed)
+    }
+
+    /// All its tasks below have their result.
+    pub(super) fn answered_below(&self) -> u64 {
+        self.answered_below.load(Ordering::Relaxed)
     }
 }
 

@@ -1,46 +1,64 @@
 //! The built-in stages: a sleep and an echo.
 
+use std::convert::Infallible;
 use std::num::NonZeroU64;
+use std::thread;
 use std::time::Duration;
+
+use hairstreak_socket::{Message, Push, RecvError};
 
 use super::ending::Ending;
 use super::environment::sockets;
 use super::lifeline;
 
 /// Messages taken at once while more are there.
-const BATCH_COUNT: usize = 256;
+const BATCH_COUNT: usize = 1024;
 
 /// Waits `time` for each message before it passes it on. Ends only with the runner.
 pub(super) fn sleep(time: Duration) -> Ending {
     // The kernel may otherwise delay the end of a wait by 50 us, to save wake-ups.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-    started(|| {
-        let (pull, push) = sockets()?;
-        loop {
-            let message = pull.recv().map_err(Ending::fault)?;
-            std::thread::sleep(time);
-            push.send(&message).map_err(Ending::fault)?;
+    serve(|messages, push| {
+        for message in messages {
+            thread::sleep(time);
+            push.send(message).map_err(Ending::fault)?;
         }
+        Ok(())
     })
 }
 
 /// Passes each message on. Ends only with the runner.
 pub(super) fn echo() -> Ending {
-    started(|| {
-        let (pull, push) = sockets()?;
-        let mut batch = Vec::with_capacity(BATCH_COUNT);
-        loop {
-            pull.recv_many(&mut batch, BATCH_COUNT).map_err(Ending::fault)?;
-            push.send_all(&batch).map_err(Ending::fault)?;
-        }
-    })
+    serve(|messages, push| push.send_all(messages).map(drop).map_err(Ending::fault))
 }
 
-fn started(work: impl FnOnce() -> Result<std::convert::Infallible, Ending>) -> Ending {
-    if let Err(error) = lifeline::hold(|_| ()) {
+/// Has `work` send a result for each of some messages, again and again.
+fn serve(work: impl Fn(&[Message], &Push) -> Result<(), Ending>) -> Ending {
+    if let Err(error) = lifeline::hold() {
         return Ending::fault(error);
     }
-    match work() {
-        Err(ending) => ending,
+    let Err(ending) = serve_all(work);
+    ending
+}
+
+fn serve_all(work: impl Fn(&[Message], &Push) -> Result<(), Ending>) -> Result<Infallible, Ending> {
+    let (pull, push) = sockets()?;
+    let mut messages = Vec::with_capacity(BATCH_COUNT);
+    loop {
+        messages.clear();
+        let batch = match pull.recv_batch(&mut messages, BATCH_COUNT, Duration::MAX) {
+            Ok(batch) => batch,
+            Err(RecvError::Ended) => break,
+            Err(error) => return Err(Ending::fault(error)),
+        };
+        let mut rest = &messages[..];
+        for (run, count) in batch.runs {
+            let (tasks, behind) = rest.split_at(count as usize);
+            push.pass_on(run);
+            work(tasks, &push)?;
+            rest = behind;
+        }
     }
+    push.flush();
+    lifeline::stay()
 }

@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 
-use hairstreak_socket::{Context, Options, Pull, Push};
+use hairstreak_socket::{Context, Pull, Push};
 
 use super::ending::Ending;
+use crate::topology::settling::settled;
 
 /// Where to connect a PULL socket for messages.
 pub(in crate::topology) const IN: &str = "HAIRSTREAK_IN";
@@ -17,15 +18,16 @@ pub(in crate::topology) const INSTANCE: &str = "HAIRSTREAK_INSTANCE";
 /// The process id of the runner.
 pub(in crate::topology) const RUNNER: &str = "HAIRSTREAK_RUNNER";
 
-/// Both sockets of this instance, connected. They do not linger: an instance stays until all results
-/// have arrived, or ends because they are not wanted.
+/// Both sockets of this instance, connected. A message is settled when its result is. They do not linger: an instance
+/// stays until all results have arrived, or ends because they are not wanted.
 pub(super) fn sockets() -> Result<(Pull, Push), Ending> {
     let context = Context::new();
-    let options = Options { linger_ms: 0, ..Options::default() };
-    let pull = Pull::with_options(&context, options.clone()).map_err(Ending::fault)?;
-    pull.connect(&endpoint(IN)?).map_err(Ending::fault)?;
-    let push = Push::with_options(&context, options).map_err(Ending::fault)?;
+    let pull = Pull::with_options(&context, settled()).map_err(Ending::fault)?;
+    let push = Push::with_options(&context, settled()).map_err(Ending::fault)?;
+    push.settle_upstream(&pull);
+    pull.settle_lazily(true);
     push.connect(&endpoint(OUT)?).map_err(Ending::fault)?;
+    pull.connect(&endpoint(IN)?).map_err(Ending::fault)?;
     Ok((pull, push))
 }
 

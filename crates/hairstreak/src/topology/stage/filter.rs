@@ -3,31 +3,36 @@
 //!
 //! One thread writes, another reads, so a command may be as many messages behind as it likes (most
 //! gather their output in a buffer). A third waits for the command itself: what it started may hold its
-//! output open long after it failed. When the runner says how many messages there are, and they are
-//! in, the command's standard input is closed; then it must print what it owes and end with status
-//! 0. This process stays until the runner lets it go.
+//! output open long after it failed. When the runner says that no message follows, the command's standard input is
+//! closed; then it must print what it owes and end with status 0. This process stays until the runner lets it go.
+//!
+//! A message is settled when its result is: what a command had not answered when it was killed is another's to do. The line
+//! that it was printing then is no result.
 
 use std::ffi::OsString;
-use std::io::{self, BufReader, BufWriter, Write};
-use std::process::{ChildStdin, ChildStdout, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io::{self, Write};
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
-use hairstreak_socket::{Message, Pull, Push};
+use hairstreak_socket::{Pull, RecvError};
 use rustix::process::Pid;
 
 use super::command::bound_to_this_process;
 use super::descendants;
 use super::ending::Ending;
 use super::environment::sockets;
+use super::inlet::Inlet;
 use super::lifeline;
+use super::outlet::{Outlet, Rest};
 use crate::topology::definition::Framing;
-use crate::topology::framing::{read_message, write_message};
 
 /// Messages taken at once while more are there.
-const BATCH_COUNT: usize = 256;
+const BATCH_COUNT: usize = 1024;
+/// How long the last results of a command that failed may take to be read: what it started may hold its output open.
+const LAST_RESULTS: Duration = Duration::from_millis(500);
 /// The line by which the runner knows that a filter did all its work and ended well.
 pub(in crate::topology) const FINISHED: &str = "finished";
 
@@ -37,25 +42,25 @@ pub(super) fn filter(framing: Framing, command: Vec<OsString>) -> Ending {
 }
 
 fn run(framing: Framing, command: Vec<OsString>) -> Result<Ending, Ending> {
-    let inlet = Arc::new(Inlet::default());
-    let last = inlet.clone();
-    lifeline::hold(move |count| last.announce_last(count)).map_err(Ending::fault)?;
+    lifeline::hold().map_err(Ending::fault)?;
     let mut child = bound_to_this_process(command)
         .and_then(|mut command| command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn())
         .map_err(Ending::fault)?;
     descendants::bury_all_but(Pid::from_child(&child)).map_err(Ending::fault)?;
     // INVARIANT: both are piped, a line above, and taken here only.
     let (stdin, stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+    // They are open as long as this process lives: what becomes of results becomes of messages.
     let (pull, push) = sockets()?;
-    inlet.open(stdin);
-    let taking = inlet.clone();
+    let inlet = Arc::new(Inlet::new(framing, stdin));
     let (teller, told) = mpsc::channel();
     let (of_results, of_command) = (teller.clone(), teller);
-    start_thread("messages", move || take_messages(&pull, framing, &taking))?;
-    let giving = inlet.clone();
+    let (from, into) = (pull.clone(), inlet.clone());
+    start_thread("messages", move || take_messages(&from, &into))?;
+    let mut outlet = Outlet::new(inlet.clone(), push);
     start_thread("results", move || {
+        let rest = outlet.give_results(stdout, framing);
         // It is listened to as long as this process lives.
-        let _ = of_results.send(Told::Results(give_results(stdout, framing, &push, &giving)));
+        let _ = of_results.send(Told::Results(outlet, rest));
     })?;
     start_thread("command", move || {
         let _ = of_command.send(Told::Command(child.wait()));
@@ -70,130 +75,72 @@ fn start_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), 
 
 /// What the threads have to tell.
 enum Told {
-    /// The command's output has ended, after so many results; or they are wrong.
-    Results(Result<u64, Ending>),
+    /// The command's output has ended, with this; or its results are wrong.
+    Results(Outlet, Result<Rest, Ending>),
     /// The command has ended.
     Command(io::Result<ExitStatus>),
 }
 
-/// The command's standard input, and what went into it. The counts are readable while a write
-/// waits for the command, which may in turn wait for its results to be read.
-struct Inlet {
-    stdin: Mutex<Option<BufWriter<ChildStdin>>>,
-    count: AtomicU64,
-    /// How many there will be, once the runner said so.
-    last: AtomicU64,
-}
-
-impl Default for Inlet {
-    fn default() -> Inlet {
-        Inlet { stdin: Mutex::default(), count: AtomicU64::new(0), last: AtomicU64::new(u64::MAX) }
-    }
-}
-
-impl Inlet {
-    fn open(&self, stdin: ChildStdin) {
-        let mut inlet = self.lock();
-        *inlet = Some(BufWriter::with_capacity(1 << 16, stdin));
-        self.close_after_last(&mut inlet);
-    }
-
-    /// Writes messages; each is counted first, for the command may answer at once.
-    fn write(&self, framing: Framing, batch: &mut Vec<Message>) -> io::Result<()> {
-        let mut stdin = self.lock();
-        let Some(writer) = &mut *stdin else { return Err(io::ErrorKind::BrokenPipe.into()) };
-        for message in batch.drain(..) {
-            self.count.fetch_add(1, Ordering::SeqCst);
-            write_message(writer, framing, message.body())?;
-        }
-        writer.flush()?;
-        self.close_after_last(&mut stdin);
-        Ok(())
-    }
-
-    fn announce_last(&self, count: u64) {
-        self.last.store(count, Ordering::SeqCst);
-        self.close_after_last(&mut self.lock());
-    }
-
-    fn close_after_last(&self, stdin: &mut Option<BufWriter<ChildStdin>>) {
-        if self.is_complete() {
-            *stdin = None;
-        }
-    }
-
-    fn count(&self) -> u64 {
-        self.count.load(Ordering::SeqCst)
-    }
-
-    fn is_complete(&self) -> bool {
-        self.last.load(Ordering::SeqCst) == self.count()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<BufWriter<ChildStdin>>> {
-        self.stdin.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Until the command takes no more: what came of it is seen where its results are read.
-fn take_messages(pull: &Pull, framing: Framing, inlet: &Inlet) {
-    let mut batch = Vec::with_capacity(BATCH_COUNT);
-    while pull.recv_many(&mut batch, BATCH_COUNT).is_ok() {
-        if inlet.write(framing, &mut batch).is_err() {
-            return;
-        }
-    }
-}
-
-/// Until the command's output ends; how many results there were.
-fn give_results(stdout: ChildStdout, framing: Framing, push: &Push, inlet: &Inlet) -> Result<u64, Ending> {
-    let mut reader = BufReader::with_capacity(1 << 16, stdout);
-    let mut results = 0;
+/// Until no message follows, or the command takes no more: what came of it is seen where its results are read.
+fn take_messages(pull: &Pull, inlet: &Inlet) {
+    let mut messages = Vec::with_capacity(BATCH_COUNT);
     loop {
-        let unreadable = |error| Ending::Fault(format!("result {} cannot be read: {error}", results + 1));
-        let Some(body) = read_message(&mut reader, framing).map_err(unreadable)? else { return Ok(results) };
-        results += 1;
-        if results > inlet.count() {
-            return Err(one_for_each(results, inlet.count()));
+        match pull.recv_batch(&mut messages, BATCH_COUNT, Duration::MAX) {
+            Ok(batch) => {
+                if inlet.write(&messages, batch.runs).is_err() {
+                    return;
+                }
+                messages.clear();
+            }
+            Err(RecvError::Ended) => return inlet.close(),
+            Err(_) => return,
         }
-        push.send(&Message::from(body)).map_err(Ending::fault)?;
-        if reader.buffer().is_empty() {
-            push.flush();
-        }
+    }
+}
+
+/// What the command had printed by its end need not be done again.
+fn last_results(told: &Receiver<Told>) -> Option<Outlet> {
+    match told.recv_timeout(LAST_RESULTS) {
+        Ok(Told::Results(outlet, _)) => Some(outlet),
+        _ => None,
     }
 }
 
 /// Waits until the command and its output have ended: was that right? A command that failed decides alone.
 fn end(told: &Receiver<Told>, inlet: &Inlet) -> Result<Ending, Ending> {
-    let (mut results, mut succeeded) = (None, false);
-    let results = loop {
+    let (mut printed, mut succeeded) = (None, false);
+    let (mut outlet, rest) = loop {
         match told.recv().map_err(Ending::fault)? {
-            Told::Results(count) => results = Some(count?),
+            Told::Results(outlet, rest) => printed = Some((outlet, rest?)),
             Told::Command(status) => {
                 let status = status.map_err(Ending::fault)?;
                 if !status.success() {
+                    let printed = printed.map(|(outlet, _)| outlet);
+                    if let Some(outlet) = printed.or_else(|| last_results(told)) {
+                        outlet.flush();
+                    }
                     return Ok(status.into());
                 }
                 succeeded = true;
             }
         }
-        if let (Some(count), true) = (results, succeeded) {
-            break count;
+        if succeeded && let Some(printed) = printed.take() {
+            break printed;
         }
     };
-    if !inlet.is_complete() {
-        return Err(Ending::Fault(format!("the filter ended early, after {results} results")));
+    match rest {
+        Rest::Nothing => {}
+        Rest::Line(line) => outlet.give(line)?,
+        Rest::Torn(error) => return Err(outlet.unreadable(&error)),
     }
-    if results < inlet.count() {
-        return Err(one_for_each(results, inlet.count()));
+    outlet.flush();
+    if !inlet.is_complete() {
+        return Err(Ending::Fault(format!("the filter ended early, after {} results", outlet.count())));
+    }
+    if outlet.count() < inlet.count() {
+        return Err(outlet.one_for_each());
     }
     let mut stdout = io::stdout();
     writeln!(stdout, "{FINISHED}").and_then(|()| stdout.flush()).map_err(Ending::fault)?;
-    loop {
-        thread::park();
-    }
-}
-
-fn one_for_each(results: u64, count: u64) -> Ending {
-    Ending::Fault(format!("the filter printed {results} results for {count} messages, one for each is due"))
+    lifeline::stay()
 }

@@ -2,10 +2,9 @@
 //!
 //! Two signs are watched: standard input, which the runner holds open, ends; and the kernel sends
 //! SIGHUP because the parent is dead. Either one suffices (a fork of the runner may keep the pipe
-//! open). Standard input also carries the runner's one word to a filter: the count of messages after
-//! which no more will come.
+//! open).
 
-use std::io::{self, BufRead};
+use std::io;
 use std::sync::OnceLock;
 use std::thread;
 
@@ -22,18 +21,24 @@ use super::environment::RUNNER;
 /// What this process had for descendants before it was a stage.
 static BYSTANDERS: OnceLock<Bystanders> = OnceLock::new();
 
-/// Watches for the runner's end and for SIGTERM, to [`leave`] then. A count that the runner writes goes to
-/// `last`, in another thread.
-pub(super) fn hold(last: impl Fn(u64) + Send + 'static) -> io::Result<()> {
-    watch(Signals::new([SIGHUP, SIGTERM])?, last)
+/// Watches for the runner's end and for SIGTERM, to [`leave`] then.
+pub(super) fn hold() -> io::Result<()> {
+    watch(Signals::new([SIGHUP, SIGTERM])?)
+}
+
+/// Its work is done: waits to be let go.
+pub(super) fn stay() -> ! {
+    loop {
+        thread::park();
+    }
 }
 
 /// As [`hold`], but SIGTERM is for somebody else.
 pub(super) fn hold_through_sigterm() -> io::Result<()> {
-    watch(Signals::new([SIGHUP])?, |_| ())
+    watch(Signals::new([SIGHUP])?)
 }
 
-fn watch(mut signals: Signals, last: impl Fn(u64) + Send + 'static) -> io::Result<()> {
+fn watch(mut signals: Signals) -> io::Result<()> {
     let _ = BYSTANDERS.set(descendants::adopt()?);
     set_parent_process_death_signal(Some(Signal::HUP))?;
     thread::Builder::new().name("signals".into()).spawn(move || {
@@ -44,12 +49,8 @@ fn watch(mut signals: Signals, last: impl Fn(u64) + Send + 'static) -> io::Resul
         }
     })?;
     thread::Builder::new().name("runner".into()).spawn(move || {
-        for line in io::stdin().lock().lines() {
-            match line.ok().and_then(|line| line.parse().ok()) {
-                Some(count) => last(count),
-                None => break,
-            }
-        }
+        // Nothing is ever written to it.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         leave();
     })?;
     if getppid() != runner() {

@@ -5,7 +5,7 @@
 //! in runs as a child of this process, in the same process group; what leaves that group is adopted and ended
 //! all the same (`descendants`).
 //!
-//! Reading order: `Role`, [`main`], `lifeline`, `builtin`, `filter`, `program`, `Ending`.
+//! Reading order: `Role`, [`main`], `lifeline`, `builtin`, `filter` (`inlet`, `outlet`), `program`, `Ending`.
 
 mod builtin;
 mod command;
@@ -14,7 +14,9 @@ mod ending;
 mod entry;
 mod environment;
 mod filter;
+mod inlet;
 mod lifeline;
+mod outlet;
 mod program;
 mod role;
 
