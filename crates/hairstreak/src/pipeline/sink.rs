@@ -174,8 +174,9 @@ impl Sink {
     }
 
     /// Whose results have been returned. A task with several is among them when all are: who takes them one by one stores
-    /// behind one with [`Done::is_last`]; otherwise those that were returned come again. Stored in one step with the results, before more are asked for, it makes a sink
-    /// that is started again go on with each result exactly once: [`Sink::resume_from`].
+    /// behind one with [`Done::is_last`]; otherwise those that were returned come again. Stored in one step with the results,
+    /// before more are asked for, it makes a sink that is started again go on with each result exactly once:
+    /// [`Sink::resume_from`].
     ///
     /// ```no_run
     /// # use hairstreak::pipeline::{PipelineOptions, SeenTasks, Sink};

@@ -59,30 +59,6 @@ pub enum Reply {
     Reject(String),
 }
 
-/// What is passed on for a task.
-struct Output {
-    content: Content,
-    message: Message,
-    result_count: u64,
-}
-
-impl Reply {
-    /// What is passed on; or the reason why nothing is.
-    fn into_output(self) -> Result<Output, String> {
-        let output = |content, message, result_count| Ok(Output { content, message, result_count });
-        match self {
-            Reply::Result(message) => output(Content::Message, message, 1),
-            Reply::Nothing => output(Content::Nothing, Message::new(), 0),
-            Reply::Results(mut messages) => match messages.len() {
-                0 => Reply::Nothing.into_output(),
-                1 => output(Content::Message, messages.remove(0), 1),
-                count => output(Content::Group, join_group(&messages), count as u64),
-            },
-            Reply::Reject(reason) => Err(reason),
-        }
-    }
-}
-
 /// What a worker did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerReport {
@@ -236,6 +212,8 @@ impl Worker {
         handle: &mut impl FnMut(Task<'_>) -> Reply,
         shift: &mut Shift,
     ) -> Result<(), WorkerError> {
+        // Workers of this stage have ended with these. The ventilator does not know how many: it counts those of the first.
+        let is_too_often = self.deliveries_max > 0 && run.deliveries >= self.deliveries_max;
         // What the next message is without further ado: the next task's result, and of this kind.
         let mut next = None;
         for (offset, message) in tasks.iter().enumerate() {
@@ -248,33 +226,40 @@ impl Worker {
                 next = None;
                 continue;
             }
-            // Workers of this stage have ended with it. The ventilator does not know how many: it counts those of the first.
-            let is_too_often = self.deliveries_max > 0 && run.deliveries >= self.deliveries_max;
             let reply = match is_too_often {
                 true => Reply::Reject(format!("given to workers {} times, and not settled", run.deliveries)),
                 false => reply(run, message, handle),
             };
-            let passed_on = reply.into_output().and_then(|output| {
-                if next.replace(output.content) != Some(output.content) {
-                    self.results.pass_on(TaskRun { content: output.content, ..run });
-                }
-                let message = match output.content {
-                    Content::Nothing => Outgoing::Body(&[]),
-                    Content::Message | Content::Group => (&output.message).into(),
-                };
-                match self.pass_on(message, shift) {
-                    Err(WorkerError::Send(
-                        error @ (SendError::TooLarge { .. } | SendError::TooManyFrames { .. }),
-                    )) => Err(format!("its result cannot be sent: {error}")),
-                    passed_on => Ok(passed_on.map(|()| output.result_count)),
-                }
-            });
-            match passed_on {
-                Ok(passed_on) => shift.report.result_count += passed_on?,
-                Err(reason) => {
+            let group;
+            let (content, output, result_count) = match &reply {
+                Reply::Result(result) => (Content::Message, result.into(), 1),
+                Reply::Nothing => (Content::Nothing, Outgoing::Body(&[]), 0),
+                Reply::Results(results) => match &results[..] {
+                    [] => (Content::Nothing, Outgoing::Body(&[]), 0),
+                    [result] => (Content::Message, result.into(), 1),
+                    several => {
+                        group = join_group(several);
+                        (Content::Group, (&group).into(), several.len() as u64)
+                    }
+                },
+                Reply::Reject(reason) => {
                     next = None;
-                    self.tasks.reject_tasks(run.id, 1, &reason);
+                    self.tasks.reject_tasks(run.id, 1, reason);
+                    continue;
                 }
+            };
+            if next.replace(content) != Some(content) {
+                self.results.pass_on(TaskRun { content, ..run });
+            }
+            match self.pass_on(output, shift) {
+                Ok(()) => shift.report.result_count += result_count,
+                Err(WorkerError::Send(
+                    error @ (SendError::TooLarge { .. } | SendError::TooManyFrames { .. }),
+                )) => {
+                    next = None;
+                    self.tasks.reject_tasks(run.id, 1, &format!("its result cannot be sent: {error}"));
+                }
+                Err(error) => return Err(error),
             }
         }
         shift.report.task_count += tasks.len() as u64;
