@@ -9,7 +9,8 @@
 //! ([`Settling::ByHand`]).
 //!
 //! - at least once: a message that was being worked on when its receiver died is given to another;
-//! - bounded: at most [`Settlement::unsettled_count_max`] messages are unsettled, and so sent twice at most;
+//! - bounded: at most [`Settlement::unsettled_count_max`] messages are unsettled, and so sent twice at most; what is passed on is
+//!   bounded where it came from;
 //! - to those who work: a receiver that settles slowly is given little.
 
 mod backlog;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hairstreak_base::Message;
 use hairstreak_socket::settlement::Settlement;
-use hairstreak_socket::{Context, Options, Pull, Push};
+use hairstreak_socket::{Context, Options, Pull, Push, RecvError};
 
 use crate::endpoints::endpoint;
 use crate::{LONG, by_hand, by_task, check, take, until, window};
@@ -113,11 +113,13 @@ fn a_receiver_that_does_not_settle_gets_plain_messages_and_what_waits_to_be_sent
 #[test]
 fn what_is_more_than_the_marks_is_sent_again_to_one_that_settles_nothing() {
     for transport in ["tcp", "ipc", "shm"] {
-        let options = Options { send_count_max: 4, settlement: Some(window(1000)), ..Options::default() };
+        // Without heartbeats, which would have everything looked at again.
+        let quiet = Options { heartbeat_ms: 0, ..Options::default() };
+        let options = Options { send_count_max: 4, settlement: Some(window(1000)), ..quiet.clone() };
         let push = Push::with_options(&Context::new(), options).unwrap();
         let place = push.bind(&endpoint(transport)).unwrap().to_string();
         let pull = || {
-            let options = Options { settlement: Some(by_hand(1000)), ..Options::default() };
+            let options = Options { settlement: Some(by_hand(1000)), ..quiet.clone() };
             let pull = Pull::with_options(&Context::new(), options).unwrap();
             pull.connect(&place).unwrap();
             pull
@@ -130,10 +132,12 @@ fn what_is_more_than_the_marks_is_sent_again_to_one_that_settles_nothing() {
         });
         take(&first, 400, 0);
         sending.join().unwrap();
+        push.announce_end();
         first.close();
         until("they wait", || push.unsettled().waiting_count == 400);
         let second = pull();
         until("there is no room", || push.peers().first().is_some_and(|peer| peer.queued_count >= 4));
         take(&second, 400, 1);
+        assert_eq!(second.recv_delivery(LONG), Err(RecvError::Ended), "the end comes behind the last");
     }
 }

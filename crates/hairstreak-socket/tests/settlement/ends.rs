@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hairstreak_socket::settlement::Settlement;
-use hairstreak_socket::{Context, Options, Push, RecvError};
+use hairstreak_socket::{Context, Options, Pull, Push, RecvError};
 
 use crate::endpoints::endpoint;
 use crate::{LONG, by_hand, check, take, until, window};
@@ -105,4 +105,42 @@ fn an_end_waits_for_what_another_receiver_may_leave() {
             [const { Err(RecvError::Ended) }; 2]
         );
     });
+}
+
+#[test]
+fn an_end_is_told_when_what_another_has_is_given_up_or_its_connection_ends() {
+    let options =
+        |settlement| Options { settlement: Some(settlement), heartbeat_ms: 0, ..Options::default() };
+    for is_given_up in [true, false] {
+        let push = Push::with_options(&Context::new(), options(window(1000))).unwrap();
+        let pulls = [0, 1].map(|_| {
+            let pull = Pull::with_options(&Context::new(), options(by_hand(1))).unwrap();
+            let place = pull.bind("tcp://127.0.0.1:*").unwrap().to_string();
+            push.connect(&place).unwrap();
+            (pull, place)
+        });
+        assert!(push.wait_for_peers(2, LONG));
+        let time = if is_given_up { Duration::from_millis(50) } else { LONG };
+        // To two that may have one each.
+        push.send_within("late", time).unwrap();
+        push.send_within("in time", LONG).unwrap();
+        let [one, two] = pulls.map(|(pull, place)| {
+            let delivery = take(&pull, 1, 0).remove(0);
+            (pull, place, delivery)
+        });
+        let is_late = one.2.message.body() == b"late";
+        let ((hung, place, _), (other, _, done)) = if is_late { (one, two) } else { (two, one) };
+        if !is_given_up {
+            assert!(push.disconnect(&place));
+        }
+        push.announce_end();
+        assert!(other.accept(&done));
+        if !is_given_up {
+            assert_eq!(other.recv_delivery(Duration::from_millis(5)), Err(RecvError::TimedOut), "not yet");
+            hung.close();
+            let again = take(&other, 1, 1).remove(0);
+            assert!(other.accept(&again));
+        }
+        assert_eq!(other.recv_delivery(LONG), Err(RecvError::Ended), "given up: {is_given_up}");
+    }
 }

@@ -1,4 +1,4 @@
-//! `Absence`: for how long a ventilator has been looked for in vain.
+//! `Absence`: for how long whoever gives the tasks has been looked for in vain.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! `Pace`: how long a worker takes for a task, and when its ventilator should hear of it.
+//! `Pace`: how long a worker takes for a task, and when whoever gives them should hear of it.
 
 use std::time::Duration;
 

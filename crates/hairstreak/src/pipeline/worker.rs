@@ -111,10 +111,10 @@ impl Worker {
         Worker::open(options.tasks_in(), options)
     }
 
-    /// One that stands between two stages, listens for the workers of both, and is run to return each task as it came. When it
-    /// dies again and again, no task is suspected for it.
+    /// One that stands between two stages, listens for the workers of both, and is run to return each task as it came. However
+    /// often it dies, it gives up no task; to the next stage its deaths count as those of a worker.
     pub fn relay(options: &PipelineOptions) -> Result<Worker, PipelineError> {
-        Worker::open(options.results_in(), options)
+        Ok(Worker { deliveries_max: 0, ..Worker::open(options.results_in(), options)? })
     }
 
     fn open(tasks: Options, options: &PipelineOptions) -> Result<Worker, PipelineError> {
@@ -216,10 +216,12 @@ impl Worker {
         let is_too_often = self.deliveries_max > 0 && run.deliveries >= self.deliveries_max;
         // What the next message is without further ado: the next task's result, and of this kind.
         let mut next = None;
+        let mut begun = 0;
         for (offset, message) in tasks.iter().enumerate() {
             if shift.is_over {
                 break;
             }
+            begun += 1;
             let run = run.plus(offset as u64);
             // It is done already. In order, results that wait for their turn would else take up the room of earlier ones.
             if run.deliveries > 0 && self.results.is_under_way(run.id) {
@@ -252,7 +254,7 @@ impl Worker {
                 self.results.pass_on(TaskRun { content, ..run });
             }
             match self.pass_on(output, shift) {
-                Ok(()) => shift.report.result_count += result_count,
+                Ok(is_sent) => shift.report.result_count += if is_sent { result_count } else { 0 },
                 Err(WorkerError::Send(
                     error @ (SendError::TooLarge { .. } | SendError::TooManyFrames { .. }),
                 )) => {
@@ -262,27 +264,29 @@ impl Worker {
                 Err(error) => return Err(error),
             }
         }
-        shift.report.task_count += tasks.len() as u64;
-        shift.report.redelivered_count += if run.deliveries > 0 { tasks.len() as u64 } else { 0 };
+        shift.report.task_count += begun;
+        shift.report.redelivered_count += if run.deliveries > 0 { begun } else { 0 };
         Ok(())
     }
 
-    /// Waits for somebody who takes the result, as long as there is somebody who has given the task.
-    fn pass_on(&self, result: Outgoing<'_>, shift: &mut Shift) -> Result<(), WorkerError> {
+    /// Waits for somebody who takes the result, as long as there is somebody who has given the task. Returns whether it was
+    /// taken, and not all is over.
+    fn pass_on(&self, result: Outgoing<'_>, shift: &mut Shift) -> Result<bool, WorkerError> {
         let mut sent = self.results.send_timeout(result, Duration::ZERO);
         if sent == Err(SendError::TimedOut) {
             let begin = Instant::now();
             while sent == Err(SendError::TimedOut) {
                 if self.is_over() {
                     shift.is_over = true;
-                    return Ok(());
+                    return Ok(false);
                 }
                 self.look_upstream(&mut shift.absence)?;
                 sent = self.results.send_timeout(result, LOOK_INTERVAL);
             }
             shift.waited += begin.elapsed();
         }
-        Ok(sent?)
+        sent?;
+        Ok(true)
     }
 
     fn look_upstream(&self, absence: &mut Absence) -> Result<(), WorkerError> {

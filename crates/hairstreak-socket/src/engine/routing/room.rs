@@ -35,6 +35,7 @@ impl State {
                 self.push_held(engine, index);
                 if !had_room && self.sockets[socket].backlog.is_some() {
                     self.send_waiting_again(engine, socket);
+                    self.end_sending_where_over(engine, socket);
                 }
             }
             Err(error) => self.end_link(engine, index, &error),

@@ -110,6 +110,7 @@ impl State {
             self.pass_refusals(engine, socket);
             self.tell_refused(socket);
             self.send_waiting_again(engine, socket);
+            self.end_sending_where_over(engine, socket);
             self.notify(socket);
         }
         let first = self.first_of_unsettled(socket);

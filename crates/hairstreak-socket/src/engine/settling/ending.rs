@@ -21,19 +21,18 @@ impl State {
     /// Whether a link of the socket will be sent no other message: nothing new follows, and no other link has one that may
     /// come back.
     fn is_over_for(&self, socket: usize, index: usize) -> bool {
-        let state = &self.sockets[socket];
-        let may_come_back = |other: &&usize| match &self.links[**other].kind {
-            LinkKind::Stream(session) => **other != index && session.awaits_settlement(),
-            LinkKind::Ring(_) => false,
+        let Some(backlog) = &self.sockets[socket].backlog else { return false };
+        // Links that drain are among them, though the socket has given them up.
+        let mut others = self.links.iter().filter(|(other, link)| link.socket == socket && *other != index);
+        let mut may_come_back = || {
+            others.any(
+                |(_, link)| matches!(&link.kind, LinkKind::Stream(session) if session.awaits_settlement()),
+            )
         };
-        let Some(backlog) = &state.backlog else { return false };
         match backlog.ending {
             None => false,
             Some(Ending::Now) => true,
-            Some(Ending::WhenOver) => {
-                backlog.redelivery.waiting_count() == 0
-                    && !state.links.iter().any(|other| may_come_back(&other))
-            }
+            Some(Ending::WhenOver) => backlog.redelivery.waiting_count() == 0 && !may_come_back(),
         }
     }
 

@@ -129,7 +129,7 @@ impl Fan {
         let (number, step) = (self.number, self.pushes.len() as u64);
         if self.expected[self.next] != number {
             let instance = self.tally.stage(self.stage).instance(self.next);
-            instance.numbering.begin(instance.given() - 1, number, step, instance.answered());
+            instance.numbering.begin(instance.given() - 1, number, step, instance.answered_below());
         }
         self.expected[self.next] = number + step;
         self.number += 1;

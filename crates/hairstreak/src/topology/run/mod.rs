@@ -2,12 +2,13 @@
 //!
 //! Between two stages (and at both ends) stands a *boundary*, one thread that takes the results of
 //! the stage before it in order of arrival and hands them to the instances of the stage after it,
-//! strictly one after another. It holds a PULL socket and one PUSH socket for each instance, so a
-//! message is in exactly one place and what waits is bounded by the sockets' marks.
+//! strictly one after another. It holds a PULL socket and one PUSH socket for each instance. What is on its way is bounded
+//! by the sockets' marks.
 //!
 //! Where instances settle (all but someone else's programs), a boundary keeps what it gave an instance until the boundary
 //! behind the stage has passed the result on. An instance that was killed is started again, and connects to the same
-//! endpoints: it is given once more what is not settled, and a result that has come already is dropped.
+//! endpoints: it is given once more what is not settled, and a result that has come already is dropped. So all that was given
+//! and has no result is kept.
 //!
 //! Reading order: `runner` (the phases of a run), `boundary`, `fan`, `results`, `crew` and `child` (the
 //! processes), `input`, `output`, `tally` (what is counted), [`RunReport`].

@@ -23,7 +23,7 @@ struct Stretches {
 }
 
 impl Numbering {
-    /// From this task on messages are `number`, `number + step` and so on. Of those below `answered` nobody will ask.
+    /// From this task on messages are `number`, `number + step` and so on. Of those below `answered`, all of which have their results, nobody will ask.
     pub(super) fn begin(&self, task: u64, number: u64, step: u64, answered: u64) {
         let mut stretches = self.lock();
         stretches.step = step;
