@@ -25,6 +25,7 @@ impl<P: Sends> Socket<P> {
     }
 
     /// Sends, waiting at most `timeout`.
+    #[inline]
     pub fn send_timeout<'a>(
         &self,
         message: impl Into<Outgoing<'a>>,

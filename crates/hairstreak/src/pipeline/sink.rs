@@ -145,6 +145,7 @@ impl Sink {
 
     /// The next result, waiting for it; `None` when the ventilator has said that all tasks are done. Asking for it says
     /// that what was returned before has been dealt with: stored, if it is to be there after the death of this process.
+    #[inline]
     pub fn recv(&mut self) -> Result<Option<Done>, SinkError> {
         match self.take_next() {
             Some(done) => Ok(Some(done)),
@@ -165,10 +166,12 @@ impl Sink {
     pub fn recv_many(&mut self, results: &mut Vec<Done>) -> Result<usize, SinkError> {
         let before = results.len();
         results.extend(self.recv()?);
+        self.take_run(results);
         while results.len() > before
             && let Some(done) = self.take_next().or_else(|| self.take_along())
         {
             results.push(done);
+            self.take_run(results);
         }
         Ok(results.len() - before)
     }
@@ -200,6 +203,7 @@ impl Sink {
     }
 
     /// The next result of the task, or of the run, whose results are being returned.
+    #[inline]
     fn take_next(&mut self) -> Option<Done> {
         if self.group.is_some() { self.take_of_group() } else { self.take_present() }
     }
@@ -225,7 +229,20 @@ impl Sink {
         self.take_of_group()
     }
 
+    /// The results that are left of the present run. Written where they stay: a result that is moved just after it was put
+    /// together waits for its own bytes, a tenth of what a cheap task costs.
+    fn take_run(&mut self, results: &mut Vec<Done>) {
+        let Some((first, count)) = self.present.take() else { return };
+        let end = self.next_message + count as usize;
+        let messages = self.messages[self.next_message..end].iter_mut().enumerate();
+        results.extend(
+            messages.map(|(offset, message)| Done::only(first.plus(offset as u64), std::mem::take(message))),
+        );
+        self.next_message = end;
+    }
+
     /// The next result of the present run.
+    #[inline]
     fn take_present(&mut self) -> Option<Done> {
         let (task, left) = self.present.as_mut()?;
         let next = *task;

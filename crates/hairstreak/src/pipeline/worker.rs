@@ -47,6 +47,8 @@ pub struct Task<'a> {
 /// What a worker has to say of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
+    /// It is done, and its message, as it came, is the result.
+    Same,
     /// It is done, and this is the result.
     Result(Message),
     /// It is done, and these are its results: the sink, or the worker of the next stage, gets all of them or none. All together
@@ -111,7 +113,7 @@ impl Worker {
         Worker::open(options.tasks_in(), options)
     }
 
-    /// One that stands between two stages, listens for the workers of both, and is run to return each task as it came. However
+    /// One that stands between two stages, listens for the workers of both, and is run to return each task as it came ([`Reply::Same`]). However
     /// often it dies, it gives up no task; to the next stage its deaths count as those of a worker.
     pub fn relay(options: &PipelineOptions) -> Result<Worker, PipelineError> {
         Ok(Worker { deliveries_max: 0, ..Worker::open(options.results_in(), options)? })
@@ -234,6 +236,7 @@ impl Worker {
             };
             let group;
             let (content, output, result_count) = match &reply {
+                Reply::Same => (Content::Message, message.into(), 1),
                 Reply::Result(result) => (Content::Message, result.into(), 1),
                 Reply::Nothing => (Content::Nothing, Outgoing::Body(&[]), 0),
                 Reply::Results(results) => match &results[..] {
@@ -271,21 +274,31 @@ impl Worker {
 
     /// Waits for somebody who takes the result, as long as there is somebody who has given the task. Returns whether it was
     /// taken, and not all is over.
+    #[inline]
     fn pass_on(&self, result: Outgoing<'_>, shift: &mut Shift) -> Result<bool, WorkerError> {
-        let mut sent = self.results.send_timeout(result, Duration::ZERO);
-        if sent == Err(SendError::TimedOut) {
-            let begin = Instant::now();
-            while sent == Err(SendError::TimedOut) {
-                if self.is_over() {
-                    shift.is_over = true;
-                    return Ok(false);
-                }
-                self.look_upstream(&mut shift.absence)?;
-                sent = self.results.send_timeout(result, LOOK_INTERVAL);
-            }
-            shift.waited += begin.elapsed();
+        match self.results.send_timeout(result, Duration::ZERO) {
+            Ok(()) => Ok(true),
+            Err(SendError::TimedOut) => self.pass_on_waiting(result, shift),
+            Err(error) => Err(error.into()),
         }
-        sent?;
+    }
+
+    #[cold]
+    fn pass_on_waiting(&self, result: Outgoing<'_>, shift: &mut Shift) -> Result<bool, WorkerError> {
+        let begin = Instant::now();
+        loop {
+            if self.is_over() {
+                shift.is_over = true;
+                return Ok(false);
+            }
+            self.look_upstream(&mut shift.absence)?;
+            match self.results.send_timeout(result, LOOK_INTERVAL) {
+                Ok(()) => break,
+                Err(SendError::TimedOut) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        shift.waited += begin.elapsed();
         Ok(true)
     }
 
@@ -308,6 +321,7 @@ fn reply(run: TaskRun, message: &Message, handle: &mut impl FnMut(Task<'_>) -> R
             let mut results = Vec::new();
             for (index, message) in messages.iter().enumerate() {
                 match handle(Task { message, id, index, count: messages.len(), deliveries }) {
+                    Reply::Same => results.push(message.clone()),
                     Reply::Result(result) => results.push(result),
                     Reply::Results(more) => results.extend(more),
                     Reply::Nothing => {}
