@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::pipeline::Transport as PipelineTransport;
 use crate::sample::{Calls, CaseName, Transport};
 
 /// Benchmarks of Hairstreak against its rivals, in the same run.
@@ -126,6 +127,9 @@ pub struct PipelineSettings {
     #[arg(long = "task-us", value_delimiter = ',', value_name = "US",
         value_parser = clap::value_parser!(u64).range(0..=10_000))]
     pub task_us: Vec<u64>,
+    /// What everything travels over
+    #[arg(long, value_enum, default_value = "tcp")]
+    pub transport: PipelineTransport,
     /// Tasks of each sample, fewer where that would take too long [default: by what is in flight]
     #[arg(long = "tasks", value_name = "COUNT", value_parser = clap::value_parser!(u64).range(10..=100_000_000))]
     pub task_count: Option<u64>,

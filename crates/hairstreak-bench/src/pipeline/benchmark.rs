@@ -42,8 +42,12 @@ pub fn run(settings: &PipelineSettings) -> Result<(), PipelineError> {
     }
     let run = Run::new(&settings.rival);
     let evidence = measure(&plan, &settings.rival.libzmq, run.has_rival())?;
-    let mut cases: Vec<Case> =
-        plan.rows.iter().zip(&evidence).filter_map(|(&row, evidence)| Case::new(row, evidence)).collect();
+    let mut cases: Vec<Case> = plan
+        .rows
+        .iter()
+        .zip(&evidence)
+        .filter_map(|(&row, evidence)| Case::new(row, plan.transport, evidence))
+        .collect();
     let windows = conclusion::compare_windows(&mut cases);
     let conclusion = cases.iter().filter_map(Case::verdict).chain(windows).collect();
     let chart = settings.out.as_ref().map(|directory| chart::draw(&cases, Path::new(directory)));
@@ -76,6 +80,7 @@ fn measure(plan: &Plan, libzmq: &str, has_rival: bool) -> Result<Vec<Evidence>, 
 fn subject<'a>(plan: &Plan, row: Row, scheme: Scheme, libzmq: &'a str) -> Subject<'a> {
     Subject {
         scheme,
+        transport: plan.transport,
         in_flight_count: row.in_flight_count,
         task_count: plan.task_count(scheme, row),
         task_us: row.task_us,

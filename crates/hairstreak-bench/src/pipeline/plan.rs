@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::task::{Scheme, WORKER_COUNT};
+use super::task::{Scheme, Transport, WORKER_COUNT};
 use crate::arguments::PipelineSettings;
 
 /// The article's sizes, and one by one, which its readers asked for.
@@ -44,6 +44,8 @@ pub struct Row {
 pub struct Plan {
     /// Tasks that take longer after those that take less, and of each kind fewer in flight after more.
     pub rows: Vec<Row>,
+    /// What everything travels over.
+    pub transport: Transport,
     /// Samples of each row, per contender.
     pub repeat_count: u32,
     task_count: Option<u64>,
@@ -72,6 +74,7 @@ impl Plan {
         let repeat_count = if settings.quick { REPEAT_COUNT_QUICK } else { REPEAT_COUNT };
         Self {
             rows,
+            transport: settings.transport,
             repeat_count: settings.repeats.unwrap_or(repeat_count),
             task_count: settings.task_count,
             is_quick: settings.quick,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::plan::{Row, target, window};
 use super::sample::Sample;
-use super::task::{Scheme, TASK_SIZE, WORKER_COUNT};
+use super::task::{Scheme, TASK_SIZE, Transport, WORKER_COUNT};
 use crate::comparison::Comparison;
 use crate::run::Run;
 use crate::statistics::Spread;
@@ -32,7 +32,7 @@ pub struct Report {
 pub struct Case {
     /// Always `pipeline`.
     pub case: &'static str,
-    /// Always `tcp`.
+    /// `tcp` or `ipc`.
     pub transport: &'static str,
     /// Bytes per task.
     pub size: usize,
@@ -114,13 +114,13 @@ impl Evidence {
 
 impl Case {
     /// The row that `evidence` supports, still without its costs; `None` without a sample of ours.
-    pub fn new(row: Row, evidence: &Evidence) -> Option<Self> {
+    pub fn new(row: Row, transport: Transport, evidence: &Evidence) -> Option<Self> {
         let rates = |samples: &[Sample]| Spread::of(samples.iter().map(Sample::rate));
         let ours = rates(&evidence.ours)?;
         let (rival, blocks) = (rates(&evidence.batches), rates(&evidence.blocks));
         Some(Self {
             case: "pipeline",
-            transport: "tcp",
+            transport: transport.text(),
             size: TASK_SIZE,
             workers: WORKER_COUNT,
             task_us: row.task_us,
@@ -183,7 +183,7 @@ impl Consumption {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{Case, Evidence, Row, Sample};
+    use super::{Case, Evidence, Row, Sample, Transport};
     use crate::usage::Usage;
 
     pub fn sample(elapsed_s: f64) -> Sample {
@@ -205,7 +205,7 @@ pub(super) mod tests {
             batches: rival.clone(),
             blocks: rival,
         };
-        Case::new(Row { in_flight_count, task_us: 0 }, &evidence).unwrap()
+        Case::new(Row { in_flight_count, task_us: 0 }, Transport::Tcp, &evidence).unwrap()
     }
 
     #[test]

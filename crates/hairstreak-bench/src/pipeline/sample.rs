@@ -6,7 +6,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use super::task::{Measurement, Role, Scheme, Task, WORKER_COUNT};
+use super::task::{Measurement, Role, Scheme, Task, Transport, WORKER_COUNT};
 use crate::crew::{Crew, CrewError};
 use crate::usage::Usage;
 
@@ -18,6 +18,8 @@ const SAMPLE_TIME_MAX: Duration = Duration::from_secs(150);
 pub struct Subject<'a> {
     /// How.
     pub scheme: Scheme,
+    /// Over what.
+    pub transport: Transport,
     /// The window, the batch or the block; unbounded, a window that grows by itself.
     pub in_flight_count: u64,
     /// Tasks.
@@ -85,8 +87,9 @@ impl Subject<'_> {
 
     /// In words, for progress and errors.
     pub fn text(&self) -> String {
-        let Self { in_flight_count, task_count, task_us, .. } = self;
-        format!("{}, {in_flight_count} in flight, {task_count} tasks of {task_us} us", self.scheme.text())
+        let Self { scheme, transport, in_flight_count, task_count, task_us, .. } = self;
+        let (scheme, transport) = (scheme.text(), transport.text());
+        format!("{scheme} over {transport}, {in_flight_count} in flight, {task_count} tasks of {task_us} us")
     }
 }
 
@@ -124,6 +127,7 @@ impl<'a> Run<'a> {
         let task = Task {
             scheme: self.subject.scheme,
             role,
+            transport: self.subject.transport,
             in_flight_count: self.subject.in_flight_count,
             task_count: self.subject.task_count,
             task_us: self.subject.task_us,

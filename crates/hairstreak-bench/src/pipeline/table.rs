@@ -6,8 +6,9 @@ use crate::figures::{push_rows, rate, short};
 
 /// Renders `report`.
 pub fn render(report: &Report) -> String {
-    let n = report.cases.first().map_or(0, |case| case.n);
-    let mut text = report.run.heading(&format!("8 B tasks through 4 workers over tcp, 6 processes, n = {n}"));
+    let (n, transport) = report.cases.first().map_or((0, ""), |case| (case.n, case.transport));
+    let what = format!("8 B tasks through 4 workers over {transport}, 6 processes, n = {n}");
+    let mut text = report.run.heading(&what);
     let untimed: Vec<&Case> = report.cases.iter().filter(|case| case.task_us == 0).collect();
     if !untimed.is_empty() {
         push_untimed(&mut text, &untimed);

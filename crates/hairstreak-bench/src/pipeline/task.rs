@@ -1,5 +1,6 @@
 //! What a part of a pipeline is told (a [`Task`], one JSON argument) and what it answers (one [`Answer`] a line).
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use crate::crew;
@@ -33,6 +34,34 @@ impl Scheme {
     }
 }
 
+/// What tasks and results travel over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// TCP on the loopback interface
+    Tcp,
+    /// Unix sockets with abstract names; ours go on in shared memory
+    Ipc,
+}
+
+impl Transport {
+    /// Its name in endpoints, reports and options.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Ipc => "ipc",
+        }
+    }
+
+    /// Where this process may listen; `name` tells its sockets apart.
+    pub fn free_endpoint(self, name: &str) -> String {
+        match self {
+            Self::Tcp => "tcp://127.0.0.1:*".to_owned(),
+            Self::Ipc => format!("ipc://@hairstreak-bench-{}-{name}", std::process::id()),
+        }
+    }
+}
+
 /// Which process of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -52,6 +81,8 @@ pub struct Task {
     pub scheme: Scheme,
     /// Which part.
     pub role: Role,
+    /// Over what.
+    pub transport: Transport,
     /// The window, the batch or the block; unbounded, a window that grows by itself.
     pub in_flight_count: u64,
     /// Tasks of the sample.

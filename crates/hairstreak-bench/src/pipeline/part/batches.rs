@@ -6,7 +6,7 @@
 
 use std::sync::mpsc;
 
-use super::entry::{ANY_PORT, LOOK_INTERVAL, PATIENCE, check_size, end, endpoint, next};
+use super::entry::{LOOK_INTERVAL, PATIENCE, check_size, end, endpoint, next};
 use super::error::PartError;
 use super::greetings::{GREETING, Greetings};
 use super::meter::Meter;
@@ -22,7 +22,11 @@ pub(super) fn ventilate(
     let tasks = context.socket(LibzmqType::Push)?;
     let mut acknowledgements = context.socket(LibzmqType::Pull)?;
     acknowledgements.set_patience(PATIENCE)?;
-    Answer::Bound(vec![tasks.bind(ANY_PORT)?, acknowledgements.bind(ANY_PORT)?]).print()?;
+    let bound = vec![
+        tasks.bind(&task.transport.free_endpoint("tasks"))?,
+        acknowledgements.bind(&task.transport.free_endpoint("acknowledgements"))?,
+    ];
+    Answer::Bound(bound).print()?;
     let mut greetings = Greetings::default();
     while !greetings.are_complete() {
         tasks.send(GREETING)?;
@@ -82,7 +86,7 @@ pub(super) fn collect(
     let acknowledgements = context.socket(LibzmqType::Push)?;
     acknowledgements.connect(endpoint(task, 0)?)?;
     results.set_patience(PATIENCE)?;
-    Answer::Bound(vec![results.bind(ANY_PORT)?]).print()?;
+    Answer::Bound(vec![results.bind(&task.transport.free_endpoint("results"))?]).print()?;
     let mut meter = Meter::default();
     let mut count = 0;
     while count < task.task_count {

@@ -8,7 +8,7 @@
 
 use std::sync::mpsc;
 
-use super::entry::{ANY_PORT, LOOK_INTERVAL, PATIENCE, check_size, end, endpoint, next};
+use super::entry::{LOOK_INTERVAL, PATIENCE, check_size, end, endpoint, next};
 use super::error::PartError;
 use super::greetings::{GREETING, Greetings};
 use super::meter::Meter;
@@ -23,7 +23,7 @@ pub(super) fn ventilate(
     let mut tasks = context.socket(LibzmqType::Req)?;
     tasks.set_patience(PATIENCE)?;
     // The sink connects to nothing here; the second endpoint is only for those who expect two.
-    let bound = tasks.bind(ANY_PORT)?;
+    let bound = tasks.bind(&task.transport.free_endpoint("tasks"))?;
     Answer::Bound(vec![bound.clone(), bound]).print()?;
     let mut greetings = Greetings::default();
     while !greetings.are_complete() {
@@ -86,7 +86,7 @@ pub(super) fn collect(
 ) -> Result<(), PartError> {
     let mut results = context.socket(LibzmqType::Rep)?;
     results.set_patience(PATIENCE)?;
-    Answer::Bound(vec![results.bind(ANY_PORT)?]).print()?;
+    Answer::Bound(vec![results.bind(&task.transport.free_endpoint("results"))?]).print()?;
     let mut meter = Meter::default();
     let mut count = 0;
     while count < task.task_count {

@@ -10,8 +10,6 @@ use crate::pipeline::task::{Answer, Role, Scheme, Task};
 use crate::process;
 use crate::sample::{LibzmqContext, LibzmqHandle};
 
-/// Where everything listens.
-pub(super) const ANY_PORT: &str = "tcp://127.0.0.1:*";
 /// How long a part waits for the next of what has to come: far longer than anything takes, so that it was lost.
 pub(super) const PATIENCE: Duration = Duration::from_secs(40);
 /// How often a worker without tasks looks whether there is an order to finish.

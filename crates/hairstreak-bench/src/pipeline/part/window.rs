@@ -4,7 +4,7 @@ use std::sync::mpsc;
 
 use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Window, Worker};
 
-use super::entry::{ANY_PORT, PATIENCE, check_size, end, endpoint};
+use super::entry::{PATIENCE, check_size, end, endpoint};
 use super::error::PartError;
 use super::meter::Meter;
 use super::work::Work;
@@ -22,7 +22,8 @@ pub(super) fn take_part(task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), 
 }
 
 fn ventilate(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
-    let ventilator = Ventilator::bind(ANY_PORT, ANY_PORT, options)?;
+    let endpoints = ["tasks", "control"].map(|name| task.transport.free_endpoint(name));
+    let ventilator = Ventilator::bind(&endpoints[0], &endpoints[1], options)?;
     let endpoints = [ventilator.endpoint(), ventilator.control_endpoint()];
     Answer::Bound(endpoints.map(|endpoint| endpoint.to_string()).to_vec()).print()?;
     if !ventilator.wait_for_workers(WORKER_COUNT, PATIENCE) {
@@ -40,28 +41,32 @@ fn work(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> 
     let mut meter = Meter::default();
     let mut work = Work::new(task.task_us)?;
     let mut outcome = Ok(());
-    let report = worker.run(|task| {
+    let report = worker.run(|_| {
         if outcome.is_ok() {
             outcome = meter.begin().map_err(PartError::from).and_then(|()| Ok(work.carry_out()?));
         }
-        Reply::Result(task.message.clone())
+        Reply::Same
     })?;
     outcome?;
     end(&meter, report.result_count, orders)
 }
 
 fn collect(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
-    let mut sink = Sink::bind(ANY_PORT, endpoint(task, 0)?, options)?;
+    let mut sink = Sink::bind(&task.transport.free_endpoint("results"), endpoint(task, 0)?, options)?;
     Answer::Bound(vec![sink.endpoint().to_string()]).print()?;
     let mut meter = Meter::default();
     let mut roll = Roll::new(task.task_count);
     let mut count = 0;
-    while let Some(done) = sink.recv()? {
+    let mut results = Vec::new();
+    while sink.recv_many(&mut results)? > 0 {
         meter.begin()?;
-        let body = done.message.body();
-        let number = body.try_into().map(u64::from_le_bytes);
-        roll.mark(number.or_else(|_| check_size("a result", body.len(), TASK_SIZE).map(|()| u64::MAX))?);
-        count += 1;
+        for done in &results {
+            let body = done.message.body();
+            let number = body.try_into().map(u64::from_le_bytes);
+            roll.mark(number.or_else(|_| check_size("a result", body.len(), TASK_SIZE).map(|()| u64::MAX))?);
+        }
+        count += results.len() as u64;
+        results.clear();
     }
     roll.verify()?;
     end(&meter, count, orders)
