@@ -86,6 +86,13 @@ impl Backlog {
         if self.upstream.is_some() { u64::MAX } else { self.window.count().saturating_sub(unsettled) }
     }
 
+    /// Whether nothing new is to be sent before what waits to be sent again. Where tasks are passed on in order, the one that all
+    /// others wait for may be new here: it does not wait behind one that is to travel alone.
+    pub fn holds_up_new(&self) -> bool {
+        let is_passed = self.upstream.is_some() && self.redelivery.awaits_receiver_in_order();
+        self.redelivery.waiting_count() > 0 && !is_passed
+    }
+
     /// Who is to be woken now, as tasks have been refused since they were last asked for.
     pub fn take_wake_up(&mut self) -> Option<Waker> {
         if !self.redelivery.has_refused() || std::mem::replace(&mut self.has_woken, true) {

@@ -191,6 +191,59 @@ fn a_result_is_under_way_until_the_sink_settles_it() {
 }
 
 #[test]
+fn in_order_the_task_that_all_wait_for_passes_one_that_is_to_travel_alone() {
+    let (source, from) = source();
+    let context = Context::new();
+    let tasks =
+        Pull::with_options(&context, Options { settlement: Some(by_hand(100)), ..Options::default() });
+    let settlement = Settlement { in_order: true, alone_deliveries: 1, ..window(100) };
+    let results =
+        Push::with_options(&context, Options { settlement: Some(settlement), ..Options::default() });
+    let (tasks, results) = (tasks.unwrap(), results.unwrap());
+    assert!(results.settle_upstream(&tasks));
+    let to = results.bind(&endpoint("tcp")).unwrap().to_string();
+    let receiver = |credit_count| {
+        let pull = crate::rules::plain_pull(by_hand(credit_count));
+        pull.connect(&to).unwrap();
+        pull
+    };
+    tasks.connect(&from).unwrap();
+    (0..3u8).for_each(|number| source.send_timeout(&[number], LONG).unwrap());
+    source.flush();
+    let mut messages = Vec::new();
+    let mut first = None;
+    while messages.len() < 3 {
+        let batch = tasks.recv_batch(&mut messages, 3, LONG).unwrap();
+        first.get_or_insert(batch.runs[0].0);
+    }
+    let pass_on = |number: u8| {
+        results.pass_on(first.unwrap().plus(number.into()));
+        results.send_timeout(&[number], LONG).unwrap();
+        results.flush();
+    };
+    let next = |pull: &Pull| pull.recv_delivery(LONG).unwrap();
+
+    let other = receiver(1);
+    assert!(results.wait_for_peers(1, LONG));
+    pass_on(2);
+    assert_eq!(next(&other).message.body(), [2]);
+    let one = receiver(100);
+    assert!(results.wait_for_peers(2, LONG));
+    pass_on(1);
+    let second = next(&one);
+    drop(other);
+    until("the third task waits for a receiver of its own", || results.unsettled().waiting_count == 1);
+    pass_on(0);
+    let first = next(&one);
+    assert_eq!(first.message.body(), [0]);
+    assert!(one.accept(&first) && one.accept(&second));
+    let third = next(&one);
+    assert_eq!((third.message.body(), third.deliveries), (&[2][..], 1));
+    assert!(one.accept(&third));
+    assert!(source.wait_settled(LONG));
+}
+
+#[test]
 fn a_receiver_that_drains_gets_what_is_under_way_and_nothing_new() {
     let (source, from) = source();
     let open = || {

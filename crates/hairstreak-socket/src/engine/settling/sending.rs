@@ -89,11 +89,9 @@ impl State {
         }
         self.send_waiting_again(engine, socket);
         loop {
-            let is_waiting =
-                self.sockets[socket].backlog.as_ref().is_some_and(|b| b.redelivery.waiting_count() > 0);
-            let Some(index) = self
-                .granted_link(socket)
-                .or_else(|| if is_waiting { None } else { self.grant(engine, socket) })
+            let waits = self.sockets[socket].backlog.as_ref().is_some_and(|backlog| backlog.holds_up_new());
+            let Some(index) =
+                self.granted_link(socket).or_else(|| if waits { None } else { self.grant(engine, socket) })
             else {
                 return self.overflow(socket, None);
             };
@@ -414,8 +412,7 @@ impl State {
             return true;
         }
         let Some(backlog) = &self.sockets[socket].backlog else { return false };
-        let is_waiting = backlog.redelivery.waiting_count() > 0;
-        !is_waiting
+        !backlog.holds_up_new()
             && backlog.room(self.unsettled_count(socket)) > 0
             && !self.has_letters_enough(socket)
             && self.choose_link(socket, Company::Some).is_some()
