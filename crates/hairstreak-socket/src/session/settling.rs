@@ -39,10 +39,15 @@ pub(super) struct Receiving {
     link: ReceivingLink,
     /// Bytes that had been read when the sender was last told of settlements.
     told_at_bytes: u64,
+    /// What the sender has told to be done since the engine last asked.
+    done: Vec<(TaskId, u64)>,
 }
 
 /// A sender is told what is settled after so many bytes at least: it holds as many for us.
 const UNTOLD_BYTES_MAX: u64 = 256 * 1024;
+
+/// Runs of tasks in one command.
+const DONE_COUNT_MAX: usize = 256;
 
 /// What a receiver has said of what it was sent.
 #[derive(Debug, Default)]
@@ -75,7 +80,7 @@ impl Session {
 
     /// This side settles what the peer sends; up to `window` messages may be unsettled.
     pub fn settle_received(&mut self, window: u64) {
-        let receiving = Receiving { link: ReceivingLink::new(window), told_at_bytes: 0 };
+        let receiving = Receiving { link: ReceivingLink::new(window), told_at_bytes: 0, done: Vec::new() };
         self.settling = Some(Settling::Receiving(Box::new(receiving)));
     }
 
@@ -223,7 +228,12 @@ impl Session {
         let sent = self.sent_count();
         match &mut self.settling {
             None | Some(Settling::Over) => {}
-            Some(Settling::Receiving(receiving)) => receiving.link.handle(command, received)?,
+            Some(Settling::Receiving(receiving)) => {
+                receiving.link.handle(command, received)?;
+                if let SettlementCommand::Done(tasks) = command {
+                    receiving.done.extend(tasks);
+                }
+            }
             Some(Settling::Sending(sending)) => {
                 let settled = sending.link.handle(command, sent)?;
                 if let SettlementCommand::Done(tasks) = command {
@@ -324,7 +334,7 @@ impl Session {
     /// written.
     pub fn tell_settled(&mut self, all: bool) -> bool {
         let Some(Settling::Receiving(receiving)) = &mut self.settling else { return false };
-        let Receiving { link, told_at_bytes } = &mut **receiving;
+        let Receiving { link, told_at_bytes, .. } = &mut **receiving;
         let all = all || self.read_bytes.saturating_sub(*told_at_bytes) >= UNTOLD_BYTES_MAX;
         if !(link.is_due() || all && link.has_news()) {
             return false;
@@ -336,11 +346,26 @@ impl Session {
         true
     }
 
-    /// Tells the sender that these tasks are done, in sequence each. At least one, and as many as a command holds.
-    pub fn report(&mut self, tasks: &[(TaskId, u64)]) {
-        let mut bytes = Vec::new();
-        command::encode_done(&mut bytes, tasks);
-        self.push_command(&bytes);
+    /// Tells the peer that these tasks are done, in sequence each.
+    pub fn tell_done(&mut self, tasks: &[(TaskId, u64)]) {
+        for tasks in tasks.chunks(DONE_COUNT_MAX) {
+            let mut bytes = Vec::new();
+            command::encode_done(&mut bytes, tasks);
+            self.push_command(&bytes);
+        }
+    }
+
+    /// Whether the receiver wants to hear what is done.
+    pub fn informs(&self) -> bool {
+        self.sending().is_some_and(|sending| sending.link.informs())
+    }
+
+    /// What the sender has told to be done since the last call.
+    pub fn take_heard_done(&mut self) -> Vec<(TaskId, u64)> {
+        match &mut self.settling {
+            Some(Settling::Receiving(receiving)) => std::mem::take(&mut receiving.done),
+            _ => Vec::new(),
+        }
     }
 
     /// Tells the sender that a message takes so long.
