@@ -20,12 +20,14 @@ enum Step {
     Begin { sequence: u64, deliveries: u16 },
     SettleHere { first: u8, count: u8, outcome: u8 },
     Expire { below: u64, begun: u8 },
+    /// The sender is asked to tell what is done.
+    Inform,
     Tell,
 }
 
 fuzz_target!(|input: (u8, Vec<Step>)| {
     let (window, steps) = input;
-    let mut sender = SendingLink::new(SettlementTerms { credit: window.into(), collects: false });
+    let mut sender = SendingLink::new(SettlementTerms { credit: window.into(), ..Default::default() });
     let mut receiver = ReceivingLink::new(window.into());
     let (mut sent, mut received) = (0, 0);
     for step in steps {
@@ -72,6 +74,7 @@ fuzz_target!(|input: (u8, Vec<Step>)| {
                 let expired = sender.expire(sent, u64::from(begun).min(sent), |task| task.sequence < below);
                 assert_eq!(before - expired.len() as u64, sender.unsettled_count(sent));
             }
+            Step::Inform => receiver.inform(),
             Step::Tell => {
                 receiver.tell(&mut Vec::new());
                 assert!(!receiver.has_news());

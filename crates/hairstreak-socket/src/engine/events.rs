@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hairstreak_base::Frame;
 use hairstreak_transport::{Endpoint, Interest, Readiness, Stream};
-use hairstreak_wire::settlement::{ReceivingLink, SettlementTerms};
+use hairstreak_wire::settlement::SettlementTerms;
 use hairstreak_wire::zmtp::{LocalPeer, RemotePeer, SharedTerms};
 
 use super::link::{Link, LinkKind, Origin};
@@ -123,6 +123,8 @@ impl State {
         }
         if is_settled {
             self.on_settled(engine, index);
+        } else {
+            self.hear_done(engine, index);
         }
     }
 
@@ -241,7 +243,7 @@ impl State {
         let local = LocalPeer {
             socket_type: state.socket_type,
             routing_id: options.routing_id.clone().unwrap_or_default(),
-            properties: properties(shared_wish, &options),
+            properties: properties(shared_wish, &options, state.passed_on_by.is_some()),
         };
         let limits = SessionLimits {
             message_size_max: options.message_size_max,
@@ -316,24 +318,8 @@ impl State {
             connector.attempt = 0;
         }
         let heartbeat = Duration::from_millis(state.options.heartbeat_ms.max(1));
-        if let (Some(wanted), Some(theirs)) =
-            (&state.options.settlement, SettlementTerms::of(&peer.properties))
-            && let LinkKind::Stream(session) = &mut link.kind
-        {
-            match state.rules.sends {
-                true => {
-                    session.settle_sent(theirs);
-                    if let Some(backlog) = state.backlog.as_mut().filter(|_| theirs.collects) {
-                        backlog.redelivery.feed_collector();
-                    }
-                    link.only_reports = theirs.credit == 0;
-                }
-                false => {
-                    state.has_seen_end = false;
-                    session.settle_received(wanted.credit_count as u64);
-                }
-            }
-        }
+        self.agree_on_settlement(index, &peer);
+        let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
         (link.peer, link.since) = (Some(peer), self.now);
         if !link.only_reports {
             state.links.push(index);
@@ -348,14 +334,7 @@ impl State {
             self.tell_of_link(index, || EventKind::SharedMemory);
         }
         self.list_room(index);
-        if self.sockets[socket].backlog.is_some() {
-            self.send_waiting_again(engine, socket);
-            self.end_sending(engine, index);
-        }
-        if self.sockets[socket].drains {
-            self.drain_link(engine, index);
-        }
-        self.tell_pace_to(engine, index);
+        self.begin_settling(engine, index);
         self.notify(socket);
         // A peer that is gone by now did not take what it was told first.
         self.links.contains(index)
@@ -487,8 +466,12 @@ fn shared_wish(endpoint: &Endpoint, options: &Options) -> Option<SharedWish> {
 }
 
 /// What is said in READY beside type and routing id.
-fn properties(shared_wish: Option<SharedWish>, options: &Options) -> Vec<(String, Vec<u8>)> {
-    let terms = |wanted: &Settlement| ReceivingLink::terms(wanted.credit_count as u64, wanted.collects);
+fn properties(shared_wish: Option<SharedWish>, options: &Options, passes_on: bool) -> Vec<(String, Vec<u8>)> {
+    let terms = |wanted: &Settlement| SettlementTerms {
+        credit: wanted.credit_count as u64,
+        collects: wanted.collects,
+        passes_on,
+    };
     let settlement = options.settlement.as_ref().map(terms);
     let shared = shared_wish.map(|wish| wish.terms.to_property());
     shared.into_iter().chain(settlement.map(SettlementTerms::to_property)).collect()

@@ -20,7 +20,7 @@ use crate::pubsub::{Publisher, Subscriber};
 use crate::reqrep::{Names, Reply, Request};
 use crate::ring_link::Doorbell;
 use crate::session::ArrivingBudget;
-use crate::settlement::{Backlog, Settling};
+use crate::settlement::{Backlog, Settling, SocketName};
 use crate::stats::Drops;
 
 use super::authenticating::Question;
@@ -151,6 +151,10 @@ pub(crate) struct SocketState {
     pub backlog: Option<Box<Backlog>>,
     /// A PULL that wants settlement: who settles.
     pub settles_received: Option<Settling>,
+    /// A PULL whose messages are passed on: the PUSH, of the same engine, that does.
+    pub passed_on_by: Option<SocketName>,
+    /// A PULL whose senders are to tell what is done: it is passed on to another stage.
+    pub wants_done: bool,
     /// A PULL that asked its senders for nothing new.
     pub drains: bool,
     /// Senders are told what is settled when it is much, and by the watch tick: they hear of it on another way.
@@ -230,6 +234,8 @@ impl SocketState {
             subscriber: Subscriber::default(),
             backlog,
             settles_received,
+            passed_on_by: None,
+            wants_done: false,
             drains: false,
             settles_lazily: false,
             pace: None,

@@ -19,6 +19,7 @@ mod incoming;
 mod liveness;
 mod outgoing;
 mod plain;
+mod retaining;
 mod sealing;
 mod settling;
 mod sharing;

@@ -1,21 +1,18 @@
-//! A session whose messages are settled: what a PUSH's end retains, what a PULL's end tells.
-//!
-//! What is retained is what was written: the segments of the outgoing buffer stay until all messages in them are
-//! settled. Where traffic is sealed they would be of no use for another peer; then the plain frames are kept beside.
+//! A session whose messages are settled: what a PUSH's end has sent and hears of it, what a PULL's end tells.
 
 use std::ops::Range;
 
-use hairstreak_base::{Frame, FrameShape, Message, OutgoingBuffer, RetainedBytes, RetainedPart};
+use hairstreak_base::{Message, OutgoingBuffer};
 use hairstreak_wire::settlement::{
     Ranges, ReceivingLink, Refused, Returned, SendingLink, SettlementCommand, SettlementTerms, TaskId,
     TaskRun, command,
 };
 use hairstreak_wire::zmtp::Command;
-use hairstreak_wire::zmtp::frame::{self, HEADER_SIZE_MAX, encode_header};
+use hairstreak_wire::zmtp::frame;
 
 use super::connection::Session;
 use super::error::SessionError;
-use crate::outgoing::Parcel;
+use super::retaining::frame_shape;
 
 /// What a session keeps of settlement.
 pub(super) enum Settling {
@@ -32,8 +29,8 @@ pub(super) struct Sending {
     /// Whether what is granted is written together: other messages are under way meanwhile.
     is_block: bool,
     /// What was sent, in plain, where traffic is sealed.
-    plain: Option<OutgoingBuffer>,
-    encoded: Vec<u8>,
+    pub(super) plain: Option<OutgoingBuffer>,
+    pub(super) encoded: Vec<u8>,
     /// Since the engine last asked.
     news: SettledNews,
 }
@@ -42,10 +39,15 @@ pub(super) struct Receiving {
     link: ReceivingLink,
     /// Bytes that had been read when the sender was last told of settlements.
     told_at_bytes: u64,
+    /// What the sender has told to be done since the engine last asked.
+    done: Vec<(TaskId, u64)>,
 }
 
 /// A sender is told what is settled after so many bytes at least: it holds as many for us.
 const UNTOLD_BYTES_MAX: u64 = 256 * 1024;
+
+/// Runs of tasks in one command.
+const DONE_COUNT_MAX: usize = 256;
 
 /// What a receiver has said of what it was sent.
 #[derive(Debug, Default)]
@@ -78,18 +80,18 @@ impl Session {
 
     /// This side settles what the peer sends; up to `window` messages may be unsettled.
     pub fn settle_received(&mut self, window: u64) {
-        let receiving = Receiving { link: ReceivingLink::new(window), told_at_bytes: 0 };
+        let receiving = Receiving { link: ReceivingLink::new(window), told_at_bytes: 0, done: Vec::new() };
         self.settling = Some(Settling::Receiving(Box::new(receiving)));
     }
 
-    fn sending(&self) -> Option<&Sending> {
+    pub(super) fn sending(&self) -> Option<&Sending> {
         match &self.settling {
             Some(Settling::Sending(sending)) => Some(sending),
             _ => None,
         }
     }
 
-    fn sending_mut(&mut self) -> Option<&mut Sending> {
+    pub(super) fn sending_mut(&mut self) -> Option<&mut Sending> {
         match &mut self.settling {
             Some(Settling::Sending(sending)) => Some(sending),
             _ => None,
@@ -216,18 +218,6 @@ impl Session {
         }
     }
 
-    /// Keeps what is sent sealed.
-    pub(super) fn retain_plain(&mut self, parcel: &Parcel<'_>) {
-        let Some(Sending { plain: Some(plain), encoded, .. }) = self.sending_mut() else { return };
-        encoded.clear();
-        Session::encode(parcel.message, encoded);
-        plain.push_copy(encoded, &[], true);
-        // It is as good as written.
-        while !plain.is_empty() {
-            let _ = plain.write_with(|slices| Ok(slices.iter().map(|slice| slice.len()).sum()));
-        }
-    }
-
     /// Takes the command if it is one of settlement, and that was agreed upon.
     pub(super) fn on_settlement(&mut self, command: &Command<'_>) -> Result<(), SessionError> {
         if self.settling.is_none() {
@@ -238,7 +228,12 @@ impl Session {
         let sent = self.sent_count();
         match &mut self.settling {
             None | Some(Settling::Over) => {}
-            Some(Settling::Receiving(receiving)) => receiving.link.handle(command, received)?,
+            Some(Settling::Receiving(receiving)) => {
+                receiving.link.handle(command, received)?;
+                if let SettlementCommand::Done(tasks) = command {
+                    receiving.done.extend(tasks);
+                }
+            }
             Some(Settling::Sending(sending)) => {
                 let settled = sending.link.handle(command, sent)?;
                 if let SettlementCommand::Done(tasks) = command {
@@ -323,20 +318,6 @@ impl Session {
         self.sending().is_some_and(|sending| sending.link.is_stuck())
     }
 
-    /// Those of these numbers, ascending, that are retained.
-    fn messages_of(&self, tasks: Vec<(u64, TaskRun)>) -> Vec<(TaskRun, Message)> {
-        let mut wanted = Ranges::new();
-        for (number, _) in &tasks {
-            wanted.insert(*number..number + 1);
-        }
-        let mut messages = self.retained_messages(&wanted).into_iter().peekable();
-        let with_message = tasks.into_iter().filter_map(|(number, task)| {
-            let (_, message) = messages.next_if(|(other, _)| *other == number)?;
-            Some((task, message))
-        });
-        with_message.collect()
-    }
-
     /// The connection is over: what is not settled, in the order of its numbers. Of what was begun to be written the
     /// peer may have seen all.
     pub fn take_unsettled(&mut self) -> Vec<(TaskRun, Message)> {
@@ -349,50 +330,11 @@ impl Session {
         messages
     }
 
-    /// Those of the retained messages whose numbers are wanted, in order.
-    fn retained_messages(&self, wanted: &Ranges) -> Vec<(u64, Message)> {
-        let plain = self.sending().and_then(|sending| sending.plain.as_ref());
-        let Some(parts) = plain.unwrap_or(&self.outgoing).retained() else { return Vec::new() };
-        let mut picking =
-            Picking { wanted, number: 0, listed: &[], frames: Vec::new(), messages: Vec::new() };
-        // The header whose body is the next part.
-        let mut split = None;
-        for part in parts {
-            picking.begin(part);
-            match part.bytes {
-                RetainedBytes::Body(frame) => picking.take(|| frame.clone(), split.take().unwrap_or(false)),
-                RetainedBytes::Encoded(mut bytes) => {
-                    while let Ok(Some(header)) = frame::decode_header(bytes, usize::MAX) {
-                        let (start, end) = (header.header_size, header.header_size + header.body_size);
-                        let Some(body) = bytes.get(start..end) else {
-                            split = Some(header.more);
-                            break;
-                        };
-                        if !header.command {
-                            picking.take(|| Frame::pooled_copy_of(body, &self.pool), header.more);
-                        }
-                        bytes = &bytes[end..];
-                    }
-                }
-            }
-        }
-        debug_assert_eq!(picking.messages.len() as u64, wanted.count(), "what is unsettled is retained");
-        picking.messages
-    }
-
-    /// Appends a body that is too long to be copied into a segment, in memory of its own, to be retained.
-    pub(super) fn push_owned(&mut self, body: &[u8], more: bool) {
-        let mut header = [0; HEADER_SIZE_MAX];
-        let size = encode_header(&mut header, more, false, body.len());
-        let frame = Frame::pooled_copy_of(body, &self.pool);
-        self.outgoing.push_shared(&header[..size], frame, !more);
-    }
-
     /// Tells the sender what it does not know; all of it, or only when it is due. Returns whether something is to be
     /// written.
     pub fn tell_settled(&mut self, all: bool) -> bool {
         let Some(Settling::Receiving(receiving)) = &mut self.settling else { return false };
-        let Receiving { link, told_at_bytes } = &mut **receiving;
+        let Receiving { link, told_at_bytes, .. } = &mut **receiving;
         let all = all || self.read_bytes.saturating_sub(*told_at_bytes) >= UNTOLD_BYTES_MAX;
         if !(link.is_due() || all && link.has_news()) {
             return false;
@@ -404,11 +346,26 @@ impl Session {
         true
     }
 
-    /// Tells the sender that these tasks are done, in sequence each. At least one, and as many as a command holds.
-    pub fn report(&mut self, tasks: &[(TaskId, u64)]) {
-        let mut bytes = Vec::new();
-        command::encode_done(&mut bytes, tasks);
-        self.push_command(&bytes);
+    /// Tells the peer that these tasks are done, in sequence each.
+    pub fn tell_done(&mut self, tasks: &[(TaskId, u64)]) {
+        for tasks in tasks.chunks(DONE_COUNT_MAX) {
+            let mut bytes = Vec::new();
+            command::encode_done(&mut bytes, tasks);
+            self.push_command(&bytes);
+        }
+    }
+
+    /// Whether the receiver wants to hear what is done.
+    pub fn informs(&self) -> bool {
+        self.sending().is_some_and(|sending| sending.link.informs())
+    }
+
+    /// What the sender has told to be done since the last call.
+    pub fn take_heard_done(&mut self) -> Vec<(TaskId, u64)> {
+        match &mut self.settling {
+            Some(Settling::Receiving(receiving)) => std::mem::take(&mut receiving.done),
+            _ => Vec::new(),
+        }
     }
 
     /// Tells the sender that a message takes so long.
@@ -446,48 +403,4 @@ impl Session {
     pub fn awaits_settlement(&self) -> bool {
         self.unsettled_count() > 0
     }
-}
-
-/// Takes messages out of what is retained.
-struct Picking<'a> {
-    wanted: &'a Ranges,
-    /// The message that the next frame belongs to, and those behind it, if they do not follow each other.
-    number: u64,
-    listed: &'a [usize],
-    frames: Vec<Frame>,
-    messages: Vec<(u64, Message)>,
-}
-
-impl<'a> Picking<'a> {
-    fn begin(&mut self, part: RetainedPart<'a>) {
-        (self.number, self.listed) = match part.numbers {
-            Some([first, rest @ ..]) => (*first as u64, rest),
-            _ => (part.before as u64 + 1, &[][..]),
-        };
-    }
-
-    fn take(&mut self, frame: impl FnOnce() -> Frame, more: bool) {
-        if self.wanted.contains(self.number) {
-            self.frames.push(frame());
-            if !more {
-                self.messages.push((self.number, self.frames.drain(..).collect()));
-            }
-        }
-        if !more {
-            self.number = match self.listed.split_first() {
-                Some((next, rest)) => {
-                    self.listed = rest;
-                    *next as u64
-                }
-                None => self.number + 1,
-            };
-        }
-    }
-}
-
-/// What the retained frame is that the bytes begin with.
-fn frame_shape(bytes: &[u8]) -> Option<FrameShape> {
-    let header = frame::decode_header(bytes, usize::MAX).ok().flatten()?;
-    let size = header.header_size + header.body_size;
-    Some(FrameShape { size, is_command: header.command, ends_message: !header.more })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use super::{Ending, Refusal, RefusedTasks, TaskId, TaskRun};
+use super::{Ending, Refusal, RefusedTasks, SocketName, TaskId, TaskRun};
 use crate::engine::State;
 use crate::errors::SendError;
 use crate::options::Overflow;
@@ -94,17 +94,22 @@ impl Socket<PushPattern> {
     }
 
     /// What is passed on here with [`Socket::pass_on`] was received by `pull`: what becomes of it here becomes of it
-    /// there. How much may be unsettled here is then for those who receive it: what there is, the source bounds. Both must
-    /// have been opened by one thread in one context. Returns whether they were.
+    /// there. How much may be unsettled here is then for those who receive it: what there is, the source bounds. Where
+    /// they pass it on too, those who sent it tell what is done ([`Pull::report`]), so that it is not sent again here. To be
+    /// called before either socket has connections. Both must have been opened by one thread in one context. Returns whether they were.
     pub fn settle_upstream(&self, pull: &Pull) -> bool {
         let (engine, upstream) = (&self.handle.engine, pull.handle.index);
         if self.handle.is_foreign() || !Arc::ptr_eq(engine, &pull.handle.engine) {
             return false;
         }
         let mut state = engine.lock();
-        let backlog = state.sockets.get_mut(self.handle.index).and_then(|socket| socket.backlog.as_mut());
-        let Some(backlog) = backlog else { return false };
+        let Some(socket) = state.sockets.get_mut(self.handle.index) else { return false };
+        let name = SocketName { index: self.handle.index, serial: socket.serial };
+        let Some(backlog) = &mut socket.backlog else { return false };
         backlog.upstream = Some(upstream);
+        if let Some(pull) = state.sockets.get_mut(upstream) {
+            pull.passed_on_by = Some(name);
+        }
         true
     }
 
@@ -151,7 +156,7 @@ impl Socket<PushPattern> {
     /// [`Pull::report`](crate::Pull::report), for who hears of it in this process.
     pub fn note_done(&self, first: TaskId, count: u64) {
         if !self.handle.is_foreign() {
-            self.handle.engine.lock().note_done(&self.handle.engine, self.handle.index, first, count);
+            self.handle.engine.lock().note_done(&self.handle.engine, self.handle.index, &[(first, count)]);
         }
     }
 

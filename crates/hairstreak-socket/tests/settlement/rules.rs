@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use hairstreak_socket::settlement::{Settlement, split_group};
 use hairstreak_socket::{Context, Message, Options, Pull, Push};
-use hairstreak_wire::settlement::command::{encode_credit, encode_end, encode_settle, encode_tasks};
+use hairstreak_wire::settlement::command::{
+    encode_credit, encode_done, encode_end, encode_settle, encode_tasks,
+};
 use hairstreak_wire::settlement::{Content, SettlementTerms, TaskId, TaskRun};
 use hairstreak_wire::zmtp::{Greeting, command, metadata};
 
@@ -22,7 +24,7 @@ impl Raw {
         let mut stream = TcpStream::connect(place.strip_prefix("tcp://").unwrap()).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
         let mut bytes = Greeting::encode("NULL", false).to_vec();
-        let (name, value) = SettlementTerms { credit: 100, collects: false }.to_property();
+        let (name, value) = SettlementTerms { credit: 100, ..Default::default() }.to_property();
         let mut properties = Vec::new();
         metadata::encode(&mut properties, "Socket-Type", socket_type.as_bytes());
         metadata::encode(&mut properties, &name, &value);
@@ -100,6 +102,7 @@ fn a_sender_that_breaks_the_rules_is_told_and_hurts_no_other() {
         ([&tasks[..], message, &end(1), &tasks].concat(), "X-TASKS behind X-END"),
         (encoded(|out| encode_credit(out, 1)), "X-CREDIT came from the end of the link that sends"),
         (encoded(|out| encode_settle(out, 0, &[])), "X-SETTLE came from the end of the link that sends"),
+        (encoded(|out| encode_done(out, &[(run.id, 1)])), "X-DONE came from the end of the link that sends"),
         (encoded(|out| command::encode(out, b"X-TASKS", &[&[0; 18], &[3]])), "X-TASKS with the flags 3"),
         (
             encoded(|out| command::encode(out, b"X-TASKS", &[b"short"])),

@@ -6,8 +6,9 @@
 //! X-SETTLE  through (8) | entries until the end               from the receiver
 //! X-CREDIT  number (8)                                        from the receiver
 //! X-DRAIN                                                     from the receiver
-//! X-DONE    runs until the end, at least one                  from the receiver
 //! X-PACE    nanoseconds (8)                                   from the receiver
+//! X-INFORM                                                    from the receiver
+//! X-DONE    runs until the end, at least one                  from the receiver; from the sender, if it was asked to inform
 //!
 //! entry:    outcome (1) | first (8) | last (8)                outcome 0 accepted, 1 released
 //!           2           | first (8) | last (8) | reason size (1) | reason
@@ -28,6 +29,7 @@ const CREDIT: &str = "X-CREDIT";
 const DRAIN: &str = "X-DRAIN";
 const DONE: &str = "X-DONE";
 const PACE: &str = "X-PACE";
+const INFORM: &str = "X-INFORM";
 
 /// The longest reason for a rejection, in bytes; what is longer is cut.
 pub const REJECTION_SIZE_MAX: usize = 255;
@@ -60,10 +62,12 @@ pub enum SettlementCommand<'a> {
     Credit(u64),
     /// The receiver wants nothing new: an END is to say how much is still under way.
     Drain,
-    /// These tasks have had their result, whichever links they went: their source need not keep them.
+    /// These tasks have had their result, whichever links they went: nobody need keep them.
     Done(DoneTasks<'a>),
     /// Nanoseconds that the receiver takes for a message, on average, from when it begins with it.
     Pace(u64),
+    /// The receiver passes on what it is sent, and wants to hear what of it is done.
+    Inform,
 }
 
 /// The checked runs of an X-DONE: the first task of each, and how many follow in sequence with it.
@@ -128,12 +132,8 @@ impl SettlementCommand<'_> {
             SettlementCommand::Drain => DRAIN,
             SettlementCommand::Done(_) => DONE,
             SettlementCommand::Pace(_) => PACE,
+            SettlementCommand::Inform => INFORM,
         }
-    }
-
-    /// Whether it is for the end of a link that sends messages; else for the one that receives them.
-    pub fn is_for_sender(&self) -> bool {
-        !matches!(self, SettlementCommand::Tasks(_) | SettlementCommand::End { .. })
     }
 }
 
@@ -159,6 +159,8 @@ pub fn parse<'a>(command: &Command<'a>) -> Result<Option<SettlementCommand<'a>>,
         b"X-PACE" => SettlementCommand::Pace(parse_number(data).ok_or(malformed(PACE))?),
         b"X-DRAIN" if data.is_empty() => SettlementCommand::Drain,
         b"X-DRAIN" => return Err(malformed(DRAIN)),
+        b"X-INFORM" if data.is_empty() => SettlementCommand::Inform,
+        b"X-INFORM" => return Err(malformed(INFORM)),
         b"X-DONE" => {
             let is_whole = !data.is_empty() && data.len().is_multiple_of(RUN_SIZE);
             if !is_whole || DoneTasks(data).any(|(_, count)| count == 0) {
@@ -263,4 +265,9 @@ pub fn encode_pace(out: &mut Vec<u8>, nanos: u64) {
 /// Appends a whole X-DRAIN frame.
 pub fn encode_drain(out: &mut Vec<u8>) {
     command::encode(out, DRAIN.as_bytes(), &[]);
+}
+
+/// Appends a whole X-INFORM frame.
+pub fn encode_inform(out: &mut Vec<u8>) {
+    command::encode(out, INFORM.as_bytes(), &[]);
 }

@@ -8,6 +8,8 @@
 //!     message 1, 2, 3, ...             ------->
 //!                                      <-------  X-SETTLE through 2; 3 rejected
 //!                                      <-------  X-CREDIT up to 1003
+//!                                      <-------  X-INFORM
+//!     X-DONE id, count                 ------->
 //!                                      <-------  X-DRAIN
 //!     X-END after 3                    ------->
 //! ```
@@ -20,6 +22,9 @@
 //! gone through a link is counted by whoever moves them, and told with each call. Above the links, [`Redelivery`] decides
 //! what a sender does with what comes back, and [`Seen`] which results a sink delivers, and when. [`Deadlines`]
 //! says which tasks have had their time, a [`LetterNote`] why one was refused.
+//!
+//! A receiver that passes on what it is sent asks by X-INFORM to be told which tasks are done, whichever way their results
+//! went; a sink that is connected to the source reports them to it by X-DONE.
 //!
 //! A task may be several messages: they travel as one, a group ([`parse_group`]).
 //!

@@ -13,7 +13,6 @@ use super::error::SettlementError;
 use super::ranges::Ranges;
 use super::runs::Runs;
 use super::task::{Outcome, SEQUENCE_MAX, TaskId, TaskRun};
-use super::terms::SettlementTerms;
 
 /// The most entries in one command, in bytes; more go in several.
 const ENTRIES_SIZE_MAX: usize = 16 * 1024;
@@ -39,6 +38,8 @@ pub struct ReceivingLink {
     runs: Runs,
     /// After how many messages the sender has ended.
     ended: Option<u64>,
+    /// The sender was asked to tell what is done.
+    is_informed: bool,
 }
 
 impl ReceivingLink {
@@ -57,12 +58,8 @@ impl ReceivingLink {
             entries: Vec::new(),
             runs: Runs::default(),
             ended: None,
+            is_informed: false,
         }
-    }
-
-    /// What the sender has to know in READY.
-    pub fn terms(window: u64, collects: bool) -> SettlementTerms {
-        SettlementTerms { credit: window, collects }
     }
 
     /// Takes a command of the sender, which came behind message `received`.
@@ -88,10 +85,13 @@ impl ReceivingLink {
                 self.ended = Some(count);
                 Ok(())
             }
+            // Of what the owner has passed on.
+            SettlementCommand::Done(_) if self.is_informed => Ok(()),
             SettlementCommand::Settle { .. }
             | SettlementCommand::Credit(_)
             | SettlementCommand::Drain
             | SettlementCommand::Done(_)
+            | SettlementCommand::Inform
             | SettlementCommand::Pace(_) => {
                 Err(SettlementError::WrongEnd { command: command.name(), end: "sends" })
             }
@@ -232,6 +232,13 @@ impl ReceivingLink {
     /// Asks the sender for nothing new.
     pub fn drain(&mut self) {
         command::encode_drain(&mut self.commands);
+    }
+
+    /// Asks the sender to tell what is done of its messages, once.
+    pub fn inform(&mut self) {
+        if !std::mem::replace(&mut self.is_informed, true) {
+            command::encode_inform(&mut self.commands);
+        }
     }
 
     /// Whether the sender has said that no message follows.

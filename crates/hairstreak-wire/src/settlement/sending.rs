@@ -66,6 +66,7 @@ pub struct SendingLink {
     drains: bool,
     has_ended: bool,
     pace: Option<u64>,
+    informs: bool,
 }
 
 impl SendingLink {
@@ -84,6 +85,7 @@ impl SendingLink {
             drains: false,
             has_ended: false,
             pace: None,
+            informs: false,
         }
     }
 
@@ -115,6 +117,7 @@ impl SendingLink {
             SettlementCommand::Credit(credit) => self.credit = credit,
             SettlementCommand::Drain => self.drains = true,
             SettlementCommand::Pace(nanos) => self.pace = Some(nanos),
+            SettlementCommand::Inform => self.informs = true,
             SettlementCommand::Settle { through, entries } => {
                 let before = self.settled_count();
                 if !entries.is_empty() {
@@ -336,6 +339,11 @@ impl SendingLink {
         self.pace
     }
 
+    /// The receiver wants to hear what of its tasks is done.
+    pub fn informs(&self) -> bool {
+        self.informs
+    }
+
     /// No message follows: appends what the receiver has to be told, once.
     pub fn end(&mut self, sent: u64, out: &mut Vec<u8>) {
         if !std::mem::replace(&mut self.has_ended, true) {
@@ -356,7 +364,7 @@ mod tests {
 
     #[test]
     fn what_is_settled_and_done_in_turns_leaves_nothing_behind() {
-        let mut link = SendingLink::new(SettlementTerms { credit: u64::MAX, collects: false });
+        let mut link = SendingLink::new(SettlementTerms { credit: u64::MAX, ..Default::default() });
         let mut sent = 0;
         for _ in 0..1000 {
             // Each task a run of its own.

@@ -1,7 +1,7 @@
 //! The property by which a peer tells in READY that it settles.
 //!
 //! ```text
-//! property X-Hairstreak-Settlement:  version (1) = 1 | credit (8, big endian) | flags (1): 1 collects
+//! property X-Hairstreak-Settlement:  version (1) = 1 | credit (8, big endian) | flags: 1 collects, 2 passes on
 //! ```
 
 use crate::zmtp::Properties;
@@ -14,14 +14,17 @@ const VERSION: u8 = 1;
 const PROPERTY_SIZE: usize = 10;
 /// In the flags.
 const COLLECTS: u8 = 1;
+const PASSES_ON: u8 = 2;
 
 /// What a peer says of itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SettlementTerms {
     /// The number of the last message that it may be sent before it grants more; 0 from one that receives none.
     pub credit: u64,
     /// It only collects what others have done: nothing that it is sent is what ends it.
     pub collects: bool,
+    /// It passes on what it is sent, under the same tasks: it is of another stage.
+    pub passes_on: bool,
 }
 
 impl SettlementTerms {
@@ -29,7 +32,8 @@ impl SettlementTerms {
     pub fn to_property(self) -> (String, Vec<u8>) {
         let mut value = vec![VERSION];
         value.extend(self.credit.to_be_bytes());
-        value.push(if self.collects { COLLECTS } else { 0 });
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        value.push(flag(self.collects, COLLECTS) | flag(self.passes_on, PASSES_ON));
         (PROPERTY.to_owned(), value)
     }
 
@@ -41,8 +45,11 @@ impl SettlementTerms {
         let (flags, rest) = rest.split_first()?;
         // A later version may add to these.
         let is_whole = rest.is_empty() || version > VERSION;
-        (version >= VERSION && is_whole)
-            .then(|| SettlementTerms { credit: u64::from_be_bytes(*credit), collects: flags & COLLECTS != 0 })
+        (version >= VERSION && is_whole).then(|| SettlementTerms {
+            credit: u64::from_be_bytes(*credit),
+            collects: flags & COLLECTS != 0,
+            passes_on: flags & PASSES_ON != 0,
+        })
     }
 }
 
@@ -52,8 +59,8 @@ mod tests {
 
     #[test]
     fn terms_come_back_as_they_were_sent() {
-        for (collects, flags) in [(false, 0), (true, 1)] {
-            let terms = SettlementTerms { credit: 1000, collects };
+        for flags in 0..4 {
+            let terms = SettlementTerms { credit: 1000, collects: flags & 1 > 0, passes_on: flags & 2 > 0 };
             let (name, value) = terms.to_property();
             assert_eq!(value, [1, 0, 0, 0, 0, 0, 0, 3, 232, flags]);
             assert_eq!(SettlementTerms::of(&vec![(name, value)]), Some(terms));
@@ -64,7 +71,7 @@ mod tests {
     #[test]
     fn terms_of_later_versions_may_be_longer_and_malformed_ones_are_none() {
         let of = |value: &[u8]| SettlementTerms::of(&vec![(PROPERTY.to_lowercase(), value.to_vec())]);
-        let terms = SettlementTerms { credit: 7, collects: false };
+        let terms = SettlementTerms { credit: 7, ..Default::default() };
         let good = terms.to_property().1;
         for size in 0..PROPERTY_SIZE {
             assert_eq!(of(&good[..size]), None, "{size} bytes");

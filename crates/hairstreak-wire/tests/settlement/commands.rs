@@ -1,8 +1,8 @@
 //! What the commands are on the wire, and that nothing else is taken for one.
 
 use hairstreak_wire::settlement::command::{
-    REJECTION_SIZE_MAX, encode_credit, encode_done, encode_drain, encode_end, encode_entry, encode_pace,
-    encode_settle, encode_tasks, parse,
+    REJECTION_SIZE_MAX, encode_credit, encode_done, encode_drain, encode_end, encode_entry, encode_inform,
+    encode_pace, encode_settle, encode_tasks, parse,
 };
 use hairstreak_wire::settlement::{Content, Entry, Outcome, SettlementCommand, SettlementError, TaskRun};
 use hairstreak_wire::zmtp::Command;
@@ -35,6 +35,9 @@ fn each_command_is_what_the_documentation_says() {
     bytes.clear();
     encode_done(&mut bytes, &[(run(258, 0).id, 5)]);
     assert_eq!(bytes, b"\x04\x1f\x06X-DONE\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x05");
+    bytes.clear();
+    encode_inform(&mut bytes);
+    assert_eq!(bytes, b"\x04\x09\x08X-INFORM");
     bytes.clear();
     encode_pace(&mut bytes, 2500);
     assert_eq!(bytes, b"\x04\x0f\x06X-PACE\0\0\0\0\0\0\x09\xc4");
@@ -71,6 +74,7 @@ fn commands_come_back_as_they_were_sent() {
     let done = [(run(3, 0).id, 1), (run(9, 0).id, u64::MAX)];
     encode_done(&mut bytes, &done);
     encode_pace(&mut bytes, u64::MAX);
+    encode_inform(&mut bytes);
     encode_drain(&mut bytes);
     let mut seen = 0;
     for_each_command(&bytes, |command| {
@@ -84,16 +88,24 @@ fn commands_come_back_as_they_were_sent() {
             SettlementCommand::Tasks(got) => assert_eq!(got, if seen == 2 { blank } else { group }),
             SettlementCommand::Done(tasks) => assert_eq!(tasks.collect::<Vec<_>>(), done),
             SettlementCommand::Pace(nanos) => assert_eq!(nanos, u64::MAX),
+            SettlementCommand::Inform => assert_eq!(seen, 6),
             other => assert_eq!(other, SettlementCommand::Drain),
         }
     });
-    assert_eq!(seen, 6);
+    assert_eq!(seen, 7);
 }
 
 #[test]
 fn a_command_of_the_wrong_size_is_named() {
-    let good: [(&[u8], usize); 6] =
-        [(b"X-TASKS", 19), (b"X-END", 8), (b"X-CREDIT", 8), (b"X-DRAIN", 0), (b"X-DONE", 24), (b"X-PACE", 8)];
+    let good: [(&[u8], usize); 7] = [
+        (b"X-TASKS", 19),
+        (b"X-END", 8),
+        (b"X-CREDIT", 8),
+        (b"X-DRAIN", 0),
+        (b"X-DONE", 24),
+        (b"X-PACE", 8),
+        (b"X-INFORM", 0),
+    ];
     for (name, good_size) in good {
         for size in 0..40 {
             let data = vec![1; size];

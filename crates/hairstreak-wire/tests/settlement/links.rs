@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hairstreak_wire::settlement::{Outcome, ReceivingLink, Refused, SendingLink, TaskRun};
+use hairstreak_wire::settlement::{Outcome, ReceivingLink, Refused, SendingLink, SettlementTerms, TaskRun};
 use proptest::prelude::*;
 
 use crate::{for_each_command, run};
@@ -28,7 +28,7 @@ struct Pair {
 impl Pair {
     fn new(window: u64) -> Pair {
         Pair {
-            sender: SendingLink::new(ReceivingLink::terms(window, false)),
+            sender: SendingLink::new(SettlementTerms { credit: window, ..Default::default() }),
             receiver: ReceivingLink::new(window),
             window,
             sent: 0,

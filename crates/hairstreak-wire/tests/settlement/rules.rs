@@ -1,6 +1,6 @@
 //! What breaks the rules, at each end of a link.
 
-use hairstreak_wire::settlement::command::{encode_entry, encode_settle};
+use hairstreak_wire::settlement::command::{encode_done, encode_entry, encode_settle};
 use hairstreak_wire::settlement::{
     Entry, Outcome, ReceivingLink, Refused, SendingLink, Settled, SettlementCommand, SettlementError,
     SettlementTerms,
@@ -9,7 +9,7 @@ use hairstreak_wire::settlement::{
 use crate::{for_each_command, run};
 
 fn sender(credit: u64) -> SendingLink {
-    let mut link = SendingLink::new(SettlementTerms { credit, collects: false });
+    let mut link = SendingLink::new(SettlementTerms { credit, ..Default::default() });
     link.begin(0, run(100, 0), &mut Vec::new());
     link
 }
@@ -105,14 +105,31 @@ fn each_end_has_its_own_commands() {
     for command in [SettlementCommand::Tasks(run(1, 0)), SettlementCommand::End { count: 10 }] {
         let error = SettlementError::WrongEnd { command: command.name(), end: "receives" };
         assert_eq!(link.handle(command, 10), Err(error));
-        assert!(!command.is_for_sender());
     }
     let mut link = ReceivingLink::new(5);
-    for command in [SettlementCommand::Credit(1), SettlementCommand::Drain] {
+    for command in [SettlementCommand::Credit(1), SettlementCommand::Drain, SettlementCommand::Inform] {
         let error = SettlementError::WrongEnd { command: command.name(), end: "sends" };
         assert_eq!(link.handle(command, 0), Err(error));
-        assert!(command.is_for_sender());
     }
+}
+
+#[test]
+fn a_sender_tells_what_is_done_if_it_was_asked_and_it_is_asked_once() {
+    let mut done = Vec::new();
+    encode_done(&mut done, &[(run(3, 0).id, 2)]);
+    let (mut sender, mut receiver) = (sender(20), ReceivingLink::new(5));
+    let unasked = SettlementError::WrongEnd { command: "X-DONE", end: "sends" };
+    for_each_command(&done, |command| assert_eq!(receiver.handle(command, 0), Err(unasked.clone())));
+    let mut asked = Vec::new();
+    receiver.inform();
+    receiver.inform();
+    assert!(receiver.is_due());
+    receiver.tell(&mut asked);
+    assert_eq!(asked, b"\x04\x09\x08X-INFORM");
+    assert!(!sender.informs());
+    for_each_command(&asked, |command| drop(sender.handle(command, 10).unwrap()));
+    assert!(sender.informs());
+    for_each_command(&done, |command| assert_eq!(receiver.handle(command, 0), Ok(())));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use hairstreak_wire::settlement::{Outcome, ReceivingLink, TaskId, TaskRun, command};
+use hairstreak_wire::settlement::{Outcome, ReceivingLink, SettlementTerms, TaskId, TaskRun, command};
 use hairstreak_wire::zmtp;
 
 use crate::endpoint::{Endpoint, Frame, LinkError, terms_in};
@@ -49,7 +49,11 @@ impl Pull {
 
     pub fn attach(&mut self, net: &mut Net, link: usize) {
         let mut endpoint = Endpoint::new(link, 1);
-        endpoint.push_ready(ReceivingLink::terms(self.credit, self.collects));
+        endpoint.push_ready(SettlementTerms {
+            credit: self.credit,
+            collects: self.collects,
+            passes_on: false,
+        });
         let mut own = PullLink {
             endpoint,
             link: ReceivingLink::new(self.credit),

@@ -58,7 +58,7 @@ impl Push {
 
     pub fn attach(&mut self, net: &mut Net, link: usize) {
         let mut endpoint = Endpoint::new(link, 0);
-        endpoint.push_ready(SettlementTerms { credit: 0, collects: false });
+        endpoint.push_ready(SettlementTerms::default());
         endpoint.flush(net);
         let new = PushLink {
             endpoint,

@@ -44,8 +44,8 @@ impl From<usize> for Window {
 /// Limits of a pipeline. Give all its parts the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipelineOptions {
-    /// The most tasks that are under way in all stages: sent and not settled. So many may be done twice when a worker dies; in a
-    /// later stage also those that the sink has taken in the last milliseconds.
+    /// The most tasks that are under way in all stages: sent and not settled. So many may be done twice when a worker dies, in
+    /// whichever stage it is; where several give it tasks, also those that are done and of which they have not heard yet.
     pub window: Window,
     /// How often a task is given to a worker before it is given up; 0: as often as need be. In a later stage the next worker
     /// that it comes to then rejects it.

@@ -107,7 +107,7 @@ fn kill_in_turn(words: &[String], kills: mpsc::Receiver<()>) {
 }
 
 /// Workers of both stages, the first of which makes so many copies, and of whom the first listen, the second, or neither: then a relay does.
-fn two_stages(wiring: Wiring, copies: usize, from: &str, to: &str) -> Vec<String> {
+pub fn two_stages(wiring: Wiring, copies: usize, from: &str, to: &str) -> Vec<String> {
     let from = format!("{from} copies={copies}");
     let places = [place(), place()];
     let all = places.join(",");

@@ -5,6 +5,7 @@
 #[path = "../../../hairstreak-socket/tests/workbench/soak.rs"]
 mod soak;
 
+mod bounds;
 mod deadlines;
 mod deaths;
 mod groups;

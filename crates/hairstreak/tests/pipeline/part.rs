@@ -2,6 +2,7 @@
 //!
 //! What it is to be is told in words, the first its role: `worker window=10 from=tcp://... to=tcp://...`.
 
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
@@ -80,7 +81,8 @@ fn the_part() {
 
 /// Gives back each task; each takes `work_us`, in which it does nothing. Numbers that `rejects` divides it rejects, and
 /// of the number `dies_of` it dies. Of each task it gives so many `copies`. On `hangs_on` it does not end. `from` and `to` are places to connect to, `takes_at` and
-/// `gives_at` such where it listens. If it `stays`, those of the next stage that come late still hear of the end.
+/// `gives_at` such where it listens. If it `stays`, those of the next stage that come late still hear of the end. It appends a byte
+/// for each task that it begins to the file `tally`.
 fn be_worker(words: &Words) {
     let open = if words.number("relays") == Some(1) { Worker::relay } else { Worker::new };
     let worker = open(&words.options()).unwrap();
@@ -93,8 +95,13 @@ fn be_worker(words: &Words) {
     let copies = words.number("copies").unwrap_or(1) as usize;
     let (rejects, dies_of, hangs_on) =
         (words.number("rejects"), words.number("dies_of"), words.number("hangs_on"));
+    let mut tally =
+        words.get("tally").map(|path| File::options().create(true).append(true).open(path).unwrap());
     say("ready");
     let done = worker.run(|task| {
+        if let Some(tally) = &mut tally {
+            tally.write_all(b".").unwrap();
+        }
         if let Some(work) = work {
             thread::sleep(work); // tidy: allow(sleeps) this is the work
         }

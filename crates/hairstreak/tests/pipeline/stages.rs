@@ -60,7 +60,7 @@ pub enum Wiring {
     Relay,
 }
 
-const WIRINGS: [Wiring; 3] = [Wiring::First, Wiring::Second, Wiring::Relay];
+pub const WIRINGS: [Wiring; 3] = [Wiring::First, Wiring::Second, Wiring::Relay];
 
 /// Workers of two stages, so many each, between a ventilator and a sink. The last is the relay, if there is one.
 fn stages(

@@ -68,6 +68,11 @@ impl StoreFile {
         self.0.to_str().unwrap()
     }
 
+    /// In bytes.
+    pub fn size(&self) -> usize {
+        std::fs::metadata(&self.0).unwrap().len() as usize
+    }
+
     /// The numbers that are stored, in order.
     pub fn numbers(&self) -> Vec<u64> {
         let text = std::fs::read_to_string(&self.0).unwrap();

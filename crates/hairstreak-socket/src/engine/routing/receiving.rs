@@ -194,6 +194,7 @@ impl State {
                     self.unread_left = true;
                     self.io_since_turn += 1;
                     self.flush_answers(engine, index);
+                    self.hear_done(engine, index);
                 }
                 Ok(false) => self.link_is_dry(engine, index),
                 Err(error @ SessionError::Settlement(_)) => self.refuse_link(engine, index, &error),
@@ -226,7 +227,10 @@ impl State {
         // A look in vain by one that keeps looking is no work for which others would have to get a turn.
         self.io_since_turn += u32::from(!self.sockets[link.socket].looked_at);
         match &link.kind {
-            LinkKind::Stream(_) => self.flush_answers(engine, index),
+            LinkKind::Stream(_) => {
+                self.flush_answers(engine, index);
+                self.hear_done(engine, index);
+            }
             LinkKind::Ring(ring) if ring.is_over() => self.end_link(engine, index, &SessionError::Closed),
             LinkKind::Ring(_) => {}
         }

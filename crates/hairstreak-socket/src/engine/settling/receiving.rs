@@ -20,9 +20,6 @@ use crate::settlement::{Batch, Delivery, DeliveryMark, Settling, check_group};
 const SETTLE_TICK: Duration = Duration::from_millis(2);
 const SETTLE_TICK_MAX: Duration = Duration::from_millis(64);
 
-/// Runs of tasks in one command.
-const REPORT_COUNT_MAX: usize = 256;
-
 impl State {
     /// The application asks for messages: what that settles is settled.
     #[inline]
@@ -101,7 +98,7 @@ impl State {
                 && let LinkKind::Stream(session) = &mut link.kind
                 && session.settles_received()
             {
-                tasks.chunks(REPORT_COUNT_MAX).for_each(|tasks| session.report(tasks));
+                session.tell_done(tasks);
                 self.flush_link(engine, index);
                 is_told = true;
             }
@@ -305,6 +302,7 @@ impl State {
             Err(error @ SessionError::Settlement(_)) => self.refuse_link(engine, mark.link, &error),
             Err(error) => self.end_link(engine, mark.link, &error),
         }
+        self.hear_done(engine, mark.link);
         Some(Batch { mark, count, runs })
     }
 
@@ -340,6 +338,7 @@ impl State {
             LinkKind::Stream(session) => session.receiving()?.task_of(mark.number),
             LinkKind::Ring(_) => None,
         });
+        self.hear_done(engine, mark.link);
         Some(Delivery {
             message,
             task: run.map(|run| run.id),

@@ -188,7 +188,7 @@ impl State {
         let in_turn = (0..count).map(|offset| state.with_room[(state.send_turn + 1 + offset) % count]);
         let backlog = state.backlog.as_ref();
         let half = backlog.map_or(0, |backlog| backlog.window.count() / 2);
-        // A source knows what is done; of what is passed on, it is told later.
+        // A source knows what is done; what is passed on may be done without this side having heard of it.
         let may_be_late = count > 1 && backlog.is_some_and(|backlog| backlog.upstream.is_some());
         let fit = in_turn.filter_map(|index| {
             let link = &self.links[index];
@@ -268,9 +268,7 @@ impl State {
         link.pace.is_alone &= session.awaits_settlement() || session.is_stuck();
         let socket = link.socket;
         self.note_settled(socket, news.count);
-        for (first, count) in std::mem::take(&mut news.done) {
-            self.take_done(engine, socket, first, count);
-        }
+        self.take_done(engine, socket, &std::mem::take(&mut news.done));
         self.take_news(engine, socket, news);
         self.tell_refused(socket);
         self.notify_of_letters(socket);
@@ -282,37 +280,9 @@ impl State {
         self.notify(socket);
     }
 
-    fn note_settled(&mut self, socket: usize, count: u64) {
+    pub(super) fn note_settled(&mut self, socket: usize, count: u64) {
         if let Some(backlog) = &mut self.sockets[socket].backlog {
             backlog.window.note_settled(count);
-        }
-    }
-
-    /// The application says that tasks of the socket are done.
-    pub fn note_done(&mut self, engine: &Engine, socket: usize, first: TaskId, count: u64) {
-        if self.sockets.get(socket).is_some_and(|state| state.backlog.is_some()) {
-            self.take_done(engine, socket, first, count);
-            self.end_sending_where_over(engine, socket);
-            self.notify(socket);
-        }
-    }
-
-    /// Tasks of the socket are done, whatever links they went.
-    fn take_done(&mut self, engine: &Engine, socket: usize, first: TaskId, count: u64) {
-        let mut done_count = 0;
-        for slot in 0..self.sockets[socket].links.len() {
-            let link = &mut self.links[self.sockets[socket].links[slot]];
-            if let LinkKind::Stream(session) = &mut link.kind {
-                let done = session.settle_done(first, count);
-                link.pace.on_settled(done, session.unsettled_count());
-                done_count += done;
-            }
-        }
-        self.note_settled(socket, done_count);
-        let Some(backlog) = &mut self.sockets[socket].backlog else { return };
-        backlog.redelivery.forget_tasks(first, count);
-        if let Some(upstream) = backlog.upstream {
-            self.settle_tasks(engine, upstream, first, count, Outcome::Accepted, b"");
         }
     }
 
@@ -373,9 +343,7 @@ impl State {
         let session = self.settled_session(index)?;
         let mut news = session.take_settled();
         let unsettled = session.take_unsettled();
-        for (first, count) in std::mem::take(&mut news.done) {
-            self.take_done(engine, socket, first, count);
-        }
+        self.take_done(engine, socket, &std::mem::take(&mut news.done));
         self.take_news(engine, socket, news);
         let state = &mut self.sockets[socket];
         let backlog = state.backlog.as_mut()?;
