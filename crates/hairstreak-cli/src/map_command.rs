@@ -138,7 +138,11 @@ impl Map<'_> {
         let (started, starting) = mpsc::channel();
         let (tasks, results) = (tasks.to_owned(), results.to_owned());
         let work = move || {
-            let options = PipelineOptions { window: self.crew.window.into(), ..PipelineOptions::default() };
+            let options = PipelineOptions {
+                window: self.crew.window.into(),
+                ahead: Some(self.crew.window),
+                ..PipelineOptions::default()
+            };
             let crew = Worker::connect(&tasks, &results, &options).map_err(trouble).and_then(|worker| {
                 let (children, counts) = (self.stop.children().clone(), Arc::clone(&self.counts));
                 Crew::start(self.crew.clone(), worker, children, counts).map_err(|error| failure(&error))

@@ -19,6 +19,7 @@ pub fn map_worker(arguments: &MapWorkerArguments) -> Result<(), Failure> {
     let signals = Signals::new([SIGINT, SIGTERM]).map_err(trouble)?;
     let pipeline = PipelineOptions {
         window: options.window.into(),
+        ahead: Some(options.window),
         lost_after: arguments.patience,
         ..PipelineOptions::default()
     };

@@ -471,6 +471,7 @@ fn properties(shared_wish: Option<SharedWish>, options: &Options, passes_on: boo
         credit: wanted.credit_count as u64,
         collects: wanted.collects,
         passes_on,
+        ahead: wanted.ahead_count as u64,
     };
     let settlement = options.settlement.as_ref().map(terms);
     let shared = shared_wish.map(|wish| wish.terms.to_property());

@@ -375,6 +375,11 @@ impl Session {
         self.push_command(&bytes);
     }
 
+    /// The most messages that are not done the receiver says it wants.
+    pub fn wanted_ahead(&self) -> Option<u64> {
+        self.sending()?.link.ahead()
+    }
+
     /// Nanoseconds that the receiver says it takes for a message.
     pub fn told_pace(&self) -> Option<u64> {
         self.sending()?.link.pace()

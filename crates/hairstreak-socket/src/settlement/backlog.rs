@@ -86,6 +86,11 @@ impl Backlog {
         if self.upstream.is_some() { u64::MAX } else { self.window.count().saturating_sub(unsettled) }
     }
 
+    /// Whether what links have not settled is what is not done, so that none need be given more than it is to have ahead.
+    pub fn knows_what_is_done(&self) -> bool {
+        self.upstream.is_none() && !self.redelivery.is_in_order()
+    }
+
     /// Whether nothing new is to be sent before what waits to be sent again. Where tasks are passed on in order, the one that all
     /// others wait for may be new here: it does not wait behind one that is to travel alone.
     pub fn holds_up_new(&self) -> bool {

@@ -30,6 +30,13 @@ pub struct Settlement {
     /// PULL: the most messages of one peer that may be here, or on their way, and unsettled. 0: it receives nothing, is none
     /// of its sender's peers, and only reports, see [`Pull::report`](crate::Pull::report).
     pub credit_count: usize,
+    /// PUSH: a receiver that does not say how much it wants ahead is given no more than what it does in this time, by what is known
+    /// of its pace: 16 messages until something is, and two at least of which it says how long they take. So who comes later finds
+    /// something to do. Heeded by who knows what is done: not in order, and not of what is passed on. `None`: as much as its credit.
+    pub ahead_time: Option<Duration>,
+    /// PULL: the most messages that are not done that it wants from one peer, of its credit, which counts those too that are done
+    /// and not settled. Heeded as `ahead_time`. 0: as many as its credit.
+    pub ahead_count: usize,
     /// PULL: it collects what others have done. What this process ended with is then sent to the next one together, and not
     /// one by one, as it is where one of these messages may be what ends whoever works on it.
     pub collects: bool,
@@ -58,6 +65,8 @@ impl Default for Settlement {
             in_order: false,
             alone_deliveries: 2,
             credit_count: 10_000,
+            ahead_time: None,
+            ahead_count: 0,
             collects: false,
             settling: Settling::OnNextReceive,
         }

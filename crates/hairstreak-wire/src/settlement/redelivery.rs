@@ -154,6 +154,11 @@ impl<M> Redelivery<M> {
         }
     }
 
+    /// Whether messages are settled in the order of their tasks.
+    pub fn is_in_order(&self) -> bool {
+        self.rules.in_order
+    }
+
     /// Whether the next to be sent again waits for a receiver of its own, where order holds.
     pub fn awaits_receiver_in_order(&self) -> bool {
         self.rules.in_order && self.first_waiting().is_some_and(|task| self.travels_alone(task))

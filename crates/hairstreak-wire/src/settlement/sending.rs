@@ -65,6 +65,7 @@ pub struct SendingLink {
     runs: Runs,
     drains: bool,
     has_ended: bool,
+    ahead: u64,
     pace: Option<u64>,
     informs: bool,
 }
@@ -84,6 +85,7 @@ impl SendingLink {
             runs: Runs::default(),
             drains: false,
             has_ended: false,
+            ahead: theirs.ahead,
             pace: None,
             informs: false,
         }
@@ -337,6 +339,11 @@ impl SendingLink {
     /// Nanoseconds that the receiver takes for a message, as it has said last.
     pub fn pace(&self) -> Option<u64> {
         self.pace
+    }
+
+    /// The most messages that are not done the receiver wants to have, if it has said so.
+    pub fn ahead(&self) -> Option<u64> {
+        Some(self.ahead).filter(|ahead| *ahead > 0)
     }
 
     /// The receiver wants to hear what of its tasks is done.

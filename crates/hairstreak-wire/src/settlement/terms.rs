@@ -1,7 +1,8 @@
 //! The property by which a peer tells in READY that it settles.
 //!
 //! ```text
-//! property X-Hairstreak-Settlement:  version (1) = 1 | credit (8, big endian) | flags: 1 collects, 2 passes on
+//! property X-Hairstreak-Settlement:  version (1) = 1 | credit (8, big endian) | flags (1): 1 collects, 2 passes on |
+//!                                     ahead (8)
 //! ```
 
 use crate::zmtp::Properties;
@@ -11,7 +12,7 @@ const PROPERTY: &str = "X-Hairstreak-Settlement";
 /// What this side speaks; a peer that speaks more understands this too.
 const VERSION: u8 = 1;
 #[cfg(test)]
-const PROPERTY_SIZE: usize = 10;
+const PROPERTY_SIZE: usize = 18;
 /// In the flags.
 const COLLECTS: u8 = 1;
 const PASSES_ON: u8 = 2;
@@ -25,6 +26,8 @@ pub struct SettlementTerms {
     pub collects: bool,
     /// It passes on what it is sent, under the same tasks: it is of another stage.
     pub passes_on: bool,
+    /// The most messages that are not done it wants to have; 0: as many as its credit.
+    pub ahead: u64,
 }
 
 impl SettlementTerms {
@@ -34,6 +37,7 @@ impl SettlementTerms {
         value.extend(self.credit.to_be_bytes());
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
         value.push(flag(self.collects, COLLECTS) | flag(self.passes_on, PASSES_ON));
+        value.extend(self.ahead.to_be_bytes());
         (PROPERTY.to_owned(), value)
     }
 
@@ -43,12 +47,14 @@ impl SettlementTerms {
         let (credit, rest) = rest.split_first_chunk()?;
         // Later flags may be added: what they mean is for those who know them.
         let (flags, rest) = rest.split_first()?;
+        let (ahead, rest) = rest.split_first_chunk()?;
         // A later version may add to these.
         let is_whole = rest.is_empty() || version > VERSION;
         (version >= VERSION && is_whole).then(|| SettlementTerms {
             credit: u64::from_be_bytes(*credit),
             collects: flags & COLLECTS != 0,
             passes_on: flags & PASSES_ON != 0,
+            ahead: u64::from_be_bytes(*ahead),
         })
     }
 }
@@ -60,9 +66,10 @@ mod tests {
     #[test]
     fn terms_come_back_as_they_were_sent() {
         for flags in 0..4 {
-            let terms = SettlementTerms { credit: 1000, collects: flags & 1 > 0, passes_on: flags & 2 > 0 };
+            let terms =
+                SettlementTerms { credit: 1000, collects: flags & 1 > 0, passes_on: flags & 2 > 0, ahead: 5 };
             let (name, value) = terms.to_property();
-            assert_eq!(value, [1, 0, 0, 0, 0, 0, 0, 3, 232, flags]);
+            assert_eq!(value, [1, 0, 0, 0, 0, 0, 0, 3, 232, flags, 0, 0, 0, 0, 0, 0, 0, 5]);
             assert_eq!(SettlementTerms::of(&vec![(name, value)]), Some(terms));
         }
         assert_eq!(SettlementTerms::of(&Properties::new()), None);

@@ -52,7 +52,7 @@ impl Pull {
         endpoint.push_ready(SettlementTerms {
             credit: self.credit,
             collects: self.collects,
-            passes_on: false,
+            ..Default::default()
         });
         let mut own = PullLink {
             endpoint,

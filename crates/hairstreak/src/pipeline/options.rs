@@ -8,6 +8,8 @@ use hairstreak_socket::settlement::{LETTER_NOTE_SIZE_MAX, Settlement, Settling};
 /// Tasks that a worker, or a sink, may have that are done already, for all that its sender has been told: so that it need not
 /// be told of each. Not done are never more than the window.
 const PASSING_COUNT_MIN: usize = 4096;
+/// A worker has no more ahead than it does in this time: who comes later finds something to do, and who leaves is soon done.
+const AHEAD_TIME: Duration = Duration::from_millis(500);
 /// Connecting may take so long however soon a connection is given up.
 const HANDSHAKE_TIMEOUT_MIN_MS: u64 = 2_000;
 
@@ -47,6 +49,9 @@ pub struct PipelineOptions {
     /// The most tasks that are under way in all stages: sent and not settled. So many may be done twice when a worker dies, in
     /// whichever stage it is; where several give it tasks, also those that are done and of which they have not heard yet.
     pub window: Window,
+    /// The most tasks, not done, that a worker has ahead; at least 1. `None`: what it does in half a second by its own account, 16 until
+    /// that is known. With [`PipelineOptions::keep_order`], and in later stages, it may have as many as the window.
+    pub ahead: Option<usize>,
     /// How often a task is given to a worker before it is given up; 0: as often as need be. In a later stage the next worker
     /// that it comes to then rejects it.
     pub deliveries_max: u16,
@@ -78,6 +83,7 @@ impl Default for PipelineOptions {
     fn default() -> PipelineOptions {
         PipelineOptions {
             window: Window::Count(WINDOW_COUNT_MAX),
+            ahead: None,
             deliveries_max: 10,
             deadline: None,
             dead_letters: None,
@@ -100,13 +106,14 @@ impl PipelineOptions {
             deliveries_max: self.deliveries_max,
             deadline: self.deadline,
             in_order: self.keep_order,
+            ahead_time: Some(AHEAD_TIME),
             ..self.passing_settlement()
         })
     }
 
     /// Of sockets that receive tasks, or dead letters.
     pub(super) fn tasks_in(&self) -> Options {
-        self.with(self.passing_settlement())
+        self.with(Settlement { ahead_count: self.ahead.unwrap_or(0), ..self.passing_settlement() })
     }
 
     /// Of the socket that passes results on, to the sink or to another stage.

@@ -1,5 +1,6 @@
 //! One worker is much slower than the others: it is given what it can do, and the others do not wait for it.
 
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -38,6 +39,60 @@ fn a_worker_that_is_a_hundred_times_slower_holds_up_nobody() {
             assert!(left <= LEFT_MAX, "window {window}: it had {left} of {} left", slow.len());
         }
     });
+}
+
+#[test]
+fn who_comes_later_gets_all_but_what_the_first_has_ahead() {
+    // What the first one says of itself, whether its first task is one that takes long, and what is left when the others are done:
+    // sixteen until its pace is known, and as many as it does in half a second then.
+    for (ahead, tasks_before, left_max) in [(None, 0, 16), (Some(3), 0, 3), (None, 4, 6), (Some(1), 0, 1)] {
+        bounded(move || {
+            let options = PipelineOptions::default();
+            let (ventilator, mut sink) = ends(&options);
+            let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
+            let (release, released) = mpsc::channel::<()>();
+            let first = Worker::connect(&from, &to, &PipelineOptions { ahead, ..options.clone() }).unwrap();
+            let mut begun = 0;
+            let first = thread::spawn(move || {
+                first.run(|_| {
+                    begun += 1;
+                    match begun > tasks_before {
+                        true => drop(released.recv()),
+                        false => thread::sleep(SLOW * 12), // tidy: allow(sleeps) this is the work
+                    }
+                    Reply::Same
+                })
+            });
+            assert!(ventilator.wait_for_workers(1, LONG));
+            let count = 1_000 + tasks_before;
+            // One by one, so that its pace is known when the last is done.
+            for number in 0..tasks_before {
+                ventilator.send(&number.to_string()).unwrap();
+                assert!(sink.recv().unwrap().is_some());
+            }
+            let (results, done) = mpsc::channel();
+            let sinking = thread::spawn(move || {
+                while let Some(result) = sink.recv().unwrap() {
+                    results.send(result.task).unwrap();
+                }
+            });
+            let sending = thread::spawn(move || {
+                (tasks_before..count).for_each(|number| ventilator.send(&number.to_string()).unwrap());
+                ventilator.finish(LONG).unwrap()
+            });
+            let second = Worker::connect(&from, &to, &options).unwrap();
+            let second = thread::spawn(move || second.run(|_| Reply::Same));
+            for number in 0..1_000 - left_max {
+                done.recv_timeout(LONG).unwrap_or_else(|_| panic!("{ahead:?}: {number} results"));
+            }
+            drop(release);
+            assert_eq!(sending.join().unwrap().count, count as u64);
+            sinking.join().unwrap();
+            assert_eq!(done.iter().count(), left_max);
+            first.join().unwrap().unwrap();
+            second.join().unwrap().unwrap();
+        });
+    }
 }
 
 /// Does so many tasks with workers that take so long. Returns tasks per second.

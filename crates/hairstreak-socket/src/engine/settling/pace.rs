@@ -11,6 +11,9 @@ pub const LARGE_BLOCK_TIME: Duration = Duration::from_micros(200);
 /// The block of a link that has not settled anything yet.
 const FIRST_BLOCK: u64 = 16;
 
+/// A receiver has one more than it works on, so that it need not wait for the next.
+const AHEAD_COUNT_MIN: u64 = 2;
+
 /// A receiver tells its sender within this time what is settled, though another stage is behind it.
 const TELL_TIME: Duration = Duration::from_millis(200);
 /// A link that is so many times slower than the fastest is given as many times less; a pace is no exact measure.
@@ -56,6 +59,15 @@ impl Pace {
         let nanos = session.told_pace().unwrap_or(0).saturating_mul(session.unsettled_count());
         let patience = TELL_TIME.saturating_add(Duration::from_nanos(nanos));
         self.since.is_some_and(|since| since.elapsed() > patience)
+    }
+
+    /// How many messages that are not done the link may have, where it is to have no more than it wants, or does in `time`.
+    pub fn ahead(&self, session: &Session, time: Option<Duration>) -> u64 {
+        let by_pace = |time| match session.told_pace() {
+            Some(nanos) => within(time, nanos).unwrap_or(u64::MAX).max(AHEAD_COUNT_MIN),
+            None => within(time, self.nanos).unwrap_or(FIRST_BLOCK).max(FIRST_BLOCK),
+        };
+        session.wanted_ahead().or(time.map(by_pace)).unwrap_or(u64::MAX)
     }
 
     /// How many messages make a block for the link, of a window for so many.

@@ -143,6 +143,7 @@ impl State {
             return None;
         }
         let index = self.choose_link(socket, Company::Some)?;
+        let room = self.room_of(index);
         self.wake_deadlines(engine, socket);
         let link_count = self.sockets[socket].links.len() as u64;
         let link = &mut self.links[index];
@@ -150,12 +151,37 @@ impl State {
             && session.is_settled()
         {
             let block = link.pace.block(session, window, link_count);
-            let count = block.min(left).min(session.credit());
+            let count = block.min(left).min(room);
             // Where nothing is under way, the first is not to wait for others.
             session.grant(run, count, unsettled > 0);
         }
         self.note_grant(socket, index);
         Some(index)
+    }
+
+    /// What a link was granted before it was known how long it takes may be more than it is to have.
+    fn shorten_grant(&mut self, socket: usize, index: usize) {
+        if self.granted_link(socket) == Some(index)
+            && let LinkKind::Stream(session) = &self.links[index].kind
+            && session.granted() > self.room_of(index)
+        {
+            self.take_grant_back(socket);
+        }
+    }
+
+    /// How many messages the link may be given now.
+    fn room_of(&self, index: usize) -> u64 {
+        let link = &self.links[index];
+        let LinkKind::Stream(session) = &link.kind else { return u64::MAX };
+        let socket = &self.sockets[link.socket];
+        let (Some(backlog), Some(settlement)) = (&socket.backlog, &socket.options.settlement) else {
+            return u64::MAX;
+        };
+        let ahead = match backlog.knows_what_is_done() {
+            true => link.pace.ahead(session, settlement.ahead_time).saturating_sub(session.unsettled_count()),
+            false => u64::MAX,
+        };
+        ahead.min(session.credit())
     }
 
     fn note_grant(&mut self, socket: usize, index: usize) {
@@ -215,7 +241,7 @@ impl State {
                 false => 1 + unsettled * pace::weight(link.pace.nanos_of(session), fastest),
             };
             let order = (is_last, load, Reverse(link.pace.settled));
-            (is_fit && session.credit() > 0).then_some((order, index))
+            (is_fit && self.room_of(index) > 0).then_some((order, index))
         });
         fit.min_by_key(|(order, _)| *order).map(|(_, index)| index)
     }
@@ -270,6 +296,7 @@ impl State {
         self.note_settled(socket, news.count);
         self.take_done(engine, socket, &std::mem::take(&mut news.done));
         self.take_news(engine, socket, news);
+        self.shorten_grant(socket, index);
         self.tell_refused(socket);
         self.notify_of_letters(socket);
         self.end_sending(engine, index);
