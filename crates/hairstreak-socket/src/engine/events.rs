@@ -318,7 +318,10 @@ impl State {
             connector.attempt = 0;
         }
         let heartbeat = Duration::from_millis(state.options.heartbeat_ms.max(1));
-        self.agree_on_settlement(index, &peer);
+        if let Err(error) = self.agree_on_settlement(index, &peer) {
+            self.refuse_link(engine, index, &SessionError::Settlement(error));
+            return false;
+        }
         let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
         (link.peer, link.since) = (Some(peer), self.now);
         if !link.only_reports {

@@ -1,7 +1,7 @@
 //! Groups: several messages of one task in one message.
 
 use hairstreak_base::{Frame, Message};
-use hairstreak_wire::settlement::{SettlementError, encode_group, parse_group};
+use hairstreak_wire::settlement::{Content, SettlementError, encode_group, parse_group};
 
 /// These messages as one, to be sent as a task whose content is [`Content::Group`](super::Content::Group). It has one frame
 /// more than they have, of four bytes for each. A message without frames counts as one with an empty frame.
@@ -28,8 +28,17 @@ pub fn split_group(group: &Message) -> Option<Vec<Message>> {
     Some(messages.collect())
 }
 
-/// Whether message `number`, which came as a group, is one.
-pub(crate) fn check_group(number: u64, message: &Message) -> Result<(), SettlementError> {
+/// Whether message `number` is what it came as.
+pub(crate) fn check_content(number: u64, content: Content, message: &Message) -> Result<(), SettlementError> {
+    match content {
+        Content::Message => Ok(()),
+        Content::Nothing if message.size() == 0 => Ok(()),
+        Content::Nothing => Err(SettlementError::NotEmpty { number, size: message.size() }),
+        Content::Group => check_group(number, message),
+    }
+}
+
+fn check_group(number: u64, message: &Message) -> Result<(), SettlementError> {
     let (first, frames) = (message.frame(0).unwrap_or_default(), message.frame_count().saturating_sub(1));
     match parse_group(first, frames) {
         Some(_) => Ok(()),

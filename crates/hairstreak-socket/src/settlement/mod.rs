@@ -24,7 +24,7 @@ mod window;
 pub(crate) use backlog::{Backlog, Ending, GrantedLink, SocketName};
 pub(crate) use delivery::DeliveryMark;
 pub use delivery::{Batch, Delivery, Refusal};
-pub(crate) use group::check_group;
+pub(crate) use group::check_content;
 pub use group::{join_group, split_group};
 pub use hairstreak_wire::settlement::{
     Content, ControlMessage, LETTER_NOTE_SIZE_MAX, LetterNote, Ranges, RefusalCause, RefusedTasks,

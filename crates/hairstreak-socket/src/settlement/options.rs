@@ -37,6 +37,8 @@ pub struct Settlement {
     /// PULL: the most messages that are not done that it wants from one peer, of its credit, which counts those too that are done
     /// and not settled. Heeded as `ahead_time`. 0: as many as its credit.
     pub ahead_count: usize,
+    /// Peers that do not settle are refused, and told so: nothing is sent, or received, without settlement.
+    pub is_required: bool,
     /// PULL: it collects what others have done. What this process ended with is then sent to the next one together, and not
     /// one by one, as it is where one of these messages may be what ends whoever works on it.
     pub collects: bool,
@@ -67,6 +69,7 @@ impl Default for Settlement {
             credit_count: 10_000,
             ahead_time: None,
             ahead_count: 0,
+            is_required: false,
             collects: false,
             settling: Settling::OnNextReceive,
         }

@@ -21,13 +21,20 @@ struct Raw(TcpStream);
 impl Raw {
     /// Connects as a socket of this type that settles, with credit for 100 messages.
     fn connect(place: &str, socket_type: &str) -> Raw {
+        let (_, terms) = SettlementTerms { credit: 100, ..Default::default() }.to_property();
+        Raw::connect_with(place, socket_type, Some(&terms))
+    }
+
+    /// Connects with this as the property by which it says that it settles, or none.
+    fn connect_with(place: &str, socket_type: &str, terms: Option<&[u8]>) -> Raw {
         let mut stream = TcpStream::connect(place.strip_prefix("tcp://").unwrap()).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
         let mut bytes = Greeting::encode("NULL", false).to_vec();
-        let (name, value) = SettlementTerms { credit: 100, ..Default::default() }.to_property();
         let mut properties = Vec::new();
         metadata::encode(&mut properties, "Socket-Type", socket_type.as_bytes());
-        metadata::encode(&mut properties, &name, &value);
+        if let Some(terms) = terms {
+            metadata::encode(&mut properties, "X-Hairstreak-Settlement", terms);
+        }
         command::encode_ready(&mut bytes, &properties);
         stream.write_all(&bytes).unwrap();
         Raw(stream)
@@ -86,6 +93,39 @@ fn a_receiver_that_breaks_the_rules_is_told_and_what_it_had_goes_to_another() {
 }
 
 #[test]
+fn who_says_unclearly_whether_it_settles_or_has_to_and_does_not_is_told_and_hurts_no_other() {
+    let (_, good) = SettlementTerms { credit: 100, ..Default::default() }.to_property();
+    let longer = [&good[..], b"x"].concat();
+    let malformed = |size: usize| format!("malformed X-Hairstreak-Settlement of {size} bytes");
+    let cases = [
+        (false, Some(&good[..0]), malformed(0)),
+        (false, Some(&good[..9]), malformed(9)),
+        (false, Some(&longer[..]), malformed(19)),
+        (true, Some(&[0; 18][..]), malformed(18)),
+        (true, None, "this socket is only for peers that settle".to_owned()),
+    ];
+    for (is_required, terms, reason) in cases {
+        let settlement = |settlement| Settlement { is_required, ..settlement };
+        let options = |wanted| Options { settlement: Some(settlement(wanted)), ..Options::default() };
+        let push = Push::with_options(&Context::new(), options(window(100))).unwrap();
+        let pull = Pull::with_options(&Context::new(), options(by_hand(100))).unwrap();
+        let place = push.bind(&endpoint("tcp")).unwrap().to_string();
+        pull.connect(&place).unwrap();
+        assert!(push.wait_for_peers(1, LONG));
+        let raw = Raw::connect_with(&place, "PULL", terms);
+        assert!(raw.read_to_end().contains(&reason), "{reason}");
+        assert_eq!(push.stats().failed_connections, 1, "{reason}");
+        let place = pull.bind(&endpoint("tcp")).unwrap().to_string();
+        let mut raw = Raw::connect_with(&place, "PUSH", terms);
+        raw.send(b"\0\x01x");
+        assert!(raw.read_to_end().contains(&reason), "{reason}");
+        (0..5).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
+        take(&pull, 5, 0).iter().for_each(|delivery| assert!(pull.accept(delivery)));
+        assert!(push.wait_settled(LONG), "{reason}");
+    }
+}
+
+#[test]
 fn a_sender_that_breaks_the_rules_is_told_and_hurts_no_other() {
     let run = TaskRun { id: TaskId { epoch: 1, sequence: 0 }, deliveries: 0, content: Content::Message };
     let tasks = encoded(|out| encode_tasks(out, run));
@@ -132,6 +172,22 @@ fn a_sender_that_breaks_the_rules_is_told_and_hurts_no_other() {
             pull.accept(&delivery) && delivery.message.body() == b"good"
         });
     }
+}
+
+#[test]
+fn a_message_that_is_not_empty_for_a_task_without_a_result_ends_the_link_behind_what_came_before() {
+    let run = TaskRun { id: TaskId { epoch: 1, sequence: 0 }, deliveries: 0, content: Content::Nothing };
+    let pull = plain_pull(by_hand(20));
+    let place = pull.bind(&endpoint("tcp")).unwrap().to_string();
+    let mut raw = Raw::connect(&place, "PUSH");
+    raw.send(&[&encoded(|out| encode_tasks(out, run))[..], b"\0\0\0\x01x"].concat());
+    let mut messages = Vec::new();
+    until("the link is refused", || {
+        let _ = pull.recv_batch(&mut messages, 100, Duration::from_millis(1));
+        pull.stats().failed_connections > 0
+    });
+    assert_eq!(messages, [Message::new()]);
+    assert!(raw.read_to_end().contains("message 2 of a task without a result has 1 bytes"));
 }
 
 #[test]

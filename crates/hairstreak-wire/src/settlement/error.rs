@@ -13,6 +13,15 @@ pub enum SettlementError {
         /// What follows the name, in bytes.
         size: usize,
     },
+    /// What it says of itself in READY is no such property.
+    #[error("malformed X-Hairstreak-Settlement of {size} bytes")]
+    MalformedTerms {
+        /// The property's value, in bytes.
+        size: usize,
+    },
+    /// It does not settle, where only those may connect that do.
+    #[error("this socket is only for peers that settle: X-Hairstreak-Settlement is missing")]
+    NoTerms,
     /// An outcome that no version has.
     #[error("X-SETTLE with the unknown outcome {outcome}")]
     UnknownOutcome {
@@ -92,6 +101,14 @@ pub enum SettlementError {
         size: usize,
         /// Behind that.
         frames: usize,
+    },
+    /// It sent something as a message that is empty because its task has no result.
+    #[error("message {number} of a task without a result has {size} bytes")]
+    NotEmpty {
+        /// Which.
+        number: u64,
+        /// Of all its frames.
+        size: usize,
     },
     /// It says that it sent another number of messages than came.
     #[error("X-END after {count} messages, of which {received} came")]

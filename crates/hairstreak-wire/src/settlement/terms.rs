@@ -5,6 +5,7 @@
 //!                                     ahead (8)
 //! ```
 
+use super::error::SettlementError;
 use crate::zmtp::Properties;
 use crate::zmtp::metadata;
 
@@ -41,9 +42,15 @@ impl SettlementTerms {
         (PROPERTY.to_owned(), value)
     }
 
-    /// A peer's terms, if it has any that are understood.
-    pub fn of(properties: &Properties) -> Option<SettlementTerms> {
-        let (&version, rest) = metadata::find(properties, PROPERTY)?.split_first()?;
+    /// A peer's terms, if it has any.
+    pub fn of(properties: &Properties) -> Result<Option<SettlementTerms>, SettlementError> {
+        let Some(value) = metadata::find(properties, PROPERTY) else { return Ok(None) };
+        let malformed = SettlementError::MalformedTerms { size: value.len() };
+        SettlementTerms::parse(value).map(Some).ok_or(malformed)
+    }
+
+    fn parse(value: &[u8]) -> Option<SettlementTerms> {
+        let (&version, rest) = value.split_first()?;
         let (credit, rest) = rest.split_first_chunk()?;
         // Later flags may be added: what they mean is for those who know them.
         let (flags, rest) = rest.split_first()?;
@@ -70,22 +77,23 @@ mod tests {
                 SettlementTerms { credit: 1000, collects: flags & 1 > 0, passes_on: flags & 2 > 0, ahead: 5 };
             let (name, value) = terms.to_property();
             assert_eq!(value, [1, 0, 0, 0, 0, 0, 0, 3, 232, flags, 0, 0, 0, 0, 0, 0, 0, 5]);
-            assert_eq!(SettlementTerms::of(&vec![(name, value)]), Some(terms));
+            assert_eq!(SettlementTerms::of(&vec![(name, value)]), Ok(Some(terms)));
         }
-        assert_eq!(SettlementTerms::of(&Properties::new()), None);
     }
 
     #[test]
-    fn terms_of_later_versions_may_be_longer_and_malformed_ones_are_none() {
+    fn terms_of_later_versions_may_be_longer_and_malformed_ones_are_refused() {
         let of = |value: &[u8]| SettlementTerms::of(&vec![(PROPERTY.to_lowercase(), value.to_vec())]);
         let terms = SettlementTerms { credit: 7, ..Default::default() };
         let good = terms.to_property().1;
+        let malformed = |size| Err(SettlementError::MalformedTerms { size });
         for size in 0..PROPERTY_SIZE {
-            assert_eq!(of(&good[..size]), None, "{size} bytes");
+            assert_eq!(of(&good[..size]), malformed(size), "{size} bytes");
         }
         let longer = [&good[..], b"more"].concat();
-        assert_eq!(of(&longer), None);
-        assert_eq!(of(&[&[9], &longer[1..]].concat()), Some(terms));
-        assert_eq!(of(&[&[0], &good[1..]].concat()), None);
+        assert_eq!(of(&longer), malformed(longer.len()));
+        assert_eq!(of(&[&[9], &longer[1..]].concat()), Ok(Some(terms)));
+        assert_eq!(of(&[&[0], &good[1..]].concat()), malformed(PROPERTY_SIZE));
+        assert_eq!(SettlementTerms::of(&Properties::new()), Ok(None));
     }
 }

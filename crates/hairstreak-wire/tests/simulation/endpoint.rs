@@ -138,7 +138,7 @@ pub fn terms_in(body: &[u8]) -> Result<SettlementTerms, LinkError> {
     match zmtp::command::parse(body)? {
         Command::Ready { metadata: properties } => {
             let properties = metadata::parse(properties)?;
-            SettlementTerms::of(&properties).ok_or(LinkError::Handshake)
+            SettlementTerms::of(&properties).ok().flatten().ok_or(LinkError::Handshake)
         }
         _ => Err(LinkError::Handshake),
     }

@@ -135,8 +135,12 @@ impl PipelineOptions {
 
     /// Of the socket that sends dead letters: a note is added to each task.
     pub(super) fn letters_out(&self) -> Options {
-        let settlement =
-            Settlement { unsettled_count_max: self.dead_letters_max.max(1), ..self.passing_settlement() };
+        let settlement = Settlement {
+            unsettled_count_max: self.dead_letters_max.max(1),
+            // Any PULL may read them.
+            is_required: false,
+            ..self.passing_settlement()
+        };
         PipelineOptions::with_note(self.with(settlement))
     }
 
@@ -164,6 +168,8 @@ impl PipelineOptions {
             unsettled_count_max: count,
             credit_count: count,
             settling: Settling::ByHand,
+            // Tasks would be lost with a peer that does not, and their results be nobody's.
+            is_required: true,
             ..Settlement::default()
         }
     }

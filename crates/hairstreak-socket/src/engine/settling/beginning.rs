@@ -1,6 +1,6 @@
 //! A link whose handshake is over: whether its messages are settled, and what its peer is told first.
 
-use hairstreak_wire::settlement::SettlementTerms;
+use hairstreak_wire::settlement::{SettlementError, SettlementTerms};
 use hairstreak_wire::zmtp::RemotePeer;
 
 use crate::engine::Engine;
@@ -8,12 +8,13 @@ use crate::engine::link::LinkKind;
 use crate::engine::state::State;
 
 impl State {
-    /// The link settles, if both want it.
-    pub fn agree_on_settlement(&mut self, index: usize, peer: &RemotePeer) {
+    /// The link settles, if both want it. Fails if the peer says it so that nobody can tell, or if it has to and does not.
+    pub fn agree_on_settlement(&mut self, index: usize, peer: &RemotePeer) -> Result<(), SettlementError> {
         let link = &mut self.links[index];
         let state = &mut self.sockets[link.socket];
-        if let (Some(wanted), Some(theirs)) =
-            (&state.options.settlement, SettlementTerms::of(&peer.properties))
+        let Some(wanted) = &state.options.settlement else { return Ok(()) };
+        let theirs = SettlementTerms::of(&peer.properties)?;
+        if let Some(theirs) = theirs
             && let LinkKind::Stream(session) = &mut link.kind
         {
             match state.rules.sends {
@@ -29,7 +30,9 @@ impl State {
                     session.settle_received(wanted.credit_count as u64);
                 }
             }
+            return Ok(());
         }
+        if wanted.is_required { Err(SettlementError::NoTerms) } else { Ok(()) }
     }
 
     /// The link is one of its socket's: the peer is told what all of them are.

@@ -72,7 +72,7 @@ impl State {
     /// those that connect later too.
     pub fn have_done_told(&mut self, engine: &Engine, index: usize) {
         let link = &self.links[index];
-        let theirs = link.peer.as_ref().and_then(|peer| SettlementTerms::of(&peer.properties));
+        let theirs = link.peer.as_ref().and_then(|peer| SettlementTerms::of(&peer.properties).ok().flatten());
         let upstream = self.sockets[link.socket].backlog.as_ref().and_then(|backlog| backlog.upstream);
         let Some(upstream) = upstream.filter(|_| theirs.is_some_and(|theirs| theirs.passes_on)) else {
             return;

@@ -13,7 +13,7 @@ use crate::engine::link::{Link, LinkKind};
 use crate::engine::routing::SetAside;
 use crate::engine::state::State;
 use crate::session::SessionError;
-use crate::settlement::{Batch, Delivery, DeliveryMark, Settling, check_group};
+use crate::settlement::{Batch, Delivery, DeliveryMark, Settling, check_content};
 
 /// How often it is looked what an application has settled that takes messages as they lie there, and how seldom when it
 /// does not go on.
@@ -253,7 +253,7 @@ impl State {
         loop {
             let before = into.len();
             let mut batch = self.take_batch(engine, socket, into, max)?;
-            let Err((count, error)) = check_groups(&batch, &into[before..]) else { return Some(batch) };
+            let Err((count, error)) = check_contents(&batch, &into[before..]) else { return Some(batch) };
             if self.links.get(batch.mark.link).is_some_and(|link| link.serial == batch.mark.serial) {
                 self.refuse_link(engine, batch.mark.link, &error.into());
             }
@@ -381,15 +381,16 @@ impl State {
     }
 }
 
-/// Whether all groups of a batch are groups; else how many messages come before one that is none.
-fn check_groups(batch: &Batch, messages: &[Message]) -> Result<(), (usize, SettlementError)> {
+/// Whether all messages of a batch are what they came as; else how many come before one that is not.
+fn check_contents(batch: &Batch, messages: &[Message]) -> Result<(), (usize, SettlementError)> {
     let mut at = 0;
     for (run, count) in &batch.runs {
         let end = at + *count as usize;
-        if run.content == Content::Group {
+        if run.content != Content::Message {
             for (offset, message) in messages[at..end].iter().enumerate() {
                 let index = at + offset;
-                check_group(batch.mark.number + index as u64, message).map_err(|error| (index, error))?;
+                let number = batch.mark.number + index as u64;
+                check_content(number, run.content, message).map_err(|error| (index, error))?;
             }
         }
         at = end;
