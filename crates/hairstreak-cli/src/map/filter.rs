@@ -119,7 +119,7 @@ impl Filter {
         self.process.as_ref().is_some_and(Process::is_open)
     }
 
-    fn hand_over(&mut self, record: Record, desk: &Desk<'_>) -> Result<(), CrewError> {
+    fn hand_over(&mut self, record: Record, desk: &mut Desk<'_>) -> Result<(), CrewError> {
         if self.options.is_remote
             && let Some(reason) = self.options.framing.refusal(record.message.body())
         {
@@ -216,10 +216,7 @@ impl Filter {
                 count += 1;
             }
             let (answers, behind) = rest.split_at(count as usize);
-            desk.results.pass_on(first.run);
-            for answer in answers {
-                desk.results.send(self.splitter.bytes(answer))?;
-            }
+            desk.results.pass_on(first.run, answers.iter().map(|answer| self.splitter.bytes(answer)))?;
             rest = behind;
         }
         Ok(())

@@ -26,6 +26,7 @@ mod meeting;
 mod options;
 mod process;
 mod progress;
+mod results;
 mod slot;
 mod stop;
 
