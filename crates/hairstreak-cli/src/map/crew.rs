@@ -235,8 +235,9 @@ impl Crew {
             if desk.results.are_waiting() {
                 return Ok(());
             }
-            let (slot, its_news) = (&mut self.slots[self.turn], &mut news[self.turn]);
-            self.turn = (self.turn + 1) % news.len();
+            let turn = self.turn;
+            self.turn = (turn + 1) % news.len();
+            let (slot, its_news) = (&mut self.slots[turn], &mut news[turn]);
             if its_news.is_any() || slot.deadline().is_some_and(|at| at <= now) {
                 slot.go_on(std::mem::take(its_news), &mut desk)?;
             }
