@@ -16,9 +16,9 @@ use super::results::Results;
 pub struct Record {
     pub run: TaskRun,
     pub message: Message,
-    /// With how many processes that ended it had no answer yet.
+    /// How many processes died that had begun it, for all one can tell, and not answered it.
     pub deaths: u32,
-    /// In how many of these it was alone.
+    /// With how many of these it was alone.
     pub tries: u32,
 }
 
