@@ -9,7 +9,7 @@
 //!    | +-- the suspect again, or ----> Closing -----------+
 //!    |     a part that is divided               written
 //!    |
-//!    +------ the process ends, from any of them, or from Mute: it has closed its standard output ------
+//!    +-- the process ends: any of them, and Mute, which it is once it has closed its standard output
 //! ```
 //!
 //! It is given many records ahead, and may hold its answers back: most programs gather them while their output is a
@@ -60,7 +60,7 @@ pub struct FilterOptions {
     pub is_remote: bool,
 }
 
-/// What a filter is about.
+/// Where a filter is in the diagram above.
 #[derive(Clone, Copy, Debug)]
 enum State {
     /// It has no process, and nobody starts one before that time.

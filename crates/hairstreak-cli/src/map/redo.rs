@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::slot::Record;
 
-/// With so many deaths of others behind it, a part is divided, unless the filter answers as it goes.
+/// What was begun at so many deaths is divided, unless the filter answers as it goes.
 const DEATHS_DIVIDED: u32 = 2;
 
 /// What is to be given again, in order.
@@ -35,14 +35,13 @@ impl Redo {
         self.suspect.is_none() && self.parts.is_empty()
     }
 
-    /// A process has died with these, of which it had begun the first `begun`. If that is one and it had no other, returns how
-    /// often that one has now been alone with a process that died.
+    /// A process has died with these unanswered, of which it had begun the first `begun`. Where it had begun one and had no
+    /// other, that is the suspect from now on: returns how often it has been alone with a process that died.
     pub fn take_back(&mut self, mut left: Vec<Record>, begun: usize) -> Option<u32> {
         let was_alone = left.len() == 1;
-        let mut others = left.split_off(begun.min(left.len()));
+        let not_begun = left.split_off(begun.min(left.len()));
+        self.put_first(not_begun);
         left.iter_mut().for_each(|record| record.deaths += 1);
-        // As it was: nobody has tried it.
-        self.put_first(std::mem::take(&mut others));
         if left.is_empty() {
             return None;
         }
