@@ -114,7 +114,7 @@ impl Map<'_> {
             }
             orders.input_is_over.store(true, Ordering::Release);
         });
-        let finished = feed.finish();
+        let finished = feed.finish().map_err(trouble)?;
         // Panics in threads have been reported.
         let _ = harvest.join();
         tell(&crew, |orders| orders.work_is_over.store(true, Ordering::Release));

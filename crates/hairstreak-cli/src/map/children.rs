@@ -10,12 +10,12 @@ use std::process::{Child, Command};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 /// How long children may take to end when they are asked, before they are killed.
 const GRACE: Duration = Duration::from_millis(500);
 /// Between two looks whether they have.
-const LOOK: Duration = Duration::from_millis(2);
+const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
 #[derive(Debug, Default)]
 struct Living {
@@ -63,10 +63,18 @@ impl Children {
         self.living().has_stopped = true;
         self.tell_all(Signal::TERM);
         let deadline = Instant::now() + GRACE;
-        while !self.living().groups.is_empty() && Instant::now() < deadline {
-            std::thread::sleep(LOOK);
+        while !self.have_ended() {
+            if Instant::now() >= deadline {
+                return self.kill_all();
+            }
+            std::thread::sleep(LOOK_INTERVAL);
         }
-        self.kill_all();
+    }
+
+    /// Whether all have, though nobody may have buried them: who did that is told that the work has been stopped.
+    fn have_ended(&self) -> bool {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        self.living().groups.iter().all(|&leader| !matches!(waitid(WaitId::Pid(leader), look), Ok(None)))
     }
 
     /// Kills all, at once, and lets nobody start any more.

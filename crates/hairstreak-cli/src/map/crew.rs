@@ -1,7 +1,7 @@
 //! `Crew`: commands that work side by side on the tasks of one pipeline's worker, driven by one thread.
 //!
 //! Tasks wait in a queue and go to the command that has the fewest. What they become is passed on as the worker's
-//! results, in whatever order.
+//! results, in whatever order. While the sink has no room for them, no command goes on, and nothing else is held up.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -20,6 +20,7 @@ use super::error::CrewError;
 use super::filter::{Filter, FilterOptions};
 use super::framing::Framing;
 use super::process::{KEY_COUNT, STDIN, STDOUT};
+use super::results::Results;
 use super::slot::{Desk, News, Record, Slot};
 
 /// Tasks taken at once.
@@ -72,8 +73,11 @@ pub struct Orders {
 pub struct Crew {
     options: CrewOptions,
     worker: Worker,
+    results: Results,
     poller: Poller,
     slots: Vec<Box<dyn Slot + Send>>,
+    /// Whose turn is next: when the sink has room again, it is not always the first one's.
+    turn: usize,
     queue: VecDeque<Record>,
     messages: Vec<Message>,
     children: Children,
@@ -99,9 +103,16 @@ impl Crew {
         let mut poller = Poller::new().map_err(CrewError::System)?;
         let now = Instant::now();
         let (tasks, results) = worker.sockets();
+        let mut results = Results::new(results.clone());
         let job_count = options.job_count.max(1);
-        let mut desk =
-            Desk { poller: &mut poller, results, children: &children, counts: &counts, now, is_last: false };
+        let mut desk = Desk {
+            poller: &mut poller,
+            results: &mut results,
+            children: &children,
+            counts: &counts,
+            now,
+            is_last: false,
+        };
         let mut slots = Vec::with_capacity(job_count);
         for index in 0..job_count {
             slots.push(options.slot(index * KEY_COUNT, &mut desk)?);
@@ -110,8 +121,10 @@ impl Crew {
         Ok(Crew {
             options,
             worker,
+            results,
             poller,
             slots,
+            turn: 0,
             queue: VecDeque::new(),
             messages: Vec::with_capacity(BATCH_COUNT),
             children,
@@ -137,16 +150,18 @@ impl Crew {
         let mut news = vec![News::default(); self.slots.len()];
         loop {
             let took = self.take()?;
-            let is_over = self.has_ended || self.orders.work_is_over.load(Ordering::Acquire);
+            let gets_no_more = self.has_ended || self.work_is_over();
             let now = Instant::now();
             if took {
                 self.last_took = now;
+                self.was_ever_seen = true;
             }
-            let is_ending = is_over || self.orders.input_is_over.load(Ordering::Acquire);
-            let is_last = is_over || (is_ending && self.has_taken_all(now));
+            let is_ending = gets_no_more || self.orders.input_is_over.load(Ordering::Acquire);
+            let is_last = gets_no_more || (is_ending && self.has_taken_all(now));
             self.go_on(&mut news, is_last, now)?;
-            self.worker.sockets().1.flush();
-            if is_over && self.queue.is_empty() && self.slots.iter().all(|slot| slot.is_idle()) {
+            self.send_waiting()?;
+            self.results.flush();
+            if gets_no_more && self.queue.is_empty() && self.slots.iter().all(|slot| slot.is_idle()) {
                 return self.settle();
             }
             // While tasks come, only a look: the next ones are there already, or nearly.
@@ -208,32 +223,53 @@ impl Crew {
 
     /// Every command goes on, and gets what it has room for.
     fn go_on(&mut self, news: &mut [News], is_last: bool, now: Instant) -> Result<(), CrewError> {
-        let (_, results) = self.worker.sockets();
         let mut desk = Desk {
             poller: &mut self.poller,
-            results,
+            results: &mut self.results,
             children: &self.children,
             counts: &self.counts,
             now,
             is_last: false,
         };
-        for (slot, news) in self.slots.iter_mut().zip(news.iter_mut()) {
-            if news.is_any() || slot.deadline().is_some_and(|at| at <= now) {
-                slot.go_on(std::mem::take(news), &mut desk)?;
+        for _ in 0..news.len() {
+            if desk.results.are_waiting() {
+                return Ok(());
+            }
+            let turn = self.turn;
+            self.turn = (turn + 1) % news.len();
+            let (slot, its_news) = (&mut self.slots[turn], &mut news[turn]);
+            if its_news.is_any() || slot.deadline().is_some_and(|at| at <= now) {
+                slot.go_on(std::mem::take(its_news), &mut desk)?;
             }
         }
-        while !self.queue.is_empty() {
+        while !self.queue.is_empty() && !desk.results.are_waiting() {
             let with_room = self.slots.iter_mut().filter(|slot| slot.room(now) > 0);
             let Some(slot) = with_room.min_by_key(|slot| slot.load()) else { break };
             let block = self.queue.len().div_ceil(news.len()).min(BLOCK_COUNT_MAX).min(slot.room(now));
             slot.give(&mut self.queue, block, &mut desk)?;
             slot.go_on(News::default(), &mut desk)?;
         }
-        if is_last && self.queue.is_empty() {
+        if is_last && self.queue.is_empty() && !desk.results.are_waiting() {
             desk.is_last = true;
             self.slots.iter_mut().try_for_each(|slot| slot.go_on(News::default(), &mut desk))?;
         }
         Ok(())
+    }
+
+    /// Waits until the sink has taken what it had no room for, as long as the map is there and wants it.
+    fn send_waiting(&mut self) -> Result<(), CrewError> {
+        while !self.results.send_waiting(LOOK_INTERVAL)? {
+            if self.work_is_over() {
+                self.results.drop_waiting();
+            }
+            self.look_for_map(Instant::now())?;
+        }
+        Ok(())
+    }
+
+    /// Whether every record has its result, here or elsewhere.
+    fn work_is_over(&self) -> bool {
+        self.worker.is_over() || self.orders.work_is_over.load(Ordering::Acquire)
     }
 
     fn until_next(&self, now: Instant) -> Duration {
@@ -252,7 +288,7 @@ impl Crew {
             self.last_seen = now;
         }
         let for_time = now.saturating_duration_since(self.last_seen);
-        if for_time < *lost_after || self.has_ended {
+        if for_time < *lost_after || self.worker.is_over() {
             return Ok(());
         }
         let place = place.clone();
@@ -263,10 +299,13 @@ impl Crew {
     }
 
     /// The map has all results, or gets them.
-    fn settle(&self) -> Result<(), CrewError> {
-        let (_, results) = self.worker.sockets();
-        if self.options.remote.is_some() && !results.wait_settled(SETTLED_WITHIN) {
-            return Err(CrewError::Unsettled(results.unsettled().count));
+    fn settle(&mut self) -> Result<(), CrewError> {
+        let begin = Instant::now();
+        while !self.work_is_over() && !self.worker.sockets().1.wait_settled(LOOK_INTERVAL) {
+            if begin.elapsed() >= SETTLED_WITHIN {
+                return Err(CrewError::Unsettled(self.worker.sockets().1.unsettled().count));
+            }
+            self.look_for_map(Instant::now())?;
         }
         Ok(())
     }

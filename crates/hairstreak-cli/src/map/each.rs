@@ -122,7 +122,7 @@ impl Each {
         Ok(())
     }
 
-    fn finish(&mut self, reason: &str, desk: &Desk<'_>) -> Result<(), CrewError> {
+    fn finish(&mut self, reason: &str, desk: &mut Desk<'_>) -> Result<(), CrewError> {
         self.record.take().map_or(Ok(()), |record| desk.finish(&record, &self.output, reason))
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use hairstreak::pipeline::{Finished, Ventilator};
+use hairstreak::pipeline::{FinishError, Finished, Ventilator};
 use hairstreak_socket::SendError;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -73,12 +73,8 @@ impl Feed<'_> {
         FeedError::Record { number: self.counts.records.load(Ordering::Relaxed) + 1, error }
     }
 
-    /// Waits until all records have their results, or have failed and been named.
-    pub fn finish(&self) -> Finished {
-        loop {
-            if let Ok(finished) = self.ventilator.finish(Duration::MAX) {
-                return finished;
-            }
-        }
+    /// Waits until all records have their results, or have failed and been named, however long that takes.
+    pub fn finish(&self) -> Result<Finished, FinishError> {
+        self.ventilator.finish(Duration::MAX)
     }
 }

@@ -1,19 +1,23 @@
 //! `Filter`: a command that runs on, one record in on its standard input, one answer out on its standard output.
 //!
 //! ```text
-//!            give                        answer
-//!   redo ----------> given (unanswered) --------> results
-//!    ^                 |
-//!    +-----------------+  the process ends
+//!             new records, or the rest        silent, or nothing follows
+//!   Down ----------------------------> Flowing -----------+
+//!    ^ |                                  ^ answered      |
+//!    | +-- the suspect, first time --> Trying ------------+--> Closed
+//!    | |                                                  |
+//!    | +-- the suspect again, or ----> Closing -----------+
+//!    |     a part that is divided               written
+//!    |
+//!    +-- the process ends: any of them, and Mute, which it is once it has closed its standard output
 //! ```
 //!
 //! It is given many records ahead, and may hold its answers back: most programs gather them while their output is a
-//! pipe. One that is silent for `patience` with nothing to follow has its standard input closed: it gives what it
-//! held back, ends, and is started again with the next record. If that was the wrong guess, and it was only slow, patience grows.
+//! pipe. One that is silent for as long as [`Patience`] has it with nothing to follow has its standard input closed: it
+//! gives what it held back, ends, and is started again with the next record.
 //!
-//! What a process that died had not answered is redone, at first all of it. What was unanswered twice is divided: its
-//! first record, and both halves of the rest, one part after the other, so that a record that kills its filter is
-//! soon alone. One that is alone with `tries_max` deaths has failed.
+//! What a process that died had not answered is redone, in the order of [`Redo`]. A record that was alone with `tries_max`
+//! processes that died has failed.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -25,7 +29,9 @@ use std::time::{Duration, Instant};
 use super::ending::Ending;
 use super::error::CrewError;
 use super::framing::{Framing, Splitter};
+use super::patience::Patience;
 use super::process::{Found, Process};
+use super::redo::{Part, Redo};
 use super::slot::{Desk, News, Record, Slot, backoff};
 use crate::output::note;
 
@@ -33,12 +39,9 @@ use crate::output::note;
 const PENDING_BYTES_MAX: usize = 128 * 1024;
 /// Bytes read from one filter before the others have their turn.
 const TURN_BYTES_MAX: usize = 1 << 20;
-/// A filter that has ended so often and never given an answer is given up with the next record that fails.
+/// A filter that has ended so often and never given an answer is given up with the next record that fails. One that had
+/// given answers before, and does not even read any more, then dies of its records for all one can tell.
 const NEVER_ANSWERED_MAX: u32 = 10;
-/// How long a filter may be silent at first, at least and at most.
-const PATIENCE: Duration = Duration::from_millis(250);
-const PATIENCE_MIN: Duration = Duration::from_millis(2);
-const PATIENCE_MAX: Duration = Duration::from_secs(10);
 
 /// How long a filter that has closed its standard output may live on before it is killed.
 const MUTE_FOR: Duration = Duration::from_secs(1);
@@ -57,32 +60,42 @@ pub struct FilterOptions {
     pub is_remote: bool,
 }
 
+/// Where a filter is in the diagram above.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// It has no process, and nobody starts one before that time.
+    Down { not_before: Option<Instant> },
+    /// New records follow those that it has.
+    Flowing,
+    /// It has the suspect, and nothing follows before that is answered.
+    Trying,
+    /// Its standard input is closed as soon as all is written.
+    Closing,
+    /// Its standard input is closed, since that time if its silence was the reason.
+    Closed { silent: Option<Instant> },
+    /// It has closed its standard output, at that time.
+    Mute { since: Instant },
+}
+
 /// A command that runs on.
 #[derive(Debug)]
 pub struct Filter {
     options: FilterOptions,
     key: usize,
+    state: State,
+    /// There is one unless it is down.
     process: Option<Process>,
     splitter: Splitter,
     answers: Vec<Range<usize>>,
     /// Not answered, first to last.
     given: VecDeque<Record>,
-    /// To be given again, one part after the other.
-    redo: VecDeque<Vec<Record>>,
-    is_redoing: bool,
+    redo: Redo,
+    patience: Patience,
     /// Answers of this process.
     answered: u64,
     has_ever_answered: bool,
     /// Processes in a row that ended without an answer.
     fruitless: u32,
-    not_before: Option<Instant>,
-    /// When it last answered, or began to have something to answer.
-    last_news: Instant,
-    patience: Duration,
-    /// When its standard input was closed for its silence.
-    hushed: Option<Instant>,
-    /// When it closed its standard output.
-    mute_since: Option<Instant>,
 }
 
 impl Filter {
@@ -92,41 +105,29 @@ impl Filter {
         let mut filter = Filter {
             options,
             key,
+            state: State::Down { not_before: None },
             process: None,
             splitter,
             answers: Vec::new(),
             given: VecDeque::new(),
-            redo: VecDeque::new(),
-            is_redoing: false,
+            redo: Redo::default(),
+            patience: Patience::new(desk.now),
             answered: 0,
             has_ever_answered: false,
             fruitless: 0,
-            not_before: None,
-            last_news: desk.now,
-            patience: PATIENCE,
-            hushed: None,
-            mute_since: None,
         };
         filter.ensure_process(desk)?;
         Ok(filter)
     }
 
-    fn can_start(&self, now: Instant) -> bool {
-        self.process.is_none() && self.not_before.is_none_or(|at| at <= now)
-    }
-
-    fn is_open(&self) -> bool {
-        self.process.as_ref().is_some_and(Process::is_open)
-    }
-
-    fn hand_over(&mut self, record: Record, desk: &Desk<'_>) -> Result<(), CrewError> {
+    fn hand_over(&mut self, record: Record, desk: &mut Desk<'_>) -> Result<(), CrewError> {
         if self.options.is_remote
             && let Some(reason) = self.options.framing.refusal(record.message.body())
         {
             return desk.finish(&record, b"", &reason);
         }
         if self.given.is_empty() {
-            self.last_news = desk.now;
+            self.patience.note_news(desk.now);
         }
         if let Some(process) = &mut self.process {
             self.options.framing.write(process.pending(), record.message.body());
@@ -140,27 +141,35 @@ impl Filter {
         if self.process.is_none() {
             let command = &self.options.command;
             self.process = Some(Process::start(command, true, desk.children, desk.poller, self.key)?);
+            self.state = State::Flowing;
             self.answered = 0;
             self.splitter.clear();
-            self.mute_since = None;
         }
         Ok(())
     }
 
     /// The next part of what is to be redone, once the one before is answered.
     fn give_again(&mut self, desk: &mut Desk<'_>) -> Result<(), CrewError> {
-        if self.given.is_empty() {
-            self.is_redoing = false;
-        }
-        let may_give = self.given.is_empty() && (self.is_open() || self.can_start(desk.now));
+        let may_give = match self.state {
+            State::Down { not_before } => not_before.is_none_or(|at| at <= desk.now),
+            State::Flowing => self.given.is_empty(),
+            _ => false,
+        };
         if !may_give {
             return Ok(());
         }
-        let Some(part) = self.redo.pop_front() else { return Ok(()) };
+        let Some(part) = self.redo.next(self.patience.is_prompt()) else { return Ok(()) };
         self.ensure_process(desk)?;
-        desk.counts.redone.fetch_add(part.len() as u64, Ordering::Relaxed);
-        self.is_redoing = part.iter().any(|record| record.deaths > 1);
-        part.into_iter().try_for_each(|record| self.hand_over(record, desk))
+        let (state, records) = match part {
+            // Deaths that come fast leave it no time to be silent in.
+            Part::Suspect(suspect) if suspect.tries > 0 => (State::Closing, vec![suspect]),
+            Part::Suspect(suspect) => (State::Trying, vec![suspect]),
+            Part::Divided(records) => (State::Closing, records),
+            Part::Rest(records) => (State::Flowing, records),
+        };
+        self.state = state;
+        desk.counts.redone.fetch_add(records.len() as u64, Ordering::Relaxed);
+        records.into_iter().try_for_each(|record| self.hand_over(record, desk))
     }
 
     fn read(&mut self, bytes_max: usize, desk: &mut Desk<'_>) -> Result<(), CrewError> {
@@ -177,7 +186,9 @@ impl Filter {
                 }
                 Found::Nothing => return Ok(()),
                 Found::End => {
-                    self.mute_since.get_or_insert(desk.now);
+                    if !matches!(self.state, State::Mute { .. }) {
+                        self.state = State::Mute { since: desk.now };
+                    }
                     return Ok(());
                 }
             }
@@ -201,12 +212,20 @@ impl Filter {
         if self.answers.is_empty() {
             return Ok(());
         }
-        self.last_news = desk.now;
+        self.patience.note_news(desk.now);
         self.answered += self.answers.len() as u64;
         self.has_ever_answered = true;
         self.fruitless = 0;
-        if let Some(hushed) = self.hushed.take() {
-            self.learn(desk.now.saturating_duration_since(hushed));
+        match self.state {
+            State::Closed { silent: Some(silent) } => {
+                self.patience.note_closed(desk.now.saturating_duration_since(silent));
+                self.state = State::Closed { silent: None };
+            }
+            State::Trying => {
+                self.patience.note_prompt();
+                self.state = State::Flowing;
+            }
+            _ => {}
         }
         let mut rest = &self.answers[..];
         let mut records = self.given.drain(..rest.len()).peekable();
@@ -216,51 +235,45 @@ impl Filter {
                 count += 1;
             }
             let (answers, behind) = rest.split_at(count as usize);
-            desk.results.pass_on(first.run);
-            for answer in answers {
-                desk.results.send(self.splitter.bytes(answer))?;
-            }
+            desk.results.pass_on(first.run, answers.iter().map(|answer| self.splitter.bytes(answer)))?;
             rest = behind;
         }
         Ok(())
     }
 
-    /// It answered so long after its standard input was closed: at once if it had held answers back.
-    fn learn(&mut self, answered_after: Duration) {
-        self.patience = if answered_after <= self.patience / 2 {
-            (self.patience / 4).max(PATIENCE_MIN)
-        } else {
-            (self.patience * 4).min(PATIENCE_MAX)
-        };
-    }
-
-    /// Closes the standard input of a filter that is silent and has nothing to follow.
-    fn hush(&mut self, desk: &mut Desk<'_>) -> Result<(), CrewError> {
-        let is_due = self.deadline_of_silence().is_some_and(|at| at <= desk.now);
-        // What is suspected of killing its filter is not left lying in a buffer: more deaths may come meanwhile.
-        let is_last = self.is_redoing || (desk.is_last && self.redo.is_empty());
+    /// Closes the standard input of a filter that nothing follows for now, and that is silent or is to end.
+    fn close(&mut self, desk: &mut Desk<'_>) -> Result<(), CrewError> {
+        let mut is_silent = self.end_of_patience().is_some_and(|at| at <= desk.now);
+        if is_silent && self.process.as_ref().is_some_and(|process| process.unread_size() > 0) {
+            // It is busy, or only starting.
+            is_silent = false;
+            self.patience.note_news(desk.now);
+        }
+        let is_last = matches!(self.state, State::Closing) || (desk.is_last && self.redo.is_empty());
         if let Some(process) = &mut self.process
             && process.is_open()
             && process.pending_size() == 0
-            && (is_due || is_last)
+            && (is_silent || is_last)
         {
             process.close(desk.poller)?;
-            self.hushed = (is_due && !is_last).then_some(desk.now);
+            if !matches!(self.state, State::Mute { .. }) {
+                self.state = State::Closed { silent: (is_silent && !is_last).then_some(desk.now) };
+            }
         }
         Ok(())
     }
 
-    fn deadline_of_silence(&self) -> Option<Instant> {
-        let process = self.process.as_ref()?;
-        let waits = process.is_open() && process.pending_size() == 0 && !self.given.is_empty();
-        waits.then(|| self.last_news + self.patience)
+    fn end_of_patience(&self) -> Option<Instant> {
+        let may_be_silent = matches!(self.state, State::Flowing | State::Trying) && !self.given.is_empty();
+        let has_all = self.process.as_ref().is_some_and(|process| process.pending_size() == 0);
+        (may_be_silent && has_all).then(|| self.patience.ends_at())
     }
 
     /// The process has ended.
     fn bury(&mut self, desk: &mut Desk<'_>) -> Result<(), CrewError> {
         self.read(usize::MAX, desk)?;
         let Some(process) = self.process.take() else { return Ok(()) };
-        let (was_open, has_unread) = (process.is_open(), process.has_unread());
+        let (was_open, unread_size) = (process.is_open(), process.unread_size());
         let status = process.end(desk.poller)?;
         if desk.children.have_stopped() {
             return Err(CrewError::Stopped);
@@ -271,7 +284,7 @@ impl Filter {
             self.answers = vec![last];
             self.pass_on(desk)?;
         }
-        self.hushed = None;
+        self.state = State::Down { not_before: None };
         match (status.success(), self.given.is_empty()) {
             (true, true) => Ok(()),
             (false, true) => {
@@ -289,63 +302,67 @@ impl Filter {
             }
             // One that ends early is none that leaves answers out: it leaves something unread, or did so before.
             (true, false)
-                if !was_open && !has_unread && desk.counts.early_ends.load(Ordering::Relaxed) == 0 =>
+                if !was_open && unread_size == 0 && desk.counts.early_ends.load(Ordering::Relaxed) == 0 =>
             {
                 Err(CrewError::TooFew {
                     answers: self.answered,
                     given: self.answered + self.given.len() as u64,
                 })
             }
-            _ => self.take_back(status, desk),
+            _ => self.take_back(status, unread_size, desk),
         }
     }
 
     /// Has what was not answered redone.
-    fn take_back(&mut self, status: ExitStatus, desk: &mut Desk<'_>) -> Result<(), CrewError> {
+    fn take_back(
+        &mut self,
+        status: ExitStatus,
+        unread_size: usize,
+        desk: &mut Desk<'_>,
+    ) -> Result<(), CrewError> {
         if self.answered == 0 {
             self.fruitless += 1;
-            self.not_before = Some(desk.now + backoff(self.fruitless));
+            self.state = State::Down { not_before: Some(desk.now + backoff(self.fruitless)) };
         } else if status.success() && desk.counts.early_ends.fetch_add(1, Ordering::Relaxed) == 0 {
             let left = self.given.len();
             note(&format!(
                 "hairstreak: the filter ended early, with {left} records unanswered: they are redone, by another\n"
             ));
         }
-        let mut left: Vec<Record> = self.given.drain(..).collect();
-        left.iter_mut().for_each(|record| record.deaths += 1);
-        let was_alone = left.len() == 1;
-        if let [alone] = &mut left[..] {
-            alone.tries += 1;
-            if alone.tries >= self.options.tries_max {
-                if !self.has_ever_answered && self.fruitless >= NEVER_ANSWERED_MAX {
-                    return Err(CrewError::NeverAnswers { count: self.fruitless, status });
-                }
-                let tries = alone.tries;
-                return desk.finish(alone, b"", &format!("the filter {}, {tries} times", Ending(status)));
-            }
+        let never_starts = self.fruitless >= NEVER_ANSWERED_MAX;
+        let begun = self.begun_count(unread_size).max(usize::from(never_starts));
+        let tries = self.redo.take_back(self.given.drain(..).collect(), begun);
+        let Some(tries) = tries.filter(|&tries| tries >= self.options.tries_max) else { return Ok(()) };
+        if !self.has_ever_answered && never_starts {
+            return Err(CrewError::NeverAnswers { count: self.fruitless, status });
         }
-        if was_alone || left.iter().all(|record| record.deaths < 2) {
-            self.redo.push_front(left);
-            return Ok(());
-        }
-        let mut rest = left.split_off(1);
-        let half = rest.split_off(rest.len() / 2);
-        for part in [half, rest, left] {
-            if !part.is_empty() {
-                self.redo.push_front(part);
-            }
-        }
-        Ok(())
+        let reason = format!("the filter {}, {tries} times", Ending(status));
+        self.redo.take_suspect().map_or(Ok(()), |failed| desk.finish(&failed, b"", &reason))
+    }
+
+    /// Of how many records it has read something, if it left so many bytes unread.
+    fn begun_count(&self, unread_size: usize) -> usize {
+        let mut unread_size = unread_size;
+        let unread = self.given.iter().rev().take_while(|record| {
+            let size = self.options.framing.written_size(record.message.body().len());
+            let is_unread = size <= unread_size;
+            unread_size = unread_size.saturating_sub(size);
+            is_unread
+        });
+        self.given.len() - unread.count()
     }
 }
 
 impl Slot for Filter {
     fn room(&self, now: Instant) -> usize {
-        let takes = match &self.process {
-            Some(process) => process.is_open() && process.pending_size() < PENDING_BYTES_MAX,
-            None => self.can_start(now),
+        let takes = match (&self.process, self.state) {
+            (_, State::Down { not_before }) => not_before.is_none_or(|at| at <= now),
+            (Some(process), State::Flowing | State::Mute { .. }) => {
+                process.is_open() && process.pending_size() < PENDING_BYTES_MAX
+            }
+            _ => false,
         };
-        let takes = takes && self.redo.is_empty() && !self.is_redoing;
+        let takes = takes && self.redo.is_empty();
         if takes { self.options.share.saturating_sub(self.given.len()) } else { 0 }
     }
 
@@ -376,22 +393,29 @@ impl Slot for Filter {
         } else if news.output {
             self.read(TURN_BYTES_MAX, desk)?;
         }
-        self.not_before = self.not_before.filter(|at| *at > desk.now);
+        if matches!(self.state, State::Down { not_before: Some(at) } if at <= desk.now) {
+            self.state = State::Down { not_before: None };
+        }
         self.give_again(desk)?;
         if let Some(process) = &mut self.process {
             process.write(desk.poller)?;
-            if !self.given.is_empty() && self.mute_since.is_some_and(|since| since + MUTE_FOR <= desk.now) {
+            if let State::Mute { since } = self.state
+                && since + MUTE_FOR <= desk.now
+                && !self.given.is_empty()
+            {
                 process.kill();
             }
         }
-        self.hush(desk)
+        self.close(desk)
     }
 
     fn deadline(&self) -> Option<Instant> {
-        match (&self.process, self.mute_since) {
-            (Some(_), Some(since)) => (!self.given.is_empty()).then_some(since + MUTE_FOR),
-            (Some(_), None) => self.deadline_of_silence(),
-            (None, _) => self.not_before.or((!self.redo.is_empty()).then_some(self.last_news)),
+        match self.state {
+            State::Down { not_before } => {
+                not_before.or((!self.redo.is_empty()).then(|| self.patience.last_news()))
+            }
+            State::Mute { since } => (!self.given.is_empty()).then_some(since + MUTE_FOR),
+            _ => self.end_of_patience(),
         }
     }
 

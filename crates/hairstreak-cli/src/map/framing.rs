@@ -41,6 +41,11 @@ impl Framing {
         into.extend(self.separator());
     }
 
+    /// The size of a record that is written so.
+    pub fn written_size(self, record_size: usize) -> usize {
+        record_size + if self == Framing::Length { LENGTH_SIZE } else { 1 }
+    }
+
     /// Why a record that came from elsewhere cannot be written so.
     pub fn refusal(self, record: &[u8]) -> Option<String> {
         let separator = self.separator()?;

@@ -24,8 +24,11 @@ mod framing;
 mod harvest;
 mod meeting;
 mod options;
+mod patience;
 mod process;
 mod progress;
+mod redo;
+mod results;
 mod slot;
 mod stop;
 

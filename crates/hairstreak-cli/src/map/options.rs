@@ -89,11 +89,12 @@ A filter gives one record for each, in order, and is given many ahead: up to W /
 hold their output back while it is a pipe; they get more records meanwhile, and in the end their
 standard input is closed. One that holds back all that the window allows is noticed by its silence:
 its standard input is closed, it gives what it has, and another is started. Where that takes too
-long, have it write at once: stdbuf -oL COMMAND, python3 -u, grep --line-buffered. Where records take
-long, and some longer than others, a small window, as 2 x N, keeps them from waiting behind each other.
+long, have it write at once: stdbuf -oL COMMAND, python3 -u, grep --line-buffered. Where records
+take long, and some longer than others, a small window, as 2 x N, keeps them from waiting behind
+each other.
 
 A filter that dies is started again. The record with which it dies again and again fails after
---retries deaths, and is named; the others are done. What COMMAND does beside its answer may be done
+--retries deaths alone, and is named; the others are done. What COMMAND does beside its answer may be done
 twice.
 
 With {} or --each, the output of COMMAND is written as it is, when it has ended. In --length mode it
@@ -133,7 +134,8 @@ Example:
     hairstreak map-worker tcp://there:5700 -- ./enrich.py
 
 Exit status: 0 the work is done, or it was asked to leave and has; 126 or 127 COMMAND cannot be
-started; 255 the map is gone, or was never there, or it cannot go on; 143 stopped at once.";
+started; 255 the map is gone, or was never there, or it cannot go on; 130 and 143 stopped at
+once, by a second SIGINT or SIGTERM.";
 
 impl WorkArguments {
     pub fn framing(&self) -> Framing {

@@ -166,10 +166,10 @@ impl Process {
         self.children.kill(self.group);
     }
 
-    /// Whether there is input that it has not read. Once it has ended, it never will.
-    pub fn has_unread(&self) -> bool {
+    /// How many bytes of its input it has not read. Once it has ended, it never will.
+    pub fn unread_size(&self) -> usize {
         let in_pipe = self.inlet.as_ref().and_then(|inlet| ioctl_fionread(inlet).ok());
-        self.pending_size() > 0 || in_pipe.is_some_and(|size| size > 0)
+        self.pending_size() + in_pipe.map_or(0, |size| size as usize)
     }
 
     /// It has ended, which the poller has told: how? It is not looked at any more.

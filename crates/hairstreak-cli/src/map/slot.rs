@@ -4,20 +4,21 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use hairstreak_socket::settlement::TaskRun;
-use hairstreak_socket::{Message, Outgoing, Poller, Push};
+use hairstreak_socket::{Message, Poller};
 
 use super::children::Children;
 use super::counts::Counts;
 use super::error::CrewError;
+use super::results::Results;
 
 /// A record, and the task that it is.
 #[derive(Debug)]
 pub struct Record {
     pub run: TaskRun,
     pub message: Message,
-    /// With how many processes that ended it had no answer yet.
+    /// How many processes died that had begun it, for all one can tell, and not answered it.
     pub deaths: u32,
-    /// In how many of these it was alone.
+    /// With how many of these it was alone.
     pub tries: u32,
 }
 
@@ -47,7 +48,7 @@ impl News {
 /// What slots work with.
 pub struct Desk<'a> {
     pub poller: &'a mut Poller,
-    pub results: &'a Push,
+    pub results: &'a mut Results,
     pub children: &'a Children,
     pub counts: &'a Counts,
     pub now: Instant,
@@ -58,27 +59,25 @@ pub struct Desk<'a> {
 impl Desk<'_> {
     /// What a command gave that ran for this record alone, and why that is a failure unless it is none. It is a result
     /// of two frames.
-    pub fn finish(&self, record: &Record, output: &[u8], reason: &str) -> Result<(), CrewError> {
-        let frames: &[&[u8]] = &[output, reason.as_bytes()];
-        self.results.pass_on(record.run);
-        Ok(self.results.send(Outgoing::Frames(frames))?)
+    pub fn finish(&mut self, record: &Record, output: &[u8], reason: &str) -> Result<(), CrewError> {
+        Ok(self.results.pass_on_frames(record.run, &[output, reason.as_bytes()])?)
     }
 }
 
-/// One of the commands that work side by side.
+/// One of the commands that work side by side. One thread drives all of them.
 pub trait Slot {
     /// How many records it takes now.
     fn room(&self, now: Instant) -> usize;
     /// How many it has.
     fn load(&self) -> usize;
-    /// Takes up to `count` from the front of `queue`, at least one if there is room.
+    /// Takes up to `count` from the front of `queue`, at least one if there is room. Does not block.
     fn give(
         &mut self,
         queue: &mut VecDeque<Record>,
         count: usize,
         desk: &mut Desk<'_>,
     ) -> Result<(), CrewError>;
-    /// Goes on: after news of its process, when its time has come, or when it was given something.
+    /// Goes on: after news of its process, when its time has come, or when it was given something. Does not block.
     fn go_on(&mut self, news: News, desk: &mut Desk<'_>) -> Result<(), CrewError>;
     /// When it wants to go on without news.
     fn deadline(&self) -> Option<Instant>;

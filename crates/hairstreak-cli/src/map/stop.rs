@@ -13,7 +13,7 @@ use crate::output::note;
 /// How long a write to a standard output that nobody reads may keep the program from its end.
 const PEN_WITHIN: Duration = Duration::from_millis(500);
 /// Between two tries.
-const LOOK: Duration = Duration::from_millis(2);
+const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -66,7 +66,7 @@ impl Stop {
                 Ok(pen) => break Some(pen),
                 Err(TryLockError::Poisoned(pen)) => break Some(pen.into_inner()),
                 Err(TryLockError::WouldBlock) if Instant::now() >= deadline => break None,
-                Err(TryLockError::WouldBlock) => std::thread::sleep(LOOK),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(LOOK_INTERVAL),
             }
         };
         if let Some(line) = failure.line() {

@@ -95,6 +95,27 @@ fn commands_that_do_not_listen_are_killed_and_a_second_signal_waits_for_nobody()
 }
 
 #[test]
+fn commands_that_have_ended_are_waited_for_no_longer() {
+    // What each has in the background does not listen: it is killed only if somebody is waited for in vain.
+    let deaf = "(trap '' INT TERM; touch $1/$$; exec sleep 1000 > $1/$$ 2>&1) & exec sleep 1000";
+    for count in 1..=3 {
+        let folder = folder(&format!("ended-{count}"));
+        let jobs = format!("-j{count}");
+        let running = start(&[&jobs, "--", "sh", "-c", deaf, "sh", folder.to_str().unwrap()], numbers(10));
+        until(|| (fs::read_dir(&folder).unwrap().count() == count).then_some(()));
+        let (id, commands) = family(&running, count);
+        let left: Vec<i32> = commands.iter().flat_map(|&command| children_of(command)).collect();
+        assert_eq!(left.len(), count);
+        tell(id, Signal::INT);
+        assert_eq!(running.end().status, 130);
+        let alive = left.iter().filter(|&&process| lives(process)).count();
+        left.iter().filter(|&&process| lives(process)).for_each(|&process| tell(process, Signal::KILL));
+        assert_eq!(alive, count);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
 fn kill_9_of_the_map_leaves_no_filters() {
     let running =
         start(&["-j2", "-w2", "--", "sh", "-c", "while read -r line; do sleep 0.01; done"], numbers(1000));

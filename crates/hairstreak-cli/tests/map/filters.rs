@@ -116,6 +116,33 @@ fn a_filter_that_dies_of_itself_is_started_again() {
 }
 
 #[test]
+fn no_record_is_to_blame_for_deaths_before_it_was_read() {
+    let folder = folder("unread");
+    // Four of five die at once; the fifth answers one record, and dies then.
+    let script =
+        "echo x >> $1; [ $(($(wc -l < $1) % 5)) = 0 ] || kill -9 $$; read -r line && echo $line; kill -9 $$";
+    let lives = folder.join("lives");
+    let words = ["-k", "-j1", "--", "sh", "-c", script, "sh", lives.to_str().unwrap()];
+    assert_eq!(map(&words, numbers(20)).good(), numbers(20));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_a_filter_that_answers_as_it_goes_has_left_is_given_to_one_process() {
+    let folder = folder("lives");
+    // It reads far ahead. Each of the first twenty dies with its third record, the next lives.
+    let perl = "$n = shift; $| = 1; while (<STDIN>) { kill 9, $$ if $. == 3 && $n <= 20; print }";
+    let script = "echo x >> $1; exec perl -e \"$2\" $(wc -l < $1)";
+    let lives = folder.join("lives");
+    let words = ["-k", "-j1", "--", "sh", "-c", script, "sh", lives.to_str().unwrap(), perl];
+    assert_eq!(map(&words, numbers(5000)).good(), numbers(5000));
+    // Twenty-one, unless one that is slow to answer seems to hold its answer back.
+    let count = std::fs::read_to_string(lives).unwrap().lines().count();
+    assert!((21..26).contains(&count), "{count}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn a_filter_may_say_nothing_until_it_has_had_everything() {
     // More than the pipes hold.
     let words = ["-j1", "-w100000", "--", "sort", "-R"];

@@ -64,10 +64,11 @@ fn a_filter_that_never_answers_is_given_up() {
         [("exit 3", "exited with status 3"), ("read -r line; kill -9 $$", "was killed by signal 9")]
     {
         let said = error(&["-j1", "--", "sh", "-c", script], &numbers(1000), 255);
-        let (records, last) = said.trim_end().rsplit_once('\n').unwrap();
+        let last = said.lines().last().unwrap();
         assert!(last.starts_with("hairstreak: the filter has ended "), "{said}");
         assert!(last.ends_with(&format!(" times without ever giving an answer: it {how}")), "{said}");
-        assert!(records.lines().count() < 10, "{said}");
+        // One that has read nothing is to blame for no death.
+        assert!(said.lines().count() <= if script == "exit 3" { 1 } else { 10 }, "{said}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use hairstreak::pipeline::{PipelineOptions, Reply, Worker};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::harness::{Outcome, Running, children_of, command, numbers, place, start, until};
+use crate::harness::{Outcome, Running, children_of, command, folder, numbers, place, start, until};
 
 fn worker(place: &str, words: &[&str]) -> Child {
     let mut command = command(&[&["map-worker", place], words].concat());
@@ -139,6 +139,34 @@ fn a_worker_says_when_the_map_is_gone_or_never_was() {
     assert!(said.starts_with(&gone) || said.starts_with(&never), "{said}");
     assert_eq!(left.wait().unwrap().code(), Some(255));
     drop(map);
+}
+
+#[test]
+fn a_worker_gives_up_results_that_no_map_is_there_to_take() {
+    let folder = folder("untaken");
+    for is_asked_to_leave in [false, true] {
+        let place = place("untaken");
+        let is_gone = folder.join(is_asked_to_leave.to_string());
+        let mut map = waiting(&place, &[], 100);
+        let mut said_by_map = BufReader::new(map.child.stderr.take().unwrap()).lines();
+        assert!(said_by_map.next().unwrap().unwrap().contains("workers can join"));
+        let script =
+            "read -r line; echo taken >&2; until [ -e $1 ]; do sleep 0.01; done; echo $line; exec cat";
+        let words = ["--patience", "2s", "-j1", "--", "sh", "-c", script, "sh", is_gone.to_str().unwrap()];
+        let mut left = worker(&place, &words);
+        let mut lines = BufReader::new(left.stderr.take().unwrap()).lines().map(Result::unwrap);
+        assert_eq!(lines.next().unwrap(), "taken");
+        kill_process(Pid::from_raw(map.id()).unwrap(), Signal::KILL).unwrap();
+        assert_eq!(map.end().status, -9);
+        std::fs::write(is_gone, "").unwrap();
+        if is_asked_to_leave {
+            kill_process(process_of(&left), Signal::TERM).unwrap();
+        }
+        let said = lines.next().unwrap();
+        assert!(said.starts_with(&format!("hairstreak: the map at {place} is gone, for ")), "{said}");
+        assert_eq!(left.wait().unwrap().code(), Some(255));
+    }
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

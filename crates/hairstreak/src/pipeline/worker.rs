@@ -203,7 +203,7 @@ impl Worker {
 
     /// Whether the ventilator has said that all is done, by way of one of those before: others of them may hang. To one that
     /// leaves, the end says only what is under way.
-    fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         !self.leaves.load(Ordering::SeqCst) && self.tasks.has_heard_end()
     }
 
