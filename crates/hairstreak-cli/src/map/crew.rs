@@ -188,7 +188,7 @@ impl Crew {
         }
     }
 
-    /// Takes the tasks that are here: no more than the window, for that is its credit. Returns whether there were any.
+    /// Takes the tasks that are here: no more than the window, which is what it wants ahead. Returns whether there were any.
     fn take(&mut self) -> Result<bool, CrewError> {
         let tasks = self.worker.sockets().0;
         let count = self.queue.len();
