@@ -131,7 +131,7 @@ fn the_tables_have_rates_and_costs_of_each_row() {
 
 #[test]
 fn a_part_that_cannot_do_its_task_says_why() {
-    let task = r#"{"scheme":"batches","role":{"worker":0},"in_flight_count":1,"task_count":1,"task_us":0,"endpoints":[],
+    let task = r#"{"scheme":"batches","role":{"worker":0},"transport":"tcp","in_flight_count":1,"task_count":1,"task_us":0,"endpoints":[],
         "libzmq":"libabsent.so.1"}"#;
     // The standard input stays open: closed it would end the part by itself.
     let part = Command::new(BINARY)

@@ -312,15 +312,15 @@ impl State {
         }
         let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
         link.held = (state.overflow == Overflow::DropOldest && state.rules.sends).then(Box::default);
-        if let Origin::Connector(connector) = link.origin
-            && let Some(connector) = self.connectors.get_mut(connector)
-        {
-            connector.attempt = 0;
-        }
-        let heartbeat = Duration::from_millis(state.options.heartbeat_ms.max(1));
+        let (origin, heartbeat) = (link.origin, Duration::from_millis(state.options.heartbeat_ms.max(1)));
         if let Err(error) = self.agree_on_settlement(index, &peer) {
             self.refuse_link(engine, index, &SessionError::Settlement(error));
             return false;
+        }
+        if let Origin::Connector(connector) = origin
+            && let Some(connector) = self.connectors.get_mut(connector)
+        {
+            connector.attempt = 0;
         }
         let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
         (link.peer, link.since) = (Some(peer), self.now);

@@ -5,7 +5,9 @@
 use std::task::Waker;
 
 use hairstreak_base::Message;
-use hairstreak_wire::settlement::{Content, Deadlines, Redelivery, RedeliveryRules, TaskId, TaskRun};
+use hairstreak_wire::settlement::{
+    Company, Content, Deadlines, Redelivery, RedeliveryRules, TaskId, TaskRun,
+};
 
 use super::Settlement;
 use super::window::Window;
@@ -86,16 +88,26 @@ impl Backlog {
         if self.upstream.is_some() { u64::MAX } else { self.window.count().saturating_sub(unsettled) }
     }
 
-    /// Whether what links have not settled is what is not done, so that none need be given more than it is to have ahead.
+    /// Whether what links have not settled is what is not done, for all that is known, so that none need be given more than it is
+    /// to have ahead.
     pub fn knows_what_is_done(&self) -> bool {
         self.upstream.is_none() && !self.redelivery.is_in_order()
     }
 
-    /// Whether nothing new is to be sent before what waits to be sent again. Where tasks are passed on in order, the one that all
-    /// others wait for may be new here: it does not wait behind one that is to travel alone.
+    /// Whether tasks are passed on in order. The one that all others wait for may be new here, or behind one that is: new tasks then
+    /// wait for none that is to be sent again, and go where one travels alone if there is no other receiver.
+    pub fn passes_on_in_order(&self) -> bool {
+        self.upstream.is_some() && self.redelivery.is_in_order()
+    }
+
+    /// Whether nothing new is to be sent before what waits to be sent again.
     pub fn holds_up_new(&self) -> bool {
-        let is_passed = self.upstream.is_some() && self.redelivery.awaits_receiver_in_order();
-        self.redelivery.waiting_count() > 0 && !is_passed
+        self.redelivery.waiting_count() > 0 && !self.passes_on_in_order()
+    }
+
+    /// With whom the next new task may go.
+    pub fn company_of_new(&self) -> Company {
+        if self.passes_on_in_order() { Company::Any } else { Company::Some }
     }
 
     /// Who is to be woken now, as tasks have been refused since they were last asked for.

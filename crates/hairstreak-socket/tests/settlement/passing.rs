@@ -191,7 +191,7 @@ fn a_result_is_under_way_until_the_sink_settles_it() {
 }
 
 #[test]
-fn in_order_the_task_that_all_wait_for_passes_one_that_is_to_travel_alone() {
+fn in_order_the_task_that_all_wait_for_passes_one_that_travels_alone_or_is_to() {
     let (source, from) = source();
     let context = Context::new();
     let tasks =
@@ -208,12 +208,12 @@ fn in_order_the_task_that_all_wait_for_passes_one_that_is_to_travel_alone() {
         pull
     };
     tasks.connect(&from).unwrap();
-    (0..3u8).for_each(|number| source.send_timeout(&[number], LONG).unwrap());
+    (0..5u8).for_each(|number| source.send_timeout(&[number], LONG).unwrap());
     source.flush();
     let mut messages = Vec::new();
     let mut first = None;
-    while messages.len() < 3 {
-        let batch = tasks.recv_batch(&mut messages, 3, LONG).unwrap();
+    while messages.len() < 5 {
+        let batch = tasks.recv_batch(&mut messages, 5, LONG).unwrap();
         first.get_or_insert(batch.runs[0].0);
     }
     let pass_on = |number: u8| {
@@ -240,6 +240,16 @@ fn in_order_the_task_that_all_wait_for_passes_one_that_is_to_travel_alone() {
     let third = next(&one);
     assert_eq!((third.message.body(), third.deliveries), (&[2][..], 1));
     assert!(one.accept(&third));
+
+    pass_on(4);
+    assert_eq!(next(&one).message.body(), [4]);
+    drop(one);
+    let last = receiver(100);
+    let fifth = next(&last);
+    pass_on(3);
+    let fourth = next(&last);
+    assert_eq!((fifth.message.body(), fourth.message.body()), (&[4][..], &[3][..]));
+    assert!(last.accept(&fourth) && last.accept(&fifth));
     assert!(source.wait_settled(LONG));
 }
 

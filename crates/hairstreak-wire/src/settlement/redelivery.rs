@@ -159,11 +159,6 @@ impl<M> Redelivery<M> {
         self.rules.in_order
     }
 
-    /// Whether the next to be sent again waits for a receiver of its own, where order holds.
-    pub fn awaits_receiver_in_order(&self) -> bool {
-        self.rules.in_order && self.first_waiting().is_some_and(|task| self.travels_alone(task))
-    }
-
     /// Whether this task waits to be sent again.
     pub fn has_waiting(&self, task: TaskId) -> bool {
         self.waiting.binary_search_by_key(&task, |(other, _)| other.id).is_ok()

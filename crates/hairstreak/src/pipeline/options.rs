@@ -49,8 +49,8 @@ pub struct PipelineOptions {
     /// The most tasks that are under way in all stages: sent and not settled. So many may be done twice when a worker dies, in
     /// whichever stage it is; where several give it tasks, also those that are done and of which they have not heard yet.
     pub window: Window,
-    /// The most tasks, not done, that a worker has ahead; at least 1. `None`: what it does in half a second by its own account, 16 until
-    /// that is known. With [`PipelineOptions::keep_order`], and in later stages, it may have as many as the window.
+    /// The most tasks that a worker has ahead, whose results the sink has not taken; at least 1. `None`: what it does in half a second by its
+    /// own account, 16 until that is known. With [`PipelineOptions::keep_order`], and with several stages, it may have as many as the window.
     pub ahead: Option<usize>,
     /// How often a task is given to a worker before it is given up; 0: as often as need be. In a later stage the next worker
     /// that it comes to then rejects it.
@@ -113,7 +113,10 @@ impl PipelineOptions {
 
     /// Of sockets that receive tasks, or dead letters.
     pub(super) fn tasks_in(&self) -> Options {
-        self.with(Settlement { ahead_count: self.ahead.unwrap_or(0), ..self.passing_settlement() })
+        self.with(Settlement {
+            ahead_count: self.ahead.map_or(0, |count| count.max(1)),
+            ..self.passing_settlement()
+        })
     }
 
     /// Of the socket that passes results on, to the sink or to another stage.

@@ -67,6 +67,8 @@ impl Pace {
             Some(nanos) => within(time, nanos).unwrap_or(u64::MAX).max(AHEAD_COUNT_MIN),
             None => within(time, self.nanos).unwrap_or(FIRST_BLOCK).max(FIRST_BLOCK),
         };
+        // What has another stage behind it is done much later than its receiver has done with it.
+        let time = time.filter(|_| !session.informs());
         session.wanted_ahead().or(time.map(by_pace)).unwrap_or(u64::MAX)
     }
 

@@ -5,7 +5,7 @@
 //! awake. How large a block is follows how fast the link settles (`pace`): what takes long is spread, what is done at once is
 //! not.
 //!
-//! What is to be sent again goes before what is new, lowest task first. A task that two connections have ended with
+//! What is to be sent again goes before what is new, lowest task first; but where tasks are passed on in order new ones wait for none. A task that two connections have ended with
 //! travels alone, so that one that kills its receivers takes no other with it.
 
 use std::cmp::Reverse;
@@ -142,7 +142,8 @@ impl State {
             self.sockets[socket].backlog.as_mut()?.window.note_full();
             return None;
         }
-        let index = self.choose_link(socket, Company::Some)?;
+        let company = self.sockets[socket].backlog.as_ref()?.company_of_new();
+        let index = self.choose_link(socket, company)?;
         let room = self.room_of(index);
         self.wake_deadlines(engine, socket);
         let link_count = self.sockets[socket].links.len() as u64;
@@ -410,6 +411,6 @@ impl State {
         !backlog.holds_up_new()
             && backlog.room(self.unsettled_count(socket)) > 0
             && !self.has_letters_enough(socket)
-            && self.choose_link(socket, Company::Some).is_some()
+            && self.choose_link(socket, backlog.company_of_new()).is_some()
     }
 }
