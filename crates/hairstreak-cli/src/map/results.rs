@@ -1,7 +1,7 @@
 //! `Results`: answers on their way to the sink. A send never waits; what the sink has no room for waits here, in order.
 //!
-//! Invariant: while something waits, a crew lets no command go on, so that never more waits than one command has given in
-//! its turn.
+//! While something waits, a crew lets no command go on, so that no more waits than one command has given in its turn; at the end
+//! of all work, no more than each has given in one.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
