@@ -4,6 +4,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::pipeline::Transport as PipelineTransport;
 use crate::sample::{Calls, CaseName, Transport};
+use crate::services::ServiceCase;
 
 /// Benchmarks of Hairstreak against its rivals, in the same run.
 #[derive(Debug, Parser)]
@@ -23,9 +24,17 @@ pub enum Benchmark {
     Streams(StreamsSettings),
     /// Tasks, workers, results with few or many in flight, against libzmq's ways of doing it
     Pipeline(PipelineSettings),
+    /// Requests and replies, one by one and many at a time: through a proxy, and through a Majordomo broker
+    Services(ServicesSettings),
     /// One process of a pipeline (started by the benchmark itself)
     #[command(hide = true)]
     Part {
+        /// What to do, as JSON.
+        task: String,
+    },
+    /// One process of a service (started by the benchmark itself)
+    #[command(hide = true)]
+    ServicePart {
         /// What to do, as JSON.
         task: String,
     },
@@ -134,6 +143,33 @@ pub struct PipelineSettings {
     #[arg(long = "tasks", value_name = "COUNT", value_parser = clap::value_parser!(u64).range(10..=100_000_000))]
     pub task_count: Option<u64>,
     /// Measurements per row and contender [default: 5; with --quick 3]
+    #[arg(long = "repeat", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeats: Option<u32>,
+    /// Against whom.
+    #[command(flatten)]
+    pub rival: RivalSettings,
+}
+
+/// What `hairstreak-bench services` takes.
+#[derive(Clone, Debug, Args)]
+pub struct ServicesSettings {
+    /// A twentieth of the requests: under a minute in all
+    #[arg(long)]
+    pub quick: bool,
+    /// Print the report as JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// Only these cases [default: all]
+    #[arg(long = "case", value_enum, value_delimiter = ',')]
+    pub cases: Vec<ServiceCase>,
+    /// Only so many workers, and only those asynchronously [default: 1 synchronously; 1,2,4,8,10,16 asynchronously]
+    #[arg(long = "workers", value_delimiter = ',', value_name = "COUNT",
+        value_parser = clap::value_parser!(u64).range(1..=64))]
+    pub worker_counts: Vec<u64>,
+    /// Requests of each sample [default: 100000; through a proxy synchronously 10000]
+    #[arg(long = "requests", value_name = "COUNT", value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
+    pub request_count: Option<u64>,
+    /// Measurements per row and contender [default: 3]
     #[arg(long = "repeat", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeats: Option<u32>,
     /// Against whom.

@@ -1,8 +1,9 @@
 //! Benchmarks of Hairstreak: each scenario beside a rival and beside a limit program, all in the same run.
 //!
 //! This crate alone knows the rivals. It is not linked by the product: `hairstreak bench NAME` executes the binary
-//! `hairstreak-bench`. There is one module per benchmark, [`sockets`], [`streams`] (the multi-core test) and [`pipeline`]
-//! (tasks, workers, results), and one for what the first two have in common, the [`sample`].
+//! `hairstreak-bench`. There is one module per benchmark, [`sockets`], [`streams`] (the multi-core test), [`pipeline`]
+//! (tasks, workers, results) and [`services`] (requests, replies), and one for what the first two have in common, the
+//! [`sample`].
 //!
 //! Invariants: a figure comes out of a measurement made in this run or is null; whatever is compared is interleaved;
 //! a sample counts only if its receiver saw every message in its full size.
@@ -11,7 +12,8 @@
 //! main -> arguments -> {sockets, streams}/benchmark -> sample/run -> crew -> process (one or two workers per sample)
 //!                                                   -> report -> table | JSON | charts
 //! pipeline/benchmark -> pipeline/sample -> crew -> process (six parts per sample: ventilator, sink, four workers)
-//! worker processes: main -> pipeline/part | main -> sample/worker -> sample/contender/{ours, libzmq, stream_limit, ring_limit}
+//! services/benchmark -> services/sample -> crew -> process (one process per sample, or broker, client and workers)
+//! worker processes: main -> {pipeline, services}/part | main -> sample/worker -> sample/contender/{ours, libzmq, stream_limit, ring_limit}
 //! ```
 
 pub mod allocations;
@@ -26,6 +28,7 @@ pub mod process;
 pub mod rival;
 pub mod run;
 pub mod sample;
+pub mod services;
 pub mod sockets;
 pub mod statistics;
 pub mod streams;

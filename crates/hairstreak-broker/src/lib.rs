@@ -5,3 +5,4 @@
 //! the same events always have the same effects.
 
 pub mod directory;
+pub mod service;

@@ -9,6 +9,7 @@ use hairstreak::topology::{MESSAGES_MAX, parse_duration};
 
 use crate::map::{MapArguments, MapWorkerArguments};
 use crate::place::Place;
+use crate::service::{CallArguments, ServicesArguments, WorkerArguments};
 
 /// The lowest and the highest rate to plan for, in messages a second.
 const TARGET_MIN: f64 = 0.000_001;
@@ -37,6 +38,9 @@ pub enum Command {
     Proxy(ProxyArguments),
     Map(MapArguments),
     MapWorker(MapWorkerArguments),
+    Call(CallArguments),
+    Worker(WorkerArguments),
+    Services(ServicesArguments),
     Keygen(KeygenArguments),
     Bench(BenchArguments),
 }
@@ -142,13 +146,20 @@ stdout = true, or nothing, each with framing.";
 /// do not pass through it anyway.
 #[derive(Debug, Args)]
 pub struct ServeArguments {
-    /// Listen on this tcp port of every interface; 0 for any free one.
-    #[arg(long, value_name = "N", default_value_t = hairstreak_server::DEFAULT_PORT, conflicts_with = "bind")]
-    pub port: u16,
+    /// Listen on this tcp port of every interface; 0 for any free one. [default: 5682]
+    #[arg(long, value_name = "N", conflicts_with = "bind")]
+    pub port: Option<u16>,
     /// Listen on this endpoint instead, such as tcp://eth0:5682 or ipc:///run/directory. May be
     /// repeated.
     #[arg(long, value_name = "ENDPOINT")]
     pub bind: Vec<String>,
+    /// Serve services (Majordomo) on this endpoint. May be repeated. [default:
+    /// tcp://*:5555, and none where --port or --bind choose another place for the directory]
+    #[arg(long, value_name = "ENDPOINT")]
+    pub services: Vec<String>,
+    /// Serve no services.
+    #[arg(long, conflicts_with = "services")]
+    pub no_services: bool,
     /// How long a name is kept after its holder renewed it, if the holder asks for no time itself.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = lease)]
     pub lease: Duration,

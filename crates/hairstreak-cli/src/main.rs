@@ -21,6 +21,7 @@ mod proxy_command;
 mod refusal;
 mod run_command;
 mod serve_command;
+mod service;
 mod silence;
 mod table;
 
@@ -31,6 +32,9 @@ use clap::Parser;
 
 use arguments::{Arguments, Command};
 use failure::Failure;
+
+// What cannot be written is to be an error, whoever closed the standard output.
+hairstreak_transport::keep_standard_output_closed!();
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
@@ -61,6 +65,9 @@ fn obey(command: &Command) -> Result<(), Failure> {
         Command::Keygen(arguments) => keygen_command::keygen(arguments),
         Command::Map(arguments) => map_command::map(arguments),
         Command::MapWorker(arguments) => map_worker_command::map_worker(arguments),
+        Command::Call(arguments) => service::call(arguments),
+        Command::Worker(arguments) => service::worker(arguments),
+        Command::Services(arguments) => service::services(arguments),
         Command::Bench(arguments) => bench_command::bench(arguments),
     }
 }

@@ -1,7 +1,9 @@
 //! The one place that writes to standard output and standard error. Neither may panic: what cannot be written
 //! to standard output is one clear line and a status, and what cannot be written to standard error is dropped.
 
-use std::io::{ErrorKind, Write, stderr, stdout};
+use std::fs::File;
+use std::io::{self, ErrorKind, Write, stderr, stdout};
+use std::os::fd::AsFd;
 
 use crate::failure::Failure;
 
@@ -15,12 +17,16 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Writes to standard output what others need in order to go on. A reader that has gone is a quiet end.
 pub fn announce(text: &str) -> Result<(), Failure> {
-    let mut output = stdout().lock();
-    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+    match standard_output().and_then(|mut output| output.write_all(text.as_bytes())) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::quiet(0)),
         Err(error) => Err(Failure::failed(format!("cannot write to standard output: {error}"))),
         Ok(()) => Ok(()),
     }
+}
+
+/// The standard output as a file, which does not hide that it is closed.
+pub fn standard_output() -> io::Result<File> {
+    stdout().as_fd().try_clone_to_owned().map(File::from)
 }
 
 /// Writes to standard error: progress, a log, the reason of a failure.

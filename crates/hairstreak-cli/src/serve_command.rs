@@ -1,6 +1,8 @@
 //! `hairstreak serve`: runs the node until a signal ends it.
 
-use hairstreak_server::{DirectoryOptions, ServeOptions, Server, StartError};
+use hairstreak_server::{
+    DEFAULT_PORT, DirectoryOptions, SERVICES_PORT, ServeOptions, Server, ServiceOptions, StartError,
+};
 use hairstreak_socket::BindError;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -11,9 +13,11 @@ use crate::output::{announce, note};
 
 /// Returns when a signal has ended it, which is how it is meant to end.
 pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
-    if let Some(endpoint) = arguments.bind.iter().find(|endpoint| endpoint.starts_with("inproc://")) {
-        let reason = "nobody outside this process could reach the directory there, use tcp:// or ipc://";
-        return Err(Failure::usage(format!("--bind {endpoint}: {reason}")));
+    for (option, endpoints) in [("--bind", &arguments.bind), ("--services", &arguments.services)] {
+        if let Some(endpoint) = endpoints.iter().find(|endpoint| endpoint.starts_with("inproc://")) {
+            let reason = "nobody outside this process could reach it there, use tcp:// or ipc://";
+            return Err(Failure::usage(format!("{option} {endpoint}: {reason}")));
+        }
     }
     // Before it says that it is there: whoever reads that may send a signal at once.
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::failed)?;
@@ -21,9 +25,18 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     let verbose = arguments.verbose;
     let options = ServeOptions {
         bind: match &arguments.bind[..] {
-            [] => vec![format!("tcp://*:{}", arguments.port)],
+            [] => vec![format!("tcp://*:{}", arguments.port.unwrap_or(DEFAULT_PORT))],
             endpoints => endpoints.to_vec(),
         },
+        services_bind: match &arguments.services[..] {
+            // Who chooses another place for the directory may have several on one host.
+            [] if arguments.no_services || !arguments.bind.is_empty() || arguments.port.is_some() => {
+                Vec::new()
+            }
+            [] => vec![format!("tcp://*:{SERVICES_PORT}")],
+            endpoints => endpoints.to_vec(),
+        },
+        services: ServiceOptions::default(),
         directory: DirectoryOptions {
             lease_ms: arguments.lease.as_millis() as u32,
             ..DirectoryOptions::default()
@@ -42,8 +55,11 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     for endpoint in server.endpoints() {
         announce(&format!("directory at {endpoint}\n"))?;
     }
-    // The directory's end ends the signals.
+    for endpoint in server.service_endpoints() {
+        announce(&format!("services at {endpoint}\n"))?;
+    }
+    // A thread's end ends the signals.
     let stopped = signals.forever().next().is_some();
     server.stop();
-    if stopped { Ok(()) } else { Err(Failure::failed("the directory has ended by itself")) }
+    if stopped { Ok(()) } else { Err(Failure::failed("a part of the node has ended by itself")) }
 }

@@ -1,6 +1,7 @@
 //! `hairstreak serve`, as it is started and ended by hand.
 
 #[path = "workbench/daemon.rs"]
+#[allow(dead_code, reason = "shared with the tests of services, which look at its memory")]
 mod daemon;
 
 use std::time::Duration;
@@ -58,7 +59,7 @@ fn arguments_that_make_no_sense_are_refused() {
         assert_eq!(status, Some(2), "{errors}");
     }
     let End { status, errors, .. } = start(&["--bind", "tcp://127.0.0.1:*", "--bind", "inproc://x"]).end();
-    let reason = "nobody outside this process could reach the directory there, use tcp:// or ipc://";
+    let reason = "nobody outside this process could reach it there, use tcp:// or ipc://";
     assert_eq!((status, errors), (Some(2), format!("hairstreak: --bind inproc://x: {reason}\n")));
     let End { status, errors, .. } = start(&["--bind", "nonsense"]).end();
     assert_eq!((status, errors.lines().count()), (Some(2), 1), "{errors}");

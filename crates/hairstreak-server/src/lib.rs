@@ -1,12 +1,14 @@
-//! The node, `hairstreak serve`: the directory today, more services later.
+//! The node, `hairstreak serve`: the directory, and the broker of services.
 //!
 //! Here are listeners, threads and clocks; what is decided is decided in the broker crate, what is
-//! read and written in the wire crate. Reading order: [`Server`], then directory/.
+//! read and written in the wire crate. Reading order: [`Server`], then directory/ and service/.
 
 mod directory;
 mod options;
 mod server;
+mod service;
 
 pub use hairstreak_broker::directory::{Change, Options as DirectoryOptions};
-pub use options::{DEFAULT_PORT, ServeOptions};
+pub use hairstreak_broker::service::{Limits as ServiceLimits, Options as ServiceOptions};
+pub use options::{DEFAULT_PORT, SERVICES_PORT, ServeOptions};
 pub use server::{Server, StartError};

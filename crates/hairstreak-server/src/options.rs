@@ -3,9 +3,13 @@
 use std::fmt;
 
 use hairstreak_broker::directory::{Change, Options};
+use hairstreak_broker::service;
 
 /// The port of the directory.
 pub const DEFAULT_PORT: u16 = 5682;
+
+/// The port of services: Majordomo's.
+pub const SERVICES_PORT: u16 = 5555;
 
 /// What a node listens on and with which limits.
 pub struct ServeOptions {
@@ -13,10 +17,14 @@ pub struct ServeOptions {
     pub bind: Vec<String>,
     /// Limits of the directory.
     pub directory: Options,
+    /// Endpoints of the broker of services. Without any there is none.
+    pub services_bind: Vec<String>,
+    /// Limits of services.
+    pub services: service::Options,
     /// Called, in the server's thread, with everything that happens to a name.
     pub on_change: Box<dyn FnMut(&Change) + Send>,
-    /// Called when the directory ends though nobody stopped it, as by a panic of `on_change`. Nothing is served then.
-    pub on_end: Box<dyn FnOnce() + Send>,
+    /// Called when a thread of the node ends though nobody stopped it, as by a panic of `on_change`. What it served is not served then.
+    pub on_end: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Default for ServeOptions {
@@ -24,6 +32,8 @@ impl Default for ServeOptions {
         ServeOptions {
             bind: vec![format!("tcp://*:{DEFAULT_PORT}")],
             directory: Options::default(),
+            services_bind: Vec::new(),
+            services: service::Options::default(),
             on_change: Box::new(|_| {}),
             on_end: Box::new(|| {}),
         }
@@ -35,6 +45,8 @@ impl fmt::Debug for ServeOptions {
         f.debug_struct("ServeOptions")
             .field("bind", &self.bind)
             .field("directory", &self.directory)
+            .field("services_bind", &self.services_bind)
+            .field("services", &self.services)
             .finish_non_exhaustive()
     }
 }

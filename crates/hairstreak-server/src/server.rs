@@ -1,23 +1,31 @@
-//! `Server`: a running node. Starting binds every endpoint or fails; stopping waits for its thread.
+//! `Server`: a running node. Starting binds every endpoint or fails; stopping waits for its threads.
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use hairstreak_socket::{BindError, Context, Endpoint, OpenError, Options, Router};
 use thiserror::Error;
 
-use crate::directory::Desk;
 use crate::options::ServeOptions;
+use crate::{directory, service};
 
 /// A running node. Dropping it stops it.
 #[derive(Debug)]
 pub struct Server {
     endpoints: Vec<Endpoint>,
-    router: Router,
-    thread: Option<JoinHandle<()>>,
-    /// The process that its thread runs in: there is none to wait for in a forked child.
+    service_endpoints: Vec<Endpoint>,
+    desks: Vec<Running>,
+    /// The process that its threads run in: there are none to wait for in a forked child.
     process: u32,
+}
+
+/// A thread, and the socket whose end is the thread's.
+#[derive(Debug)]
+struct Running {
+    router: Router,
+    thread: JoinHandle<()>,
 }
 
 /// Why a node could not start.
@@ -33,48 +41,88 @@ pub enum StartError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// A thread could not be started.
-    #[error("cannot start the directory's thread: {0}")]
+    #[error("cannot start a thread: {0}")]
     Thread(io::Error),
 }
 
 impl Server {
-    /// Binds every endpoint, then serves in a thread of its own.
+    /// Binds every endpoint, then serves in threads of its own.
     pub fn start(options: ServeOptions) -> Result<Server, StartError> {
-        let ServeOptions { bind, directory, on_change, on_end } = options;
-        if bind.is_empty() {
+        let ServeOptions { bind, directory, services_bind, services, on_change, on_end } = options;
+        if bind.is_empty() && services_bind.is_empty() {
             return Err(StartError::NoEndpoint);
         }
-        let router = Router::with_options(&Context::new(), socket_options())?;
-        let endpoints = bind.iter().map(|endpoint| router.bind(endpoint)).collect::<Result<_, _>>()?;
-        let desk = Desk::new(router.clone(), directory, on_change);
-        let thread = std::thread::Builder::new().name("directory".into()).spawn(move || {
-            if panic::catch_unwind(AssertUnwindSafe(|| desk.run())).is_err() {
-                on_end();
-            }
-        });
-        let thread = Some(thread.map_err(StartError::Thread)?);
-        Ok(Server { endpoints, router, thread, process: std::process::id() })
+        let on_end = Arc::new(on_end);
+        let context = Context::new();
+        let mut server = Server {
+            endpoints: Vec::new(),
+            service_endpoints: Vec::new(),
+            desks: Vec::new(),
+            process: std::process::id(),
+        };
+        if !bind.is_empty() {
+            let router = Router::with_options(&context, directory_options())?;
+            server.endpoints = bind_all(&router, &bind)?;
+            let desk = directory::Desk::new(router.clone(), directory, on_change);
+            server.desks.push(Running::start("directory", router, move || desk.run(), Arc::clone(&on_end))?);
+        }
+        if !services_bind.is_empty() {
+            let (services_context, id) = (Context::new(), fastrand::u128(..).to_be_bytes());
+            let router = Router::with_options(&services_context, service::socket_options())?;
+            server.service_endpoints = bind_all(&router, &services_bind)?;
+            let desk = service::Desk::new(router.clone(), id, services);
+            server.desks.push(Running::start("services", router, move || desk.run(), on_end)?);
+        }
+        Ok(server)
     }
 
-    /// What is listened on, with the real ports.
+    /// What the directory listens on, with the real ports.
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints
     }
 
-    /// Closes every connection and waits until the thread has ended.
+    /// What the broker of services listens on, with the real ports.
+    pub fn service_endpoints(&self) -> &[Endpoint] {
+        &self.service_endpoints
+    }
+
+    /// Closes every connection and waits until the threads have ended.
     pub fn stop(mut self) {
         self.end();
     }
 
     fn end(&mut self) {
-        self.router.clone().close();
-        if let Some(thread) = self.thread.take()
-            && self.process == std::process::id()
-        {
-            // A panic of the thread has been reported by itself.
-            let _ = thread.join();
+        for desk in &self.desks {
+            desk.router.clone().close();
+        }
+        for desk in self.desks.drain(..) {
+            if self.process == std::process::id() {
+                // A panic of the thread has been reported by itself.
+                let _ = desk.thread.join();
+            }
         }
     }
+}
+
+impl Running {
+    fn start(
+        name: &str,
+        router: Router,
+        serve: impl FnOnce() + Send + 'static,
+        on_end: Arc<Box<dyn Fn() + Send + Sync>>,
+    ) -> Result<Running, StartError> {
+        let run = move || {
+            if panic::catch_unwind(AssertUnwindSafe(serve)).is_err() {
+                on_end();
+            }
+        };
+        let thread = std::thread::Builder::new().name(name.into()).spawn(run).map_err(StartError::Thread)?;
+        Ok(Running { router, thread })
+    }
+}
+
+fn bind_all(router: &Router, endpoints: &[String]) -> Result<Vec<Endpoint>, BindError> {
+    endpoints.iter().map(|endpoint| router.bind(endpoint)).collect()
 }
 
 impl Drop for Server {
@@ -85,7 +133,7 @@ impl Drop for Server {
 
 /// Marks that hold a stalled client to a small share of memory. The longest message there is, a full
 /// page of a list, is below 200 KiB.
-fn socket_options() -> Options {
+fn directory_options() -> Options {
     Options {
         message_size_max: 256 << 10,
         send_count_max: 1024,

@@ -156,6 +156,7 @@ pub(crate) fn connect(engine: &Arc<Engine>, connector: usize, serial: u32) {
 struct Side {
     socket_type: SocketType,
     routing_id: Vec<u8>,
+    properties: Vec<(String, Vec<u8>)>,
     marks: Marks,
     pool: Arc<BlockPool>,
     /// It wants settlement.
@@ -168,7 +169,8 @@ fn side(state: &State, socket: usize) -> Option<Side> {
     let count_max = options.send_count_max.clamp(1, RING_COUNT_MAX);
     Some(Side {
         socket_type: socket.socket_type,
-        routing_id: socket.options.routing_id.clone().unwrap_or_default(),
+        routing_id: options.routing_id.clone().unwrap_or_default(),
+        properties: options.properties.clone(),
         marks: Marks {
             count_max,
             count_low: low_mark(options.send_count_low, count_max),
@@ -311,7 +313,7 @@ impl End<'_> {
             minor: 1,
             socket_type: peer.socket_type,
             routing_id: peer.routing_id.clone(),
-            properties: Default::default(),
+            properties: peer.properties.clone(),
             user_id: None,
         };
         if !state.link_is_ready(engine, index, peer) {

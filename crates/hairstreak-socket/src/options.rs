@@ -6,6 +6,7 @@ use hairstreak_transport::shm::{RING_SIZE_MAX, RING_SIZE_MIN};
 use hairstreak_wire::zmtp::SocketType;
 use thiserror::Error;
 
+use crate::properties::{self, PropertiesError};
 use crate::security::{AddressRules, Security};
 use crate::settlement::Settlement;
 
@@ -30,6 +31,19 @@ pub enum Overflow {
     DropNewest,
     /// It takes the place of the oldest that has not begun to be sent, which is dropped and counted.
     DropOldest,
+}
+
+/// Which comings and goings of peers a ROUTER receives as messages of two frames: the peer's name, and an empty one.
+///
+/// Both look alike, and so does an empty message of the peer: who wants both counts them. They are in order with the
+/// messages of all peers that have the name one after the other: a coming stands before the first message, a going behind
+/// the last, whether or not the next is there already. While 4096 wait to be received no more peers are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct RouterNotify {
+    /// When a peer is ready. (ZMQ_NOTIFY_CONNECT)
+    pub connect: bool,
+    /// When a peer is gone and all its messages have been received, or dropped. (ZMQ_NOTIFY_DISCONNECT)
+    pub disconnect: bool,
 }
 
 /// Limits and intervals of one socket. Marks hold per peer; a mark of 0 is taken as 1.
@@ -99,12 +113,20 @@ pub struct Options {
     pub overflow: Option<Overflow>,
     /// The routing id told to ROUTER peers: 1 to 255 bytes, the first not 0. (ZMQ_ROUTING_ID)
     pub routing_id: Option<Vec<u8>>,
+    /// Own properties, told to every peer in the handshake, which has them in
+    /// [`PeerInfo::properties`](crate::PeerInfo::properties); over inproc too. A name begins with `X-`, goes on with letters,
+    /// digits and `-_.+`, has at most 255 bytes, and is none that this library uses itself (`X-Hairstreak-Settlement`,
+    /// `X-Hairstreak-Shm`); no two are alike but for case. At most 60, and 30 KiB with 5 bytes for each. A STREAM socket
+    /// has none. (ZMQ_METADATA)
+    pub properties: Vec<(String, Vec<u8>)>,
     /// ROUTER: a message for an unknown peer is refused, one for a peer without room waits. Else they are
     /// dropped and counted. (ZMQ_ROUTER_MANDATORY)
     pub router_mandatory: bool,
     /// ROUTER: a new peer takes the place of the one that has its routing id. Else it is refused. What had come of the
     /// one that goes is still received. (ZMQ_ROUTER_HANDOVER)
     pub router_handover: bool,
+    /// ROUTER: it is told of peers that come and go. (ZMQ_ROUTER_NOTIFY)
+    pub router_notify: RouterNotify,
     /// REQ: a request may be sent before the last one was answered. (ZMQ_REQ_RELAXED)
     pub req_relaxed: bool,
     /// REQ: requests are numbered, so that a late reply is not taken for that of another request.
@@ -156,8 +178,10 @@ impl Default for Options {
             distribution: Distribution::RoundRobin,
             overflow: None,
             routing_id: None,
+            properties: Vec::new(),
             router_mandatory: false,
             router_handover: false,
+            router_notify: RouterNotify::default(),
             req_relaxed: false,
             req_correlate: false,
             xpub_verbose: false,
@@ -177,6 +201,12 @@ pub enum OptionsError {
     /// The routing id breaks ZeroMQ's rules.
     #[error("routing id of {0} bytes: it must have 1 to 255 bytes, the first not 0")]
     RoutingId(usize),
+    /// A property that cannot be told.
+    #[error(transparent)]
+    Properties(#[from] PropertiesError),
+    /// STREAM peers have no handshake.
+    #[error("a STREAM socket speaks no ZMTP, and so has no properties")]
+    PlainProperties,
     /// A server that accepts no mechanism at all.
     #[error("a server has to accept one of the mechanisms NULL, PLAIN and CURVE")]
     NoMechanism,
@@ -222,6 +252,9 @@ impl Options {
             if drops {
                 return Err(OptionsError::PlainOverflow);
             }
+            if !self.properties.is_empty() {
+                return Err(OptionsError::PlainProperties);
+            }
         }
         if drops && socket_type == SocketType::Req {
             return Err(OptionsError::RequestOverflow);
@@ -239,6 +272,7 @@ impl Options {
         {
             return Err(OptionsError::RoutingId(id.len()));
         }
+        properties::check(&self.properties)?;
         if let Security::Server(server) = &self.security
             && server.accepts_nothing()
         {

@@ -11,6 +11,14 @@ pub enum Outgoing<'a> {
     Frames(&'a [&'a [u8]]),
     /// A message; its long bodies are shared, not copied.
     Message(&'a Message),
+    /// Frames of somebody else's message behind a head of this one's own: short ones are copied, long ones of the body shared.
+    /// At least one frame in all.
+    Headed {
+        /// The first frames.
+        head: &'a [&'a [u8]],
+        /// Those behind them.
+        body: &'a [Frame],
+    },
 }
 
 impl Outgoing<'_> {
@@ -21,6 +29,10 @@ impl Outgoing<'_> {
             Outgoing::Body(body) => body.len(),
             Outgoing::Frames(frames) => frames.iter().map(|frame| frame.len()).sum(),
             Outgoing::Message(message) => message.size(),
+            Outgoing::Headed { head, body } => {
+                let head: usize = head.iter().map(|frame| frame.len()).sum();
+                head + body.iter().map(Frame::size).sum::<usize>()
+            }
         }
     }
 
@@ -30,6 +42,10 @@ impl Outgoing<'_> {
             Outgoing::Frames([]) => with(0, &[]),
             Outgoing::Frames(frames) => frames.iter().enumerate().for_each(|(i, frame)| with(i, frame)),
             Outgoing::Message(message) => message.frames().enumerate().for_each(|(i, frame)| with(i, frame)),
+            Outgoing::Headed { head, body } => {
+                let body = body.iter().map(Frame::as_bytes);
+                head.iter().copied().chain(body).enumerate().for_each(|(i, frame)| with(i, frame));
+            }
         }
     }
 
@@ -39,6 +55,9 @@ impl Outgoing<'_> {
             Outgoing::Body(body) => body.into(),
             Outgoing::Frames(frames) => Message::from_frames(frames),
             Outgoing::Message(message) => message.clone(),
+            Outgoing::Headed { head, body } => {
+                head.iter().map(|frame| Frame::copy_of(frame)).chain(body.iter().cloned()).collect()
+            }
         }
     }
 
@@ -49,6 +68,8 @@ impl Outgoing<'_> {
             Outgoing::Body(body) => body,
             Outgoing::Frames(frames) => frames.first().copied().unwrap_or_default(),
             Outgoing::Message(message) => message.as_frames()[0].as_bytes(),
+            Outgoing::Headed { head: [first, ..], .. } => first,
+            Outgoing::Headed { body, .. } => body.first().map(Frame::as_bytes).unwrap_or_default(),
         }
     }
 
@@ -57,6 +78,7 @@ impl Outgoing<'_> {
         match self {
             Outgoing::Frames([first, _, ..]) => Some(first),
             Outgoing::Message(message) if message.frame_count() > 1 => message.frame(0),
+            Outgoing::Headed { head, body } if head.len() + body.len() > 1 => Some(self.first_frame()),
             _ => None,
         }
     }
@@ -67,6 +89,7 @@ impl Outgoing<'_> {
             Outgoing::Body(_) => 1,
             Outgoing::Frames(frames) => frames.len().max(1),
             Outgoing::Message(message) => message.frame_count(),
+            Outgoing::Headed { head, body } => head.len() + body.len(),
         }
     }
 }

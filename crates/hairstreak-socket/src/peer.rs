@@ -48,7 +48,7 @@ pub struct PeerInfo {
     pub drops: Drops,
     /// PUB, XPUB: how many prefixes it has subscribed to.
     pub subscription_count: usize,
-    /// The metadata of its handshake.
+    /// The metadata of its handshake; over inproc, where there is none, what [`Options::properties`](crate::Options) it has.
     pub properties: Vec<(String, Vec<u8>)>,
 }
 

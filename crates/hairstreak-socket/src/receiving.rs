@@ -80,6 +80,25 @@ impl<P: Receives> Socket<P> {
     /// mebibyte: more at once would only be cold memory. Puts them in the place of what `into` holds, so that one list
     /// serves again and again, and returns how many there are; on an error there are none.
     pub fn recv_many(&self, into: &mut Vec<Message>, max: usize) -> Result<usize, RecvError> {
+        self.recv_many_until(into, max, None)
+    }
+
+    /// As [`recv_many`](Self::recv_many), waiting at most `timeout`.
+    pub fn recv_many_timeout(
+        &self,
+        into: &mut Vec<Message>,
+        max: usize,
+        timeout: Duration,
+    ) -> Result<usize, RecvError> {
+        self.recv_many_until(into, max, Instant::now().checked_add(timeout))
+    }
+
+    fn recv_many_until(
+        &self,
+        into: &mut Vec<Message>,
+        max: usize,
+        deadline: Option<Instant>,
+    ) -> Result<usize, RecvError> {
         let handle = &*self.handle;
         let mut batch = Batch::new(into, max.max(1));
         if handle.is_foreign() {
@@ -97,7 +116,7 @@ impl<P: Receives> Socket<P> {
                 _ if batch.count() > 0 => break,
                 Some(Err(error)) => return Err(error),
                 None => {
-                    self.recv_waiting(state, batch.place(), None)?;
+                    self.recv_waiting(state, batch.place(), deadline)?;
                     batch.keep();
                     state = handle.engine.lock();
                 }

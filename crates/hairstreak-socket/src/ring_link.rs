@@ -492,6 +492,10 @@ fn to_message(arena: &mut ReadBuffer, message: &Outgoing<'_>, skip: usize) -> Me
         Outgoing::Frames(frames) => frames.iter().skip(skip).map(|frame| arena.copy_of(frame)).collect(),
         Outgoing::Message(message) if skip == 0 => (*message).clone(),
         Outgoing::Message(message) => message.as_frames().iter().skip(skip).cloned().collect(),
+        Outgoing::Headed { head, body } => {
+            let head: Vec<Frame> = head.iter().map(|frame| arena.copy_of(frame)).collect();
+            head.into_iter().chain(body.iter().cloned()).skip(skip).collect()
+        }
     }
 }
 

@@ -168,7 +168,7 @@ impl<P: Sends> Socket<P> {
                 }
                 self.send_message_at_length(message, timeout)
             }
-            Outgoing::Frames(_) => self.send_at_length(&message, timeout),
+            Outgoing::Frames(_) | Outgoing::Headed { .. } => self.send_at_length(&message, timeout),
         }
     }
 
@@ -193,7 +193,8 @@ impl<P: Sends> Socket<P> {
         }
         let mut state = handle.engine.lock();
         // The owner has tried, unless there are several frames.
-        let is_untried = !state.is_owners() || matches!(message, Outgoing::Frames(_));
+        let is_untried =
+            !state.is_owners() || matches!(message, Outgoing::Frames(_) | Outgoing::Headed { .. });
         if is_untried && state.send_short(handle.index, message) {
             return Ok(());
         }

@@ -181,6 +181,7 @@ impl<P: Pattern> Socket<P> {
             waiting_age: socket.set_aside.as_ref().map_or(Duration::ZERO, |message| message.age(now)),
             ..Stats::default()
         };
+        stats.waiting_age = stats.waiting_age.max(socket.notices.age(now));
         // What was set aside is counted where it was taken, and not handed over yet.
         let set_aside = u64::from(socket.set_aside.as_ref().is_some_and(SetAside::is_message));
         // Those that have ended and have messages left, or are about to, are none of the socket's links.

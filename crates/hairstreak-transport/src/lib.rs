@@ -13,6 +13,7 @@ mod listener;
 mod poller;
 mod resolve;
 pub mod shm;
+mod standard_output;
 mod stream;
 
 pub use delivery::Delivery;
@@ -21,4 +22,5 @@ pub use exit::at_exit;
 pub use listener::Listener;
 pub use poller::{Interest, Poller, Readiness, Timer};
 pub use resolve::{ResolveError, resolve_bind, resolve_connect};
+pub use standard_output::keep_standard_output_closed;
 pub use stream::{Connecting, Stream};

@@ -12,6 +12,8 @@
 mod blame;
 pub mod directory;
 mod escaped;
+pub mod mdp;
+pub mod numbered;
 pub mod settlement;
 pub mod zmtp;
 

@@ -23,7 +23,7 @@
 //! ```
 //!
 //! Reading order: [`Node`] and node/ (opening, binding), [`Exchange`], [`Queue`], directory/ (its
-//! client), [`pipeline`] (work that is not lost), [`topology`] (several components described by a file).
+//! client), [`pipeline`] (work that is not lost), [`service`] (requests that are answered), [`topology`] (several components described by a file).
 
 mod directory;
 mod exchange;
@@ -32,7 +32,12 @@ mod marks;
 mod node;
 pub mod pipeline;
 mod queue;
+// Its programs are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}
 mod scope;
+pub mod service;
 mod style;
 pub mod topology;
 

@@ -19,7 +19,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("hairstreak-model", 3),
     ("hairstreak", 4),
     ("hairstreak-server", 5),
-    ("hairstreak-bench", 5),
+    ("hairstreak-bench", 6),
     ("hairstreak-cli", 6),
     ("hairstreak-python", 6),
 ];

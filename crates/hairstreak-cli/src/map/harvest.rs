@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
 use hairstreak::pipeline::{Done, Sink, SinkError};
@@ -13,7 +12,7 @@ use super::framing::Framing;
 use super::stop::Stop;
 use crate::failure::Failure;
 use crate::line::one_line;
-use crate::output::note;
+use crate::output::{note, standard_output};
 
 /// Results written at once, at most.
 const BATCH_COUNT: u64 = 4096;
@@ -37,8 +36,8 @@ struct Counted {
 impl Harvest<'_> {
     /// Until all have come.
     pub fn gather(&self, mut sink: Sink) -> Result<(), SinkError> {
-        let mut output = match io::stdout().as_fd().try_clone_to_owned() {
-            Ok(stdout) => File::from(stdout),
+        let mut output = match standard_output() {
+            Ok(output) => output,
             Err(error) => self.stop.end(&unwritable(&error)),
         };
         let mut text = Vec::new();

@@ -85,7 +85,7 @@ fn what_is_wrong_with_the_arguments_is_one_line() {
             &["run", "a.toml", "--progress", "some\x1b\ntimes"],
             "invalid value 'some times' for '--progress <WHEN>' [possible values: auto, never, always]",
         ),
-        (&["serv"], "unrecognized subcommand 'serv'; tip: a similar subcommand exists: 'serve'"),
+        (&["keyge"], "unrecognized subcommand 'keyge'; tip: a similar subcommand exists: 'keygen'"),
     ] {
         assert_eq!(hairstreak(arguments).refusal(2), line);
     }

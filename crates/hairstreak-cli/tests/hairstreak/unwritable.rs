@@ -82,6 +82,25 @@ fn a_result_that_cannot_be_written_is_one_line() {
 }
 
 #[test]
+fn a_standard_output_that_was_closed_before_the_start_is_one_line_too() {
+    let job = Job::new(&format!("{ECHO}process = '1ms'\n[input]\nmessages = 1000"));
+    let writing = Job::new(&format!("{ECHO}[input]\nmessages = 1000\n[output]\nstdout = true"));
+    let is_closed = |job: &Job, words: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec timeout 60 \"$@\" >&-", "sh", HAIRSTREAK]).args(words);
+        outcome(command.current_dir(&job.folder).stdin(Stdio::null()).stdout(Stdio::piped()))
+            .refusal(1)
+            .to_owned()
+    };
+    for words in [&["run", "job.toml"][..], &["plan", "job.toml"], &["keygen"]] {
+        let line = "cannot write to standard output: Bad file descriptor (os error 9)";
+        assert_eq!(is_closed(&job, words), line, "{words:?}");
+    }
+    let line = "cannot write standard output: Bad file descriptor (os error 9)";
+    assert_eq!(is_closed(&writing, &["run", "job.toml"]), line);
+}
+
+#[test]
 fn results_that_cannot_be_written_end_a_run() {
     let job = Job::new(&format!("{ECHO}[input]\nmessages = 1000\n[output]\nstdout = true"));
     let line = "cannot write standard output: No space left on device (os error 28)";

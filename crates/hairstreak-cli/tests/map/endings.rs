@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::harness::{Running, children_of, command, folder, lives, map, numbers, start, until};
+use crate::harness::{HAIRSTREAK, Running, children_of, command, folder, lives, map, numbers, start, until};
 
 fn tell(process: i32, signal: Signal) {
     kill_process(Pid::from_raw(process).unwrap(), signal).unwrap();
@@ -145,4 +146,17 @@ fn progress_counts_what_is_done_while_the_input_goes_on() {
     assert!(line.contains("0 in flight"), "{line}");
     drop(stdin);
     assert!(child.wait_with_output().unwrap().status.success());
+}
+
+#[test]
+fn results_for_a_standard_output_that_is_closed_are_a_failure() {
+    // With and without a standard input.
+    for (records, status) in [("seq 100 | ", 255), ("exec <&-; ", 0)] {
+        let script = format!("{records}timeout 60 \"$0\" map -- cat >&-");
+        let output = Command::new("sh").args(["-c", &script, HAIRSTREAK]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        let why = "hairstreak: cannot write to standard output: Bad file descriptor (os error 9)\n";
+        assert_eq!(said, if status == 0 { "" } else { why });
+    }
 }

@@ -41,6 +41,10 @@ impl Daemon {
         place.unwrap_or_else(|| panic!("{line:?}")).to_owned()
     }
 
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The next line of standard error.
     pub fn error_line(&mut self) -> String {
         read_line(&mut self.stderr)

@@ -312,15 +312,10 @@ impl State {
         }
         let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
         link.held = (state.overflow == Overflow::DropOldest && state.rules.sends).then(Box::default);
-        let (origin, heartbeat) = (link.origin, Duration::from_millis(state.options.heartbeat_ms.max(1)));
+        let heartbeat = Duration::from_millis(state.options.heartbeat_ms.max(1));
         if let Err(error) = self.agree_on_settlement(index, &peer) {
             self.refuse_link(engine, index, &SessionError::Settlement(error));
             return false;
-        }
-        if let Origin::Connector(connector) = origin
-            && let Some(connector) = self.connectors.get_mut(connector)
-        {
-            connector.attempt = 0;
         }
         let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
         (link.peer, link.since) = (Some(peer), self.now);
@@ -349,6 +344,8 @@ impl State {
         self.tell_of_end(index, error);
         let link = &mut self.links[index];
         let (socket, origin) = (link.socket, std::mem::replace(&mut link.origin, Origin::Ended));
+        // Who was refused, by either side, is not to come back at once, again and again.
+        let was_success = link.peer.is_some() && !matches!(error, SessionError::PeerError(_));
         let state = &mut self.sockets[socket];
         if !error.is_farewell() && !link.is_refused {
             state.failed_connections += 1;
@@ -360,6 +357,7 @@ impl State {
         (state.sent_bytes, state.received_bytes) = (state.sent_bytes + sent, state.received_bytes + received);
         let mut lost = link.held.take().map_or(0, |held| held.count());
         let settled = self.recover_unsettled(engine, index);
+        let heard_done = self.take_heard_done(index);
         self.note_last_end(index);
         let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
         let (left, stays);
@@ -399,11 +397,16 @@ impl State {
             super::routing::remove_turn(&mut state.with_messages, &mut state.receive_turn, index);
             self.links.remove(index);
         }
+        if was_success {
+            self.forget_attempts(origin);
+        }
         self.reconnect(origin, socket);
         if settled.is_some() && !self.sockets[socket].closed {
             self.send_waiting_again(engine, socket);
             self.end_sending_where_over(engine, socket);
         }
+        // The last that the peer said may have come with the end.
+        self.pass_on_done(engine, socket, &heard_done);
         self.notify(socket);
         self.forget_if_over(engine, socket);
     }
@@ -442,6 +445,15 @@ impl State {
         self.notify(socket);
     }
 
+    /// The next attempt to connect is the first since a success.
+    fn forget_attempts(&mut self, origin: Origin) {
+        if let Origin::Connector(index) = origin
+            && let Some(connector) = self.connectors.get_mut(index)
+        {
+            connector.attempt = 0;
+        }
+    }
+
     pub fn reconnect(&mut self, origin: Origin, socket: usize) {
         let Origin::Connector(index) = origin else { return };
         let delay_of = |attempt| self.sockets[socket].options.reconnect_delay(attempt);
@@ -468,7 +480,7 @@ fn shared_wish(endpoint: &Endpoint, options: &Options) -> Option<SharedWish> {
     may.then(|| SharedWish { terms: SharedTerms { ring_size, number: fastrand::u64(..) }, insists })
 }
 
-/// What is said in READY beside type and routing id.
+/// What is said in READY beside type and routing id. What the library says of itself stands first.
 fn properties(shared_wish: Option<SharedWish>, options: &Options, passes_on: bool) -> Vec<(String, Vec<u8>)> {
     let terms = |wanted: &Settlement| SettlementTerms {
         credit: wanted.credit_count as u64,
@@ -478,5 +490,6 @@ fn properties(shared_wish: Option<SharedWish>, options: &Options, passes_on: boo
     };
     let settlement = options.settlement.as_ref().map(terms);
     let shared = shared_wish.map(|wish| wish.terms.to_property());
-    shared.into_iter().chain(settlement.map(SettlementTerms::to_property)).collect()
+    let own = options.properties.iter().cloned();
+    shared.into_iter().chain(settlement.map(SettlementTerms::to_property)).chain(own).collect()
 }

@@ -41,6 +41,8 @@ pub(crate) struct Link {
     pub peer: Option<RemotePeer>,
     /// What a ROUTER calls the peer.
     pub routing_id: Frame,
+    /// Of a ROUTER with notices: the peer has come, and its going is to be noted.
+    pub is_noted: bool,
     pub kind: LinkKind,
     /// Its callers wrote, its segment or batch being full or they about to sleep, since the flush tick last looked.
     pub wrote: bool,
@@ -104,6 +106,22 @@ impl Link {
         matches!(self.kind, LinkKind::Ring(_))
     }
 
+    /// Its session, if it is a stream: rings never settle.
+    pub fn session(&self) -> Option<&Session> {
+        match &self.kind {
+            LinkKind::Stream(session) => Some(session),
+            LinkKind::Ring(_) => None,
+        }
+    }
+
+    /// As [`Link::session`].
+    pub fn session_mut(&mut self) -> Option<&mut Session> {
+        match &mut self.kind {
+            LinkKind::Stream(session) => Some(session),
+            LinkKind::Ring(_) => None,
+        }
+    }
+
     /// A link before its handshake.
     pub fn new(place: LinkPlace, kind: LinkKind) -> Link {
         let LinkPlace { serial, socket, id, origin, endpoint, since } = place;
@@ -115,6 +133,7 @@ impl Link {
             endpoint,
             peer: None,
             routing_id: Frame::EMPTY,
+            is_noted: false,
             kind,
             since,
             received: 0,

@@ -17,7 +17,7 @@ use crate::monitor::{ConnectionId, MonitorSender};
 use crate::options::{Distribution, Options, Overflow};
 use crate::pattern::{Rules, rules};
 use crate::pubsub::{Publisher, Subscriber};
-use crate::reqrep::{Names, Reply, Request};
+use crate::reqrep::{Names, Notices, Reply, Request};
 use crate::ring_link::Doorbell;
 use crate::session::ArrivingBudget;
 use crate::settlement::{Backlog, Settling, SocketName};
@@ -143,6 +143,7 @@ pub(crate) struct SocketState {
     pub rings: Vec<usize>,
     /// What each pattern keeps, empty for the others.
     pub names: Names,
+    pub notices: Notices,
     pub request: Request,
     pub reply: Reply,
     pub publisher: Publisher,
@@ -228,6 +229,7 @@ impl SocketState {
             receive_turn: 0,
             rings: Vec::new(),
             names: Names::default(),
+            notices: Notices::default(),
             request: Request::default(),
             reply: Reply::default(),
             publisher: Publisher::default(),

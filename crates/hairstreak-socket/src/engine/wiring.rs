@@ -181,6 +181,7 @@ impl Engine {
         }
         let given_up = closing.backlog.as_mut().map_or(0, |backlog| backlog.redelivery.give_up_waiting());
         closing.drops.peer_lost += given_up as u64;
+        closing.drops.unreceived += closing.notices.give_up() as u64;
         let waker = closing.backlog.as_mut().and_then(|backlog| backlog.refusal_waker.take());
         state.after.extend(waker.map(After::Forget));
         state.now = Instant::now();

@@ -2,12 +2,14 @@
 //! forms DEALER and ROUTER.
 
 mod dealer;
+mod notices;
 mod rep;
 mod req;
 mod router;
 
 pub(crate) use dealer::RULES as DEALER_RULES;
 pub use dealer::{Dealer, DealerPattern};
+pub(crate) use notices::Notices;
 pub(crate) use rep::RULES as REP_RULES;
 pub(crate) use rep::Reply;
 pub use rep::{Rep, RepPattern};

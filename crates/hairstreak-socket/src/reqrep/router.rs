@@ -3,7 +3,7 @@
 //! The name is the peer's routing id if it announced one, else five bytes: 0 and a number. A second
 //! peer of the same name is refused, or takes the first one's place (`router_handover`). A message for
 //! an unknown peer, or for one without room, is dropped and counted; with `router_mandatory` it is
-//! refused (`SendError::Unroutable`), or waits.
+//! refused (`SendError::Unroutable`), or waits. With `router_notify` it is told of peers that come and go (notices.rs).
 
 use std::collections::HashMap;
 
@@ -56,8 +56,9 @@ pub(crate) const RULES: Rules = Rules {
     send,
     receive,
     is_writable: State::is_writable_to_any,
+    accepts: |state, socket| state.sockets[socket].notices.has_room(),
     link_ready,
-    link_ended: State::forget_name,
+    link_ended,
     ..Rules::NONE
 };
 
@@ -115,8 +116,14 @@ fn unroutable(state: &mut State, socket: usize) -> Sent {
 }
 
 fn receive(state: &mut State, engine: &Engine, socket: usize, into: &mut Message) -> Received {
+    if state.take_first(socket, into) {
+        return Received::Message;
+    }
     let mut message = Message::new();
-    let Some(link) = state.receive_in_turn(engine, socket, &mut message) else { return Received::Nothing };
+    let Some(link) = state.receive_in_turn(engine, socket, &mut message) else {
+        // It may have found that a peer is gone.
+        return if state.take_first(socket, into) { Received::Message } else { Received::Nothing };
+    };
     state.sockets[socket].names.guess = link;
     into.set_with_first(&state.links[link].routing_id, message);
     Received::Message
@@ -135,8 +142,15 @@ fn link_ready(state: &mut State, engine: &Engine, link: usize, peer: &RemotePeer
         }
         state.end_link(engine, holder, &SessionError::HandedOver);
     }
+    state.put_left_first(engine, socket, &name);
     state.give_name(link, name);
+    state.note_coming(link);
     true
+}
+
+fn link_ended(state: &mut State, link: usize, gone: bool) {
+    state.forget_name(link, gone);
+    state.note_going(link, gone);
 }
 
 impl State {

@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice};
 use std::time::{Duration, Instant};
 
-use hairstreak_base::SEGMENT_SIZE;
+use hairstreak_base::{Frame, SEGMENT_SIZE};
 use hairstreak_wire::zmtp::command;
 use hairstreak_wire::zmtp::curve::MessageFlags;
 use hairstreak_wire::zmtp::frame::{HEADER_SIZE_MAX, SHORT_BODY_SIZE_MAX, encode_header};
@@ -155,19 +155,28 @@ impl Session {
                     self.push_borrowed(frame, index + 1 < frames.len())?;
                 }
             }
-            Outgoing::Message(message) => {
-                let frames = message.as_frames();
-                for (index, frame) in frames.iter().enumerate().skip(skip) {
-                    let more = index + 1 < frames.len();
-                    if frame.size() < SHARE_SIZE {
-                        self.push_borrowed(frame.as_bytes(), more)?;
-                        continue;
-                    }
-                    let mut header = [0; HEADER_SIZE_MAX];
-                    let size = encode_header(&mut header, more, false, frame.size());
-                    self.outgoing.push_shared(&header[..size], frame.clone(), !more);
+            Outgoing::Message(message) => self.push_shared(message.as_frames(), skip)?,
+            Outgoing::Headed { head, body } => {
+                for (index, frame) in head.iter().enumerate().skip(skip) {
+                    self.push_borrowed(frame, index + 1 < head.len() + body.len())?;
                 }
+                self.push_shared(body, skip.saturating_sub(head.len()))?;
             }
+        }
+        Ok(())
+    }
+
+    /// The last frames of a message, behind so many of them.
+    fn push_shared(&mut self, frames: &[Frame], skip: usize) -> Result<(), SessionError> {
+        for (index, frame) in frames.iter().enumerate().skip(skip) {
+            let more = index + 1 < frames.len();
+            if frame.size() < SHARE_SIZE {
+                self.push_borrowed(frame.as_bytes(), more)?;
+                continue;
+            }
+            let mut header = [0; HEADER_SIZE_MAX];
+            let size = encode_header(&mut header, more, false, frame.size());
+            self.outgoing.push_shared(&header[..size], frame.clone(), !more);
         }
         Ok(())
     }

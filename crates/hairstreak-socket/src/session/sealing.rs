@@ -50,6 +50,14 @@ impl Session {
                     push(frame.as_bytes(), index + 1 < frames.len());
                 }
             }
+            message @ Outgoing::Headed { .. } => {
+                let count = message.frame_count();
+                message.for_each_frame(|index, frame| {
+                    if index >= skip {
+                        push(frame, index + 1 < count);
+                    }
+                });
+            }
         }
     }
 

@@ -360,6 +360,11 @@ impl Session {
         self.sending().is_some_and(|sending| sending.link.informs())
     }
 
+    /// Whether the sender has said that no message follows.
+    pub fn has_heard_end(&mut self) -> bool {
+        self.receiving().is_some_and(|receiving| receiving.has_ended())
+    }
+
     /// What the sender has told to be done since the last call.
     pub fn take_heard_done(&mut self) -> Vec<(TaskId, u64)> {
         match &mut self.settling {

@@ -11,9 +11,11 @@ mod roles;
 
 mod cell;
 mod endings;
+mod notices;
 mod overflow;
 mod pair;
 mod pipeline;
+mod properties;
 mod pubsub;
 mod reqrep;
 mod router;

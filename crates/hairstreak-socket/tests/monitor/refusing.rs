@@ -4,6 +4,7 @@ use std::io::Write;
 
 use hairstreak_socket::monitor::{DisconnectCause, EventKind, HandshakeFailure};
 use hairstreak_socket::security::AddressRules;
+use hairstreak_socket::settlement::Settlement;
 use hairstreak_socket::{Context, Dealer, Options, Pair, Pull, Push, Router, XPub, XSub};
 
 use crate::LONG;
@@ -125,4 +126,26 @@ fn a_subscriber_that_is_refused_is_told_why() {
     host.read_to_the_end();
     let of_it = host.told.iter().filter(|event| event.connection == gone.connection);
     assert_eq!(of_it.count(), 3, "accepted, ready, disconnected: {:#?}", host.told);
+}
+
+#[test]
+fn who_is_refused_waits_longer_each_time_whichever_side_connects() {
+    let settles = Settlement { is_required: true, ..Settlement::default() };
+    let options = Options { reconnect_min_ms: 1, ..Options::default() };
+    let strict = Options { settlement: Some(settles), ..options.clone() };
+    for (is_strict_host, host, guest) in [(true, &strict, &options), (false, &options, &strict)] {
+        let pull = Pull::with_options(&Context::new(), host.clone()).unwrap();
+        let place = pull.bind(&endpoint("tcp")).unwrap().to_string();
+        let push = Push::with_options(&Context::new(), guest.clone()).unwrap();
+        let mut monitor = Witness::of(&push);
+        push.connect(&place).unwrap();
+        let waits = (1..=6).map(|number| {
+            let retrying = monitor.wait_for(|kind| matches!(kind, EventKind::Retrying { .. }));
+            let EventKind::Retrying { wait, attempt } = retrying.kind else { unreachable!() };
+            assert_eq!(attempt, number, "the host is strict: {is_strict_host}");
+            wait
+        });
+        let waits = waits.collect::<Vec<_>>();
+        assert!(waits[5] > waits[1], "{waits:?}");
+    }
 }

@@ -16,11 +16,11 @@ use crate::endpoints::endpoint;
 use crate::{LONG, by_hand, take, until, window};
 
 /// A peer that writes by hand, behind its handshake.
-struct Raw(TcpStream);
+pub struct Raw(TcpStream);
 
 impl Raw {
     /// Connects as a socket of this type that settles, with credit for 100 messages.
-    fn connect(place: &str, socket_type: &str) -> Raw {
+    pub fn connect(place: &str, socket_type: &str) -> Raw {
         let (_, terms) = SettlementTerms { credit: 100, ..Default::default() }.to_property();
         Raw::connect_with(place, socket_type, Some(&terms))
     }
@@ -40,8 +40,18 @@ impl Raw {
         Raw(stream)
     }
 
-    fn send(&mut self, bytes: &[u8]) {
+    pub fn send(&mut self, bytes: &[u8]) {
         self.0.write_all(bytes).unwrap();
+    }
+
+    /// Waits until the peer has said this.
+    pub fn read_to(&mut self, wanted: &[u8]) {
+        let mut bytes = vec![0; wanted.len()];
+        self.0.read_exact(&mut bytes).unwrap();
+        while bytes != wanted {
+            bytes.rotate_left(1);
+            self.0.read_exact(&mut bytes[wanted.len() - 1..]).unwrap();
+        }
     }
 
     /// What the peer has to say until it closes.
@@ -53,7 +63,7 @@ impl Raw {
     }
 }
 
-fn encoded(encode: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+pub fn encoded(encode: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut bytes = Vec::new();
     encode(&mut bytes);
     bytes

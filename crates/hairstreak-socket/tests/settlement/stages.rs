@@ -5,9 +5,11 @@ use std::thread;
 use hairstreak_base::Message;
 use hairstreak_socket::settlement::{Content, Delivery, Settlement, TaskId, TaskRun};
 use hairstreak_socket::{Context, Options, Pull, Push};
+use hairstreak_wire::settlement::command::{encode_done, encode_tasks};
 
 use crate::endpoints::endpoint;
-use crate::{Cell, LONG, by_hand, by_task, check, take, until, window};
+use crate::rules::{Raw, encoded};
+use crate::{Cell, LONG, ROLES, by_hand, by_task, check, take, until, window};
 
 /// Receives tasks and passes them on to those who connect.
 struct Stage {
@@ -160,4 +162,27 @@ fn a_source_that_comes_when_there_is_another_stage_tells_it_too() {
             assert_eq!(next.join().unwrap().0, first.plus(3));
         });
     });
+}
+
+#[test]
+fn what_is_told_to_be_done_with_the_end_of_the_stream_is_done() {
+    let (mechanism, roles) = &ROLES[0];
+    let cell = Cell { transport: "tcp", mechanism, roles };
+    let (_source, from) = cell.push(window(1000));
+    let one = Stage::new(cell, &from);
+    let place = one.tasks.bind(&endpoint("tcp")).unwrap().to_string();
+    let two = Stage::new(cell, &one.place);
+    assert!(one.results.wait_for_peers(1, LONG));
+    // What is said last may be read before the end is there: mostly it is not.
+    for epoch in 0..20 {
+        let run = TaskRun { id: TaskId { epoch, sequence: 0 }, deliveries: 0, content: Content::Message };
+        let mut raw = Raw::connect(&place, "PUSH");
+        raw.read_to(b"X-INFORM");
+        raw.send(&[&encoded(|out| encode_tasks(out, run))[..], b"\0\x01x"].concat());
+        one.pass(1);
+        take(&two.tasks, 1, 0);
+        raw.send(&encoded(|out| encode_done(out, &[(run.id, 1)])));
+        drop(raw);
+        until("the stage hears of it", || one.results.unsettled().count == 0);
+    }
 }

@@ -5,7 +5,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hairstreak_socket::{Context, Options, Pull, Push, RecvError};
+use hairstreak_socket::{Context, Dealer, Options, Pull, Push, RecvError, Router, RouterNotify};
 use hairstreak_wire::zmtp::SocketType;
 
 use crate::endpoints::endpoint;
@@ -103,6 +103,35 @@ fn a_receiver_that_is_killed_is_missed_at_once_and_leaves_nothing() {
 }
 
 #[test]
+fn a_router_is_told_of_one_that_is_killed_behind_its_last_message() {
+    let _alone = ALONE.lock();
+    for transport in ["shm", "ipc"] {
+        let place = endpoint(transport);
+        let router_notify = RouterNotify { connect: true, disconnect: true };
+        let router = Router::with_options(&Context::new(), Options { router_notify, ..patient() }).unwrap();
+        router.bind(&place).unwrap();
+        for _ in 0..amount(15, 500) {
+            let mut victim = start_victim("dealer", &place);
+            let notice = router.recv_timeout(LONG).unwrap();
+            assert_eq!(notice.frames().skip(1).collect::<Vec<_>>(), [b""]);
+            let last = fastrand::u64(0..1000);
+            for next in 0.. {
+                if next == last {
+                    victim.kill().unwrap();
+                }
+                let message = router.recv_timeout(LONG).unwrap();
+                if message == notice {
+                    break;
+                }
+                assert_eq!(message.frame(1).unwrap()[..8], u64::to_le_bytes(next), "torn, lost or doubled");
+            }
+            assert_eq!((router.try_recv(), router.peers().len()), (Err(RecvError::WouldBlock), 0));
+            victim.wait().unwrap();
+        }
+    }
+}
+
+#[test]
 fn a_peer_that_goes_with_its_last_step_of_the_agreement_is_missed() {
     let place = endpoint("shm");
     let pull = Pull::with_options(&Context::new(), patient()).unwrap();
@@ -121,7 +150,15 @@ fn a_peer_that_goes_with_its_last_step_of_the_agreement_is_missed() {
 #[test]
 fn the_victim() {
     let Ok(place) = std::env::var(PLACE) else { return };
-    if std::env::var(ROLE).unwrap() == "sender" {
+    let role = std::env::var(ROLE).unwrap();
+    if role == "dealer" {
+        let dealer = Dealer::with_options(&Context::new(), patient()).unwrap();
+        dealer.connect(&place).unwrap();
+        for number in 0u64.. {
+            dealer.send(&number.to_le_bytes().repeat(1 + number as usize % 200)).unwrap();
+        }
+    }
+    if role == "sender" {
         let push = Push::with_options(&Context::new(), patient()).unwrap();
         push.connect(&place).unwrap();
         for number in 0u64.. {

@@ -30,6 +30,8 @@ pub struct Seen<M> {
     pub count: u64,
     /// Tasks that were done and had no result.
     pub blank_count: u64,
+    /// Of the results that were delivered: those that the application rejected.
+    pub unwanted_count: u64,
     /// Results that were not delivered: they came again, or their task had been refused.
     pub duplicate_count: u64,
     /// Of those that were delivered or had none: sent more than once.
@@ -53,6 +55,7 @@ impl<M> Default for Seen<M> {
             seen: Ranges::new(),
             count: 0,
             blank_count: 0,
+            unwanted_count: 0,
             duplicate_count: 0,
             redelivered_count: 0,
             waiting: BTreeMap::new(),
@@ -189,16 +192,17 @@ impl<M> Seen<M> {
         ready(next);
     }
 
-    /// How many tasks had no result, of `task_count` in all, of which the source says that it has refused so many. One that
+    /// How many tasks had no result that was wanted, of `task_count` in all, of which the source says that it has refused so many. One that
     /// was done all the same, which it did not hear in time, is none of them.
     pub fn rejected_count(&self, task_count: u64, refused_count: u64) -> u64 {
-        refused_count.min(task_count.saturating_sub(self.count + self.blank_count))
+        let done_count = self.count.saturating_sub(self.unwanted_count) + self.blank_count;
+        refused_count.min(task_count.saturating_sub(done_count))
     }
 
     /// Whose results the application has had, if it has not had those of the tasks `ready`; and how many results.
     pub fn had(&self, ready: impl Iterator<Item = u64>) -> (Ranges, u64) {
         let mut pending = ready.collect::<Vec<_>>();
-        let count = self.count - pending.len() as u64;
+        let count = self.count.saturating_sub(pending.len() as u64);
         pending.extend(self.waiting.keys());
         pending.sort_unstable();
         let (mut without, mut had) = (Ranges::new(), Ranges::new());

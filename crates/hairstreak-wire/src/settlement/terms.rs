@@ -9,7 +9,7 @@ use super::error::SettlementError;
 use crate::zmtp::Properties;
 use crate::zmtp::metadata;
 
-const PROPERTY: &str = "X-Hairstreak-Settlement";
+const PROPERTY: &str = SettlementTerms::PROPERTY;
 /// What this side speaks; a peer that speaks more understands this too.
 const VERSION: u8 = 1;
 #[cfg(test)]
@@ -32,6 +32,9 @@ pub struct SettlementTerms {
 }
 
 impl SettlementTerms {
+    /// The property's name.
+    pub const PROPERTY: &str = "X-Hairstreak-Settlement";
+
     /// The terms as a property for READY.
     pub fn to_property(self) -> (String, Vec<u8>) {
         let mut value = vec![VERSION];

@@ -17,8 +17,7 @@
 use super::command::{self, Command};
 use super::metadata::{self, Properties};
 
-/// The property's name.
-const PROPERTY: &str = "X-Hairstreak-Shm";
+const PROPERTY: &str = SharedTerms::PROPERTY;
 /// The command's name.
 const COMMAND: &[u8] = b"X-SHM";
 /// What this side speaks; a peer that speaks more understands this too.
@@ -44,6 +43,9 @@ pub struct SharedDeal {
 }
 
 impl SharedTerms {
+    /// The property's name.
+    pub const PROPERTY: &str = "X-Hairstreak-Shm";
+
     /// The terms as a property for READY.
     pub fn to_property(self) -> (String, Vec<u8>) {
         let mut value = vec![VERSION];

@@ -84,7 +84,8 @@
 //! least once.
 //!
 //! A task that a worker rejects, that was given to [`PipelineOptions::deliveries_max`] workers and none settled, or that is not
-//! settled within [`PipelineOptions::deadline`] (or its own, [`Ventilator::send_within`]), is refused:
+//! settled within [`PipelineOptions::deadline`] (or its own, [`Ventilator::send_within`]), or whose result the sink's application
+//! rejects ([`Sink::reject`]), is refused:
 //! [`Ventilator::take_refusals`] tells which, or, with [`PipelineOptions::dead_letters`], it is kept until the application of a
 //! [`DeadLetterSink`] has taken it.
 //!
@@ -105,6 +106,7 @@ mod options;
 mod pace;
 mod reports;
 mod seen_tasks;
+mod settler;
 mod sink;
 mod sources;
 mod ventilator;

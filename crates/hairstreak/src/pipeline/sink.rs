@@ -14,12 +14,13 @@ use super::error::{PipelineError, SinkError};
 use super::options::PipelineOptions;
 use super::reports::Reports;
 use super::seen_tasks::SeenTasks;
+use super::settler::Settler;
 use super::sources::{Arrival, Completion, Pending, Sources};
 
 /// Results taken at once, at most; half of the window if that is less, so that workers have something to do meanwhile.
 const BATCH_COUNT_MAX: usize = 1024;
 /// Batches between two looks at what the ventilator has to say, while there are results.
-const HEAR_INTERVAL: u32 = 16;
+const HEAR_COUNT: u32 = 16;
 
 /// The poller's keys.
 const RESULTS: usize = 0;
@@ -57,7 +58,7 @@ pub struct Sink {
     results: Pull,
     endpoint: Endpoint,
     control: ControlLink,
-    reports: Reports,
+    settler: Settler,
     poller: Poller,
     /// What the poller found last.
     found: Vec<hairstreak_socket::Ready>,
@@ -111,10 +112,10 @@ impl Sink {
         poller.add(link.socket(), CONTROL, Interest::READABLE)?;
         let endpoint = pull.bind(results)?;
         Ok(Sink {
+            settler: Settler::new(pull.clone(), reports),
             results: pull,
             endpoint,
             control: link,
-            reports,
             poller,
             found: Vec::new(),
             keep_order: options.keep_order,
@@ -129,7 +130,7 @@ impl Sink {
             group: None,
             returned: None,
             // It may have much to do before it waits.
-            batch_count: HEAR_INTERVAL,
+            batch_count: HEAR_COUNT,
         })
     }
 
@@ -199,7 +200,8 @@ impl Sink {
     /// ```
     pub fn seen(&self) -> SeenTasks {
         let group = self.group.as_ref().map(|group| (group.task, group.count as u64));
-        self.sources.seen(&self.ready, Pending { present: self.present, group })
+        let pending = Pending { present: self.present, group };
+        self.sources.seen(&self.ready, pending, self.settler.rejected())
     }
 
     /// The next result of the task, or of the run, whose results are being returned.
@@ -284,34 +286,10 @@ impl Sink {
     /// The next result, nothing being left of the present run.
     fn recv_next(&mut self, waits: bool) -> Result<Option<Done>, SinkError> {
         loop {
-            if let Some((first, count)) = self.returned.take() {
-                self.results.accept_tasks(first, count);
-                self.reports.note(first, count, &self.results);
+            if let Some(done) = self.take_here() {
+                return Ok(Some(done));
             }
-            match self.ready.pop_front() {
-                Some(Ready::Result(task, arrival)) => {
-                    self.returned = self.keep_order.then_some((task, 1));
-                    return Ok(self.begin(task, arrival));
-                }
-                Some(Ready::Over(task)) => {
-                    self.returned = self.keep_order.then_some((task, 1));
-                    continue;
-                }
-                None => {}
-            }
-            if self.begin_run() {
-                match self.take_present() {
-                    Some(done) => return Ok(Some(done)),
-                    None => continue,
-                }
-            }
-            if let Some(batch) = self.batch.take().filter(|_| !self.keep_order) {
-                self.results.accept_batch(&batch);
-                for (run, count) in batch.runs {
-                    self.reports.note(run.id, count, &self.results);
-                }
-            }
-            self.messages.clear();
+            self.end_batch();
             if !self.sources.is_introduced() {
                 self.seek_introduction(waits)?;
                 if self.sources.is_introduced() || waits {
@@ -320,25 +298,77 @@ impl Sink {
                 return Ok(None);
             }
             match self.results.recv_batch(&mut self.messages, self.batch_count_max, Duration::ZERO) {
-                Ok(batch) => {
-                    (self.batch, self.next_message, self.next_run) = (Some(batch), 0, 0);
-                    self.batch_count += 1;
-                    if self.batch_count >= HEAR_INTERVAL {
-                        self.look_aside()?;
-                    }
-                }
+                Ok(batch) => self.begin_batch(batch)?,
                 Err(RecvError::TimedOut | RecvError::Ended) if self.sources.have_ended() => {
                     self.results.settle_lazily(false);
                     return Ok(None);
                 }
                 Err(RecvError::TimedOut | RecvError::Ended) if !waits => {
-                    self.reports.tell(&self.results);
+                    self.settler.tell();
                     self.look_aside()?;
                     return Ok(None);
                 }
                 Err(RecvError::TimedOut | RecvError::Ended) => self.wait()?,
                 Err(error) => return Err(error.into()),
             }
+        }
+    }
+
+    /// The next result that is here and has its turn. In order, what was returned before is settled.
+    fn take_here(&mut self) -> Option<Done> {
+        loop {
+            if let Some((first, count)) = self.returned.take() {
+                self.settler.settle(first, count);
+            }
+            match self.ready.pop_front() {
+                Some(Ready::Result(task, arrival)) => {
+                    self.returned = self.keep_order.then_some((task, 1));
+                    return self.begin(task, arrival);
+                }
+                Some(Ready::Over(task)) => self.returned = self.keep_order.then_some((task, 1)),
+                None if self.begin_run() => {
+                    if let Some(done) = self.take_present() {
+                        return Some(done);
+                    }
+                }
+                None => return None,
+            }
+        }
+    }
+
+    fn begin_batch(&mut self, batch: Batch) -> Result<(), SinkError> {
+        (self.batch, self.next_message, self.next_run) = (Some(batch), 0, 0);
+        self.batch_count += 1;
+        if self.batch_count >= HEAR_COUNT { self.look_aside() } else { Ok(()) }
+    }
+
+    /// Nothing is left of the batch: it is settled, unless that is done task by task, in order.
+    fn end_batch(&mut self) {
+        if let Some(batch) = self.batch.take().filter(|_| !self.keep_order) {
+            self.settler.settle_batch(&batch);
+        }
+        self.messages.clear();
+    }
+
+    /// The application cannot deal with the result of this task, which the last call returned, for this reason (255 bytes of it):
+    /// nobody does the task again, and the ventilator has the reason ([`Ventilator::take_refusals`](super::Ventilator::take_refusals)).
+    /// What is left of several results is not delivered. Returns false, and does nothing, if the result has been settled, as those
+    /// before the last call may be, or was rejected.
+    pub fn reject(&mut self, task: TaskId, reason: &str) -> bool {
+        if !self.is_unsettled(task) || !self.settler.reject(task, reason) {
+            return false;
+        }
+        let group = self.group.take_if(|group| group.task == task);
+        self.sources.note_unwanted(task, group.map_or(0, |group| group.results.len() as u64));
+        true
+    }
+
+    /// Whether what came of the task was taken and is not settled.
+    fn is_unsettled(&self, task: TaskId) -> bool {
+        let has = |(first, count): (TaskId, u64)| (first..first.plus(count)).contains(&task);
+        match &self.batch {
+            Some(batch) if !self.keep_order => batch.runs.iter().any(|(run, count)| has((run.id, *count))),
+            _ => self.returned.is_some_and(has),
         }
     }
 
@@ -396,10 +426,9 @@ impl Sink {
     }
 
     fn take_control(&mut self, message: &Message) {
-        match ControlMessage::decode(message.body()) {
-            Some(ControlMessage::Tasks(place)) => self.reports.go_to(place),
-            Some(said) => self.sources.take(said, &mut self.ready),
-            None => {}
+        if let Some(said) = ControlMessage::decode(message.body()) {
+            self.settler.hear(said);
+            self.sources.take(said, &mut self.ready);
         }
     }
 
@@ -428,7 +457,7 @@ impl Sink {
 
     /// Waits for results, and hears what the ventilator says meanwhile.
     fn wait(&mut self) -> Result<(), SinkError> {
-        self.reports.tell(&self.results);
+        self.settler.tell();
         self.poller.wait_timeout(&mut self.found, LOOK_INTERVAL)?;
         self.hear();
         if self.control.is_greeted() && !self.found.is_empty() {

@@ -17,7 +17,7 @@ const SOURCE_COUNT_MAX: usize = 64;
 pub struct Completion {
     /// Tasks of the work, once the ventilator has said how many there were.
     pub task_count: Option<u64>,
-    /// Results delivered; a task may have none or several.
+    /// Results delivered; a task may have none or several. Those that the application rejected are among them.
     pub result_count: u64,
     /// Tasks that had a result and that more than one worker was given.
     pub redelivered_count: u64,
@@ -133,6 +133,13 @@ impl Sources {
         self.source(task.epoch).further_count += count.saturating_sub(1);
     }
 
+    /// The application has rejected what came of a task: so many results of its group are not delivered.
+    pub fn note_unwanted(&mut self, task: TaskId, left_count: u64) {
+        let source = self.source(task.epoch);
+        source.seen.unwanted_count += 1;
+        source.further_count -= left_count;
+    }
+
     fn source(&mut self, epoch: u64) -> &mut Source {
         let known = self.sources.iter().position(|source| source.epoch == epoch);
         let last = self.sources.len().saturating_sub(1);
@@ -200,8 +207,14 @@ impl Sources {
         completion
     }
 
-    /// Whose results the application has had, if it has not had all of these: results in `ready`, and what is `pending`.
-    pub fn seen(&self, ready: &VecDeque<Ready<Arrival>>, pending: Pending) -> SeenTasks {
+    /// Whose results the application has had, if it has not had all of these: results in `ready`, what is `pending`, and those that
+    /// it has `rejected`.
+    pub fn seen(
+        &self,
+        ready: &VecDeque<Ready<Arrival>>,
+        pending: Pending,
+        rejected: impl Iterator<Item = TaskId> + Clone,
+    ) -> SeenTasks {
         let source = |&Source { epoch, ref seen, further_count }: &Source| {
             let ready = ready.iter().filter_map(|next| match next {
                 Ready::Result(task, _) if task.epoch == epoch => Some(task.sequence),
@@ -211,7 +224,8 @@ impl Sources {
             let group = pending.group.filter(is_its);
             let present = pending.present.filter(is_its).into_iter().chain(group.map(|(task, _)| (task, 1)));
             let present = present.flat_map(|(task, left)| task.sequence..task.sequence + left);
-            let (ranges, count) = seen.had(ready.chain(present));
+            let rejected = rejected.clone().filter(|task| task.epoch == epoch).map(|task| task.sequence);
+            let (ranges, count) = seen.had(ready.chain(present).chain(rejected));
             let further_count = further_count - group.map_or(0, |(_, count)| count - 1);
             SeenSource { epoch, count, further_count, ranges }
         };
@@ -221,7 +235,7 @@ impl Sources {
 
 #[cfg(test)]
 mod tests {
-    use hairstreak_socket::settlement::SequenceRuns;
+    use hairstreak_socket::settlement::{Content, SequenceRuns, TaskRun};
 
     use super::*;
 
@@ -243,6 +257,29 @@ mod tests {
         assert_eq!(sources.completion().rejected_count, 5);
         assert_eq!(take(&mut sources, floor(2, 0)), (false, None));
         assert_eq!(sources.completion().rejected_count, 0);
+    }
+
+    #[test]
+    fn what_was_rejected_comes_again_to_the_next_sink_until_the_ventilator_has_heard_of_it() {
+        let mut sources = Sources::resumed(SeenTasks::default());
+        let first = TaskId { epoch: 1, sequence: 0 };
+        let run = TaskRun { id: first, deliveries: 0, content: Content::Message };
+        assert!(sources.of(1).take_new(run, 3, false));
+        sources.note_unwanted(first.plus(1), 0);
+        let none = Pending::default();
+        let next = |rejected: &[TaskId]| {
+            let seen = sources.seen(&VecDeque::new(), none, rejected.iter().copied());
+            let mut next = Sources::resumed(seen);
+            (
+                next.completion().result_count,
+                next.of(1).take_new(TaskRun { id: first.plus(1), ..run }, 1, false),
+            )
+        };
+        assert_eq!(next(&[first.plus(1)]), (2, true));
+        assert_eq!(next(&[]), (3, false));
+        sources.take(ControlMessage::End { epoch: 1, count: 3, rejected: 1 }, &mut VecDeque::new());
+        let completion = sources.completion();
+        assert_eq!((completion.result_count, completion.rejected_count), (3, 1));
     }
 
     #[test]

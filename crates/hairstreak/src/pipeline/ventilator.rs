@@ -29,13 +29,13 @@ pub struct Ventilator {
 pub struct Finished {
     /// Tasks that were sent.
     pub count: u64,
-    /// Of those: rejected by a worker, or given up after too many deliveries. The sink may have delivered a result of one that
+    /// Of those: rejected by a worker or the sink, or given up after too many deliveries. The sink may have delivered a result of one that
     /// was given up: see [`Completion::rejected_count`](super::Completion::rejected_count).
     pub rejected: u64,
 }
 
 /// Tasks between two looks at what sinks want.
-const LOOK_INTERVAL: u64 = 64;
+const LOOK_COUNT: u64 = 64;
 
 impl Ventilator {
     /// Listens for workers at `tasks` and for the sink at `control`.
@@ -89,7 +89,7 @@ impl Ventilator {
     fn send_by(&self, send: impl FnOnce(&Push) -> Result<(), SendError>) -> Result<(), SendError> {
         // A count of its own thread needs no order with others'.
         let sent = self.sent.load(Ordering::Relaxed);
-        if sent.is_multiple_of(LOOK_INTERVAL) && !self.control.wait_for_wish() {
+        if sent.is_multiple_of(LOOK_COUNT) && !self.control.wait_for_wish() {
             return Err(SendError::Closed);
         }
         send(&self.tasks)?;

@@ -207,6 +207,7 @@ impl Worker {
         !self.leaves.load(Ordering::SeqCst) && self.tasks.has_heard_end()
     }
 
+    /// Does these tasks, which follow each other.
     fn work(
         &self,
         run: TaskRun,
@@ -216,7 +217,6 @@ impl Worker {
     ) -> Result<(), WorkerError> {
         // Workers of this stage have ended with these. The ventilator does not know how many: it counts those of the first.
         let is_too_often = self.deliveries_max > 0 && run.deliveries >= self.deliveries_max;
-        // What the next message is without further ado: the next task's result, and of this kind.
         let mut next = None;
         let mut begun = 0;
         for (offset, message) in tasks.iter().enumerate() {
@@ -234,42 +234,56 @@ impl Worker {
                 true => Reply::Reject(format!("given to workers {} times, and not settled", run.deliveries)),
                 false => reply(run, message, handle),
             };
-            let group;
-            let (content, output, result_count) = match &reply {
-                Reply::Same => (Content::Message, message.into(), 1),
-                Reply::Result(result) => (Content::Message, result.into(), 1),
-                Reply::Nothing => (Content::Nothing, Outgoing::Body(&[]), 0),
-                Reply::Results(results) => match &results[..] {
-                    [] => (Content::Nothing, Outgoing::Body(&[]), 0),
-                    [result] => (Content::Message, result.into(), 1),
-                    several => {
-                        group = join_group(several);
-                        (Content::Group, (&group).into(), several.len() as u64)
-                    }
-                },
-                Reply::Reject(reason) => {
-                    next = None;
-                    self.tasks.reject_tasks(run.id, 1, reason);
-                    continue;
-                }
-            };
-            if next.replace(content) != Some(content) {
-                self.results.pass_on(TaskRun { content, ..run });
-            }
-            match self.pass_on(output, shift) {
-                Ok(is_sent) => shift.report.result_count += if is_sent { result_count } else { 0 },
-                Err(WorkerError::Send(
-                    error @ (SendError::TooLarge { .. } | SendError::TooManyFrames { .. }),
-                )) => {
-                    next = None;
-                    self.tasks.reject_tasks(run.id, 1, &format!("its result cannot be sent: {error}"));
-                }
-                Err(error) => return Err(error),
-            }
+            next = self.answer(run, message, &reply, next, shift)?;
         }
         shift.report.task_count += begun;
         shift.report.redelivered_count += if run.deliveries > 0 { begun } else { 0 };
         Ok(())
+    }
+
+    /// Passes on what is said of a task, or rejects it. `next` is what kind of result the next message is without further ado, if it is
+    /// this task's; returns the same for the task behind.
+    #[inline]
+    fn answer(
+        &self,
+        run: TaskRun,
+        message: &Message,
+        reply: &Reply,
+        next: Option<Content>,
+        shift: &mut Shift,
+    ) -> Result<Option<Content>, WorkerError> {
+        let group;
+        let (content, output, result_count) = match reply {
+            Reply::Same => (Content::Message, message.into(), 1),
+            Reply::Result(result) => (Content::Message, result.into(), 1),
+            Reply::Nothing => (Content::Nothing, Outgoing::Body(&[]), 0),
+            Reply::Results(results) => match &results[..] {
+                [] => (Content::Nothing, Outgoing::Body(&[]), 0),
+                [result] => (Content::Message, result.into(), 1),
+                several => {
+                    group = join_group(several);
+                    (Content::Group, (&group).into(), several.len() as u64)
+                }
+            },
+            Reply::Reject(reason) => {
+                self.tasks.reject_tasks(run.id, 1, reason);
+                return Ok(None);
+            }
+        };
+        if next != Some(content) {
+            self.results.pass_on(TaskRun { content, ..run });
+        }
+        match self.pass_on(output, shift) {
+            Ok(is_sent) => shift.report.result_count += if is_sent { result_count } else { 0 },
+            Err(WorkerError::Send(
+                error @ (SendError::TooLarge { .. } | SendError::TooManyFrames { .. }),
+            )) => {
+                self.tasks.reject_tasks(run.id, 1, &format!("its result cannot be sent: {error}"));
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(Some(content))
     }
 
     /// Waits for somebody who takes the result, as long as there is somebody who has given the task. Returns whether it was

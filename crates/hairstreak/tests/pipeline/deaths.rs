@@ -93,7 +93,7 @@ fn check(case: &Case, workers: impl Fn(&str, &str) -> Vec<String>) {
 }
 
 /// Starts these parts, and kills the next of them and starts it again each time that one is to be killed. Then all end.
-fn kill_in_turn(words: &[String], kills: mpsc::Receiver<()>) {
+pub fn kill_in_turn(words: &[String], kills: mpsc::Receiver<()>) {
     let mut parts = words.iter().map(|words| Part::start(words)).collect::<Vec<_>>();
     for (victim, ()) in (0..words.len()).cycle().zip(kills) {
         parts[victim].kill();

@@ -36,7 +36,11 @@ fn each_result_comes_once_although_links_are_cut_and_delayed() {
         };
         let (tasks, control) = (format!("tcp://{HUB}:5557"), format!("tcp://{HUB}:5556"));
         let results = format!("tcp://{}:5558", Network::address(SINK));
-        let words = format!("ventilator tasks={tasks} control={control} count={} pause_us=200", u64::MAX);
+        let words = format!(
+            "ventilator tasks={tasks} control={control} count={} pause_us={}",
+            u64::MAX,
+            amount(200, 60)
+        );
         let mut ventilator = start(&network, 0, words);
         let words = format!(
             "sink results={results} control={control} file={} remembers=1 lost_after=60000",

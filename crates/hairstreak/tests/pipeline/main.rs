@@ -15,6 +15,7 @@ mod memory;
 mod network;
 mod part;
 mod refusals;
+mod rejections;
 mod shares;
 mod sinks;
 mod stages;

@@ -66,14 +66,13 @@ fn the_part() {
         io::stdin().lines().map_while(Result::ok).for_each(|line| drop(order.send(line)));
         std::process::abort();
     });
+    let size = |name| words.number(name).unwrap() as usize;
     match words.0.split(' ').next() {
         Some("worker") => be_worker(&words),
         Some("sink") => be_sink(&words),
         Some("dead_letters") => letters::be_dead_letter_sink(words.text("place"), say),
-        Some("hoarder") => {
-            let number = |name| words.number(name).unwrap() as usize;
-            memory::hoard(number("count"), number("size"), say);
-        }
+        Some("hoarder") => memory::hoard(size("count"), size("size"), say),
+        Some("expirer") => memory::expire(size("waves"), size("count"), size("size"), say),
         Some("ventilator") => be_ventilator(&words, &orders),
         _ => panic!("{}", words.0),
     }

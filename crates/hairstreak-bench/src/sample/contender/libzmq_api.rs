@@ -2,7 +2,8 @@
 //!
 //! Only what the benchmark calls is bound. The library stays loaded as long as a context or socket of it lives.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_long, c_short, c_void};
+use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,9 +13,12 @@ use super::contract::ContenderError;
 
 type Handle = *mut c_void;
 
+const SNDHWM: c_int = 23;
+const RCVHWM: c_int = 24;
 const RCVTIMEO: c_int = 27;
 const LAST_ENDPOINT: c_int = 32;
 const SNDMORE: c_int = 2;
+const POLLIN: c_short = 1;
 const ENDPOINT_SIZE_MAX: usize = 256;
 
 /// Socket types by libzmq's numbers.
@@ -78,10 +82,14 @@ struct Api {
     msg_init: unsafe extern "C" fn(*mut RawMessage) -> c_int,
     msg_init_size: unsafe extern "C" fn(*mut RawMessage, usize) -> c_int,
     msg_data: unsafe extern "C" fn(*mut RawMessage) -> *mut c_void,
+    msg_size: unsafe extern "C" fn(*const RawMessage) -> usize,
+    msg_more: unsafe extern "C" fn(*const RawMessage) -> c_int,
     msg_copy: unsafe extern "C" fn(*mut RawMessage, *mut RawMessage) -> c_int,
     msg_send: unsafe extern "C" fn(*mut RawMessage, Handle, c_int) -> c_int,
     msg_recv: unsafe extern "C" fn(*mut RawMessage, Handle, c_int) -> c_int,
     msg_close: unsafe extern "C" fn(*mut RawMessage) -> c_int,
+    poll: unsafe extern "C" fn(*mut PollItem, c_int, c_long) -> c_int,
+    proxy: unsafe extern "C" fn(Handle, Handle, Handle) -> c_int,
     version: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int),
     errno: unsafe extern "C" fn() -> c_int,
     strerror: unsafe extern "C" fn(c_int) -> *const c_char,
@@ -91,6 +99,15 @@ struct Api {
 /// zmq_msg_t of libzmq 4: 64 bytes, aligned like a pointer.
 #[repr(C, align(8))]
 struct RawMessage([u8; 64]);
+
+/// zmq_pollitem_t where descriptors are integers.
+#[repr(C)]
+struct PollItem {
+    socket: Handle,
+    fd: c_int,
+    events: c_short,
+    revents: c_short,
+}
 
 impl Api {
     fn load(name: &str) -> Result<Self, libloading::Error> {
@@ -111,10 +128,14 @@ impl Api {
                 msg_init: *library.get(b"zmq_msg_init\0")?,
                 msg_init_size: *library.get(b"zmq_msg_init_size\0")?,
                 msg_data: *library.get(b"zmq_msg_data\0")?,
+                msg_size: *library.get(b"zmq_msg_size\0")?,
+                msg_more: *library.get(b"zmq_msg_more\0")?,
                 msg_copy: *library.get(b"zmq_msg_copy\0")?,
                 msg_send: *library.get(b"zmq_msg_send\0")?,
                 msg_recv: *library.get(b"zmq_msg_recv\0")?,
                 msg_close: *library.get(b"zmq_msg_close\0")?,
+                poll: *library.get(b"zmq_poll\0")?,
+                proxy: *library.get(b"zmq_proxy\0")?,
                 version: *library.get(b"zmq_version\0")?,
                 errno: *library.get(b"zmq_errno\0")?,
                 strerror: *library.get(b"zmq_strerror\0")?,
@@ -220,6 +241,13 @@ impl Socket {
         self.set(RCVTIMEO, &patience_ms.to_ne_bytes())
     }
 
+    /// ZMQ_SNDHWM and ZMQ_RCVHWM of 0: no marks.
+    pub fn turn_off_marks(&self) -> Result<(), ContenderError> {
+        let none: c_int = 0;
+        self.set(SNDHWM, &none.to_ne_bytes())?;
+        self.set(RCVHWM, &none.to_ne_bytes())
+    }
+
     fn set(&self, option: c_int, value: &[u8]) -> Result<(), ContenderError> {
         let api = &self.context.api;
         // SAFETY: the socket is open and the value is readable for its length.
@@ -272,6 +300,72 @@ impl Socket {
         Ok(())
     }
 
+    /// zmq_send of each frame, which copies it.
+    pub fn send_frames(&self, frames: &[&[u8]]) -> Result<(), ContenderError> {
+        let api = &self.context.api;
+        for (index, frame) in frames.iter().enumerate() {
+            let flags = if index + 1 < frames.len() { SNDMORE } else { 0 };
+            // SAFETY: the socket is open and the frame is readable for its length.
+            if unsafe { (api.send)(self.handle, frame.as_ptr().cast(), frame.len(), flags) } < 0 {
+                return Err(api.error("zmq_send"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What was received last.
+    pub fn frame(&mut self) -> &[u8] {
+        let api = &self.context.api;
+        // SAFETY: the message is initialised; its data are readable for its size until it is received into again.
+        unsafe {
+            let (data, size) = ((api.msg_data)(&mut *self.message), (api.msg_size)(&*self.message));
+            std::slice::from_raw_parts(data.cast_const().cast::<u8>(), size)
+        }
+    }
+
+    /// zmq_msg_send of what was received last, to where it came from, which leaves this socket's empty.
+    pub fn send_back(&mut self) -> Result<(), ContenderError> {
+        let api = &self.context.api;
+        // SAFETY: the socket is open and the message is initialised; sending leaves it empty and valid.
+        if unsafe { (api.msg_send)(&mut *self.message, self.handle, 0) } < 0 {
+            return Err(api.error("zmq_msg_send"));
+        }
+        Ok(())
+    }
+
+    /// zmq_msg_recv of each frame of a message, and a copy of it.
+    pub fn receive_frames(&mut self) -> Result<Vec<Vec<u8>>, ContenderError> {
+        let mut frames = Vec::new();
+        loop {
+            self.receive()?;
+            frames.push(self.frame().to_vec());
+            // SAFETY: the message has been received.
+            if unsafe { (self.context.api.msg_more)(&*self.message) } == 0 {
+                return Ok(frames);
+            }
+        }
+    }
+
+    /// zmq_poll of this socket alone: whether there is something to receive.
+    pub fn poll(&self, patience: Duration) -> Result<bool, ContenderError> {
+        let api = &self.context.api;
+        let patience_ms = c_long::try_from(patience.as_millis()).unwrap_or(c_long::MAX);
+        let mut item = PollItem { socket: self.handle, fd: 0, events: POLLIN, revents: 0 };
+        // SAFETY: one item, of an open socket.
+        match unsafe { (api.poll)(&mut item, 1, patience_ms) } {
+            count if count < 0 => Err(api.error("zmq_poll")),
+            _ => Ok(item.revents & POLLIN != 0),
+        }
+    }
+
+    /// zmq_proxy between this socket and another, which goes on as long as their context.
+    pub fn proxy(&self, other: &Socket) -> ContenderError {
+        let api = &self.context.api;
+        // SAFETY: both sockets are open, and this thread's; there is no third.
+        unsafe { (api.proxy)(self.handle, other.handle, ptr::null_mut()) };
+        api.error("zmq_proxy")
+    }
+
     /// A message of `body`, then `count` times zmq_msg_copy, which counts a reference, and zmq_msg_send.
     pub fn send_copies(&self, body: &[u8], count: u64) -> Result<(), ContenderError> {
         let api = &self.context.api;
@@ -281,7 +375,7 @@ impl Socket {
             if (api.msg_init_size)(&mut original, body.len()) != 0 {
                 return Err(api.error("zmq_msg_init_size"));
             }
-            std::ptr::copy_nonoverlapping(body.as_ptr(), (api.msg_data)(&mut original).cast(), body.len());
+            ptr::copy_nonoverlapping(body.as_ptr(), (api.msg_data)(&mut original).cast(), body.len());
             (api.msg_init)(&mut copy);
             let outcome = (0..count).try_for_each(|_| {
                 if (api.msg_copy)(&mut copy, &mut original) != 0

@@ -63,7 +63,7 @@ impl State {
     #[cold]
     pub(in crate::engine) fn take_set_aside(&mut self, socket: usize, into: &mut Message) -> Received {
         let state = &mut self.sockets[socket];
-        state.short_in = state.rules.short_in;
+        state.short_in = if state.notices.is_empty() { state.rules.short_in } else { ShortIn::No };
         let Some(SetAside { received, message, .. }) = state.set_aside.take() else {
             return Received::Nothing;
         };

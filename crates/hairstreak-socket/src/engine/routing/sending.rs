@@ -49,7 +49,7 @@ impl State {
             Outgoing::Body(body) => self.send_short_body(socket, body),
             Outgoing::Message(message) => self.send_short_message(socket, message),
             Outgoing::Frames([name, body]) => self.send_gathering_to(socket, name, body),
-            Outgoing::Frames(_) => false,
+            Outgoing::Frames(_) | Outgoing::Headed { .. } => false,
         }
     }
 

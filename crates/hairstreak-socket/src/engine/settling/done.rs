@@ -9,6 +9,7 @@ use hairstreak_wire::settlement::{Outcome, SettlementTerms, TaskId};
 use crate::engine::Engine;
 use crate::engine::link::LinkKind;
 use crate::engine::state::State;
+use crate::session::Session;
 
 impl State {
     /// Tasks of the socket are done, `count` in sequence from the first of each: the application says so, or who gave them.
@@ -58,13 +59,23 @@ impl State {
 
     /// Takes what the sender of a link has told to be done: it is, where it was passed on.
     pub fn hear_done(&mut self, engine: &Engine, index: usize) {
-        let Some(link) = self.links.get_mut(index) else { return };
-        let LinkKind::Stream(session) = &mut link.kind else { return };
-        let tasks = session.take_heard_done();
-        if let Some(next) = self.sockets[link.socket].passed_on_by.filter(|_| !tasks.is_empty())
+        let Some(link) = self.links.get(index) else { return };
+        let socket = link.socket;
+        let tasks = self.take_heard_done(index);
+        self.pass_on_done(engine, socket, &tasks);
+    }
+
+    /// What the sender of a link has told to be done, and was not asked for yet.
+    pub fn take_heard_done(&mut self, index: usize) -> Vec<(TaskId, u64)> {
+        self.links[index].session_mut().map_or(Vec::new(), Session::take_heard_done)
+    }
+
+    /// Tasks that came to a PULL are done, as their sender says: they are, where they were passed on.
+    pub fn pass_on_done(&mut self, engine: &Engine, socket: usize, tasks: &[(TaskId, u64)]) {
+        if let Some(next) = self.sockets[socket].passed_on_by.filter(|_| !tasks.is_empty())
             && self.sockets.get(next.index).is_some_and(|state| state.serial == next.serial)
         {
-            self.note_done(engine, next.index, &tasks);
+            self.note_done(engine, next.index, tasks);
         }
     }
 

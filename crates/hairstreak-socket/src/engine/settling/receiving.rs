@@ -160,9 +160,7 @@ impl State {
     /// A link is about to end.
     pub fn note_last_end(&mut self, index: usize) {
         let link = &mut self.links[index];
-        if let LinkKind::Stream(session) = &mut link.kind
-            && session.receiving().is_some_and(|receiving| receiving.has_ended())
-        {
+        if link.session_mut().is_some_and(|session| session.has_heard_end()) {
             self.sockets[link.socket].has_seen_end = true;
         }
     }
@@ -173,12 +171,9 @@ impl State {
         let is_wanted = state.drains || state.has_seen_end || !state.links.is_empty();
         is_wanted
             && state.set_aside.is_none()
-            && state.links.iter().all(|&index| match &mut self.links[index].kind {
-                LinkKind::Stream(session) => {
-                    !session.has_unread()
-                        && session.receiving().is_some_and(|receiving| receiving.has_ended())
-                }
-                LinkKind::Ring(_) => false,
+            && state.links.iter().all(|&index| {
+                let session = self.links[index].session_mut();
+                session.is_some_and(|session| !session.has_unread() && session.has_heard_end())
             })
     }
 
@@ -187,10 +182,8 @@ impl State {
         let Some(state) = self.sockets.get(socket) else { return false };
         let mut links = state.links.iter();
         state.has_seen_end
-            || links.any(|&index| match &mut self.links[index].kind {
-                LinkKind::Stream(session) => session.receiving().is_some_and(|link| link.has_ended()),
-                LinkKind::Ring(_) => false,
-            })
+            || links
+                .any(|&index| self.links[index].session_mut().is_some_and(|session| session.has_heard_end()))
     }
 
     /// Tells the senders, those that connect later too, how long a message takes.
@@ -308,10 +301,7 @@ impl State {
 
     fn tasks_of(&mut self, mark: DeliveryMark, count: u64) -> Vec<(TaskRun, u64)> {
         let link = self.links.get_mut(mark.link).filter(|link| link.serial == mark.serial);
-        let receiving = link.and_then(|link| match &mut link.kind {
-            LinkKind::Stream(session) => session.receiving(),
-            LinkKind::Ring(_) => None,
-        });
+        let receiving = link.and_then(|link| link.session_mut()?.receiving());
         let runs = receiving.into_iter().flat_map(|receiving| {
             let parts = receiving.tasks(mark.number..mark.number + count);
             parts.map(|(range, run)| (run, range.end - range.start)).collect::<Vec<_>>()
@@ -334,10 +324,7 @@ impl State {
             }
         };
         let link = self.links.get_mut(mark.link).filter(|link| link.serial == mark.serial);
-        let run = link.and_then(|link| match &mut link.kind {
-            LinkKind::Stream(session) => session.receiving()?.task_of(mark.number),
-            LinkKind::Ring(_) => None,
-        });
+        let run = link.and_then(|link| link.session_mut()?.receiving()?.task_of(mark.number));
         self.hear_done(engine, mark.link);
         Some(Delivery {
             message,

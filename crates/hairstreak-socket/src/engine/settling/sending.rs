@@ -10,6 +10,7 @@
 
 use std::cmp::Reverse;
 use std::task::Waker;
+use std::time::Instant;
 
 use hairstreak_base::Message;
 use hairstreak_wire::settlement::{Company, Outcome, Returned, TaskId, TaskRun};
@@ -23,6 +24,17 @@ use crate::outgoing::{Outgoing, Parcel};
 use crate::session::{Session, SettledNews};
 use crate::settlement::GrantedLink;
 
+/// What the links of a socket are compared by when one is to be given messages.
+struct Field {
+    /// Nanoseconds for a message of the fastest.
+    fastest: u64,
+    /// Of the window.
+    half: u64,
+    /// Whether one is passed over that seems to hang. A source knows what is done; what is passed on may be done without this side
+    /// having heard of it.
+    may_be_late: bool,
+}
+
 impl State {
     fn settled_session(&mut self, index: usize) -> Option<&mut Session> {
         match &mut self.links.get_mut(index)?.kind {
@@ -31,16 +43,17 @@ impl State {
         }
     }
 
+    /// The sessions of a socket's links, those among them that drain, though the socket has given them up.
+    fn sessions(&self, socket: usize) -> impl Iterator<Item = &Session> {
+        let links = self.links.iter().filter(move |(_, link)| link.socket == socket);
+        links.filter_map(|(_, link)| link.session())
+    }
+
     /// Messages of the socket that are not settled, those that wait to be sent again among them.
     pub fn unsettled_count(&self, socket: usize) -> u64 {
         let Some(state) = self.sockets.get(socket) else { return 0 };
         let waiting = state.backlog.as_ref().map_or(0, |backlog| backlog.redelivery.waiting_count());
-        let on_links =
-            self.links.iter().filter(|(_, link)| link.socket == socket).map(|(_, link)| match &link.kind {
-                LinkKind::Stream(session) => session.unsettled_count(),
-                LinkKind::Ring(_) => 0,
-            });
-        waiting + on_links.sum::<u64>()
+        waiting + self.sessions(socket).map(Session::unsettled_count).sum::<u64>()
     }
 
     /// The next new task of a socket.
@@ -48,10 +61,7 @@ impl State {
         let backlog = self.sockets.get(socket)?.backlog.as_ref()?;
         let granted = backlog.granted.and_then(|granted| {
             let link = self.links.get(granted.index).filter(|link| link.serial == granted.serial)?;
-            match &link.kind {
-                LinkKind::Stream(session) => session.next_task(),
-                LinkKind::Ring(_) => None,
-            }
+            link.session()?.next_task()
         });
         Some(granted.map_or(backlog.next.id, |task| task.id))
     }
@@ -59,11 +69,7 @@ impl State {
     /// The first of the socket's tasks that is not settled; the next new one if all are.
     pub fn first_unsettled(&self, socket: usize) -> Option<TaskId> {
         let backlog = self.sockets.get(socket)?.backlog.as_ref()?;
-        let links = self.links.iter().filter(|(_, link)| link.socket == socket);
-        let on_links = links.filter_map(|(_, link)| match &link.kind {
-            LinkKind::Stream(session) => session.first_unsettled(),
-            LinkKind::Ring(_) => None,
-        });
+        let on_links = self.sessions(socket).filter_map(Session::first_unsettled);
         let waiting = backlog.redelivery.first_waiting().map(|task| task.id);
         on_links.chain(waiting).min().or_else(|| self.next_new(socket))
     }
@@ -73,11 +79,7 @@ impl State {
     pub fn unsettled_tasks(&self, socket: usize) -> Option<(TaskId, Vec<(TaskId, u64)>)> {
         let backlog = self.sockets.get(socket)?.backlog.as_ref()?;
         let mut runs = backlog.redelivery.waiting().map(|task| (task.id, 1)).collect::<Vec<_>>();
-        for (_, link) in self.links.iter().filter(|(_, link)| link.socket == socket) {
-            if let LinkKind::Stream(session) = &link.kind {
-                runs.extend(session.unsettled_tasks());
-            }
-        }
+        runs.extend(self.sessions(socket).flat_map(Session::unsettled_tasks));
         runs.sort_unstable();
         Some((self.next_new(socket)?, runs))
     }
@@ -197,54 +199,68 @@ impl State {
         state.turn_step = usize::from(!is_settled);
     }
 
-    /// The link with room, and credit, that has the fewest unsettled messages for its pace, of those with fit `company`.
+    /// The link with room, and credit, that has the fewest unsettled messages for its pace, of those that fit `company`.
     fn choose_link(&mut self, socket: usize, company: Company) -> Option<usize> {
         if self.sockets[socket].with_room.is_empty() {
             self.find_room(socket);
         }
         let state = &self.sockets[socket];
-        let paces = state.with_room.iter().filter_map(|&index| {
-            let link = &self.links[index];
-            match &link.kind {
-                LinkKind::Stream(session) => Some(link.pace.nanos_of(session)).filter(|nanos| *nanos > 0),
-                LinkKind::Ring(_) => None,
-            }
-        });
-        let fastest = paces.min().unwrap_or(1);
         let count = state.with_room.len();
         let in_turn = (0..count).map(|offset| state.with_room[(state.send_turn + 1 + offset) % count]);
-        let backlog = state.backlog.as_ref();
-        let half = backlog.map_or(0, |backlog| backlog.window.count() / 2);
-        // A source knows what is done; what is passed on may be done without this side having heard of it.
-        let may_be_late = count > 1 && backlog.is_some_and(|backlog| backlog.upstream.is_some());
-        let fit = in_turn.filter_map(|index| {
+        let field = self.field(socket);
+        let fit = in_turn.filter(|index| self.may_take(*index, company));
+        fit.min_by_key(|index| self.rank(*index, &field))
+    }
+
+    /// What the links of a socket that have room are compared by.
+    fn field(&self, socket: usize) -> Field {
+        let state = &self.sockets[socket];
+        let paces = state.with_room.iter().filter_map(|&index| {
             let link = &self.links[index];
-            let session = match &link.kind {
-                LinkKind::Stream(session) if session.is_settled() => session,
-                _ => return Some(((false, 0, Reverse(None)), index)),
-            };
-            let unsettled = session.unsettled_count();
-            let is_busy_for_long = || {
-                let enough = session.told_pace().and_then(|nanos| pace::within(LARGE_BLOCK_TIME, nanos));
-                enough.is_none_or(|enough| unsettled >= enough.min(half))
-            };
-            let is_fit = match company {
-                Company::Some => !link.pace.is_alone,
-                Company::None => unsettled == 0 && !session.is_stuck(),
-                Company::Any => true,
-            };
-            let is_late = may_be_late && link.pace.is_late(session);
-            let is_last = link.pace.is_alone || session.is_stuck() || is_late;
-            // One that is awake, and soon done with what it has, need not be woken for more. Of those that are late the one that
-            // settled last may go on soonest, whatever it has.
-            let load = match is_late || unsettled > 0 && !is_busy_for_long() {
-                true => 0,
-                false => 1 + unsettled * pace::weight(link.pace.nanos_of(session), fastest),
-            };
-            let order = (is_last, load, Reverse(link.pace.settled));
-            (is_fit && self.room_of(index) > 0).then_some((order, index))
+            Some(link.pace.nanos_of(link.session()?)).filter(|nanos| *nanos > 0)
         });
-        fit.min_by_key(|(order, _)| *order).map(|(_, index)| index)
+        let backlog = state.backlog.as_ref();
+        Field {
+            fastest: paces.min().unwrap_or(1),
+            half: backlog.map_or(0, |backlog| backlog.window.count() / 2),
+            may_be_late: state.with_room.len() > 1
+                && backlog.is_some_and(|backlog| backlog.upstream.is_some()),
+        }
+    }
+
+    /// Whether a message may go there now that is to have such company.
+    fn may_take(&self, index: usize, company: Company) -> bool {
+        let link = &self.links[index];
+        let Some(session) = link.session().filter(|session| session.is_settled()) else { return true };
+        let is_fit = match company {
+            Company::Some => !link.pace.is_alone,
+            Company::None => session.unsettled_count() == 0 && !session.is_stuck(),
+            Company::Any => true,
+        };
+        is_fit && self.room_of(index) > 0
+    }
+
+    /// The link with the least is given the next messages: those that may hang come last, then it counts how much they have for
+    /// their pace, then how long ago they settled.
+    fn rank(&self, index: usize, field: &Field) -> (bool, u64, Reverse<Option<Instant>>) {
+        let link = &self.links[index];
+        let Some(session) = link.session().filter(|session| session.is_settled()) else {
+            return (false, 0, Reverse(None));
+        };
+        let unsettled = session.unsettled_count();
+        let is_busy_for_long = || {
+            let enough = session.told_pace().and_then(|nanos| pace::within(LARGE_BLOCK_TIME, nanos));
+            enough.is_none_or(|enough| unsettled >= enough.min(field.half))
+        };
+        let is_late = field.may_be_late && link.pace.is_late(session);
+        let is_last = link.pace.is_alone || session.is_stuck() || is_late;
+        // One that is awake, and soon done with what it has, need not be woken for more. Of those that are late the one that
+        // settled last may go on soonest, whatever it has.
+        let load = match is_late || unsettled > 0 && !is_busy_for_long() {
+            true => 0,
+            false => 1 + unsettled * pace::weight(link.pace.nanos_of(session), field.fastest),
+        };
+        (is_last, load, Reverse(link.pace.settled))
     }
 
     /// Sends again what can be.
@@ -332,12 +348,8 @@ impl State {
     /// Whether a message that is this task was sent and is not settled.
     pub fn is_under_way(&self, socket: usize, task: TaskId) -> bool {
         let backlog = self.sockets.get(socket).and_then(|state| state.backlog.as_ref());
-        let mut links = self.links.iter().filter(|(_, link)| link.socket == socket);
         backlog.is_some_and(|backlog| backlog.redelivery.has_waiting(task))
-            || links.any(|(_, link)| match &link.kind {
-                LinkKind::Stream(session) => session.has_unsettled(task),
-                LinkKind::Ring(_) => false,
-            })
+            || self.sessions(socket).any(|session| session.has_unsettled(task))
     }
 
     /// The next message sent is this task, and those behind it follow in sequence.

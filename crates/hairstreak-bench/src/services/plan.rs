@@ -1,0 +1,181 @@
+//! What is measured: the cases, how many workers, how many requests; by default, with `--quick` and with filters.
+
+use super::task::{Mode, Scheme, ServiceCase};
+use crate::arguments::ServicesSettings;
+
+/// The source's 1 and 10, and what lies between and beyond.
+const WORKER_COUNTS: [u64; 6] = [1, 2, 4, 8, 10, 16];
+/// The source's: 10,000 where each waits in turn, and a tenth of the effort each otherwise.
+const REQUEST_COUNT_TRIPPING_SYNC: u64 = 10_000;
+const REQUEST_COUNT: u64 = 100_000;
+/// So many times fewer with `--quick`.
+const QUICK_PART: u64 = 20;
+const REPEAT_COUNT: u32 = 3;
+
+/// What ours has to reach: so many times the rival's rate.
+const TARGETS: [(Row, f64); 6] = [
+    (Row { case: ServiceCase::Tripping, mode: Mode::Sync, worker_count: 1 }, 2.5),
+    (Row { case: ServiceCase::Tripping, mode: Mode::Async, worker_count: 1 }, 3.0),
+    (Row { case: ServiceCase::Services, mode: Mode::Sync, worker_count: 1 }, 3.0),
+    (Row { case: ServiceCase::Services, mode: Mode::Async, worker_count: 1 }, 20.0),
+    (Row { case: ServiceCase::Services, mode: Mode::Async, worker_count: 10 }, 20.0),
+    (Row { case: ServiceCase::PlainWorkers, mode: Mode::Async, worker_count: 1 }, 3.0),
+];
+
+/// What is the same for all contenders of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Through what.
+    pub case: ServiceCase,
+    /// How the client asks.
+    pub mode: Mode,
+    /// Workers.
+    pub worker_count: u8,
+}
+
+impl Row {
+    /// In words, for progress and conclusions.
+    pub fn text(self) -> String {
+        let (case, mode) = (self.case.text(), self.mode.text());
+        match (self.case, self.worker_count) {
+            (ServiceCase::Tripping, _) => format!("{case} {mode}"),
+            (_, 1) => format!("{case} {mode}, 1 worker"),
+            (_, count) => format!("{case} {mode}, {count} workers"),
+        }
+    }
+
+    /// Who is measured.
+    pub fn schemes(self, has_rival: bool) -> &'static [Scheme] {
+        match (self.case, has_rival) {
+            (ServiceCase::Tripping, true) => &[Scheme::Proxy, Scheme::LibzmqProxy],
+            (ServiceCase::Tripping, false) => &[Scheme::Proxy],
+            (ServiceCase::Services, true) => &[Scheme::Services, Scheme::LibzmqMajordomo],
+            (ServiceCase::Services, false) => &[Scheme::Services],
+            (ServiceCase::PlainWorkers, true) => &[Scheme::ServicesOfPlainWorkers, Scheme::LibzmqMajordomo],
+            // The workers are the rival's.
+            (ServiceCase::PlainWorkers, false) => &[],
+        }
+    }
+
+    /// What ours has to reach, if anything was said.
+    pub fn target(self) -> Option<f64> {
+        TARGETS.iter().find(|(row, _)| *row == self).map(|(_, target)| *target)
+    }
+}
+
+/// Everything to be measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// In the source's order.
+    pub rows: Vec<Row>,
+    /// Samples of each row, per contender.
+    pub repeat_count: u32,
+    request_count: Option<u64>,
+    is_quick: bool,
+}
+
+impl Plan {
+    /// The plan for `settings`.
+    pub fn new(settings: &ServicesSettings) -> Self {
+        let is_asked = !settings.worker_counts.is_empty();
+        let mut worker_counts =
+            if is_asked { settings.worker_counts.clone() } else { WORKER_COUNTS.to_vec() };
+        worker_counts.sort_unstable();
+        worker_counts.dedup();
+        let row = |case, mode, worker_count| Row { case, mode, worker_count };
+        let mut rows = Vec::new();
+        if !is_asked {
+            rows.extend([Mode::Sync, Mode::Async].map(|mode| row(ServiceCase::Tripping, mode, 1)));
+            rows.push(row(ServiceCase::Services, Mode::Sync, 1));
+        }
+        // The command line takes no more than 64.
+        let counts = worker_counts.iter().filter_map(|&count| u8::try_from(count).ok());
+        rows.extend(counts.map(|count| row(ServiceCase::Services, Mode::Async, count)));
+        if !is_asked {
+            rows.push(row(ServiceCase::PlainWorkers, Mode::Async, 1));
+        }
+        rows.retain(|row| settings.cases.is_empty() || settings.cases.contains(&row.case));
+        Self {
+            rows,
+            repeat_count: settings.repeats.unwrap_or(REPEAT_COUNT),
+            request_count: settings.request_count,
+            is_quick: settings.quick,
+        }
+    }
+
+    /// Requests of a sample.
+    pub fn request_count(&self, row: Row) -> u64 {
+        self.request_count.unwrap_or_else(|| {
+            let count = match (row.case, row.mode) {
+                (ServiceCase::Tripping, Mode::Sync) => REQUEST_COUNT_TRIPPING_SYNC,
+                _ => REQUEST_COUNT,
+            };
+            if self.is_quick { count / QUICK_PART } else { count }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::{Mode, Plan, Row, Scheme, ServiceCase};
+    use crate::arguments::{Arguments, Benchmark};
+
+    fn plan(options: &str) -> Plan {
+        let line = format!("hairstreak-bench services {options}");
+        match Arguments::parse_from(line.split_whitespace()).benchmark {
+            Benchmark::Services(settings) => Plan::new(&settings),
+            other => panic!("not the benchmark: {other:?}"),
+        }
+    }
+
+    fn texts(plan: &Plan) -> Vec<String> {
+        plan.rows.iter().map(|row| row.text()).collect()
+    }
+
+    #[test]
+    fn the_full_plan_has_the_sources_programs_and_more_workers() {
+        let plan = plan("");
+        let expected = [
+            "tripping sync",
+            "tripping async",
+            "services sync, 1 worker",
+            "services async, 1 worker",
+            "services async, 2 workers",
+            "services async, 4 workers",
+            "services async, 8 workers",
+            "services async, 10 workers",
+            "services async, 16 workers",
+            "plain workers async, 1 worker",
+        ];
+        assert_eq!(texts(&plan), expected);
+        let counts: Vec<u64> = plan.rows.iter().map(|&row| plan.request_count(row)).collect();
+        assert_eq!(counts[..3], [10_000, 100_000, 100_000]);
+        assert!(counts[3..].iter().all(|&count| count == 100_000) && plan.repeat_count == 3);
+    }
+
+    #[test]
+    fn filters_choose_rows_and_counts() {
+        let workers = plan("--workers 5,3,5 --requests 70 --repeat 9");
+        assert_eq!(texts(&workers), ["services async, 3 workers", "services async, 5 workers"]);
+        assert_eq!((workers.request_count(workers.rows[0]), workers.repeat_count), (70, 9));
+        assert_eq!(texts(&plan("--case tripping")), ["tripping sync", "tripping async"]);
+        assert_eq!(plan("--case services --quick").rows.len(), 7);
+        let quick = plan("--quick");
+        assert_eq!([0, 1, 2].map(|row| quick.request_count(quick.rows[row])), [500, 5_000, 5_000]);
+    }
+
+    #[test]
+    fn targets_and_contenders_are_those_of_the_row() {
+        let row = |case, mode, worker_count| Row { case, mode, worker_count };
+        let (sync, tripping) = (Mode::Sync, row(ServiceCase::Tripping, Mode::Async, 1));
+        assert_eq!(tripping.target(), Some(3.0));
+        assert_eq!(row(ServiceCase::Services, sync, 1).target(), Some(3.0));
+        assert_eq!(row(ServiceCase::Services, Mode::Async, 4).target(), None);
+        assert_eq!(tripping.schemes(true), [Scheme::Proxy, Scheme::LibzmqProxy]);
+        assert_eq!(tripping.schemes(false), [Scheme::Proxy]);
+        assert_eq!(row(ServiceCase::Services, sync, 1).schemes(false), [Scheme::Services]);
+        assert!(row(ServiceCase::PlainWorkers, sync, 1).schemes(false).is_empty());
+    }
+}

@@ -1,0 +1,116 @@
+//! Requests that come: taken, given to whoever has them already, or refused.
+
+use std::time::Duration;
+
+use hairstreak_base::Message;
+use hairstreak_wire::mdp::is_management;
+use hairstreak_wire::numbered::{Refusal, RequestId};
+
+use super::broker::Broker;
+use super::outbox::Outbox;
+use super::requests::{Arrival, RequestState, size_of_frames};
+use super::services::Asks;
+use super::window::Slot;
+use super::workers::{Dialect, WorkerRef};
+
+/// A request as it came. In every dialect the frame before its body names the service.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    pub id: RequestId,
+    pub first: u64,
+    pub lifetime_ms: u32,
+    pub is_repeated: bool,
+    pub body_index: usize,
+}
+
+impl Broker {
+    /// A request of a client whose first open number is known.
+    pub(super) fn take_request(
+        &mut self,
+        now: Duration,
+        client: usize,
+        asked: Asked,
+        message: Message,
+        out: &mut impl Outbox,
+    ) {
+        let (window_max, all_max) = (self.options.open_per_client_max, self.options.open_max);
+        let Some(found) = self.clients.get(client) else { return };
+        let number = asked.id.number;
+        // What is below was answered, and the client knows.
+        if number < found.first() {
+            return;
+        }
+        let slot = found.slot(number);
+        let (holder, asked) = match slot {
+            // It is under way.
+            Slot::Open(_) | Slot::Unread => return,
+            Slot::Unknown => (None, asked),
+            Slot::With(worker) => (Some(worker), Asked { is_repeated: true, ..asked }),
+        };
+        if !self.clients.has_room(client, number, window_max, all_max) {
+            return self.refuse(client, asked.id, Refusal::TooManyOpen, "too many requests are open", out);
+        }
+        let name = message.as_frames()[asked.body_index - 1].clone();
+        if is_management(name.as_bytes()) {
+            let body = &message.as_frames()[asked.body_index..];
+            return self.answer(now, client, asked.id, name.as_bytes(), body, out);
+        }
+        let Some(service) = self.services.open(&self.options, name.as_bytes(), Asks::Client) else {
+            let reason = "the broker has as many services as it may";
+            return self.refuse(client, asked.id, Refusal::Full, reason, out);
+        };
+        let size = size_of_frames(message.as_frames());
+        let has_room = self.has_room_for(size);
+        let Some(found) = self.services.get_mut(service) else { return };
+        if !has_room || !found.has_room(size) {
+            found.counts.refusals += 1;
+            return self.refuse(client, asked.id, Refusal::Full, "as much waits for the service as may", out);
+        }
+        found.open_count += 1;
+        found.counts.requests += 1;
+        let lifetime = Duration::from_millis(asked.lifetime_ms.into());
+        let key = self.requests.insert(Arrival {
+            id: asked.id,
+            first: asked.first,
+            service,
+            client,
+            message,
+            body_index: asked.body_index,
+            is_repeated: asked.is_repeated,
+            arrived: now,
+            expires: (asked.lifetime_ms > 0).then(|| now + lifetime),
+        });
+        self.clients.set(client, number, Slot::Open(key));
+        match holder.filter(|worker| self.can_ask_again(*worker, service)) {
+            Some(worker) => self.give_holder(now, key, worker, out),
+            None if asked.is_repeated => self.hold(key, asked.id, out),
+            None => {
+                self.enqueue(key, false);
+                self.dispatch(now, service, out);
+            }
+        }
+    }
+
+    /// Whether the worker says what it said, if it is asked again.
+    fn can_ask_again(&self, worker: WorkerRef, service: usize) -> bool {
+        let worker = self.workers.get(worker);
+        worker.is_some_and(|worker| worker.dialect == Dialect::Numbered && worker.service == service)
+    }
+
+    /// A request that was sent before waits for the worker that has it, if there is one.
+    fn hold(&mut self, key: usize, id: RequestId, out: &mut impl Outbox) {
+        if let Some(early) = self.early.take(id) {
+            let body = &early.message.as_frames()[early.body_index..];
+            return self.finish(key, Slot::Unknown, None, body, out);
+        }
+        if let (Some(reference), Some(request)) = (self.requests.reference(key), self.requests.get_mut(key)) {
+            request.state = RequestState::Holding;
+            self.holding.push_back(reference);
+        }
+    }
+
+    /// Until when a request that came then waits for the worker that has it.
+    pub(super) fn held_until(&self, arrived: Duration) -> Duration {
+        arrived + Duration::from_millis(self.options.heartbeat_ms.into())
+    }
+}

@@ -1,0 +1,240 @@
+//! `Client`: who asks, its numbers, and the replies that it has not read.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use hairstreak_base::Message;
+use hairstreak_wire::numbered::ClientId;
+use slab::Slab;
+
+use super::options::Options;
+use super::request_list::RequestList;
+use super::requests::{look, size_of_frames};
+use super::window::{Slot, Window};
+use super::workers::Dialect;
+
+#[derive(Debug)]
+pub(super) struct Client {
+    pub id: ClientId,
+    /// Where it is now, if it is.
+    pub routing_id: Option<Box<[u8]>>,
+    pub dialect: Dialect,
+    /// Since when it is gone.
+    pub gone_since: Option<Duration>,
+    window: Window,
+    /// Workers have told of it, it has not come itself.
+    is_hearsay: bool,
+    /// Replies that it had no room for, in order, and their bytes.
+    backlog: VecDeque<Unread>,
+    pub backlog_bytes: usize,
+    /// Some did not even fit there: it has to ask again.
+    pub has_missed_some: bool,
+    /// It is among those that are tried again.
+    pub is_stalled: bool,
+    /// Requests that wait until it reads.
+    pub parked: RequestList,
+}
+
+/// A reply, or a part of one, that waits for its client.
+#[derive(Debug)]
+pub(super) struct Unread {
+    pub message: Message,
+    /// The number that is answered by it, and what is known of that then.
+    pub answers: Option<(u64, Slot)>,
+}
+
+impl Client {
+    fn new(id: ClientId, dialect: Dialect, first: u64) -> Client {
+        Client {
+            id,
+            routing_id: None,
+            dialect,
+            gone_since: None,
+            window: Window::new(first),
+            is_hearsay: false,
+            backlog: VecDeque::new(),
+            backlog_bytes: 0,
+            has_missed_some: false,
+            is_stalled: false,
+            parked: RequestList::default(),
+        }
+    }
+
+    pub fn slot(&self, number: u64) -> Slot {
+        self.window.get(number)
+    }
+
+    pub fn is_numbered(&self) -> bool {
+        self.dialect == Dialect::Numbered
+    }
+
+    /// A number for a request of plain MDP, which has none.
+    pub fn next_number(&self) -> u64 {
+        self.window.end()
+    }
+
+    /// The first number that is open, as far as the broker knows.
+    pub fn first(&self) -> u64 {
+        self.window.first()
+    }
+
+    /// The keys of its requests.
+    pub fn open(&self) -> Vec<usize> {
+        self.window.open().collect()
+    }
+
+    /// The first of the replies that wait for it.
+    pub fn unread(&self) -> Option<&Unread> {
+        self.backlog.front()
+    }
+
+    /// Whether there is something it has to be told before anything else.
+    pub fn has_unread(&self) -> bool {
+        !self.backlog.is_empty() || self.has_missed_some
+    }
+
+    /// Whether nothing would be lost with it.
+    pub fn is_blank(&self) -> bool {
+        self.window.is_blank() && self.backlog.is_empty()
+    }
+}
+
+/// All clients, by place and by id.
+#[derive(Debug, Default)]
+pub(super) struct Clients {
+    slab: Slab<Client>,
+    by_id: HashMap<ClientId, usize>,
+    /// Slots of all windows.
+    slot_count: usize,
+    /// Bytes of all backlogs.
+    pub backlog_bytes: usize,
+    /// Where the next look at those that are gone begins.
+    cursor: usize,
+}
+
+impl Clients {
+    pub fn len(&self) -> usize {
+        self.slab.len()
+    }
+
+    pub fn get(&self, index: usize) -> Option<&Client> {
+        self.slab.get(index)
+    }
+
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut Client> {
+        self.slab.get_mut(index)
+    }
+
+    pub fn find(&self, id: ClientId) -> Option<usize> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// The places of the next ones, from where the last look ended.
+    pub fn look(&mut self) -> Vec<usize> {
+        look(&self.slab, &mut self.cursor)
+    }
+
+    /// A client that is new here.
+    pub fn insert(&mut self, id: ClientId, dialect: Dialect, first: u64) -> usize {
+        let index = self.slab.insert(Client::new(id, dialect, first));
+        self.by_id.insert(id, index);
+        index
+    }
+
+    /// One that a worker tells of, if there are few others.
+    pub fn hear_of(&mut self, now: Duration, id: ClientId, first: u64, options: &Options) -> Option<usize> {
+        match self.find(id) {
+            Some(index) if self.slab[index].is_hearsay => {
+                let room = options.open_max.saturating_sub(self.slot_count);
+                let size_max = options.open_per_client_max.min(self.slab[index].window.size() + room);
+                if self.slab[index].window.size_from(first) <= size_max {
+                    self.change_window(index, |client| client.window.begin_at(first, size_max));
+                }
+                Some(index)
+            }
+            Some(index) => Some(index).filter(|index| self.slab[*index].is_numbered()),
+            None if self.len() < options.clients_max.div_ceil(2) => {
+                let index = self.insert(id, Dialect::Numbered, first);
+                let client = &mut self.slab[index];
+                (client.is_hearsay, client.gone_since) = (true, Some(now));
+                Some(index)
+            }
+            None => None,
+        }
+    }
+
+    pub fn remove(&mut self, index: usize) -> Option<Client> {
+        let client = self.slab.try_remove(index)?;
+        self.by_id.remove(&client.id);
+        self.slot_count -= client.window.size();
+        self.backlog_bytes -= client.backlog_bytes;
+        Some(client)
+    }
+
+    /// The client's first open number is this by its own account. Returns the keys of what was open below.
+    pub fn advance(&mut self, index: usize, first: u64, size_max: usize) -> Vec<usize> {
+        let mut ended = Vec::new();
+        self.change_window(index, |client| {
+            if std::mem::take(&mut client.is_hearsay) {
+                client.window.begin_at(first, size_max);
+            }
+            client.window.advance(first, |key| ended.push(key));
+        });
+        ended
+    }
+
+    /// Whether there is a place for the number: its client's window may have so many slots, and all so many.
+    pub fn has_room(&self, index: usize, number: u64, window_max: usize, all_max: usize) -> bool {
+        let Some(client) = self.slab.get(index) else { return false };
+        let before = client.window.size();
+        let size = client.window.size_with(number);
+        size.is_some_and(|size| {
+            size <= window_max && (size == before || self.slot_count - before + size <= all_max)
+        })
+    }
+
+    /// There is room.
+    pub fn set(&mut self, index: usize, number: u64, slot: Slot) {
+        self.change_window(index, |client| {
+            client.window.set(number, slot);
+            if !client.is_numbered() {
+                client.window.advance_to_known();
+            }
+        });
+    }
+
+    fn change_window(&mut self, index: usize, change: impl FnOnce(&mut Client)) {
+        let Some(client) = self.slab.get_mut(index) else { return };
+        let before = client.window.size();
+        change(client);
+        self.slot_count = self.slot_count - before + client.window.size();
+    }
+
+    /// A reply waits for the client.
+    pub fn push_unread(&mut self, index: usize, unread: Unread) {
+        let Some(client) = self.slab.get_mut(index) else { return };
+        let size = size_of_frames(unread.message.as_frames());
+        client.backlog_bytes += size;
+        self.backlog_bytes += size;
+        client.backlog.push_back(unread);
+    }
+
+    /// The first of the replies that wait has been sent.
+    pub fn pop_unread(&mut self, index: usize) {
+        let Some(client) = self.slab.get_mut(index) else { return };
+        let Some(unread) = client.backlog.pop_front() else { return };
+        let size = size_of_frames(unread.message.as_frames());
+        client.backlog_bytes -= size;
+        self.backlog_bytes -= size;
+        if let Some((number, slot)) = unread.answers
+            && client.slot(number) == Slot::Unread
+        {
+            self.set(index, number, slot);
+        }
+    }
+
+    #[cfg(test)]
+    pub fn slot_count(&self) -> usize {
+        self.slot_count
+    }
+}

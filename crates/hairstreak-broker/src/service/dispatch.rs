@@ -1,0 +1,260 @@
+//! Requests to workers: the least busy one that has room gets the oldest, unless its client does not read. What a worker has
+//! from before goes to that one alone.
+
+use std::cmp::Reverse;
+use std::time::Duration;
+
+use hairstreak_wire::mdp::{self, Address};
+use hairstreak_wire::numbered::{Header, Refusal};
+
+use super::broker::{Broker, Role};
+use super::outbox::{Outbox, Sent};
+use super::requests::{Request, RequestState};
+use super::workers::{Dialect, Worker, WorkerRef};
+
+/// Requests that a worker is given at a time, before others get some.
+const SHARE_COUNT_MAX: usize = 32;
+
+impl Broker {
+    /// The request waits for a worker, before all others or behind them. It is in no other list.
+    pub(super) fn enqueue(&mut self, key: usize, first: bool) {
+        let Some(service) = self.requests.get(key).map(|request| request.service) else { return };
+        if let Some(service) = self.services.get_mut(service) {
+            service.enqueue(&mut self.requests, key, first);
+        }
+    }
+
+    /// Takes a request out of whichever list it is in.
+    pub(super) fn unlist(&mut self, key: usize) {
+        let Some(request) = self.requests.get_mut(key) else { return };
+        let (service, client) = (request.service, request.client);
+        let state = request.state;
+        if state == RequestState::Queued {
+            if let Some(service) = self.services.get_mut(service) {
+                service.leave_queue(&mut self.requests, key);
+            }
+            return;
+        }
+        request.state = RequestState::Moving;
+        let requests = &self.requests;
+        match state {
+            RequestState::Moving | RequestState::Queued => {}
+            RequestState::Holding => self.holding.has_left(|found| requests.is(found, state)),
+            RequestState::Kept { worker } => {
+                if let Some(worker) = self.workers.get_mut(worker) {
+                    worker.kept.has_left(|found| requests.is(found, state));
+                }
+            }
+            RequestState::Parked => {
+                if let Some(client) = self.clients.get_mut(client) {
+                    client.parked.has_left(|found| requests.is(found, state));
+                }
+            }
+            RequestState::Dispatched { worker: reference, .. } => {
+                if let Some(worker) = self.workers.get_mut(reference) {
+                    worker.has.has_left(|found| requests.find(found).is_some_and(|r| r.is_with(reference)));
+                }
+            }
+        }
+    }
+
+    /// Gives what waits to whoever has room: at once, or when all messages of a batch are taken.
+    pub(super) fn dispatch(&mut self, now: Duration, service: usize, out: &mut impl Outbox) {
+        if !self.is_in_batch {
+            self.deal(now, service, out);
+        } else if let Some(found) = self.services.get_mut(service)
+            && !std::mem::replace(&mut found.is_noted, true)
+        {
+            self.noted.push(service);
+        }
+    }
+
+    /// All messages of a batch are taken: looks at the services that they were about.
+    pub fn end_batch(&mut self, now: Duration, out: &mut impl Outbox) {
+        self.is_in_batch = false;
+        while let Some(service) = self.noted.pop() {
+            if let Some(found) = self.services.get_mut(service) {
+                found.is_noted = false;
+            }
+            self.deal(now, service, out);
+        }
+    }
+
+    /// Gives each worker that has room its share, the least busy first: several at a time are one write, and wake it once.
+    fn deal(&mut self, now: Duration, service: usize, out: &mut impl Outbox) {
+        while let Some(found) = self.services.get_mut(service)
+            && let Some(worker) = found.least_busy().and_then(|index| self.workers.reference(index))
+            && found.queued_count() > 0
+        {
+            let share = found.queued_count().div_ceil(found.with_room_count()).min(SHARE_COUNT_MAX);
+            for _ in 0..share {
+                if !self.workers.get(worker).is_some_and(Worker::has_room) {
+                    break;
+                }
+                let Some(found) = self.services.get_mut(service) else { return };
+                let Some(key) = found.dequeue(&mut self.requests) else { return };
+                if !self.park_if_stalled(key) && self.give(now, key, worker, out) != Sent::Done {
+                    self.enqueue(key, true);
+                }
+            }
+        }
+    }
+
+    /// As `dispatch`, for the worker's service.
+    pub(super) fn dispatch_to(&mut self, now: Duration, worker: WorkerRef, out: &mut impl Outbox) {
+        if let Some(worker) = self.workers.get(worker) {
+            self.dispatch(now, worker.service, out);
+        }
+    }
+
+    /// Gives a request, which is in no list, to the worker that has it from before. It waits if that has no room.
+    pub(super) fn give_holder(
+        &mut self,
+        now: Duration,
+        key: usize,
+        worker: WorkerRef,
+        out: &mut impl Outbox,
+    ) {
+        let is_full = self.workers.get(worker).is_some_and(|worker| worker.is_full);
+        match if is_full { Sent::Full } else { self.give(now, key, worker, out) } {
+            Sent::Done => {}
+            Sent::Full => self.keep(key, worker, false),
+            // Whoever comes next has it, once the worker's notice is here.
+            Sent::Gone => self.enqueue(key, true),
+        }
+    }
+
+    /// The request, which is in no list, waits for room at this worker, before all others or behind them.
+    fn keep(&mut self, key: usize, reference: WorkerRef, first: bool) {
+        let entry = self.requests.reference(key);
+        let (Some(request), Some(worker), Some(entry)) =
+            (self.requests.get_mut(key), self.workers.get_mut(reference), entry)
+        else {
+            return;
+        };
+        request.state = RequestState::Kept { worker: reference };
+        if first { worker.kept.push_front(entry) } else { worker.kept.push_back(entry) }
+    }
+
+    /// Gives a worker that had no room what was kept for it, as far as it has room now.
+    pub(super) fn give_kept(&mut self, now: Duration, worker: WorkerRef, out: &mut impl Outbox) {
+        while let Some(found) = self.workers.get_mut(worker)
+            && let Some(reference) = found.kept.pop_front()
+        {
+            let key = reference.key;
+            if !self.requests.is(reference, RequestState::Kept { worker }) {
+                continue;
+            }
+            self.unlist(key);
+            match self.give(now, key, worker, out) {
+                Sent::Done => {}
+                Sent::Full => return self.keep(key, worker, true),
+                Sent::Gone => self.enqueue(key, true),
+            }
+        }
+    }
+
+    /// Gives a request, which is in no list and stays so if it cannot be given, to this worker.
+    fn give(&mut self, now: Duration, key: usize, reference: WorkerRef, out: &mut impl Outbox) -> Sent {
+        let entry = self.requests.reference(key);
+        let (Some(request), Some(worker), Some(entry)) =
+            (self.requests.get_mut(key), self.workers.get_mut(reference), entry)
+        else {
+            return Sent::Gone;
+        };
+        let sent = if worker.has_room_again() { send(request, worker, out) } else { Sent::Full };
+        match sent {
+            Sent::Done => {
+                request.state = RequestState::Dispatched { worker: reference, since: now };
+                let is_one_more = request.deliveries > 0;
+                request.deliveries = request.deliveries.saturating_add(1);
+                request.last_worker = Some(reference);
+                request.is_repeated = true;
+                request.part_count = 0;
+                // One that was too slow with it has it still: it counts once.
+                let has_it = worker.overdue.remove(&request.id);
+                worker.told = now;
+                worker.has.push_back(entry);
+                if let Some(service) = self.services.get_mut(worker.service) {
+                    service.counts.redeliveries += u64::from(is_one_more);
+                    service.change(reference, worker, |worker| worker.outstanding += u32::from(!has_it));
+                }
+                self.requests.take_gathered(key);
+            }
+            Sent::Full => {
+                self.change_worker(reference, |worker| worker.is_full = true);
+                self.full_workers.push_back(reference);
+            }
+            // Its notice is on the way.
+            Sent::Gone => self.change_worker(reference, |worker| worker.drains = true),
+        }
+        sent
+    }
+
+    pub(super) fn change_worker(&mut self, reference: WorkerRef, change: impl FnOnce(&mut Worker)) {
+        let Some(worker) = self.workers.get_mut(reference) else { return };
+        if let Some(service) = self.services.get_mut(worker.service) {
+            service.change(reference, worker, change);
+        }
+    }
+
+    /// A worker goes: what it had goes to others.
+    pub(super) fn remove_worker(&mut self, now: Duration, reference: WorkerRef, out: &mut impl Outbox) {
+        let Some(worker) = self.workers.remove(reference) else { return };
+        if let Some(service) = self.services.get_mut(worker.service) {
+            service.displace(reference, &worker);
+        }
+        if let Some(role) = self.peers.get_mut(&worker.routing_id) {
+            *role = Role::New;
+        }
+        let found = worker.has.iter().chain(worker.kept.iter());
+        let mut keys: Vec<usize> = found
+            .filter(|found| self.requests.find(*found).is_some_and(|request| request.is_with(reference)))
+            .map(|found| found.key)
+            .collect();
+        // The oldest is to be the first again, and each is there once.
+        keys.sort_by_key(|key| Reverse(self.requests.get(*key).map(|r| (r.arrived, r.id.number, *key))));
+        keys.dedup();
+        for key in keys {
+            self.take_back(key, out);
+        }
+        self.dispatch(now, worker.service, out);
+    }
+
+    /// A request whose worker does not answer: it waits again, before all others, or has been given to as many as it may.
+    pub(super) fn take_back(&mut self, key: usize, out: &mut impl Outbox) {
+        let Some(request) = self.requests.get(key) else { return };
+        if self.clients.get(request.client).is_none_or(|client| client.routing_id.is_none()) {
+            // Another broker may have it by now; if not, it comes again.
+            self.unlist(key);
+            return self.forget(key, out);
+        }
+        let limit = self.services.get(request.service).map_or(0, |service| service.limits.deliveries_max);
+        if request.deliveries >= limit {
+            let reason = format!("{limit} workers had the request, and none answered");
+            self.give_up(key, Refusal::GivenUp, &reason, out);
+        } else {
+            self.unlist(key);
+            self.enqueue(key, true);
+        }
+    }
+}
+
+fn send(request: &Request, worker: &Worker, out: &mut impl Outbox) -> Sent {
+    match worker.dialect {
+        Dialect::Plain(version) => {
+            let address = Address::from(request.id);
+            out.send(&worker.routing_id, mdp::worker_request(version, &address).frames(), request.body())
+        }
+        Dialect::Numbered => {
+            let header = Header::Request {
+                request: request.id,
+                first: request.first,
+                lifetime_ms: 0,
+                deliveries: request.deliveries,
+                is_repeated: request.is_repeated,
+            };
+            out.send(&worker.routing_id, &[header.encode().as_ref()], request.body())
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Replies that come before their requests: a worker of plain MDP finishes what another broker gave it, before its client
+//! has asked this one. Each is kept for as long as a request that was sent before waits for whoever has it.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use hairstreak_base::Message;
+use hairstreak_wire::numbered::RequestId;
+
+/// Replies that are kept.
+const EARLY_COUNT_MAX: usize = 1024;
+/// Their bytes.
+const EARLY_BYTES_MAX: usize = 16 << 20;
+
+#[derive(Debug, Default)]
+pub(super) struct EarlyReplies {
+    replies: HashMap<RequestId, EarlyReply>,
+    order: VecDeque<(Duration, RequestId)>,
+    bytes: usize,
+}
+
+/// A reply as it came, its body behind so many frames.
+#[derive(Debug)]
+pub(super) struct EarlyReply {
+    pub message: Message,
+    pub body_index: usize,
+}
+
+impl EarlyReplies {
+    /// Keeps it until then, if there is room and none is kept for that request.
+    pub fn insert(&mut self, until: Duration, request: RequestId, reply: EarlyReply) {
+        let size = reply.message.size();
+        if self.order.len() < EARLY_COUNT_MAX
+            && self.bytes + size <= EARLY_BYTES_MAX
+            && !self.replies.contains_key(&request)
+        {
+            self.bytes += size;
+            self.order.push_back((until, request));
+            self.replies.insert(request, reply);
+        }
+    }
+
+    pub fn take(&mut self, request: RequestId) -> Option<EarlyReply> {
+        let reply = self.replies.remove(&request)?;
+        self.bytes -= reply.message.size();
+        Some(reply)
+    }
+
+    pub fn forget_old(&mut self, now: Duration) {
+        while self.order.front().is_some_and(|(until, _)| *until <= now) {
+            if let Some((_, request)) = self.order.pop_front() {
+                self.take(request);
+            }
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+}

@@ -1,0 +1,139 @@
+//! Services of the broker itself: MMI (ZeroMQ RFC 8), and the report behind `hairstreak services`.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use hairstreak_base::Frame;
+use hairstreak_wire::mdp;
+use hairstreak_wire::numbered::{Header, Refusal, RequestId};
+use serde::{Deserialize, Serialize};
+
+use super::broker::{Broker, Drops};
+use super::outbox::Outbox;
+use super::services::Service;
+use super::window::Slot;
+use super::workers::Dialect;
+
+/// The service that replies with a [`Report`], in JSON.
+pub const REPORT_SERVICE: &str = "hairstreak.services";
+
+/// What a broker knows of itself.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Report {
+    /// Clients that are there, or may come back.
+    pub clients: usize,
+    /// Requests that were taken and not answered.
+    pub open: usize,
+    /// Bytes of these.
+    pub open_bytes: usize,
+    /// Bytes of replies that wait for their clients.
+    pub unread_bytes: usize,
+    /// What came and went no further.
+    pub drops: Drops,
+    /// Its services, by name.
+    pub services: Vec<ServiceReport>,
+}
+
+/// One service.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct ServiceReport {
+    /// Its name; what is not UTF-8 in it replaced.
+    pub name: String,
+    /// Its workers.
+    pub workers: usize,
+    /// Requests that they may have together.
+    pub capacity: u64,
+    /// Requests that they have.
+    pub outstanding: u64,
+    /// Requests that wait.
+    pub queued: usize,
+    /// How long the first of those has been here, in milliseconds.
+    pub oldest_ms: u64,
+    /// Requests so far.
+    pub requests: u64,
+    /// Replies so far.
+    pub replies: u64,
+    /// Requests that got no reply, so far.
+    pub refusals: u64,
+    /// How often a request was given to one more worker.
+    pub redeliveries: u64,
+}
+
+impl Broker {
+    /// What the broker would say to a request for [`REPORT_SERVICE`].
+    pub fn report(&self, now: Duration) -> Report {
+        let mut shares: HashMap<usize, (u64, u64)> = HashMap::new();
+        for (_, worker) in self.workers.all() {
+            let (capacity, outstanding) = shares.entry(worker.service).or_default();
+            *capacity += u64::from(worker.capacity);
+            *outstanding += u64::from(worker.outstanding);
+        }
+        let report = |(index, service): (usize, &Service)| {
+            let (capacity, outstanding) = shares.get(&index).copied().unwrap_or_default();
+            ServiceReport {
+                name: String::from_utf8_lossy(&service.name).into_owned(),
+                workers: service.worker_count,
+                capacity,
+                outstanding,
+                queued: service.queued_count(),
+                oldest_ms: service
+                    .oldest(&self.requests)
+                    .map_or(0, |arrived| now.saturating_sub(arrived).as_millis() as u64),
+                requests: service.counts.requests,
+                replies: service.counts.replies,
+                refusals: service.counts.refusals,
+                redeliveries: service.counts.redeliveries,
+            }
+        };
+        let mut services: Vec<ServiceReport> = self.services.all().map(report).collect();
+        services.sort_by(|one, other| one.name.cmp(&other.name));
+        Report {
+            clients: self.clients.len(),
+            open: self.requests.len(),
+            open_bytes: self.requests.bytes,
+            unread_bytes: self.clients.backlog_bytes,
+            drops: self.drops,
+            services,
+        }
+    }
+
+    /// Replies to a request for one of the broker's own services.
+    pub(super) fn answer(
+        &mut self,
+        now: Duration,
+        client: usize,
+        id: RequestId,
+        service: &[u8],
+        body: &[Frame],
+        out: &mut impl Outbox,
+    ) {
+        let asked = body.first().map(Frame::as_bytes).unwrap_or_default();
+        let has_workers = || self.services.find(asked).is_some_and(|service| service.worker_count > 0);
+        let dialect = self.clients.get(client).map(|client| client.dialect);
+        let reply = match service {
+            b"mmi.service" if has_workers() => b"200".to_vec(),
+            b"mmi.service" => b"404".to_vec(),
+            name if name == REPORT_SERVICE.as_bytes() => {
+                // INVARIANT: numbers and names only, which JSON has words for.
+                serde_json::to_vec(&self.report(now)).expect("a report is JSON")
+            }
+            name if dialect == Some(Dialect::Numbered) && !name.starts_with(b"mmi.") => {
+                let reason = "the broker has no such service";
+                return self.refuse(client, id, Refusal::NotImplemented, reason, out);
+            }
+            _ => b"501".to_vec(),
+        };
+        let (answers, body) = (Some((id.number, Slot::Unknown)), [Frame::from_vec(reply)]);
+        match dialect {
+            Some(Dialect::Numbered) => {
+                let header = Header::Final { request: id, index: 0 }.encode();
+                self.send_reply(client, answers, &[header.as_ref()], &body, out);
+            }
+            Some(Dialect::Plain(version)) => {
+                let head = mdp::client_reply(version, service, true);
+                self.send_reply(client, answers, head.frames(), &body, out);
+            }
+            None => {}
+        }
+    }
+}

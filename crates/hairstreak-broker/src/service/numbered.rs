@@ -1,0 +1,164 @@
+//! What each command of HSN1 does.
+
+use std::time::Duration;
+
+use hairstreak_base::{Frame, Message};
+use hairstreak_wire::numbered::{self, ClientId, Header, Part, Refusal, RequestId, ToBroker};
+
+use super::arrivals::Asked;
+use super::broker::{Broker, Role};
+use super::outbox::{Outbox, Sent};
+use super::replies::Answer;
+use super::window::Slot;
+use super::workers::{Dialect, WorkerRef};
+
+impl Broker {
+    /// A message of a peer that begins as one of HSN1.
+    pub(super) fn take_numbered(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        message: Message,
+        out: &mut impl Outbox,
+    ) {
+        match numbered::parse_to_broker(&message.as_frames()[1..]) {
+            Ok(ToBroker::Request { request: id, first, lifetime_ms, is_repeated, body_index, .. }) => {
+                let asked = Asked { id, first, lifetime_ms, is_repeated, body_index: 1 + body_index };
+                self.take_numbered_request(now, peer, asked, message, out);
+            }
+            Ok(ToBroker::Cancel(id)) => self.cancel(peer, id, out),
+            Ok(ToBroker::Ready { capacity, service, held }) => {
+                if let Some(worker) = self.add_worker(now, peer, service, Dialect::Numbered, capacity, out) {
+                    self.note_held(now, worker, held, out);
+                    self.dispatch_to(now, worker, out);
+                }
+            }
+            // A connection is enough to be there.
+            Ok(ToBroker::Heartbeat) => {}
+            Ok(ToBroker::Disconnect) => self.leave(now, peer, out),
+            Ok(command) => match self.worker_of(peer) {
+                Some(worker) => self.take_from_worker(now, worker, command, &message, out),
+                None => self.unexpected(now, peer, Dialect::Numbered, "a worker says READY first", out),
+            },
+            Err(error) => {
+                let frames = &message.as_frames()[1..];
+                self.refuse_malformed(now, peer, frames, &error.to_string(), out);
+            }
+        }
+    }
+
+    fn take_from_worker(
+        &mut self,
+        now: Duration,
+        worker: WorkerRef,
+        command: ToBroker<'_>,
+        message: &Message,
+        out: &mut impl Outbox,
+    ) {
+        match command {
+            ToBroker::Reply(Part { request: id, index, is_final, body_index }) => {
+                let body = &message.as_frames()[1 + body_index..];
+                let is_whole = is_final && index == 0;
+                let answer = Answer { id, index: Some(index), is_final, is_whole, body };
+                self.take_reply(now, worker, answer, out);
+            }
+            ToBroker::Refused { request, refusal, text } => {
+                self.take_refusal(now, worker, request, refusal, text, out);
+            }
+            ToBroker::Held(held) => self.note_held(now, worker, held, out),
+            // DRAIN: the others have been dealt with.
+            _ => {
+                self.change_worker(worker, |worker| worker.drains = true);
+                if let Some(worker) = self.workers.get(worker) {
+                    // Whatever it was given is before this.
+                    out.send(&worker.routing_id, &[Header::Drain.encode().as_ref()], &[]);
+                }
+            }
+        }
+    }
+
+    /// A command that was none. A request is refused as such, anybody else told to go.
+    fn refuse_malformed(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        frames: &[Frame],
+        reason: &str,
+        out: &mut impl Outbox,
+    ) {
+        match frames.first().map(|header| Header::parse(header.as_bytes())) {
+            Some(Ok(Header::Request { request, .. })) if self.worker_of(peer).is_none() => {
+                self.refuse_peer(now, peer, request, Refusal::Malformed, reason, out);
+            }
+            _ => self.unexpected(now, peer, Dialect::Numbered, reason, out),
+        }
+    }
+
+    /// Refuses the request of one that is no client for that. One that cannot hear it begins again.
+    fn refuse_peer(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        request: RequestId,
+        refusal: Refusal,
+        reason: &str,
+        out: &mut impl Outbox,
+    ) {
+        self.drops.malformed += u64::from(refusal == Refusal::Malformed);
+        let header = Header::Refused { request, refusal }.encode();
+        if out.send(peer, &[header.as_ref(), reason.as_bytes()], &[]) == Sent::Full {
+            self.expel(now, peer, Dialect::Numbered, out);
+        }
+    }
+
+    fn take_numbered_request(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        asked: Asked,
+        message: Message,
+        out: &mut impl Outbox,
+    ) {
+        let client = match self.client_at(peer, asked.id.client, asked.first) {
+            Ok(client) => client,
+            Err(_) if self.worker_of(peer).is_some() => {
+                return self.unexpected(now, peer, Dialect::Numbered, "a request of a worker", out);
+            }
+            Err((refusal, reason)) => return self.refuse_peer(now, peer, asked.id, refusal, reason, out),
+        };
+        for key in self.clients.advance(client, asked.first, self.options.open_per_client_max) {
+            self.forget(key, out);
+        }
+        self.take_request(now, client, asked, message, out);
+    }
+
+    /// The client of that id, which is at this peer from now on.
+    fn client_at(&mut self, peer: &[u8], id: ClientId, first: u64) -> Result<usize, (Refusal, &'static str)> {
+        let is_it = |client: usize| self.clients.get(client).is_some_and(|client| client.id == id);
+        match self.role(peer) {
+            Role::Client(client) if is_it(client) => return Ok(client),
+            Role::New => {}
+            _ => return Err((Refusal::Malformed, "a connection is one client's")),
+        }
+        let client = match self.clients.find(id) {
+            Some(client) if self.clients.get(client).is_some_and(|client| client.is_numbered()) => client,
+            Some(_) => return Err((Refusal::Malformed, "the client's id is another's")),
+            None if self.clients.len() < self.options.clients_max => {
+                self.clients.insert(id, Dialect::Numbered, first)
+            }
+            None => return Err((Refusal::Full, "the broker has as many clients as it may")),
+        };
+        self.meet(client, peer);
+        Ok(client)
+    }
+
+    fn cancel(&mut self, peer: &[u8], id: RequestId, out: &mut impl Outbox) {
+        if let Role::Client(client) = self.role(peer)
+            && let Some(found) = self.clients.get(client)
+            && found.id == id.client
+            && let Slot::Open(key) = found.slot(id.number)
+        {
+            self.forget(key, out);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What each command of plain MDP does.
+
+use std::time::Duration;
+
+use hairstreak_base::{Frame, Message};
+use hairstreak_wire::mdp::{self, Address, FromClient, FromPeer, FromWorker, MdpError, Version};
+use hairstreak_wire::numbered::RequestId;
+
+use super::arrivals::Asked;
+use super::broker::{Broker, Role};
+use super::early::EarlyReply;
+use super::outbox::Outbox;
+use super::replies::Answer;
+use super::workers::Dialect;
+
+impl Broker {
+    /// A message of a peer that does not begin as one of HSN1.
+    pub(super) fn take_plain(&mut self, now: Duration, peer: &[u8], message: Message, out: &mut impl Outbox) {
+        let frames = &message.as_frames()[1..];
+        match mdp::parse(frames) {
+            Ok(FromPeer::Client(FromClient { version, body_index, .. })) => {
+                self.take_plain_request(now, peer, version, 1 + body_index, message, out);
+            }
+            Ok(FromPeer::Worker(version, command)) => {
+                self.take_plain_command(now, peer, version, command, &message, out);
+            }
+            Err(_) => {
+                self.drops.malformed += 1;
+                if let Some(version) = MdpError::worker_version(frames) {
+                    self.dismiss(now, peer, Dialect::Plain(version), "", out);
+                }
+            }
+        }
+    }
+
+    fn take_plain_request(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        version: Version,
+        body_index: usize,
+        message: Message,
+        out: &mut impl Outbox,
+    ) {
+        let dialect = Dialect::Plain(version);
+        let client = match self.role(peer) {
+            Role::Client(client) => client,
+            Role::New if self.clients.len() < self.options.clients_max => {
+                let id = self.plain_client_id();
+                let client = self.clients.insert(id, dialect, 1);
+                self.meet(client, peer);
+                client
+            }
+            Role::New | Role::Expelled { .. } => return self.drops.refused += 1,
+            Role::Worker(_) => return self.unexpected(now, peer, dialect, "a request of a worker", out),
+        };
+        let Some(found) = self.clients.get_mut(client) else { return };
+        if found.is_numbered() {
+            return self.drops.malformed += 1;
+        }
+        found.dialect = dialect;
+        let id = RequestId { client: found.id, number: found.next_number() };
+        let asked = Asked { id, first: found.first(), lifetime_ms: 0, is_repeated: false, body_index };
+        self.take_request(now, client, asked, message, out);
+    }
+
+    fn take_plain_command(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        version: Version,
+        command: FromWorker<'_>,
+        message: &Message,
+        out: &mut impl Outbox,
+    ) {
+        let dialect = Dialect::Plain(version);
+        let worker = self.worker_of(peer);
+        if let Some(worker) = worker {
+            self.note_heard(now, worker);
+        }
+        match (command, worker) {
+            (FromWorker::Ready { service }, _) => {
+                if let Some(worker) = self.add_worker(now, peer, service, dialect, 1, out) {
+                    self.dispatch_to(now, worker, out);
+                }
+            }
+            (FromWorker::Reply { is_final, address, body_index }, Some(worker)) => {
+                let body: &[Frame] = &message.as_frames()[1 + body_index..];
+                match Address::parse(address) {
+                    Some(id) => {
+                        let is_whole = version == Version::V01;
+                        let answer = Answer { id, index: None, is_final, is_whole, body };
+                        self.take_reply(now, worker, answer, out);
+                    }
+                    None => self.drops.late += 1,
+                }
+            }
+            (FromWorker::Heartbeat, Some(_)) => {}
+            (FromWorker::Reply { address, body_index, .. }, None) => {
+                // In 0.2 parts may have gone before, to the other broker.
+                if let Some(id) = Address::parse(address).filter(|_| version == Version::V01) {
+                    let reply = EarlyReply { message: message.clone(), body_index: 1 + body_index };
+                    self.take_early(now, id, reply, out);
+                }
+                self.unexpected(now, peer, dialect, "", out);
+            }
+            (FromWorker::Heartbeat, None) => self.unexpected(now, peer, dialect, "", out),
+            (FromWorker::Disconnect, _) => self.leave(now, peer, out),
+        }
+    }
+}

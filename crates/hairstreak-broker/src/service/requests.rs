@@ -1,0 +1,214 @@
+//! `Request`: one request that was taken and not answered.
+
+use std::time::Duration;
+
+use hairstreak_base::{Frame, Message};
+use hairstreak_wire::numbered::RequestId;
+use slab::Slab;
+
+use super::workers::WorkerRef;
+
+/// Requests by their keys.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    slab: Slab<Request>,
+    /// Of the next one: tells apart those that had the same key.
+    next_serial: u32,
+    /// Bytes of all of them.
+    pub bytes: usize,
+    /// Where the next look at the old ones begins.
+    cursor: usize,
+}
+
+/// A key that says whether what it stood for is still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RequestRef {
+    pub key: usize,
+    serial: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Request {
+    pub id: RequestId,
+    /// The client's first open number when it was sent.
+    pub first: u64,
+    pub service: usize,
+    pub client: usize,
+    /// As it came; the body is what follows `body_index` frames.
+    message: Message,
+    body_index: usize,
+    pub state: RequestState,
+    /// Workers that had it.
+    pub deliveries: u16,
+    /// The last of them.
+    pub last_worker: Option<WorkerRef>,
+    /// A worker may have done it.
+    pub is_repeated: bool,
+    pub arrived: Duration,
+    /// When its client waits no more.
+    pub expires: Option<Duration>,
+    /// Parts of the reply that have come from the worker that has it.
+    pub part_count: u32,
+    /// Parts for a client that takes one message only.
+    pub gathered: Vec<Frame>,
+    /// Bytes of the message.
+    size: usize,
+    gathered_bytes: usize,
+    serial: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RequestState {
+    /// It is on its way from one of the others to another one.
+    Moving,
+    /// It waits in its service's queue.
+    Queued,
+    /// It waits for the worker that has it already, if there is one.
+    Holding,
+    /// It waits until the worker that has it already has room for it.
+    Kept { worker: WorkerRef },
+    /// It waits for its client to read.
+    Parked,
+    /// A worker has it.
+    Dispatched { worker: WorkerRef, since: Duration },
+}
+
+/// What is known of a request when it comes.
+pub(super) struct Arrival {
+    pub id: RequestId,
+    pub first: u64,
+    pub service: usize,
+    pub client: usize,
+    pub message: Message,
+    pub body_index: usize,
+    pub is_repeated: bool,
+    pub arrived: Duration,
+    pub expires: Option<Duration>,
+}
+
+/// What frames are counted with, so that many empty ones are not for nothing.
+pub(super) fn size_of_frames(frames: &[Frame]) -> usize {
+    frames.iter().map(|frame| size_of::<Frame>() + frame.size()).sum()
+}
+
+impl Request {
+    pub fn body(&self) -> &[Frame] {
+        &self.message.as_frames()[self.body_index..]
+    }
+
+    /// Whether the worker has it, or it waits for that one's room.
+    pub fn is_with(&self, worker: WorkerRef) -> bool {
+        match self.state {
+            RequestState::Dispatched { worker: has, .. } | RequestState::Kept { worker: has } => {
+                has == worker
+            }
+            _ => false,
+        }
+    }
+
+    /// Bytes that it is counted with.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+}
+
+impl Requests {
+    pub fn len(&self) -> usize {
+        self.slab.len()
+    }
+
+    /// The request is in no list yet.
+    pub fn insert(&mut self, arrival: Arrival) -> usize {
+        self.next_serial = self.next_serial.wrapping_add(1);
+        let Arrival { id, first, service, client, message, body_index, is_repeated, arrived, expires } =
+            arrival;
+        let size = size_of_frames(message.as_frames());
+        self.bytes += size;
+        self.slab.insert(Request {
+            id,
+            first,
+            service,
+            client,
+            message,
+            body_index,
+            state: RequestState::Moving,
+            deliveries: 0,
+            last_worker: None,
+            is_repeated,
+            arrived,
+            expires,
+            part_count: 0,
+            gathered: Vec::new(),
+            size,
+            gathered_bytes: 0,
+            serial: self.next_serial,
+        })
+    }
+
+    pub fn remove(&mut self, key: usize) -> Option<Request> {
+        let request = self.slab.try_remove(key)?;
+        self.bytes -= request.size + request.gathered_bytes;
+        Some(request)
+    }
+
+    pub fn get(&self, key: usize) -> Option<&Request> {
+        self.slab.get(key)
+    }
+
+    pub fn get_mut(&mut self, key: usize) -> Option<&mut Request> {
+        self.slab.get_mut(key)
+    }
+
+    /// What the reference stood for when it was made.
+    pub fn find(&self, reference: RequestRef) -> Option<&Request> {
+        self.slab.get(reference.key).filter(|request| request.serial == reference.serial)
+    }
+
+    /// Whether the reference stands for a request in this state.
+    pub fn is(&self, reference: RequestRef, state: RequestState) -> bool {
+        self.find(reference).is_some_and(|request| request.state == state)
+    }
+
+    pub fn reference(&self, key: usize) -> Option<RequestRef> {
+        self.slab.get(key).map(|request| RequestRef { key, serial: request.serial })
+    }
+
+    /// Keeps parts of a reply until the last one comes.
+    pub fn gather(&mut self, key: usize, body: &[Frame]) {
+        let Some(request) = self.slab.get_mut(key) else { return };
+        let size = size_of_frames(body);
+        request.gathered.extend_from_slice(body);
+        request.gathered_bytes += size;
+        self.bytes += size;
+    }
+
+    /// What was gathered, which is kept no more.
+    pub fn take_gathered(&mut self, key: usize) -> Vec<Frame> {
+        let Some(request) = self.slab.get_mut(key) else { return Vec::new() };
+        self.bytes -= std::mem::take(&mut request.gathered_bytes);
+        std::mem::take(&mut request.gathered)
+    }
+
+    /// The keys of the next places, from where the last look ended, as far as they are taken.
+    pub fn look(&mut self) -> Vec<usize> {
+        look(&self.slab, &mut self.cursor)
+    }
+}
+
+/// All places have been looked at in so many looks.
+const LOOKS_OF_ALL: usize = 8;
+/// Places in one look at least.
+const LOOK_COUNT_MIN: usize = 256;
+
+/// Of the places from `cursor` on, those that are taken; the cursor goes on.
+pub(super) fn look<T>(slab: &Slab<T>, cursor: &mut usize) -> Vec<usize> {
+    let size = slab.capacity();
+    if slab.is_empty() {
+        return Vec::new();
+    }
+    let count = (size / LOOKS_OF_ALL).max(LOOK_COUNT_MIN).min(size);
+    let places = (0..count).map(|offset| (*cursor + offset) % size);
+    let found = places.filter(|key| slab.contains(*key)).collect();
+    *cursor = (*cursor + count) % size;
+    found
+}

@@ -1,0 +1,97 @@
+//! What time alone does: requests too old, workers that were silent or too slow, and clients that do not come back.
+
+use std::time::Duration;
+
+use hairstreak_wire::mdp::{self, WorkerCommand};
+use hairstreak_wire::numbered::Refusal;
+
+use super::broker::Broker;
+use super::outbox::Outbox;
+use super::requests::RequestState;
+use super::workers::{Dialect, WorkerRef};
+
+impl Broker {
+    pub(super) fn look_round(&mut self, now: Duration, out: &mut impl Outbox) {
+        self.expel_due(now, out);
+        self.early.forget_old(now);
+        self.look_at_requests(now, out);
+        self.look_at_workers(now, out);
+        self.look_at_clients(now, out);
+        self.services.close_unused();
+    }
+
+    fn look_at_requests(&mut self, now: Duration, out: &mut impl Outbox) {
+        for key in self.requests.look() {
+            let Some(request) = self.requests.get(key) else { continue };
+            let Some(service) = self.services.get(request.service) else { continue };
+            let has_expired = request.expires.is_some_and(|expires| expires <= now);
+            match request.state {
+                RequestState::Dispatched { worker, since } => {
+                    if now >= since + milliseconds(service.limits.processing_max_ms) {
+                        self.take_from_slow(now, key, worker, has_expired, out);
+                    }
+                }
+                _ => {
+                    let is_old = now >= request.arrived + milliseconds(service.limits.queue_age_max_ms);
+                    if has_expired || is_old {
+                        self.give_up(key, Refusal::Expired, "no worker took the request in time", out);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A worker has had a request for too long.
+    fn take_from_slow(
+        &mut self,
+        now: Duration,
+        key: usize,
+        worker: WorkerRef,
+        has_expired: bool,
+        out: &mut impl Outbox,
+    ) {
+        let Some(service) = self.requests.get(key).map(|request| request.service) else { return };
+        self.take_away(key, worker, out);
+        if has_expired {
+            self.give_up(key, Refusal::Expired, "the worker did not answer in time", out);
+        } else {
+            self.take_back(key, out);
+        }
+        self.dispatch(now, service, out);
+    }
+
+    /// Heartbeats to those of plain MDP that were told nothing else; and those that are idle and silent are gone. The connections
+    /// of others have heartbeats of their own.
+    fn look_at_workers(&mut self, now: Duration, out: &mut impl Outbox) {
+        let interval = milliseconds(self.options.heartbeat_ms);
+        let silence = interval.saturating_mul(self.options.silent_heartbeats_max);
+        let mut silent = Vec::new();
+        for worker in self.workers.all_mut() {
+            let Dialect::Plain(version) = worker.dialect else { continue };
+            if worker.outstanding == 0 && now >= worker.heard + silence {
+                silent.push((worker.routing_id.clone(), worker.dialect));
+            } else if now >= worker.told + interval {
+                worker.told = now;
+                let head = mdp::worker_command(version, WorkerCommand::Heartbeat);
+                out.send(&worker.routing_id, head.frames(), &[]);
+            }
+        }
+        for (peer, dialect) in silent {
+            self.dismiss(now, &peer, dialect, "", out);
+        }
+    }
+
+    fn look_at_clients(&mut self, now: Duration, out: &mut impl Outbox) {
+        let absence = milliseconds(self.options.client_absence_max_ms);
+        for client in self.clients.look() {
+            let gone = self.clients.get(client).and_then(|client| client.gone_since);
+            if gone.is_some_and(|since| now >= since + absence) {
+                self.remove_client(client, out);
+            }
+        }
+    }
+}
+
+fn milliseconds(count: u32) -> Duration {
+    Duration::from_millis(count.into())
+}

@@ -1,0 +1,117 @@
+//! `Client`: numbers its requests, keeps what is open, and sends it again to whichever broker welcomes it.
+
+use std::collections::BTreeMap;
+
+use hairstreak_wire::numbered::{ClientId, FromBroker, Header, RequestId, parse_from_broker};
+
+use super::ledger::Ledger;
+use super::net::{Frames, Net};
+
+pub struct Client {
+    pub id: ClientId,
+    pub link: Option<u32>,
+    /// Where it goes next.
+    pub broker: usize,
+    /// Requests that it has no reply to, and the parts that came.
+    open: BTreeMap<u64, u32>,
+    next: u64,
+    last: u64,
+    window: usize,
+    is_welcome: bool,
+    /// How many of a hundred it cancels.
+    pub cancels: u64,
+}
+
+impl Client {
+    pub fn new(index: usize, requests: u64, window: usize) -> Client {
+        let id = ClientId([index as u8 + 1; 16]);
+        let open = BTreeMap::new();
+        Client {
+            id,
+            link: None,
+            broker: index,
+            open,
+            next: 1,
+            last: requests,
+            window,
+            is_welcome: false,
+            cancels: 0,
+        }
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.open.is_empty() && self.next > self.last
+    }
+
+    pub fn is_lost(&mut self) {
+        (self.link, self.is_welcome) = (None, false);
+    }
+
+    pub fn state(&self) -> String {
+        format!("next {} open {:?} link {:?} welcome {}", self.next, self.open, self.link, self.is_welcome)
+    }
+
+    fn first(&self) -> u64 {
+        self.open.keys().next().copied().unwrap_or(self.next)
+    }
+
+    fn send(&self, net: &mut Net, number: u64, is_repeated: bool) {
+        let request = RequestId { client: self.id, number };
+        let header =
+            Header::Request { request, first: self.first(), lifetime_ms: 0, deliveries: 0, is_repeated };
+        let Some(link) = self.link else { return };
+        net.say(link, vec![header.encode().as_ref().to_vec(), b"echo".to_vec(), number.to_string().into()]);
+    }
+
+    /// Sends what there is to be sent.
+    pub fn go_on(&mut self, net: &mut Net) {
+        while self.is_welcome && self.open.len() < self.window && self.next <= self.last {
+            let number = self.next;
+            self.next += 1;
+            self.open.insert(number, 0);
+            self.send(net, number, false);
+            if net.rng.u64(..100) < self.cancels {
+                let request = RequestId { client: self.id, number };
+                self.open.remove(&number);
+                let cancel = vec![Header::Cancel { request }.encode().as_ref().to_vec()];
+                self.link.into_iter().for_each(|link| net.say(link, cancel.clone()));
+            }
+        }
+    }
+
+    /// Returns whether it is told to begin again.
+    pub fn take(&mut self, net: &mut Net, ledger: &mut Ledger, frames: &Frames) -> bool {
+        match parse_from_broker(frames).expect("a command") {
+            FromBroker::Welcome { .. } => {
+                self.is_welcome = true;
+                self.open.values_mut().for_each(|parts| *parts = 0);
+                self.open.keys().for_each(|number| self.send(net, *number, true));
+            }
+            FromBroker::Reply(part) => {
+                assert_eq!(part.request.client, self.id);
+                let number = part.request.number;
+                assert_eq!(frames[part.body_index], format!("{number}.{}", part.index).into_bytes());
+                let Some(parts) = self.open.get_mut(&number) else { return false };
+                if !part.is_final {
+                    // It begins anew with another worker.
+                    *parts = if part.index == 0 { 1 } else { *parts + u32::from(part.index == *parts) };
+                } else if *parts == part.index {
+                    self.open.remove(&number);
+                    ledger.answer(part.request, false);
+                } else {
+                    *parts = 0;
+                    self.send(net, number, true);
+                }
+            }
+            FromBroker::Refused { request, .. } => {
+                if self.open.remove(&request.number).is_some() {
+                    ledger.answer(request, true);
+                }
+            }
+            FromBroker::Disconnect { .. } => return true,
+            other => panic!("{other:?} to a client"),
+        }
+        self.go_on(net);
+        false
+    }
+}

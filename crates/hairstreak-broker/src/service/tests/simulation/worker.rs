@@ -1,0 +1,197 @@
+//! `Worker`: a numbered one, which keeps its replies and says what it has, or a plain one, which keeps nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hairstreak_wire::mdp::{self, Address, ToWorker, Version, WorkerCommand, parse_to_worker};
+use hairstreak_wire::numbered::{
+    ClientId, FromBroker, Header, Held, Refusal, RequestId, encode_held, parse_from_broker,
+};
+
+use super::ledger::{Ledger, Life};
+use super::net::{Event, Frames, Net, Party};
+
+pub struct Worker {
+    pub life: Life,
+    pub version: Option<Version>,
+    pub capacity: u32,
+    /// By broker.
+    pub links: BTreeMap<usize, u32>,
+    /// What it runs or has replies to, and on which links it is to answer: of a plain one, the link it came by.
+    known: BTreeMap<RequestId, Entry>,
+    runs: BTreeMap<u64, RequestId>,
+    next_run: u64,
+    /// Clients' first open numbers.
+    firsts: BTreeMap<ClientId, u64>,
+    pub run_time_max: u64,
+    /// Doing a request again must be explained.
+    pub is_strict: bool,
+}
+
+#[derive(Default)]
+struct Entry {
+    is_done: bool,
+    parts: u32,
+    links: BTreeSet<u32>,
+}
+
+impl Worker {
+    pub fn new(
+        life: Life,
+        version: Option<Version>,
+        capacity: u32,
+        run_time_max: u64,
+        is_strict: bool,
+    ) -> Worker {
+        Worker {
+            life,
+            version,
+            capacity,
+            links: BTreeMap::new(),
+            known: BTreeMap::new(),
+            runs: BTreeMap::new(),
+            next_run: 0,
+            firsts: BTreeMap::new(),
+            run_time_max,
+            is_strict,
+        }
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    fn held(&self) -> Vec<u8> {
+        encode_held(self.known.keys().map(|id| Held { client: id.client, first: id.number, last: id.number }))
+    }
+
+    /// It is connected to a broker, and says so; a plain one that works does not say it before it is done.
+    pub fn begin(&mut self, net: &mut Net, broker: usize, link: u32) {
+        self.links.insert(broker, link);
+        match self.version {
+            None => {
+                let header = Header::Ready { capacity: self.capacity }.encode();
+                net.say(link, vec![header.as_ref().to_vec(), b"echo".to_vec(), self.held()]);
+            }
+            Some(version) if self.is_idle() => {
+                net.say(link, owned(mdp::worker_ready(version, b"echo").frames()))
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Every now and then: a numbered one tells what it has from other brokers, a plain one that it lives.
+    pub fn tick(&mut self, net: &mut Net) {
+        for link in self.links.values() {
+            match self.version {
+                None => net.say(*link, vec![Header::Held.encode().as_ref().to_vec(), self.held()]),
+                Some(version) if self.is_idle() => {
+                    net.say(*link, owned(mdp::worker_command(version, WorkerCommand::Heartbeat).frames()));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Returns whether it is told to begin again.
+    pub fn take(&mut self, net: &mut Net, ledger: &mut Ledger, link: u32, frames: &Frames) -> bool {
+        if let Some(version) = self.version {
+            return self.take_plain(net, version, link, frames);
+        }
+        match parse_from_broker(frames).expect("a command") {
+            FromBroker::Request { request, first, is_repeated, .. } => {
+                let known = self.firsts.entry(request.client).or_default();
+                *known = (*known).max(first);
+                let first = *known;
+                self.known
+                    .retain(|id, entry| id.client != request.client || id.number >= first || !entry.is_done);
+                if request.number < first {
+                    // Its client has the reply, and said so by another way.
+                    let header = Header::Refused { request, refusal: Refusal::Expired }.encode();
+                    net.say(link, vec![header.as_ref().to_vec()]);
+                    return false;
+                }
+                let is_new = !self.known.contains_key(&request);
+                let entry = self.known.entry(request).or_default();
+                entry.links.insert(link);
+                if is_new {
+                    entry.parts = net.rng.u32(..3);
+                    ledger.run(request, self.life, net.now, is_repeated, self.is_strict);
+                    self.run(net, request);
+                } else if entry.is_done {
+                    self.answer(net, request);
+                }
+            }
+            FromBroker::Cancel(_) | FromBroker::Welcome { .. } => {}
+            FromBroker::Disconnect { .. } => return true,
+            other => panic!("{other:?} to a worker"),
+        }
+        false
+    }
+
+    fn take_plain(&mut self, net: &mut Net, version: Version, link: u32, frames: &Frames) -> bool {
+        match parse_to_worker(frames).expect("a command") {
+            ToWorker::Request { address, .. } => {
+                let id = Address::parse(address).expect("an address of ours");
+                assert!(self.is_idle(), "a plain worker has two requests");
+                let entry = Entry { links: [link].into(), parts: net.rng.u32(..3), ..Entry::default() };
+                self.known.insert(
+                    id,
+                    Entry { parts: if version == Version::V01 { 0 } else { entry.parts }, ..entry },
+                );
+                self.run(net, id);
+                false
+            }
+            ToWorker::Heartbeat => false,
+            ToWorker::Disconnect => true,
+        }
+    }
+
+    fn run(&mut self, net: &mut Net, id: RequestId) {
+        self.next_run += 1;
+        self.runs.insert(self.next_run, id);
+        let (worker, life) = self.life;
+        net.within(self.run_time_max, Event::Done { worker, life, run: self.next_run });
+    }
+
+    pub fn done(&mut self, net: &mut Net, run: u64) {
+        let Some(id) = self.runs.remove(&run) else { return };
+        if let Some(entry) = self.known.get_mut(&id) {
+            entry.is_done = true;
+            if self.version.is_some() {
+                // By whichever connection it has now.
+                entry.links = self.links.values().copied().collect();
+            }
+        }
+        self.answer(net, id);
+        if self.version.is_some() {
+            self.known.remove(&id);
+        }
+    }
+
+    fn answer(&mut self, net: &mut Net, id: RequestId) {
+        let Some(entry) = self.known.get_mut(&id) else { return };
+        for link in std::mem::take(&mut entry.links) {
+            for index in 0..=entry.parts {
+                let is_final = index == entry.parts;
+                let body = format!("{}.{index}", id.number).into_bytes();
+                let mut frames = match self.version {
+                    Some(version) => {
+                        owned(mdp::worker_reply(version, Address::from(id).as_bytes(), is_final).frames())
+                    }
+                    None if is_final => vec![Header::Final { request: id, index }.encode().as_ref().to_vec()],
+                    None => vec![Header::Partial { request: id, index }.encode().as_ref().to_vec()],
+                };
+                frames.push(body);
+                net.say(link, frames);
+            }
+        }
+    }
+
+    pub fn party(&self) -> Party {
+        Party::Worker(self.life.0)
+    }
+}
+
+fn owned(frames: &[&[u8]]) -> Frames {
+    frames.iter().map(|frame| frame.to_vec()).collect()
+}

@@ -1,0 +1,18 @@
+//! Services from the command line: asking one, serving one by a command, and what a broker knows.
+//!
+//! - `arguments`: what may be typed
+//! - `call`: `hairstreak call`
+//! - `command`: a command that answers requests
+//! - `worker`: `hairstreak worker`
+//! - `services`: `hairstreak services`
+
+mod arguments;
+mod call;
+mod command;
+mod services;
+mod worker;
+
+pub use arguments::{CallArguments, ServicesArguments, WorkerArguments};
+pub use call::call;
+pub use services::services;
+pub use worker::worker;

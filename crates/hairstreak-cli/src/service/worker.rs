@@ -1,0 +1,53 @@
+//! `hairstreak worker`: serves a service by a command, until a signal has it leave.
+
+use std::thread;
+
+use hairstreak::service::{MemoryStore, Worker, WorkerControl, WorkerError, WorkerOptions};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::arguments::WorkerArguments;
+use super::command::ServiceCommand;
+use crate::failure::Failure;
+use crate::output::note;
+
+/// A command takes long to start: one more is ready for each that runs.
+const READY_PER_THREAD: u64 = 2;
+
+/// Returns when it was asked to leave, and has.
+pub fn worker(arguments: &WorkerArguments) -> Result<(), Failure> {
+    let capacity = arguments.capacity.unwrap_or(arguments.concurrency * READY_PER_THREAD);
+    let options = WorkerOptions {
+        concurrency: arguments.concurrency as usize,
+        capacity: Some(u32::try_from(capacity).unwrap_or(u32::MAX)),
+        ..WorkerOptions::default()
+    };
+    let signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::failed)?;
+    let brokers = arguments.brokers.list();
+    let worker = Worker::with_options(&brokers, &arguments.service, options, MemoryStore::new());
+    let worker = worker.map_err(|error| match error {
+        WorkerError::Open(_) | WorkerError::System(_) => Failure::failed(error),
+        _ => Failure::usage(error),
+    })?;
+    leave_on_signals(signals, worker.control()).map_err(Failure::failed)?;
+    let command = ServiceCommand::new(arguments.command.clone());
+    let report = worker.run(|request| Ok(command.answer(request)?)).map_err(Failure::failed)?;
+    let failed =
+        if report.failed == 0 { String::new() } else { format!(", {} of them failed", report.failed) };
+    note(&format!("hairstreak: {} requests done{failed}\n", report.handled));
+    Ok(())
+}
+
+/// The first signal has it leave, the second one ends it at once.
+fn leave_on_signals(mut signals: Signals, control: WorkerControl) -> std::io::Result<()> {
+    let watch = move || {
+        let mut is_first = true;
+        for signal in signals.forever() {
+            if !std::mem::replace(&mut is_first, false) {
+                std::process::exit(128 + signal);
+            }
+            control.leave();
+        }
+    };
+    thread::Builder::new().name("signals".into()).spawn(watch).map(drop)
+}

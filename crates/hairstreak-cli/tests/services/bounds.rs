@@ -1,0 +1,107 @@
+//! Those who do not read, do not answer or are not there: what waits is bounded, the errors are clear, others notice nothing.
+
+use std::time::Duration;
+
+use hairstreak::service::{Client, ClientOptions, Refusal, RequestError};
+use hairstreak_socket::{Context, Dealer, Options};
+
+use crate::script::Script;
+use crate::{LONG, broker};
+
+/// More than a service's queue takes.
+const FLOOD: usize = 1_000_000;
+
+fn client(at: &str, options: ClientOptions) -> Client {
+    Client::with_options(&[at], options).unwrap()
+}
+
+/// What the process has in memory, in KiB.
+fn memory(process: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// Another service of the broker answers at once.
+fn assert_unaffected(at: &str) {
+    let others = client(at, ClientOptions::default());
+    assert_eq!(others.call("shout", "hello").unwrap().body(), b"HELLO");
+}
+
+#[test]
+fn a_million_requests_for_a_service_without_workers_are_bounded_and_refused_clearly() {
+    let (broker, at) = broker(&[]);
+    let _worker =
+        Script::hairstreak(&["worker", "--broker", &at, "--service", "shout", "--", "tr", "a-z", "A-Z"]);
+    assert_unaffected(&at);
+    let (mut refused, mut sent, mut clients) = (0, 0, Vec::new());
+    while sent < FLOOD {
+        // A client's own window is below what the broker follows of one.
+        let flooder =
+            client(&at, ClientOptions { window: 100_001, timeout: None, ..ClientOptions::default() });
+        for _ in 0..100_000 {
+            flooder.send("nobody", "x").unwrap();
+        }
+        sent += 100_000;
+        // The broker has taken all of it when it answers what came behind.
+        let report = flooder.call("mmi.service", "nobody").unwrap();
+        assert_eq!(report.body(), b"404");
+        while let Some(reply) = flooder.try_recv() {
+            let Err(RequestError::Refused { refusal: Refusal::Full, text }) = reply.result else {
+                panic!("{reply:?}")
+            };
+            assert_eq!(text, "as much waits for the service as may");
+            refused += 1;
+        }
+        clients.push(flooder);
+    }
+    assert_eq!(sent - refused, 262_144, "so many may wait");
+    let used = memory(broker.id());
+    assert!(used < 512 << 10, "{used} KiB");
+    assert_unaffected(&at);
+}
+
+#[test]
+fn a_client_that_never_reads_costs_a_bounded_amount_and_nobody_else_notices() {
+    let (broker, at) = broker(&[]);
+    let _worker =
+        Script::hairstreak(&["worker", "--broker", &at, "--service", "shout", "--", "tr", "a-z", "A-Z"]);
+    assert_unaffected(&at);
+    let _large = Script::majordomo(&["worker", &at, "0.1", "large"]);
+    let options = Options { receive_bytes_max: 1, receive_count_max: 1, ..Options::default() };
+    let deaf = Dealer::with_options(&Context::new(), options).unwrap();
+    deaf.connect(&at).unwrap();
+    // Replies of 1 MiB each, of which it reads none: 1 GiB in all.
+    for _ in 0..1_000 {
+        let request: [&[u8]; 4] = [b"", b"MDPC01", b"large", b"x"];
+        deaf.send_timeout(request.as_slice(), LONG).unwrap();
+    }
+    let others = client(&at, ClientOptions::default());
+    let settled = || {
+        let report: serde_json::Value =
+            serde_json::from_slice(others.call("hairstreak.services", "").unwrap().body()).unwrap();
+        let large = report["services"].as_array().unwrap().iter().find(|s| s["name"] == "large").cloned();
+        large.is_some_and(|large| large["outstanding"] == 0)
+    };
+    while !settled() {
+        // tidy: allow(sleeps) the broker is asked now and then
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let used = memory(broker.id());
+    assert!(used < 256 << 10, "{used} KiB");
+    assert_unaffected(&at);
+}
+
+#[test]
+fn a_worker_that_never_answers_keeps_its_own_requests_only() {
+    let (_broker, at) = broker(&[]);
+    let _worker =
+        Script::hairstreak(&["worker", "--broker", &at, "--service", "shout", "--", "tr", "a-z", "A-Z"]);
+    let _mute = Script::hairstreak(&["worker", "--broker", &at, "--service", "mute", "--", "sleep", "1000"]);
+    let impatient = ClientOptions { timeout: Some(Duration::from_millis(300)), ..ClientOptions::default() };
+    let asking = client(&at, impatient);
+    for _ in 0..5 {
+        assert_eq!(asking.call("mute", "x"), Err(RequestError::TimedOut(Duration::from_millis(300))));
+    }
+    assert_unaffected(&at);
+}

@@ -1,0 +1,148 @@
+//! `call`, `worker` and `services` as they are typed.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use hairstreak::service::{Client, ClientOptions};
+use rustix::process::Signal;
+
+use crate::broker;
+use crate::daemon::Daemon;
+use crate::script::Script;
+
+fn hairstreak(words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_hairstreak")).args(words).output().unwrap()
+}
+
+fn texts(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_service_is_called_and_its_reply_printed() {
+    let (_broker, at) = broker(&[]);
+    let worker = ["--broker", &at, "--service", "shout", "--", "tr", "a-z", "A-Z"];
+    let worker = Daemon::start("worker", &worker);
+    let call = |words: &[&str]| texts(&hairstreak(&[&["call", "--broker", &at], words].concat()));
+    assert_eq!(call(&["shout", "hello"]), (Some(0), "HELLO\n".into(), String::new()));
+    assert_eq!(call(&["--raw", "shout", "hello"]), (Some(0), "HELLO".into(), String::new()));
+    assert_eq!(call(&["mmi.service", "shout"]), (Some(0), "200\n".into(), String::new()));
+    assert_eq!(call(&["mmi.service", "whisper"]), (Some(0), "404\n".into(), String::new()));
+    let (status, _, errors) = call(&["--timeout", "300ms", "whisper", "hello"]);
+    assert_eq!((status, errors.as_str()), (Some(1), "hairstreak: whisper: no reply within 300ms\n"));
+    let end = worker.end_by(Signal::TERM);
+    assert_eq!((end.status, end.errors.as_str()), (Some(0), "hairstreak: 2 requests done\n"));
+    assert_eq!(call(&["mmi.service", "shout"]).1, "404\n", "it has left");
+}
+
+#[test]
+fn a_command_that_fails_fails_its_request_and_no_other() {
+    let (_broker, at) = broker(&[]);
+    let script = "read line; test \"$line\" != bad && echo \"$line\"";
+    let worker = ["--broker", &at, "--service", "check", "--", "sh", "-c", script];
+    let worker = Daemon::start("worker", &worker);
+    let call = |body: &str| texts(&hairstreak(&["call", "--broker", &at, "--raw", "check", body]));
+    assert_eq!(call("good").1, "good\n");
+    let (status, _, errors) = call("bad");
+    assert_eq!(
+        (status, errors.as_str()),
+        (Some(1), "hairstreak: check: the command failed: exit status: 1 (500)\n")
+    );
+    assert_eq!(call("good").1, "good\n");
+    let end = worker.end_by(Signal::INT);
+    assert_eq!(end.errors, "hairstreak: 3 requests done, 1 of them failed\n");
+}
+
+#[test]
+fn a_broker_tells_of_its_services() {
+    let (_broker, at) = broker(&[]);
+    let _worker = Script::hairstreak(&["worker", "--broker", &at, "--service", "shout", "-j3", "--", "cat"]);
+    assert_eq!(texts(&hairstreak(&["call", "--broker", &at, "shout", "hello"])).0, Some(0));
+    let (status, table, errors) = texts(&hairstreak(&["services", "--broker", &at]));
+    assert_eq!((status, errors.as_str()), (Some(0), ""));
+    let row = table.lines().find(|line| line.starts_with("shout ")).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[..8], ["shout", "1", "6", "0", "0", "0.0s", "1", "1"], "{table}");
+    let json = hairstreak(&["services", "--broker", &at, "--json"]);
+    let report: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(report["services"][0]["capacity"], 6);
+}
+
+#[test]
+fn what_makes_no_sense_is_one_clear_line() {
+    for (words, line) in [
+        (
+            &["worker", "--service", "mmi.x", "--", "cat"][..],
+            "hairstreak: \"mmi.x\" is a service of the broker itself\n",
+        ),
+        (
+            &["worker", "--service", "", "--", "cat"],
+            "hairstreak: a service's name of 0 bytes: it must have 1 to 255\n",
+        ),
+        (&["call", "", "x"], "hairstreak: a service's name of 0 bytes: it must have 1 to 255\n"),
+    ] {
+        let (status, _, errors) = texts(&hairstreak(words));
+        let last = errors.lines().last().unwrap_or_default();
+        assert_eq!((status, format!("{last}\n")), (Some(2), line.to_owned()), "{words:?}");
+    }
+    let (status, _, errors) = texts(&hairstreak(&["call", "--broker", "udp://x", "shout", "x"]));
+    assert_eq!((status, errors.lines().count()), (Some(2), 1), "{errors}");
+}
+
+/// Workers that count in a database are killed again and again; the counter counts each request once.
+pub fn count_in_sqlite(folder: &Path, count: usize) {
+    let database = folder.join("counter.db");
+    let python = |program: &str| {
+        let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/python");
+        let output = Command::new(python).args(["-c", program]).arg(&database).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    python(
+        "import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.executescript('CREATE TABLE counter(value); \
+         INSERT INTO counter VALUES (0); CREATE TABLE replies(request PRIMARY KEY, reply)')",
+    );
+    let (_broker, at) = broker(&[]);
+    let start = || {
+        let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let (python, script) =
+            (crate_folder.join("../../.venv/bin/python"), crate_folder.join("tests/services/count.py"));
+        let [python, script, database] = [&python, &script, &database].map(|path| path.to_str().unwrap());
+        Script::hairstreak(&[
+            "worker",
+            "--broker",
+            &at,
+            "--service",
+            "count",
+            "-j4",
+            "--",
+            python,
+            script,
+            database,
+        ])
+    };
+    let mut workers = vec![start(), start()];
+    let options =
+        ClientOptions { timeout: None, failover_after: Duration::from_secs(1), ..ClientOptions::default() };
+    let client = Client::with_options(&[&at], options).unwrap();
+    for _ in 0..count {
+        client.send("count", "one more").unwrap();
+    }
+    let mut replies = Vec::new();
+    while let Some(reply) = client.recv() {
+        let text = String::from_utf8(reply.result.unwrap().body().to_vec()).unwrap();
+        replies.push(text.parse::<usize>().unwrap());
+        if replies.len() % (count / 4) == count / 8 {
+            workers.remove(0).kill();
+            workers.push(start());
+        }
+    }
+    replies.sort_unstable();
+    assert_eq!(replies, (1..=count).collect::<Vec<_>>());
+    let value = python(
+        "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT value FROM counter').fetchone()[0])",
+    );
+    assert_eq!(value.trim(), count.to_string());
+}

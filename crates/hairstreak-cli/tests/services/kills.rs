@@ -1,0 +1,139 @@
+//! Workers and brokers are killed while requests are under way: each reply comes once, and nothing is done twice but by
+//! another worker than the one that died with it.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use hairstreak::service::{Client, ClientOptions};
+
+use crate::part::{Execution, Part, executions, new_log};
+use crate::soak::amount;
+use crate::{broker, place};
+
+const WORKERS: usize = 4;
+const WINDOW: usize = 1_000;
+
+/// Who is killed next, and started again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Victim {
+    Worker,
+    Broker,
+}
+
+#[test]
+fn each_reply_comes_once_although_broker_and_workers_are_killed() {
+    let place = place();
+    check("one-broker", &[&place]);
+}
+
+#[test]
+fn each_reply_comes_once_although_the_brokers_are_killed_in_turn() {
+    let places = [place(), place()];
+    check("two-brokers", &[&places[0], &places[1]]);
+}
+
+/// Of four parts of the requests each ends with a worker's death, and three of them with a broker's.
+fn check(name: &str, places: &[&str]) {
+    let count = amount(20_000, 100_000);
+    let log = new_log(name);
+    let mut brokers: Vec<_> = places.iter().map(|place| Some(broker(&[place]).0)).collect();
+    let (order, orders) = mpsc::channel();
+    let killed = thread::scope(|scope| {
+        let killer = scope.spawn(|| {
+            let start = || Part::start(&log, Duration::from_micros(100), places);
+            let mut workers: Vec<Part> = (0..WORKERS).map(|_| start()).collect();
+            let (mut killed, mut turn) = (Vec::new(), 0);
+            for victim in orders {
+                match victim {
+                    Victim::Worker => {
+                        killed.push(workers.remove(0).kill());
+                        workers.push(start());
+                    }
+                    Victim::Broker => {
+                        let index = turn % places.len();
+                        turn += 1;
+                        drop(brokers[index].take());
+                        brokers[index] = Some(broker(&[places[index]]).0);
+                    }
+                }
+            }
+            killed
+        });
+        ask(count, places, &order);
+        drop(order);
+        killer.join().unwrap()
+    });
+    explain(&executions(&log), &killed, count);
+    std::fs::remove_file(&log).unwrap();
+}
+
+fn ask(count: usize, places: &[&str], order: &mpsc::Sender<Victim>) {
+    let options = ClientOptions {
+        window: WINDOW,
+        timeout: None,
+        failover_after: Duration::from_millis(200),
+        ..ClientOptions::default()
+    };
+    let client = Client::with_options(places, options).unwrap();
+    let mut bodies: HashMap<u64, String> = HashMap::new();
+    let mut replied = 0;
+    let mut take = |reply: hairstreak::service::Reply, bodies: &mut HashMap<u64, String>| {
+        let body = bodies.remove(&reply.number).unwrap_or_else(|| panic!("{} twice", reply.number));
+        let text = String::from_utf8(reply.result.unwrap().body().to_vec()).unwrap();
+        assert!(reply.is_last && text.starts_with(&format!("{body} by ")), "{text:?} to {body:?}");
+        replied += 1;
+        if replied % (count / 8) == count / 16 {
+            order.send(Victim::Worker).unwrap();
+        }
+        if replied % (count / 4) == count / 8 && replied < count * 3 / 4 {
+            order.send(Victim::Broker).unwrap();
+        }
+    };
+    for number in 0..count {
+        let body = format!("request {number}");
+        let number = client.send("work", body.as_str()).unwrap();
+        bodies.insert(number, body);
+        while let Some(reply) = client.try_recv() {
+            take(reply, &mut bodies);
+        }
+    }
+    while let Some(reply) = client.recv() {
+        take(reply, &mut bodies);
+    }
+    assert_eq!((replied, bodies.len()), (count, 0));
+}
+
+/// Each request was executed; a repeated execution says that it is one, and follows one of a worker that was killed.
+fn explain(executions: &[Execution], killed: &[u32], count: usize) {
+    let mut before: HashMap<&str, u32> = HashMap::new();
+    let (mut repeated_count, mut done) = (0, HashSet::new());
+    for execution in executions {
+        assert!(
+            done.insert((&execution.request, execution.process)),
+            "a live worker did it twice: {execution:?}"
+        );
+        if let Some(process) = before.insert(&execution.request, execution.process) {
+            repeated_count += 1;
+            assert!(execution.is_repeated, "not marked as repeated: {execution:?}");
+            assert!(killed.contains(&process), "{process} lives, and {execution:?} repeats what it did");
+        }
+    }
+    assert_eq!(before.len(), count);
+    println!(
+        "{count} requests, {} executions, {repeated_count} of them repeated, {} workers killed",
+        executions.len(),
+        killed.len()
+    );
+}
+
+/// A new place for what a killed worker's requests do.
+#[test]
+fn effects_that_commit_with_the_number_happen_once() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("effects-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    crate::commands::count_in_sqlite(&folder, amount(60, 600));
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -1,0 +1,40 @@
+//! Services: `serve`, `call`, `worker` and `services` as processes, with Majordomo peers of others, kill -9 and bad input.
+
+#[path = "../workbench/daemon.rs"]
+#[expect(dead_code, reason = "what a daemon says on standard error matters to others")]
+mod daemon;
+#[path = "../../../hairstreak-socket/tests/workbench/soak.rs"]
+mod soak;
+
+mod bounds;
+mod commands;
+mod kills;
+mod matrix;
+mod part;
+mod script;
+mod tasks;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use daemon::Daemon;
+
+/// Longer than anything here takes: who waits this long waits in vain.
+const LONG: Duration = Duration::from_secs(60);
+
+/// An endpoint of this test alone, for a broker that is started again there. The port is none that a connection is given by
+/// the system.
+fn place() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    let (process, next) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    format!("tcp://127.{}.{}.{next}:5558", 1 + process / 250 % 250, 1 + process % 250)
+}
+
+/// A broker and where it is: at a place of its own, or where `words` say.
+fn broker(words: &[&str]) -> (Daemon, String) {
+    let place = if words.is_empty() { "tcp://127.0.0.1:*" } else { words[0] };
+    let mut broker = Daemon::start("serve", &["--bind", "tcp://127.0.0.1:*", "--services", place]);
+    broker.place("directory");
+    let endpoint = broker.place("services");
+    (broker, endpoint)
+}

@@ -1,0 +1,91 @@
+//! A worker in a process of its own: this test binary, started again to run `the_part` alone. What it executes it writes to a file
+//! before it replies, so that the test knows of all of it.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use hairstreak::service::{MemoryStore, Worker, WorkerOptions};
+
+/// Set for a process that is to be a worker: where it writes to, how long a request takes in microseconds, its brokers.
+const PART: &str = "HAIRSTREAK_TEST_WORKER";
+
+/// A worker's process.
+pub struct Part(Child);
+
+/// What a worker wrote: it began with this request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Execution {
+    pub request: String,
+    pub process: u32,
+    pub is_repeated: bool,
+}
+
+impl Part {
+    pub fn start(log: &Path, work: Duration, brokers: &[&str]) -> Part {
+        let words = format!("{} {} {}", log.display(), work.as_micros(), brokers.join(" "));
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "part::the_part", "--nocapture"]).env(PART, words);
+        Part(command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap())
+    }
+
+    /// kill -9; which process it was.
+    pub fn kill(mut self) -> u32 {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+        self.0.id()
+    }
+}
+
+/// The process that is a worker. Run with the others it has nothing to do.
+#[test]
+fn the_part() {
+    let Ok(words) = std::env::var(PART) else { return };
+    thread::spawn(|| {
+        // A test that is gone waits for nobody.
+        std::io::stdin().lines().for_each(drop);
+        std::process::abort();
+    });
+    let mut words = words.split(' ');
+    let log = OpenOptions::new().append(true).open(words.next().unwrap()).unwrap();
+    let work = Duration::from_micros(words.next().unwrap().parse().unwrap());
+    let brokers: Vec<&str> = words.collect();
+    let options = WorkerOptions { capacity: Some(64), ..WorkerOptions::default() };
+    let worker = Worker::with_options(&brokers, "work", options, MemoryStore::new()).unwrap();
+    let process = std::process::id();
+    let result = worker.run(|request| {
+        let line = format!("{} {process} {}\n", request.id().unwrap(), u8::from(request.is_repeated()));
+        (&log).write_all(line.as_bytes())?;
+        if !work.is_zero() {
+            // tidy: allow(sleeps) this is the work
+            thread::sleep(work);
+        }
+        Ok(format!("{} by {process}", String::from_utf8_lossy(request.body())).into())
+    });
+    panic!("a worker ended: {result:?}");
+}
+
+/// What was executed so far, in order.
+pub fn executions(log: &Path) -> Vec<Execution> {
+    let text = std::fs::read_to_string(log).unwrap();
+    let execution = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [request, process, is_repeated] = words[..] else { panic!("{line:?}") };
+        Execution {
+            request: request.to_owned(),
+            process: process.parse().unwrap(),
+            is_repeated: is_repeated == "1",
+        }
+    };
+    text.lines().map(execution).collect()
+}
+
+/// A new file for executions.
+pub fn new_log(name: &str) -> std::path::PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    File::create(&path).unwrap();
+    path
+}

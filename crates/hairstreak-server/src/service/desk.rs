@@ -1,0 +1,117 @@
+//! `Desk`: takes messages from the socket to the state machine, and lends it the socket for what it has to say.
+//!
+//! One thread, which never waits for a peer: what a peer has no room for the machine keeps, within its limits.
+//! Everything that is here is taken before the thread sleeps, so that what goes to one peer goes in one write.
+
+use std::time::{Duration, Instant};
+
+use hairstreak_base::Frame;
+use hairstreak_broker::service::{Broker, Options, Outbox, Sent};
+use hairstreak_socket::{
+    Message, Options as SocketOptions, Outgoing, RecvError, Router, RouterNotify, SendError,
+};
+use hairstreak_wire::numbered::Numbered;
+
+/// Messages that are taken before time is looked at.
+const BATCH_COUNT_MAX: usize = 1024;
+/// Frames before a body, the routing id among them.
+const HEAD_COUNT_MAX: usize = 8;
+/// Messages that wait for one peer in the socket; further ones wait in the broker.
+const SEND_COUNT: usize = 65_536;
+/// Their bytes.
+const SEND_BYTES: usize = 16 << 20;
+
+pub(crate) struct Desk {
+    router: Router,
+    broker: Broker,
+    started: Instant,
+}
+
+impl Desk {
+    pub(crate) fn new(router: Router, id: [u8; 16], options: Options) -> Desk {
+        Desk { router, broker: Broker::new(id, options), started: Instant::now() }
+    }
+
+    /// Serves until the socket is closed.
+    pub(crate) fn run(mut self) {
+        let mut messages = Vec::new();
+        loop {
+            let received = match self.broker.next_timeout(self.started.elapsed()) {
+                Some(due) => {
+                    let timeout = due.saturating_sub(self.started.elapsed());
+                    self.router.recv_many_timeout(&mut messages, BATCH_COUNT_MAX, timeout)
+                }
+                None => self.router.recv_many(&mut messages, BATCH_COUNT_MAX),
+            };
+            let now = self.started.elapsed();
+            if let Err(RecvError::Closed | RecvError::Forked) = received {
+                return;
+            }
+            self.broker.begin_batch();
+            for message in messages.iter_mut().map(std::mem::take) {
+                self.take(now, message);
+            }
+            messages.clear();
+            if self.broker.next_timeout(now).is_some_and(|due| due <= now) {
+                self.broker.handle_timeout(now, &mut Post(&self.router));
+            }
+            self.broker.end_batch(now, &mut Post(&self.router));
+        }
+    }
+
+    fn take(&mut self, now: Duration, message: Message) {
+        let mut post = Post(&self.router);
+        let Some(routing_id) = notice(&message) else {
+            return self.broker.handle_message(now, message, &mut post);
+        };
+        match self.router.peer(routing_id) {
+            // Whoever has come by now: what the name stood for before is over.
+            Some(peer) => {
+                self.broker.handle_peer(routing_id, Numbered::of(&peer.properties).is_some(), &mut post);
+            }
+            None => self.broker.handle_gone(now, routing_id, &mut post),
+        }
+    }
+}
+
+/// The routing id of a peer that came or went: an empty message says so. What a peer itself sends is never one frame that is
+/// empty, or nobody's loss: it is looked up.
+fn notice(message: &Message) -> Option<&[u8]> {
+    match message.as_frames() {
+        [routing_id, empty] if empty.size() == 0 => Some(routing_id.as_bytes()),
+        _ => None,
+    }
+}
+
+/// The socket as the state machine sees it.
+struct Post<'a>(&'a Router);
+
+impl Outbox for Post<'_> {
+    fn send(&mut self, peer: &[u8], head: &[&[u8]], body: &[Frame]) -> Sent {
+        let mut frames = [peer; HEAD_COUNT_MAX];
+        frames[1..=head.len()].copy_from_slice(head);
+        match self.0.try_send(Outgoing::Headed { head: &frames[..=head.len()], body }) {
+            Ok(()) => Sent::Done,
+            Err(SendError::WouldBlock) => Sent::Full,
+            // What is too large for the socket never comes from it: it has one limit for both ways.
+            Err(_) => Sent::Gone,
+        }
+    }
+}
+
+/// Of the socket that services are served on.
+pub(crate) fn socket_options() -> SocketOptions {
+    SocketOptions {
+        send_count_max: SEND_COUNT,
+        send_bytes_max: SEND_BYTES,
+        router_mandatory: true,
+        router_notify: RouterNotify { connect: true, disconnect: true },
+        properties: vec![Numbered.to_property()],
+        linger_ms: 1_000,
+        handshake_timeout_ms: 10_000,
+        heartbeat_ms: 1_000,
+        heartbeat_timeout_ms: 10_000,
+        yield_us: 50,
+        ..SocketOptions::default()
+    }
+}

@@ -1,0 +1,45 @@
+//! The requests that a worker runs, or has the replies to: ranges of numbers, client by client.
+
+use super::error::NumberedError;
+use super::request_id::ClientId;
+
+/// Ranges in one list.
+pub const HELD_COUNT_MAX: usize = 65_536;
+
+const RANGE_SIZE: usize = 32;
+
+/// Requests of one client that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Whose.
+    pub client: ClientId,
+    /// The first of them.
+    pub first: u64,
+    /// The last of them.
+    pub last: u64,
+}
+
+/// The frame that stands for these, [`HELD_COUNT_MAX`] at most.
+pub fn encode_held(ranges: impl IntoIterator<Item = Held>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for range in ranges.into_iter().take(HELD_COUNT_MAX) {
+        bytes.extend(range.client.0);
+        bytes.extend(range.first.to_be_bytes());
+        bytes.extend(range.last.to_be_bytes());
+    }
+    bytes
+}
+
+/// The ranges of a frame. None ends before it begins; that they do not overlap is not looked at.
+pub fn parse_held(frame: &[u8]) -> Result<impl Iterator<Item = Held> + Clone + '_, NumberedError> {
+    let (ranges, rest) = frame.as_chunks::<RANGE_SIZE>();
+    let held = ranges.iter().map(|range| {
+        let number = |at: usize| u64::from_be_bytes(std::array::from_fn(|index| range[at + index]));
+        let client = ClientId(std::array::from_fn(|index| range[index]));
+        Held { client, first: number(16), last: number(24) }
+    });
+    let is_sound = rest.is_empty()
+        && ranges.len() <= HELD_COUNT_MAX
+        && held.clone().all(|range| range.first > 0 && range.first <= range.last);
+    if is_sound { Ok(held) } else { Err(NumberedError::Held { size: frame.len() }) }
+}

@@ -1,0 +1,53 @@
+//! `Refusal`: what a client gets instead of a reply. The codes are HTTP's where one fits, as MMI's are.
+
+/// Why there is no reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// 400: the request breaks a rule of the protocol.
+    Malformed,
+    /// 429: the client has more numbers open than the broker follows.
+    TooManyOpen,
+    /// 500: the worker says that it failed.
+    Failed,
+    /// 501: the broker has no such service of its own.
+    NotImplemented,
+    /// 502: one worker after the other had it, and none lived to answer.
+    GivenUp,
+    /// 503: as much waits for the service as may.
+    Full,
+    /// 504: nobody replied in time.
+    Expired,
+    /// A code of a later version.
+    Other(u16),
+}
+
+impl Refusal {
+    /// The number on the wire.
+    pub fn code(self) -> u16 {
+        match self {
+            Refusal::Malformed => 400,
+            Refusal::TooManyOpen => 429,
+            Refusal::Failed => 500,
+            Refusal::NotImplemented => 501,
+            Refusal::GivenUp => 502,
+            Refusal::Full => 503,
+            Refusal::Expired => 504,
+            Refusal::Other(code) => code,
+        }
+    }
+}
+
+impl From<u16> for Refusal {
+    fn from(code: u16) -> Refusal {
+        match code {
+            400 => Refusal::Malformed,
+            429 => Refusal::TooManyOpen,
+            500 => Refusal::Failed,
+            501 => Refusal::NotImplemented,
+            502 => Refusal::GivenUp,
+            503 => Refusal::Full,
+            504 => Refusal::Expired,
+            other => Refusal::Other(other),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What is written is read again; what is cut, too long or for the other side is refused.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+
+const REQUEST: RequestId = RequestId { client: ClientId([7; 16]), number: 9 };
+
+fn every_header() -> Vec<Header> {
+    vec![
+        Header::Welcome { broker: [1; 16], heartbeat_ms: 2500 },
+        Header::Request { request: REQUEST, first: 3, lifetime_ms: 30_000, deliveries: 2, is_repeated: true },
+        Header::Partial { request: REQUEST, index: 4 },
+        Header::Final { request: REQUEST, index: 5 },
+        Header::Refused { request: REQUEST, refusal: Refusal::Full },
+        Header::Cancel { request: REQUEST },
+        Header::Ready { capacity: 64 },
+        Header::Held,
+        Header::Heartbeat,
+        Header::Drain,
+        Header::Disconnect,
+    ]
+}
+
+#[test]
+fn every_header_comes_back_as_it_was_written_and_in_no_other_size() {
+    for header in every_header() {
+        let encoded = header.encode();
+        let bytes = encoded.as_ref();
+        assert!(bytes.len() <= HEADER_SIZE_MAX);
+        assert_eq!(Header::parse(bytes), Ok(header));
+        for size in 0..bytes.len() {
+            assert!(Header::parse(&bytes[..size]).is_err(), "{header:?} cut to {size}");
+        }
+        assert!(Header::parse(&[bytes, b"x"].concat()).is_err(), "{header:?} and more");
+    }
+    assert_eq!(Header::parse(b"HSN1\x0c"), Err(NumberedError::UnknownCommand(12)));
+    assert_eq!(Header::parse(b"HSN2\x09"), Err(NumberedError::OtherProtocol));
+}
+
+#[test]
+fn the_bytes_of_a_request_are_those_of_the_documentation() {
+    let header = every_header()[1];
+    let bytes = [
+        &b"HSN1\x02"[..],
+        &[7; 16],
+        &9_u64.to_be_bytes(),
+        &3_u64.to_be_bytes(),
+        &30_000_u32.to_be_bytes(),
+        &2_u16.to_be_bytes(),
+        &[1],
+    ];
+    assert_eq!(header.encode().as_ref(), bytes.concat());
+}
+
+#[test]
+fn refusals_keep_their_codes() {
+    for code in 0..=u16::MAX {
+        assert_eq!(Refusal::from(code).code(), code);
+    }
+}
+
+#[test]
+fn a_request_whose_first_open_number_is_behind_it_is_refused() {
+    for (number, first) in [(3, 4), (3, 0), (0, 0)] {
+        let request = RequestId { number, ..REQUEST };
+        let header =
+            Header::Request { request, first, lifetime_ms: 0, deliveries: 0, is_repeated: false }.encode();
+        let frames = [header.as_ref(), b"echo", b"body"];
+        assert_eq!(parse_to_broker(&frames), Err(NumberedError::Number { number, first }));
+    }
+}
+
+#[test]
+fn commands_want_their_frames_and_no_others() {
+    let command = |header: Header, behind: &[&[u8]]| {
+        let header = header.encode();
+        let frames: Vec<&[u8]> = [header.as_ref()].into_iter().chain(behind.iter().copied()).collect();
+        parse_to_broker(&frames).map(|_| ()).map_err(|error| error.to_string())
+    };
+    let fails = |header, behind: &[&[u8]]| command(header, behind).unwrap_err();
+    let [_, request, partial, _, refused, cancel, ready, held, heartbeat, ..] = every_header()[..] else {
+        unreachable!()
+    };
+    assert_eq!(command(request, &[b"echo", b""]), Ok(()));
+    assert_eq!(fails(request, &[b"echo"]), "there is no body");
+    assert_eq!(fails(request, &[]), "there is no service");
+    assert_eq!(fails(request, &[&[b'x'; 256], b""]), "a service's name of 256 bytes: it must have 1 to 255");
+    assert_eq!(fails(partial, &[]), "there is no body");
+    assert_eq!(command(refused, &[]), Ok(()));
+    assert_eq!(fails(refused, &[b"", b""]), "1 frames stand behind a command that ends before them");
+    assert_eq!(fails(cancel, &[b""]), "1 frames stand behind a command that ends before them");
+    assert_eq!(fails(heartbeat, &[b""]), "1 frames stand behind a command that ends before them");
+    assert_eq!(command(ready, &[b"echo", b""]), Ok(()));
+    assert_eq!(fails(ready, &[b"echo"]), "there is no list of requests");
+    assert!(fails(held, &[b"123"]).contains("3 bytes"));
+    assert_eq!(fails(every_header()[0], &[]), "WELCOME is no command for this side");
+}
+
+#[test]
+fn a_range_that_ends_before_it_begins_is_refused_and_so_are_too_many() {
+    let range = |first, last| Held { client: REQUEST.client, first, last };
+    let list = |ranges: &[Held]| {
+        let bytes = encode_held(ranges.iter().copied());
+        parse_held(&bytes).map(|held| held.collect::<Vec<_>>())
+    };
+    assert_eq!(list(&[range(1, 1), range(3, 9)]), Ok(vec![range(1, 1), range(3, 9)]));
+    assert_eq!(list(&[range(2, 1)]), Err(NumberedError::Held { size: 32 }));
+    assert_eq!(list(&[range(0, 1)]), Err(NumberedError::Held { size: 32 }));
+    let bytes = encode_held(vec![range(1, 1); HELD_COUNT_MAX]);
+    assert_eq!(parse_held(&bytes).unwrap().count(), HELD_COUNT_MAX);
+    assert!(parse_held(&[&bytes[..], &bytes[..32]].concat()).is_err());
+}
+
+#[test]
+fn peers_that_number_requests_say_so_and_others_do_not() {
+    let property = Numbered.to_property();
+    assert_eq!(Numbered::of(std::slice::from_ref(&property)), Some(Numbered));
+    assert_eq!(Numbered::of(&[(property.0.to_lowercase(), vec![9, 9])]), Some(Numbered));
+    assert_eq!(Numbered::of(&[(property.0.clone(), vec![0])]), None);
+    assert_eq!(Numbered::of(&[(property.0, vec![])]), None);
+    assert_eq!(Numbered::of(&[]), None);
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_comes_panics(frames in vec(vec(any::<u8>(), 0..60), 0..5), command in 0..13_u8) {
+        let mut frames = frames;
+        let _ = (parse_to_broker(&frames), parse_from_broker(&frames));
+        if let Some(first) = frames.first_mut() {
+            first.splice(..0, [&b"HSN1"[..], &[command]].concat());
+        }
+        let _ = (parse_to_broker(&frames), parse_from_broker(&frames));
+    }
+}

@@ -1,0 +1,105 @@
+//! `Settler`: settles results that a sink's application has dealt with, and tells the ventilator; or rejects them.
+
+use std::collections::BTreeMap;
+
+use hairstreak_socket::Pull;
+use hairstreak_socket::settlement::{Batch, ControlMessage, SequenceRuns, TaskId};
+
+use super::reports::Reports;
+
+/// Rejected tasks that are remembered until the ventilator has said that it has refused them: as many as the largest window that
+/// grows by itself has. Of more, copies of the first count as done.
+const REJECTED_COUNT_MAX: usize = 100_000;
+
+/// Settles the results of a sink.
+pub(super) struct Settler {
+    results: Pull,
+    reports: Reports,
+    /// Tasks whose results the application has rejected, and why. Copies that come before the ventilator has said that it has
+    /// refused them are rejected too: accepted, they would be done.
+    rejected: BTreeMap<TaskId, String>,
+}
+
+impl Settler {
+    /// Of what comes to `results`.
+    pub fn new(results: Pull, reports: Reports) -> Settler {
+        Settler { results, reports, rejected: BTreeMap::new() }
+    }
+
+    /// The application has dealt with all that came in the batch.
+    pub fn settle_batch(&mut self, batch: &Batch) {
+        if self.rejected.is_empty() && self.results.accept_batch(batch) {
+            for (run, count) in &batch.runs {
+                self.reports.note(run.id, *count, &self.results);
+            }
+        } else {
+            // Some of it was rejected, or its worker is gone.
+            batch.runs.iter().for_each(|(run, count)| self.settle(run.id, *count));
+        }
+    }
+
+    /// The application has dealt with these tasks, `count` in sequence from `first` on.
+    pub fn settle(&mut self, first: TaskId, count: u64) {
+        let rejected = self.rejected.range(first..first.plus(count));
+        let rejected = rejected.map(|(task, reason)| (*task, reason.clone())).collect::<Vec<_>>();
+        let mut next = first;
+        for (task, reason) in rejected {
+            self.accept(next, task.sequence - next.sequence);
+            self.results.reject_tasks(task, 1, &reason);
+            next = task.plus(1);
+        }
+        self.accept(next, first.sequence + count - next.sequence);
+    }
+
+    fn accept(&mut self, first: TaskId, count: u64) {
+        if count > 0 {
+            self.results.accept_tasks(first, count);
+            self.reports.note(first, count, &self.results);
+        }
+    }
+
+    /// The application cannot deal with the result of a task. Returns whether it had not said so before.
+    pub fn reject(&mut self, task: TaskId, reason: &str) -> bool {
+        if self.rejected.contains_key(&task) {
+            return false;
+        }
+        self.results.reject_tasks(task, 1, reason);
+        if self.rejected.len() >= REJECTED_COUNT_MAX {
+            self.rejected.pop_first();
+        }
+        self.rejected.insert(task, reason.to_owned());
+        true
+    }
+
+    /// Tasks that were rejected, and of which the ventilator has not said that it has refused them.
+    pub fn rejected(&self) -> impl Iterator<Item = TaskId> + Clone + '_ {
+        self.rejected.keys().copied()
+    }
+
+    /// What the ventilator says of its tasks: of what is settled no copy needs to be rejected.
+    pub fn hear(&mut self, said: ControlMessage<'_>) {
+        match said {
+            ControlMessage::Tasks(place) => self.reports.go_to(place),
+            ControlMessage::Refused(epoch, refused) => self.forget(epoch, refused),
+            ControlMessage::Floor(floor) => {
+                self.rejected.retain(|task, _| task.epoch == floor.epoch && *task >= floor);
+            }
+            ControlMessage::End { .. } => self.rejected.clear(),
+            _ => {}
+        }
+    }
+
+    fn forget(&mut self, epoch: u64, refused: SequenceRuns<'_>) {
+        for (first, count) in refused {
+            let first = TaskId { epoch, sequence: first };
+            let behind = TaskId { epoch, sequence: first.sequence.saturating_add(count) };
+            let known = self.rejected.range(first..behind).map(|(task, _)| *task).collect::<Vec<_>>();
+            known.iter().for_each(|task| drop(self.rejected.remove(task)));
+        }
+    }
+
+    /// Reports what is settled, if anything is.
+    pub fn tell(&mut self) {
+        self.reports.tell(&self.results);
+    }
+}

@@ -1,0 +1,274 @@
+//! `Client`: calls, requests without waiting, replies in parts; from as many threads and tasks as need be.
+//!
+//! The caller that waits drives the connection itself; of several that wait one does it for all. A client has no thread.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use hairstreak_socket::{Dealer, Message, RecvError};
+use hairstreak_wire::mdp::is_service_name;
+
+use super::driver::Driver;
+use super::error::{ClientError, RequestError};
+use super::open::{Found, Reply, Taker};
+use super::options::ClientOptions;
+
+/// Messages that are taken in one turn.
+const BATCH_COUNT_MAX: usize = 1024;
+
+/// Asks services. Clones share one connection and one window.
+#[derive(Clone, Debug)]
+pub struct Client(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    /// Somebody has received: what came may be others'.
+    turn: Condvar,
+    options: ClientOptions,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub driver: Driver,
+    /// A caller receives for all.
+    is_led: bool,
+    /// Callers that wait for their turn.
+    waiting: usize,
+    /// Used again by each turn.
+    messages: Vec<Message>,
+    is_forked: bool,
+}
+
+pub(super) type Guard<'a> = MutexGuard<'a, State>;
+
+impl Client {
+    /// A client of this broker. Returns at once; the broker may come later.
+    pub fn connect(broker: &str) -> Result<Client, ClientError> {
+        Client::with_options(&[broker], ClientOptions::default())
+    }
+
+    /// A client of the first of these brokers that answers, and of the next when that one is gone.
+    pub fn with_options(brokers: &[&str], options: ClientOptions) -> Result<Client, ClientError> {
+        let brokers = brokers.iter().map(|broker| (*broker).to_owned()).collect();
+        let driver = Driver::new(brokers, options.clone())?;
+        let state = State { driver, is_led: false, waiting: 0, messages: Vec::new(), is_forked: false };
+        Ok(Client(Arc::new(Shared { state: Mutex::new(state), turn: Condvar::new(), options })))
+    }
+
+    /// Asks, and waits for the whole reply; its parts, if it comes in several, are one message.
+    pub fn call(&self, service: &str, body: impl Into<Message>) -> Result<Message, RequestError> {
+        let mut replies = self.stream(service, body)?;
+        let first = replies.next().unwrap_or_else(|| Ok(Message::new()))?;
+        let Some(second) = replies.next() else { return Ok(first) };
+        let mut frames = first.as_frames().to_vec();
+        frames.extend_from_slice(second?.as_frames());
+        for part in replies {
+            frames.extend_from_slice(part?.as_frames());
+        }
+        Ok(frames.into_iter().collect())
+    }
+
+    /// Asks; the reply is an iterator of its parts. Dropped before its end, it withdraws the request.
+    pub fn stream(&self, service: &str, body: impl Into<Message>) -> Result<Replies<'_>, RequestError> {
+        let (number, deadline) = self.ask(service, body.into(), Taker::Caller)?;
+        Ok(Replies { client: self, number, deadline, is_over: false })
+    }
+
+    /// Asks without waiting for the reply, which [`Client::recv`] returns with the number that this returns. Waits while the
+    /// window is full; what comes meanwhile is kept.
+    pub fn send(&self, service: &str, body: impl Into<Message>) -> Result<u64, RequestError> {
+        Ok(self.ask(service, body.into(), Taker::Inbox)?.0)
+    }
+
+    /// The next reply to what was sent, or part of one, in the order in which they come; waits for it. `None`: nothing is under
+    /// way.
+    pub fn recv(&self) -> Option<Reply> {
+        let mut state = self.lock();
+        loop {
+            if let Some(reply) = state.driver.open.pop_inbox() {
+                return Some(reply);
+            }
+            if state.driver.open.open_count() == 0 {
+                return None;
+            }
+            state = self.take_turn(state, None);
+        }
+    }
+
+    /// As [`Client::recv`], but only what is here.
+    pub fn try_recv(&self) -> Option<Reply> {
+        let mut state = self.lock();
+        if state.driver.open.inbox_count() == 0 {
+            state = self.take_turn(state, Some(Instant::now()));
+        }
+        state.driver.open.pop_inbox()
+    }
+
+    /// Withdraws a request that was sent: its reply, if one comes, is dropped.
+    pub fn cancel(&self, number: u64) {
+        self.lock().driver.withdraw(number);
+    }
+
+    /// Waits until there is a broker. Returns whether it numbers requests; `None`: there is none in time.
+    pub fn is_numbered(&self, timeout: Duration) -> Option<bool> {
+        let deadline = Instant::now().checked_add(timeout);
+        let mut state = self.lock();
+        loop {
+            let known = state.driver.is_numbered();
+            if known.is_some() || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return known;
+            }
+            state = self.take_turn(state, deadline);
+        }
+    }
+
+    /// The broker that it is connected to, or tries to be.
+    pub fn broker(&self) -> String {
+        self.lock().driver.broker().to_owned()
+    }
+
+    /// Requests without a reply.
+    pub fn open_count(&self) -> usize {
+        self.lock().driver.open.open_count()
+    }
+
+    pub(super) fn lock(&self) -> Guard<'_> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Numbers a request, and sends it if there is a broker. Returns until when its reply is waited for.
+    fn ask(
+        &self,
+        service: &str,
+        body: Message,
+        taker: Taker,
+    ) -> Result<(u64, Option<Instant>), RequestError> {
+        let expires = self.expiry(service)?;
+        let mut state = self.lock();
+        if taker == Taker::Inbox && state.driver.open.inbox_count() >= self.0.options.unread_max {
+            return Err(RequestError::Unread(state.driver.open.inbox_count()));
+        }
+        while !self.has_room(&state) {
+            state = self.take_turn(state, expires);
+            if state.is_forked {
+                return Err(RequestError::Forked);
+            }
+        }
+        let number = state.driver.open.add(service.as_bytes(), body, expires, taker);
+        state.driver.flush();
+        Ok((number, expires))
+    }
+
+    /// Until when the reply to a request that is made now is waited for. Refuses what is no service's name.
+    pub(super) fn expiry(&self, service: &str) -> Result<Option<Instant>, RequestError> {
+        if !is_service_name(service.as_bytes()) {
+            return Err(RequestError::ServiceName(service.len()));
+        }
+        Ok(self.0.options.timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
+    }
+
+    /// Whether one more request may be open.
+    pub(super) fn has_room(&self, state: &State) -> bool {
+        state.driver.open.span() < self.0.options.window.max(1)
+    }
+
+    /// Somebody else may have to look at what has come.
+    pub(super) fn pass_turn(&self, state: &State) {
+        if state.waiting > 0 {
+            self.0.turn.notify_all();
+        }
+    }
+
+    /// Receives for all callers, once, or waits until another one has. Returns no later than `until`, or after a while.
+    fn take_turn<'a>(&'a self, mut state: Guard<'a>, until: Option<Instant>) -> Guard<'a> {
+        let patience = state.driver.patience();
+        let left = until.map_or(patience, |until| until.saturating_duration_since(Instant::now()));
+        let timeout = left.min(patience);
+        if state.is_led {
+            state.waiting += 1;
+            let (mut state, _) =
+                self.0.turn.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
+            return state;
+        }
+        state.is_led = true;
+        state.driver.flush();
+        let dealer = state.driver.dealer();
+        let is_connected = state.driver.is_connected();
+        let mut messages = std::mem::take(&mut state.messages);
+        drop(state);
+        let is_forked = receive(&dealer, is_connected, &mut messages, timeout);
+        let mut state = self.lock();
+        for message in &messages {
+            state.driver.take(message);
+        }
+        messages.clear();
+        state.messages = messages;
+        state.driver.look(Instant::now());
+        state.is_led = false;
+        state.is_forked |= is_forked;
+        self.pass_turn(&state);
+        state
+    }
+}
+
+/// Receives what is there, or waits for a peer where there is none yet. Returns whether the socket is another process's.
+fn receive(dealer: &Dealer, is_connected: bool, messages: &mut Vec<Message>, timeout: Duration) -> bool {
+    if !is_connected && !dealer.wait_for_peers(1, timeout) {
+        return false;
+    }
+    if !is_connected {
+        return false;
+    }
+    matches!(dealer.recv_many_timeout(messages, BATCH_COUNT_MAX, timeout), Err(RecvError::Forked))
+}
+
+/// The parts of a reply, as they come.
+#[derive(Debug)]
+pub struct Replies<'a> {
+    pub(super) client: &'a Client,
+    pub(super) number: u64,
+    pub(super) deadline: Option<Instant>,
+    pub(super) is_over: bool,
+}
+
+impl Iterator for Replies<'_> {
+    type Item = Result<Message, RequestError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let mut state = self.client.lock();
+        loop {
+            match state.driver.open.collect(self.number) {
+                Found::Part(part) => return Some(Ok(part)),
+                Found::End(end) => {
+                    self.is_over = true;
+                    return end.err().map(Err);
+                }
+                Found::Nothing => {}
+            }
+            if state.is_forked {
+                self.is_over = true;
+                return Some(Err(RequestError::Forked));
+            }
+            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                state.driver.withdraw(self.number);
+                self.is_over = true;
+                let timeout = self.client.0.options.timeout.unwrap_or_default();
+                return Some(Err(RequestError::TimedOut(timeout)));
+            }
+            state = self.client.take_turn(state, self.deadline);
+        }
+    }
+}
+
+impl Drop for Replies<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.client.lock().driver.withdraw(self.number);
+        }
+    }
+}

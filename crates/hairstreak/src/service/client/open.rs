@@ -1,0 +1,398 @@
+//! `OpenRequests`: the requests that have no reply yet, by number, and what has come for them. No I/O.
+//!
+//! Numbers count from 1. Those from the first open one on have a place each, so that the oldest open one and any other are found
+//! at once; a number below the first has had its reply, and what comes for it again is dropped.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use hairstreak_base::Frame;
+use hairstreak_socket::Message;
+use hairstreak_wire::numbered::{ClientId, Header, Part, RequestId};
+
+use super::error::RequestError;
+
+/// The client's own clock is to be the one that ends a request: the broker's is for clients that have gone.
+const LIFETIME_MARGIN_MS: u128 = 1_000;
+
+/// What came for a request that was sent without waiting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// Which request, as [`Client::send`](super::Client::send) numbered it.
+    pub number: u64,
+    /// A part of the reply, or why there is none.
+    pub result: Result<Message, RequestError>,
+    /// Nothing follows for this request.
+    pub is_last: bool,
+}
+
+/// Who takes what comes for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taker {
+    /// Whoever receives.
+    Inbox,
+    /// The caller that waits for it.
+    Caller,
+}
+
+/// One request.
+#[derive(Debug)]
+pub(super) struct OpenRequest {
+    pub service: Arc<[u8]>,
+    pub body: Message,
+    /// The broker that it was sent to last.
+    pub sent_to: Option<[u8; 16]>,
+    /// Another broker may have it, or have given it to a worker.
+    is_repeated: bool,
+    /// The part of the reply that comes next.
+    next_part: u32,
+    pub expires: Option<Instant>,
+    taker: Taker,
+}
+
+/// What has come for a caller.
+#[derive(Debug, Default)]
+struct Collected {
+    parts: VecDeque<Message>,
+    end: Option<Result<(), RequestError>>,
+    waker: Option<Waker>,
+}
+
+#[derive(Debug)]
+pub(super) struct OpenRequests {
+    client: ClientId,
+    first: u64,
+    slots: VecDeque<Option<OpenRequest>>,
+    open_count: usize,
+    collected: HashMap<u64, Collected>,
+    inbox: VecDeque<Reply>,
+    /// The name of the service that was asked last, which is likely to be asked next.
+    last_service: Arc<[u8]>,
+}
+
+/// What a caller finds.
+pub(super) enum Found {
+    /// A part of the reply.
+    Part(Message),
+    /// There is no more.
+    End(Result<(), RequestError>),
+    /// Not yet.
+    Nothing,
+}
+
+impl OpenRequests {
+    pub fn new(client: ClientId) -> OpenRequests {
+        OpenRequests {
+            client,
+            first: 1,
+            slots: VecDeque::new(),
+            open_count: 0,
+            collected: HashMap::new(),
+            inbox: VecDeque::new(),
+            last_service: Arc::from([]),
+        }
+    }
+
+    pub fn open_count(&self) -> usize {
+        self.open_count
+    }
+
+    /// Numbers from the first open one to the last.
+    pub fn span(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Replies that nobody has received.
+    pub fn inbox_count(&self) -> usize {
+        self.inbox.len()
+    }
+
+    pub fn add(&mut self, service: &[u8], body: Message, expires: Option<Instant>, taker: Taker) -> u64 {
+        let number = self.first + self.slots.len() as u64;
+        if *self.last_service != *service {
+            self.last_service = service.into();
+        }
+        let service = Arc::clone(&self.last_service);
+        let request =
+            OpenRequest { service, body, sent_to: None, is_repeated: false, next_part: 0, expires, taker };
+        self.slots.push_back(Some(request));
+        self.open_count += 1;
+        if taker == Taker::Caller {
+            self.collected.insert(number, Collected::default());
+        }
+        number
+    }
+
+    fn index_of(&self, number: u64) -> Option<usize> {
+        usize::try_from(number.checked_sub(self.first)?).ok()
+    }
+
+    pub fn get_mut(&mut self, number: u64) -> Option<&mut OpenRequest> {
+        let index = self.index_of(number)?;
+        self.slots.get_mut(index)?.as_mut()
+    }
+
+    /// The first number that is open, from this one on.
+    pub fn next_from(&self, number: u64) -> Option<u64> {
+        let skipped = usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        let mut slots = self.slots.iter().enumerate().skip(skipped);
+        slots.find(|(_, slot)| slot.is_some()).map(|(index, _)| self.first + index as u64)
+    }
+
+    /// The header with which the request goes to this broker, and what goes behind it.
+    pub fn prepare(
+        &mut self,
+        number: u64,
+        broker: [u8; 16],
+        now: Instant,
+    ) -> Option<(Header, &mut OpenRequest)> {
+        let (client, first) = (self.client, self.first);
+        let request = self.get_mut(number)?;
+        request.is_repeated |= request.sent_to.is_some_and(|before| before != broker);
+        let left = request.expires.map(|expires| expires.saturating_duration_since(now).as_millis());
+        let header = Header::Request {
+            request: RequestId { client, number },
+            first,
+            lifetime_ms: left.map_or(0, |left| u32::try_from(left + LIFETIME_MARGIN_MS).unwrap_or(u32::MAX)),
+            deliveries: 0,
+            is_repeated: request.is_repeated,
+        };
+        Some((header, request))
+    }
+
+    /// Whether what is said of a request is about one of this client.
+    pub fn is_ours(&self, request: RequestId) -> bool {
+        request.client == self.client
+    }
+
+    /// A part of a reply came. What came before is dropped, and so is what comes behind a gap. Returns whether the request has to
+    /// be sent again, because parts are missing that will not come.
+    pub fn take_part(&mut self, part: Part, body: &[Frame]) -> bool {
+        let number = part.request.number;
+        if !self.is_ours(part.request) {
+            return false;
+        }
+        let Some(request) = self.get_mut(number) else { return false };
+        let has_gap = part.index > request.next_part;
+        // A worker that did it once more may have less to say than the one before: then that is the end, too.
+        if has_gap || (part.index < request.next_part && !part.is_final) {
+            return has_gap && part.is_final;
+        }
+        request.next_part += 1;
+        self.deliver(number, Ok(body.iter().cloned().collect()), part.is_final);
+        false
+    }
+
+    /// Whatever was sent may have been forgotten by the broker that had it, and be done by somebody else.
+    pub fn distrust(&mut self) {
+        for request in self.slots.iter_mut().flatten() {
+            request.is_repeated |= request.sent_to.is_some();
+        }
+    }
+
+    /// The reply to the one request that is under way with a broker that numbers none.
+    pub fn take_plain(&mut self, number: u64, is_final: bool, body: &[Frame]) {
+        self.deliver(number, Ok(body.iter().cloned().collect()), is_final);
+    }
+
+    /// There will be no reply.
+    pub fn fail(&mut self, number: u64, error: RequestError) {
+        self.deliver(number, Err(error), true);
+    }
+
+    fn deliver(&mut self, number: u64, result: Result<Message, RequestError>, is_last: bool) {
+        let Some(request) = self.get_mut(number) else { return };
+        match request.taker {
+            Taker::Inbox => self.inbox.push_back(Reply { number, result, is_last }),
+            Taker::Caller => {
+                if let Some(collected) = self.collected.get_mut(&number) {
+                    let end = match result {
+                        Ok(message) => {
+                            collected.parts.push_back(message);
+                            is_last.then_some(Ok(()))
+                        }
+                        Err(error) => Some(Err(error)),
+                    };
+                    collected.end = end;
+                    if let Some(waker) = collected.waker.take() {
+                        waker.wake();
+                    }
+                }
+            }
+        }
+        if is_last {
+            self.close(number);
+        }
+    }
+
+    /// The number is open no more.
+    fn close(&mut self, number: u64) {
+        let Some(index) = self.index_of(number) else { return };
+        if let Some(slot) = self.slots.get_mut(index)
+            && slot.take().is_some()
+        {
+            self.open_count -= 1;
+        }
+        while let Some(None) = self.slots.front() {
+            self.slots.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// Nobody waits for it any more. Returns whether it was open.
+    pub fn withdraw(&mut self, number: u64) -> bool {
+        self.collected.remove(&number);
+        let was_open = self.get_mut(number).is_some();
+        self.close(number);
+        was_open
+    }
+
+    /// What has come for a caller.
+    pub fn collect(&mut self, number: u64) -> Found {
+        let Some(collected) = self.collected.get_mut(&number) else { return Found::End(Ok(())) };
+        if let Some(part) = collected.parts.pop_front() {
+            return Found::Part(part);
+        }
+        match collected.end.take() {
+            Some(end) => {
+                self.collected.remove(&number);
+                Found::End(end)
+            }
+            None => Found::Nothing,
+        }
+    }
+
+    /// Whether something has come for a caller.
+    pub fn has_come(&self, number: u64) -> bool {
+        self.collected.get(&number).is_none_or(|found| !found.parts.is_empty() || found.end.is_some())
+    }
+
+    /// Whoever waits for the number in a task.
+    pub fn wake_for(&mut self, number: u64, waker: &Waker) {
+        if let Some(collected) = self.collected.get_mut(&number) {
+            match &mut collected.waker {
+                Some(known) => known.clone_from(waker),
+                none => *none = Some(waker.clone()),
+            }
+        }
+    }
+
+    pub fn pop_inbox(&mut self) -> Option<Reply> {
+        self.inbox.pop_front()
+    }
+
+    /// Gives up what has waited for too long, and returns its numbers.
+    pub fn expire(&mut self, now: Instant, timeout: Duration) -> Vec<u64> {
+        let is_over = |slot: &Option<OpenRequest>| {
+            slot.as_ref().is_some_and(|request| request.expires.is_some_and(|expires| expires <= now))
+        };
+        let slots = self.slots.iter().enumerate().filter(|(_, slot)| is_over(slot));
+        let numbers: Vec<u64> = slots.map(|(index, _)| self.first + index as u64).collect();
+        for number in &numbers {
+            self.fail(*number, RequestError::TimedOut(timeout));
+        }
+        numbers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLIENT: ClientId = ClientId([1; 16]);
+    const ONE: [u8; 16] = [1; 16];
+    const OTHER: [u8; 16] = [2; 16];
+
+    fn part(number: u64, index: u32, is_final: bool) -> Part {
+        Part { request: RequestId { client: CLIENT, number }, index, is_final, body_index: 1 }
+    }
+
+    fn body(text: &str) -> [Frame; 1] {
+        [Frame::copy_of(text.as_bytes())]
+    }
+
+    /// So many requests, sent to this broker.
+    fn sent(count: u64, broker: [u8; 16]) -> OpenRequests {
+        let mut open = OpenRequests::new(CLIENT);
+        for _ in 0..count {
+            let number = open.add(b"echo", Message::new(), None, Taker::Inbox);
+            open.get_mut(number).unwrap().sent_to = Some(broker);
+        }
+        open
+    }
+
+    /// The first open number and the mark that a request is sent with.
+    fn header(open: &mut OpenRequests, number: u64, broker: [u8; 16]) -> (u64, bool) {
+        match open.prepare(number, broker, Instant::now()) {
+            Some((Header::Request { first, is_repeated, .. }, _)) => (first, is_repeated),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_first_open_number_follows_the_replies_in_whichever_order_they_come() {
+        let mut open = sent(4, ONE);
+        for (number, first) in [(2, 1), (1, 3), (3, 4)] {
+            assert!(!open.take_part(part(number, 0, true), &body("reply")));
+            assert_eq!(header(&mut open, 4, ONE).0, first);
+        }
+        assert_eq!((open.open_count(), open.span()), (1, 1));
+    }
+
+    #[test]
+    fn a_request_is_marked_as_repeated_for_another_broker_and_for_one_that_forgets() {
+        let mut open = sent(2, ONE);
+        assert_eq!(header(&mut open, 1, ONE), (1, false));
+        assert_eq!(header(&mut open, 1, OTHER), (1, true));
+        assert_eq!(header(&mut open, 1, ONE), (1, true), "the other may have it");
+        open.distrust();
+        assert_eq!(header(&mut open, 2, ONE), (1, true));
+        let unsent = open.add(b"echo", Message::new(), None, Taker::Inbox);
+        assert_eq!(header(&mut open, unsent, ONE), (1, false));
+    }
+
+    #[test]
+    fn each_reply_is_delivered_once_and_those_of_others_never() {
+        let mut open = sent(1, ONE);
+        let mut stranger = part(1, 0, true);
+        stranger.request.client = ClientId([9; 16]);
+        open.take_part(stranger, &body("stranger's"));
+        open.take_part(part(1, 0, true), &body("mine"));
+        open.take_part(part(1, 0, true), &body("again"));
+        let reply = Reply { number: 1, result: Ok("mine".into()), is_last: true };
+        assert_eq!((open.pop_inbox(), open.pop_inbox()), (Some(reply), None));
+    }
+
+    #[test]
+    fn parts_that_come_again_are_dropped_and_missing_ones_are_asked_for() {
+        let mut open = sent(1, ONE);
+        open.take_part(part(1, 0, false), &body("a"));
+        // The worker died, another one begins again.
+        open.take_part(part(1, 0, false), &body("a"));
+        assert!(!open.take_part(part(1, 2, false), &body("c")), "a gap: it waits for the end");
+        assert!(open.take_part(part(1, 3, true), &body("d")), "the end came, parts are missing");
+        for (index, text) in ["a", "b", "c"].into_iter().enumerate() {
+            open.take_part(part(1, index as u32, false), &body(text));
+        }
+        open.take_part(part(1, 3, true), &body("d"));
+        let said: Vec<_> =
+            std::iter::from_fn(|| open.pop_inbox()).map(|reply| reply.result.unwrap()).collect();
+        assert_eq!(said, ["a", "b", "c", "d"].map(Message::from));
+    }
+
+    #[test]
+    fn what_waits_for_too_long_fails_and_what_is_withdrawn_is_dropped() {
+        let now = Instant::now();
+        let mut open = OpenRequests::new(CLIENT);
+        let short = open.add(b"echo", Message::new(), Some(now), Taker::Caller);
+        let long = open.add(b"echo", Message::new(), Some(now + Duration::from_secs(9)), Taker::Inbox);
+        assert_eq!(open.expire(now, Duration::from_secs(1)), [short]);
+        let timed_out = RequestError::TimedOut(Duration::from_secs(1));
+        assert!(matches!(open.collect(short), Found::End(Err(error)) if error == timed_out));
+        assert!(open.withdraw(long) && !open.withdraw(long));
+        open.take_part(part(long, 0, true), &body("late"));
+        assert_eq!((open.pop_inbox(), open.open_count(), open.span()), (None, 0, 0));
+    }
+}

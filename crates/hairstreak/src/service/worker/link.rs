@@ -1,0 +1,104 @@
+//! `Link`: one broker's socket, which threads that have a reply share.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use hairstreak_base::Frame;
+use hairstreak_socket::{Context, Dealer, Message, Outgoing};
+use hairstreak_wire::mdp::{self, Version, WorkerCommand};
+use hairstreak_wire::numbered::{Header, Numbered, Refusal, RequestId};
+
+use super::error::WorkerError;
+use super::options::WorkerOptions;
+use super::session::Session;
+use super::store::StoredReply;
+
+#[derive(Debug)]
+pub(super) struct Link {
+    broker: String,
+    dealer: Mutex<Dealer>,
+    version: Version,
+}
+
+impl Link {
+    pub fn open(context: &Context, broker: &str, options: &WorkerOptions) -> Result<Link, WorkerError> {
+        let dealer = Dealer::with_options(context, options.socket())?;
+        dealer.connect(broker)?;
+        Ok(Link { broker: broker.to_owned(), dealer: Mutex::new(dealer), version: options.plain_version })
+    }
+
+    pub fn dealer(&self) -> Dealer {
+        self.dealer.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Begins again on a new connection.
+    pub fn reopen(&self, context: &Context, options: &WorkerOptions) -> Result<Session, WorkerError> {
+        let dealer = Dealer::with_options(context, options.socket())?;
+        dealer.connect(&self.broker)?;
+        let before =
+            std::mem::replace(&mut *self.dealer.lock().unwrap_or_else(PoisonError::into_inner), dealer);
+        before.close();
+        Ok(Session::new(Instant::now()))
+    }
+
+    /// Whether the broker numbers requests; `None`: it is not there.
+    pub fn is_numbered(&self) -> Option<bool> {
+        let peers = self.dealer().peers();
+        peers.first().map(|peer| Numbered::of(&peer.properties).is_some())
+    }
+
+    // What cannot be sent because the broker is gone, or reads nothing, is kept by the store: the client asks again.
+
+    fn post(&self, head: &[&[u8]], body: &[Frame]) {
+        let _ = self.dealer().try_send(Outgoing::Headed { head, body });
+    }
+
+    pub fn send_ready(&self, service: &str, capacity: u32, held: &[u8]) {
+        self.post(&[Header::Ready { capacity }.encode().as_ref(), service.as_bytes(), held], &[]);
+    }
+
+    pub fn send_held(&self, held: &[u8]) {
+        self.post(&[Header::Held.encode().as_ref(), held], &[]);
+    }
+
+    pub fn send_header(&self, header: Header) {
+        self.post(&[header.encode().as_ref()], &[]);
+    }
+
+    pub fn send_part(&self, request: RequestId, index: u32, is_final: bool, body: &Message) {
+        let header = match is_final {
+            true => Header::Final { request, index },
+            false => Header::Partial { request, index },
+        };
+        self.post(&[header.encode().as_ref()], body.as_frames());
+    }
+
+    pub fn send_refused(&self, request: RequestId, text: &str) {
+        let header = Header::Refused { request, refusal: Refusal::Failed }.encode();
+        self.post(&[header.as_ref(), text.as_bytes()], &[]);
+    }
+
+    /// A reply that was kept, as it was sent the first time.
+    pub fn send_stored(&self, request: RequestId, reply: &StoredReply) {
+        let count = reply.parts.len();
+        for (index, part) in reply.parts.iter().enumerate() {
+            let is_final = index + 1 == count && reply.failure.is_none();
+            self.send_part(request, index as u32, is_final, part);
+        }
+        if let Some(text) = &reply.failure {
+            self.send_refused(request, text);
+        }
+    }
+
+    pub fn send_plain_ready(&self, service: &str) {
+        self.post(mdp::worker_ready(self.version, service.as_bytes()).frames(), &[]);
+    }
+
+    pub fn send_plain_command(&self, command: WorkerCommand) {
+        self.post(mdp::worker_command(self.version, command).frames(), &[]);
+    }
+
+    pub fn send_plain_reply(&self, address: &Frame, is_final: bool, body: &Message) {
+        self.post(mdp::worker_reply(self.version, address.as_bytes(), is_final).frames(), body.as_frames());
+    }
+}

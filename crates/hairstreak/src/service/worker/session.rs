@@ -1,0 +1,132 @@
+//! `Session`: what is spoken with one broker, as a state machine that does no I/O.
+//!
+//! ```text
+//! unknown --- a peer that says it numbers requests ---> greeting --- WELCOME: READY goes out ---> numbered
+//!    ^  \                                                                                           |
+//!    |   `--- any other peer: READY goes out ---> plain                                             |
+//!    +--- the peer is gone ---------------------------- ' ------------------------------------------+
+//! ```
+
+use std::time::{Duration, Instant};
+
+use hairstreak_base::Frame;
+use hairstreak_wire::mdp::{self, ToWorker};
+use hairstreak_wire::numbered::{FromBroker, Header, RequestId, parse_from_broker};
+
+/// Heartbeats of plain MDP after which a silent broker is gone.
+const LIVENESS: u32 = 3;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Unknown,
+    Greeting,
+    Numbered,
+    Plain,
+}
+
+/// What a message of the broker wants.
+#[derive(Debug)]
+pub(super) enum Wanted {
+    Nothing,
+    /// READY is to be sent.
+    Ready,
+    /// A request is to be done.
+    Request {
+        origin: Origin,
+        body_index: usize,
+    },
+    /// Nobody wants that request any more.
+    Cancel(RequestId),
+    /// Everything that was given has come.
+    Drained,
+    /// The worker is to begin again on a new connection.
+    Reconnect,
+}
+
+/// Where a request came from, and so where its reply goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    Numbered { request: RequestId, first: u64, deliveries: u16, is_repeated: bool },
+    Plain { address: Frame },
+}
+
+#[derive(Debug)]
+pub(super) struct Session {
+    pub mode: Mode,
+    /// When the broker was heard of.
+    heard: Instant,
+    /// When it was sent a heartbeat.
+    told: Instant,
+}
+
+impl Session {
+    pub fn new(now: Instant) -> Session {
+        Session { mode: Mode::Unknown, heard: now, told: now }
+    }
+
+    /// A message came.
+    pub fn take(&mut self, now: Instant, frames: &[Frame]) -> Wanted {
+        self.heard = now;
+        if frames.first().is_some_and(|first| Header::is_one(first.as_bytes())) {
+            return match parse_from_broker(frames) {
+                Ok(command) => self.take_numbered(command),
+                Err(_) => Wanted::Nothing,
+            };
+        }
+        match mdp::parse_to_worker(frames) {
+            Ok(ToWorker::Request { address, body_index }) if self.mode == Mode::Plain => {
+                Wanted::Request { origin: Origin::Plain { address: Frame::copy_of(address) }, body_index }
+            }
+            Ok(ToWorker::Disconnect) => Wanted::Reconnect,
+            Ok(_) | Err(_) => Wanted::Nothing,
+        }
+    }
+
+    fn take_numbered(&mut self, command: FromBroker<'_>) -> Wanted {
+        match command {
+            FromBroker::Welcome { .. } => {
+                self.mode = Mode::Numbered;
+                Wanted::Ready
+            }
+            FromBroker::Request { request, first, deliveries, is_repeated, body_index } => Wanted::Request {
+                origin: Origin::Numbered { request, first, deliveries, is_repeated },
+                body_index,
+            },
+            FromBroker::Cancel(request) => Wanted::Cancel(request),
+            FromBroker::Drained => Wanted::Drained,
+            FromBroker::Disconnect { .. } => Wanted::Reconnect,
+            FromBroker::Reply(_) | FromBroker::Refused { .. } | FromBroker::Heartbeat => Wanted::Nothing,
+        }
+    }
+
+    /// There is a peer of that kind, or none. Returns whether READY is to be sent.
+    pub fn see_peer(&mut self, now: Instant, is_numbered: Option<bool>) -> bool {
+        match (is_numbered, self.mode) {
+            (None, _) => {
+                self.mode = Mode::Unknown;
+                false
+            }
+            (Some(true), Mode::Unknown) => {
+                self.mode = Mode::Greeting;
+                false
+            }
+            (Some(false), Mode::Unknown) => {
+                (self.mode, self.heard, self.told) = (Mode::Plain, now, now);
+                true
+            }
+            (Some(_), _) => false,
+        }
+    }
+
+    /// Whether a heartbeat of plain MDP is due, and whether the broker has been silent for too long.
+    pub fn look(&mut self, now: Instant, interval: Duration) -> (bool, bool) {
+        if self.mode != Mode::Plain {
+            return (false, false);
+        }
+        let is_due = now.saturating_duration_since(self.told) >= interval;
+        if is_due {
+            self.told = now;
+        }
+        (is_due, now.saturating_duration_since(self.heard) >= interval * LIVENESS)
+    }
+}
