@@ -5,6 +5,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use hairstreak_socket::security::fill_random;
 use hairstreak_socket::{BindError, Context, Endpoint, OpenError, Options, Router};
 use thiserror::Error;
 
@@ -43,6 +44,9 @@ pub enum StartError {
     /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
+    /// The system has no random bytes for the broker's id.
+    #[error("no random bytes: {0}")]
+    Random(io::Error),
 }
 
 impl Server {
@@ -67,7 +71,9 @@ impl Server {
             server.desks.push(Running::start("directory", router, move || desk.run(), Arc::clone(&on_end))?);
         }
         if !services_bind.is_empty() {
-            let (services_context, id) = (Context::new(), fastrand::u128(..).to_be_bytes());
+            let services_context = Context::new();
+            let mut id = [0; 16];
+            fill_random(&mut id).map_err(StartError::Random)?;
             let router = Router::with_options(&services_context, service::socket_options())?;
             server.service_endpoints = bind_all(&router, &services_bind)?;
             let desk = service::Desk::new(router.clone(), id, services);

@@ -7,6 +7,7 @@ use hairstreak_wire::numbered::{self, ClientId, Header, Part, Refusal, RequestId
 
 use super::arrivals::Asked;
 use super::broker::{Broker, Role};
+use super::early::EarlyReply;
 use super::outbox::{Outbox, Sent};
 use super::replies::Answer;
 use super::window::Slot;
@@ -33,17 +34,40 @@ impl Broker {
                     self.dispatch_to(now, worker, out);
                 }
             }
-            // A connection is enough to be there.
-            Ok(ToBroker::Heartbeat) => {}
             Ok(ToBroker::Disconnect) => self.leave(now, peer, out),
             Ok(command) => match self.worker_of(peer) {
                 Some(worker) => self.take_from_worker(now, worker, command, &message, out),
-                None => self.unexpected(now, peer, Dialect::Numbered, "a worker says READY first", out),
+                None => self.take_from_no_worker(now, peer, command, &message, out),
             },
             Err(error) => {
                 let frames = &message.as_frames()[1..];
                 self.refuse_malformed(now, peer, frames, &error.to_string(), out);
             }
+        }
+    }
+
+    /// What a worker says on a new connection before it has read WELCOME and said READY: it ended what another connection had
+    /// brought. READY lists that, so that what is passed over here is asked for again.
+    fn take_from_no_worker(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        command: ToBroker<'_>,
+        message: &Message,
+        out: &mut impl Outbox,
+    ) {
+        match command {
+            _ if matches!(self.role(peer), Role::Client(_)) => {
+                self.unexpected(now, peer, Dialect::Numbered, "a command of a worker by a client", out);
+            }
+            ToBroker::Reply(Part { request: id, index: 0, is_final: true, body_index }) => {
+                let reply = EarlyReply { message: message.clone(), body_index: 1 + body_index };
+                self.take_early(now, id, reply, out);
+            }
+            ToBroker::Drain => {
+                out.send(peer, &[Header::Drain.encode().as_ref()], &[]);
+            }
+            _ => self.drops.late += 1,
         }
     }
 

@@ -214,7 +214,6 @@ fn line(peer: &str, frames: &[Vec<u8>]) -> Option<String> {
             format!("{peer}: REFUSED {} {}", name(request), refusal.code())
         }
         FromBroker::Cancel(request) => format!("{peer}: CANCEL {}", name(request)),
-        FromBroker::Heartbeat => return None,
         FromBroker::Drained => format!("{peer}: DRAIN"),
         FromBroker::Disconnect { .. } => format!("{peer}: DISCONNECT"),
     })

@@ -45,7 +45,7 @@ pub fn open(brokers: &[&str], timeout: Duration) -> Result<Client, Failure> {
     let options = ClientOptions { timeout: Some(timeout), ..ClientOptions::default() };
     Client::with_options(brokers, options).map_err(|error| match error {
         ClientError::Connect(_) | ClientError::NoBroker => Failure::usage(error),
-        ClientError::Open(_) => Failure::failed(error),
+        ClientError::Open(_) | ClientError::Random(_) => Failure::failed(error),
     })
 }
 

@@ -17,9 +17,9 @@ const BATCH_COUNT_MAX: usize = 1024;
 /// Frames before a body, the routing id among them.
 const HEAD_COUNT_MAX: usize = 8;
 /// Messages that wait for one peer in the socket; further ones wait in the broker.
-const SEND_COUNT: usize = 65_536;
+const SEND_COUNT_MAX: usize = 65_536;
 /// Their bytes.
-const SEND_BYTES: usize = 16 << 20;
+const SEND_BYTES_MAX: usize = 16 << 20;
 
 pub(crate) struct Desk {
     router: Router,
@@ -102,8 +102,8 @@ impl Outbox for Post<'_> {
 /// Of the socket that services are served on.
 pub(crate) fn socket_options() -> SocketOptions {
     SocketOptions {
-        send_count_max: SEND_COUNT,
-        send_bytes_max: SEND_BYTES,
+        send_count_max: SEND_COUNT_MAX,
+        send_bytes_max: SEND_BYTES_MAX,
         router_mandatory: true,
         router_notify: RouterNotify { connect: true, disconnect: true },
         properties: vec![Numbered.to_property()],

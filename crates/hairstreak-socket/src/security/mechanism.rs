@@ -110,7 +110,7 @@ impl Security {
             Security::Server(server) => Role::Server(Arc::clone(&server.acceptance)),
         };
         let mut bytes = Zeroizing::new([0; Entropy::SIZE]);
-        random::fill(&mut *bytes)?;
+        random::fill_random(&mut *bytes)?;
         let since_start = now.saturating_duration_since(*START);
         Ok(Handshake::secured(local, limits, &role, Entropy::new(bytes), since_start))
     }

@@ -32,4 +32,4 @@ pub use hairstreak_wire::zmtp::curve::{KeyError, KeyPair, PublicKey, SecretKey};
 pub use hairstreak_wire::zmtp::role::Login;
 pub use hairstreak_wire::zmtp::{Credentials, Verdict};
 pub use mechanism::{Mechanisms, Security, Server};
-pub use random::generate_key_pair;
+pub use random::{fill_random, generate_key_pair};

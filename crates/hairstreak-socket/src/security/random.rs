@@ -9,12 +9,12 @@ use zeroize::Zeroizing;
 /// A new key pair.
 pub fn generate_key_pair() -> io::Result<KeyPair> {
     let mut secret = Zeroizing::new([0; 32]);
-    fill(&mut *secret)?;
+    fill_random(&mut *secret)?;
     Ok(KeyPair::new(SecretKey::from_bytes(*secret)))
 }
 
-/// Fills `bytes` with what nobody can predict.
-pub(crate) fn fill(bytes: &mut [u8]) -> io::Result<()> {
+/// Fills `bytes` with what nobody can predict: keys, and ids that stand for whoever knows them.
+pub fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
     let mut rest = bytes;
     while !rest.is_empty() {
         match getrandom(&mut *rest, GetRandomFlags::empty()) {

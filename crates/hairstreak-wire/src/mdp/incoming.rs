@@ -47,11 +47,6 @@ pub enum FromWorker<'a> {
     Disconnect,
 }
 
-/// Whether the frames begin as one of MDP's commands to a broker.
-pub fn is_mdp<F: AsRef<[u8]>>(frames: &[F]) -> bool {
-    Opened::new(frames).is_ok()
-}
-
 /// A broker's look at the frames behind the routing id.
 pub fn parse<F: AsRef<[u8]>>(frames: &[F]) -> Result<FromPeer<'_>, MdpError> {
     let opened = Opened::new(frames)?;

@@ -47,7 +47,7 @@ pub use error::MdpError;
 pub use heads::{
     Head, client_reply, client_request, worker_command, worker_ready, worker_reply, worker_request,
 };
-pub use incoming::{FromClient, FromPeer, FromWorker, is_mdp, parse};
+pub use incoming::{FromClient, FromPeer, FromWorker, parse};
 pub use replies::{Reply, ToWorker, parse_reply, parse_to_worker};
 pub use service::{SERVICE_NAME_SIZE_MAX, is_management, is_service_name};
 pub use version::{Version, WorkerCommand};

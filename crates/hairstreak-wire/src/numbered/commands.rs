@@ -49,8 +49,6 @@ pub enum ToBroker<'a> {
     },
     /// A worker knows these from another broker.
     Held(HeldList<'a>),
-    /// Somebody is there.
-    Heartbeat,
     /// A worker wants nothing new.
     Drain,
     /// It goes.
@@ -64,7 +62,7 @@ pub enum FromBroker<'a> {
     Welcome {
         /// Which broker.
         broker: [u8; 16],
-        /// How often each side is to be heard of.
+        /// How long a request that was sent before waits for the worker that has it.
         heartbeat_ms: u32,
     },
     /// To a worker: a request.
@@ -93,8 +91,6 @@ pub enum FromBroker<'a> {
     },
     /// To a worker: nobody waits for it any more.
     Cancel(RequestId),
-    /// The broker is there.
-    Heartbeat,
     /// To a worker that wants nothing new: nothing more is on the way.
     Drained,
     /// The broker wants to hear no more on this connection.
@@ -202,7 +198,6 @@ pub fn parse_to_broker<F: AsRef<[u8]>>(frames: &[F]) -> Result<ToBroker<'_>, Num
             behind.ends_after(1)?;
             ToBroker::Held(HeldList::new(behind.frame(0, "list of requests")?)?)
         }
-        Header::Heartbeat => behind.ends_after(0).map(|()| ToBroker::Heartbeat)?,
         Header::Drain => behind.ends_after(0).map(|()| ToBroker::Drain)?,
         Header::Disconnect => behind.text().map(|_| ToBroker::Disconnect)?,
         Header::Welcome { .. } => return Err(NumberedError::NotForHere(header.name())),
@@ -229,7 +224,6 @@ pub fn parse_from_broker<F: AsRef<[u8]>>(frames: &[F]) -> Result<FromBroker<'_>,
             FromBroker::Refused { request, refusal, text: behind.text()? }
         }
         Header::Cancel { request } => behind.ends_after(0).map(|()| FromBroker::Cancel(request))?,
-        Header::Heartbeat => behind.ends_after(0).map(|()| FromBroker::Heartbeat)?,
         Header::Disconnect => FromBroker::Disconnect { text: behind.text()? },
         Header::Drain => behind.ends_after(0).map(|()| FromBroker::Drained)?,
         Header::Ready { .. } | Header::Held => {

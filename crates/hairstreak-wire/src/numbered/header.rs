@@ -19,7 +19,7 @@ pub enum Header {
     Welcome {
         /// Which broker, since it started: 128 random bits.
         broker: [u8; 16],
-        /// How often each side is to be heard of.
+        /// How long a request that was sent before waits for the worker that has it.
         heartbeat_ms: u32,
     },
     /// A request.
@@ -68,8 +68,6 @@ pub enum Header {
     },
     /// What a worker knows from other connections.
     Held,
-    /// Somebody is there.
-    Heartbeat,
     /// A worker wants nothing new.
     Drain,
     /// Nothing goes on on this connection.
@@ -129,7 +127,7 @@ impl Header {
             }
             Header::Cancel { request } => out.push_request(request),
             Header::Ready { capacity } => out.push(capacity.to_be_bytes()),
-            Header::Held | Header::Heartbeat | Header::Drain | Header::Disconnect => {}
+            Header::Held | Header::Drain | Header::Disconnect => {}
         }
         out
     }
@@ -144,9 +142,8 @@ impl Header {
             Header::Cancel { .. } => 6,
             Header::Ready { .. } => 7,
             Header::Held => 8,
-            Header::Heartbeat => 9,
-            Header::Drain => 10,
-            Header::Disconnect => 11,
+            Header::Drain => 9,
+            Header::Disconnect => 10,
         }
     }
 
@@ -161,7 +158,6 @@ impl Header {
             Header::Cancel { .. } => "CANCEL",
             Header::Ready { .. } => "READY",
             Header::Held => "HELD",
-            Header::Heartbeat => "HEARTBEAT",
             Header::Drain => "DRAIN",
             Header::Disconnect => "DISCONNECT",
         }
@@ -189,9 +185,8 @@ impl Header {
             6 => fields.request_id().map(|request| Header::Cancel { request }),
             7 => fields.u32().map(|capacity| Header::Ready { capacity }),
             8 => Some(Header::Held),
-            9 => Some(Header::Heartbeat),
-            10 => Some(Header::Drain),
-            11 => Some(Header::Disconnect),
+            9 => Some(Header::Drain),
+            10 => Some(Header::Disconnect),
             other => return Err(NumberedError::UnknownCommand(other)),
         };
         match header {

@@ -17,9 +17,8 @@
 //! CANCEL      06  | client (16) | number (8)                                          -           client to broker to worker
 //! READY       07  | capacity (4)                                                      service | held      worker to broker
 //! HELD        08                                                                      held        worker to broker
-//! HEARTBEAT   09                                                                      -           each way
-//! DRAIN       10                                                                      -           worker to broker, and back
-//! DISCONNECT  11                                                                      text        each way
+//! DRAIN       09                                                                      -           worker to broker, and back
+//! DISCONNECT  10                                                                      text        each way
 //!
 //! held        | client (16) | first (8) | last (8) | ...                              requests that run or have their reply cached
 //! flags       1: sent before (client), given to a worker before (to a worker)

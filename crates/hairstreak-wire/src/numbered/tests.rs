@@ -17,7 +17,6 @@ fn every_header() -> Vec<Header> {
         Header::Cancel { request: REQUEST },
         Header::Ready { capacity: 64 },
         Header::Held,
-        Header::Heartbeat,
         Header::Drain,
         Header::Disconnect,
     ]
@@ -35,7 +34,7 @@ fn every_header_comes_back_as_it_was_written_and_in_no_other_size() {
         }
         assert!(Header::parse(&[bytes, b"x"].concat()).is_err(), "{header:?} and more");
     }
-    assert_eq!(Header::parse(b"HSN1\x0c"), Err(NumberedError::UnknownCommand(12)));
+    assert_eq!(Header::parse(b"HSN1\x0b"), Err(NumberedError::UnknownCommand(11)));
     assert_eq!(Header::parse(b"HSN2\x09"), Err(NumberedError::OtherProtocol));
 }
 
@@ -80,7 +79,7 @@ fn commands_want_their_frames_and_no_others() {
         parse_to_broker(&frames).map(|_| ()).map_err(|error| error.to_string())
     };
     let fails = |header, behind: &[&[u8]]| command(header, behind).unwrap_err();
-    let [_, request, partial, _, refused, cancel, ready, held, heartbeat, ..] = every_header()[..] else {
+    let [_, request, partial, _, refused, cancel, ready, held, drain, ..] = every_header()[..] else {
         unreachable!()
     };
     assert_eq!(command(request, &[b"echo", b""]), Ok(()));
@@ -91,7 +90,7 @@ fn commands_want_their_frames_and_no_others() {
     assert_eq!(command(refused, &[]), Ok(()));
     assert_eq!(fails(refused, &[b"", b""]), "1 frames stand behind a command that ends before them");
     assert_eq!(fails(cancel, &[b""]), "1 frames stand behind a command that ends before them");
-    assert_eq!(fails(heartbeat, &[b""]), "1 frames stand behind a command that ends before them");
+    assert_eq!(fails(drain, &[b""]), "1 frames stand behind a command that ends before them");
     assert_eq!(command(ready, &[b"echo", b""]), Ok(()));
     assert_eq!(fails(ready, &[b"echo"]), "there is no list of requests");
     assert!(fails(held, &[b"123"]).contains("3 bytes"));

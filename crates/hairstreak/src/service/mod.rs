@@ -32,6 +32,6 @@ pub use hairstreak_broker::service::{Drops, REPORT_SERVICE, Report, ServiceRepor
 pub use hairstreak_wire::mdp::Version;
 pub use hairstreak_wire::numbered::{ClientId, Held, Refusal, RequestId};
 pub use worker::{
-    MemoryStore, ReplyStore, Request, StoredReply, Worker, WorkerControl, WorkerError, WorkerOptions,
-    WorkerReport,
+    HandlerError, MemoryStore, ReplyStore, Request, StoredReply, Worker, WorkerControl, WorkerError,
+    WorkerOptions, WorkerReport,
 };

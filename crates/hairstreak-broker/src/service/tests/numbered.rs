@@ -218,7 +218,7 @@ fn a_worker_that_drains_gets_nothing_new() {
 }
 
 #[test]
-fn commands_of_no_worker_and_malformed_ones_are_answered_with_disconnect() {
+fn a_client_that_speaks_as_a_worker_is_answered_with_disconnect() {
     let (partial, refused) = (
         Header::Partial { request: request_id('a', 1), index: 0 },
         Header::Refused { request: request_id('a', 1), refusal: Refusal::Failed },
@@ -226,15 +226,27 @@ fn commands_of_no_worker_and_malformed_ones_are_answered_with_disconnect() {
     let cases: &[(Header, &[&[u8]])] = &[
         (finish('a', 1), &[b"body"]),
         (partial, &[b"body"]),
-        (refused, &[]),
+        (refused, &[b"text"]),
         (Header::Held, &[b""]),
         (Header::Drain, &[]),
-        // Malformed.
+    ];
+    for (header, behind) in cases {
+        let mut bench = Bench::new(Options::default());
+        bench.ask("c", 'a', 1);
+        bench.send("c", *header, behind);
+        assert_eq!(bench.said(), ["c: DISCONNECT"], "{header:?}");
+        assert_eq!(bench.broker.report(bench.now).drops.malformed, 1);
+    }
+}
+
+#[test]
+fn malformed_commands_are_answered_with_disconnect() {
+    let cases: &[(Header, &[&[u8]])] = &[
         (finish('a', 1), &[]),
         (Header::Ready { capacity: 1 }, &[b"echo"]),
         (Header::Ready { capacity: 1 }, &[b"", b""]),
         (Header::Ready { capacity: 1 }, &[b"echo", b"no list"]),
-        (Header::Heartbeat, &[b""]),
+        (Header::Drain, &[b""]),
         (Header::Cancel { request: request_id('a', 1) }, &[b""]),
         (Header::Welcome { broker: [0; 16], heartbeat_ms: 1 }, &[]),
     ];
@@ -249,9 +261,6 @@ fn commands_of_no_worker_and_malformed_ones_are_answered_with_disconnect() {
         bench.frames("w", &[frame]);
         assert_eq!(bench.said(), ["w: DISCONNECT"], "{frame:?}");
     }
-    let mut bench = Bench::new(Options::default());
-    bench.send("c", Header::Heartbeat, &[]);
-    assert_eq!(bench.said(), [""; 0]);
 }
 
 #[test]

@@ -83,6 +83,36 @@ fn a_worker_that_says_first_what_it_has_gets_it_when_it_is_asked_for() {
 }
 
 #[test]
+fn what_a_worker_says_before_ready_is_heard_as_far_as_it_can_be_and_asked_for_again_if_not() {
+    let mut bench = Bench::new(Options::default());
+    bench.broker.handle_peer(b"w", true, &mut bench.wire);
+    bench.send("c", again('a', 1), &[b"echo", b"1"]);
+    // Whole replies, to what has come and to what has not; a part; and a refusal.
+    bench.reply("w", 'a', 1);
+    bench.reply("w", 'a', 2);
+    bench.send("w", Header::Final { request: request_id('a', 3), index: 1 }, &[b"end"]);
+    bench.send("w", Header::Refused { request: request_id('a', 4), refusal: Refusal::Failed }, &[b"failed"]);
+    bench.send("w", Header::Held, &[&held(&[('a', 3, 4)])]);
+    for number in 2..=4 {
+        bench.send("c", request_from('a', number, 1, true), &[b"echo", b""]);
+    }
+    assert_eq!(bench.said(), ["c: FINAL a/1 #0 done", "c: FINAL a/2 #0 done"]);
+    bench.send("w", Header::Ready { capacity: 9 }, &[b"echo", &held(&[('a', 1, 4)])]);
+    assert_eq!(bench.said(), ["w: REQUEST a/3  again", "w: REQUEST a/4  again"]);
+    bench.reply("w", 'a', 3);
+    bench.reply("w", 'a', 4);
+    bench.assert_quiet();
+}
+
+#[test]
+fn a_worker_that_leaves_before_it_was_ready_here_is_told_that_nothing_is_on_the_way() {
+    let mut bench = Bench::new(Options::default());
+    bench.broker.handle_peer(b"w", true, &mut bench.wire);
+    bench.send("w", Header::Drain, &[]);
+    assert_eq!(bench.said(), ["w: DRAIN"]);
+}
+
+#[test]
 fn a_worker_is_asked_for_what_it_has_even_if_it_waits_for_another_one_already() {
     let mut bench = Bench::new(Options::default());
     bench.send("c", again('a', 1), &[b"echo", b"1"]);

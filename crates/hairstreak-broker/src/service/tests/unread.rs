@@ -225,7 +225,7 @@ fn a_client_that_is_gone_before_its_notice_gets_its_reply_when_it_is_back() {
 fn a_worker_that_has_no_room_for_disconnect_is_told_later() {
     let mut bench = Bench::new(Options::default());
     bench.wire.full.insert("w".to_owned());
-    bench.send("w", Header::Drain, &[]);
+    bench.send("w", Header::Drain, &[b"malformed"]);
     bench.wire.full.clear();
     bench.pass(1_100);
     assert_eq!(bench.said(), ["w: DISCONNECT"]);

@@ -12,6 +12,7 @@
 use std::time::{Duration, Instant};
 
 use hairstreak_base::Frame;
+use hairstreak_socket::security::fill_random;
 use hairstreak_socket::{Context, Dealer, Message, Outgoing, SendError};
 use hairstreak_wire::mdp;
 use hairstreak_wire::numbered::{ClientId, FromBroker, Header, Numbered, RequestId, parse_from_broker};
@@ -66,7 +67,8 @@ impl Driver {
         let context = Context::new();
         let dealer = Dealer::with_options(&context, options.socket())?;
         dealer.connect(first)?;
-        let id = ClientId(fastrand::u128(..).to_be_bytes());
+        let mut id = ClientId([0; 16]);
+        fill_random(&mut id.0).map_err(ClientError::Random)?;
         Ok(Driver {
             context,
             dealer,
@@ -209,7 +211,6 @@ impl Driver {
                 self.open.fail(request.number, RequestError::Refused { refusal, text });
             }
             FromBroker::Refused { .. }
-            | FromBroker::Heartbeat
             | FromBroker::Drained
             | FromBroker::Request { .. }
             | FromBroker::Cancel(_) => {}

@@ -19,6 +19,9 @@ pub enum ClientError {
     /// An endpoint cannot be connected to.
     #[error(transparent)]
     Connect(#[from] socket::ConnectError),
+    /// The system has no random bytes for the client's id.
+    #[error("no random bytes: {0}")]
+    Random(#[source] std::io::Error),
 }
 
 /// Why a request has no reply.

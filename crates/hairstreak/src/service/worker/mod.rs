@@ -20,5 +20,5 @@ mod store;
 pub use error::WorkerError;
 pub use options::WorkerOptions;
 pub use request::Request;
-pub use run::{Worker, WorkerControl, WorkerReport};
+pub use run::{HandlerError, Worker, WorkerControl, WorkerReport};
 pub use store::{MemoryStore, ReplyStore, StoredReply};

@@ -26,8 +26,9 @@ use super::store::{MemoryStore, ReplyStore};
 
 /// How often connections and times are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-/// How often several brokers are told what it has; they wait longer for whoever has what was sent to another before.
-const TELLING_INTERVAL: Duration = Duration::from_millis(800);
+/// How often several brokers are told what it has, at least: so many times while they wait for whoever has what was sent to
+/// another before.
+const TELLINGS: u32 = 3;
 /// Messages that are taken in one turn.
 const BATCH_COUNT_MAX: usize = 1024;
 
@@ -166,12 +167,15 @@ impl Worker {
             Intake::new(&shared, &context)?.run(|job| shared.handle(job, &handler))
         } else {
             thread::scope(|scope| {
-                for index in 0..thread_count {
+                let start = |index| {
                     let work = || shared.work(&handler);
-                    thread::Builder::new().name(format!("worker {index}")).spawn_scoped(scope, work)?;
-                }
-                let result =
-                    Intake::new(&shared, &context).and_then(|intake| intake.run(|job| shared.enqueue(job)));
+                    thread::Builder::new().name(format!("worker {index}")).spawn_scoped(scope, work).map(drop)
+                };
+                let result = (0..thread_count)
+                    .try_for_each(start)
+                    .map_err(WorkerError::from)
+                    .and_then(|()| Intake::new(&shared, &context))
+                    .and_then(|intake| intake.run(|job| shared.enqueue(job)));
                 shared.lock_jobs().are_over = true;
                 shared.job_came.notify_all();
                 result
@@ -282,6 +286,9 @@ struct Intake<'a> {
     leaving: Option<(Instant, usize)>,
     next_look: Instant,
     next_telling: Instant,
+    telling_interval: Duration,
+    /// Requests that came and are on the board, before they are handled.
+    begun: Vec<Job>,
 }
 
 impl<'a> Intake<'a> {
@@ -296,6 +303,8 @@ impl<'a> Intake<'a> {
             leaving: None,
             next_look: now,
             next_telling: now,
+            telling_interval: Duration::MAX,
+            begun: Vec::new(),
         };
         intake.watch_links()?;
         Ok(intake)
@@ -347,45 +356,60 @@ impl<'a> Intake<'a> {
         }
     }
 
+    /// Takes what is here, and gives what is to be done to `take` when all of it is on the board.
     fn receive(
         &mut self,
         link: usize,
-        patience: Duration,
+        mut patience: Duration,
         messages: &mut Vec<Message>,
         take: &mut impl FnMut(Job),
     ) -> Result<(), WorkerError> {
-        match self.shared.links[link].dealer().recv_many_timeout(messages, BATCH_COUNT_MAX, patience) {
-            Ok(_) => {}
-            Err(RecvError::TimedOut | RecvError::WouldBlock) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        }
-        let now = Instant::now();
-        let mut reconnects = false;
-        for message in messages.iter_mut().map(std::mem::take) {
-            match self.sessions[link].take(now, message.as_frames()) {
-                Wanted::Request { origin, body_index } => {
-                    self.begin(Job { link, origin, message, body_index }, take);
-                }
-                Wanted::Ready => self.send_ready(link),
-                Wanted::Cancel(request) => self.shared.board().cancel(request),
-                Wanted::Drained => {
-                    if let Some((_, known_count)) = &mut self.leaving {
-                        *known_count += 1;
-                    }
-                }
-                Wanted::Reconnect => reconnects = true,
-                Wanted::Nothing => {}
+        let (mut is_welcome, mut reconnects) = (false, false);
+        loop {
+            match self.shared.links[link].dealer().recv_many_timeout(messages, BATCH_COUNT_MAX, patience) {
+                Ok(_) => {}
+                Err(RecvError::TimedOut | RecvError::WouldBlock) => break,
+                Err(error) => return Err(error.into()),
             }
+            let now = Instant::now();
+            for message in messages.iter_mut().map(std::mem::take) {
+                match self.sessions[link].take(now, message.as_frames()) {
+                    Wanted::Request { origin, body_index } => {
+                        self.begin(Job { link, origin, message, body_index });
+                    }
+                    Wanted::Ready { patience } => {
+                        is_welcome = true;
+                        self.telling_interval = self.telling_interval.min(patience / TELLINGS);
+                    }
+                    Wanted::Cancel(request) => self.shared.board().cancel(request),
+                    Wanted::Drained => {
+                        if let Some((_, known_count)) = &mut self.leaving {
+                            *known_count += 1;
+                        }
+                    }
+                    Wanted::Reconnect => reconnects = true,
+                    Wanted::Nothing => {}
+                }
+            }
+            messages.clear();
+            if !is_welcome {
+                break;
+            }
+            // Behind the WELCOME of this connection there may be requests of the one before. READY is to list them.
+            patience = Duration::ZERO;
         }
-        messages.clear();
+        if is_welcome {
+            self.send_ready(link);
+        }
+        self.begun.drain(..).for_each(take);
         if reconnects { self.reopen(link) } else { Ok(()) }
     }
 
-    fn begin(&mut self, job: Job, take: &mut impl FnMut(Job)) {
-        let Origin::Numbered { request, first, .. } = job.origin else { return take(job) };
+    fn begin(&mut self, job: Job) {
+        let Origin::Numbered { request, first, .. } = job.origin else { return self.begun.push(job) };
         let begin = self.shared.board().begin(request, first, job.link);
         match begin {
-            Begin::Run => take(job),
+            Begin::Run => self.begun.push(job),
             Begin::Runs => {}
             Begin::Over => self.shared.links[job.link].send_refused(request, "its client has had the reply"),
             Begin::Replied(reply) => {
@@ -443,10 +467,10 @@ impl<'a> Intake<'a> {
 
     /// Tells all brokers what it has: a client may go from one to another, or has to.
     fn tell_brokers(&mut self, now: Instant) {
-        self.next_telling = now + TELLING_INTERVAL;
         if self.sessions.len() < 2 {
             return;
         }
+        self.next_telling = now.checked_add(self.telling_interval).unwrap_or(now);
         let held = self.shared.board().held();
         for (session, link) in self.sessions.iter().zip(&self.shared.links) {
             if session.mode == Mode::Numbered {

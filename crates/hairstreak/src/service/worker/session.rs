@@ -28,8 +28,10 @@ pub(super) enum Mode {
 #[derive(Debug)]
 pub(super) enum Wanted {
     Nothing,
-    /// READY is to be sent.
-    Ready,
+    /// READY is to be sent. What was sent to another broker waits so long there for whoever has it.
+    Ready {
+        patience: Duration,
+    },
     /// A request is to be done.
     Request {
         origin: Origin,
@@ -84,9 +86,9 @@ impl Session {
 
     fn take_numbered(&mut self, command: FromBroker<'_>) -> Wanted {
         match command {
-            FromBroker::Welcome { .. } => {
+            FromBroker::Welcome { heartbeat_ms, .. } => {
                 self.mode = Mode::Numbered;
-                Wanted::Ready
+                Wanted::Ready { patience: Duration::from_millis(heartbeat_ms.into()) }
             }
             FromBroker::Request { request, first, deliveries, is_repeated, body_index } => Wanted::Request {
                 origin: Origin::Numbered { request, first, deliveries, is_repeated },
@@ -95,7 +97,7 @@ impl Session {
             FromBroker::Cancel(request) => Wanted::Cancel(request),
             FromBroker::Drained => Wanted::Drained,
             FromBroker::Disconnect { .. } => Wanted::Reconnect,
-            FromBroker::Reply(_) | FromBroker::Refused { .. } | FromBroker::Heartbeat => Wanted::Nothing,
+            FromBroker::Reply(_) | FromBroker::Refused { .. } => Wanted::Nothing,
         }
     }
 

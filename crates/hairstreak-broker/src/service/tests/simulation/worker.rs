@@ -16,7 +16,7 @@ pub struct Worker {
     pub capacity: u32,
     /// By broker.
     pub links: BTreeMap<usize, u32>,
-    /// What it runs or has replies to, and on which links it is to answer: of a plain one, the link it came by.
+    /// What it runs or has replies to.
     known: BTreeMap<RequestId, Entry>,
     runs: BTreeMap<u64, RequestId>,
     next_run: u64,
@@ -31,7 +31,8 @@ pub struct Worker {
 struct Entry {
     is_done: bool,
     parts: u32,
-    links: BTreeSet<u32>,
+    /// Brokers that asked, and are to be answered by whichever connection there is then.
+    brokers: BTreeSet<usize>,
 }
 
 impl Worker {
@@ -64,14 +65,12 @@ impl Worker {
         encode_held(self.known.keys().map(|id| Held { client: id.client, first: id.number, last: id.number }))
     }
 
-    /// It is connected to a broker, and says so; a plain one that works does not say it before it is done.
+    /// It is connected to a broker, and says so; a numbered one when it has read WELCOME, and what it ends until then goes out
+    /// before. A plain one that works does not say it before it is done.
     pub fn begin(&mut self, net: &mut Net, broker: usize, link: u32) {
         self.links.insert(broker, link);
         match self.version {
-            None => {
-                let header = Header::Ready { capacity: self.capacity }.encode();
-                net.say(link, vec![header.as_ref().to_vec(), b"echo".to_vec(), self.held()]);
-            }
+            None => {}
             Some(version) if self.is_idle() => {
                 net.say(link, owned(mdp::worker_ready(version, b"echo").frames()))
             }
@@ -95,8 +94,9 @@ impl Worker {
     /// Returns whether it is told to begin again.
     pub fn take(&mut self, net: &mut Net, ledger: &mut Ledger, link: u32, frames: &Frames) -> bool {
         if let Some(version) = self.version {
-            return self.take_plain(net, version, link, frames);
+            return self.take_plain(net, version, frames);
         }
+        let broker = self.links.iter().find(|(_, of_it)| **of_it == link).map(|(broker, _)| *broker);
         match parse_from_broker(frames).expect("a command") {
             FromBroker::Request { request, first, is_repeated, .. } => {
                 let known = self.firsts.entry(request.client).or_default();
@@ -112,7 +112,7 @@ impl Worker {
                 }
                 let is_new = !self.known.contains_key(&request);
                 let entry = self.known.entry(request).or_default();
-                entry.links.insert(link);
+                entry.brokers.extend(broker);
                 if is_new {
                     entry.parts = net.rng.u32(..3);
                     ledger.run(request, self.life, net.now, is_repeated, self.is_strict);
@@ -121,19 +121,23 @@ impl Worker {
                     self.answer(net, request);
                 }
             }
-            FromBroker::Cancel(_) | FromBroker::Welcome { .. } => {}
+            FromBroker::Welcome { .. } => {
+                let header = Header::Ready { capacity: self.capacity }.encode();
+                net.say(link, vec![header.as_ref().to_vec(), b"echo".to_vec(), self.held()]);
+            }
+            FromBroker::Cancel(_) => {}
             FromBroker::Disconnect { .. } => return true,
             other => panic!("{other:?} to a worker"),
         }
         false
     }
 
-    fn take_plain(&mut self, net: &mut Net, version: Version, link: u32, frames: &Frames) -> bool {
+    fn take_plain(&mut self, net: &mut Net, version: Version, frames: &Frames) -> bool {
         match parse_to_worker(frames).expect("a command") {
             ToWorker::Request { address, .. } => {
                 let id = Address::parse(address).expect("an address of ours");
                 assert!(self.is_idle(), "a plain worker has two requests");
-                let entry = Entry { links: [link].into(), parts: net.rng.u32(..3), ..Entry::default() };
+                let entry = Entry { parts: net.rng.u32(..3), ..Entry::default() };
                 self.known.insert(
                     id,
                     Entry { parts: if version == Version::V01 { 0 } else { entry.parts }, ..entry },
@@ -159,7 +163,7 @@ impl Worker {
             entry.is_done = true;
             if self.version.is_some() {
                 // By whichever connection it has now.
-                entry.links = self.links.values().copied().collect();
+                entry.brokers = self.links.keys().copied().collect();
             }
         }
         self.answer(net, id);
@@ -170,7 +174,7 @@ impl Worker {
 
     fn answer(&mut self, net: &mut Net, id: RequestId) {
         let Some(entry) = self.known.get_mut(&id) else { return };
-        for link in std::mem::take(&mut entry.links) {
+        for link in std::mem::take(&mut entry.brokers).iter().filter_map(|broker| self.links.get(broker)) {
             for index in 0..=entry.parts {
                 let is_final = index == entry.parts;
                 let body = format!("{}.{index}", id.number).into_bytes();
@@ -182,7 +186,7 @@ impl Worker {
                     None => vec![Header::Partial { request: id, index }.encode().as_ref().to_vec()],
                 };
                 frames.push(body);
-                net.say(link, frames);
+                net.say(*link, frames);
             }
         }
     }

@@ -1,0 +1,141 @@
+//! A worker beside a broker that the test is itself: it restarts at the worst instants.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hairstreak::service::{ClientId, Held, MemoryStore, RequestId, Worker, WorkerOptions};
+use hairstreak_socket::{Context, Message, Options, Router, RouterNotify};
+use hairstreak_wire::numbered::{Header, Numbered, ToBroker, parse_to_broker};
+
+const CLIENT: ClientId = ClientId([7; 16]);
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A broker in its test's hands. Dropped, it is dead.
+struct Broker {
+    router: Router,
+    worker: Message,
+}
+
+impl Broker {
+    /// Listens there until a worker has connected.
+    fn at(place: &str) -> Broker {
+        let router = listen(place);
+        let notice = router.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(notice.as_frames()[1].size(), 0);
+        let worker = Message::from_frames([notice.as_frames()[0].as_bytes()]);
+        Broker { router, worker }
+    }
+
+    fn send(&self, header: Header, behind: &[&[u8]]) {
+        let (worker, header) = (self.worker.as_frames()[0].as_bytes(), header.encode());
+        let frames = [worker, header.as_ref()].into_iter().chain(behind.iter().copied());
+        self.router.send(&Message::from_frames(frames)).unwrap();
+    }
+
+    fn welcome(&self) {
+        self.send(Header::Welcome { broker: [1; 16], heartbeat_ms: 2_500 }, &[]);
+    }
+
+    fn ask(&self, number: u64) {
+        let request = RequestId { client: CLIENT, number };
+        let header = Header::Request { request, first: 1, lifetime_ms: 0, deliveries: 0, is_repeated: false };
+        self.send(header, &[number.to_string().as_bytes()]);
+    }
+
+    /// What comes until READY, and the numbers that this lists.
+    fn until_ready(&self) -> (Vec<Message>, Vec<u64>) {
+        let mut before = Vec::new();
+        loop {
+            let message = self.router.recv_timeout(PATIENCE).unwrap();
+            if let Ok(ToBroker::Ready { held, .. }) = parse_to_broker(&message.as_frames()[1..]) {
+                let numbers = |held: Held| held.first..=held.last;
+                return (before, held.ranges().flat_map(numbers).collect());
+            }
+            before.push(message);
+        }
+    }
+
+    fn replies_with(&self, number: u64) {
+        let message = self.router.recv_timeout(PATIENCE).unwrap();
+        match parse_to_broker(&message.as_frames()[1..]) {
+            Ok(ToBroker::Reply(part)) => assert_eq!((part.request.number, part.is_final), (number, true)),
+            other => panic!("{other:?} instead of reply {number}"),
+        }
+    }
+}
+
+fn listen(place: &str) -> Router {
+    let options = Options {
+        router_notify: RouterNotify { connect: true, disconnect: false },
+        properties: vec![Numbered.to_property()],
+        linger_ms: 0,
+        ..Options::default()
+    };
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let router = Router::with_options(&Context::new(), options.clone()).unwrap();
+        match router.bind(place) {
+            Ok(_) => return router,
+            Err(error) => assert!(Instant::now() < end, "{error}"),
+        }
+        // tidy: allow(sleeps) the place is free when the broker before is gone
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A place of this test alone, which brokers come back to. The port is none that a connection is given by the system.
+fn place(test: u8) -> String {
+    let process = std::process::id();
+    format!("tcp://127.{}.{}.{test}:5559", 1 + process / 250 % 250, 1 + process % 250)
+}
+
+/// A worker of one thread whose first request ends when it is told to, and which says what it begins.
+fn worker(place: &str) -> (mpsc::Receiver<u64>, mpsc::Sender<()>) {
+    let options = WorkerOptions { capacity: Some(64), ..WorkerOptions::default() };
+    let worker = Worker::with_options(&[place], "echo", options, MemoryStore::new()).unwrap();
+    let (begin, begun) = mpsc::channel();
+    let (end, ends) = mpsc::channel();
+    let ends = std::sync::Mutex::new(ends);
+    thread::spawn(move || {
+        worker.run(|request| {
+            let number: u64 = String::from_utf8_lossy(request.body()).parse()?;
+            let _ = begin.send(number);
+            if number == 1 {
+                let _ = ends.lock().unwrap().recv_timeout(PATIENCE);
+            }
+            Ok(request.body().into())
+        })
+    });
+    (begun, end)
+}
+
+#[test]
+fn ready_lists_everything_that_the_connection_before_had_brought() {
+    let place = place(1);
+    let (begun, end) = worker(&place);
+    let first = Broker::at(&place);
+    first.welcome();
+    assert_eq!(first.until_ready().1, [0; 0]);
+    first.ask(1);
+    assert_eq!(begun.recv_timeout(PATIENCE), Ok(1));
+    (2..=40).for_each(|number| first.ask(number));
+    // tidy: allow(sleeps) the requests arrive at a worker that does not look
+    thread::sleep(Duration::from_millis(100));
+    drop(first);
+    let second = Broker::at(&place);
+    second.welcome();
+    // tidy: allow(sleeps) so does the welcome
+    thread::sleep(Duration::from_millis(100));
+    end.send(()).unwrap();
+    let (before, mut held) = second.until_ready();
+    held.sort_unstable();
+    assert_eq!(held, (1..=40).collect::<Vec<u64>>());
+    assert!(before.len() <= 1, "{before:?}");
+    (2..=40).for_each(|number| second.replies_with(number));
+    assert_eq!(begun.try_iter().collect::<Vec<u64>>(), (2..=40).collect::<Vec<u64>>());
+    // What it has is not done again.
+    second.ask(7);
+    second.replies_with(7);
+    assert_eq!(begun.try_iter().count(), 0);
+}
