@@ -103,6 +103,10 @@ pub struct Options {
     /// shorter, and not for a while where another made it wait. The price is that a processor without other work does not
     /// rest between messages that follow each other so soon. 0: it sleeps at once.
     pub yield_us: u64,
+    /// How long what was sent without being written at once may gather while its thread does something else than to send and
+    /// to wait, in microseconds; the shortest of all sockets that one thread opens in a context. Each time it is reached a
+    /// thread is woken: one that sends again or waits soon may want more.
+    pub gather_us: u64,
     /// Events that each monitor holds until it is read; of more the oldest are lost, and counted.
     pub monitor_event_count_max: usize,
     /// Who gets a message.
@@ -174,6 +178,7 @@ impl Default for Options {
             shared_ring_bytes: 1 << 20,
             spin_us: 0,
             yield_us: 0,
+            gather_us: 50,
             monitor_event_count_max: 1024,
             distribution: Distribution::RoundRobin,
             overflow: None,

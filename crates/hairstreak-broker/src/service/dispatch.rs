@@ -81,7 +81,7 @@ impl Broker {
     }
 
     /// Gives each worker that has room its share, the least busy first: several at a time are one write, and wake it once.
-    fn deal(&mut self, now: Duration, service: usize, out: &mut impl Outbox) {
+    pub(super) fn deal(&mut self, now: Duration, service: usize, out: &mut impl Outbox) {
         while let Some(found) = self.services.get_mut(service)
             && let Some(worker) = found.least_busy().and_then(|index| self.workers.reference(index))
             && found.queued_count() > 0

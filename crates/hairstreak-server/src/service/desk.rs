@@ -111,7 +111,9 @@ pub(crate) fn socket_options() -> SocketOptions {
         handshake_timeout_ms: 10_000,
         heartbeat_ms: 1_000,
         heartbeat_timeout_ms: 10_000,
-        yield_us: 50,
+        yield_us: 100,
+        // It never does anything else for long.
+        gather_us: 1_000,
         ..SocketOptions::default()
     }
 }

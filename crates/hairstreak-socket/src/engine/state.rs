@@ -61,6 +61,8 @@ pub(crate) struct State {
     pub spin_failures: u32,
     /// The longest time of its sockets' to yield before a sleep.
     pub yield_time: Duration,
+    /// How long bytes gather before the flush tick.
+    pub gather_time: Duration,
     pub yielding: Yielding,
     /// Serial numbers for links and connectors: an index is used again, a serial is not.
     pub next_serial: u32,
@@ -341,6 +343,7 @@ impl State {
             ring_spin: Default::default(),
             spin_failures: 0,
             yield_time: Duration::ZERO,
+            gather_time: Duration::MAX,
             yielding: Yielding::default(),
             next_serial: 0,
             leader: false,

@@ -1,7 +1,7 @@
 //! What happens by the clock: heartbeats, time-outs, reconnects; and the ticks of the timerfd that
 //! stand in for callers who are busy elsewhere.
 //!
-//! - The **flush tick** comes 50 us after the first bytes that gather and writes them. For a link whose callers
+//! - The **flush tick** comes `gather_us` (50) after the first bytes that gather and writes them. For a link whose callers
 //!   keep writing by themselves it is put off, up to 400 us at a time, and where they always did before they slept it
 //!   comes after 4 ms: each tick costs a wake-up.
 //! - The **watch tick** comes 5 ms after the last caller left and, if no other came, gives the
@@ -16,7 +16,7 @@ use super::state::{ConnectorState, State};
 use super::wait::Engine;
 use crate::background::Background;
 use crate::monitor::EventKind;
-use crate::session::{GATHER_TIME, Phase, SessionError};
+use crate::session::{Phase, SessionError};
 
 /// The longest that the flush tick is put off for links whose callers write by themselves.
 pub(super) const BUSY_GATHER_TIME: Duration = Duration::from_micros(400);
@@ -51,9 +51,10 @@ impl State {
     pub fn arm_flush(&mut self, engine: &Engine) {
         if self.ticks.flush_at.is_none() {
             let is_trusted = self.ticks.spared_count >= SPARED_COUNT_MIN;
-            let delay = if is_trusted { TRUSTED_GATHER_TIME } else { GATHER_TIME };
+            let least = if is_trusted { TRUSTED_GATHER_TIME } else { Duration::ZERO };
+            let delay = self.gather_time.max(least);
             self.ticks.flush_at = Some(Instant::now() + delay);
-            self.ticks.flush_delay = GATHER_TIME;
+            self.ticks.flush_delay = self.gather_time;
             self.arm(engine);
         }
     }
@@ -149,7 +150,7 @@ impl State {
         self.flush_dirty(engine, false);
         let has_left = !self.dirty.is_empty();
         if !busy.is_empty() {
-            self.ticks.flush_delay = (self.ticks.flush_delay * 2).min(BUSY_GATHER_TIME);
+            self.ticks.flush_delay = (self.ticks.flush_delay * 2).min(BUSY_GATHER_TIME.max(self.gather_time));
             self.ticks.flush_at = Some(self.now + self.ticks.flush_delay);
             self.dirty.extend(busy);
         }

@@ -20,6 +20,7 @@ impl Engine {
         let mut state = self.lock();
         let serial = state.new_serial();
         state.yield_time = state.yield_time.max(Duration::from_micros(options.yield_us));
+        state.gather_time = state.gather_time.min(Duration::from_micros(options.gather_us));
         let socket = SocketState::new(serial, socket_type, options);
         let settles = socket.settles_received.is_some();
         let index = state.sockets.insert(socket);

@@ -53,6 +53,11 @@ impl Link {
         let _ = self.dealer().try_send(Outgoing::Headed { head, body });
     }
 
+    /// Writes what has gathered.
+    pub fn flush(&self) {
+        self.dealer().flush();
+    }
+
     pub fn send_ready(&self, service: &str, capacity: u32, held: &[u8]) {
         self.post(&[Header::Ready { capacity }.encode().as_ref(), service.as_bytes(), held], &[]);
     }

@@ -66,6 +66,8 @@ impl WorkerOptions {
             linger_ms: 1_000,
             properties: vec![Numbered.to_property()],
             yield_us: self.yield_us,
+            // One thread sends when it has handled all that came; of several, one may be alone with its reply.
+            gather_us: if self.thread_count() == 1 { 1_000 } else { Options::default().gather_us },
             ..Options::default()
         }
     }

@@ -29,6 +29,8 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// How often several brokers are told what it has, at least: so many times while they wait for whoever has what was sent to
 /// another before.
 const TELLINGS: u32 = 3;
+/// A handler that takes so long has its reply written at once; others' gather, while there are requests.
+const SLOW: Duration = Duration::from_micros(50);
 /// Messages that are taken in one turn.
 const BATCH_COUNT_MAX: usize = 1024;
 
@@ -235,7 +237,9 @@ impl Shared {
 
     fn handle(&self, job: Job, handler: &impl Fn(&Request<'_>) -> Result<Message, HandlerError>) {
         let request = Request { shared: self, link: job.link, origin: &job.origin, body: job.body() };
+        let begin = Instant::now();
         let result = panic::catch_unwind(AssertUnwindSafe(|| handler(&request)));
+        let is_slow = begin.elapsed() >= SLOW;
         let result = match result {
             Ok(result) => result.map_err(|error| error.to_string()),
             // The panic has been reported by itself.
@@ -244,6 +248,10 @@ impl Shared {
         self.handled.fetch_add(1, Ordering::Relaxed);
         self.failed.fetch_add(u64::from(result.is_err()), Ordering::Relaxed);
         self.reply(&job.origin, job.link, &result);
+        if is_slow {
+            // The next one may take as long.
+            self.links[job.link].flush();
+        }
     }
 
     fn reply(&self, origin: &Origin, link: usize, result: &Result<Message, String>) {
