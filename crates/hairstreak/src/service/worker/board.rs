@@ -1,14 +1,14 @@
 //! `Board`: which requests run, who wants their replies, and what has been replied.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{HashMap, VecDeque};
 
 use hairstreak_socket::Message;
 use hairstreak_wire::numbered::{ClientId, Held, RequestId, encode_held};
 
-use super::store::{ReplyStore, StoredReply, ranges};
+use super::store::{ReplyStore, StoredReply, place_of, ranges};
 
-/// Clients whose first open number is remembered; of more, all are forgotten.
-const FIRSTS_COUNT_MAX: usize = 65_536;
+/// Clients whose first open number is remembered; of more, those for whom nothing runs are forgotten.
+const CLIENTS_COUNT_MAX: usize = 65_536;
 
 /// What is to be done with a request that came.
 pub(super) enum Begin {
@@ -23,12 +23,18 @@ pub(super) enum Begin {
 }
 
 pub(super) struct Board {
-    running: HashMap<RequestId, Running>,
+    clients: HashMap<ClientId, Client>,
     store: Box<dyn ReplyStore>,
-    /// The highest first open number of each client.
-    firsts: HashMap<ClientId, u64>,
     /// What it has is not what it had when brokers were told last.
     has_changed: bool,
+}
+
+#[derive(Default)]
+struct Client {
+    /// The highest first open number that it said.
+    first: u64,
+    /// By number, ascending.
+    running: VecDeque<(u64, Running)>,
 }
 
 struct Running {
@@ -41,44 +47,52 @@ struct Running {
 
 impl Board {
     pub fn new(store: Box<dyn ReplyStore>) -> Board {
-        Board { running: HashMap::new(), store, firsts: HashMap::new(), has_changed: false }
+        Board { clients: HashMap::new(), store, has_changed: false }
     }
 
     /// A broker gives a request, of a client whose first open number is this.
     pub fn begin(&mut self, request: RequestId, first: u64, link: usize) -> Begin {
-        if self.firsts.len() >= FIRSTS_COUNT_MAX && !self.firsts.contains_key(&request.client) {
-            self.firsts.clear();
+        if self.clients.len() >= CLIENTS_COUNT_MAX && !self.clients.contains_key(&request.client) {
+            self.clients.retain(|_, client| !client.running.is_empty());
         }
-        let known = self.firsts.entry(request.client).or_default();
-        if first > *known {
-            *known = first;
+        let client = self.clients.entry(request.client).or_default();
+        if first > client.first {
+            client.first = first;
             self.store.forget_below(request.client, first);
         }
-        if request.number < *known {
+        if request.number < client.first {
             return Begin::Over;
         }
-        if let Some(running) = self.running.get_mut(&request) {
-            (running.link, running.is_cancelled) = (link, false);
-            return Begin::Runs;
+        match place_of(&client.running, request.number) {
+            Ok(place) => {
+                let running = &mut client.running[place].1;
+                (running.link, running.is_cancelled) = (link, false);
+                Begin::Runs
+            }
+            Err(place) => {
+                if let Some(reply) = self.store.find(request) {
+                    return Begin::Replied(reply);
+                }
+                let running = Running { link, parts: Vec::new(), is_cancelled: false };
+                client.running.insert(place, (request.number, running));
+                self.has_changed = true;
+                Begin::Run
+            }
         }
-        if let Some(reply) = self.store.find(request) {
-            return Begin::Replied(reply);
-        }
-        self.running.insert(request, Running { link, parts: Vec::new(), is_cancelled: false });
-        self.has_changed = true;
-        Begin::Run
     }
 
     /// A part is about to be sent. Returns its index and to which broker.
     pub fn add_part(&mut self, request: RequestId, part: &Message) -> Option<(u32, usize)> {
-        let running = self.running.get_mut(&request)?;
+        let running = self.running(request)?;
         running.parts.push(part.clone());
         Some((running.parts.len() as u32 - 1, running.link))
     }
 
     /// The request is done. Returns the index of the last part, and to which broker it goes.
     pub fn end(&mut self, request: RequestId, result: &Result<Message, String>) -> Option<(u32, usize)> {
-        let Running { link, mut parts, .. } = self.running.remove(&request)?;
+        let client = self.clients.get_mut(&request.client)?;
+        let place = place_of(&client.running, request.number).ok()?;
+        let (_, Running { link, mut parts, .. }) = client.running.remove(place)?;
         let index = parts.len() as u32;
         let failure = match result {
             Ok(last) => {
@@ -92,13 +106,19 @@ impl Board {
     }
 
     pub fn cancel(&mut self, request: RequestId) {
-        if let Some(running) = self.running.get_mut(&request) {
+        if let Some(running) = self.running(request) {
             running.is_cancelled = true;
         }
     }
 
-    pub fn is_cancelled(&self, request: RequestId) -> bool {
-        self.running.get(&request).is_some_and(|running| running.is_cancelled)
+    pub fn is_cancelled(&mut self, request: RequestId) -> bool {
+        self.running(request).is_some_and(|running| running.is_cancelled)
+    }
+
+    fn running(&mut self, request: RequestId) -> Option<&mut Running> {
+        let client = self.clients.get_mut(&request.client)?;
+        let place = place_of(&client.running, request.number).ok()?;
+        Some(&mut client.running[place].1)
     }
 
     /// Whether it has something new since this was asked.
@@ -108,11 +128,9 @@ impl Board {
 
     /// All that it has, as a list for a broker.
     pub fn held(&mut self) -> Vec<u8> {
-        let mut running: BTreeMap<ClientId, BTreeSet<u64>> = BTreeMap::new();
-        for request in self.running.keys() {
-            running.entry(request.client).or_default().insert(request.number);
-        }
-        let running = running.into_iter().flat_map(|(client, numbers)| ranges(client, numbers));
+        let numbers =
+            |client: &Client| client.running.iter().map(|(number, _)| *number).collect::<Vec<u64>>();
+        let running = self.clients.iter().flat_map(|(id, client)| ranges(*id, numbers(client)));
         let held: Vec<Held> = running.chain(self.store.held()).collect();
         encode_held(held)
     }

@@ -4,7 +4,7 @@
 //! more, marked as repeated. A store that commits the number with the effect (a row of the same transaction) makes effects happen exactly
 //! once: then [`ReplyStore::find`] knows after a restart what was done.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use hairstreak_socket::Message;
 use hairstreak_wire::numbered::{ClientId, Held, RequestId};
@@ -57,7 +57,8 @@ pub struct MemoryStore {
 #[derive(Debug, Default)]
 struct Replies {
     first: u64,
-    by_number: BTreeMap<u64, StoredReply>,
+    /// By number, ascending.
+    by_number: VecDeque<(u64, StoredReply)>,
 }
 
 impl MemoryStore {
@@ -68,7 +69,8 @@ impl MemoryStore {
 
     fn remove(&mut self, request: RequestId) {
         let Some(replies) = self.clients.get_mut(&request.client) else { return };
-        if let Some(reply) = replies.by_number.remove(&request.number) {
+        let place = place_of(&replies.by_number, request.number);
+        if let Some((_, reply)) = place.ok().and_then(|place| replies.by_number.remove(place)) {
             self.count -= 1;
             self.bytes -= reply.size();
         }
@@ -80,15 +82,25 @@ impl MemoryStore {
 
 impl ReplyStore for MemoryStore {
     fn find(&mut self, request: RequestId) -> Option<StoredReply> {
-        self.clients.get(&request.client)?.by_number.get(&request.number).cloned()
+        let by_number = &self.clients.get(&request.client)?.by_number;
+        Some(by_number[place_of(by_number, request.number).ok()?].1.clone())
     }
 
     fn insert(&mut self, request: RequestId, reply: StoredReply) {
-        self.remove(request);
         self.count += 1;
         self.bytes += reply.size();
-        self.clients.entry(request.client).or_default().by_number.insert(request.number, reply);
-        self.order.push_back(request);
+        let by_number = &mut self.clients.entry(request.client).or_default().by_number;
+        match place_of(by_number, request.number) {
+            Ok(place) => {
+                let (_, before) = std::mem::replace(&mut by_number[place], (request.number, reply));
+                self.count -= 1;
+                self.bytes -= before.size();
+            }
+            Err(place) => {
+                by_number.insert(place, (request.number, reply));
+                self.order.push_back(request);
+            }
+        }
         while self.count > STORED_COUNT_MAX || self.bytes > STORED_BYTES_MAX && self.count > 1 {
             let Some(oldest) = self.order.pop_front() else { return };
             self.remove(oldest);
@@ -98,7 +110,7 @@ impl ReplyStore for MemoryStore {
             self.order.retain(|request| {
                 clients
                     .get(&request.client)
-                    .is_some_and(|replies| replies.by_number.contains_key(&request.number))
+                    .is_some_and(|replies| place_of(&replies.by_number, request.number).is_ok())
             });
         }
     }
@@ -109,12 +121,9 @@ impl ReplyStore for MemoryStore {
             return;
         }
         replies.first = first;
-        while let Some(entry) = replies.by_number.first_entry() {
-            if *entry.key() >= first {
-                break;
-            }
+        while let Some((_, reply)) = replies.by_number.pop_front_if(|(number, _)| *number < first) {
             self.count -= 1;
-            self.bytes -= entry.remove().size();
+            self.bytes -= reply.size();
         }
         if replies.by_number.is_empty() {
             self.clients.remove(&client);
@@ -122,8 +131,17 @@ impl ReplyStore for MemoryStore {
     }
 
     fn held(&mut self) -> Vec<Held> {
-        let numbers = |replies: &Replies| replies.by_number.keys().copied().collect::<Vec<u64>>();
+        let numbers =
+            |replies: &Replies| replies.by_number.iter().map(|(number, _)| *number).collect::<Vec<u64>>();
         self.clients.iter().flat_map(|(client, replies)| ranges(*client, numbers(replies))).collect()
+    }
+}
+
+/// Where that number is among ascending ones, or would be: behind all others, as a rule.
+pub(super) fn place_of<T>(by_number: &VecDeque<(u64, T)>, number: u64) -> Result<usize, usize> {
+    match by_number.back() {
+        Some((last, _)) if *last >= number => by_number.binary_search_by_key(&number, |(number, _)| *number),
+        _ => Err(by_number.len()),
     }
 }
 
