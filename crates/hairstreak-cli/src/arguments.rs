@@ -9,7 +9,7 @@ use hairstreak::topology::{MESSAGES_MAX, parse_duration};
 
 use crate::map::{MapArguments, MapWorkerArguments};
 use crate::place::Place;
-use crate::service::{CallArguments, ServicesArguments, WorkerArguments};
+use crate::service::{CallArguments, Limit, ServicesArguments, WorkerArguments};
 
 /// The lowest and the highest rate to plan for, in messages a second.
 const TARGET_MIN: f64 = 0.000_001;
@@ -160,6 +160,11 @@ pub struct ServeArguments {
     /// Serve no services.
     #[arg(long, conflicts_with = "services")]
     pub no_services: bool,
+    /// A limit of one service, or of all that have none of their own: queue-count and queue-bytes of the requests that wait,
+    /// queue-age (how long they wait for a worker), processing (how long a worker may have one), deliveries (how many workers
+    /// one is given to). May be repeated; such as queue-age=5s or thumbnail:processing=10m.
+    #[arg(long = "limit", value_name = "[SERVICE:]NAME=VALUE", conflicts_with = "no_services")]
+    pub limits: Vec<Limit>,
     /// How long a name is kept after its holder renewed it, if the holder asks for no time itself.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = lease)]
     pub lease: Duration,

@@ -1,8 +1,6 @@
 //! `hairstreak serve`: runs the node until a signal ends it.
 
-use hairstreak_server::{
-    DEFAULT_PORT, DirectoryOptions, SERVICES_PORT, ServeOptions, Server, ServiceOptions, StartError,
-};
+use hairstreak_server::{DEFAULT_PORT, DirectoryOptions, SERVICES_PORT, ServeOptions, Server, StartError};
 use hairstreak_socket::BindError;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -10,6 +8,7 @@ use signal_hook::iterator::Signals;
 use crate::arguments::ServeArguments;
 use crate::failure::Failure;
 use crate::output::{announce, note};
+use crate::service::service_options;
 
 /// Returns when a signal has ended it, which is how it is meant to end.
 pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
@@ -36,7 +35,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
             [] => vec![format!("tcp://*:{SERVICES_PORT}")],
             endpoints => endpoints.to_vec(),
         },
-        services: ServiceOptions::default(),
+        services: service_options(&arguments.limits),
         directory: DirectoryOptions {
             lease_ms: arguments.lease.as_millis() as u32,
             ..DirectoryOptions::default()

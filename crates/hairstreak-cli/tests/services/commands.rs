@@ -71,6 +71,30 @@ fn a_broker_tells_of_its_services() {
 }
 
 #[test]
+fn a_limit_is_of_the_service_that_it_names() {
+    let place = "tcp://127.0.0.1:*";
+    let limits = ["--limit", "queue-age=300ms", "--limit", "none:queue-bytes=1"];
+    let words = [&["--bind", place, "--services", place], &limits[..]].concat();
+    let mut broker = Daemon::start("serve", &words);
+    broker.place("directory");
+    let at = broker.place("services");
+    let call = |service: &str| texts(&hairstreak(&["call", "--broker", &at, service, "x"]));
+    let (status, _, errors) = call("some");
+    assert_eq!(
+        (status, errors.as_str()),
+        (Some(1), "hairstreak: some: no worker took the request in time (504)\n")
+    );
+    let (status, _, errors) = call("none");
+    assert_eq!(
+        (status, errors.as_str()),
+        (Some(1), "hairstreak: none: as much waits for the service as may (503)\n")
+    );
+    let (status, _, errors) = texts(&hairstreak(&["serve", "--limit", "none:size=1"]));
+    assert_eq!(status, Some(2));
+    assert!(errors.contains("no limit is called \"size\": there are queue-count,"), "{errors}");
+}
+
+#[test]
 fn what_makes_no_sense_is_one_clear_line() {
     for (words, line) in [
         (
