@@ -41,6 +41,7 @@ impl Broker {
             return;
         }
         let slot = found.slot(number);
+        let is_from_elsewhere = asked.is_repeated;
         let (holder, asked) = match slot {
             // It is under way.
             Slot::Open(_) | Slot::Unread => return,
@@ -77,6 +78,7 @@ impl Broker {
             message,
             body_index: asked.body_index,
             is_repeated: asked.is_repeated,
+            is_from_elsewhere,
             arrived: now,
             expires: (asked.lifetime_ms > 0).then(|| now + lifetime),
         });
@@ -92,13 +94,13 @@ impl Broker {
     }
 
     /// Whether the worker says what it said, if it is asked again.
-    fn can_ask_again(&self, worker: WorkerRef, service: usize) -> bool {
+    pub(super) fn can_ask_again(&self, worker: WorkerRef, service: usize) -> bool {
         let worker = self.workers.get(worker);
         worker.is_some_and(|worker| worker.dialect == Dialect::Numbered && worker.service == service)
     }
 
     /// A request that was sent before waits for the worker that has it, if there is one.
-    fn hold(&mut self, key: usize, id: RequestId, out: &mut impl Outbox) {
+    pub(super) fn hold(&mut self, key: usize, id: RequestId, out: &mut impl Outbox) {
         if let Some(early) = self.early.take(id) {
             let body = &early.message.as_frames()[early.body_index..];
             return self.finish(key, Slot::Unknown, None, body, out);

@@ -145,8 +145,7 @@ impl Clients {
     pub fn hear_of(&mut self, now: Duration, id: ClientId, first: u64, options: &Options) -> Option<usize> {
         match self.find(id) {
             Some(index) if self.slab[index].is_hearsay => {
-                let room = options.open_max.saturating_sub(self.slot_count);
-                let size_max = options.open_per_client_max.min(self.slab[index].window.size() + room);
+                let size_max = self.window_size_max(index, options);
                 if self.slab[index].window.size_from(first) <= size_max {
                     self.change_window(index, |client| client.window.begin_at(first, size_max));
                 }
@@ -163,6 +162,12 @@ impl Clients {
         }
     }
 
+    /// How many slots a client's window may have.
+    fn window_size_max(&self, index: usize, options: &Options) -> usize {
+        let size = self.slab.get(index).map_or(0, |client| client.window.size());
+        options.open_per_client_max.min(size + options.open_max.saturating_sub(self.slot_count))
+    }
+
     pub fn remove(&mut self, index: usize) -> Option<Client> {
         let client = self.slab.try_remove(index)?;
         self.by_id.remove(&client.id);
@@ -172,8 +177,9 @@ impl Clients {
     }
 
     /// The client's first open number is this by its own account. Returns the keys of what was open below.
-    pub fn advance(&mut self, index: usize, first: u64, size_max: usize) -> Vec<usize> {
+    pub fn advance(&mut self, index: usize, first: u64, options: &Options) -> Vec<usize> {
         let mut ended = Vec::new();
+        let size_max = self.window_size_max(index, options);
         self.change_window(index, |client| {
             if std::mem::take(&mut client.is_hearsay) {
                 client.window.begin_at(first, size_max);

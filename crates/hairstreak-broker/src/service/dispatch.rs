@@ -169,6 +169,7 @@ impl Broker {
                 let is_one_more = request.deliveries > 0;
                 request.deliveries = request.deliveries.saturating_add(1);
                 request.last_worker = Some(reference);
+                request.other_holder = request.other_holder.filter(|other| *other != reference);
                 request.is_repeated = true;
                 request.part_count = 0;
                 // One that was too slow with it has it still: it counts once.
@@ -216,23 +217,34 @@ impl Broker {
         keys.sort_by_key(|key| Reverse(self.requests.get(*key).map(|r| (r.arrived, r.id.number, *key))));
         keys.dedup();
         for key in keys {
-            self.take_back(key, out);
+            self.take_back(now, key, out);
         }
         self.dispatch(now, worker.service, out);
     }
 
-    /// A request whose worker does not answer: it waits again, before all others, or has been given to as many as it may.
-    pub(super) fn take_back(&mut self, key: usize, out: &mut impl Outbox) {
+    /// A request whose worker does not answer: it goes to another one that has it already, waits again, for
+    /// whoever may have it or before all others, or has been given to as many as it may.
+    pub(super) fn take_back(&mut self, now: Duration, key: usize, out: &mut impl Outbox) {
         let Some(request) = self.requests.get(key) else { return };
         if self.clients.get(request.client).is_none_or(|client| client.routing_id.is_none()) {
             // Another broker may have it by now; if not, it comes again.
             self.unlist(key);
             return self.forget(key, out);
         }
+        if let Some(holder) =
+            request.other_holder.filter(|worker| self.can_ask_again(*worker, request.service))
+        {
+            self.unlist(key);
+            return self.give_holder(now, key, holder, out);
+        }
         let limit = self.services.get(request.service).map_or(0, |service| service.limits.deliveries_max);
         if request.deliveries >= limit {
             let reason = format!("{limit} workers had the request, and none answered");
             self.give_up(key, Refusal::GivenUp, &reason, out);
+        } else if request.is_from_elsewhere && now < self.held_until(request.arrived) {
+            let id = request.id;
+            self.unlist(key);
+            self.hold(key, id, out);
         } else {
             self.unlist(key);
             self.enqueue(key, true);

@@ -36,7 +36,7 @@ impl Broker {
                 left -= 1;
                 match self.clients.get(client).map(|found| found.slot(number)) {
                     Some(Slot::Open(key)) => self.note_holder(now, key, worker, out),
-                    Some(Slot::With(other)) if self.workers.get(other).is_some() => {}
+                    // Of several that have it, who spoke last is the surest to live.
                     Some(Slot::With(_) | Slot::Unknown) => {
                         if !self.clients.has_room(client, number, window_max, all_max) {
                             break;
@@ -52,7 +52,7 @@ impl Broker {
         }
     }
 
-    /// A worker has a request from before: it is asked for it, unless another one has it by now.
+    /// A worker has a request from before: it is asked for it, at once or when the one that has it by now is gone.
     fn note_holder(&mut self, now: Duration, key: usize, worker: WorkerRef, out: &mut impl Outbox) {
         let service = self.workers.get(worker).map(|worker| worker.service);
         let Some(request) = self.requests.get(key).filter(|request| Some(request.service) == service) else {
@@ -61,6 +61,10 @@ impl Broker {
         if !matches!(request.state, RequestState::Dispatched { .. } | RequestState::Kept { .. }) {
             self.unlist(key);
             self.give_holder(now, key, worker, out);
+        } else if !request.is_with(worker)
+            && let Some(request) = self.requests.get_mut(key)
+        {
+            request.other_holder = Some(worker);
         }
     }
 

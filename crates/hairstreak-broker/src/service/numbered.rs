@@ -150,7 +150,7 @@ impl Broker {
             }
             Err((refusal, reason)) => return self.refuse_peer(now, peer, asked.id, refusal, reason, out),
         };
-        for key in self.clients.advance(client, asked.first, self.options.open_per_client_max) {
+        for key in self.clients.advance(client, asked.first, &self.options) {
             self.forget(key, out);
         }
         self.take_request(now, client, asked, message, out);

@@ -43,7 +43,8 @@ impl Broker {
             return self.pass_part(key, worker, answer.index, answer.body, out);
         }
         self.free(worker, answer.id);
-        let plain = self.workers.get(worker).filter(|worker| worker.dialect != Dialect::Numbered);
+        let has_it = self.requests.get(key).is_some_and(|request| request.is_with(worker));
+        let plain = self.workers.get(worker).filter(|worker| has_it && worker.dialect != Dialect::Numbered);
         if let Some(service) = plain.map(|worker| worker.service) {
             // It does nothing before it has another one, and its client has the reply soon enough behind that.
             self.deal(now, service, out);

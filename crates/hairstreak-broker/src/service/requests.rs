@@ -42,6 +42,10 @@ pub(super) struct Request {
     pub deliveries: u16,
     /// The last of them.
     pub last_worker: Option<WorkerRef>,
+    /// Who has it from before, too, and is asked if the one that has it now does not answer.
+    pub other_holder: Option<WorkerRef>,
+    /// Its client has sent it to another broker: a worker may have it without having said so yet.
+    pub is_from_elsewhere: bool,
     /// A worker may have done it.
     pub is_repeated: bool,
     pub arrived: Duration,
@@ -82,6 +86,7 @@ pub(super) struct Arrival {
     pub message: Message,
     pub body_index: usize,
     pub is_repeated: bool,
+    pub is_from_elsewhere: bool,
     pub arrived: Duration,
     pub expires: Option<Duration>,
 }
@@ -120,8 +125,18 @@ impl Requests {
     /// The request is in no list yet.
     pub fn insert(&mut self, arrival: Arrival) -> usize {
         self.next_serial = self.next_serial.wrapping_add(1);
-        let Arrival { id, first, service, client, message, body_index, is_repeated, arrived, expires } =
-            arrival;
+        let Arrival {
+            id,
+            first,
+            service,
+            client,
+            message,
+            body_index,
+            is_repeated,
+            is_from_elsewhere,
+            arrived,
+            expires,
+        } = arrival;
         let size = size_of_frames(message.as_frames());
         self.bytes += size;
         self.slab.insert(Request {
@@ -134,6 +149,8 @@ impl Requests {
             state: RequestState::Moving,
             deliveries: 0,
             last_worker: None,
+            other_holder: None,
+            is_from_elsewhere,
             is_repeated,
             arrived,
             expires,

@@ -55,7 +55,7 @@ impl Broker {
         if has_expired {
             self.give_up(key, Refusal::Expired, "the worker did not answer in time", out);
         } else {
-            self.take_back(key, out);
+            self.take_back(now, key, out);
         }
         self.dispatch(now, service, out);
     }

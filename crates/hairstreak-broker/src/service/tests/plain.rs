@@ -113,7 +113,7 @@ fn a_worker_of_one_request_at_a_time_gets_no_second_one() {
     ask(&mut bench, "d", b"2");
     assert_eq!(bench.broker.report(bench.now).services[0].queued, 1);
     answer(&mut bench, "w", b"one");
-    assert_eq!(bench.said(), ["c: |MDPC01|echo|one", "w: |MDPW01|\\x02|<plain2/1>||2"]);
+    assert_eq!(bench.said(), ["w: |MDPW01|\\x02|<plain2/1>||2", "c: |MDPC01|echo|one"]);
 }
 
 #[test]

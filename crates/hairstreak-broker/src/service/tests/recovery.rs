@@ -83,6 +83,44 @@ fn a_worker_that_says_first_what_it_has_gets_it_when_it_is_asked_for() {
 }
 
 #[test]
+fn of_two_workers_that_have_it_the_other_one_is_asked_when_the_first_is_gone() {
+    for says_it_first in [false, true] {
+        let mut bench = Bench::new(Options::default());
+        bench.ready("idle", 9);
+        bench.ready_with("dead", 9, &[('a', 1, 1)]);
+        if says_it_first {
+            bench.ready_with("w", 9, &[('a', 1, 1)]);
+        }
+        bench.send("c", again('a', 1), &[b"echo", b"1"]);
+        if says_it_first {
+            assert_eq!(bench.said(), ["w: REQUEST a/1 1 again"], "who spoke last is the surest to live");
+            continue;
+        }
+        assert_eq!(bench.said(), ["dead: REQUEST a/1 1 again"]);
+        bench.ready_with("w", 9, &[('a', 1, 1)]);
+        assert_eq!(bench.said(), [""; 0]);
+        bench.lose("dead");
+        assert_eq!(bench.said(), ["w: REQUEST a/1 1 after 1 again"]);
+    }
+}
+
+#[test]
+fn what_was_sent_elsewhere_waits_its_heartbeat_although_one_that_had_it_is_gone() {
+    let mut bench = Bench::new(Options::default());
+    bench.ready("idle", 9);
+    bench.ready_with("dead", 9, &[('a', 1, 2)]);
+    bench.send("c", again('a', 1), &[b"echo", b"1"]);
+    bench.send("c", request_from('a', 2, 1, true), &[b"echo", b"2"]);
+    bench.lose("dead");
+    bench.said();
+    bench.pass(2_000);
+    assert_eq!(bench.said(), [""; 0]);
+    bench.ready_with("w", 9, &[('a', 1, 1)]);
+    bench.pass(500);
+    assert_eq!(bench.said(), ["w: REQUEST a/1 1 after 1 again", "idle: REQUEST a/2 2 after 1 again"]);
+}
+
+#[test]
 fn what_a_worker_says_before_ready_is_heard_as_far_as_it_can_be_and_asked_for_again_if_not() {
     let mut bench = Bench::new(Options::default());
     bench.broker.handle_peer(b"w", true, &mut bench.wire);

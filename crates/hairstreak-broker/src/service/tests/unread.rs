@@ -188,6 +188,8 @@ fn what_only_one_worker_has_waits_until_that_one_has_room() {
     bench.wire.full.insert("w".to_owned());
     bench.send("c", again('a', 1), &[b"echo", b"1"]);
     bench.lose("w");
+    assert_eq!(bench.said(), [""; 0], "another one may have it, too");
+    bench.pass(2_500);
     assert_eq!(bench.said(), ["idle: REQUEST a/1 1 again"]);
 }
 
