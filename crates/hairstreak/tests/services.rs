@@ -57,10 +57,16 @@ impl Broker {
     }
 
     fn replies_with(&self, number: u64) {
+        assert_eq!(self.reply(), Ok(number));
+    }
+
+    /// The number of the next request that is replied to, in one part, or why it is not.
+    fn reply(&self) -> Result<u64, String> {
         let message = self.router.recv_timeout(PATIENCE).unwrap();
         match parse_to_broker(&message.as_frames()[1..]) {
-            Ok(ToBroker::Reply(part)) => assert_eq!((part.request.number, part.is_final), (number, true)),
-            other => panic!("{other:?} instead of reply {number}"),
+            Ok(ToBroker::Reply(part)) if part.is_final => Ok(part.request.number),
+            Ok(ToBroker::Refused { text, .. }) => Err(String::from_utf8_lossy(text).into_owned()),
+            other => panic!("{other:?} instead of a reply"),
         }
     }
 }
@@ -90,10 +96,14 @@ fn place(test: u8) -> String {
     format!("tcp://127.{}.{}.{test}:5559", 1 + process / 250 % 250, 1 + process % 250)
 }
 
+fn connect(place: &str, concurrency: usize) -> Worker {
+    let options = WorkerOptions { concurrency, capacity: Some(64), ..WorkerOptions::default() };
+    Worker::with_options(&[place], "echo", options, MemoryStore::new()).unwrap()
+}
+
 /// A worker of one thread whose first request ends when it is told to, and which says what it begins.
 fn worker(place: &str) -> (mpsc::Receiver<u64>, mpsc::Sender<()>) {
-    let options = WorkerOptions { capacity: Some(64), ..WorkerOptions::default() };
-    let worker = Worker::with_options(&[place], "echo", options, MemoryStore::new()).unwrap();
+    let worker = connect(place, 1);
     let (begin, begun) = mpsc::channel();
     let (end, ends) = mpsc::channel();
     let ends = std::sync::Mutex::new(ends);
@@ -138,4 +148,43 @@ fn ready_lists_everything_that_the_connection_before_had_brought() {
     second.ask(7);
     second.replies_with(7);
     assert_eq!(begun.try_iter().count(), 0);
+}
+
+#[test]
+fn replies_that_outrun_the_broker_wait_for_it() {
+    const COUNT: u64 = 40;
+    for concurrency in [1, 3] {
+        let place = place(1 + concurrency as u8);
+        let worker = connect(&place, concurrency);
+        let control = worker.control();
+        let serving = thread::spawn(move || worker.run(|_| Ok(vec![0; 1 << 20].into())));
+        let broker = Broker::at(&place);
+        broker.welcome();
+        broker.until_ready();
+        (1..=COUNT).for_each(|number| broker.ask(number));
+        // tidy: allow(sleeps) a broker that does not read for a while
+        thread::sleep(Duration::from_millis(300));
+        let mut numbers: Vec<u64> = (1..=COUNT).map(|_| broker.reply().unwrap()).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=COUNT).collect::<Vec<u64>>(), "{concurrency} threads");
+        control.leave();
+        assert_eq!(broker.router.recv_timeout(PATIENCE).unwrap().as_frames()[1].as_bytes(), b"HSN1\x09");
+        broker.send(Header::Drain, &[]);
+        assert_eq!(serving.join().unwrap().unwrap().handled, COUNT);
+    }
+}
+
+#[test]
+fn a_reply_that_no_message_can_hold_is_a_refusal() {
+    let place = place(5);
+    let worker = connect(&place, 1);
+    thread::spawn(move || worker.run(|_| Ok(Message::from_frames([b""; 5_000]))));
+    let broker = Broker::at(&place);
+    broker.welcome();
+    broker.until_ready();
+    for _ in 0..2 {
+        broker.ask(1);
+        let error = broker.reply().unwrap_err();
+        assert!(error.contains("frame_count_max"), "{error}");
+    }
 }

@@ -67,6 +67,12 @@ impl Broker {
             found.counts.refusals += 1;
             return self.refuse(client, asked.id, Refusal::Full, "as much waits for the service as may", out);
         }
+        let client_bytes = self.clients.get(client).map_or(0, |client| client.open_bytes);
+        if client_bytes.saturating_add(size) > self.options.bytes_per_client_max {
+            found.counts.refusals += 1;
+            let reason = "the client has as many bytes open as it may";
+            return self.refuse(client, asked.id, Refusal::Full, reason, out);
+        }
         found.open_count += 1;
         found.counts.requests += 1;
         let lifetime = Duration::from_millis(asked.lifetime_ms.into());
@@ -83,6 +89,9 @@ impl Broker {
             expires: (asked.lifetime_ms > 0).then(|| now + lifetime),
         });
         self.clients.set(client, number, Slot::Open(key));
+        if let Some(client) = self.clients.get_mut(client) {
+            client.open_bytes += size;
+        }
         match holder.filter(|worker| self.can_ask_again(*worker, service)) {
             Some(worker) => self.give_holder(now, key, worker, out),
             None if asked.is_repeated => self.hold(key, asked.id, out),

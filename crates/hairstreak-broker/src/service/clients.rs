@@ -33,6 +33,8 @@ pub(super) struct Client {
     pub is_stalled: bool,
     /// Requests that wait until it reads.
     pub parked: RequestList,
+    /// Bytes of its requests.
+    pub open_bytes: usize,
 }
 
 /// A reply, or a part of one, that waits for its client.
@@ -56,6 +58,7 @@ impl Client {
             backlog_bytes: 0,
             has_missed_some: false,
             is_stalled: false,
+            open_bytes: 0,
             parked: RequestList::default(),
         }
     }

@@ -14,6 +14,8 @@ use super::workers::{Dialect, Worker, WorkerRef};
 
 /// Requests that a worker is given at a time, before others get some.
 const SHARE_COUNT_MAX: usize = 32;
+/// Why a request cannot be given to any worker.
+const TOO_LARGE: &str = "the request has more frames or bytes than can go to its worker";
 
 impl Broker {
     /// The request waits for a worker, before all others or behind them. It is in no other list.
@@ -93,8 +95,13 @@ impl Broker {
                 }
                 let Some(found) = self.services.get_mut(service) else { return };
                 let Some(key) = found.dequeue(&mut self.requests) else { return };
-                if !self.park_if_stalled(key) && self.give(now, key, worker, out) != Sent::Done {
-                    self.enqueue(key, true);
+                if self.park_if_stalled(key) {
+                    continue;
+                }
+                match self.give(now, key, worker, true, out) {
+                    Sent::Done => {}
+                    Sent::Full | Sent::Gone => self.enqueue(key, true),
+                    Sent::Never => self.give_up(key, Refusal::Malformed, TOO_LARGE, out),
                 }
             }
         }
@@ -116,8 +123,9 @@ impl Broker {
         out: &mut impl Outbox,
     ) {
         let is_full = self.workers.get(worker).is_some_and(|worker| worker.is_full);
-        match if is_full { Sent::Full } else { self.give(now, key, worker, out) } {
+        match if is_full { Sent::Full } else { self.give(now, key, worker, false, out) } {
             Sent::Done => {}
+            Sent::Never => self.give_up(key, Refusal::Malformed, TOO_LARGE, out),
             Sent::Full => self.keep(key, worker, false),
             // Whoever comes next has it, once the worker's notice is here.
             Sent::Gone => self.enqueue(key, true),
@@ -146,16 +154,25 @@ impl Broker {
                 continue;
             }
             self.unlist(key);
-            match self.give(now, key, worker, out) {
+            match self.give(now, key, worker, false, out) {
                 Sent::Done => {}
+                Sent::Never => self.give_up(key, Refusal::Malformed, TOO_LARGE, out),
                 Sent::Full => return self.keep(key, worker, true),
                 Sent::Gone => self.enqueue(key, true),
             }
         }
     }
 
-    /// Gives a request, which is in no list and stays so if it cannot be given, to this worker.
-    fn give(&mut self, now: Duration, key: usize, reference: WorkerRef, out: &mut impl Outbox) -> Sent {
+    /// Gives a request, which is in no list and stays so if it cannot be given, to this worker. `is_new_there`: it did not have it
+    /// from before, so that it is one more of those that had it.
+    fn give(
+        &mut self,
+        now: Duration,
+        key: usize,
+        reference: WorkerRef,
+        is_new_there: bool,
+        out: &mut impl Outbox,
+    ) -> Sent {
         let entry = self.requests.reference(key);
         let (Some(request), Some(worker), Some(entry)) =
             (self.requests.get_mut(key), self.workers.get_mut(reference), entry)
@@ -167,7 +184,7 @@ impl Broker {
             Sent::Done => {
                 request.state = RequestState::Dispatched { worker: reference, since: now };
                 let is_one_more = request.deliveries > 0;
-                request.deliveries = request.deliveries.saturating_add(1);
+                request.deliveries = request.deliveries.saturating_add(u16::from(is_new_there));
                 request.last_worker = Some(reference);
                 request.other_holder = request.other_holder.filter(|other| *other != reference);
                 request.is_repeated = true;
@@ -186,6 +203,7 @@ impl Broker {
                 self.change_worker(reference, |worker| worker.is_full = true);
                 self.full_workers.push_back(reference);
             }
+            Sent::Never => {}
             // Its notice is on the way.
             Sent::Gone => self.change_worker(reference, |worker| worker.drains = true),
         }

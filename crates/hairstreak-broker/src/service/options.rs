@@ -23,6 +23,8 @@ pub struct Options {
     pub open_max: usize,
     /// Bytes of requests and of replies that wait for their clients, of all services.
     pub bytes_max: usize,
+    /// Bytes of one client's requests.
+    pub bytes_per_client_max: usize,
     /// Bytes of replies that wait for one client; of further ones it is told when it reads again.
     pub replies_bytes_max: usize,
     /// Limits of each service.
@@ -58,6 +60,7 @@ impl Default for Options {
             open_per_client_max: 131_072,
             open_max: 8_388_608,
             bytes_max: 1_073_741_824,
+            bytes_per_client_max: 268_435_456,
             replies_bytes_max: 67_108_864,
             limits: Limits::default(),
             named: BTreeMap::new(),

@@ -11,6 +11,8 @@ pub enum Sent {
     Full,
     /// There is no such peer.
     Gone,
+    /// It has more frames or bytes than a message may have.
+    Never,
 }
 
 /// Takes messages to peers.

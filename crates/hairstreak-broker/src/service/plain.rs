@@ -11,7 +11,7 @@ use super::broker::{Broker, Role};
 use super::early::EarlyReply;
 use super::outbox::Outbox;
 use super::replies::Answer;
-use super::workers::Dialect;
+use super::workers::{Dialect, Worker, WorkerRef};
 
 impl Broker {
     /// A message of a peer that does not begin as one of HSN1.
@@ -64,6 +64,20 @@ impl Broker {
         self.take_request(now, client, asked, message, out);
     }
 
+    /// Whether the worker, which has one request at a time, has another one than that: it would wait for what it has lost.
+    fn is_busy_with_another(&self, worker: WorkerRef, id: Option<RequestId>) -> bool {
+        let has_it = |found: &Worker| {
+            id.is_some_and(|id| {
+                found.overdue.contains(&id)
+                    || self
+                        .open_key(id)
+                        .and_then(|key| self.requests.get(key))
+                        .is_some_and(|r| r.is_with(worker))
+            })
+        };
+        self.workers.get(worker).is_some_and(|found| found.outstanding > 0 && !has_it(found))
+    }
+
     fn take_plain_command(
         &mut self,
         now: Duration,
@@ -86,14 +100,13 @@ impl Broker {
             }
             (FromWorker::Reply { is_final, address, body_index }, Some(worker)) => {
                 let body: &[Frame] = &message.as_frames()[1 + body_index..];
-                match Address::parse(address) {
-                    Some(id) => {
-                        let is_whole = version == Version::V01;
-                        let answer = Answer { id, index: None, is_final, is_whole, body };
-                        self.take_reply(now, worker, answer, out);
-                    }
-                    None => self.drops.late += 1,
+                let id = Address::parse(address);
+                if is_final && self.is_busy_with_another(worker, id) {
+                    return self.unexpected(now, peer, dialect, "", out);
                 }
+                let Some(id) = id else { return self.drops.late += 1 };
+                let is_whole = version == Version::V01;
+                self.take_reply(now, worker, Answer { id, index: None, is_final, is_whole, body }, out);
             }
             (FromWorker::Heartbeat, Some(_)) => {}
             (FromWorker::Reply { address, body_index, .. }, None) => {

@@ -239,7 +239,8 @@ impl Broker {
         if let Some(service) = self.services.get_mut(request.service) {
             service.open_count -= 1;
         }
-        if let Some(client) = self.clients.get(request.client) {
+        if let Some(client) = self.clients.get_mut(request.client) {
+            client.open_bytes -= request.size();
             let worker = request.last_worker.filter(|_| client.is_numbered());
             let slot = worker.map_or(Slot::Unknown, Slot::With);
             self.clients.set(request.client, request.id.number, slot);

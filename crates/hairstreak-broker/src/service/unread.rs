@@ -29,10 +29,15 @@ impl Broker {
         let is_numbered = found.is_numbered();
         if let Some(routing_id) = &found.routing_id
             && !found.has_unread()
-            && out.send(routing_id, head, body) == Sent::Done
         {
-            self.set_answered(client, answers);
-            return true;
+            match out.send(routing_id, head, body) {
+                Sent::Done => {
+                    self.set_answered(client, answers);
+                    return true;
+                }
+                Sent::Never => return self.refuse_too_large(client, answers, out),
+                Sent::Full | Sent::Gone => {}
+            }
         }
         let size =
             size_of_frames(body) + head.iter().map(|frame| size_of::<Frame>() + frame.len()).sum::<usize>();
@@ -67,6 +72,26 @@ impl Broker {
             self.send_reply(client, answers, &head, &[], out);
         } else if self.has_room_for(size_of::<Frame>() * 4) {
             self.push_unread(client, answers, &head, &[]);
+        }
+    }
+
+    /// A reply is more than one message may have. Returns whether its client is told.
+    fn refuse_too_large(
+        &mut self,
+        client: usize,
+        answers: Option<(u64, Slot)>,
+        out: &mut impl Outbox,
+    ) -> bool {
+        self.set_answered(client, answers);
+        self.drops.unread += 1;
+        match (self.clients.get(client), answers) {
+            (Some(found), Some((number, _))) if found.is_numbered() => {
+                let request = RequestId { client: found.id, number };
+                let header = Header::Refused { request, refusal: Refusal::Failed }.encode();
+                let reason = b"the reply has more frames or bytes than can go to its client";
+                self.send_reply(client, answers, &[header.as_ref(), reason], &[], out)
+            }
+            _ => false,
         }
     }
 
@@ -134,10 +159,15 @@ impl Broker {
         while let Some(found) = self.clients.get(client) {
             let Some(routing_id) = &found.routing_id else { return };
             let Some(unread) = found.unread() else { break };
-            if out.send(routing_id, &[], unread.message.as_frames()) != Sent::Done {
-                return;
+            let answers = unread.answers;
+            match out.send(routing_id, &[], unread.message.as_frames()) {
+                Sent::Done => self.clients.pop_unread(client),
+                Sent::Never => {
+                    self.clients.pop_unread(client);
+                    self.refuse_too_large(client, answers, out);
+                }
+                Sent::Full | Sent::Gone => return,
             }
-            self.clients.pop_unread(client);
         }
         if self.welcome_again(client, out) {
             self.unpark(now, client, out);

@@ -33,6 +33,7 @@ mod slot;
 mod stop;
 
 pub use budget::Budget;
+pub use children::Children;
 pub use counts::Counts;
 pub use crew::{Crew, CrewOptions, Orders};
 pub use error::CrewError;

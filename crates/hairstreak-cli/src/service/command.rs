@@ -7,7 +7,10 @@ use std::thread;
 
 use hairstreak::Message;
 use hairstreak::service::Request;
+use rustix::process::Pid;
 use thiserror::Error;
+
+use crate::map::Children;
 
 /// The longest reply, in bytes: what a message may have.
 const REPLY_BYTES_MAX: u64 = 127 << 20;
@@ -15,6 +18,7 @@ const REPLY_BYTES_MAX: u64 = 127 << 20;
 #[derive(Clone, Debug)]
 pub struct ServiceCommand {
     words: Vec<OsString>,
+    children: Children,
 }
 
 /// Why a request has no reply.
@@ -31,24 +35,25 @@ pub enum CommandError {
 }
 
 impl ServiceCommand {
-    pub fn new(words: Vec<OsString>) -> ServiceCommand {
-        ServiceCommand { words }
+    /// What it starts is among `children`.
+    pub fn new(words: Vec<OsString>, children: Children) -> ServiceCommand {
+        ServiceCommand { words, children }
     }
 
     /// Runs it for this request.
     pub fn answer(&self, request: &Request<'_>) -> Result<Message, CommandError> {
-        let mut child = self.start(request)?;
+        let (mut child, group) = self.start(request)?;
         let output = feed_and_read(&mut child, request);
         if output.is_err() {
-            // It may be gone by itself.
-            let _ = child.kill();
+            self.children.kill(group);
         }
+        self.children.forget(group);
         let status = child.wait().map_err(CommandError::Read)?;
         let output = output?;
         if status.success() { Ok(output.into()) } else { Err(CommandError::Failed(status)) }
     }
 
-    fn start(&self, request: &Request<'_>) -> Result<Child, CommandError> {
+    fn start(&self, request: &Request<'_>) -> Result<(Child, Pid), CommandError> {
         let mut command = Command::new(&self.words[0]);
         command.args(&self.words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped());
         if let Some(id) = request.id() {
@@ -56,7 +61,7 @@ impl ServiceCommand {
         }
         command.env("HAIRSTREAK_REPEATED", if request.is_repeated() { "1" } else { "0" });
         let program = || self.words[0].display().to_string();
-        command.spawn().map_err(|source| CommandError::Start { program: program(), source })
+        self.children.start(&mut command).map_err(|source| CommandError::Start { program: program(), source })
     }
 }
 

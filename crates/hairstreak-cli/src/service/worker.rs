@@ -9,6 +9,7 @@ use signal_hook::iterator::Signals;
 use super::arguments::WorkerArguments;
 use super::command::ServiceCommand;
 use crate::failure::Failure;
+use crate::map::Children;
 use crate::output::note;
 
 /// A command takes long to start: one more is ready for each that runs.
@@ -29,8 +30,9 @@ pub fn worker(arguments: &WorkerArguments) -> Result<(), Failure> {
         WorkerError::Open(_) | WorkerError::System(_) => Failure::failed(error),
         _ => Failure::usage(error),
     })?;
-    leave_on_signals(signals, worker.control()).map_err(Failure::failed)?;
-    let command = ServiceCommand::new(arguments.command.clone());
+    let children = Children::default();
+    leave_on_signals(signals, worker.control(), children.clone()).map_err(Failure::failed)?;
+    let command = ServiceCommand::new(arguments.command.clone(), children);
     let report = worker.run(|request| Ok(command.answer(request)?)).map_err(Failure::failed)?;
     let failed =
         if report.failed == 0 { String::new() } else { format!(", {} of them failed", report.failed) };
@@ -39,11 +41,12 @@ pub fn worker(arguments: &WorkerArguments) -> Result<(), Failure> {
 }
 
 /// The first signal has it leave, the second one ends it at once.
-fn leave_on_signals(mut signals: Signals, control: WorkerControl) -> std::io::Result<()> {
+fn leave_on_signals(mut signals: Signals, control: WorkerControl, children: Children) -> std::io::Result<()> {
     let watch = move || {
         let mut is_first = true;
         for signal in signals.forever() {
             if !std::mem::replace(&mut is_first, false) {
+                children.kill_all();
                 std::process::exit(128 + signal);
             }
             control.leave();

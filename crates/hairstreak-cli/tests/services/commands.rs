@@ -1,11 +1,13 @@
 //! `call`, `worker` and `services` as they are typed.
 
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use hairstreak::service::{Client, ClientOptions};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::broker;
 use crate::daemon::Daemon;
@@ -68,6 +70,34 @@ fn a_broker_tells_of_its_services() {
     let json = hairstreak(&["services", "--broker", &at, "--json"]);
     let report: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(report["services"][0]["capacity"], 6);
+}
+
+#[test]
+fn a_terminal_s_ctrl_c_lets_the_command_end() {
+    let (_broker, at) = broker(&[]);
+    let words = [
+        "worker",
+        "--broker",
+        &at,
+        "--service",
+        "slow",
+        "--",
+        "sh",
+        "-c",
+        "echo began >&2; sleep 1; printf done",
+    ];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hairstreak"));
+    // A terminal's signal goes to all of its foreground group.
+    let worker = command.args(words).process_group(0).stderr(Stdio::piped()).spawn();
+    let mut worker = worker.unwrap();
+    let call = std::thread::spawn(move || texts(&hairstreak(&["call", "--broker", &at, "slow", ""])));
+    let mut errors = BufReader::new(worker.stderr.take().unwrap());
+    let mut line = String::new();
+    errors.read_line(&mut line).unwrap();
+    assert_eq!(line, "began\n");
+    kill_process_group(Pid::from_child(&worker), Signal::INT).unwrap();
+    assert_eq!(call.join().unwrap(), (Some(0), "done\n".into(), String::new()));
+    assert!(worker.wait().unwrap().success());
 }
 
 #[test]

@@ -93,7 +93,8 @@ impl Outbox for Post<'_> {
         match self.0.try_send(Outgoing::Headed { head: &frames[..=head.len()], body }) {
             Ok(()) => Sent::Done,
             Err(SendError::WouldBlock) => Sent::Full,
-            // What is too large for the socket never comes from it: it has one limit for both ways.
+            // It had room as it came, with another head.
+            Err(SendError::TooLarge { .. } | SendError::TooManyFrames { .. }) => Sent::Never,
             Err(_) => Sent::Gone,
         }
     }

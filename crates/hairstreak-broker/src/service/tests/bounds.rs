@@ -161,3 +161,64 @@ fn a_worker_is_asked_for_so_much_that_it_has_from_before_and_for_more_when_it_ha
     bench.pass(10);
     assert_eq!(bench.said(), ["c: FINAL a/1 #0 done", "w: REQUEST b/1  again"]);
 }
+
+#[test]
+fn what_is_too_large_for_every_worker_is_refused_and_the_workers_go_on() {
+    let mut bench = Bench::new(Options::default());
+    bench.wire.narrow.insert("w".to_owned());
+    bench.ready("w", 1);
+    bench.ask("c", 'a', 1);
+    // The same of one that the worker has from before.
+    bench.send("w", Header::Held, &[&held(&[('a', 2, 2)])]);
+    bench.send("c", request_from('a', 2, 1, true), &[b"echo", b"2"]);
+    assert_eq!(bench.said(), ["c: REFUSED a/1 400", "c: REFUSED a/2 400"]);
+    bench.wire.narrow.clear();
+    bench.ask("c", 'a', 3);
+    assert_eq!(bench.said(), ["w: REQUEST a/3 3"]);
+    bench.reply("w", 'a', 3);
+    bench.assert_quiet();
+}
+
+#[test]
+fn a_reply_that_is_too_large_for_its_client_is_refused_and_those_behind_it_come() {
+    for has_room in [true, false] {
+        let mut bench = Bench::new(Options::default());
+        bench.ready("w", 9);
+        (1..=2).for_each(|number| bench.send("c", request_from('a', number, 1, false), &[b"echo", b""]));
+        bench.said();
+        if !has_room {
+            bench.wire.full.insert("c".to_owned());
+        }
+        bench.wire.narrow.insert("c".to_owned());
+        bench.reply("w", 'a', 1);
+        bench.wire.full.clear();
+        bench.pass(10);
+        assert_eq!(bench.said(), ["c: REFUSED a/1 500"]);
+        bench.wire.narrow.clear();
+        bench.reply("w", 'a', 2);
+        bench.pass(10);
+        assert_eq!(bench.said(), ["c: FINAL a/2 #0 done"]);
+        bench.assert_quiet();
+    }
+}
+
+#[test]
+fn one_client_may_have_so_many_bytes_and_others_have_theirs() {
+    let mut bench = Bench::new(Options { bytes_per_client_max: 1_000, ..Options::default() });
+    for client in ['a', 'b'] {
+        let peer = client.to_string();
+        (1..=9).for_each(|number| {
+            bench.send(&peer, request_from(client, number, 1, false), &[b"echo", &[0; 100]]);
+        });
+        let said = bench.said();
+        assert!((3..9).contains(&said.len()) && said.iter().all(|line| line.ends_with("503")), "{said:?}");
+    }
+    bench.ready("w", 99);
+    for client in ['a', 'b'] {
+        (1..=9).for_each(|number| bench.reply("w", client, number));
+        bench.send(&client.to_string(), request_from(client, 10, 10, false), &[b"echo", &[0; 100]]);
+        bench.reply("w", client, 10);
+    }
+    assert_eq!(bench.said_to("a").last().unwrap(), "FINAL a/10 #0 done");
+    bench.assert_quiet();
+}

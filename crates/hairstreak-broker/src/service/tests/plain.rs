@@ -287,24 +287,40 @@ fn what_nobody_understands_is_dropped_and_counted_and_hurts_nobody() {
 }
 
 #[test]
-fn addresses_that_are_not_what_the_worker_was_given_are_no_replies() {
+fn a_reply_to_what_an_idle_worker_was_not_given_is_late() {
     let mut bench = Bench::new(Options::default());
     ready(&mut bench, "w");
     ready(&mut bench, "v");
     ask(&mut bench, "c", b"1");
     bench.said();
     let (mine, other) = (RequestId { number: 1, client: plain_client(1) }, request_id('x', 1));
-    for address in [&b""[..], b"address", Address::from(other).as_bytes()] {
-        bench.frames("w", &[b"", b"MDPW01", b"\x03", address, b"", b"body"]);
+    for address in [&b""[..], b"address", Address::from(other).as_bytes(), Address::from(mine).as_bytes()] {
+        bench.frames("v", &[b"", b"MDPW01", b"\x03", address, b"", b"body"]);
     }
-    // Another worker's.
-    bench.frames("v", &[b"", b"MDPW01", b"\x03", Address::from(mine).as_bytes(), b"", b"body"]);
     assert_eq!((bench.said(), bench.broker.report(bench.now).drops.late), (vec![], 4));
     answer_of(&mut bench);
     // Once more.
     answer_of(&mut bench);
     assert_eq!((bench.said().len(), bench.broker.report(bench.now).drops.late), (1, 5));
     bench.assert_quiet();
+}
+
+#[test]
+fn a_busy_worker_that_replies_to_something_else_has_lost_its_request_and_another_has_it() {
+    let other = Address::from(request_id('x', 1));
+    for address in [&b""[..], b"address", other.as_bytes()] {
+        let mut bench = Bench::new(Options::default());
+        ready(&mut bench, "w");
+        ask(&mut bench, "c", b"1");
+        ready(&mut bench, "v");
+        bench.said();
+        bench.frames("w", &[b"", b"MDPW01", b"\x03", address, b"", b"body"]);
+        assert_eq!(bench.said(), ["w: |MDPW01|\\x05", "v: |MDPW01|\\x02|<plain1/1>||1"]);
+        let mine = Address::from(RequestId { number: 1, client: plain_client(1) });
+        bench.frames("v", &[b"", b"MDPW01", b"\x03", mine.as_bytes(), b"", b"done"]);
+        assert_eq!(bench.said(), ["c: |MDPC01|echo|done"]);
+        bench.assert_quiet();
+    }
 }
 
 #[test]

@@ -15,6 +15,8 @@ use super::options::ClientOptions;
 
 /// Messages that are taken in one turn.
 const BATCH_COUNT_MAX: usize = 1024;
+/// Numbers from the first open one to the last, where the window is smaller: one slow request does not stop the others.
+const SPAN_MAX: usize = 65_536;
 
 /// Asks services. Clones share one connection and one window.
 #[derive(Clone, Debug)]
@@ -82,14 +84,14 @@ impl Client {
     }
 
     /// The next reply to what was sent, or part of one, in the order in which they come; waits for it. `None`: nothing is under
-    /// way.
+    /// way, or this process was forked from the client's.
     pub fn recv(&self) -> Option<Reply> {
         let mut state = self.lock();
         loop {
             if let Some(reply) = state.driver.open.pop_inbox() {
                 return Some(reply);
             }
-            if state.driver.open.open_count() == 0 {
+            if state.driver.open.open_count() == 0 || state.is_forked {
                 return None;
             }
             state = self.take_turn(state, None);
@@ -170,7 +172,8 @@ impl Client {
 
     /// Whether one more request may be open.
     pub(super) fn has_room(&self, state: &State) -> bool {
-        state.driver.open.span() < self.0.options.window.max(1)
+        let (open, window) = (&state.driver.open, self.0.options.window.max(1));
+        open.open_count() < window && open.span() < window.max(SPAN_MAX)
     }
 
     /// Somebody else may have to look at what has come.

@@ -1,10 +1,10 @@
 //! `Link`: one broker's socket, which threads that have a reply share.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hairstreak_base::Frame;
-use hairstreak_socket::{Context, Dealer, Message, Outgoing};
+use hairstreak_socket::{Context, Dealer, Message, Outgoing, SendError};
 use hairstreak_wire::mdp::{self, Version, WorkerCommand};
 use hairstreak_wire::numbered::{Header, Numbered, Refusal, RequestId};
 
@@ -12,6 +12,9 @@ use super::error::WorkerError;
 use super::options::WorkerOptions;
 use super::session::Session;
 use super::store::StoredReply;
+
+/// How often one that waits for room looks whether the broker is still there.
+const ROOM_LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub(super) struct Link {
@@ -47,10 +50,28 @@ impl Link {
         peers.first().map(|peer| Numbered::of(&peer.properties).is_some())
     }
 
-    // What cannot be sent because the broker is gone, or reads nothing, is kept by the store: the client asks again.
+    /// Sends, and waits while the broker has no room, for as long as it is there. What is not sent because it is gone is asked for
+    /// again: READY lists it.
+    fn post(&self, head: &[&[u8]], body: &[Frame]) -> Result<(), SendError> {
+        loop {
+            let dealer = self.dealer();
+            match dealer.try_send(Outgoing::Headed { head, body }) {
+                Err(SendError::WouldBlock) if !dealer.peers().is_empty() => {}
+                Err(error @ (SendError::TooLarge { .. } | SendError::TooManyFrames { .. })) => {
+                    return Err(error);
+                }
+                _ => return Ok(()),
+            }
+            match dealer.send_timeout(Outgoing::Headed { head, body }, ROOM_LOOK_INTERVAL) {
+                Err(SendError::TimedOut) => {}
+                _ => return Ok(()),
+            }
+        }
+    }
 
-    fn post(&self, head: &[&[u8]], body: &[Frame]) {
-        let _ = self.dealer().try_send(Outgoing::Headed { head, body });
+    /// The same of a command that is small.
+    fn tell(&self, head: &[&[u8]], body: &[Frame]) {
+        let _ = self.post(head, body);
     }
 
     /// Writes what has gathered.
@@ -59,15 +80,15 @@ impl Link {
     }
 
     pub fn send_ready(&self, service: &str, capacity: u32, held: &[u8]) {
-        self.post(&[Header::Ready { capacity }.encode().as_ref(), service.as_bytes(), held], &[]);
+        self.tell(&[Header::Ready { capacity }.encode().as_ref(), service.as_bytes(), held], &[]);
     }
 
     pub fn send_held(&self, held: &[u8]) {
-        self.post(&[Header::Held.encode().as_ref(), held], &[]);
+        self.tell(&[Header::Held.encode().as_ref(), held], &[]);
     }
 
     pub fn send_header(&self, header: Header) {
-        self.post(&[header.encode().as_ref()], &[]);
+        self.tell(&[header.encode().as_ref()], &[]);
     }
 
     pub fn send_part(&self, request: RequestId, index: u32, is_final: bool, body: &Message) {
@@ -75,12 +96,14 @@ impl Link {
             true => Header::Final { request, index },
             false => Header::Partial { request, index },
         };
-        self.post(&[header.encode().as_ref()], body.as_frames());
+        if let Err(error) = self.post(&[header.encode().as_ref()], body.as_frames()) {
+            self.send_refused(request, &format!("the reply cannot be sent: {error}"));
+        }
     }
 
     pub fn send_refused(&self, request: RequestId, text: &str) {
         let header = Header::Refused { request, refusal: Refusal::Failed }.encode();
-        self.post(&[header.as_ref(), text.as_bytes()], &[]);
+        self.tell(&[header.as_ref(), text.as_bytes()], &[]);
     }
 
     /// A reply that was kept, as it was sent the first time.
@@ -96,14 +119,14 @@ impl Link {
     }
 
     pub fn send_plain_ready(&self, service: &str) {
-        self.post(mdp::worker_ready(self.version, service.as_bytes()).frames(), &[]);
+        self.tell(mdp::worker_ready(self.version, service.as_bytes()).frames(), &[]);
     }
 
     pub fn send_plain_command(&self, command: WorkerCommand) {
-        self.post(mdp::worker_command(self.version, command).frames(), &[]);
+        self.tell(mdp::worker_command(self.version, command).frames(), &[]);
     }
 
     pub fn send_plain_reply(&self, address: &Frame, is_final: bool, body: &Message) {
-        self.post(mdp::worker_reply(self.version, address.as_bytes(), is_final).frames(), body.as_frames());
+        self.tell(mdp::worker_reply(self.version, address.as_bytes(), is_final).frames(), body.as_frames());
     }
 }
