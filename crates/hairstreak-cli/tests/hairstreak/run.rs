@@ -12,7 +12,8 @@ fn json_has_what_programs_look_for() {
     assert_eq!((&report["topology"], &report["complete"]), (&"job.toml".into(), &true.into()));
     assert_eq!(report["messages"], 21);
     let elapsed = report["elapsed_s"].as_f64().unwrap();
-    assert!(elapsed >= 0.022, "eleven sleeps follow each other in one of two instances: {elapsed}");
+    // Its clock may be read a little later than the first message goes.
+    assert!(elapsed >= 0.020, "eleven sleeps of 2 ms follow each other in one of two instances: {elapsed}");
     let rate = report["throughput_per_s"].as_f64().unwrap();
     assert!((rate * elapsed - 21.0).abs() < 1e-9, "{rate} of 21 in {elapsed} s");
     assert_eq!(report["predicted_per_s"], 21.0 / 0.022);

@@ -29,6 +29,10 @@ struct Site {
     interface: Option<&'static str>,
 }
 
+/// What a run consists of.
+const TRANSACTIONS: u32 = 100;
+/// The clock may be read so much later than the first request goes: where others need the processor, in between.
+const LATE_CLOCK_S: f64 = 0.1;
 /// What else runs on the machine can only lower a throughput: below the tutorial's it is measured again, so
 /// often in all.
 const ATTEMPTS_MAX: usize = 3;
@@ -49,11 +53,12 @@ impl Setup {
         let (_node, port) = serve(&site.hub, "0");
         let directory = format!("{}:{port}", site.address);
         let hosts = site.singletons.each_ref();
-        let mut singletons = Singletons::start(hosts, &directory, site.interface, "100");
+        let mut singletons = Singletons::start(hosts, &directory, site.interface, &TRANSACTIONS.to_string());
         let _workers = start_workers(&site.hub, &directory, self.steps);
         let throughput = singletons.run();
         println!("{:?}: {throughput}", self.steps);
-        assert!(throughput <= self.ideal, "{:?}: {throughput} is above {}", self.steps, self.ideal);
+        let above_ideal_s = f64::from(TRANSACTIONS) * (1.0 / self.ideal - 1.0 / throughput);
+        assert!(above_ideal_s <= LATE_CLOCK_S, "{:?}: {throughput} is above {}", self.steps, self.ideal);
         assert!(singletons.send_requests.end_input().success());
         throughput
     }
