@@ -120,9 +120,8 @@ fn take(broker: &mut Broker, now: Duration, peer: u8, frames: &[Vec<u8>], wire: 
 
 /// Whatever is read can be looked at, and a header that is one is written as it was.
 fn check_codecs(frames: &[Vec<u8>]) {
-    match mdp::parse(frames) {
-        Ok(_) => assert!(mdp::is_mdp(frames)),
-        Err(error) => assert!(!error.to_string().is_empty()),
+    if let Err(error) = mdp::parse(frames) {
+        assert!(!error.to_string().is_empty());
     }
     let _ = (mdp::parse_reply(frames), mdp::parse_to_worker(frames));
     let _ = (numbered::parse_to_broker(frames), numbered::parse_from_broker(frames));
