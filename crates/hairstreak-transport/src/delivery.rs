@@ -23,7 +23,9 @@ pub struct Delivery {
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct TcpInfo {
-    before_unacked: [u32; 6],
+    before_probes: [u8; 3],
+    probes: u8,
+    before_unacked: [u32; 5],
     unacked: u32,
     before_last_ack: [u32; 7],
     last_ack_recv_ms: u32,
@@ -33,6 +35,7 @@ struct TcpInfo {
     snd_wnd: u32,
 }
 
+const _: () = assert!(std::mem::offset_of!(TcpInfo, probes) == 3);
 const _: () = assert!(std::mem::offset_of!(TcpInfo, unacked) == 24);
 const _: () = assert!(std::mem::offset_of!(TcpInfo, last_ack_recv_ms) == 56);
 const _: () = assert!(std::mem::offset_of!(TcpInfo, notsent_bytes) == 144);
@@ -48,8 +51,9 @@ impl Stream {
             Some(info) => Delivery {
                 room: info.snd_wnd.into(),
                 is_held_back: info.notsent_bytes > 0,
-                unacknowledged_for: match info.unacked {
-                    0 => Duration::ZERO,
+                // One probe of a closed window may be on its way; who lives answers before the next.
+                unacknowledged_for: match (info.unacked, info.probes) {
+                    (0, 0 | 1) => Duration::ZERO,
                     _ => Duration::from_millis(info.last_ack_recv_ms.into()),
                 },
             },

@@ -122,6 +122,8 @@ pub(crate) struct Session {
     /// For how long the peer has been silent, if that is news, and whether it was told already.
     pub(super) silence: Option<Duration>,
     pub(super) silence_told: bool,
+    /// The kernel was told to ask whether the peer's host is there.
+    pub(super) kernel_asks: bool,
     /// What the kernel said of the peer when the heartbeat last looked, and when it meant to look again.
     pub(super) delivery: Delivery,
     pub(super) look_due: Instant,
@@ -179,6 +181,7 @@ impl Session {
             silent_since: None,
             silence: None,
             silence_told: false,
+            kernel_asks: false,
             delivery: Delivery::default(),
             look_due: now,
             deadline,

@@ -154,7 +154,12 @@ impl Session {
         self.keep_step();
     }
 
+    /// Of a peer that has ended, whose messages its side keeps until they are settled, all is read: what its host has still
+    /// to bring is bounded, and the end is behind it.
     pub fn has_room_ahead(&self) -> bool {
+        if self.peer_ended && self.settles_received() {
+            return true;
+        }
         self.ahead.len() < self.limits.receive_count_max && self.ahead_bytes < self.limits.receive_bytes_max
     }
 

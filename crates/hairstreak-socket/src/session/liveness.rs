@@ -53,6 +53,8 @@ impl Session {
     /// - the buffers on the way are full. It is given nothing new then, and to close would lose for certain
     ///   what is queued here. A host that acknowledges nothing is not excused so.
     ///
+    /// While bytes of it lie unread its kernel is asked whether the host is there, for who is not read cannot answer.
+    ///
     /// A peer of ZMTP 3.0, or of plain TCP, answers no PING: its kernel is asked instead (`SO_KEEPALIVE`).
     ///
     /// Without any, it is given up although it may be alive, as libzmq does: messages in turn would go on to
@@ -77,6 +79,7 @@ impl Session {
         // say: it may have closed, and its host answers with a reset.
         if std::mem::take(&mut self.heard) || self.is_backlogged() {
             (self.last_heard, self.silent_since, self.silence_told) = (now, None, false);
+            self.look_at_host(interval, timeout)?;
         }
         let Some(since) = self.silent_since else {
             if now < self.last_heard + interval {
@@ -113,6 +116,22 @@ impl Session {
         let left = (since + timeout).saturating_duration_since(now);
         let next = if left.is_zero() { interval } else { interval.min(left) };
         Ok(self.look_again(now, next.min(timeout)))
+    }
+
+    /// Has the kernel ask for the host of a peer that is not read; one that is gone makes an event as a close does. Fails if the
+    /// host acknowledges nothing, where what lies unread is not this side's yet: its sender gives it to another.
+    fn look_at_host(&mut self, interval: Duration, timeout: Duration) -> Result<(), SessionError> {
+        if !self.is_backlogged() {
+            return Ok(());
+        }
+        if !std::mem::replace(&mut self.kernel_asks, true) {
+            // A unix socket has no host.
+            let _ = self.stream.keep_alive(interval, timeout);
+        }
+        match self.settles_received() && self.stream.delivery().unacknowledged_for >= timeout {
+            true => Err(SessionError::Silent),
+            false => Ok(()),
+        }
     }
 
     /// For how long the peer has shown no sign of life, once for each time that it falls silent.

@@ -97,3 +97,22 @@ fn each_result_comes_once_although_links_are_cut_and_delayed() {
         }
     });
 }
+
+#[test]
+fn a_worker_that_waits_for_a_sink_misses_the_host_of_its_ventilator() {
+    bounded(|| {
+        let mut network = Network::new(1);
+        let (tasks, control) = (format!("tcp://{HUB}:5557"), format!("tcp://{HUB}:5556"));
+        let words = format!("ventilator tasks={tasks} control={control} count={} pause_us=1000", u64::MAX);
+        let mut ventilator = Part::start_by(network.command(0), &format!("{words} window={WINDOW} {TIMES}"));
+        ventilator.is_ready();
+        // Nobody takes its results: what it is given lies unread.
+        let words = format!("worker from={tasks} to=tcp://{HUB}:5558 lost_after=500 window={WINDOW} {TIMES}");
+        let mut worker = Part::start_by(network.command(1), &words);
+        worker.is_ready();
+        last(1.0);
+        network.set(1, Fate::Lost, Fate::Lost);
+        let said = worker.last_words();
+        assert!(said.starts_with("error nobody hands out tasks"), "{said}");
+    });
+}
