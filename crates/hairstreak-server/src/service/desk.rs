@@ -114,7 +114,7 @@ pub(crate) fn socket_options() -> SocketOptions {
         heartbeat_timeout_ms: 10_000,
         yield_us: 100,
         // It never does anything else for long.
-        gather_us: 1_000,
+        gather_us: 5_000,
         ..SocketOptions::default()
     }
 }

@@ -77,6 +77,9 @@ pub struct PipelineOptions {
     /// How long a part that waits yields the processor before it sleeps, in microseconds: while it waits no longer than that, a
     /// processor without other work does not rest. 0: it sleeps at once. See [`Options::yield_us`].
     pub yield_us: u64,
+    /// How long what was sent without being written at once may gather while its part does something else than to send and to
+    /// wait, in microseconds: a burst's last tasks, or results behind which a long task begins. See [`Options::gather_us`].
+    pub gather_us: u64,
 }
 
 impl Default for PipelineOptions {
@@ -92,7 +95,8 @@ impl Default for PipelineOptions {
             lost_after: Duration::from_secs(10),
             heartbeat_ms: 1_000,
             heartbeat_timeout_ms: 5_000,
-            yield_us: 100,
+            yield_us: 200,
+            gather_us: 5_000,
         }
     }
 }
@@ -178,7 +182,8 @@ impl PipelineOptions {
     }
 
     fn with(&self, settlement: Settlement) -> Options {
-        Options { settlement: Some(settlement), yield_us: self.yield_us, ..self.control() }
+        let PipelineOptions { yield_us, gather_us, .. } = *self;
+        Options { settlement: Some(settlement), yield_us, gather_us, ..self.control() }
     }
 
     /// Of the sockets between sink and ventilator.

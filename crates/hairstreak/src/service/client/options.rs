@@ -26,19 +26,23 @@ pub struct ClientOptions {
     /// How long a caller that waits yields the processor before it sleeps, in microseconds. See
     /// [`Options::yield_us`].
     pub yield_us: u64,
+    /// How long requests of a burst may gather while the caller does something else than to send and to wait, in microseconds.
+    /// See [`Options::gather_us`].
+    pub gather_us: u64,
 }
 
 impl Default for ClientOptions {
     fn default() -> ClientOptions {
         ClientOptions {
             timeout: Some(Duration::from_secs(30)),
-            window: 10_000,
+            window: 4_000,
             unread_max: 1_000_000,
             failover_after: Duration::from_secs(1),
             plain_version: Version::V01,
             heartbeat_ms: 1_000,
             heartbeat_timeout_ms: 5_000,
             yield_us: 50,
+            gather_us: 1_000,
         }
     }
 }
@@ -54,6 +58,7 @@ impl ClientOptions {
             linger_ms: 1_000,
             properties: vec![Numbered.to_property()],
             yield_us: self.yield_us,
+            gather_us: self.gather_us,
             ..Options::default()
         }
     }

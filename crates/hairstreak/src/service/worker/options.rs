@@ -67,7 +67,7 @@ impl WorkerOptions {
             properties: vec![Numbered.to_property()],
             yield_us: self.yield_us,
             // One thread sends when it has handled all that came; of several, one may be alone with its reply.
-            gather_us: if self.thread_count() == 1 { 1_000 } else { Options::default().gather_us },
+            gather_us: if self.thread_count() == 1 { 5_000 } else { Options::default().gather_us },
             ..Options::default()
         }
     }
