@@ -139,11 +139,11 @@ Commands are an array of words, or a line for the shell. [input] is messages = N
 lines = \"FILE\" (\"-\" is standard input), or files = \"FOLDER\"; [output] is file = \"FILE\",
 stdout = true, or nothing, each with framing.";
 
-/// Serve the directory, in which components find each other by name
+/// Serve the directory, in which components find each other by name, and the broker of services
 ///
 /// Prints what it listens on, one line for each endpoint, and serves until SIGINT or SIGTERM. It keeps
 /// nothing: after a restart the components register again by themselves, and messages between them
-/// do not pass through it anyway.
+/// do not pass through it anyway. Clients of services ask again, and workers say what they have.
 #[derive(Debug, Args)]
 pub struct ServeArguments {
     /// Listen on this tcp port of every interface; 0 for any free one. [default: 5682]

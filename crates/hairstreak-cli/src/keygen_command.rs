@@ -18,7 +18,7 @@ pub fn keygen(arguments: &KeygenArguments) -> Result<(), Failure> {
         return print(&format!("public {}\nsecret {}\n", keys.public(), keys.secret().to_z85().as_str()));
     };
     write_secret(path, &keys).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
-    announce(&format!("public {}\n", keys.public())).map_err(|failure| {
+    announce(format!("public {}\n", keys.public())).map_err(|failure| {
         // Nobody knows the public key: the file would only be in the way of the next try.
         let _ = fs::remove_file(path);
         if failure.is_quiet() {

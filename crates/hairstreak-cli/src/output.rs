@@ -16,8 +16,8 @@ pub fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Writes to standard output what others need in order to go on. A reader that has gone is a quiet end.
-pub fn announce(text: &str) -> Result<(), Failure> {
-    match standard_output().and_then(|mut output| output.write_all(text.as_bytes())) {
+pub fn announce(text: impl AsRef<[u8]>) -> Result<(), Failure> {
+    match standard_output().and_then(|mut output| output.write_all(text.as_ref())) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::quiet(0)),
         Err(error) => Err(Failure::failed(format!("cannot write to standard output: {error}"))),
         Ok(()) => Ok(()),

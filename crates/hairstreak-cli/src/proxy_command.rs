@@ -125,7 +125,7 @@ impl Opener {
                 })?;
             } else {
                 let bound = socket.bind(&place.endpoint).map_err(Failure::failed)?;
-                announce(&format!("{end} at {bound}\n"))?;
+                announce(format!("{end} at {bound}\n"))?;
             }
         }
         Ok(socket.into())

@@ -52,10 +52,10 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         _ => Failure::failed(error),
     })?;
     for endpoint in server.endpoints() {
-        announce(&format!("directory at {endpoint}\n"))?;
+        announce(format!("directory at {endpoint}\n"))?;
     }
     for endpoint in server.service_endpoints() {
-        announce(&format!("services at {endpoint}\n"))?;
+        announce(format!("services at {endpoint}\n"))?;
     }
     // A thread's end ends the signals.
     let stopped = signals.forever().next().is_some();

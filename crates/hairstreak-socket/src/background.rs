@@ -104,17 +104,17 @@ impl Background {
     /// Has `waker` woken, once, when the poller has events. Returns a number to forget it by.
     pub fn await_poller(&self, poller: &Arc<Poller>, waker: Waker) -> io::Result<u64> {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        self.table().awaited.insert(id, (Arc::clone(poller), waker));
-        let added = self.poller.add(poller, id * 2 + 1, Interest::Readable);
-        if added.is_err() {
-            self.forget_poller(id);
-        }
-        added.map(|()| id)
+        let mut table = self.table();
+        self.poller.add(poller, id * 2 + 1, Interest::Readable)?;
+        table.awaited.insert(id, (Arc::clone(poller), waker));
+        Ok(id)
     }
 
-    /// Waits for that poller no more. Returns the waker if it was not woken.
+    /// Waits for that poller no more. Returns the waker if it was not woken. Whoever is told that it is not waited for may have it
+    /// waited for anew at once.
     pub fn forget_poller(&self, id: u64) -> Option<Waker> {
-        let (poller, waker) = self.table().awaited.remove(&id)?;
+        let mut table = self.table();
+        let (poller, waker) = table.awaited.remove(&id)?;
         self.poller.remove(&poller);
         Some(waker)
     }

@@ -83,6 +83,11 @@ impl Broker {
             ToBroker::Reply(Part { request: id, index, is_final, body_index }) => {
                 let body = &message.as_frames()[1 + body_index..];
                 let is_whole = is_final && index == 0;
+                if is_whole && self.is_unheard(worker, id) {
+                    // One that leaves says what another broker, or this one's predecessor, was not told.
+                    let reply = EarlyReply { message: message.clone(), body_index: 1 + body_index };
+                    return self.take_early(now, id, reply, out);
+                }
                 let answer = Answer { id, index: Some(index), is_final, is_whole, body };
                 self.take_reply(now, worker, answer, out);
             }

@@ -91,6 +91,17 @@ impl Broker {
         }
     }
 
+    /// Whether this broker has not given the worker that request, nor had it, and its client may ask it.
+    pub(super) fn is_unheard(&self, worker: WorkerRef, id: RequestId) -> bool {
+        if self.workers.get(worker).is_none_or(|worker| worker.overdue.contains(&id)) {
+            return false;
+        }
+        match self.clients.find(id.client).and_then(|client| self.clients.get(client)) {
+            Some(client) => id.number >= client.first() && client.slot(id.number) == Slot::Unknown,
+            None => true,
+        }
+    }
+
     /// The worker has answered a request that it had, overdue or not, and may have another.
     fn free(&mut self, worker: WorkerRef, id: RequestId) {
         self.change_worker(worker, |worker| {

@@ -1,7 +1,7 @@
 //! `Children`: the processes that are at work, so that all of them can be ended at once.
 //!
 //! Each leads a process group of its own: what a shell started goes with it, and a terminal's Ctrl-C comes to this
-//! process alone, which decides.
+//! process alone, which decides. None outlives this process.
 
 use std::collections::HashSet;
 use std::io;
@@ -10,6 +10,7 @@ use std::process::{Child, Command};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use hairstreak_transport::end_with_parent;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 /// How long children may take to end when they are asked, before they are killed.
@@ -36,6 +37,7 @@ impl Children {
         if living.has_stopped {
             return Err(io::Error::other("the work is being stopped"));
         }
+        end_with_parent(command);
         let child = command.process_group(0).spawn()?;
         let group = Pid::from_child(&child);
         living.groups.insert(group);
@@ -49,8 +51,17 @@ impl Children {
 
     /// Kills one.
     pub fn kill(&self, group: Pid) {
+        self.tell(group, Signal::KILL);
+    }
+
+    /// Asks one to end.
+    pub fn ask_to_end(&self, group: Pid) {
+        self.tell(group, Signal::TERM);
+    }
+
+    fn tell(&self, group: Pid, signal: Signal) {
         if self.living().groups.contains(&group) {
-            let _ = kill_process_group(group, Signal::KILL);
+            let _ = kill_process_group(group, signal);
         }
     }
 

@@ -33,7 +33,7 @@ impl Brokers {
 /// Ask a service, and print its reply
 ///
 /// The body is the argument or, without one, standard input. A reply that comes in parts is printed as it comes. Exit status
-/// 1: there was no reply, and why is on standard error.
+/// 1: there was no reply, or it could not be written; 2: what was typed makes no sense. Why is on standard error.
 #[derive(Debug, Args)]
 #[command(after_long_help = CALL_EXAMPLE)]
 pub struct CallArguments {
@@ -64,6 +64,8 @@ Examples:
 /// reply. If it fails, so does the request. HAIRSTREAK_REQUEST in its environment names the request, the same whenever it is
 /// done again; HAIRSTREAK_REPEATED is 1 if somebody else may have done it, wholly or in part.
 ///
+/// A command whose request nobody waits for any more gets a SIGTERM, and two seconds later a SIGKILL.
+///
 /// SIGINT and SIGTERM have the worker leave: it gets nothing new, and ends what it has. The second one ends it at once; its
 /// requests go to other workers.
 #[derive(Debug, Args)]
@@ -77,8 +79,8 @@ pub struct WorkerArguments {
     /// Requests that are worked on at a time.
     #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=CONCURRENCY_MAX))]
     pub concurrency: u64,
-    /// Requests that it has ready, those that are worked on included; when it dies they go to others. [default: 2 for each that
-    /// is worked on]
+    /// Requests that it has ready, those that are worked on included; when it dies they go to others. [default: as many as are
+    /// worked on]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=CAPACITY_MAX))]
     pub capacity: Option<u64>,
     /// The command and its arguments.

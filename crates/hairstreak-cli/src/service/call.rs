@@ -1,6 +1,6 @@
 //! `hairstreak call`: one request, and its reply on standard output.
 
-use std::io::{Read, Write, stdin, stdout};
+use std::io::{Read, stdin};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use hairstreak::service::{Client, ClientError, ClientOptions};
 
 use super::arguments::CallArguments;
 use crate::failure::Failure;
-use crate::output::note;
+use crate::output::{announce, note};
 
 /// A broker that is there says so sooner than this.
 const GREETING_TIME: Duration = Duration::from_millis(500);
@@ -25,14 +25,14 @@ pub fn call(arguments: &CallArguments) -> Result<(), Failure> {
         }
     };
     let client = open(&arguments.brokers.list(), arguments.timeout)?;
-    match client.is_numbered(GREETING_TIME) {
+    let replies = client.stream(&arguments.service, body).map_err(Failure::usage)?;
+    match client.is_numbered(GREETING_TIME.min(arguments.timeout)) {
         Some(true) => {}
         Some(false) => {
-            note("hairstreak: the broker does not number requests: one that is lost is not repeated\n")
+            note("hairstreak: the broker does not number requests: one that is repeated may be done twice\n")
         }
         None => note(&format!("hairstreak: waiting for a broker at {}\n", client.broker())),
     }
-    let replies = client.stream(&arguments.service, body).map_err(Failure::usage)?;
     for reply in replies {
         let reply = reply.map_err(|error| Failure::failed(format!("{}: {error}", arguments.service)))?;
         print(&reply, arguments.raw)?;
@@ -50,12 +50,9 @@ pub fn open(brokers: &[&str], timeout: Duration) -> Result<Client, Failure> {
 }
 
 fn print(reply: &Message, is_raw: bool) -> Result<(), Failure> {
-    let mut output = stdout().lock();
-    let newline: &[u8] = if is_raw { b"" } else { b"\n" };
-    let frames = reply.frames().try_for_each(|frame| output.write_all(frame));
-    let done = frames.and_then(|()| output.write_all(newline)).and_then(|()| output.flush());
-    match done {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::quiet(0)),
-        done => done.map_err(|error| Failure::failed(format!("cannot write to standard output: {error}"))),
+    let mut bytes = reply.frames().collect::<Vec<_>>().concat();
+    if !is_raw {
+        bytes.push(b'\n');
     }
+    announce(&bytes)
 }

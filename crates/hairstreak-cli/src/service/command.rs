@@ -3,17 +3,25 @@
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use hairstreak::Message;
 use hairstreak::service::Request;
-use rustix::process::Pid;
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use thiserror::Error;
 
 use crate::map::Children;
 
 /// The longest reply, in bytes: what a message may have.
 const REPLY_BYTES_MAX: u64 = 127 << 20;
+
+/// How often it is looked whether anybody waits for a reply still.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// How long a command may take to end when nobody does, before it is killed.
+const GRACE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug)]
 pub struct ServiceCommand {
@@ -43,14 +51,40 @@ impl ServiceCommand {
     /// Runs it for this request.
     pub fn answer(&self, request: &Request<'_>) -> Result<Message, CommandError> {
         let (mut child, group) = self.start(request)?;
-        let output = feed_and_read(&mut child, request);
-        if output.is_err() {
-            self.children.kill(group);
-        }
-        self.children.forget(group);
-        let status = child.wait().map_err(CommandError::Read)?;
-        let output = output?;
+        let is_over = AtomicBool::new(false);
+        let (output, status) = thread::scope(|scope| {
+            let watch = || self.watch(request, group, &is_over);
+            let watcher = thread::Builder::new().name("watch".into()).spawn_scoped(scope, watch);
+            let output = feed_and_read(&mut child, request);
+            if output.is_err() {
+                self.children.kill(group);
+            }
+            // It may go on for long though it has closed its output.
+            let status = wait(&mut child);
+            is_over.store(true, Ordering::Relaxed);
+            if let Ok(watcher) = watcher {
+                watcher.thread().unpark();
+            }
+            self.children.forget(group);
+            (output, status.and_then(|()| child.wait()))
+        });
+        let (status, output) = (status.map_err(CommandError::Read)?, output?);
         if status.success() { Ok(output.into()) } else { Err(CommandError::Failed(status)) }
+    }
+
+    /// Ends the command once nobody waits for the reply any more.
+    fn watch(&self, request: &Request<'_>, group: Pid, is_over: &AtomicBool) {
+        let mut asked: Option<Instant> = None;
+        while !is_over.load(Ordering::Relaxed) {
+            if asked.is_some_and(|asked| asked.elapsed() >= GRACE) {
+                return self.children.kill(group);
+            }
+            if asked.is_none() && request.is_cancelled() {
+                self.children.ask_to_end(group);
+                asked = Some(Instant::now());
+            }
+            thread::park_timeout(LOOK_INTERVAL);
+        }
     }
 
     fn start(&self, request: &Request<'_>) -> Result<(Child, Pid), CommandError> {
@@ -85,4 +119,14 @@ fn feed_and_read(child: &mut Child, request: &Request<'_>) -> Result<Vec<u8>, Co
         }
         if output.len() as u64 > REPLY_BYTES_MAX { Err(CommandError::TooLong) } else { Ok(output) }
     })
+}
+
+/// Waits until it has ended, and leaves it to be waited for: until then its group's number is nobody else's.
+fn wait(child: &mut Child) -> std::io::Result<()> {
+    loop {
+        match waitid(WaitId::Pid(Pid::from_child(child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+            Err(Errno::INTR) => {}
+            done => return done.map(drop).map_err(Into::into),
+        }
+    }
 }

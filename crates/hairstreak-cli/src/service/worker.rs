@@ -12,12 +12,10 @@ use crate::failure::Failure;
 use crate::map::Children;
 use crate::output::note;
 
-/// A command takes long to start: one more is ready for each that runs.
-const READY_PER_THREAD: u64 = 2;
-
 /// Returns when it was asked to leave, and has.
 pub fn worker(arguments: &WorkerArguments) -> Result<(), Failure> {
-    let capacity = arguments.capacity.unwrap_or(arguments.concurrency * READY_PER_THREAD);
+    // None waits behind a command that takes long while another worker has nothing to do.
+    let capacity = arguments.capacity.unwrap_or(arguments.concurrency);
     let options = WorkerOptions {
         concurrency: arguments.concurrency as usize,
         capacity: Some(u32::try_from(capacity).unwrap_or(u32::MAX)),

@@ -4,14 +4,14 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hairstreak::service::{Client, ClientOptions};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::broker;
 use crate::daemon::Daemon;
 use crate::script::Script;
+use crate::{LONG, broker};
 
 fn hairstreak(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_hairstreak")).args(words).output().unwrap()
@@ -66,10 +66,10 @@ fn a_broker_tells_of_its_services() {
     assert_eq!((status, errors.as_str()), (Some(0), ""));
     let row = table.lines().find(|line| line.starts_with("shout ")).unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();
-    assert_eq!(cells[..8], ["shout", "1", "6", "0", "0", "0.0s", "1", "1"], "{table}");
+    assert_eq!(cells[..8], ["shout", "1", "3", "0", "0", "0.0s", "1", "1"], "{table}");
     let json = hairstreak(&["services", "--broker", &at, "--json"]);
     let report: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
-    assert_eq!(report["services"][0]["capacity"], 6);
+    assert_eq!(report["services"][0]["capacity"], 3);
 }
 
 #[test]
@@ -98,6 +98,67 @@ fn a_terminal_s_ctrl_c_lets_the_command_end() {
     kill_process_group(Pid::from_child(&worker), Signal::INT).unwrap();
     assert_eq!(call.join().unwrap(), (Some(0), "done\n".into(), String::new()));
     assert!(worker.wait().unwrap().success());
+}
+
+/// A worker whose command says its process id on standard error, and then does not end.
+fn endless_worker(at: &str) -> (std::process::Child, impl FnMut() -> i32) {
+    let words =
+        ["worker", "--broker", at, "--service", "slow", "--", "sh", "-c", "echo $$ >&2; exec sleep 600"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hairstreak"));
+    let mut worker = command.args(words).stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(worker.stderr.take().unwrap());
+    let next = move || {
+        let mut line = String::new();
+        errors.read_line(&mut line).unwrap();
+        line.trim().parse().unwrap_or_else(|_| panic!("{line}"))
+    };
+    (worker, next)
+}
+
+fn await_end_of(process: i32) {
+    let end = Instant::now() + LONG;
+    while Path::new(&format!("/proc/{process}")).exists() {
+        assert!(Instant::now() < end, "{process} lives");
+        // tidy: allow(sleeps) between two looks
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_command_that_nobody_waits_for_is_ended_and_the_next_one_begins() {
+    let (_broker, at) = broker(&[]);
+    let (mut worker, mut next) = endless_worker(&at);
+    for _ in 0..2 {
+        let call = hairstreak(&["call", "--broker", &at, "--timeout", "1s", "slow", ""]);
+        assert_eq!(call.status.code(), Some(1));
+        await_end_of(next());
+    }
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+}
+
+#[test]
+fn a_command_ends_with_its_worker() {
+    let (_broker, at) = broker(&[]);
+    let (mut worker, mut next) = endless_worker(&at);
+    let call =
+        Command::new(env!("CARGO_BIN_EXE_hairstreak")).args(["call", "--broker", &at, "slow", ""]).spawn();
+    let mut call = call.unwrap();
+    let process = next();
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    await_end_of(process);
+    call.kill().unwrap();
+    call.wait().unwrap();
+}
+
+#[test]
+fn a_reply_for_a_standard_output_that_is_closed_is_a_failure() {
+    let (_broker, at) = broker(&[]);
+    let script = format!("\"$0\" call --broker {at} mmi.service x >&-");
+    let output = Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_hairstreak")]).output().unwrap();
+    let why = "hairstreak: cannot write to standard output: Bad file descriptor (os error 9)\n";
+    assert_eq!(texts(&output), (Some(1), String::new(), why.to_owned()));
 }
 
 #[test]

@@ -7,18 +7,20 @@
 //!    +--- the peer is gone, for longer than is waited: the next broker --------------+
 //! ```
 //!
-//! WELCOME comes with each connection: whatever is open is sent then, or again. So no call has to watch the connection.
+//! WELCOME comes with each connection: whatever is open is sent then, or again. So no call has to watch the connection. A plain
+//! broker says nothing: that its connection is another is seen by looking, and what is open is sent again, too.
 
 use std::time::{Duration, Instant};
 
 use hairstreak_base::Frame;
+use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::security::fill_random;
 use hairstreak_socket::{Context, Dealer, Message, Outgoing, SendError};
 use hairstreak_wire::mdp;
 use hairstreak_wire::numbered::{ClientId, FromBroker, Header, Numbered, RequestId, parse_from_broker};
 
 use super::error::{ClientError, RequestError};
-use super::open::OpenRequests;
+use super::open::{Next, OpenRequests};
 use super::options::ClientOptions;
 
 /// A broker remembers a client that is gone for a minute; one that was gone for longer than this does not rely on it.
@@ -49,6 +51,9 @@ pub(super) struct Driver {
     /// Sockets so far.
     generation: u64,
     mode: Mode,
+    /// The connection that the mode is of, where it is a plain one, and how many parts of the reply under way have come on it.
+    connection: Option<ConnectionId>,
+    plain_parts: u32,
     id: ClientId,
     pub open: OpenRequests,
     /// Numbers from this one on have not been sent on this connection.
@@ -76,6 +81,8 @@ impl Driver {
             current: 0,
             generation: 0,
             mode: Mode::Unknown,
+            connection: None,
+            plain_parts: 0,
             id,
             open: OpenRequests::new(id),
             unsent: 1,
@@ -158,7 +165,7 @@ impl Driver {
                 Ok(()) => {
                     request.sent_to = Some([0; 16]);
                     self.unsent = number + 1;
-                    self.mode = Mode::Plain { number: Some(number) };
+                    (self.mode, self.plain_parts) = (Mode::Plain { number: Some(number) }, 0);
                     return;
                 }
                 Err(SendError::WouldBlock) => return,
@@ -180,8 +187,12 @@ impl Driver {
         } else if let Mode::Plain { number: Some(number) } = self.mode
             && let Ok(reply) = mdp::parse_reply(frames)
         {
-            self.open.take_plain(number, reply.is_final, &frames[reply.body_index..]);
-            if reply.is_final {
+            let body = &frames[reply.body_index..];
+            let next = self.open.take_plain(number, self.plain_parts, reply.is_final, body);
+            self.plain_parts += 1;
+            if next == Next::Withdraw {
+                self.tell_withdrawn(number);
+            } else if reply.is_final {
                 self.mode = Mode::Plain { number: None };
                 self.send_next_plain();
             }
@@ -190,6 +201,10 @@ impl Driver {
 
     fn take_numbered(&mut self, command: FromBroker<'_>, frames: &[Frame]) {
         match command {
+            // A request of plain MDP may have gone to it, which makes the connection a plain client's.
+            FromBroker::Welcome { .. } if matches!(self.mode, Mode::Plain { .. }) => {
+                self.connect_anew(self.current);
+            }
             FromBroker::Welcome { broker, .. } => {
                 if self.heard.elapsed() > TRUST_TIME {
                     self.open.distrust();
@@ -199,12 +214,14 @@ impl Driver {
                 self.unsent = 0;
                 self.flush();
             }
-            FromBroker::Reply(part) => {
-                if self.open.take_part(part, &frames[part.body_index..]) {
+            FromBroker::Reply(part) => match self.open.take_part(part, &frames[part.body_index..]) {
+                Next::Nothing => {}
+                Next::Again => {
                     self.unsent = self.unsent.min(part.request.number);
                     self.flush();
                 }
-            }
+                Next::Withdraw => self.tell_withdrawn(part.request.number),
+            },
             FromBroker::Disconnect { .. } => self.connect_anew(self.current),
             FromBroker::Refused { request, refusal, text } if self.open.is_ours(request) => {
                 let text = String::from_utf8_lossy(text).into_owned();
@@ -250,27 +267,29 @@ impl Driver {
             }
         }
         let peers = self.dealer.peers();
-        match peers.first() {
-            Some(peer) => {
-                let is_numbered = Numbered::of(&peer.properties).is_some();
-                match self.mode {
-                    Mode::Unknown => {
-                        self.mode = if is_numbered { Mode::Greeting } else { Mode::Plain { number: None } };
-                        self.flush();
-                    }
-                    // One that was numbered and has come back as another.
-                    Mode::Numbered { .. } if !is_numbered => self.connect_anew(self.current),
-                    _ => {}
+        let peer = peers.first().map(|peer| (peer.connection, Numbered::of(&peer.properties).is_some()));
+        if let Mode::Plain { .. } = self.mode
+            && peer.is_none_or(|(connection, _)| self.connection != Some(connection))
+        {
+            // Whoever was there has forgotten all.
+            (self.mode, self.unsent) = (Mode::Unknown, 0);
+        }
+        if let Some((connection, is_numbered)) = peer {
+            match self.mode {
+                Mode::Unknown if is_numbered => self.mode = Mode::Greeting,
+                // What a broker that numbers had may be done twice here, and is asked for all the same.
+                Mode::Unknown | Mode::Numbered { .. } | Mode::Greeting if !is_numbered => {
+                    (self.mode, self.unsent) = (Mode::Plain { number: None }, 0);
+                    self.connection = Some(connection);
+                    self.flush();
                 }
-                if self.mode != Mode::Greeting {
-                    self.heard = now;
-                    self.alone_since = None;
-                    return;
-                }
+                _ => {}
             }
-            // A broker of others that is gone has forgotten all.
-            None if matches!(self.mode, Mode::Plain { .. }) => self.mode = Mode::Unknown,
-            None => {}
+            if self.mode != Mode::Greeting {
+                self.heard = now;
+                self.alone_since = None;
+                return;
+            }
         }
         let since = *self.alone_since.get_or_insert(now);
         if now.saturating_duration_since(since) >= self.options.failover_after && self.brokers.len() > 1 {
@@ -278,15 +297,14 @@ impl Driver {
         }
     }
 
-    /// Goes to a broker by a connection of its own, as if nothing had been sent there; what was sent and not answered by a
-    /// broker that does not number requests is not sent again.
+    /// Goes to a broker by a connection of its own, as if nothing had been sent.
     fn connect_anew(&mut self, broker: usize) {
         let Ok(dealer) = Dealer::with_options(&self.context, self.options.socket()) else { return };
         if dealer.connect(&self.brokers[broker]).is_err() {
             return;
         }
         std::mem::replace(&mut self.dealer, dealer).close();
-        (self.current, self.mode, self.alone_since) = (broker, Mode::Unknown, None);
+        (self.current, self.mode, self.alone_since, self.unsent) = (broker, Mode::Unknown, None, 0);
         self.generation += 1;
     }
 }

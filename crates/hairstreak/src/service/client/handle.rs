@@ -12,6 +12,7 @@ use super::driver::Driver;
 use super::error::{ClientError, RequestError};
 use super::open::{Found, Reply, Taker};
 use super::options::ClientOptions;
+use super::task::Tasks;
 
 /// Messages that are taken in one turn.
 const BATCH_COUNT_MAX: usize = 1024;
@@ -40,6 +41,7 @@ pub(super) struct State {
     /// Used again by each turn.
     messages: Vec<Message>,
     is_forked: bool,
+    pub tasks: Tasks,
 }
 
 pub(super) type Guard<'a> = MutexGuard<'a, State>;
@@ -54,7 +56,14 @@ impl Client {
     pub fn with_options(brokers: &[&str], options: ClientOptions) -> Result<Client, ClientError> {
         let brokers = brokers.iter().map(|broker| (*broker).to_owned()).collect();
         let driver = Driver::new(brokers, options.clone())?;
-        let state = State { driver, is_led: false, waiting: 0, messages: Vec::new(), is_forked: false };
+        let state = State {
+            driver,
+            is_led: false,
+            waiting: 0,
+            messages: Vec::new(),
+            is_forked: false,
+            tasks: Tasks::default(),
+        };
         Ok(Client(Arc::new(Shared { state: Mutex::new(state), turn: Condvar::new(), options })))
     }
 
@@ -148,10 +157,11 @@ impl Client {
     ) -> Result<(u64, Option<Instant>), RequestError> {
         let expires = self.expiry(service)?;
         let mut state = self.lock();
-        if taker == Taker::Inbox && state.driver.open.inbox_count() >= self.0.options.unread_max {
+        if taker == Taker::Inbox && state.driver.open.inbox_is_full(self.0.options.unread_max) {
             return Err(RequestError::Unread(state.driver.open.inbox_count()));
         }
         while !self.has_room(&state) {
+            self.check_time(expires)?;
             state = self.take_turn(state, expires);
             if state.is_forked {
                 return Err(RequestError::Forked);
@@ -170,17 +180,32 @@ impl Client {
         Ok(self.0.options.timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
     }
 
+    /// Fails when that time has passed.
+    pub(super) fn check_time(&self, expires: Option<Instant>) -> Result<(), RequestError> {
+        match expires.is_some_and(|expires| Instant::now() >= expires) {
+            true => Err(RequestError::TimedOut(self.0.options.timeout.unwrap_or_default())),
+            false => Ok(()),
+        }
+    }
+
     /// Whether one more request may be open.
     pub(super) fn has_room(&self, state: &State) -> bool {
+        self.room(state) > 0
+    }
+
+    /// How many more requests may be open.
+    pub(super) fn room(&self, state: &State) -> usize {
         let (open, window) = (&state.driver.open, self.0.options.window.max(1));
-        open.open_count() < window && open.span() < window.max(SPAN_MAX)
+        let count = window.saturating_sub(open.open_count());
+        count.min(window.max(SPAN_MAX).saturating_sub(open.span()))
     }
 
     /// Somebody else may have to look at what has come.
-    pub(super) fn pass_turn(&self, state: &State) {
+    pub(super) fn pass_turn(&self, state: &mut State) {
         if state.waiting > 0 {
             self.0.turn.notify_all();
         }
+        self.wake_line(state);
     }
 
     /// Receives for all callers, once, or waits until another one has. Returns no later than `until`, or after a while.
@@ -197,21 +222,22 @@ impl Client {
         }
         state.is_led = true;
         state.driver.flush();
-        let dealer = state.driver.dealer();
+        let (dealer, generation) = (state.driver.dealer(), state.driver.generation());
         let is_connected = state.driver.is_connected();
         let mut messages = std::mem::take(&mut state.messages);
         drop(state);
         let is_forked = receive(&dealer, is_connected, &mut messages, timeout);
         let mut state = self.lock();
-        for message in &messages {
-            state.driver.take(message);
+        // What a connection brought that was given up meanwhile may be meant for what another request is by now.
+        if state.driver.generation() == generation {
+            messages.iter().for_each(|message| state.driver.take(message));
         }
         messages.clear();
         state.messages = messages;
         state.driver.look(Instant::now());
         state.is_led = false;
         state.is_forked |= is_forked;
-        self.pass_turn(&state);
+        self.pass_turn(&mut state);
         state
     }
 }
@@ -257,11 +283,10 @@ impl Iterator for Replies<'_> {
                 self.is_over = true;
                 return Some(Err(RequestError::Forked));
             }
-            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            if let Err(error) = self.client.check_time(self.deadline) {
                 state.driver.withdraw(self.number);
                 self.is_over = true;
-                let timeout = self.client.0.options.timeout.unwrap_or_default();
-                return Some(Err(RequestError::TimedOut(timeout)));
+                return Some(Err(error));
             }
             state = self.client.take_turn(state, self.deadline);
         }

@@ -16,6 +16,10 @@ use super::error::RequestError;
 
 /// The client's own clock is to be the one that ends a request: the broker's is for clients that have gone.
 const LIFETIME_MARGIN_MS: u128 = 1_000;
+/// Bytes of one reply's parts that have come and that its caller has not read; with more it is given up.
+const STREAM_BYTES_MAX: usize = 64 << 20;
+/// Bytes that have come for whoever receives; with more, replies in parts are given up, and nothing more is sent.
+const INBOX_BYTES_MAX: usize = 256 << 20;
 
 /// What came for a request that was sent without waiting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +60,7 @@ pub(super) struct OpenRequest {
 #[derive(Debug, Default)]
 struct Collected {
     parts: VecDeque<Message>,
+    bytes: usize,
     end: Option<Result<(), RequestError>>,
     waker: Option<Waker>,
 }
@@ -68,8 +73,19 @@ pub(super) struct OpenRequests {
     open_count: usize,
     collected: HashMap<u64, Collected>,
     inbox: VecDeque<Reply>,
+    inbox_bytes: usize,
     /// The name of the service that was asked last, which is likely to be asked next.
     last_service: Arc<[u8]>,
+}
+
+/// What a part that came asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    Nothing,
+    /// Parts are missing that will not come: the request is to be sent again.
+    Again,
+    /// Nobody reads the reply: it is given up.
+    Withdraw,
 }
 
 /// What a caller finds.
@@ -91,6 +107,7 @@ impl OpenRequests {
             open_count: 0,
             collected: HashMap::new(),
             inbox: VecDeque::new(),
+            inbox_bytes: 0,
             last_service: Arc::from([]),
         }
     }
@@ -107,6 +124,11 @@ impl OpenRequests {
     /// Replies that nobody has received.
     pub fn inbox_count(&self) -> usize {
         self.inbox.len()
+    }
+
+    /// Whether so many, or their bytes, are as much as may wait.
+    pub fn inbox_is_full(&self, count_max: usize) -> bool {
+        self.inbox.len() >= count_max || self.inbox_bytes >= INBOX_BYTES_MAX
     }
 
     pub fn add(&mut self, service: &[u8], body: Message, expires: Option<Instant>, taker: Taker) -> u64 {
@@ -167,22 +189,35 @@ impl OpenRequests {
         request.client == self.client
     }
 
-    /// A part of a reply came. What came before is dropped, and so is what comes behind a gap. Returns whether the request has to
-    /// be sent again, because parts are missing that will not come.
-    pub fn take_part(&mut self, part: Part, body: &[Frame]) -> bool {
+    /// A part of a reply came. What came before is dropped, and so is what comes behind a gap.
+    pub fn take_part(&mut self, part: Part, body: &[Frame]) -> Next {
         let number = part.request.number;
         if !self.is_ours(part.request) {
-            return false;
+            return Next::Nothing;
         }
-        let Some(request) = self.get_mut(number) else { return false };
+        let Some(request) = self.get_mut(number) else { return Next::Nothing };
         let has_gap = part.index > request.next_part;
         // A worker that did it once more may have less to say than the one before: then that is the end, too.
         if has_gap || (part.index < request.next_part && !part.is_final) {
-            return has_gap && part.is_final;
+            return if has_gap && part.is_final { Next::Again } else { Next::Nothing };
         }
         request.next_part += 1;
-        self.deliver(number, Ok(body.iter().cloned().collect()), part.is_final);
-        false
+        self.deliver_part(number, body, part.is_final)
+    }
+
+    fn deliver_part(&mut self, number: u64, body: &[Frame], is_final: bool) -> Next {
+        let is_unread = !is_final
+            && match self.collected.get(&number) {
+                Some(collected) => collected.bytes >= STREAM_BYTES_MAX,
+                None => self.inbox_bytes >= INBOX_BYTES_MAX,
+            };
+        if is_unread {
+            let count = self.collected.get(&number).map_or(self.inbox.len(), |found| found.parts.len());
+            self.fail(number, RequestError::Unread(count));
+            return Next::Withdraw;
+        }
+        self.deliver(number, Ok(body.iter().cloned().collect()), is_final);
+        Next::Nothing
     }
 
     /// Whatever was sent may have been forgotten by the broker that had it, and be done by somebody else.
@@ -192,9 +227,15 @@ impl OpenRequests {
         }
     }
 
-    /// The reply to the one request that is under way with a broker that numbers none.
-    pub fn take_plain(&mut self, number: u64, is_final: bool, body: &[Frame]) {
-        self.deliver(number, Ok(body.iter().cloned().collect()), is_final);
+    /// A part of the reply to the one request that is under way with a broker that numbers none; the how manieth, from 0. What came
+    /// before, from another connection, is dropped.
+    pub fn take_plain(&mut self, number: u64, index: u32, is_final: bool, body: &[Frame]) -> Next {
+        let Some(request) = self.get_mut(number) else { return Next::Nothing };
+        if index < request.next_part && !is_final {
+            return Next::Nothing;
+        }
+        request.next_part = index + 1;
+        self.deliver_part(number, body, is_final)
     }
 
     /// There will be no reply.
@@ -205,11 +246,15 @@ impl OpenRequests {
     fn deliver(&mut self, number: u64, result: Result<Message, RequestError>, is_last: bool) {
         let Some(request) = self.get_mut(number) else { return };
         match request.taker {
-            Taker::Inbox => self.inbox.push_back(Reply { number, result, is_last }),
+            Taker::Inbox => {
+                self.inbox_bytes += size_of_reply(&result);
+                self.inbox.push_back(Reply { number, result, is_last });
+            }
             Taker::Caller => {
                 if let Some(collected) = self.collected.get_mut(&number) {
                     let end = match result {
                         Ok(message) => {
+                            collected.bytes += message.size();
                             collected.parts.push_back(message);
                             is_last.then_some(Ok(()))
                         }
@@ -253,6 +298,7 @@ impl OpenRequests {
     pub fn collect(&mut self, number: u64) -> Found {
         let Some(collected) = self.collected.get_mut(&number) else { return Found::End(Ok(())) };
         if let Some(part) = collected.parts.pop_front() {
+            collected.bytes -= part.size();
             return Found::Part(part);
         }
         match collected.end.take() {
@@ -279,8 +325,16 @@ impl OpenRequests {
         }
     }
 
+    /// Wakes one of those that wait in tasks. Returns whether there was any.
+    pub fn wake_any(&mut self) -> bool {
+        let waker = self.collected.values_mut().find_map(|collected| collected.waker.take());
+        waker.map(Waker::wake).is_some()
+    }
+
     pub fn pop_inbox(&mut self) -> Option<Reply> {
-        self.inbox.pop_front()
+        let reply = self.inbox.pop_front()?;
+        self.inbox_bytes -= size_of_reply(&reply.result);
+        Some(reply)
     }
 
     /// Gives up what has waited for too long, and returns its numbers.
@@ -295,6 +349,10 @@ impl OpenRequests {
         }
         numbers
     }
+}
+
+fn size_of_reply(result: &Result<Message, RequestError>) -> usize {
+    result.as_ref().map_or(0, Message::size)
 }
 
 #[cfg(test)]
@@ -335,7 +393,7 @@ mod tests {
     fn the_first_open_number_follows_the_replies_in_whichever_order_they_come() {
         let mut open = sent(4, ONE);
         for (number, first) in [(2, 1), (1, 3), (3, 4)] {
-            assert!(!open.take_part(part(number, 0, true), &body("reply")));
+            assert_eq!(open.take_part(part(number, 0, true), &body("reply")), Next::Nothing);
             assert_eq!(header(&mut open, 4, ONE).0, first);
         }
         assert_eq!((open.open_count(), open.span()), (1, 1));
@@ -371,8 +429,12 @@ mod tests {
         open.take_part(part(1, 0, false), &body("a"));
         // The worker died, another one begins again.
         open.take_part(part(1, 0, false), &body("a"));
-        assert!(!open.take_part(part(1, 2, false), &body("c")), "a gap: it waits for the end");
-        assert!(open.take_part(part(1, 3, true), &body("d")), "the end came, parts are missing");
+        assert_eq!(
+            open.take_part(part(1, 2, false), &body("c")),
+            Next::Nothing,
+            "a gap: it waits for the end"
+        );
+        assert_eq!(open.take_part(part(1, 3, true), &body("d")), Next::Again, "parts are missing");
         for (index, text) in ["a", "b", "c"].into_iter().enumerate() {
             open.take_part(part(1, index as u32, false), &body(text));
         }
@@ -380,6 +442,23 @@ mod tests {
         let said: Vec<_> =
             std::iter::from_fn(|| open.pop_inbox()).map(|reply| reply.result.unwrap()).collect();
         assert_eq!(said, ["a", "b", "c", "d"].map(Message::from));
+    }
+
+    #[test]
+    fn a_reply_in_parts_that_nobody_reads_is_given_up() {
+        let part_bytes = Frame::from_vec(vec![0; STREAM_BYTES_MAX / 4]);
+        for (taker, count_max) in [(Taker::Caller, 4), (Taker::Inbox, 16)] {
+            let mut open = OpenRequests::new(CLIENT);
+            open.add(b"echo", Message::new(), None, taker);
+            for index in 0..count_max {
+                assert_eq!(
+                    open.take_part(part(1, index, false), std::slice::from_ref(&part_bytes)),
+                    Next::Nothing
+                );
+            }
+            let next = open.take_part(part(1, count_max, false), std::slice::from_ref(&part_bytes));
+            assert_eq!((next, open.open_count()), (Next::Withdraw, 0));
+        }
     }
 
     #[test]

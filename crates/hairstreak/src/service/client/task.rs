@@ -1,22 +1,49 @@
-//! Calls in a task: no thread of the executor waits for a reply, and any executor will do.
+//! Calls in tasks: no thread of the executor waits for a reply, and any executor will do.
+//!
+//! Of the tasks that wait, one leads: it has the client's poller, takes what comes for all, and looks at the time. The others
+//! have left a waker, with their request or in the line for room. Who leads no more wakes one that may.
 
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use hairstreak_socket::{Dealer, Interest, Message, Poller, RecvError};
 
 use super::error::RequestError;
-use super::handle::{Client, Replies};
+use super::handle::{Client, Guard, Replies, State};
 use super::open::{Found, Taker};
 
-/// What the poller of a call has.
+/// What the poller of the task that leads has.
 const SOCKET: usize = 0;
 const CLOCK: usize = 1;
 
-/// What a call waits with: the client's socket, and a clock for what time alone does.
+/// The tasks that wait.
+#[derive(Debug, Default)]
+pub(super) struct Tasks {
+    is_led: bool,
+    /// While nobody leads.
+    bell: Option<Bell>,
+    next_ticket: u64,
+    /// Those that wait for room, by their tickets, and until when.
+    line: BTreeMap<u64, (Option<Instant>, Waker)>,
+}
+
+/// What a task waits with: the client's socket, and a clock for what time alone does.
+#[derive(Debug)]
 struct Bell {
     poller: Poller,
     dealer: Dealer,
     generation: u64,
+}
+
+/// What a task waits for.
+#[derive(Clone, Copy, Debug)]
+enum Awaited {
+    /// A part of this request's reply, or its end.
+    Reply(u64),
+    /// Room for one more request, by this ticket, until then.
+    Room(u64, Option<Instant>),
 }
 
 impl Client {
@@ -24,16 +51,7 @@ impl Client {
     pub async fn call_async(&self, service: &str, body: impl Into<Message>) -> Result<Message, RequestError> {
         let body = body.into();
         let deadline = self.expiry(service)?;
-        let mut bell = None;
-        while !self.has_room(&self.lock()) {
-            self.arrival(&mut bell, None).await?;
-        }
-        let number = {
-            let mut state = self.lock();
-            let number = state.driver.open.add(service.as_bytes(), body, deadline, Taker::Caller);
-            state.driver.flush();
-            number
-        };
+        let number = self.ask_async(service, body, deadline).await?;
         // Withdraws what is not over when it is dropped.
         let mut replies = Replies { client: self, number, deadline, is_over: false };
         let mut frames = Vec::new();
@@ -45,32 +63,118 @@ impl Client {
                     replies.is_over = true;
                     return end.map(|()| frames.into_iter().collect());
                 }
-                Found::Nothing => self.arrival(&mut bell, Some(number)).await?,
+                Found::Nothing => self.arrival(Awaited::Reply(number)).await?,
             }
         }
     }
 
-    /// Waits until something has come, for this request or any other, or a while has passed, and takes what is there.
-    async fn arrival(&self, bell: &mut Option<Bell>, number: Option<u64>) -> Result<(), RequestError> {
+    /// Numbers a request when there is room, and sends it if there is a broker.
+    async fn ask_async(
+        &self,
+        service: &str,
+        body: Message,
+        deadline: Option<Instant>,
+    ) -> Result<u64, RequestError> {
+        let ticket = {
+            let mut state = self.lock();
+            state.tasks.next_ticket += 1;
+            state.tasks.next_ticket
+        };
+        while !self.has_room(&self.lock()) {
+            self.check_time(deadline)?;
+            self.arrival(Awaited::Room(ticket, deadline)).await?;
+        }
+        let mut state = self.lock();
+        let number = state.driver.open.add(service.as_bytes(), body, deadline, Taker::Caller);
+        state.driver.flush();
+        Ok(number)
+    }
+
+    /// Waits until there is what is awaited, or perhaps, and leads the others meanwhile if nobody else does.
+    async fn arrival(&self, awaited: Awaited) -> Result<(), RequestError> {
+        let mut waiting = Waiting { client: self, awaited, bell: None, leads: false };
+        poll_fn(|context| waiting.follow(context)).await;
+        while waiting.leads && !self.is_here(&self.lock(), awaited) {
+            waiting.lead().await?;
+        }
+        Ok(())
+    }
+
+    fn is_here(&self, state: &State, awaited: Awaited) -> bool {
+        match awaited {
+            Awaited::Reply(number) => state.driver.open.has_come(number),
+            Awaited::Room(_, deadline) => self.has_room(state) || self.check_time(deadline).is_err(),
+        }
+    }
+
+    /// Wakes as many as there is room for, and those whose time is over.
+    pub(super) fn wake_line(&self, state: &mut State) {
+        if state.tasks.line.is_empty() {
+            return;
+        }
+        let mut room = self.room(state);
+        let now = Instant::now();
+        while let Some(first) = state.tasks.line.first_entry()
+            && (room > 0 || first.get().0.is_some_and(|deadline| now >= deadline))
+        {
+            room = room.saturating_sub(1);
+            first.remove().1.wake();
+        }
+    }
+}
+
+/// A task that waits. Dropped, it leaves the lead to another.
+struct Waiting<'a> {
+    client: &'a Client,
+    awaited: Awaited,
+    /// While it leads, from the second turn on.
+    bell: Option<Bell>,
+    leads: bool,
+}
+
+impl Waiting<'_> {
+    /// Ready when it is here, or this one is to lead.
+    fn follow(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.client.lock();
+        if self.client.is_here(&state, self.awaited) {
+            return Poll::Ready(());
+        }
+        if !state.tasks.is_led {
+            (state.tasks.is_led, self.leads) = (true, true);
+            self.bell = state.tasks.bell.take();
+            return Poll::Ready(());
+        }
+        match self.awaited {
+            Awaited::Reply(number) => state.driver.open.wake_for(number, context.waker()),
+            Awaited::Room(ticket, deadline) => {
+                state.tasks.line.insert(ticket, (deadline, context.waker().clone()));
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Waits for the socket, or for a while, and takes what is there.
+    async fn lead(&mut self) -> Result<(), RequestError> {
         let system = |error: &dyn std::fmt::Display| RequestError::System(error.to_string());
         let patience = {
-            let mut state = self.lock();
+            let mut state = self.client.lock();
             state.driver.look(Instant::now());
             state.driver.flush();
+            self.client.wake_line(&mut state);
             let generation = state.driver.generation();
-            if bell.as_ref().is_none_or(|bell| bell.generation != generation) {
+            if self.bell.as_ref().is_none_or(|bell| bell.generation != generation) {
                 let mut poller = Poller::new().map_err(|error| system(&error))?;
                 let dealer = state.driver.dealer();
                 poller.add(&dealer, SOCKET, Interest::READABLE).map_err(|error| system(&error))?;
-                *bell = Some(Bell { poller, dealer, generation });
+                self.bell = Some(Bell { poller, dealer, generation });
             }
             state.driver.patience()
         };
-        let Some(Bell { poller, dealer, .. }) = bell else { return Ok(()) };
-        if let Some(number) = number {
-            // Another task, or a thread, may take what comes for it.
+        let Some(Bell { poller, dealer, generation }) = &mut self.bell else { return Ok(()) };
+        if let Awaited::Reply(number) = self.awaited {
+            // A thread may take what comes for it.
             let waker = poller.waker();
-            let mut state = self.lock();
+            let mut state = self.client.lock();
             if state.driver.open.has_come(number) {
                 return Ok(());
             }
@@ -79,8 +183,8 @@ impl Client {
         poller.remove(CLOCK);
         poller.add_time(Instant::now() + patience, CLOCK).map_err(|error| system(&error))?;
         poller.wait_async(&mut Vec::new()).await.map_err(|error| system(&error))?;
-        let mut state = self.lock();
-        loop {
+        let mut state = self.client.lock();
+        while state.driver.generation() == *generation {
             match dealer.try_recv() {
                 Ok(message) => state.driver.take(&message),
                 Err(RecvError::Forked) => return Err(RequestError::Forked),
@@ -88,7 +192,27 @@ impl Client {
             }
         }
         state.driver.look(Instant::now());
-        self.pass_turn(&state);
+        self.client.pass_turn(&mut state);
         Ok(())
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut state: Guard<'_> = self.client.lock();
+        if let Awaited::Room(ticket, _) = self.awaited {
+            state.tasks.line.remove(&ticket);
+        }
+        if self.leads {
+            state.tasks.is_led = false;
+            state.tasks.bell = self.bell.take();
+        }
+        if !state.tasks.is_led && !state.driver.open.wake_any() {
+            let first = state.tasks.line.pop_first();
+            drop(state);
+            if let Some((_, (_, waker))) = first {
+                waker.wake();
+            }
+        }
     }
 }

@@ -9,6 +9,12 @@ use super::store::{ReplyStore, StoredReply, place_of, ranges};
 
 /// Clients whose first open number is remembered; of more, those for whom nothing runs are forgotten.
 const CLIENTS_COUNT_MAX: usize = 65_536;
+/// The last replies, which one that leaves says again to a broker that was away: as many as a broker keeps for requests to come.
+const LAST_COUNT_MAX: usize = 1024;
+
+/// Bytes of the parts of one reply that are kept to be said again; of a longer one none is, and whoever asks again has it done
+/// again.
+const PARTS_BYTES_MAX: usize = 16 << 20;
 
 /// What is to be done with a request that came.
 pub(super) enum Begin {
@@ -25,6 +31,9 @@ pub(super) enum Begin {
 pub(super) struct Board {
     clients: HashMap<ClientId, Client>,
     store: Box<dyn ReplyStore>,
+    /// Whose replies were the last, and how many there were in all.
+    last: VecDeque<RequestId>,
+    ended_count: u64,
     /// What it has is not what it had when brokers were told last.
     has_changed: bool,
 }
@@ -40,14 +49,16 @@ struct Client {
 struct Running {
     /// The broker that asked last.
     link: usize,
-    /// Parts that have been sent.
+    /// Parts that have been sent, if they are kept; how many there are, and their bytes.
     parts: Vec<Message>,
+    part_count: u32,
+    part_bytes: usize,
     is_cancelled: bool,
 }
 
 impl Board {
     pub fn new(store: Box<dyn ReplyStore>) -> Board {
-        Board { clients: HashMap::new(), store, has_changed: false }
+        Board { clients: HashMap::new(), store, last: VecDeque::new(), ended_count: 0, has_changed: false }
     }
 
     /// A broker gives a request, of a client whose first open number is this.
@@ -73,7 +84,8 @@ impl Board {
                 if let Some(reply) = self.store.find(request) {
                     return Begin::Replied(reply);
                 }
-                let running = Running { link, parts: Vec::new(), is_cancelled: false };
+                let running =
+                    Running { link, parts: Vec::new(), part_count: 0, part_bytes: 0, is_cancelled: false };
                 client.running.insert(place, (request.number, running));
                 self.has_changed = true;
                 Begin::Run
@@ -84,16 +96,25 @@ impl Board {
     /// A part is about to be sent. Returns its index and to which broker.
     pub fn add_part(&mut self, request: RequestId, part: &Message) -> Option<(u32, usize)> {
         let running = self.running(request)?;
-        running.parts.push(part.clone());
-        Some((running.parts.len() as u32 - 1, running.link))
+        running.part_bytes += part.size();
+        if running.part_bytes <= PARTS_BYTES_MAX {
+            running.parts.push(part.clone());
+        } else {
+            running.parts = Vec::new();
+        }
+        running.part_count += 1;
+        Some((running.part_count - 1, running.link))
     }
 
     /// The request is done. Returns the index of the last part, and to which broker it goes.
     pub fn end(&mut self, request: RequestId, result: &Result<Message, String>) -> Option<(u32, usize)> {
         let client = self.clients.get_mut(&request.client)?;
         let place = place_of(&client.running, request.number).ok()?;
-        let (_, Running { link, mut parts, .. }) = client.running.remove(place)?;
-        let index = parts.len() as u32;
+        let (_, Running { link, mut parts, part_count: index, part_bytes, .. }) =
+            client.running.remove(place)?;
+        if part_bytes > PARTS_BYTES_MAX {
+            return Some((index, link));
+        }
         let failure = match result {
             Ok(last) => {
                 parts.push(last.clone());
@@ -102,6 +123,11 @@ impl Board {
             Err(text) => Some(text.clone()),
         };
         self.store.insert(request, StoredReply { parts, failure });
+        if self.last.len() == LAST_COUNT_MAX {
+            self.last.pop_front();
+        }
+        self.last.push_back(request);
+        self.ended_count += 1;
         Some((index, link))
     }
 
@@ -124,6 +150,20 @@ impl Board {
     /// Whether it has something new since this was asked.
     pub fn take_change(&mut self) -> bool {
         std::mem::take(&mut self.has_changed)
+    }
+
+    /// How many requests it has ended.
+    pub fn ended_count(&self) -> u64 {
+        self.ended_count
+    }
+
+    /// Those of the last replies that were among the first so many, and of which their clients have not said that they have
+    /// had them.
+    pub fn replies_until(&mut self, ended_count: u64) -> Vec<(RequestId, StoredReply)> {
+        let later = self.ended_count.saturating_sub(ended_count);
+        let count = self.last.len().saturating_sub(usize::try_from(later).unwrap_or(usize::MAX));
+        let store = &mut self.store;
+        self.last.iter().take(count).filter_map(|request| Some((*request, store.find(*request)?))).collect()
     }
 
     /// All that it has, as a list for a broker.

@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hairstreak_base::Frame;
+use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::{Context, Dealer, Message, Outgoing, SendError};
 use hairstreak_wire::mdp::{self, Version, WorkerCommand};
 use hairstreak_wire::numbered::{Header, Numbered, Refusal, RequestId};
@@ -44,10 +45,10 @@ impl Link {
         Ok(Session::new(Instant::now()))
     }
 
-    /// Whether the broker numbers requests; `None`: it is not there.
-    pub fn is_numbered(&self) -> Option<bool> {
+    /// The connection to the broker, and whether it says that it numbers requests; `None`: it is not there.
+    pub fn peer(&self) -> Option<(ConnectionId, bool)> {
         let peers = self.dealer().peers();
-        peers.first().map(|peer| Numbered::of(&peer.properties).is_some())
+        peers.first().map(|peer| (peer.connection, Numbered::of(&peer.properties).is_some()))
     }
 
     /// Sends, and waits while the broker has no room, for as long as it is there. What is not sent because it is gone is asked for

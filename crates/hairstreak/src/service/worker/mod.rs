@@ -1,6 +1,7 @@
 //! The worker: serves, and remembers what it replied for as long as its client may ask again.
 //!
 //! - `run`: [`Worker`], its threads, and [`WorkerControl`]
+//! - `intake`, `deputy`: the receiving side, and who does it while a handler takes long
 //! - `request`: what a handler is given
 //! - `board`: what runs, and what has been replied
 //! - `store`: where replies are kept
@@ -9,7 +10,9 @@
 //! - `options`, `error`: limits, and what goes wrong
 
 mod board;
+mod deputy;
 mod error;
+mod intake;
 mod link;
 mod options;
 mod request;

@@ -1,10 +1,12 @@
 //! `Worker`: takes requests from one or several brokers, runs the handler, sends what it returns.
 //!
 //! With one thread, that which calls [`Worker::run`] does all: it takes what is there, handles it, and what it sends gathers
-//! until it waits again. With more, that thread receives and the others handle and send.
+//! until it waits again; while a handler takes long a deputy receives in its place. With more, that thread receives and the others
+//! handle and send.
 
 use std::collections::VecDeque;
 use std::error::Error;
+use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,27 +14,21 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hairstreak_base::Frame;
-use hairstreak_socket::{Context, Interest, Message, Poller, RecvError};
-use hairstreak_wire::mdp::{WorkerCommand, is_management, is_service_name};
-use hairstreak_wire::numbered::Header;
+use hairstreak_socket::{Context, Message};
+use hairstreak_wire::mdp::{is_management, is_service_name};
 
-use super::board::{Begin, Board};
+use super::board::Board;
+use super::deputy::Deputy;
 use super::error::WorkerError;
+use super::intake::Intake;
 use super::link::Link;
 use super::options::WorkerOptions;
 use super::request::Request;
-use super::session::{Mode, Origin, Session, Wanted};
+use super::session::Origin;
 use super::store::{MemoryStore, ReplyStore};
 
-/// How often connections and times are looked at.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-/// How often several brokers are told what it has, at least: so many times while they wait for whoever has what was sent to
-/// another before.
-const TELLINGS: u32 = 3;
 /// A handler that takes so long has its reply written at once; others' gather, while there are requests.
 const SLOW: Duration = Duration::from_micros(50);
-/// Messages that are taken in one turn.
-const BATCH_COUNT_MAX: usize = 1024;
 
 /// What a handler may fail with: its text goes to the client.
 pub type HandlerError = Box<dyn Error + Send + Sync>;
@@ -60,9 +56,9 @@ pub struct WorkerReport {
 
 /// What all threads of a worker share.
 pub(super) struct Shared {
-    service: String,
-    options: WorkerOptions,
-    links: Vec<Link>,
+    pub service: String,
+    pub options: WorkerOptions,
+    pub links: Vec<Link>,
     board: Mutex<Board>,
     jobs: Mutex<Jobs>,
     /// There is a job, or none will come.
@@ -70,7 +66,7 @@ pub(super) struct Shared {
     leaves: AtomicBool,
     handled: AtomicU64,
     failed: AtomicU64,
-    replayed: AtomicU64,
+    pub replayed: AtomicU64,
 }
 
 #[derive(Default)]
@@ -82,11 +78,11 @@ struct Jobs {
 }
 
 /// A request that is to be handled.
-struct Job {
-    link: usize,
-    origin: Origin,
-    message: Message,
-    body_index: usize,
+pub(super) struct Job {
+    pub link: usize,
+    pub origin: Origin,
+    pub message: Message,
+    pub body_index: usize,
 }
 
 impl Job {
@@ -165,24 +161,22 @@ impl Worker {
     {
         let Worker { shared, context } = self;
         let thread_count = shared.options.thread_count();
-        let result = if thread_count == 1 {
-            Intake::new(&shared, &context)?.run(|job| shared.handle(job, &handler))
-        } else {
-            thread::scope(|scope| {
-                let start = |index| {
-                    let work = || shared.work(&handler);
-                    thread::Builder::new().name(format!("worker {index}")).spawn_scoped(scope, work).map(drop)
-                };
-                let result = (0..thread_count)
+        let result = thread::scope(|scope| {
+            let result = if thread_count == 1 {
+                shared.serve_alone(&context, scope, &handler)
+            } else {
+                let start =
+                    |index| start(scope, format!("worker {index}"), || shared.work(&handler)).map(drop);
+                (0..thread_count)
                     .try_for_each(start)
                     .map_err(WorkerError::from)
                     .and_then(|()| Intake::new(&shared, &context))
-                    .and_then(|intake| intake.run(|job| shared.enqueue(job)));
-                shared.lock_jobs().are_over = true;
-                shared.job_came.notify_all();
-                result
-            })
-        };
+                    .and_then(Intake::run)
+            };
+            shared.lock_jobs().are_over = true;
+            shared.job_came.notify_all();
+            result
+        });
         for link in &shared.links {
             link.dealer().close();
         }
@@ -207,9 +201,57 @@ impl Shared {
         }
     }
 
-    fn enqueue(&self, job: Job) {
-        self.lock_jobs().queue.push_back(job);
-        self.job_came.notify_one();
+    /// Has requests handled, in this order.
+    pub fn enqueue(&self, jobs: impl ExactSizeIterator<Item = Job>) {
+        let count = jobs.len();
+        if count == 0 {
+            return;
+        }
+        self.lock_jobs().queue.extend(jobs);
+        match count {
+            1 => self.job_came.notify_one(),
+            _ => self.job_came.notify_all(),
+        }
+    }
+
+    /// Receives and handles in this thread.
+    fn serve_alone<'scope, 'env>(
+        &'env self,
+        context: &'env Context,
+        scope: &'scope thread::Scope<'scope, 'env>,
+        handler: &impl Fn(&Request<'_>) -> Result<Message, HandlerError>,
+    ) -> Result<(), WorkerError> {
+        let intake = Arc::new(Mutex::new(Intake::new(self, context)?));
+        let deputy = Arc::new(Deputy::default());
+        let thread = {
+            let (deputy, intake) = (Arc::clone(&deputy), Arc::clone(&intake));
+            start(scope, "deputy".to_owned(), move || deputy.run(&intake))?
+        };
+        let result = loop {
+            match intake.lock().unwrap_or_else(PoisonError::into_inner).step() {
+                Ok(false) => {}
+                Ok(true) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+            deputy.begin(thread.thread());
+            self.work_off(handler);
+            deputy.end();
+        };
+        deputy.leave(thread.thread());
+        result
+    }
+
+    /// Handles what is there.
+    fn work_off(&self, handler: &impl Fn(&Request<'_>) -> Result<Message, HandlerError>) {
+        let mut jobs = self.lock_jobs();
+        while !jobs.queue.is_empty() {
+            let batch = std::mem::take(&mut jobs.queue);
+            jobs.begun_count = batch.len();
+            drop(jobs);
+            batch.into_iter().for_each(|job| self.handle(job, handler));
+            jobs = self.lock_jobs();
+            jobs.begun_count = 0;
+        }
     }
 
     /// A thread of several: handles until nothing comes any more.
@@ -230,7 +272,12 @@ impl Shared {
         }
     }
 
-    fn is_idle(&self) -> bool {
+    /// Whether it was asked to leave.
+    pub fn leaves(&self) -> bool {
+        self.leaves.load(Ordering::Relaxed)
+    }
+
+    pub fn is_idle(&self) -> bool {
         let jobs = self.lock_jobs();
         jobs.queue.is_empty() && jobs.begun_count == 0
     }
@@ -283,226 +330,10 @@ impl Shared {
     }
 }
 
-/// The thread that receives.
-struct Intake<'a> {
-    shared: &'a Shared,
-    context: &'a Context,
-    sessions: Vec<Session>,
-    /// With several brokers: waits for all of them.
-    poller: Option<Poller>,
-    /// Since when it leaves, and how many brokers know and have nothing more on the way.
-    leaving: Option<(Instant, usize)>,
-    next_look: Instant,
-    next_telling: Instant,
-    telling_interval: Duration,
-    /// Requests that came and are on the board, before they are handled.
-    begun: Vec<Job>,
-}
-
-impl<'a> Intake<'a> {
-    fn new(shared: &'a Shared, context: &'a Context) -> Result<Intake<'a>, WorkerError> {
-        let now = Instant::now();
-        let sessions = shared.links.iter().map(|_| Session::new(now)).collect();
-        let mut intake = Intake {
-            shared,
-            context,
-            sessions,
-            poller: None,
-            leaving: None,
-            next_look: now,
-            next_telling: now,
-            telling_interval: Duration::MAX,
-            begun: Vec::new(),
-        };
-        intake.watch_links()?;
-        Ok(intake)
-    }
-
-    /// Sockets may have been replaced.
-    fn watch_links(&mut self) -> Result<(), WorkerError> {
-        if self.shared.links.len() > 1 {
-            let mut poller = Poller::new()?;
-            for (index, link) in self.shared.links.iter().enumerate() {
-                poller.add(&link.dealer(), index, Interest::READABLE)?;
-            }
-            self.poller = Some(poller);
-        }
-        Ok(())
-    }
-
-    /// Receives, and gives each request to `take`, until the worker has left.
-    fn run(mut self, mut take: impl FnMut(Job)) -> Result<(), WorkerError> {
-        let mut messages = Vec::new();
-        let mut ready = Vec::new();
-        loop {
-            let now = Instant::now();
-            if now >= self.next_look {
-                self.next_look = now + LOOK_INTERVAL;
-                self.look(now)?;
-                if self.has_left(now) {
-                    return Ok(());
-                }
-            }
-            let patience = self.next_look.saturating_duration_since(now);
-            match &mut self.poller {
-                None => {
-                    if self.sessions[0].mode == Mode::Unknown {
-                        if self.shared.links[0].dealer().wait_for_peers(1, patience) {
-                            self.next_look = now;
-                        }
-                        continue;
-                    }
-                    self.receive(0, patience, &mut messages, &mut take)?;
-                }
-                Some(poller) => {
-                    poller.wait_timeout(&mut ready, patience)?;
-                    for found in ready.drain(..) {
-                        self.receive(found.key, Duration::ZERO, &mut messages, &mut take)?;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Takes what is here, and gives what is to be done to `take` when all of it is on the board.
-    fn receive(
-        &mut self,
-        link: usize,
-        mut patience: Duration,
-        messages: &mut Vec<Message>,
-        take: &mut impl FnMut(Job),
-    ) -> Result<(), WorkerError> {
-        let (mut is_welcome, mut reconnects) = (false, false);
-        loop {
-            match self.shared.links[link].dealer().recv_many_timeout(messages, BATCH_COUNT_MAX, patience) {
-                Ok(_) => {}
-                Err(RecvError::TimedOut | RecvError::WouldBlock) => break,
-                Err(error) => return Err(error.into()),
-            }
-            let now = Instant::now();
-            for message in messages.iter_mut().map(std::mem::take) {
-                match self.sessions[link].take(now, message.as_frames()) {
-                    Wanted::Request { origin, body_index } => {
-                        self.begin(Job { link, origin, message, body_index });
-                    }
-                    Wanted::Ready { patience } => {
-                        is_welcome = true;
-                        self.telling_interval = self.telling_interval.min(patience / TELLINGS);
-                    }
-                    Wanted::Cancel(request) => self.shared.board().cancel(request),
-                    Wanted::Drained => {
-                        if let Some((_, known_count)) = &mut self.leaving {
-                            *known_count += 1;
-                        }
-                    }
-                    Wanted::Reconnect => reconnects = true,
-                    Wanted::Nothing => {}
-                }
-            }
-            messages.clear();
-            if !is_welcome {
-                break;
-            }
-            // Behind the WELCOME of this connection there may be requests of the one before. READY is to list them.
-            patience = Duration::ZERO;
-        }
-        if is_welcome {
-            self.send_ready(link);
-        }
-        self.begun.drain(..).for_each(take);
-        if reconnects { self.reopen(link) } else { Ok(()) }
-    }
-
-    fn begin(&mut self, job: Job) {
-        let Origin::Numbered { request, first, .. } = job.origin else { return self.begun.push(job) };
-        let begin = self.shared.board().begin(request, first, job.link);
-        match begin {
-            Begin::Run => self.begun.push(job),
-            Begin::Runs => {}
-            Begin::Over => self.shared.links[job.link].send_refused(request, "its client has had the reply"),
-            Begin::Replied(reply) => {
-                self.shared.replayed.fetch_add(1, Ordering::Relaxed);
-                self.shared.links[job.link].send_stored(request, &reply);
-            }
-        }
-    }
-
-    fn send_ready(&mut self, link: usize) {
-        let held = self.shared.board().held();
-        let (link, shared) = (&self.shared.links[link], self.shared);
-        if self.leaving.is_none() {
-            link.send_ready(&shared.service, shared.options.capacity(), &held);
-        }
-    }
-
-    fn reopen(&mut self, link: usize) -> Result<(), WorkerError> {
-        self.sessions[link] = self.shared.links[link].reopen(self.context, &self.shared.options)?;
-        self.watch_links()
-    }
-
-    /// Connections, heartbeats, and whether it is to leave.
-    fn look(&mut self, now: Instant) -> Result<(), WorkerError> {
-        let mut tells = now >= self.next_telling && self.shared.board().take_change();
-        for index in 0..self.sessions.len() {
-            let link = &self.shared.links[index];
-            let before = self.sessions[index].mode;
-            if self.sessions[index].see_peer(now, link.is_numbered()) {
-                link.send_plain_ready(&self.shared.service);
-            }
-            let is_lost = before == Mode::Numbered && self.sessions[index].mode == Mode::Unknown;
-            tells |= is_lost;
-            let (heartbeat_is_due, is_silent) =
-                self.sessions[index].look(now, self.shared.options.plain_heartbeat);
-            if is_silent {
-                self.reopen(index)?;
-            } else if heartbeat_is_due {
-                self.shared.links[index].send_plain_command(WorkerCommand::Heartbeat);
-            }
-        }
-        if tells {
-            self.tell_brokers(now);
-        }
-        if self.shared.leaves.load(Ordering::Relaxed) && self.leaving.is_none() {
-            self.leaving = Some((now, 0));
-            for (session, link) in self.sessions.iter().zip(&self.shared.links) {
-                if session.mode == Mode::Numbered {
-                    link.send_header(Header::Drain);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Tells all brokers what it has: a client may go from one to another, or has to.
-    fn tell_brokers(&mut self, now: Instant) {
-        if self.sessions.len() < 2 {
-            return;
-        }
-        self.next_telling = now.checked_add(self.telling_interval).unwrap_or(now);
-        let held = self.shared.board().held();
-        for (session, link) in self.sessions.iter().zip(&self.shared.links) {
-            if session.mode == Mode::Numbered {
-                link.send_held(&held);
-            }
-        }
-    }
-
-    /// Whether it was asked to leave, every broker knows and nothing is left to do; then it says so.
-    fn has_left(&mut self, now: Instant) -> bool {
-        let Some((since, known_count)) = self.leaving else { return false };
-        let numbered = self.sessions.iter().filter(|session| session.mode == Mode::Numbered).count();
-        let is_known = known_count >= numbered
-            || now.saturating_duration_since(since) >= self.shared.options.leave_timeout;
-        if !is_known || !self.shared.is_idle() {
-            return false;
-        }
-        for (session, link) in self.sessions.iter().zip(&self.shared.links) {
-            match session.mode {
-                Mode::Numbered => link.send_header(Header::Disconnect),
-                Mode::Plain => link.send_plain_command(WorkerCommand::Disconnect),
-                Mode::Unknown | Mode::Greeting => {}
-            }
-        }
-        true
-    }
+fn start<'scope>(
+    scope: &'scope thread::Scope<'scope, '_>,
+    name: String,
+    run: impl FnOnce() + Send + 'scope,
+) -> io::Result<thread::ScopedJoinHandle<'scope, ()>> {
+    thread::Builder::new().name(name).spawn_scoped(scope, run)
 }

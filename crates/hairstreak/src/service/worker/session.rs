@@ -4,12 +4,13 @@
 //! unknown --- a peer that says it numbers requests ---> greeting --- WELCOME: READY goes out ---> numbered
 //!    ^  \                                                                                           |
 //!    |   `--- any other peer: READY goes out ---> plain                                             |
-//!    +--- the peer is gone ---------------------------- ' ------------------------------------------+
+//!    +--- the peer is gone, or another has come in its place --- ' ---------------------------------+
 //! ```
 
 use std::time::{Duration, Instant};
 
 use hairstreak_base::Frame;
+use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_wire::mdp::{self, ToWorker};
 use hairstreak_wire::numbered::{FromBroker, Header, RequestId, parse_from_broker};
 
@@ -39,8 +40,6 @@ pub(super) enum Wanted {
     },
     /// Nobody wants that request any more.
     Cancel(RequestId),
-    /// Everything that was given has come.
-    Drained,
     /// The worker is to begin again on a new connection.
     Reconnect,
 }
@@ -55,6 +54,12 @@ pub(super) enum Origin {
 #[derive(Debug)]
 pub(super) struct Session {
     pub mode: Mode,
+    /// The broker has nothing more on the way.
+    pub is_drained: bool,
+    /// How many requests the worker had ended when it greeted this broker: of those the broker has had no reply.
+    pub ended_before: u64,
+    /// The connection that it was plain on.
+    connection: Option<ConnectionId>,
     /// When the broker was heard of.
     heard: Instant,
     /// When it was sent a heartbeat.
@@ -63,7 +68,14 @@ pub(super) struct Session {
 
 impl Session {
     pub fn new(now: Instant) -> Session {
-        Session { mode: Mode::Unknown, heard: now, told: now }
+        Session {
+            mode: Mode::Unknown,
+            is_drained: false,
+            ended_before: 0,
+            connection: None,
+            heard: now,
+            told: now,
+        }
     }
 
     /// A message came.
@@ -87,7 +99,7 @@ impl Session {
     fn take_numbered(&mut self, command: FromBroker<'_>) -> Wanted {
         match command {
             FromBroker::Welcome { heartbeat_ms, .. } => {
-                self.mode = Mode::Numbered;
+                (self.mode, self.is_drained) = (Mode::Numbered, false);
                 Wanted::Ready { patience: Duration::from_millis(heartbeat_ms.into()) }
             }
             FromBroker::Request { request, first, deliveries, is_repeated, body_index } => Wanted::Request {
@@ -95,29 +107,30 @@ impl Session {
                 body_index,
             },
             FromBroker::Cancel(request) => Wanted::Cancel(request),
-            FromBroker::Drained => Wanted::Drained,
             FromBroker::Disconnect { .. } => Wanted::Reconnect,
+            FromBroker::Drained => {
+                self.is_drained = true;
+                Wanted::Nothing
+            }
             FromBroker::Reply(_) | FromBroker::Refused { .. } => Wanted::Nothing,
         }
     }
 
-    /// There is a peer of that kind, or none. Returns whether READY is to be sent.
-    pub fn see_peer(&mut self, now: Instant, is_numbered: Option<bool>) -> bool {
-        match (is_numbered, self.mode) {
-            (None, _) => {
-                self.mode = Mode::Unknown;
-                false
+    /// There is a peer on that connection, which says that it numbers requests or does not; or none. Returns whether READY of plain
+    /// MDP is to be sent. WELCOME may have come before the connection was seen.
+    pub fn see_peer(&mut self, now: Instant, peer: Option<(ConnectionId, bool)>) -> bool {
+        match (peer, self.mode) {
+            (None, _) => (self.mode, self.is_drained) = (Mode::Unknown, false),
+            (Some((_, true)), Mode::Unknown | Mode::Plain) => self.mode = Mode::Greeting,
+            (Some((_, true)), Mode::Greeting | Mode::Numbered) => {}
+            (Some((connection, false)), Mode::Plain) if self.connection == Some(connection) => {}
+            (Some((connection, false)), _) => {
+                (self.mode, self.connection) = (Mode::Plain, Some(connection));
+                (self.heard, self.told) = (now, now);
+                return true;
             }
-            (Some(true), Mode::Unknown) => {
-                self.mode = Mode::Greeting;
-                false
-            }
-            (Some(false), Mode::Unknown) => {
-                (self.mode, self.heard, self.told) = (Mode::Plain, now, now);
-                true
-            }
-            (Some(_), _) => false,
         }
+        false
     }
 
     /// Whether a heartbeat of plain MDP is due, and whether the broker has been silent for too long.

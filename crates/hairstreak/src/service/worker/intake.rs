@@ -1,0 +1,273 @@
+//! `Intake`: a worker's receiving side: its connections, what they bring, and what brokers have to know.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use hairstreak_socket::{Context, Interest, Message, Poller, RecvError};
+use hairstreak_wire::mdp::WorkerCommand;
+use hairstreak_wire::numbered::Header;
+
+use super::board::Begin;
+use super::error::WorkerError;
+use super::run::{Job, Shared};
+use super::session::{Mode, Origin, Session, Wanted};
+
+/// How often connections and times are looked at.
+pub(super) const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// How often several brokers are told what it has, at least: so many times while they wait for whoever has what was sent to
+/// another before.
+const TELLINGS: u32 = 3;
+/// Messages that are taken in one turn.
+const BATCH_COUNT_MAX: usize = 1024;
+
+pub(super) struct Intake<'a> {
+    shared: &'a Shared,
+    context: &'a Context,
+    sessions: Vec<Session>,
+    /// With several brokers: waits for all of them.
+    poller: Option<Poller>,
+    /// Since when it leaves.
+    leaving: Option<Instant>,
+    next_look: Instant,
+    next_telling: Instant,
+    telling_interval: Duration,
+    /// Requests that came and are on the board, before they are handled.
+    begun: Vec<Job>,
+    /// Brokers to begin again with on a new connection. A socket is fastest in the thread that opens it, which the deputy's is not.
+    reopening: Vec<usize>,
+    /// Used again by each turn.
+    messages: Vec<Message>,
+}
+
+impl<'a> Intake<'a> {
+    pub fn new(shared: &'a Shared, context: &'a Context) -> Result<Intake<'a>, WorkerError> {
+        let now = Instant::now();
+        let sessions = shared.links.iter().map(|_| Session::new(now)).collect();
+        let mut intake = Intake {
+            shared,
+            context,
+            sessions,
+            poller: None,
+            leaving: None,
+            next_look: now,
+            next_telling: now,
+            telling_interval: Duration::MAX,
+            begun: Vec::new(),
+            reopening: Vec::new(),
+            messages: Vec::new(),
+        };
+        intake.watch_links()?;
+        Ok(intake)
+    }
+
+    /// Sockets may have been replaced.
+    fn watch_links(&mut self) -> Result<(), WorkerError> {
+        if self.shared.links.len() > 1 {
+            let mut poller = Poller::new()?;
+            for (index, link) in self.shared.links.iter().enumerate() {
+                poller.add(&link.dealer(), index, Interest::READABLE)?;
+            }
+            self.poller = Some(poller);
+        }
+        Ok(())
+    }
+
+    /// Receives for other threads, until the worker has left.
+    pub fn run(mut self) -> Result<(), WorkerError> {
+        while !self.step()? {}
+        Ok(())
+    }
+
+    /// Takes what comes within a while. Returns whether the worker has left.
+    pub fn step(&mut self) -> Result<bool, WorkerError> {
+        for link in std::mem::take(&mut self.reopening) {
+            self.sessions[link] = self.shared.links[link].reopen(self.context, &self.shared.options)?;
+            self.watch_links()?;
+        }
+        let now = Instant::now();
+        if now >= self.next_look {
+            self.next_look = now + LOOK_INTERVAL;
+            self.look(now);
+            if self.has_left(now) {
+                return Ok(true);
+            }
+        }
+        let patience = self.next_look.saturating_duration_since(now);
+        if self.poller.is_none() && self.sessions[0].mode == Mode::Unknown {
+            if self.shared.links[0].dealer().wait_for_peers(1, patience) {
+                self.next_look = now;
+            }
+            return Ok(false);
+        }
+        self.take(patience)?;
+        Ok(false)
+    }
+
+    /// Takes what is here, while the worker handles something.
+    pub fn step_aside(&mut self) {
+        let now = Instant::now();
+        self.next_look = now + LOOK_INTERVAL;
+        self.look(now);
+        // What cannot be received now the worker itself will find.
+        let _ = self.take(Duration::ZERO);
+    }
+
+    fn take(&mut self, patience: Duration) -> Result<(), WorkerError> {
+        let Some(poller) = &mut self.poller else { return self.receive(0, patience) };
+        let mut ready = Vec::new();
+        poller.wait_timeout(&mut ready, patience)?;
+        ready.iter().try_for_each(|found| self.receive(found.key, Duration::ZERO))
+    }
+
+    /// Takes what is here, and has it handled when all of it is on the board.
+    fn receive(&mut self, link: usize, mut patience: Duration) -> Result<(), WorkerError> {
+        let mut messages = std::mem::take(&mut self.messages);
+        let mut is_welcome = false;
+        loop {
+            match self.shared.links[link].dealer().recv_many_timeout(&mut messages, BATCH_COUNT_MAX, patience)
+            {
+                Ok(_) => {}
+                Err(RecvError::TimedOut | RecvError::WouldBlock) => break,
+                Err(error) => return Err(error.into()),
+            }
+            let now = Instant::now();
+            for message in messages.drain(..) {
+                is_welcome |= self.take_message(now, link, message);
+            }
+            if !is_welcome {
+                break;
+            }
+            // Behind the WELCOME of this connection there may be requests of the one before. READY is to list them.
+            patience = Duration::ZERO;
+        }
+        self.messages = messages;
+        if is_welcome {
+            self.greet(link);
+        }
+        self.shared.enqueue(self.begun.drain(..));
+        Ok(())
+    }
+
+    /// Returns whether it was the broker's WELCOME.
+    fn take_message(&mut self, now: Instant, link: usize, message: Message) -> bool {
+        match self.sessions[link].take(now, message.as_frames()) {
+            Wanted::Request { origin, body_index } => {
+                self.begin(Job { link, origin, message, body_index });
+            }
+            Wanted::Ready { patience } => {
+                self.telling_interval = self.telling_interval.min(patience / TELLINGS);
+                return true;
+            }
+            Wanted::Cancel(request) => self.shared.board().cancel(request),
+            Wanted::Reconnect => self.reopening.push(link),
+            Wanted::Nothing => {}
+        }
+        false
+    }
+
+    fn begin(&mut self, job: Job) {
+        let Origin::Numbered { request, first, .. } = job.origin else { return self.begun.push(job) };
+        let begin = self.shared.board().begin(request, first, job.link);
+        match begin {
+            Begin::Run => self.begun.push(job),
+            Begin::Runs => {}
+            Begin::Over => self.shared.links[job.link].send_refused(request, "its client has had the reply"),
+            Begin::Replied(reply) => {
+                self.shared.replayed.fetch_add(1, Ordering::Relaxed);
+                self.shared.links[job.link].send_stored(request, &reply);
+            }
+        }
+    }
+
+    /// Tells a broker that begins anew what the worker has.
+    fn greet(&mut self, index: usize) {
+        let (link, shared) = (&self.shared.links[index], self.shared);
+        let (held, ended_count) = {
+            let mut board = shared.board();
+            (board.held(), board.ended_count())
+        };
+        self.sessions[index].ended_before = ended_count;
+        if self.leaving.is_none() {
+            link.send_ready(&shared.service, shared.options.capacity(), &held);
+        } else {
+            self.take_leave(index);
+        }
+    }
+
+    /// Says that it wants nothing new; and what it replied before this connection, as nobody can ask for it later.
+    fn take_leave(&self, index: usize) {
+        let link = &self.shared.links[index];
+        let replies = self.shared.board().replies_until(self.sessions[index].ended_before);
+        replies.iter().for_each(|(request, reply)| link.send_stored(*request, reply));
+        link.send_header(Header::Drain);
+    }
+
+    /// Connections, heartbeats, and whether it is to leave.
+    fn look(&mut self, now: Instant) {
+        let mut tells = now >= self.next_telling && self.shared.board().take_change();
+        for index in 0..self.sessions.len() {
+            let link = &self.shared.links[index];
+            let before = self.sessions[index].mode;
+            if self.sessions[index].see_peer(now, link.peer()) {
+                link.send_plain_ready(&self.shared.service);
+            }
+            tells |= before == Mode::Numbered && self.sessions[index].mode == Mode::Unknown;
+            let (heartbeat_is_due, is_silent) =
+                self.sessions[index].look(now, self.shared.options.plain_heartbeat);
+            if is_silent {
+                self.reopening.push(index);
+            } else if heartbeat_is_due {
+                link.send_plain_command(WorkerCommand::Heartbeat);
+            }
+        }
+        if tells {
+            self.tell_brokers(now);
+        }
+        if self.shared.leaves() && self.leaving.is_none() {
+            self.leaving = Some(now);
+            let numbered = |index: &usize| self.sessions[*index].mode == Mode::Numbered;
+            (0..self.sessions.len()).filter(numbered).for_each(|index| self.take_leave(index));
+        }
+    }
+
+    /// Tells all brokers what it has: a client may go from one to another, or has to.
+    fn tell_brokers(&mut self, now: Instant) {
+        if self.sessions.len() < 2 {
+            return;
+        }
+        self.next_telling = now.checked_add(self.telling_interval).unwrap_or(now);
+        let held = self.shared.board().held();
+        for (session, link) in self.sessions.iter().zip(&self.shared.links) {
+            if session.mode == Mode::Numbered {
+                link.send_held(&held);
+            }
+        }
+    }
+
+    /// Whether it was asked to leave, every broker knows, and has had all replies, and nothing is left to do; then it says so.
+    fn has_left(&mut self, now: Instant) -> bool {
+        let Some(since) = self.leaving else { return false };
+        if !self.shared.is_idle() {
+            return false;
+        }
+        let owes = !self.shared.board().replies_until(u64::MAX).is_empty();
+        let knows = |session: &Session| match session.mode {
+            Mode::Numbered => session.is_drained,
+            Mode::Plain => true,
+            // One that is away may come back within the time, and ask for what it has not had.
+            Mode::Unknown | Mode::Greeting => !owes,
+        };
+        let is_late = now.saturating_duration_since(since) >= self.shared.options.leave_timeout;
+        if !is_late && !self.sessions.iter().all(knows) {
+            return false;
+        }
+        for (session, link) in self.sessions.iter().zip(&self.shared.links) {
+            match session.mode {
+                Mode::Numbered => link.send_header(Header::Disconnect),
+                Mode::Plain => link.send_plain_command(WorkerCommand::Disconnect),
+                Mode::Unknown | Mode::Greeting => {}
+            }
+        }
+        true
+    }
+}

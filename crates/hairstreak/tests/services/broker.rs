@@ -1,0 +1,122 @@
+//! A broker in its test's hands.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hairstreak::service::{ClientId, Held, RequestId};
+use hairstreak_socket::{Context, Message, Options, Router, RouterNotify};
+use hairstreak_wire::numbered::{Header, Numbered, ToBroker, parse_to_broker};
+
+pub const CLIENT: ClientId = ClientId([7; 16]);
+/// Longer than anything here takes.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A broker in its test's hands. Dropped, it is dead.
+pub struct Broker {
+    pub router: Router,
+    peer: Message,
+}
+
+impl Broker {
+    /// Listens there until a peer has connected.
+    pub fn at(place: &str) -> Broker {
+        Broker::listen(place, vec![Numbered.to_property()])
+    }
+
+    /// One of others, which numbers nothing.
+    pub fn plain_at(place: &str) -> Broker {
+        Broker::listen(place, Vec::new())
+    }
+
+    fn listen(place: &str, properties: Vec<(String, Vec<u8>)>) -> Broker {
+        let router = listen(place, properties);
+        let notice = router.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(notice.as_frames()[1].size(), 0);
+        let peer = Message::from_frames([notice.as_frames()[0].as_bytes()]);
+        Broker { router, peer }
+    }
+
+    /// The same broker, which speaks to that peer.
+    pub fn with_peer(self, peer: &[u8]) -> Broker {
+        Broker { peer: Message::from_frames([peer]), ..self }
+    }
+
+    pub fn send(&self, header: Header, behind: &[&[u8]]) {
+        let header = header.encode();
+        let frames: Vec<&[u8]> = [header.as_ref()].into_iter().chain(behind.iter().copied()).collect();
+        self.send_frames(&frames);
+    }
+
+    pub fn send_frames(&self, frames: &[&[u8]]) {
+        let frames = [self.peer.as_frames()[0].as_bytes()].into_iter().chain(frames.iter().copied());
+        self.router.send(&Message::from_frames(frames)).unwrap();
+    }
+
+    /// The next message's frames behind the routing id.
+    pub fn frames(&self) -> Vec<Vec<u8>> {
+        let message = self.router.recv_timeout(PATIENCE).unwrap();
+        message.as_frames()[1..].iter().map(|frame| frame.as_bytes().to_vec()).collect()
+    }
+
+    pub fn welcome(&self) {
+        self.send(Header::Welcome { broker: [1; 16], heartbeat_ms: 2_500 }, &[]);
+    }
+
+    pub fn ask(&self, number: u64) {
+        let request = RequestId { client: CLIENT, number };
+        let header = Header::Request { request, first: 1, lifetime_ms: 0, deliveries: 0, is_repeated: false };
+        self.send(header, &[number.to_string().as_bytes()]);
+    }
+
+    /// What comes until READY, and the numbers that this lists.
+    pub fn until_ready(&self) -> (Vec<Message>, Vec<u64>) {
+        let mut before = Vec::new();
+        loop {
+            let message = self.router.recv_timeout(PATIENCE).unwrap();
+            if let Ok(ToBroker::Ready { held, .. }) = parse_to_broker(&message.as_frames()[1..]) {
+                let numbers = |held: Held| held.first..=held.last;
+                return (before, held.ranges().flat_map(numbers).collect());
+            }
+            before.push(message);
+        }
+    }
+
+    pub fn replies_with(&self, number: u64) {
+        assert_eq!(self.reply(), Ok(number));
+    }
+
+    /// The number of the next request that is replied to, in one part, or why it is not.
+    pub fn reply(&self) -> Result<u64, String> {
+        let message = self.router.recv_timeout(PATIENCE).unwrap();
+        match parse_to_broker(&message.as_frames()[1..]) {
+            Ok(ToBroker::Reply(part)) if part.is_final => Ok(part.request.number),
+            Ok(ToBroker::Refused { text, .. }) => Err(String::from_utf8_lossy(text).into_owned()),
+            other => panic!("{other:?} instead of a reply"),
+        }
+    }
+}
+
+fn listen(place: &str, properties: Vec<(String, Vec<u8>)>) -> Router {
+    let options = Options {
+        router_notify: RouterNotify { connect: true, disconnect: false },
+        properties,
+        linger_ms: 0,
+        ..Options::default()
+    };
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let router = Router::with_options(&Context::new(), options.clone()).unwrap();
+        match router.bind(place) {
+            Ok(_) => return router,
+            Err(error) => assert!(Instant::now() < end, "{error}"),
+        }
+        // tidy: allow(sleeps) the place is free when the broker before is gone
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A place of this test alone, which brokers come back to. The port is none that a connection is given by the system.
+pub fn place(test: u8) -> String {
+    let process = std::process::id();
+    format!("tcp://127.{}.{}.{test}:5559", 1 + process / 250 % 250, 1 + process % 250)
+}

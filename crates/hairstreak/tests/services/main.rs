@@ -1,0 +1,5 @@
+//! Workers and clients beside brokers that the tests are themselves.
+
+mod broker;
+mod client;
+mod worker;
