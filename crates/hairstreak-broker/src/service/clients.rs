@@ -7,6 +7,7 @@ use hairstreak_base::Message;
 use hairstreak_wire::numbered::ClientId;
 use slab::Slab;
 
+use super::departures::{Departure, Departures};
 use super::options::Options;
 use super::request_list::RequestList;
 use super::requests::{look, size_of_frames};
@@ -21,6 +22,8 @@ pub(super) struct Client {
     pub dialect: Dialect,
     /// Since when it is gone.
     pub gone_since: Option<Duration>,
+    /// Its place among those that make room, if it is there.
+    departure: Option<Departure>,
     window: Window,
     /// Workers have told of it, it has not come itself.
     is_hearsay: bool,
@@ -52,6 +55,7 @@ impl Client {
             routing_id: None,
             dialect,
             gone_since: None,
+            departure: None,
             window: Window::new(first),
             is_hearsay: false,
             backlog: VecDeque::new(),
@@ -107,6 +111,8 @@ impl Client {
 pub(super) struct Clients {
     slab: Slab<Client>,
     by_id: HashMap<ClientId, usize>,
+    /// Those that are gone and have nothing open.
+    departures: Departures,
     /// Slots of all windows.
     slot_count: usize,
     /// Bytes of all backlogs.
@@ -159,6 +165,7 @@ impl Clients {
                 let index = self.insert(id, Dialect::Numbered, first);
                 let client = &mut self.slab[index];
                 (client.is_hearsay, client.gone_since) = (true, Some(now));
+                self.note_departed(index);
                 Some(index)
             }
             None => None,
@@ -171,7 +178,45 @@ impl Clients {
         options.open_per_client_max.min(size + options.open_max.saturating_sub(self.slot_count))
     }
 
+    /// A client that is gone makes room for others once it has nothing open.
+    pub fn note_departed(&mut self, index: usize) {
+        if let Some(client) = self.slab.get_mut(index)
+            && client.gone_since.is_some()
+            && client.departure.is_none()
+            && client.open_bytes == 0
+        {
+            client.departure = Some(self.departures.push(index));
+        }
+    }
+
+    /// A client is back, or about to be forgotten.
+    pub fn end_departure(&mut self, index: usize) {
+        let Some(client) = self.slab.get_mut(index) else { return };
+        if client.departure.take().is_some() {
+            let slab = &self.slab;
+            self.departures.has_ended(|found| {
+                slab.get(found.client).is_some_and(|client| client.departure == Some(found))
+            });
+        }
+    }
+
+    /// The client that has been gone the longest, and has nothing open nor a reply that waits for it.
+    pub fn next_to_forget(&mut self) -> Option<usize> {
+        while let Some(departure) = self.departures.pop_front() {
+            let index = departure.client;
+            if self.slab.get(index).is_some_and(|client| client.departure == Some(departure)) {
+                self.end_departure(index);
+                // A reply goes when its client is back, which is another departure then.
+                if self.slab[index].backlog.is_empty() {
+                    return Some(index);
+                }
+            }
+        }
+        None
+    }
+
     pub fn remove(&mut self, index: usize) -> Option<Client> {
+        self.end_departure(index);
         let client = self.slab.try_remove(index)?;
         self.by_id.remove(&client.id);
         self.slot_count -= client.window.size();
@@ -240,6 +285,11 @@ impl Clients {
         {
             self.set(index, number, slot);
         }
+    }
+
+    #[cfg(test)]
+    pub fn departures_len(&self) -> usize {
+        self.departures.len()
     }
 
     #[cfg(test)]

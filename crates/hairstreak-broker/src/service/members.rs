@@ -143,6 +143,7 @@ impl Broker {
         let Some(found) = self.clients.get_mut(client) else { return };
         let before = found.routing_id.replace(peer.into());
         found.gone_since = None;
+        self.clients.end_departure(client);
         if let Some(before) = before.filter(|before| **before != *peer)
             && let Some(role) = self.peers.get_mut(&before)
         {
@@ -168,6 +169,18 @@ impl Broker {
         if !is_numbered || self.clients.get(client).is_some_and(|client| client.is_blank()) {
             self.remove_client(client, out);
         }
+        self.clients.note_departed(client);
+    }
+
+    /// Whether there may be one more client: where there are as many as may be, the one that has been gone the longest and has
+    /// nothing open is forgotten.
+    pub(super) fn make_room_for_client(&mut self, out: &mut impl Outbox) -> bool {
+        if self.clients.len() >= self.options.clients_max
+            && let Some(client) = self.clients.next_to_forget()
+        {
+            self.remove_client(client, out);
+        }
+        self.clients.len() < self.options.clients_max
     }
 
     pub(super) fn remove_client(&mut self, client: usize, out: &mut impl Outbox) {

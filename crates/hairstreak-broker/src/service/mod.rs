@@ -25,7 +25,7 @@
 //! Invariants, tested on random events: a request that was taken is answered or refused exactly once to a client that
 //! stays; none is with two workers; nothing outgrows [`Options`].
 //!
-//! Reading order: `broker` (events), `clients` and `window` (numbers), `requests` and `request_list`, `services` (queues, and
+//! Reading order: `broker` (events), `clients`, `departures` and `window` (numbers), `requests` and `request_list`, `services` (queues, and
 //! who is least busy), `workers`; `plain` and `numbered` (what each command does), `members` (who is what), `arrivals`,
 //! `dispatch`, `held` and `early` (what was done before), `replies`, `unread` (clients that do not read), `sweep` (time),
 //! `management` (MMI, reports).
@@ -35,6 +35,7 @@
 mod arrivals;
 mod broker;
 mod clients;
+mod departures;
 mod dispatch;
 mod early;
 mod held;

@@ -148,7 +148,7 @@ impl Broker {
         message: Message,
         out: &mut impl Outbox,
     ) {
-        let client = match self.client_at(peer, asked.id.client, asked.first) {
+        let client = match self.client_at(peer, asked.id.client, asked.first, out) {
             Ok(client) => client,
             Err(_) if self.worker_of(peer).is_some() => {
                 return self.unexpected(now, peer, Dialect::Numbered, "a request of a worker", out);
@@ -162,7 +162,13 @@ impl Broker {
     }
 
     /// The client of that id, which is at this peer from now on.
-    fn client_at(&mut self, peer: &[u8], id: ClientId, first: u64) -> Result<usize, (Refusal, &'static str)> {
+    fn client_at(
+        &mut self,
+        peer: &[u8],
+        id: ClientId,
+        first: u64,
+        out: &mut impl Outbox,
+    ) -> Result<usize, (Refusal, &'static str)> {
         let is_it = |client: usize| self.clients.get(client).is_some_and(|client| client.id == id);
         match self.role(peer) {
             Role::Client(client) if is_it(client) => return Ok(client),
@@ -172,9 +178,7 @@ impl Broker {
         let client = match self.clients.find(id) {
             Some(client) if self.clients.get(client).is_some_and(|client| client.is_numbered()) => client,
             Some(_) => return Err((Refusal::Malformed, "the client's id is another's")),
-            None if self.clients.len() < self.options.clients_max => {
-                self.clients.insert(id, Dialect::Numbered, first)
-            }
+            None if self.make_room_for_client(out) => self.clients.insert(id, Dialect::Numbered, first),
             None => return Err((Refusal::Full, "the broker has as many clients as it may")),
         };
         self.meet(client, peer);

@@ -13,7 +13,7 @@ pub struct Options {
     pub services_max: usize,
     /// Workers of all services.
     pub workers_max: usize,
-    /// Clients, those that may come back included.
+    /// Clients, those that may come back included. Of those that have nothing open, the one gone longest makes room.
     pub clients_max: usize,
     /// How long a client that is gone may come back to its requests.
     pub client_absence_max_ms: u32,

@@ -45,7 +45,7 @@ impl Broker {
         let dialect = Dialect::Plain(version);
         let client = match self.role(peer) {
             Role::Client(client) => client,
-            Role::New if self.clients.len() < self.options.clients_max => {
+            Role::New if self.make_room_for_client(out) => {
                 let id = self.plain_client_id();
                 let client = self.clients.insert(id, dialect, 1);
                 self.meet(client, peer);

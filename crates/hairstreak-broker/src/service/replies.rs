@@ -255,6 +255,7 @@ impl Broker {
             let worker = request.last_worker.filter(|_| client.is_numbered());
             let slot = worker.map_or(Slot::Unknown, Slot::With);
             self.clients.set(request.client, request.id.number, slot);
+            self.clients.note_departed(request.client);
         }
         Some(request)
     }

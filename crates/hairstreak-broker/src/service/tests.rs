@@ -1,5 +1,6 @@
 //! The service broker on virtual time: each rule by itself, then a simulation of clients, workers and brokers that die.
 
+mod absence;
 mod bounds;
 mod management;
 mod numbered;
