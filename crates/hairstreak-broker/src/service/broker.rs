@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clients::Clients;
 use super::early::EarlyReplies;
+use super::management::LastReport;
 use super::options::Options;
 use super::outbox::{Outbox, Sent};
 use super::request_list::RequestList;
@@ -54,6 +55,7 @@ pub struct Broker {
     /// The last time it was told.
     pub(super) now: Duration,
     pub(super) drops: Drops,
+    pub(super) last_report: Option<LastReport>,
 }
 
 /// What a peer is.
@@ -105,6 +107,7 @@ impl Broker {
             next_retry: Duration::ZERO,
             now: Duration::ZERO,
             drops: Drops::default(),
+            last_report: None,
         }
     }
 

@@ -17,6 +17,16 @@ use super::workers::Dialect;
 /// The service that replies with a [`Report`], in JSON.
 pub const REPORT_SERVICE: &str = "hairstreak.services";
 
+/// Whoever asks sooner is told the same again: a report of many services takes a while to make.
+const REPORT_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The report that was made last, as it was sent.
+#[derive(Debug)]
+pub(super) struct LastReport {
+    made: Duration,
+    body: Frame,
+}
+
 /// What a broker knows of itself.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Report {
@@ -97,6 +107,20 @@ impl Broker {
         }
     }
 
+    /// The report in JSON, at most [`REPORT_INTERVAL`] old. Those who have it share its bytes.
+    fn recent_report(&mut self, now: Duration) -> Frame {
+        if let Some(last) = &self.last_report
+            && now < last.made + REPORT_INTERVAL
+        {
+            return last.body.clone();
+        }
+        // INVARIANT: numbers and names only, which JSON has words for.
+        let json = serde_json::to_vec(&self.report(now)).expect("a report is JSON");
+        let body = Frame::from_vec(json);
+        self.last_report = Some(LastReport { made: now, body: body.clone() });
+        body
+    }
+
     /// Replies to a request for one of the broker's own services.
     pub(super) fn answer(
         &mut self,
@@ -108,22 +132,21 @@ impl Broker {
         out: &mut impl Outbox,
     ) {
         let asked = body.first().map(Frame::as_bytes).unwrap_or_default();
-        let has_workers = || self.services.find(asked).is_some_and(|service| service.worker_count > 0);
         let dialect = self.clients.get(client).map(|client| client.dialect);
         let reply = match service {
-            b"mmi.service" if has_workers() => b"200".to_vec(),
-            b"mmi.service" => b"404".to_vec(),
-            name if name == REPORT_SERVICE.as_bytes() => {
-                // INVARIANT: numbers and names only, which JSON has words for.
-                serde_json::to_vec(&self.report(now)).expect("a report is JSON")
+            b"mmi.service" => {
+                let found = self.services.find(asked);
+                let has_workers = found.is_some_and(|service| service.worker_count > 0);
+                Frame::copy_of(if has_workers { b"200" } else { b"404" })
             }
+            name if name == REPORT_SERVICE.as_bytes() => self.recent_report(now),
             name if dialect == Some(Dialect::Numbered) && !name.starts_with(b"mmi.") => {
                 let reason = "the broker has no such service";
                 return self.refuse(client, id, Refusal::NotImplemented, reason, out);
             }
-            _ => b"501".to_vec(),
+            _ => Frame::copy_of(b"501"),
         };
-        let (answers, body) = (Some((id.number, Slot::Unknown)), [Frame::from_vec(reply)]);
+        let (answers, body) = (Some((id.number, Slot::Unknown)), [reply]);
         match dialect {
             Some(Dialect::Numbered) => {
                 let header = Header::Final { request: id, index: 0 }.encode();

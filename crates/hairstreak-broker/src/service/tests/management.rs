@@ -110,6 +110,40 @@ fn the_report_counts_what_there_is() {
 }
 
 #[test]
+fn a_report_is_made_once_in_a_while_and_told_to_all_who_ask_meanwhile() {
+    let mut bench = Bench::new(Options::default());
+    bench.ready("w", 1);
+    let mut number = 0;
+    let mut asked = |bench: &mut Bench| {
+        number += 1;
+        bench.send("c", request('a', number), &[REPORT_SERVICE.as_bytes(), b""]);
+        bench.frames("d", &[b"", b"MDPC01", REPORT_SERVICE.as_bytes(), b""]);
+        let sent = bench.raw();
+        assert_eq!(sent[0].1.last(), sent[1].1.last());
+        serde_json::from_slice::<Report>(sent[0].1.last().unwrap()).unwrap().services[0].workers
+    };
+    bench.raw();
+    assert_eq!(asked(&mut bench), 1);
+    bench.ready("v", 1);
+    bench.raw();
+    bench.now += Duration::from_millis(99);
+    assert_eq!(asked(&mut bench), 1);
+    bench.now += Duration::from_millis(1);
+    assert_eq!(asked(&mut bench), 2);
+    // For those who do not read, its bytes are there once.
+    let waiting = |client: char| {
+        let id = request_id(client, 9);
+        bench.wire.full.insert(client.to_string());
+        bench.send(&client.to_string(), request(client, id.number), &[REPORT_SERVICE.as_bytes(), b""]);
+        let client = bench.broker.clients.find(id.client).unwrap();
+        let unread = bench.broker.clients.get(client).unwrap().unread().unwrap();
+        unread.message.as_frames().last().unwrap().as_bytes().as_ptr()
+    };
+    let places: HashSet<_> = ['e', 'f', 'g'].map(waiting).into();
+    assert_eq!(places.len(), 1);
+}
+
+#[test]
 fn services_nobody_serves_or_asks_for_are_forgotten() {
     let mut bench = Bench::new(Options::default());
     bench.ready("w", 1);
