@@ -4,15 +4,18 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use hairstreak_base::Message;
-use hairstreak_wire::numbered::ClientId;
+use hairstreak_wire::numbered::{ClientId, Held};
 use slab::Slab;
 
 use super::departures::{Departure, Departures};
 use super::options::Options;
 use super::request_list::RequestList;
 use super::requests::{look, size_of_frames};
-use super::window::{Slot, Window};
-use super::workers::Dialect;
+use super::window::{Slot, SlotCounts, Told, Window};
+use super::workers::{Dialect, WorkerRef};
+
+/// Workers may tell of one number that no client here has used for so many that the clients may use.
+const OPEN_PER_TOLD: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct Client {
@@ -113,8 +116,10 @@ pub(super) struct Clients {
     by_id: HashMap<ClientId, usize>,
     /// Those that are gone and have nothing open.
     departures: Departures,
+    /// How many workers have told of and have not come themselves.
+    hearsay_count: usize,
     /// Slots of all windows.
-    slot_count: usize,
+    counts: SlotCounts,
     /// Bytes of all backlogs.
     pub backlog_bytes: usize,
     /// Where the next look at those that are gone begins.
@@ -150,21 +155,25 @@ impl Clients {
         index
     }
 
-    /// One that a worker tells of, if there are few others.
+    /// One that a worker tells of, if there is room for it and its numbers.
     pub fn hear_of(&mut self, now: Duration, id: ClientId, first: u64, options: &Options) -> Option<usize> {
+        let has_room = self.len() < options.clients_max
+            && self.hearsay_count < options.clients_max.div_ceil(2)
+            && self.counts.told < told_max(options);
         match self.find(id) {
             Some(index) if self.slab[index].is_hearsay => {
-                let size_max = self.window_size_max(index, options);
+                let size_max = self.told_size_max(index, options);
                 if self.slab[index].window.size_from(first) <= size_max {
                     self.change_window(index, |client| client.window.begin_at(first, size_max));
                 }
                 Some(index)
             }
             Some(index) => Some(index).filter(|index| self.slab[*index].is_numbered()),
-            None if self.len() < options.clients_max.div_ceil(2) => {
+            None if has_room => {
                 let index = self.insert(id, Dialect::Numbered, first);
                 let client = &mut self.slab[index];
                 (client.is_hearsay, client.gone_since) = (true, Some(now));
+                self.hearsay_count += 1;
                 self.note_departed(index);
                 Some(index)
             }
@@ -172,10 +181,29 @@ impl Clients {
         }
     }
 
-    /// How many slots a client's window may have.
-    fn window_size_max(&self, index: usize, options: &Options) -> usize {
+    /// How many slots a client's window may have by what workers tell.
+    fn told_size_max(&self, index: usize, options: &Options) -> usize {
         let size = self.slab.get(index).map_or(0, |client| client.window.size());
-        options.open_per_client_max.min(size + options.open_max.saturating_sub(self.slot_count))
+        options.open_per_client_max.min(size + told_max(options).saturating_sub(self.counts.told))
+    }
+
+    /// A worker has these of that client, as far as there is room for it; so many numbers are looked at.
+    pub fn tell(
+        &mut self,
+        index: usize,
+        range: Held,
+        count_max: u64,
+        worker: WorkerRef,
+        options: &Options,
+    ) -> Told {
+        let size_max = self.told_size_max(index, options);
+        let mut told = Told::default();
+        self.change_window(index, |client| {
+            let first = range.first.max(client.window.first());
+            let last = range.last.min(first.saturating_add(count_max - 1));
+            told = client.window.tell(first, last, worker, size_max);
+        });
+        told
     }
 
     /// A client that is gone makes room for others once it has nothing open.
@@ -219,7 +247,10 @@ impl Clients {
         self.end_departure(index);
         let client = self.slab.try_remove(index)?;
         self.by_id.remove(&client.id);
-        self.slot_count -= client.window.size();
+        self.hearsay_count -= usize::from(client.is_hearsay);
+        let counts = client.window.counts();
+        self.counts.own -= counts.own;
+        self.counts.told -= counts.told;
         self.backlog_bytes -= client.backlog_bytes;
         Some(client)
     }
@@ -227,23 +258,27 @@ impl Clients {
     /// The client's first open number is this by its own account. Returns the keys of what was open below.
     pub fn advance(&mut self, index: usize, first: u64, options: &Options) -> Vec<usize> {
         let mut ended = Vec::new();
-        let size_max = self.window_size_max(index, options);
+        let size_max = self.told_size_max(index, options);
+        let mut was_hearsay = false;
         self.change_window(index, |client| {
-            if std::mem::take(&mut client.is_hearsay) {
+            was_hearsay = std::mem::take(&mut client.is_hearsay);
+            if was_hearsay {
                 client.window.begin_at(first, size_max);
             }
             client.window.advance(first, |key| ended.push(key));
         });
+        self.hearsay_count -= usize::from(was_hearsay);
         ended
     }
 
-    /// Whether there is a place for the number: its client's window may have so many slots, and all so many.
+    /// Whether there is a place for a number that its client uses: the window may have so many slots, and all clients so many of
+    /// their own.
     pub fn has_room(&self, index: usize, number: u64, window_max: usize, all_max: usize) -> bool {
         let Some(client) = self.slab.get(index) else { return false };
-        let before = client.window.size();
-        let size = client.window.size_with(number);
-        size.is_some_and(|size| {
-            size <= window_max && (size == before || self.slot_count - before + size <= all_max)
+        let before = client.window.counts().own;
+        let own = client.window.own_with(number);
+        client.window.size_with(number).is_some_and(|size| {
+            size <= window_max && (own == before || self.counts.own - before + own <= all_max)
         })
     }
 
@@ -259,9 +294,11 @@ impl Clients {
 
     fn change_window(&mut self, index: usize, change: impl FnOnce(&mut Client)) {
         let Some(client) = self.slab.get_mut(index) else { return };
-        let before = client.window.size();
+        let before = client.window.counts();
         change(client);
-        self.slot_count = self.slot_count - before + client.window.size();
+        let counts = client.window.counts();
+        self.counts.own = self.counts.own - before.own + counts.own;
+        self.counts.told = self.counts.told - before.told + counts.told;
     }
 
     /// A reply waits for the client.
@@ -293,7 +330,13 @@ impl Clients {
     }
 
     #[cfg(test)]
-    pub fn slot_count(&self) -> usize {
-        self.slot_count
+    pub fn counts(&self) -> SlotCounts {
+        self.counts
     }
+}
+
+/// How many slots all windows may have by what workers tell, besides those of the clients' own: as many as four workers of ours
+/// remember replies, unless `open_max` is set.
+pub(super) fn told_max(options: &Options) -> usize {
+    options.open_max.div_ceil(OPEN_PER_TOLD)
 }

@@ -8,11 +8,33 @@ use super::broker::Broker;
 use super::early::EarlyReply;
 use super::outbox::Outbox;
 use super::requests::RequestState;
-use super::window::Slot;
+use super::window::{Slot, Told};
 use super::workers::WorkerRef;
 
-/// Numbers of one list that are looked at.
-const HELD_NUMBERS_MAX: u64 = 262_144;
+/// Numbers that are looked at of what one worker tells in a second: a list of all that ours remembers at most, and once more.
+const HELD_NUMBERS_MAX: u64 = 524_288;
+const HELD_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How many more numbers a worker may tell of, so that nobody keeps the broker busy by it.
+#[derive(Debug, Default)]
+pub(super) struct HeldAllowance {
+    /// Of the second that began then.
+    left: u64,
+    renewed: Option<Duration>,
+}
+
+impl HeldAllowance {
+    fn left(&mut self, now: Duration) -> u64 {
+        if self.renewed.is_none_or(|renewed| now >= renewed + HELD_INTERVAL) {
+            (self.left, self.renewed) = (HELD_NUMBERS_MAX, Some(now));
+        }
+        self.left
+    }
+
+    fn set_left(&mut self, left: u64) {
+        self.left = left;
+    }
+}
 
 impl Broker {
     /// A worker says which requests it has, or has replied to.
@@ -23,32 +45,23 @@ impl Broker {
         held: HeldList<'_>,
         out: &mut impl Outbox,
     ) {
-        let (window_max, all_max) = (self.options.open_per_client_max, self.options.open_max);
-        let mut left = HELD_NUMBERS_MAX;
+        let Some(mut left) = self.workers.get_mut(worker).map(|worker| worker.held.left(now)) else { return };
         for range in held.ranges() {
-            let client = self.clients.hear_of(now, range.client, range.first, &self.options);
-            let Some(client) = client else { continue };
-            let Some(first) = self.clients.get(client).map(|found| found.first().max(range.first)) else {
-                continue;
-            };
-            let last = range.last.min(first.saturating_add(left - 1));
-            for number in first..=last {
-                left -= 1;
-                match self.clients.get(client).map(|found| found.slot(number)) {
-                    Some(Slot::Open(key)) => self.note_holder(now, key, worker, out),
-                    // Of several that have it, who spoke last is the surest to live.
-                    Some(Slot::With(_) | Slot::Unknown) => {
-                        if !self.clients.has_room(client, number, window_max, all_max) {
-                            break;
-                        }
-                        self.clients.set(client, number, Slot::With(worker));
-                    }
-                    Some(Slot::Unread) | None => {}
-                }
-            }
             if left == 0 {
                 break;
             }
+            let told = match self.clients.hear_of(now, range.client, range.first, &self.options) {
+                Some(client) => self.clients.tell(client, range, left, worker, &self.options),
+                None => Told::default(),
+            };
+            // Looking for a client costs something, too.
+            left = left.saturating_sub(told.count.max(1) as u64);
+            for key in told.open {
+                self.note_holder(now, key, worker, out);
+            }
+        }
+        if let Some(worker) = self.workers.get_mut(worker) {
+            worker.held.set_left(left);
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod absence;
 mod bounds;
+mod hearsay;
 mod management;
 mod numbered;
 mod plain;
@@ -168,6 +169,11 @@ impl Bench {
             assert_eq!((service.outstanding, service.queued), (0, 0), "{service:?}");
         }
     }
+}
+
+fn slot_count(bench: &Bench) -> usize {
+    let counts = bench.broker.clients.counts();
+    counts.own + counts.told
 }
 
 fn name(id: RequestId) -> String {

@@ -19,20 +19,53 @@ pub(super) enum Slot {
 }
 
 /// The slots of the numbers from `first` on.
+///
+/// Those up to the last number that the client itself has used are its own; workers have told of the others.
 #[derive(Debug)]
 pub(super) struct Window {
     first: u64,
     slots: VecDeque<Slot>,
+    /// The number behind the last one of its own.
+    own_end: u64,
+}
+
+/// Slots of windows, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SlotCounts {
+    /// Of numbers that the clients have used.
+    pub own: usize,
+    /// Of others, which workers have told of.
+    pub told: usize,
+}
+
+/// What a worker's list says of one client.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// Numbers that there was room for.
+    pub count: usize,
+    /// The keys of those that are open.
+    pub open: Vec<usize>,
 }
 
 impl Window {
     pub fn new(first: u64) -> Window {
-        Window { first, slots: VecDeque::new() }
+        Window { first, slots: VecDeque::new(), own_end: 0 }
     }
 
     /// How many slots it has.
     pub fn size(&self) -> usize {
         self.slots.len()
+    }
+
+    pub fn counts(&self) -> SlotCounts {
+        let own = self.own_end.saturating_sub(self.first) as usize;
+        SlotCounts { own, told: self.slots.len() - own }
+    }
+
+    /// How many slots of its own it would have with this number among them; `size_with` says that there may be so many.
+    pub fn own_with(&self, number: u64) -> usize {
+        let end = self.own_end.max(number.saturating_add(1));
+        usize::try_from(end.saturating_sub(self.first)).unwrap_or(usize::MAX)
     }
 
     /// Whether nothing is known of any number.
@@ -55,7 +88,7 @@ impl Window {
         Some(usize::try_from(index).unwrap_or(usize::MAX).saturating_add(1).max(self.slots.len()))
     }
 
-    /// `size_with` said that there is room.
+    /// A number of its client's own; `size_with` said that there is room.
     pub fn set(&mut self, number: u64, slot: Slot) {
         let Some(index) = number.checked_sub(self.first).map(|index| index as usize) else { return };
         if index >= self.slots.len() {
@@ -65,6 +98,31 @@ impl Window {
             self.slots.resize(index + 1, Slot::Unknown);
         }
         self.slots[index] = slot;
+        self.own_end = self.own_end.max(number.saturating_add(1));
+    }
+
+    /// A worker has the numbers from `first` to `last`, as far as so many slots can say: what is beyond costs nothing.
+    pub fn tell(&mut self, first: u64, last: u64, worker: WorkerRef, size_max: usize) -> Told {
+        let size_max = size_max.max(self.slots.len()) as u64;
+        let end = last.checked_sub(self.first).map_or(0, |offset| offset.saturating_add(1));
+        let end = end.min(size_max) as usize;
+        let start = first.saturating_sub(self.first).min(end as u64) as usize;
+        let mut told = Told { count: end - start, open: Vec::new() };
+        if told.count == 0 {
+            return told;
+        }
+        if end > self.slots.len() {
+            self.slots.resize(end, Slot::Unknown);
+        }
+        for slot in self.slots.range_mut(start..end) {
+            match slot {
+                Slot::Open(key) => told.open.push(*key),
+                // Of several that have it, who spoke last is the surest to live.
+                Slot::With(_) | Slot::Unknown => *slot = Slot::With(worker),
+                Slot::Unread => {}
+            }
+        }
+        told
     }
 
     /// The number behind the last slot.
@@ -89,6 +147,7 @@ impl Window {
             (first..self.first).for_each(|_| self.slots.push_front(Slot::Unknown));
         } else {
             self.slots.clear();
+            self.own_end = 0;
         }
         self.first = first;
     }

@@ -7,6 +7,7 @@ use hairstreak_wire::mdp::Version;
 use hairstreak_wire::numbered::RequestId;
 use slab::Slab;
 
+use super::held::HeldAllowance;
 use super::request_list::RequestList;
 
 /// A worker by its place; another one that has the place later is another.
@@ -37,6 +38,8 @@ pub(super) struct Worker {
     pub drains: bool,
     /// It had no room for what it was to get.
     pub is_full: bool,
+    /// What it may tell of that it has from before.
+    pub held: HeldAllowance,
     /// When it was heard of.
     pub heard: Duration,
     /// When it was sent something.
@@ -95,6 +98,7 @@ impl Workers {
             overdue: HashSet::new(),
             drains: false,
             is_full: false,
+            held: HeldAllowance::default(),
             heard: now,
             told: now,
             has: RequestList::default(),

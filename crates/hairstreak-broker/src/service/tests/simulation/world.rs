@@ -8,6 +8,7 @@ use super::client::Client;
 use super::ledger::Ledger;
 use super::net::{BrokerOutbox, Event, Frames, Net, Party};
 use super::worker::Worker;
+use crate::service::clients::told_max;
 use crate::service::requests::{RequestRef, RequestState};
 use crate::service::{Broker, Limits, Options};
 
@@ -400,7 +401,8 @@ impl World {
 fn check(broker: &Broker, options: &Options) {
     assert!(broker.clients.len() <= options.clients_max);
     assert!(broker.workers.len() <= options.workers_max);
-    assert!(broker.clients.slot_count() <= options.open_max);
+    let counts = broker.clients.counts();
+    assert!(counts.own <= options.open_max && counts.told <= told_max(options));
     let one = 2_000;
     assert!(broker.requests.bytes + broker.clients.backlog_bytes <= options.bytes_max + one);
     for (reference, worker) in broker.workers.all() {
