@@ -1,8 +1,9 @@
 //! `Broker`: the state of mod.rs, and the events that change it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
+use foldhash::{HashMap, HashMapExt};
 use hairstreak_base::Message;
 use hairstreak_wire::numbered::{ClientId, Header};
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,9 @@
 //! `Client`: who asks, its numbers, and the replies that it has not read.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
+use foldhash::HashMap;
 use hairstreak_base::Message;
 use hairstreak_wire::numbered::{ClientId, Held};
 use slab::Slab;

@@ -190,7 +190,7 @@ impl Broker {
                 request.is_repeated = true;
                 request.part_count = 0;
                 // One that was too slow with it has it still: it counts once.
-                let has_it = worker.overdue.remove(&request.id);
+                let has_it = worker.remove_overdue(request.id);
                 worker.told = now;
                 worker.has.push_back(entry);
                 if let Some(service) = self.services.get_mut(worker.service) {

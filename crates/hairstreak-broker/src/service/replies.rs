@@ -105,7 +105,7 @@ impl Broker {
     /// The worker has answered a request that it had, overdue or not, and may have another.
     fn free(&mut self, worker: WorkerRef, id: RequestId) {
         self.change_worker(worker, |worker| {
-            worker.overdue.remove(&id);
+            worker.remove_overdue(id);
             worker.outstanding = worker.outstanding.saturating_sub(1);
         });
     }

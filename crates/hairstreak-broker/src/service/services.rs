@@ -1,9 +1,10 @@
 //! `Service`: the requests that wait for it, and its workers in the order in which they get some.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foldhash::HashMap;
 use slab::Slab;
 
 use super::options::{Limits, Options};

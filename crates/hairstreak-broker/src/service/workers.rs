@@ -1,8 +1,8 @@
 //! `Worker`: one worker of one service.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
+use foldhash::{HashSet, HashSetExt};
 use hairstreak_wire::mdp::Version;
 use hairstreak_wire::numbered::RequestId;
 use slab::Slab;
@@ -66,6 +66,11 @@ impl Worker {
     /// Whether it may be asked for one more that it has from before.
     pub fn has_room_again(&self) -> bool {
         self.outstanding < OUTSTANDING_MAX
+    }
+
+    /// It has said something of this one. Returns whether that was overdue.
+    pub fn remove_overdue(&mut self, id: RequestId) -> bool {
+        !self.overdue.is_empty() && self.overdue.remove(&id)
     }
 
     /// Whether it may have one more.

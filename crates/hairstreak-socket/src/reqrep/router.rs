@@ -5,8 +5,7 @@
 //! an unknown peer, or for one without room, is dropped and counted; with `router_mandatory` it is
 //! refused (`SendError::Unroutable`), or waits. With `router_notify` it is told of peers that come and go (notices.rs).
 
-use std::collections::HashMap;
-
+use foldhash::HashMap;
 use hairstreak_base::{Frame, Message};
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 

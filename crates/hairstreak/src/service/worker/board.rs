@@ -1,7 +1,8 @@
 //! `Board`: which requests run, who wants their replies, and what has been replied.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
+use foldhash::{HashMap, HashMapExt};
 use hairstreak_socket::Message;
 use hairstreak_wire::numbered::{ClientId, Held, RequestId, encode_held};
 

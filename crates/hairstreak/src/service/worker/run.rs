@@ -248,7 +248,8 @@ impl Shared {
             let batch = std::mem::take(&mut jobs.queue);
             jobs.begun_count = batch.len();
             drop(jobs);
-            batch.into_iter().for_each(|job| self.handle(job, handler));
+            let mut begin = Instant::now();
+            batch.into_iter().for_each(|job| begin = self.handle(job, begin, handler));
             jobs = self.lock_jobs();
             jobs.begun_count = 0;
         }
@@ -261,7 +262,7 @@ impl Shared {
             if let Some(job) = jobs.queue.pop_front() {
                 jobs.begun_count += 1;
                 drop(jobs);
-                self.handle(job, handler);
+                self.handle(job, Instant::now(), handler);
                 jobs = self.lock_jobs();
                 jobs.begun_count -= 1;
             } else if jobs.are_over {
@@ -282,11 +283,15 @@ impl Shared {
         jobs.queue.is_empty() && jobs.begun_count == 0
     }
 
-    fn handle(&self, job: Job, handler: &impl Fn(&Request<'_>) -> Result<Message, HandlerError>) {
+    /// Returns when the handler ended.
+    fn handle(
+        &self,
+        job: Job,
+        begin: Instant,
+        handler: &impl Fn(&Request<'_>) -> Result<Message, HandlerError>,
+    ) -> Instant {
         let request = Request { shared: self, link: job.link, origin: &job.origin, body: job.body() };
-        let begin = Instant::now();
         let result = panic::catch_unwind(AssertUnwindSafe(|| handler(&request)));
-        let is_slow = begin.elapsed() >= SLOW;
         let result = match result {
             Ok(result) => result.map_err(|error| error.to_string()),
             // The panic has been reported by itself.
@@ -295,10 +300,12 @@ impl Shared {
         self.handled.fetch_add(1, Ordering::Relaxed);
         self.failed.fetch_add(u64::from(result.is_err()), Ordering::Relaxed);
         self.reply(&job.origin, job.link, &result);
-        if is_slow {
+        let end = Instant::now();
+        if end.duration_since(begin) >= SLOW {
             // The next one may take as long.
             self.links[job.link].flush();
         }
+        end
     }
 
     fn reply(&self, origin: &Origin, link: usize, result: &Result<Message, String>) {

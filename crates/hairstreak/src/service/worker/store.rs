@@ -4,8 +4,9 @@
 //! more, marked as repeated. A store that commits the number with the effect (a row of the same transaction) makes effects happen exactly
 //! once: then [`ReplyStore::find`] knows after a restart what was done.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
+use foldhash::HashMap;
 use hairstreak_socket::Message;
 use hairstreak_wire::numbered::{ClientId, Held, RequestId};
 
