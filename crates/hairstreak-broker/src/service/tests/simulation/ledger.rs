@@ -13,7 +13,7 @@ pub struct Ledger {
     runs: BTreeMap<RequestId, Vec<(Life, u64)>>,
     /// Requests that somebody did who was told that he is the first.
     unmarked: BTreeSet<RequestId>,
-    /// When workers ended.
+    /// When the last broker had noticed that a worker ended.
     deaths: BTreeMap<Life, u64>,
     /// When they lost a connection to a broker that lived on, or were told that they were too slow.
     losses: BTreeMap<Life, u64>,

@@ -13,7 +13,7 @@ use crate::service::requests::{RequestRef, RequestState};
 use crate::service::{Broker, Limits, Options};
 
 /// How long everything may take once nothing goes wrong any more.
-const PROGRESS_TIME: u64 = 400_000;
+const PROGRESS_TIME: u64 = 2_000_000;
 /// How often workers say what they have, or that they live: well within a heartbeat, which is 2500.
 const TICK: u64 = 800;
 /// How long it takes to notice that a link is over, and to come back.
@@ -390,7 +390,7 @@ impl World {
     fn kill_worker(&mut self) {
         let index = self.net.rng.usize(..self.workers.len());
         let Some(worker) = self.workers[index].0.take() else { return };
-        self.ledger.dies(worker.life, self.net.now);
+        self.ledger.dies(worker.life, self.net.now + NOTICE_MAX);
         self.net.note(|| format!("{:?} dies", worker.life));
         worker.links.values().for_each(|link| self.net.cut(*link, NOTICE_MAX));
         self.net.within(1_000, Event::Start(worker.party()));
