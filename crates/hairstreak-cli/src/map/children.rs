@@ -1,7 +1,7 @@
 //! `Children`: the processes that are at work, so that all of them can be ended at once.
 //!
 //! Each leads a process group of its own: what a shell started goes with it, and a terminal's Ctrl-C comes to this
-//! process alone, which decides. None outlives this process.
+//! process alone, which decides. None outlives this process, but for what a child that is killed has started itself.
 
 use std::collections::HashSet;
 use std::io;
@@ -60,7 +60,9 @@ impl Children {
     }
 
     fn tell(&self, group: Pid, signal: Signal) {
-        if self.living().groups.contains(&group) {
+        // With the lock, so that the number is not another's by then.
+        let living = self.living();
+        if living.groups.contains(&group) {
             let _ = kill_process_group(group, signal);
         }
     }

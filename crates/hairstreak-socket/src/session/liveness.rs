@@ -8,6 +8,8 @@ use hairstreak_wire::zmtp::{Command, command};
 use super::connection::Session;
 use super::error::SessionError;
 
+/// A host that acknowledges nothing for as long, and for the heartbeat's timeout, is gone. The kernel asks once a second at most.
+const HOST_TIMEOUT_MIN: Duration = Duration::from_secs(3);
 /// Answers queued for a peer that sends commands and does not read; further ones are not sent.
 const CONTROL_BYTES_MAX: usize = 64 * 1024;
 
@@ -125,9 +127,11 @@ impl Session {
             return Ok(());
         }
         if !std::mem::replace(&mut self.kernel_asks, true) {
-            // A unix socket has no host.
+            // A unix socket has no host. What was acknowledged before it was asked says nothing.
             let _ = self.stream.keep_alive(interval, timeout);
+            return Ok(());
         }
+        let timeout = timeout.max(HOST_TIMEOUT_MIN);
         match self.settles_received() && self.stream.delivery().unacknowledged_for >= timeout {
             true => Err(SessionError::Silent),
             false => Ok(()),

@@ -1,12 +1,14 @@
 //! A client whose broker is replaced by one of another kind, or is slow.
 
 use std::future::Future;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
+use hairstreak::Message;
 use hairstreak::service::{Client, ClientOptions, RequestError};
 use hairstreak_wire::numbered::{Header, ToBroker, parse_to_broker};
 
@@ -133,14 +135,20 @@ fn who_waits_for_room_waits_no_longer_than_for_a_reply() {
     assert!(begin.elapsed() < TIMEOUT * COUNT / 2);
 }
 
-/// Wakes a thread that polls.
-struct Unpark(Thread);
+/// Notes that one task is to be polled, and wakes the thread that does.
+struct Call {
+    thread: Thread,
+    is_woken: AtomicBool,
+}
 
-impl Wake for Unpark {
+impl Wake for Call {
     fn wake(self: Arc<Self>) {
-        self.0.unpark();
+        self.is_woken.store(true, Ordering::SeqCst);
+        self.thread.unpark();
     }
 }
+
+type Asking<'a> = (Arc<Call>, Pin<Box<dyn Future<Output = Result<Message, RequestError>> + 'a>>);
 
 fn open_descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
@@ -150,46 +158,70 @@ fn open_descriptors() -> usize {
 fn tasks_share_what_they_wait_with_and_one_that_goes_leaves_the_lead_to_another() {
     const COUNT: usize = 2_000;
     const WINDOW: usize = 1_500;
+    /// So many go before they are answered, those that lead among them.
+    const GONE: usize = 100;
     let place = place(25);
     let client = connect(&[&place], WINDOW);
-    let serving = {
-        let place = place.clone();
-        thread::spawn(move || {
-            let broker = Broker::at(&place);
-            broker.welcome();
-            // Those that have room, but for the first, which is withdrawn, and then the others.
-            while answer(&broker).0 < COUNT as u64 {}
-            broker
-        })
-    };
     let bodies: Vec<String> = (0..COUNT).map(|number| number.to_string()).collect();
-    let mut calls: Vec<_> =
-        bodies.iter().map(|body| Box::pin(client.call_async("echo", body.as_str()))).collect();
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut context = Context::from_waker(&waker);
+    let mut calls: Vec<Option<Asking<'_>>> = bodies
+        .iter()
+        .map(|body| {
+            let call = Call { thread: thread::current(), is_woken: true.into() };
+            let asking: Asking<'_> = (Arc::new(call), Box::pin(client.call_async("echo", body.as_str())));
+            Some(asking)
+        })
+        .collect();
     let before = open_descriptors();
-    let mut done = vec![false; COUNT];
-    // The first leads, and goes.
-    assert!(calls[0].as_mut().poll(&mut context).is_pending());
-    calls.iter_mut().for_each(|call| drop(call.as_mut().poll(&mut context)));
-    assert!(open_descriptors() < before + 100, "each has descriptors of its own");
-    drop(calls.remove(0));
-    done[0] = true;
-    let mut left: Vec<(usize, _)> =
-        calls.into_iter().enumerate().map(|(index, call)| (index + 1, call)).collect();
-    let end = Instant::now() + PATIENCE;
-    while !left.is_empty() {
-        left.retain_mut(|(number, call)| match pin!(call).poll(&mut context) {
-            Poll::Pending => true,
-            Poll::Ready(reply) => {
-                assert_eq!(reply.unwrap().body(), number.to_string().as_bytes());
-                assert!(!std::mem::replace(&mut done[*number], true));
-                false
+    let mut done = 0;
+    // Polls those that were woken, and nobody else.
+    let mut poll_woken = |calls: &mut [Option<Asking<'_>>]| {
+        for (number, slot) in calls.iter_mut().enumerate() {
+            let Some((call, future)) = slot else { continue };
+            if !call.is_woken.swap(false, Ordering::SeqCst) {
+                continue;
             }
-        });
-        assert!(Instant::now() < end, "{} wait still", left.len());
+            let waker = Waker::from(Arc::clone(call));
+            if let Poll::Ready(reply) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                assert_eq!(reply.unwrap().body(), number.to_string().as_bytes());
+                *slot = None;
+                done += 1;
+            }
+        }
+        done
+    };
+    poll_woken(&mut calls);
+    assert!(open_descriptors() < before + 100, "each has descriptors of its own");
+    for gone in 0..GONE {
+        calls[gone] = None;
+        poll_woken(&mut calls);
+    }
+    let serving = thread::spawn(move || {
+        let broker = Broker::at(&place);
+        broker.welcome();
+        while answer(&broker).0 < COUNT as u64 {}
+        broker
+    });
+    let end = Instant::now() + PATIENCE;
+    while poll_woken(&mut calls) < COUNT - GONE {
+        assert!(Instant::now() < end, "{} wait still", calls.iter().flatten().count());
         thread::park_timeout(Duration::from_millis(500));
     }
-    assert!(done.into_iter().all(|done| done));
     drop(serving);
+}
+
+#[test]
+fn a_task_that_follows_is_woken_when_the_one_that_leads_goes() {
+    let client = connect(&[&place(26)], 10);
+    // Which of the wakers is found first is chance.
+    for _ in 0..64 {
+        let [leader, follower] =
+            [(); 2].map(|()| Arc::new(Call { thread: thread::current(), is_woken: false.into() }));
+        let [mut first, mut second] = [(); 2].map(|()| Box::pin(client.call_async("echo", "body")));
+        assert!(first.as_mut().poll(&mut Context::from_waker(&Waker::from(leader))).is_pending());
+        assert!(
+            second.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::clone(&follower)))).is_pending()
+        );
+        drop(first);
+        assert!(follower.is_woken.load(Ordering::SeqCst));
+    }
 }

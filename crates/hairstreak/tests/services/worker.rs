@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use hairstreak::service::{MemoryStore, Request, Worker, WorkerControl, WorkerOptions};
+use hairstreak::service::{
+    ClientId, Held, MemoryStore, ReplyStore, Request, StoredReply, Worker, WorkerControl, WorkerOptions,
+};
 use hairstreak_socket::Message;
 use hairstreak_wire::numbered::{Header, RequestId};
 
@@ -195,4 +197,39 @@ fn a_worker_speaks_plainly_to_a_plain_broker_in_the_place_of_one_that_numbers() 
         assert_eq!(plain.frames()[1..], [b"MDPW01".to_vec(), vec![1], b"echo".to_vec()]);
     }
     let _ = end.send(());
+}
+
+/// A store that fails.
+struct Broken;
+
+impl ReplyStore for Broken {
+    fn find(&mut self, _: RequestId) -> Option<StoredReply> {
+        None
+    }
+
+    fn insert(&mut self, _: RequestId, _: StoredReply) {
+        panic!("this store is broken");
+    }
+
+    fn forget_below(&mut self, _: ClientId, _: u64) {}
+
+    fn held(&mut self) -> Vec<Held> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn a_store_that_panics_ends_its_worker() {
+    let place = place(10);
+    let worker = Worker::with_options(&[&place], "echo", WorkerOptions::default(), Broken).unwrap();
+    let (say, said) = mpsc::channel();
+    thread::spawn(move || {
+        let serving = thread::spawn(move || worker.run(|request| Ok(request.body().into())));
+        let _ = say.send(serving.join().is_err());
+    });
+    let broker = Broker::at(&place);
+    broker.welcome();
+    broker.until_ready();
+    broker.ask(1);
+    assert_eq!(said.recv_timeout(PATIENCE), Ok(true));
 }

@@ -23,7 +23,8 @@ use super::error::{ClientError, RequestError};
 use super::open::{Next, OpenRequests};
 use super::options::ClientOptions;
 
-/// A broker remembers a client that is gone for a minute; one that was gone for longer than this does not rely on it.
+/// A broker remembers a client that is gone for a minute, unless it has as many as it may; one that was gone for longer than this
+/// does not rely on it.
 const TRUST_TIME: Duration = Duration::from_secs(30);
 /// How often the connection and the times of requests are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);

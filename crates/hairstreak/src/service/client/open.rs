@@ -325,6 +325,13 @@ impl OpenRequests {
         }
     }
 
+    /// Nobody waits for the number any more, for now.
+    pub fn forget_waker(&mut self, number: u64) {
+        if let Some(collected) = self.collected.get_mut(&number) {
+            collected.waker = None;
+        }
+    }
+
     /// Wakes one of those that wait in tasks. Returns whether there was any.
     pub fn wake_any(&mut self) -> bool {
         let waker = self.collected.values_mut().find_map(|collected| collected.waker.take());

@@ -200,8 +200,9 @@ impl Waiting<'_> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         let mut state: Guard<'_> = self.client.lock();
-        if let Awaited::Room(ticket, _) = self.awaited {
-            state.tasks.line.remove(&ticket);
+        match self.awaited {
+            Awaited::Reply(number) => state.driver.open.forget_waker(number),
+            Awaited::Room(ticket, _) => drop(state.tasks.line.remove(&ticket)),
         }
         if self.leads {
             state.tasks.is_led = false;

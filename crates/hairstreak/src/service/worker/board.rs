@@ -55,6 +55,8 @@ struct Running {
     part_count: u32,
     part_bytes: usize,
     is_cancelled: bool,
+    /// It was so at some time: if it fails, that may be why.
+    was_cancelled: bool,
 }
 
 impl Board {
@@ -85,8 +87,14 @@ impl Board {
                 if let Some(reply) = self.store.find(request) {
                     return Begin::Replied(reply);
                 }
-                let running =
-                    Running { link, parts: Vec::new(), part_count: 0, part_bytes: 0, is_cancelled: false };
+                let running = Running {
+                    link,
+                    parts: Vec::new(),
+                    part_count: 0,
+                    part_bytes: 0,
+                    is_cancelled: false,
+                    was_cancelled: false,
+                };
                 client.running.insert(place, (request.number, running));
                 self.has_changed = true;
                 Begin::Run
@@ -111,9 +119,9 @@ impl Board {
     pub fn end(&mut self, request: RequestId, result: &Result<Message, String>) -> Option<(u32, usize)> {
         let client = self.clients.get_mut(&request.client)?;
         let place = place_of(&client.running, request.number).ok()?;
-        let (_, Running { link, mut parts, part_count: index, part_bytes, .. }) =
-            client.running.remove(place)?;
-        if part_bytes > PARTS_BYTES_MAX {
+        let (_, running) = client.running.remove(place)?;
+        let Running { link, mut parts, part_count: index, part_bytes, was_cancelled, .. } = running;
+        if part_bytes > PARTS_BYTES_MAX || was_cancelled && result.is_err() {
             return Some((index, link));
         }
         let failure = match result {
@@ -134,7 +142,7 @@ impl Board {
 
     pub fn cancel(&mut self, request: RequestId) {
         if let Some(running) = self.running(request) {
-            running.is_cancelled = true;
+            (running.is_cancelled, running.was_cancelled) = (true, true);
         }
     }
 
@@ -174,5 +182,45 @@ impl Board {
         let running = self.clients.iter().flat_map(|(id, client)| ranges(*id, numbers(client)));
         let held: Vec<Held> = running.chain(self.store.held()).collect();
         encode_held(held)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::store::MemoryStore;
+    use super::*;
+
+    const REQUEST: RequestId = RequestId { client: ClientId([1; 16]), number: 1 };
+
+    fn board() -> Board {
+        let mut board = Board::new(Box::new(MemoryStore::new()));
+        assert!(matches!(board.begin(REQUEST, 1, 0), Begin::Run));
+        board
+    }
+
+    #[test]
+    fn a_failure_is_kept_unless_the_request_was_cancelled() {
+        for (is_cancelled, is_kept) in [(false, true), (true, false)] {
+            let mut board = board();
+            if is_cancelled {
+                board.cancel(REQUEST);
+                // Somebody wants it after all.
+                assert!(matches!(board.begin(REQUEST, 1, 0), Begin::Runs));
+            }
+            assert_eq!(board.end(REQUEST, &Err("ended".into())), Some((0, 0)));
+            assert_eq!(matches!(board.begin(REQUEST, 1, 0), Begin::Replied(_)), is_kept);
+        }
+    }
+
+    #[test]
+    fn parts_beyond_what_is_kept_are_counted_and_the_reply_is_not_kept() {
+        let mut board = board();
+        let part = Message::from(vec![0; PARTS_BYTES_MAX / 2 + 1]);
+        assert_eq!(
+            [(); 3].map(|()| board.add_part(REQUEST, &part)),
+            [Some((0, 0)), Some((1, 0)), Some((2, 0))]
+        );
+        assert_eq!(board.end(REQUEST, &Ok(Message::new())), Some((3, 0)));
+        assert!(matches!(board.begin(REQUEST, 1, 0), Begin::Run));
     }
 }

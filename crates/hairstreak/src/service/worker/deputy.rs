@@ -7,6 +7,18 @@ use std::thread::{self, Thread};
 
 use super::intake::{Intake, LOOK_INTERVAL};
 
+/// The deputy's thread, which ends when this is dropped.
+pub(super) struct Post<'a> {
+    pub deputy: &'a Deputy,
+    pub thread: &'a Thread,
+}
+
+impl Drop for Post<'_> {
+    fn drop(&mut self) {
+        self.deputy.leave(self.thread);
+    }
+}
+
 /// Looks in a row that found nobody busy, after which it sleeps until somebody is.
 const IDLE_LOOKS_MAX: u32 = 10;
 
@@ -39,7 +51,7 @@ impl Deputy {
     }
 
     /// Nothing is handled any more.
-    pub fn leave(&self, deputy: &Thread) {
+    fn leave(&self, deputy: &Thread) {
         self.is_over.store(true, Ordering::SeqCst);
         deputy.unpark();
     }

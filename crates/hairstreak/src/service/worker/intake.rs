@@ -159,10 +159,16 @@ impl<'a> Intake<'a> {
                 return true;
             }
             Wanted::Cancel(request) => self.shared.board().cancel(request),
-            Wanted::Reconnect => self.reopening.push(link),
+            Wanted::Reconnect => self.reopen_later(link),
             Wanted::Nothing => {}
         }
         false
+    }
+
+    fn reopen_later(&mut self, link: usize) {
+        if !self.reopening.contains(&link) {
+            self.reopening.push(link);
+        }
     }
 
     fn begin(&mut self, job: Job) {
@@ -215,7 +221,7 @@ impl<'a> Intake<'a> {
             let (heartbeat_is_due, is_silent) =
                 self.sessions[index].look(now, self.shared.options.plain_heartbeat);
             if is_silent {
-                self.reopening.push(index);
+                self.reopen_later(index);
             } else if heartbeat_is_due {
                 link.send_plain_command(WorkerCommand::Heartbeat);
             }

@@ -18,7 +18,7 @@ use hairstreak_socket::{Context, Message};
 use hairstreak_wire::mdp::{is_management, is_service_name};
 
 use super::board::Board;
-use super::deputy::Deputy;
+use super::deputy::{Deputy, Post};
 use super::error::WorkerError;
 use super::intake::Intake;
 use super::link::Link;
@@ -162,7 +162,8 @@ impl Worker {
         let Worker { shared, context } = self;
         let thread_count = shared.options.thread_count();
         let result = thread::scope(|scope| {
-            let result = if thread_count == 1 {
+            let _end = JobsEnd(&shared);
+            if thread_count == 1 {
                 shared.serve_alone(&context, scope, &handler)
             } else {
                 let start =
@@ -172,10 +173,7 @@ impl Worker {
                     .map_err(WorkerError::from)
                     .and_then(|()| Intake::new(&shared, &context))
                     .and_then(Intake::run)
-            };
-            shared.lock_jobs().are_over = true;
-            shared.job_came.notify_all();
-            result
+            }
         });
         for link in &shared.links {
             link.dealer().close();
@@ -227,18 +225,20 @@ impl Shared {
             let (deputy, intake) = (Arc::clone(&deputy), Arc::clone(&intake));
             start(scope, "deputy".to_owned(), move || deputy.run(&intake))?
         };
-        let result = loop {
-            match intake.lock().unwrap_or_else(PoisonError::into_inner).step() {
-                Ok(false) => {}
-                Ok(true) => break Ok(()),
-                Err(error) => break Err(error),
+        // The store, which is the application's, may panic.
+        let _post = Post { deputy: &deputy, thread: thread.thread() };
+        loop {
+            {
+                let mut intake = intake.lock().unwrap_or_else(PoisonError::into_inner);
+                // What the deputy has just taken does not wait for more.
+                if self.is_idle() && intake.step()? {
+                    return Ok(());
+                }
             }
             deputy.begin(thread.thread());
             self.work_off(handler);
             deputy.end();
-        };
-        deputy.leave(thread.thread());
-        result
+        }
     }
 
     /// Handles what is there.
@@ -334,6 +334,16 @@ impl Shared {
             }
             Origin::Plain { address } => self.links[link].send_plain_reply(address, false, part),
         }
+    }
+}
+
+/// No jobs come any more when this is dropped.
+struct JobsEnd<'a>(&'a Shared);
+
+impl Drop for JobsEnd<'_> {
+    fn drop(&mut self) {
+        self.0.lock_jobs().are_over = true;
+        self.0.job_came.notify_all();
     }
 }
 
