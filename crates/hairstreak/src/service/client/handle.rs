@@ -87,7 +87,8 @@ impl Client {
     }
 
     /// Asks without waiting for the reply, which [`Client::recv`] returns with the number that this returns. Waits while the
-    /// window is full; what comes meanwhile is kept.
+    /// window is full; what comes meanwhile is kept. A client has no thread: what is asked before there is a broker goes out
+    /// when somebody waits.
     pub fn send(&self, service: &str, body: impl Into<Message>) -> Result<u64, RequestError> {
         Ok(self.ask(service, body.into(), Taker::Inbox)?.0)
     }

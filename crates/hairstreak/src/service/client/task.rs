@@ -47,7 +47,8 @@ enum Awaited {
 }
 
 impl Client {
-    /// As [`Client::call`], in a task. Dropped before it is ready, it withdraws the request.
+    /// As [`Client::call`], in a task. Dropped before it is ready, it withdraws the request. One of the calls that wait takes what comes for
+    /// all: each is to be polled when it is woken, or dropped, or else the others wait as long.
     pub async fn call_async(&self, service: &str, body: impl Into<Message>) -> Result<Message, RequestError> {
         let body = body.into();
         let deadline = self.expiry(service)?;
