@@ -7,7 +7,7 @@ use std::time::Duration;
 use hairstreak_base::{Frame, Message};
 use hairstreak_broker::service::{Broker, Limits, Options, Outbox, Sent};
 use hairstreak_wire::mdp;
-use hairstreak_wire::numbered::{self, ClientId, Header, Held, Refusal, RequestId, encode_held};
+use hairstreak_wire::numbered::{self, ClientId, Header, Held, Refusal, RequestId, encode_held, with_body};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 
@@ -29,10 +29,10 @@ enum Command {
     PlainRequest { is_new: bool, service: u8, body: u8 },
     PlainReady { is_new: bool, service: u8 },
     PlainReply { is_new: bool, is_final: bool, client: u8, number: u8 },
-    Request { client: u8, number: u8, first: u8, lifetime_ms: u16, is_repeated: bool, service: u8 },
+    Request { client: u8, number: u8, first: u8, lifetime_ms: u16, is_repeated: bool, service: u8, size: u16 },
     Ready { capacity: u8, service: u8, held: Vec<(u8, u8, u64)> },
     Held(Vec<(u8, u8, u64)>),
-    Reply { client: u8, number: u8, index: u8, is_final: bool },
+    Reply { client: u8, number: u8, index: u8, is_final: bool, size: u16 },
     Refused { client: u8, number: u8 },
     Cancel { client: u8, number: u8 },
     Drain,
@@ -132,8 +132,9 @@ fn check_codecs(frames: &[Vec<u8>]) {
         if let Ok(held) = numbered::parse_held(frame) {
             assert_eq!(encode_held(held), *frame);
         }
-        if let Ok(header) = Header::parse(frame) {
-            assert_eq!(Header::parse(header.encode().as_ref()), Ok(header));
+        if let Ok((header, rest)) = Header::parse(frame) {
+            assert!(frame.ends_with(rest));
+            assert_eq!(Header::parse(header.encode().as_ref()), Ok((header, &[][..])));
         }
     }
 }
@@ -150,6 +151,11 @@ fn frames_of(command: Command) -> Vec<Vec<u8>> {
         let header = header.encode();
         owned(&[&[header.as_ref()], behind].concat())
     };
+    let all = |first: &[u8], behind: &[Vec<u8>]| {
+        std::iter::once(first.to_vec()).chain(behind.iter().cloned()).collect::<Vec<_>>()
+    };
+    // Of one that lies in the header's frame, and one that does not.
+    let body = |size: u16| vec![b'x'; usize::from(size % 512)];
     let held = |ranges: Vec<(u8, u8, u64)>| {
         encode_held(ranges.into_iter().map(|(client, first, last)| {
             let first = u64::from(first).max(1);
@@ -174,7 +180,7 @@ fn frames_of(command: Command) -> Vec<Vec<u8>> {
             let address = mdp::Address::from(request);
             owned(&[mdp::worker_reply(version(is_new), address.as_bytes(), is_final).frames(), &[b"done"]].concat())
         }
-        Command::Request { client, number, first, lifetime_ms, is_repeated, service: name } => {
+        Command::Request { client, number, first, lifetime_ms, is_repeated, service: name, size } => {
             let header = Header::Request {
                 request: id(client, number),
                 first: first.into(),
@@ -182,17 +188,17 @@ fn frames_of(command: Command) -> Vec<Vec<u8>> {
                 deliveries: 0,
                 is_repeated,
             };
-            numbered(header, &[service(name), b"body"])
+            with_body(header, Some(service(name)), &[body(size)], all)
         }
         Command::Ready { capacity, service: name, held: ranges } => {
             numbered(Header::Ready { capacity: capacity.into() }, &[service(name), &held(ranges)])
         }
         Command::Held(ranges) => numbered(Header::Held, &[&held(ranges)]),
-        Command::Reply { client, number, index, is_final } => {
+        Command::Reply { client, number, index, is_final, size } => {
             let (request, index) = (id(client, number), index.into());
             let header =
                 if is_final { Header::Final { request, index } } else { Header::Partial { request, index } };
-            numbered(header, &[b"done"])
+            with_body(header, None, &[body(size)], all)
         }
         Command::Refused { client, number } => {
             numbered(Header::Refused { request: id(client, number), refusal: Refusal::Failed }, &[b"no"])

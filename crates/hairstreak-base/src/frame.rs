@@ -220,6 +220,24 @@ impl Frame {
         }
     }
 
+    /// What is behind the first `count` bytes; nothing if there are no more. What is short then is copied.
+    pub fn without_first(self, count: usize) -> Frame {
+        let rest = self.as_bytes().get(count..).unwrap_or_default();
+        if rest.len() <= INLINE_SIZE_MAX {
+            return Frame::copy_of(rest);
+        }
+        match self.0 {
+            Repr::Slice(mut slice) => {
+                // SAFETY: more than `count` bytes are there, so that this stays within them.
+                slice.start = unsafe { slice.start.add(count) };
+                slice.size -= count;
+                Frame(Repr::Slice(slice))
+            }
+            // INVARIANT: what is held inside is short.
+            Repr::Inline(_) => unreachable!(),
+        }
+    }
+
     /// Whether cloning shares the bytes (a long frame) or copies them (a short one).
     #[inline]
     pub fn is_shared(&self) -> bool {
@@ -292,5 +310,18 @@ mod tests {
             assert_eq!(clone.as_bytes(), bytes);
             assert_eq!(Frame::from_vec(bytes.clone()).as_bytes(), bytes);
         }
+    }
+
+    #[test]
+    fn a_frame_without_its_first_bytes_shares_what_is_long_and_nothing_when_it_is_dropped() {
+        let bytes: Vec<u8> = (0..200).map(|i| i as u8).collect();
+        let whole = Frame::copy_of(&bytes);
+        for count in [0, 1, 137, 138, 199, 200, 201, usize::MAX] {
+            let rest = whole.clone().without_first(count);
+            assert_eq!(rest.as_bytes(), bytes.get(count..).unwrap_or_default());
+            let shares = bytes.len().saturating_sub(count) > INLINE_SIZE_MAX;
+            assert_eq!((rest.is_shared(), whole.reference_count()), (shares, if shares { 2 } else { 1 }));
+        }
+        assert_eq!(Frame::copy_of(b"abc").without_first(2).as_bytes(), b"c");
     }
 }

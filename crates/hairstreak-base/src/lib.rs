@@ -4,10 +4,11 @@
 //! Nothing here knows a protocol, a socket or a clock. The lock and the ring run under loom
 //! (`RUSTFLAGS="--cfg loom"`).
 //!
-//! Reading order: [`Frame`] and [`Message`], [`ReadBuffer`], [`OutgoingBuffer`], [`BlockPool`], [`ring`],
+//! Reading order: [`Frame`], [`Message`] and [`Body`], [`ReadBuffer`], [`OutgoingBuffer`], [`BlockPool`], [`ring`],
 //! [`byte_ring`], [`Lock`], [`fence`], [`sync`].
 
 mod block;
+mod body;
 pub mod byte_ring;
 mod copy;
 pub mod fence;
@@ -25,6 +26,7 @@ pub mod ring;
 mod rounds;
 pub mod sync;
 
+pub use body::Body;
 pub use frame::{Frame, INLINE_SIZE_MAX};
 pub use lock::{Lock, LockGuard, OwnerGuard};
 pub use message::Message;

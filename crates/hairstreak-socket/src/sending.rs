@@ -41,6 +41,9 @@ impl<P: Sends> Socket<P> {
             return Err(SendError::Forked);
         }
         let mut state = handle.engine.lock();
+        if state.send_short(handle.index, message) {
+            return Ok(());
+        }
         self.check(&state, message)?;
         let sent = state.send(&handle.engine, handle.index, message);
         if sent == Sent::Full {

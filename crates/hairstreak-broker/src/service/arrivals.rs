@@ -2,37 +2,30 @@
 
 use std::time::Duration;
 
-use hairstreak_base::Message;
+use hairstreak_base::{Body, Frame};
 use hairstreak_wire::mdp::is_management;
 use hairstreak_wire::numbered::{Refusal, RequestId};
 
 use super::broker::Broker;
 use super::outbox::Outbox;
-use super::requests::{Arrival, RequestState, size_of_frames};
+use super::requests::{Arrival, RequestState, size_of_request};
 use super::services::Asks;
 use super::window::Slot;
 use super::workers::{Dialect, WorkerRef};
 
-/// A request as it came. In every dialect the frame before its body names the service.
-#[derive(Clone, Copy)]
+/// A request as it came.
 pub(super) struct Asked {
     pub id: RequestId,
     pub first: u64,
     pub lifetime_ms: u32,
     pub is_repeated: bool,
-    pub body_index: usize,
+    pub service: Frame,
+    pub body: Body,
 }
 
 impl Broker {
     /// A request of a client whose first open number is known.
-    pub(super) fn take_request(
-        &mut self,
-        now: Duration,
-        client: usize,
-        asked: Asked,
-        message: Message,
-        out: &mut impl Outbox,
-    ) {
+    pub(super) fn take_request(&mut self, now: Duration, client: usize, asked: Asked, out: &mut impl Outbox) {
         let (window_max, all_max) = (self.options.open_per_client_max, self.options.open_max);
         let Some(found) = self.clients.get(client) else { return };
         let number = asked.id.number;
@@ -51,16 +44,15 @@ impl Broker {
         if !self.clients.has_room(client, number, window_max, all_max) {
             return self.refuse(client, asked.id, Refusal::TooManyOpen, "too many requests are open", out);
         }
-        let name = message.as_frames()[asked.body_index - 1].clone();
+        let name = &asked.service;
         if is_management(name.as_bytes()) {
-            let body = &message.as_frames()[asked.body_index..];
-            return self.answer(now, client, asked.id, name.as_bytes(), body, out);
+            return self.answer(now, client, asked.id, name.as_bytes(), asked.body.frames(), out);
         }
         let Some(service) = self.services.open(&self.options, name.as_bytes(), Asks::Client) else {
             let reason = "the broker has as many services as it may";
             return self.refuse(client, asked.id, Refusal::Full, reason, out);
         };
-        let size = size_of_frames(message.as_frames());
+        let size = size_of_request(&asked.body);
         let has_room = self.has_room_for(size);
         let Some(found) = self.services.get_mut(service) else { return };
         if !has_room || !found.has_room(size) {
@@ -81,8 +73,7 @@ impl Broker {
             first: asked.first,
             service,
             client,
-            message,
-            body_index: asked.body_index,
+            body: asked.body,
             is_repeated: asked.is_repeated,
             is_from_elsewhere,
             arrived: now,
@@ -111,8 +102,7 @@ impl Broker {
     /// A request that was sent before waits for the worker that has it, if there is one.
     pub(super) fn hold(&mut self, key: usize, id: RequestId, out: &mut impl Outbox) {
         if let Some(early) = self.early.take(id) {
-            let body = &early.message.as_frames()[early.body_index..];
-            return self.finish(key, Slot::Unknown, None, body, out);
+            return self.finish(key, Slot::Unknown, None, early.frames(), out);
         }
         if let (Some(reference), Some(request)) = (self.requests.reference(key), self.requests.get_mut(key)) {
             request.state = RequestState::Holding;

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use hairstreak_wire::mdp::{self, Address};
-use hairstreak_wire::numbered::{Header, Refusal};
+use hairstreak_wire::numbered::{Header, Refusal, with_body};
 
 use super::broker::{Broker, Role};
 use super::outbox::{Outbox, Sent};
@@ -13,7 +13,7 @@ use super::requests::{Request, RequestState};
 use super::workers::{Dialect, Worker, WorkerRef};
 
 /// Requests that a worker is given at a time, before others get some.
-const SHARE_COUNT_MAX: usize = 32;
+const SHARE_COUNT_MAX: usize = 128;
 /// Why a request cannot be given to any worker.
 const TOO_LARGE: &str = "the request has more frames or bytes than can go to its worker";
 
@@ -274,7 +274,11 @@ fn send(request: &Request, worker: &Worker, out: &mut impl Outbox) -> Sent {
     match worker.dialect {
         Dialect::Plain(version) => {
             let address = Address::from(request.id);
-            out.send(&worker.routing_id, mdp::worker_request(version, &address).frames(), request.body())
+            out.send(
+                &worker.routing_id,
+                mdp::worker_request(version, &address).frames(),
+                request.body.frames(),
+            )
         }
         Dialect::Numbered => {
             let header = Header::Request {
@@ -284,7 +288,9 @@ fn send(request: &Request, worker: &Worker, out: &mut impl Outbox) -> Sent {
                 deliveries: request.deliveries,
                 is_repeated: request.is_repeated,
             };
-            out.send(&worker.routing_id, &[header.encode().as_ref()], request.body())
+            with_body(header, None, request.body.frames(), |first, behind| {
+                out.send(&worker.routing_id, &[first], behind)
+            })
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use hairstreak_base::Message;
+use hairstreak_base::{Body, Frame};
 use hairstreak_wire::numbered::RequestId;
 
 /// Replies that are kept.
@@ -12,24 +12,21 @@ const EARLY_COUNT_MAX: usize = 1024;
 /// Their bytes.
 const EARLY_BYTES_MAX: usize = 16 << 20;
 
+fn size_of(reply: &Body) -> usize {
+    reply.frames().iter().map(Frame::size).sum()
+}
+
 #[derive(Debug, Default)]
 pub(super) struct EarlyReplies {
-    replies: HashMap<RequestId, EarlyReply>,
+    replies: HashMap<RequestId, Body>,
     order: VecDeque<(Duration, RequestId)>,
     bytes: usize,
 }
 
-/// A reply as it came, its body behind so many frames.
-#[derive(Debug)]
-pub(super) struct EarlyReply {
-    pub message: Message,
-    pub body_index: usize,
-}
-
 impl EarlyReplies {
     /// Keeps it until then, if there is room and none is kept for that request.
-    pub fn insert(&mut self, until: Duration, request: RequestId, reply: EarlyReply) {
-        let size = reply.message.size();
+    pub fn insert(&mut self, until: Duration, request: RequestId, reply: Body) {
+        let size = size_of(&reply);
         if self.order.len() < EARLY_COUNT_MAX
             && self.bytes + size <= EARLY_BYTES_MAX
             && !self.replies.contains_key(&request)
@@ -40,9 +37,9 @@ impl EarlyReplies {
         }
     }
 
-    pub fn take(&mut self, request: RequestId) -> Option<EarlyReply> {
+    pub fn take(&mut self, request: RequestId) -> Option<Body> {
         let reply = self.replies.remove(&request)?;
-        self.bytes -= reply.message.size();
+        self.bytes -= size_of(&reply);
         Some(reply)
     }
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use hairstreak_base::Body;
 use hairstreak_wire::numbered::{HeldList, RequestId};
 
 use super::broker::Broker;
-use super::early::EarlyReply;
 use super::outbox::Outbox;
 use super::requests::RequestState;
 use super::window::{Slot, Told};
@@ -83,13 +83,7 @@ impl Broker {
 
     /// A reply of one that is no worker here: another broker gave it the request, before that broker's end. It is somebody's who
     /// was told to ask again.
-    pub(super) fn take_early(
-        &mut self,
-        now: Duration,
-        id: RequestId,
-        reply: EarlyReply,
-        out: &mut impl Outbox,
-    ) {
+    pub(super) fn take_early(&mut self, now: Duration, id: RequestId, reply: Body, out: &mut impl Outbox) {
         let waiting = self.open_key(id).filter(|key| {
             self.requests.get(*key).is_some_and(|request| {
                 request.is_repeated
@@ -101,8 +95,7 @@ impl Broker {
         });
         match waiting {
             Some(key) => {
-                let body = &reply.message.as_frames()[reply.body_index..];
-                self.finish(key, Slot::Unknown, None, body, out);
+                self.finish(key, Slot::Unknown, None, reply.frames(), out);
             }
             None => self.early.insert(self.held_until(now), id, reply),
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hairstreak_base::Frame;
 use hairstreak_wire::mdp;
-use hairstreak_wire::numbered::{Header, Refusal, RequestId};
+use hairstreak_wire::numbered::{Header, Refusal, RequestId, with_body};
 use serde::{Deserialize, Serialize};
 
 use super::broker::{Broker, Drops};
@@ -149,8 +149,9 @@ impl Broker {
         let (answers, body) = (Some((id.number, Slot::Unknown)), [reply]);
         match dialect {
             Some(Dialect::Numbered) => {
-                let header = Header::Final { request: id, index: 0 }.encode();
-                self.send_reply(client, answers, &[header.as_ref()], &body, out);
+                with_body(Header::Final { request: id, index: 0 }, None, &body, |first, behind| {
+                    self.send_reply(client, answers, &[first], behind, out)
+                });
             }
             Some(Dialect::Plain(version)) => {
                 let head = mdp::client_reply(version, service, true);

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use hairstreak_base::{Frame, Message};
-use hairstreak_wire::numbered::{self, ClientId, Header, Part, Refusal, RequestId, ToBroker};
+use hairstreak_base::{Body, Frame, Message};
+use hairstreak_wire::numbered::{self, BodyPlace, ClientId, Header, Part, Refusal, RequestId, ToBroker};
 
 use super::arrivals::Asked;
 use super::broker::{Broker, Role};
-use super::early::EarlyReply;
 use super::outbox::{Outbox, Sent};
 use super::replies::Answer;
 use super::window::Slot;
@@ -23,9 +22,11 @@ impl Broker {
         out: &mut impl Outbox,
     ) {
         match numbered::parse_to_broker(&message.as_frames()[1..]) {
-            Ok(ToBroker::Request { request: id, first, lifetime_ms, is_repeated, body_index, .. }) => {
-                let asked = Asked { id, first, lifetime_ms, is_repeated, body_index: 1 + body_index };
-                self.take_numbered_request(now, peer, asked, message, out);
+            Ok(ToBroker::Request { request: id, first, lifetime_ms, is_repeated, service, body }) => {
+                let service = Frame::copy_of(service);
+                let body = body_of(message, body);
+                let asked = Asked { id, first, lifetime_ms, is_repeated, service, body };
+                self.take_numbered_request(now, peer, asked, out);
             }
             Ok(ToBroker::Cancel(id)) => self.cancel(peer, id, out),
             Ok(ToBroker::Ready { capacity, service, held }) => {
@@ -35,9 +36,16 @@ impl Broker {
                 }
             }
             Ok(ToBroker::Disconnect) => self.leave(now, peer, out),
+            Ok(ToBroker::Reply(part)) => {
+                let body = body_of(message, part.body);
+                match self.worker_of(peer) {
+                    Some(worker) => self.take_part(now, worker, part, body, out),
+                    None => self.take_part_early(now, peer, part, body, out),
+                }
+            }
             Ok(command) => match self.worker_of(peer) {
-                Some(worker) => self.take_from_worker(now, worker, command, &message, out),
-                None => self.take_from_no_worker(now, peer, command, &message, out),
+                Some(worker) => self.take_from_worker(now, worker, command, out),
+                None => self.take_from_no_worker(now, peer, command, out),
             },
             Err(error) => {
                 let frames = &message.as_frames()[1..];
@@ -48,21 +56,27 @@ impl Broker {
 
     /// What a worker says on a new connection before it has read WELCOME and said READY: it ended what another connection had
     /// brought. READY lists that, so that what is passed over here is asked for again.
+    fn take_part_early(&mut self, now: Duration, peer: &[u8], part: Part, body: Body, out: &mut impl Outbox) {
+        if matches!(self.role(peer), Role::Client(_)) {
+            self.unexpected(now, peer, Dialect::Numbered, "a reply of a client", out);
+        } else if part.is_final && part.index == 0 {
+            self.take_early(now, part.request, body, out);
+        } else {
+            self.drops.late += 1;
+        }
+    }
+
+    /// As `take_part_early`, of what is no reply.
     fn take_from_no_worker(
         &mut self,
         now: Duration,
         peer: &[u8],
         command: ToBroker<'_>,
-        message: &Message,
         out: &mut impl Outbox,
     ) {
         match command {
             _ if matches!(self.role(peer), Role::Client(_)) => {
                 self.unexpected(now, peer, Dialect::Numbered, "a command of a worker by a client", out);
-            }
-            ToBroker::Reply(Part { request: id, index: 0, is_final: true, body_index }) => {
-                let reply = EarlyReply { message: message.clone(), body_index: 1 + body_index };
-                self.take_early(now, id, reply, out);
             }
             ToBroker::Drain => {
                 out.send(peer, &[Header::Drain.encode().as_ref()], &[]);
@@ -71,26 +85,25 @@ impl Broker {
         }
     }
 
+    fn take_part(&mut self, now: Duration, worker: WorkerRef, part: Part, body: Body, out: &mut impl Outbox) {
+        let Part { request: id, index, is_final, .. } = part;
+        let is_whole = is_final && index == 0;
+        if is_whole && self.is_unheard(worker, id) {
+            // One that leaves says what another broker, or this one's predecessor, was not told.
+            return self.take_early(now, id, body, out);
+        }
+        let answer = Answer { id, index: Some(index), is_final, is_whole, body: body.frames() };
+        self.take_reply(now, worker, answer, out);
+    }
+
     fn take_from_worker(
         &mut self,
         now: Duration,
         worker: WorkerRef,
         command: ToBroker<'_>,
-        message: &Message,
         out: &mut impl Outbox,
     ) {
         match command {
-            ToBroker::Reply(Part { request: id, index, is_final, body_index }) => {
-                let body = &message.as_frames()[1 + body_index..];
-                let is_whole = is_final && index == 0;
-                if is_whole && self.is_unheard(worker, id) {
-                    // One that leaves says what another broker, or this one's predecessor, was not told.
-                    let reply = EarlyReply { message: message.clone(), body_index: 1 + body_index };
-                    return self.take_early(now, id, reply, out);
-                }
-                let answer = Answer { id, index: Some(index), is_final, is_whole, body };
-                self.take_reply(now, worker, answer, out);
-            }
             ToBroker::Refused { request, refusal, text } => {
                 self.take_refusal(now, worker, request, refusal, text, out);
             }
@@ -116,7 +129,7 @@ impl Broker {
         out: &mut impl Outbox,
     ) {
         match frames.first().map(|header| Header::parse(header.as_bytes())) {
-            Some(Ok(Header::Request { request, .. })) if self.worker_of(peer).is_none() => {
+            Some(Ok((Header::Request { request, .. }, _))) if self.worker_of(peer).is_none() => {
                 self.refuse_peer(now, peer, request, Refusal::Malformed, reason, out);
             }
             _ => self.unexpected(now, peer, Dialect::Numbered, reason, out),
@@ -140,14 +153,7 @@ impl Broker {
         }
     }
 
-    fn take_numbered_request(
-        &mut self,
-        now: Duration,
-        peer: &[u8],
-        asked: Asked,
-        message: Message,
-        out: &mut impl Outbox,
-    ) {
+    fn take_numbered_request(&mut self, now: Duration, peer: &[u8], asked: Asked, out: &mut impl Outbox) {
         let client = match self.client_at(peer, asked.id.client, asked.first, out) {
             Ok(client) => client,
             Err(_) if self.worker_of(peer).is_some() => {
@@ -158,7 +164,7 @@ impl Broker {
         for key in self.clients.advance(client, asked.first, &self.options) {
             self.forget(key, out);
         }
-        self.take_request(now, client, asked, message, out);
+        self.take_request(now, client, asked, out);
     }
 
     /// The client of that id, which is at this peer from now on.
@@ -194,4 +200,9 @@ impl Broker {
             self.forget(key, out);
         }
     }
+}
+
+/// The body of a command, its routing id in front.
+fn body_of(message: Message, place: BodyPlace) -> Body {
+    Body::new(message, 1 + place.index, place.start)
 }

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use hairstreak_base::{Frame, Message};
+use hairstreak_base::{Body, Message};
 use hairstreak_wire::mdp::{self, Address, FromClient, FromPeer, FromWorker, MdpError, Version};
 use hairstreak_wire::numbered::RequestId;
 
 use super::arrivals::Asked;
 use super::broker::{Broker, Role};
-use super::early::EarlyReply;
 use super::outbox::Outbox;
 use super::replies::Answer;
 use super::workers::{Dialect, Worker, WorkerRef};
@@ -60,8 +59,15 @@ impl Broker {
         }
         found.dialect = dialect;
         let id = RequestId { client: found.id, number: found.next_number() };
-        let asked = Asked { id, first: found.first(), lifetime_ms: 0, is_repeated: false, body_index };
-        self.take_request(now, client, asked, message, out);
+        let first = found.first();
+        let service = message.as_frames()[body_index - 1].clone();
+        let body = Body::new(message, body_index, 0);
+        self.take_request(
+            now,
+            client,
+            Asked { id, first, lifetime_ms: 0, is_repeated: false, service, body },
+            out,
+        );
     }
 
     /// Whether the worker, which has one request at a time, has another one than that: it would wait for what it has lost.
@@ -99,7 +105,7 @@ impl Broker {
                 }
             }
             (FromWorker::Reply { is_final, address, body_index }, Some(worker)) => {
-                let body: &[Frame] = &message.as_frames()[1 + body_index..];
+                let body = &message.as_frames()[1 + body_index..];
                 let id = Address::parse(address);
                 if is_final && self.is_busy_with_another(worker, id) {
                     return self.unexpected(now, peer, dialect, "", out);
@@ -112,7 +118,7 @@ impl Broker {
             (FromWorker::Reply { address, body_index, .. }, None) => {
                 // In 0.2 parts may have gone before, to the other broker.
                 if let Some(id) = Address::parse(address).filter(|_| version == Version::V01) {
-                    let reply = EarlyReply { message: message.clone(), body_index: 1 + body_index };
+                    let reply = Body::new(message.clone(), 1 + body_index, 0);
                     self.take_early(now, id, reply, out);
                 }
                 self.unexpected(now, peer, dialect, "", out);

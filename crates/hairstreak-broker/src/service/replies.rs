@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hairstreak_base::Frame;
 use hairstreak_wire::mdp::{self, Version};
-use hairstreak_wire::numbered::{Header, Refusal, RequestId};
+use hairstreak_wire::numbered::{Header, Refusal, RequestId, with_body};
 
 use super::broker::Broker;
 use super::outbox::Outbox;
@@ -141,8 +141,9 @@ impl Broker {
         let gathered_count = request.gathered.len();
         let is_taken = match self.clients.get(client).map(|client| client.dialect) {
             Some(Dialect::Numbered) => {
-                let header = Header::Partial { request: id, index }.encode();
-                self.send_reply(client, None, &[header.as_ref()], body, out)
+                with_body(Header::Partial { request: id, index }, None, body, |first, behind| {
+                    self.send_reply(client, None, &[first], behind, out)
+                })
             }
             Some(Dialect::Plain(Version::V02)) => {
                 let Some(name) = self.services.get(service).map(|service| service.name.clone()) else {
@@ -191,9 +192,12 @@ impl Broker {
         self.remove(key);
         match self.clients.get(client).map(|client| client.dialect) {
             Some(Dialect::Numbered) => {
-                let header = Header::Final { request: id, index }.encode();
                 let answers = Some((id.number, holder));
-                if !self.send_reply(client, answers, &[header.as_ref()], body, out) && index > 0 {
+                let is_taken =
+                    with_body(Header::Final { request: id, index }, None, body, |first, behind| {
+                        self.send_reply(client, answers, &[first], behind, out)
+                    });
+                if !is_taken && index > 0 {
                     self.refuse_rest(client, id, out);
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hairstreak_base::{Frame, Message};
+use hairstreak_base::{Body, Frame};
 use hairstreak_wire::numbered::RequestId;
 use slab::Slab;
 
@@ -34,9 +34,7 @@ pub(super) struct Request {
     pub first: u64,
     pub service: usize,
     pub client: usize,
-    /// As it came; the body is what follows `body_index` frames.
-    message: Message,
-    body_index: usize,
+    pub body: Body,
     pub state: RequestState,
     /// Workers that had it.
     pub deliveries: u16,
@@ -55,7 +53,7 @@ pub(super) struct Request {
     pub part_count: u32,
     /// Parts for a client that takes one message only.
     pub gathered: Vec<Frame>,
-    /// Bytes of the message.
+    /// Bytes that it is counted with.
     size: usize,
     gathered_bytes: usize,
     serial: u32,
@@ -83,8 +81,7 @@ pub(super) struct Arrival {
     pub first: u64,
     pub service: usize,
     pub client: usize,
-    pub message: Message,
-    pub body_index: usize,
+    pub body: Body,
     pub is_repeated: bool,
     pub is_from_elsewhere: bool,
     pub arrived: Duration,
@@ -96,11 +93,12 @@ pub(super) fn size_of_frames(frames: &[Frame]) -> usize {
     frames.iter().map(|frame| size_of::<Frame>() + frame.size()).sum()
 }
 
-impl Request {
-    pub fn body(&self) -> &[Frame] {
-        &self.message.as_frames()[self.body_index..]
-    }
+/// What a request with this body is counted with.
+pub(super) fn size_of_request(body: &Body) -> usize {
+    size_of::<Request>() + size_of_frames(body.frames())
+}
 
+impl Request {
     /// Whether the worker has it, or it waits for that one's room.
     pub fn is_with(&self, worker: WorkerRef) -> bool {
         match self.state {
@@ -125,27 +123,16 @@ impl Requests {
     /// The request is in no list yet.
     pub fn insert(&mut self, arrival: Arrival) -> usize {
         self.next_serial = self.next_serial.wrapping_add(1);
-        let Arrival {
-            id,
-            first,
-            service,
-            client,
-            message,
-            body_index,
-            is_repeated,
-            is_from_elsewhere,
-            arrived,
-            expires,
-        } = arrival;
-        let size = size_of_frames(message.as_frames());
+        let Arrival { id, first, service, client, body, is_repeated, is_from_elsewhere, arrived, expires } =
+            arrival;
+        let size = size_of_request(&body);
         self.bytes += size;
         self.slab.insert(Request {
             id,
             first,
             service,
             client,
-            message,
-            body_index,
+            body,
             state: RequestState::Moving,
             deliveries: 0,
             last_worker: None,

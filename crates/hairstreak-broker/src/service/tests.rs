@@ -17,7 +17,8 @@ use std::time::Duration;
 use hairstreak_base::{Frame, Message};
 use hairstreak_wire::mdp::Address;
 use hairstreak_wire::numbered::{
-    ClientId, FromBroker, Header, Held, Refusal, RequestId, encode_held, parse_from_broker,
+    BodyPlace, ClientId, FromBroker, Header, Held, Refusal, RequestId, encode_held, parse_from_broker,
+    with_body,
 };
 
 use super::{Broker, Limits, Options, Outbox, Sent};
@@ -28,7 +29,7 @@ struct Wire {
     sent: Vec<(String, Vec<Vec<u8>>)>,
     full: HashSet<String>,
     gone: HashSet<String>,
-    /// Bodies are too large for these.
+    /// Requests and replies are too large for these.
     narrow: HashSet<String>,
 }
 
@@ -41,7 +42,11 @@ impl Outbox for Wire {
         if self.full.contains(&peer) {
             return Sent::Full;
         }
-        if self.narrow.contains(&peer) && !body.is_empty() {
+        let first = head.first().copied().or(body.first().map(Frame::as_bytes)).unwrap_or_default();
+        let command = Header::parse(first).map(|(header, _)| header);
+        let has_body =
+            matches!(command, Ok(Header::Request { .. } | Header::Partial { .. } | Header::Final { .. }));
+        if self.narrow.contains(&peer) && has_body {
             return Sent::Never;
         }
         let head = head.iter().map(|frame| frame.to_vec());
@@ -102,11 +107,16 @@ impl Bench {
         self.broker.handle_message(self.now, message, &mut self.wire);
     }
 
-    /// A message of HSN1.
+    /// A message of HSN1. A request's service is the first of what is behind its header.
     fn send(&mut self, peer: &str, header: Header, behind: &[&[u8]]) {
-        let header = header.encode();
-        let frames: Vec<&[u8]> = [header.as_ref()].into_iter().chain(behind.iter().copied()).collect();
-        self.frames(peer, &frames);
+        let (service, behind) = match (header, behind) {
+            (Header::Request { .. }, [service, body @ ..]) => (Some(*service), body),
+            _ => (None, behind),
+        };
+        with_body(header, service, behind, |first, behind| {
+            let frames: Vec<&[u8]> = [first].into_iter().chain(behind.iter().copied()).collect();
+            self.frames(peer, &frames);
+        });
     }
 
     /// A numbered worker is there.
@@ -190,7 +200,7 @@ fn line_of(frames: &[Vec<u8>]) -> String {
     let texts = frames.iter().map(|frame| match Address::parse(frame) {
         Some(id) => format!("<{}>", name(id)),
         None => match Header::parse(frame) {
-            Ok(header) => format!("{header:?}"),
+            Ok((header, _)) => format!("{header:?}"),
             Err(_) => frame.escape_ascii().to_string(),
         },
     });
@@ -198,9 +208,8 @@ fn line_of(frames: &[Vec<u8>]) -> String {
 }
 
 fn line(peer: &str, frames: &[Vec<u8>]) -> Option<String> {
-    let body = |index: usize| {
-        let body: Vec<String> =
-            frames[index..].iter().map(|frame| String::from_utf8_lossy(frame).into_owned()).collect();
+    let body = |place: BodyPlace| {
+        let body: Vec<_> = place.body(frames).map(String::from_utf8_lossy).collect();
         body.join("|")
     };
     if !frames[0].starts_with(b"HSN1") {
@@ -213,14 +222,14 @@ fn line(peer: &str, frames: &[Vec<u8>]) -> Option<String> {
     }
     Some(match parse_from_broker(frames).unwrap() {
         FromBroker::Welcome { .. } => return None,
-        FromBroker::Request { request, first: _, deliveries, is_repeated, body_index } => {
+        FromBroker::Request { request, first: _, deliveries, is_repeated, body: place } => {
             let times = if deliveries > 0 { format!(" after {deliveries}") } else { String::new() };
             let mark = if is_repeated { " again" } else { "" };
-            format!("{peer}: REQUEST {} {}{times}{mark}", name(request), body(body_index))
+            format!("{peer}: REQUEST {} {}{times}{mark}", name(request), body(place))
         }
         FromBroker::Reply(part) => {
             let command = if part.is_final { "FINAL" } else { "PARTIAL" };
-            format!("{peer}: {command} {} #{} {}", name(part.request), part.index, body(part.body_index))
+            format!("{peer}: {command} {} #{} {}", name(part.request), part.index, body(part.body))
         }
         FromBroker::Refused { request, refusal, .. } => {
             format!("{peer}: REFUSED {} {}", name(request), refusal.code())

@@ -90,7 +90,9 @@ impl Outbox for Post<'_> {
     fn send(&mut self, peer: &[u8], head: &[&[u8]], body: &[Frame]) -> Sent {
         let mut frames = [peer; HEAD_COUNT_MAX];
         frames[1..=head.len()].copy_from_slice(head);
-        match self.0.try_send(Outgoing::Headed { head: &frames[..=head.len()], body }) {
+        let head = &frames[..=head.len()];
+        let outgoing = if body.is_empty() { Outgoing::Frames(head) } else { Outgoing::Headed { head, body } };
+        match self.0.try_send(outgoing) {
             Ok(()) => Sent::Done,
             Err(SendError::WouldBlock) => Sent::Full,
             // It had room as it came, with another head.

@@ -1,11 +1,16 @@
-//! Whole commands: a header and the frames behind it, as a broker gets them and as its peers do.
+//! Whole commands: a header and what is behind it, as a broker gets them and as its peers do.
 
 use super::error::NumberedError;
-use super::header::Header;
+use super::header::{HEADER_SIZE_MAX, Header};
 use super::held::{Held, parse_held};
 use super::refusal::Refusal;
 use super::request_id::RequestId;
-use crate::mdp::is_service_name;
+use crate::mdp::{SERVICE_NAME_SIZE_MAX, is_service_name};
+
+/// A body of one frame that is no longer goes in the frame of its header.
+pub const INLINE_BODY_SIZE_MAX: usize = 256;
+
+const FIRST_FRAME_SIZE_MAX: usize = HEADER_SIZE_MAX + 1 + SERVICE_NAME_SIZE_MAX + INLINE_BODY_SIZE_MAX;
 
 /// A command to a broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +27,8 @@ pub enum ToBroker<'a> {
         is_repeated: bool,
         /// For which service.
         service: &'a [u8],
-        /// Which frame the body begins with.
-        body_index: usize,
+        /// Where the body is.
+        body: BodyPlace,
     },
     /// A client waits no more.
     Cancel(RequestId),
@@ -75,8 +80,8 @@ pub enum FromBroker<'a> {
         deliveries: u16,
         /// Another worker may have done it.
         is_repeated: bool,
-        /// Which frame the body begins with.
-        body_index: usize,
+        /// Where the body is.
+        body: BodyPlace,
     },
     /// To a client: a reply, or a part of one.
     Reply(Part),
@@ -109,8 +114,25 @@ pub struct Part {
     pub index: u32,
     /// Whether nothing follows.
     pub is_final: bool,
-    /// Which frame the body begins with.
-    pub body_index: usize,
+    /// Where the body is.
+    pub body: BodyPlace,
+}
+
+/// Where the body is among the frames of a command: those from `index` on, the first of them without its first `start` bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BodyPlace {
+    /// The first frame.
+    pub index: usize,
+    /// Where it begins in that frame.
+    pub start: usize,
+}
+
+impl BodyPlace {
+    /// The body's frames, of these of the command.
+    pub fn body<F: AsRef<[u8]>>(self, frames: &[F]) -> impl Iterator<Item = &[u8]> {
+        let cut = std::iter::once(self.start).chain(std::iter::repeat(0));
+        frames[self.index..].iter().zip(cut).map(|(frame, start)| &frame.as_ref()[start..])
+    }
 }
 
 /// A list of requests that was checked.
@@ -128,49 +150,96 @@ impl<'a> HeldList<'a> {
     }
 }
 
-/// The frames of a command behind its header.
-struct Behind<'a, F>(&'a [F]);
+/// Calls `send` with the first frame of a command and the frames behind it. A short body of one frame is in the first: a message of
+/// one frame costs its sender, the broker and its receiver the least. `service`: a request to a broker names it.
+pub fn with_body<F: AsRef<[u8]>, R>(
+    header: Header,
+    service: Option<&[u8]>,
+    body: &[F],
+    send: impl FnOnce(&[u8], &[F]) -> R,
+) -> R {
+    let mut bytes = [0; FIRST_FRAME_SIZE_MAX];
+    let mut size = 0;
+    let mut push = |part: &[u8]| {
+        bytes[size..size + part.len()].copy_from_slice(part);
+        size += part.len();
+    };
+    push(header.encode().as_ref());
+    if let Some(service) = service {
+        let service = &service[..service.len().min(SERVICE_NAME_SIZE_MAX)];
+        push(&[service.len() as u8]);
+        push(service);
+    }
+    let behind = match body {
+        [only] if header.has_body() && only.as_ref().len() <= INLINE_BODY_SIZE_MAX => {
+            push(only.as_ref());
+            &[]
+        }
+        body => body,
+    };
+    send(&bytes[..size], behind)
+}
+
+/// What is behind a header's fields: in its frame, and the frames that follow.
+struct Behind<'a, F> {
+    first_size: usize,
+    rest: &'a [u8],
+    frames: &'a [F],
+}
 
 impl<'a, F: AsRef<[u8]>> Behind<'a, F> {
     fn frame(&self, index: usize, name: &'static str) -> Result<&'a [u8], NumberedError> {
-        self.0.get(index).map(AsRef::as_ref).ok_or(NumberedError::Missing(name))
+        self.frames.get(index).map(AsRef::as_ref).ok_or(NumberedError::Missing(name))
     }
 
-    /// Nothing stands behind so many.
+    /// Nothing stands behind so many frames.
     fn ends_after(&self, count: usize) -> Result<(), NumberedError> {
-        match self.0.len().saturating_sub(count) {
+        match self.frames.len().saturating_sub(count) {
             0 => Ok(()),
             count => Err(NumberedError::Surplus { count }),
         }
     }
 
-    /// A body begins behind so many; its place among all frames of the command.
-    fn body(&self, count: usize) -> Result<usize, NumberedError> {
-        self.frame(count, "body").map(|_| count + 1)
+    /// The body: the frames that follow, or else what is left of the first.
+    fn body(&self) -> Result<BodyPlace, NumberedError> {
+        match (self.frames, self.rest) {
+            ([], rest) => Ok(BodyPlace { index: 0, start: self.first_size - rest.len() }),
+            (_, []) => Ok(BodyPlace { index: 1, start: 0 }),
+            (_, rest) => Err(NumberedError::TwoBodies { size: rest.len() }),
+        }
+    }
+
+    /// The name of the service at the beginning of what is left of the first frame.
+    fn split_service(mut self) -> Result<(&'a [u8], Self), NumberedError> {
+        let missing = NumberedError::Missing("service");
+        let (&size, rest) = self.rest.split_first().ok_or(missing.clone())?;
+        let (service, rest) = rest.split_at_checked(size.into()).ok_or(missing)?;
+        self.rest = rest;
+        Ok((check_service(service)?, self))
     }
 
     /// The only frame, which may be missing: a text.
     fn text(&self) -> Result<&'a [u8], NumberedError> {
         self.ends_after(1)?;
-        Ok(self.0.first().map(AsRef::as_ref).unwrap_or_default())
+        Ok(self.frames.first().map(AsRef::as_ref).unwrap_or_default())
     }
+}
 
-    fn service(&self) -> Result<&'a [u8], NumberedError> {
-        let service = self.frame(0, "service")?;
-        let size = service.len();
-        if is_service_name(service) { Ok(service) } else { Err(NumberedError::ServiceName { size }) }
-    }
+fn check_service(service: &[u8]) -> Result<&[u8], NumberedError> {
+    let size = service.len();
+    if is_service_name(service) { Ok(service) } else { Err(NumberedError::ServiceName { size }) }
 }
 
 fn open<F: AsRef<[u8]>>(frames: &[F]) -> Result<(Header, Behind<'_, F>), NumberedError> {
     let (first, behind) = frames.split_first().ok_or(NumberedError::OtherProtocol)?;
-    let header = Header::parse(first.as_ref())?;
+    let first_size = first.as_ref().len();
+    let (header, rest) = Header::parse(first.as_ref())?;
     if let Header::Request { request, first, .. } = header
         && !(1..=request.number).contains(&first)
     {
         return Err(NumberedError::Number { number: request.number, first });
     }
-    Ok((header, Behind(behind)))
+    Ok((header, Behind { first_size, rest, frames: behind }))
 }
 
 /// A broker's look at the frames behind the routing id.
@@ -178,21 +247,21 @@ pub fn parse_to_broker<F: AsRef<[u8]>>(frames: &[F]) -> Result<ToBroker<'_>, Num
     let (header, behind) = open(frames)?;
     Ok(match header {
         Header::Request { request, first, lifetime_ms, is_repeated, .. } => {
-            let (service, body_index) = (behind.service()?, behind.body(1)?);
-            ToBroker::Request { request, first, lifetime_ms, is_repeated, service, body_index }
+            let (service, behind) = behind.split_service()?;
+            ToBroker::Request { request, first, lifetime_ms, is_repeated, service, body: behind.body()? }
         }
         Header::Partial { request, index } => {
-            ToBroker::Reply(Part { request, index, is_final: false, body_index: behind.body(0)? })
+            ToBroker::Reply(Part { request, index, is_final: false, body: behind.body()? })
         }
         Header::Final { request, index } => {
-            ToBroker::Reply(Part { request, index, is_final: true, body_index: behind.body(0)? })
+            ToBroker::Reply(Part { request, index, is_final: true, body: behind.body()? })
         }
         Header::Refused { request, refusal } => ToBroker::Refused { request, refusal, text: behind.text()? },
         Header::Cancel { request } => behind.ends_after(0).map(|()| ToBroker::Cancel(request))?,
         Header::Ready { capacity } => {
             behind.ends_after(2)?;
             let held = HeldList::new(behind.frame(1, "list of requests")?)?;
-            ToBroker::Ready { capacity, service: behind.service()?, held }
+            ToBroker::Ready { capacity, service: check_service(behind.frame(0, "service")?)?, held }
         }
         Header::Held => {
             behind.ends_after(1)?;
@@ -212,13 +281,13 @@ pub fn parse_from_broker<F: AsRef<[u8]>>(frames: &[F]) -> Result<FromBroker<'_>,
             behind.ends_after(0).map(|()| FromBroker::Welcome { broker, heartbeat_ms })?
         }
         Header::Request { request, first, deliveries, is_repeated, .. } => {
-            FromBroker::Request { request, first, deliveries, is_repeated, body_index: behind.body(0)? }
+            FromBroker::Request { request, first, deliveries, is_repeated, body: behind.body()? }
         }
         Header::Partial { request, index } => {
-            FromBroker::Reply(Part { request, index, is_final: false, body_index: behind.body(0)? })
+            FromBroker::Reply(Part { request, index, is_final: false, body: behind.body()? })
         }
         Header::Final { request, index } => {
-            FromBroker::Reply(Part { request, index, is_final: true, body_index: behind.body(0)? })
+            FromBroker::Reply(Part { request, index, is_final: true, body: behind.body()? })
         }
         Header::Refused { request, refusal } => {
             FromBroker::Refused { request, refusal, text: behind.text()? }

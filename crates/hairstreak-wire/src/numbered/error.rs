@@ -42,6 +42,12 @@ pub enum NumberedError {
         /// How many.
         count: usize,
     },
+    /// A body both in the frame of the header and in frames behind it.
+    #[error("{size} bytes stand behind the header in its frame, and frames follow")]
+    TwoBodies {
+        /// Bytes behind the header.
+        size: usize,
+    },
     /// A service's name out of its limits.
     #[error("a service's name of {size} bytes: it must have 1 to {SERVICE_NAME_SIZE_MAX}")]
     ServiceName {

@@ -168,8 +168,8 @@ impl Header {
         frame.starts_with(PROTOCOL)
     }
 
-    /// Reads a first frame.
-    pub fn parse(frame: &[u8]) -> Result<Header, NumberedError> {
+    /// Reads a first frame. Returns what is behind the fields, too: of REQUEST the service's name, of REQUEST and replies a short body.
+    pub fn parse(frame: &[u8]) -> Result<(Header, &[u8]), NumberedError> {
         let rest = frame.strip_prefix(PROTOCOL).ok_or(NumberedError::OtherProtocol)?;
         let size = frame.len();
         let Some((&command, rest)) = rest.split_first() else {
@@ -190,9 +190,14 @@ impl Header {
             other => return Err(NumberedError::UnknownCommand(other)),
         };
         match header {
-            Some(header) if fields.0.is_empty() => Ok(header),
+            Some(header) if fields.0.is_empty() || header.has_body() => Ok((header, fields.0)),
             _ => Err(NumberedError::HeaderSize { command, size }),
         }
+    }
+
+    /// Whether a body belongs to it.
+    pub(super) fn has_body(&self) -> bool {
+        matches!(self, Header::Request { .. } | Header::Partial { .. } | Header::Final { .. })
     }
 }
 
@@ -200,6 +205,7 @@ impl Header {
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
+    #[inline]
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (taken, rest) = self.0.split_first_chunk()?;
         self.0 = rest;

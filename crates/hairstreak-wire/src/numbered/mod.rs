@@ -1,16 +1,17 @@
 //! HSN1: Majordomo with numbered requests, between Hairstreak's own clients, brokers and workers.
 //!
 //! Spoken where both sides say in READY that they can ([`Numbered`]); with everybody else it is plain
-//! [MDP](crate::mdp). A command is one ZeroMQ message. Its first frame is a header of a fixed size for each command, what
-//! varies in length follows in frames of its own. Numbers are unsigned and big endian.
+//! [MDP](crate::mdp). A command is one ZeroMQ message. Its first frame begins with a header of a fixed size for each command. A body
+//! follows in frames of its own; one of a single frame, of up to 256 bytes, lies behind the header in its frame, so that the message has one
+//! frame. Numbers are unsigned and big endian.
 //!
 //! ```text
 //! header   "HSN1" | command (1) | fields                                              frames behind it
 //!
 //! WELCOME     01  | broker (16) | heartbeat_ms (4)                                    -           broker to all
 //! REQUEST     02  | client (16) | number (8) | first (8) | lifetime_ms (4) |
-//!                   deliveries (2) | flags (1)                                        service | body ...   client to broker
-//!                                                                                     body ...    broker to worker
+//!                   deliveries (2) | flags (1) | size (1) | service                   body ...    client to broker
+//!                   deliveries (2) | flags (1)                                        body ...    broker to worker
 //! PARTIAL     03  | client (16) | number (8) | index (4)                              body ...    worker to broker to client
 //! FINAL       04  | client (16) | number (8) | index (4)                              body ...    likewise
 //! REFUSED     05  | client (16) | number (8) | code (2)                               text        likewise
@@ -32,7 +33,8 @@
 //! taken until then. A client that gets WELCOME sends again what it has no reply to, marked as sent before; one that finds
 //! by `index` that a part is missing sends its request again.
 //!
-//! Invariants: a header has the size of its command, and nothing behind it; lists are read as far as they arrived.
+//! Invariants: a header has the size of its command; behind it in its frame is nothing but a body that has no frames of its own; lists are
+//! read as far as they arrived.
 //!
 //! - `header`: the first frame
 //! - `commands`: whole commands, as a broker gets them and as its peers do
@@ -51,7 +53,10 @@ mod terms;
 #[cfg(test)]
 mod tests;
 
-pub use commands::{FromBroker, HeldList, Part, ToBroker, parse_from_broker, parse_to_broker};
+pub use commands::{
+    BodyPlace, FromBroker, HeldList, INLINE_BODY_SIZE_MAX, Part, ToBroker, parse_from_broker,
+    parse_to_broker, with_body,
+};
 pub use error::NumberedError;
 pub use header::{Encoded, HEADER_SIZE_MAX, Header, PROTOCOL};
 pub use held::{HELD_COUNT_MAX, Held, encode_held, parse_held};

@@ -28,11 +28,17 @@ fn every_header_comes_back_as_it_was_written_and_in_no_other_size() {
         let encoded = header.encode();
         let bytes = encoded.as_ref();
         assert!(bytes.len() <= HEADER_SIZE_MAX);
-        assert_eq!(Header::parse(bytes), Ok(header));
+        assert_eq!(Header::parse(bytes), Ok((header, &[][..])));
         for size in 0..bytes.len() {
             assert!(Header::parse(&bytes[..size]).is_err(), "{header:?} cut to {size}");
         }
-        assert!(Header::parse(&[bytes, b"x"].concat()).is_err(), "{header:?} and more");
+        let more = [bytes, b"x"].concat();
+        match header {
+            Header::Request { .. } | Header::Partial { .. } | Header::Final { .. } => {
+                assert_eq!(Header::parse(&more), Ok((header, &b"x"[..])));
+            }
+            _ => assert!(Header::parse(&more).is_err(), "{header:?} and more"),
+        }
     }
     assert_eq!(Header::parse(b"HSN1\x0b"), Err(NumberedError::UnknownCommand(11)));
     assert_eq!(Header::parse(b"HSN2\x09"), Err(NumberedError::OtherProtocol));
@@ -51,6 +57,47 @@ fn the_bytes_of_a_request_are_those_of_the_documentation() {
         &[1],
     ];
     assert_eq!(header.encode().as_ref(), bytes.concat());
+    let to_broker = [&bytes.concat()[..], b"\x04echobody"].concat();
+    assert_eq!(with_body(header, Some(b"echo"), &[b"body"], owned), vec![to_broker]);
+    let to_worker = [&bytes.concat()[..], b"body"].concat();
+    assert_eq!(with_body(header, None, &[b"body"], owned), vec![to_worker]);
+}
+
+fn owned<F: AsRef<[u8]>>(first: &[u8], behind: &[F]) -> Vec<Vec<u8>> {
+    std::iter::once(first).chain(behind.iter().map(AsRef::as_ref)).map(<[u8]>::to_vec).collect()
+}
+
+#[test]
+fn bodies_of_any_shape_come_back() {
+    let long = [b'x'; INLINE_BODY_SIZE_MAX + 1];
+    let bodies: [&[&[u8]]; 5] = [&[b""], &[b"short"], &[&long[1..]], &[&long], &[b"", b"two"]];
+    for (body, frame_count) in bodies.into_iter().zip([1, 1, 1, 2, 3]) {
+        let check = |frames: Vec<Vec<u8>>, place: BodyPlace| {
+            assert_eq!(frames.len(), frame_count);
+            assert_eq!(place.body(&frames).collect::<Vec<_>>(), body);
+        };
+        let [_, request, partial, last, ..] = every_header()[..] else { unreachable!() };
+        let frames = with_body(request, Some(b"echo"), body, owned);
+        match parse_to_broker(&frames) {
+            Ok(ToBroker::Request { service: b"echo", body, .. }) => check(frames.clone(), body),
+            other => panic!("{other:?}"),
+        }
+        let frames = with_body(request, None, body, owned);
+        match parse_from_broker(&frames) {
+            Ok(FromBroker::Request { body, .. }) => check(frames.clone(), body),
+            other => panic!("{other:?}"),
+        }
+        for header in [partial, last] {
+            let frames = with_body(header, None, body, owned);
+            let (Ok(ToBroker::Reply(part)), Ok(FromBroker::Reply(same))) =
+                (parse_to_broker(&frames), parse_from_broker(&frames))
+            else {
+                panic!("{frames:?}");
+            };
+            assert_eq!(part, same);
+            check(frames, part.body);
+        }
+    }
 }
 
 #[test]
@@ -64,29 +111,39 @@ fn refusals_keep_their_codes() {
 fn a_request_whose_first_open_number_is_behind_it_is_refused() {
     for (number, first) in [(3, 4), (3, 0), (0, 0)] {
         let request = RequestId { number, ..REQUEST };
-        let header =
-            Header::Request { request, first, lifetime_ms: 0, deliveries: 0, is_repeated: false }.encode();
-        let frames = [header.as_ref(), b"echo", b"body"];
+        let header = Header::Request { request, first, lifetime_ms: 0, deliveries: 0, is_repeated: false };
+        let frames = with_body(header, Some(b"echo"), &[b"body"], owned);
         assert_eq!(parse_to_broker(&frames), Err(NumberedError::Number { number, first }));
     }
 }
 
 #[test]
 fn commands_want_their_frames_and_no_others() {
-    let command = |header: Header, behind: &[&[u8]]| {
-        let header = header.encode();
-        let frames: Vec<&[u8]> = [header.as_ref()].into_iter().chain(behind.iter().copied()).collect();
+    let parse = |first: &[u8], behind: &[&[u8]]| {
+        let frames: Vec<&[u8]> = [first].into_iter().chain(behind.iter().copied()).collect();
         parse_to_broker(&frames).map(|_| ()).map_err(|error| error.to_string())
     };
+    let command = |header: Header, behind: &[&[u8]]| parse(header.encode().as_ref(), behind);
     let fails = |header, behind: &[&[u8]]| command(header, behind).unwrap_err();
+    let with_more = |header: Header, more: &[u8], behind: &[&[u8]]| {
+        parse(&[header.encode().as_ref(), more].concat(), behind)
+    };
     let [_, request, partial, _, refused, cancel, ready, held, drain, ..] = every_header()[..] else {
         unreachable!()
     };
-    assert_eq!(command(request, &[b"echo", b""]), Ok(()));
-    assert_eq!(fails(request, &[b"echo"]), "there is no body");
-    assert_eq!(fails(request, &[]), "there is no service");
-    assert_eq!(fails(request, &[&[b'x'; 256], b""]), "a service's name of 256 bytes: it must have 1 to 255");
-    assert_eq!(fails(partial, &[]), "there is no body");
+    assert_eq!(with_more(request, b"\x04echo", &[b""]), Ok(()));
+    assert_eq!(with_more(request, b"\x04echo", &[]), Ok(()));
+    assert_eq!(fails(request, &[b"body"]), "there is no service");
+    assert_eq!(with_more(request, b"\x04ech", &[]), Err("there is no service".into()));
+    assert_eq!(
+        with_more(request, b"\0body", &[]),
+        Err("a service's name of 0 bytes: it must have 1 to 255".into())
+    );
+    assert_eq!(
+        with_more(partial, b"body", &[b"body"]),
+        Err("4 bytes stand behind the header in its frame, and frames follow".into())
+    );
+    assert_eq!(with_more(cancel, b"body", &[]), Err("a header of 33 bytes for command 6".into()));
     assert_eq!(command(refused, &[]), Ok(()));
     assert_eq!(fails(refused, &[b"", b""]), "1 frames stand behind a command that ends before them");
     assert_eq!(fails(cancel, &[b""]), "1 frames stand behind a command that ends before them");
@@ -128,8 +185,16 @@ proptest! {
         let mut frames = frames;
         let _ = (parse_to_broker(&frames), parse_from_broker(&frames));
         if let Some(first) = frames.first_mut() {
-            first.splice(..0, [&b"HSN1"[..], &[command]].concat());
+            let size = first.len();
+            // Numbers as they may be, so that what is behind them is read.
+            let start = [&b"HSN1"[..], &[command], &[1; 16], &9_u64.to_be_bytes(), &1_u64.to_be_bytes(), &[0; 7]];
+            first.splice(..0, start.concat());
+            for cut in 0..=size {
+                let _ = (parse_to_broker(&frames), parse_from_broker(&frames));
+                if let Some(first) = frames.first_mut() {
+                    first.truncate(first.len() - usize::from(cut < size));
+                }
+            }
         }
-        let _ = (parse_to_broker(&frames), parse_from_broker(&frames));
     }
 }

@@ -41,6 +41,7 @@ impl Broker {
         Broker { peer: Message::from_frames([peer]), ..self }
     }
 
+    /// Every frame by itself, as another's may be; ours have a short body in the header's.
     pub fn send(&self, header: Header, behind: &[&[u8]]) {
         let header = header.encode();
         let frames: Vec<&[u8]> = [header.as_ref()].into_iter().chain(behind.iter().copied()).collect();

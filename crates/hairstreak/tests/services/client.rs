@@ -31,11 +31,12 @@ fn answer_plainly(broker: &Broker, body: &str) {
 /// The number and the body of the next request, which is answered.
 fn answer(broker: &Broker) -> (u64, Vec<u8>) {
     let frames = broker.frames();
-    let Ok(ToBroker::Request { request, body_index, .. }) = parse_to_broker(&frames) else {
+    let Ok(ToBroker::Request { request, body, .. }) = parse_to_broker(&frames) else {
         panic!("{frames:?}");
     };
-    broker.send(Header::Final { request, index: 0 }, &[&frames[body_index]]);
-    (request.number, frames[body_index].clone())
+    let body = body.body(&frames).next().unwrap();
+    broker.send(Header::Final { request, index: 0 }, &[body]);
+    (request.number, body.to_vec())
 }
 
 /// Has a client asked while `serve` runs, and returns what it got.
@@ -92,9 +93,9 @@ fn a_client_that_meets_a_numbering_broker_on_a_plain_connection_begins_anew() {
         if frames.len() == 1 && frames[0].size() == 0 {
             ours = ours.with_peer(peer.as_bytes());
             ours.welcome();
-        } else if let Ok(ToBroker::Request { request, body_index, .. }) = parse_to_broker(frames) {
+        } else if let Ok(ToBroker::Request { request, body, .. }) = parse_to_broker(frames) {
             assert!(!plain_peers.contains(peer), "it speaks both on one connection");
-            ours.send(Header::Final { request, index: 0 }, &[frames[body_index].as_bytes()]);
+            ours.send(Header::Final { request, index: 0 }, &body.body(frames).collect::<Vec<_>>());
             break;
         } else {
             plain_peers.push(peer.clone());

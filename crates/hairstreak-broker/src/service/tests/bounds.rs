@@ -1,7 +1,9 @@
 //! Limits, at the bound and one past it, and what hostile peers may cost.
 
+use hairstreak_base::Body;
+
 use super::*;
-use crate::service::requests::size_of_frames;
+use crate::service::requests::size_of_request;
 
 #[test]
 fn so_many_requests_wait_for_a_service_and_no_more() {
@@ -19,9 +21,8 @@ fn so_many_requests_wait_for_a_service_and_no_more() {
 
 #[test]
 fn so_many_bytes_wait_for_a_service_and_no_more() {
-    let header = request('a', 1).encode();
     let body = [b'x'; 100];
-    let one = size_of_frames(Message::from_frames([b"c", header.as_ref(), b"echo", &body]).as_frames());
+    let one = size_of_request(&Body::new(Message::from(body.to_vec()), 0, 0));
     let mut bench = Bench::with_limits(Limits { queue_bytes_max: 2 * one, ..Limits::default() });
     (1..=2).for_each(|number| bench.send("c", request_from('a', number, 1, false), &[b"echo", &body]));
     bench.send("c", request_from('a', 3, 1, false), &[b"echo", b""]);

@@ -242,7 +242,6 @@ fn a_client_that_speaks_as_a_worker_is_answered_with_disconnect() {
 #[test]
 fn malformed_commands_are_answered_with_disconnect() {
     let cases: &[(Header, &[&[u8]])] = &[
-        (finish('a', 1), &[]),
         (Header::Ready { capacity: 1 }, &[b"echo"]),
         (Header::Ready { capacity: 1 }, &[b"", b""]),
         (Header::Ready { capacity: 1 }, &[b"echo", b"no list"]),
@@ -256,10 +255,13 @@ fn malformed_commands_are_answered_with_disconnect() {
         assert_eq!(bench.said(), ["w: DISCONNECT"], "{header:?}");
         assert_eq!(bench.broker.report(bench.now).drops.malformed, 1);
     }
-    for frame in [&b"HSN1"[..], b"HSN1\x02", b"HSN1\x63", b"HSN1\x09x"] {
+    let body = [finish('a', 1).encode().as_ref(), b"body"].concat();
+    let cases: [&[&[u8]]; 5] =
+        [&[b"HSN1"], &[b"HSN1\x02"], &[b"HSN1\x63"], &[b"HSN1\x09x"], &[&body, b"another"]];
+    for frames in cases {
         let mut bench = Bench::new(Options::default());
-        bench.frames("w", &[frame]);
-        assert_eq!(bench.said(), ["w: DISCONNECT"], "{frame:?}");
+        bench.frames("w", frames);
+        assert_eq!(bench.said(), ["w: DISCONNECT"], "{frames:?}");
     }
 }
 
@@ -267,9 +269,10 @@ fn malformed_commands_are_answered_with_disconnect() {
 fn malformed_requests_are_refused_as_such() {
     let mut bench = Bench::new(Options::default());
     bench.send("c", request_from('a', 1, 2, false), &[b"echo", b""]);
-    bench.send("c", request('a', 2), &[b"echo"]);
-    bench.send("c", request('a', 3), &[]);
-    bench.send("c", request('a', 4), &[&[b'x'; 256], b""]);
+    let with = |number: u64, rest: &[u8]| [request('a', number).encode().as_ref(), rest].concat();
+    bench.frames("c", &[&with(2, b"\x04echo body"), b"body"]);
+    bench.frames("c", &[&with(3, b"\x05echo")]);
+    bench.frames("c", &[&with(4, b"\0echo")]);
     let expected: Vec<String> = (1..=4).map(|number| format!("c: REFUSED a/{number} 400")).collect();
     assert_eq!(bench.said(), expected);
     assert_eq!((bench.broker.report(bench.now).drops.malformed, bench.broker.request_count()), (4, 0));

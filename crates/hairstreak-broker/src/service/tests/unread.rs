@@ -59,7 +59,7 @@ fn what_is_parked_and_cancelled_over_and_over_takes_no_place() {
 
 #[test]
 fn a_client_that_missed_replies_is_told_to_ask_again() {
-    let mut bench = Bench::new(Options { replies_bytes_max: 300, ..Options::default() });
+    let mut bench = Bench::new(Options { replies_bytes_max: 200, ..Options::default() });
     bench.ready("w", 9);
     (1..=4).for_each(|number| bench.send("c", request_from('a', number, 1, false), &[b"echo", b""]));
     bench.wire.full.insert("c".to_owned());

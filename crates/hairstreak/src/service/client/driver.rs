@@ -12,12 +12,14 @@
 
 use std::time::{Duration, Instant};
 
-use hairstreak_base::Frame;
+use hairstreak_base::Body;
 use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::security::fill_random;
 use hairstreak_socket::{Context, Dealer, Message, Outgoing, SendError};
 use hairstreak_wire::mdp;
-use hairstreak_wire::numbered::{ClientId, FromBroker, Header, Numbered, RequestId, parse_from_broker};
+use hairstreak_wire::numbered::{
+    ClientId, FromBroker, Header, Numbered, Part, RequestId, parse_from_broker, with_body,
+};
 
 use super::error::{ClientError, RequestError};
 use super::open::{Next, OpenRequests};
@@ -140,9 +142,12 @@ impl Driver {
         let now = Instant::now();
         while let Some(number) = self.open.next_from(self.unsent) {
             let Some((header, request)) = self.open.prepare(number, broker, now) else { return };
-            let header = header.encode();
-            let head: [&[u8]; 2] = [header.as_ref(), &request.service];
-            match self.dealer.try_send(Outgoing::Headed { head: &head, body: request.body.as_frames() }) {
+            let service = Some(&request.service[..]);
+            let sent = with_body(header, service, request.body.as_frames(), |first, behind| match behind {
+                [] => self.dealer.try_send(first),
+                body => self.dealer.try_send(Outgoing::Headed { head: &[first], body }),
+            });
+            match sent {
                 Ok(()) => {
                     request.sent_to = Some(broker);
                     self.unsent = number + 1;
@@ -179,11 +184,13 @@ impl Driver {
     }
 
     /// A message came.
-    pub fn take(&mut self, message: &Message) {
+    pub fn take(&mut self, message: Message) {
         let frames = message.as_frames();
         if frames.first().is_some_and(|first| Header::is_one(first.as_bytes())) {
-            if let Ok(command) = parse_from_broker(frames) {
-                self.take_numbered(command, frames);
+            match parse_from_broker(frames) {
+                Ok(FromBroker::Reply(part)) => self.take_part(part, message),
+                Ok(command) => self.take_numbered(command),
+                Err(_) => {}
             }
         } else if let Mode::Plain { number: Some(number) } = self.mode
             && let Ok(reply) = mdp::parse_reply(frames)
@@ -200,7 +207,19 @@ impl Driver {
         }
     }
 
-    fn take_numbered(&mut self, command: FromBroker<'_>, frames: &[Frame]) {
+    fn take_part(&mut self, part: Part, message: Message) {
+        let body = Body::new(message, part.body.index, part.body.start);
+        match self.open.take_part(part, body.frames()) {
+            Next::Nothing => {}
+            Next::Again => {
+                self.unsent = self.unsent.min(part.request.number);
+                self.flush();
+            }
+            Next::Withdraw => self.tell_withdrawn(part.request.number),
+        }
+    }
+
+    fn take_numbered(&mut self, command: FromBroker<'_>) {
         match command {
             // A request of plain MDP may have gone to it, which makes the connection a plain client's.
             FromBroker::Welcome { .. } if matches!(self.mode, Mode::Plain { .. }) => {
@@ -215,20 +234,13 @@ impl Driver {
                 self.unsent = 0;
                 self.flush();
             }
-            FromBroker::Reply(part) => match self.open.take_part(part, &frames[part.body_index..]) {
-                Next::Nothing => {}
-                Next::Again => {
-                    self.unsent = self.unsent.min(part.request.number);
-                    self.flush();
-                }
-                Next::Withdraw => self.tell_withdrawn(part.request.number),
-            },
             FromBroker::Disconnect { .. } => self.connect_anew(self.current),
             FromBroker::Refused { request, refusal, text } if self.open.is_ours(request) => {
                 let text = String::from_utf8_lossy(text).into_owned();
                 self.open.fail(request.number, RequestError::Refused { refusal, text });
             }
             FromBroker::Refused { .. }
+            | FromBroker::Reply(_)
             | FromBroker::Drained
             | FromBroker::Request { .. }
             | FromBroker::Cancel(_) => {}

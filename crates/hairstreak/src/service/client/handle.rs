@@ -231,7 +231,7 @@ impl Client {
         let mut state = self.lock();
         // What a connection brought that was given up meanwhile may be meant for what another request is by now.
         if state.driver.generation() == generation {
-            messages.iter().for_each(|message| state.driver.take(message));
+            messages.drain(..).for_each(|message| state.driver.take(message));
         }
         messages.clear();
         state.messages = messages;

@@ -187,7 +187,7 @@ impl Waiting<'_> {
         let mut state = self.client.lock();
         while state.driver.generation() == *generation {
             match dealer.try_recv() {
-                Ok(message) => state.driver.take(&message),
+                Ok(message) => state.driver.take(message),
                 Err(RecvError::Forked) => return Err(RequestError::Forked),
                 Err(_) => break,
             }

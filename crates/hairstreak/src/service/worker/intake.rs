@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use hairstreak_base::Body;
 use hairstreak_socket::{Context, Interest, Message, Poller, RecvError};
 use hairstreak_wire::mdp::WorkerCommand;
 use hairstreak_wire::numbered::Header;
@@ -151,8 +152,8 @@ impl<'a> Intake<'a> {
     /// Returns whether it was the broker's WELCOME.
     fn take_message(&mut self, now: Instant, link: usize, message: Message) -> bool {
         match self.sessions[link].take(now, message.as_frames()) {
-            Wanted::Request { origin, body_index } => {
-                self.begin(Job { link, origin, message, body_index });
+            Wanted::Request { origin, body } => {
+                self.begin(Job { link, origin, body: Body::new(message, body.index, body.start) });
             }
             Wanted::Ready { patience } => {
                 self.telling_interval = self.telling_interval.min(patience / TELLINGS);

@@ -1,13 +1,13 @@
 //! `Link`: one broker's socket, which threads that have a reply share.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hairstreak_base::Frame;
 use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::{Context, Dealer, Message, Outgoing, SendError};
 use hairstreak_wire::mdp::{self, Version, WorkerCommand};
-use hairstreak_wire::numbered::{Header, Numbered, Refusal, RequestId};
+use hairstreak_wire::numbered::{Header, Numbered, Refusal, RequestId, with_body};
 
 use super::error::WorkerError;
 use super::options::WorkerOptions;
@@ -32,15 +32,18 @@ impl Link {
     }
 
     pub fn dealer(&self) -> Dealer {
-        self.dealer.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock_dealer().clone()
+    }
+
+    fn lock_dealer(&self) -> MutexGuard<'_, Dealer> {
+        self.dealer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins again on a new connection.
     pub fn reopen(&self, context: &Context, options: &WorkerOptions) -> Result<Session, WorkerError> {
         let dealer = Dealer::with_options(context, options.socket())?;
         dealer.connect(&self.broker)?;
-        let before =
-            std::mem::replace(&mut *self.dealer.lock().unwrap_or_else(PoisonError::into_inner), dealer);
+        let before = std::mem::replace(&mut *self.lock_dealer(), dealer);
         before.close();
         Ok(Session::new(Instant::now()))
     }
@@ -54,16 +57,24 @@ impl Link {
     /// Sends, and waits while the broker has no room, for as long as it is there. What is not sent because it is gone is asked for
     /// again: READY lists it.
     fn post(&self, head: &[&[u8]], body: &[Frame]) -> Result<(), SendError> {
+        let outgoing = match (head, body) {
+            ([only], []) => Outgoing::Body(only),
+            _ => Outgoing::Headed { head, body },
+        };
         loop {
-            let dealer = self.dealer();
-            match dealer.try_send(Outgoing::Headed { head, body }) {
-                Err(SendError::WouldBlock) if !dealer.peers().is_empty() => {}
+            let sent = self.lock_dealer().try_send(outgoing);
+            match sent {
+                Err(SendError::WouldBlock) => {}
                 Err(error @ (SendError::TooLarge { .. } | SendError::TooManyFrames { .. })) => {
                     return Err(error);
                 }
                 _ => return Ok(()),
             }
-            match dealer.send_timeout(Outgoing::Headed { head, body }, ROOM_LOOK_INTERVAL) {
+            let dealer = self.dealer();
+            if dealer.peers().is_empty() {
+                return Ok(());
+            }
+            match dealer.send_timeout(outgoing, ROOM_LOOK_INTERVAL) {
                 Err(SendError::TimedOut) => {}
                 _ => return Ok(()),
             }
@@ -97,7 +108,9 @@ impl Link {
             true => Header::Final { request, index },
             false => Header::Partial { request, index },
         };
-        if let Err(error) = self.post(&[header.encode().as_ref()], body.as_frames()) {
+        if let Err(error) =
+            with_body(header, None, body.as_frames(), |first, behind| self.post(&[first], behind))
+        {
             self.send_refused(request, &format!("the reply cannot be sent: {error}"));
         }
     }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hairstreak_base::Frame;
+use hairstreak_base::Body;
 use hairstreak_socket::{Context, Message};
 use hairstreak_wire::mdp::{is_management, is_service_name};
 
@@ -81,14 +81,7 @@ struct Jobs {
 pub(super) struct Job {
     pub link: usize,
     pub origin: Origin,
-    pub message: Message,
-    pub body_index: usize,
-}
-
-impl Job {
-    fn body(&self) -> &[Frame] {
-        &self.message.as_frames()[self.body_index..]
-    }
+    pub body: Body,
 }
 
 impl std::fmt::Debug for Worker {
@@ -290,7 +283,7 @@ impl Shared {
         begin: Instant,
         handler: &impl Fn(&Request<'_>) -> Result<Message, HandlerError>,
     ) -> Instant {
-        let request = Request { shared: self, link: job.link, origin: &job.origin, body: job.body() };
+        let request = Request { shared: self, link: job.link, origin: &job.origin, body: job.body.frames() };
         let result = panic::catch_unwind(AssertUnwindSafe(|| handler(&request)));
         let result = match result {
             Ok(result) => result.map_err(|error| error.to_string()),

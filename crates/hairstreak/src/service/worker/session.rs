@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use hairstreak_base::Frame;
 use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_wire::mdp::{self, ToWorker};
-use hairstreak_wire::numbered::{FromBroker, Header, RequestId, parse_from_broker};
+use hairstreak_wire::numbered::{BodyPlace, FromBroker, Header, RequestId, parse_from_broker};
 
 /// Heartbeats of plain MDP after which a silent broker is gone.
 const LIVENESS: u32 = 3;
@@ -36,7 +36,7 @@ pub(super) enum Wanted {
     /// A request is to be done.
     Request {
         origin: Origin,
-        body_index: usize,
+        body: BodyPlace,
     },
     /// Nobody wants that request any more.
     Cancel(RequestId),
@@ -89,7 +89,8 @@ impl Session {
         }
         match mdp::parse_to_worker(frames) {
             Ok(ToWorker::Request { address, body_index }) if self.mode == Mode::Plain => {
-                Wanted::Request { origin: Origin::Plain { address: Frame::copy_of(address) }, body_index }
+                let body = BodyPlace { index: body_index, start: 0 };
+                Wanted::Request { origin: Origin::Plain { address: Frame::copy_of(address) }, body }
             }
             Ok(ToWorker::Disconnect) => Wanted::Reconnect,
             Ok(_) | Err(_) => Wanted::Nothing,
@@ -102,10 +103,9 @@ impl Session {
                 (self.mode, self.is_drained) = (Mode::Numbered, false);
                 Wanted::Ready { patience: Duration::from_millis(heartbeat_ms.into()) }
             }
-            FromBroker::Request { request, first, deliveries, is_repeated, body_index } => Wanted::Request {
-                origin: Origin::Numbered { request, first, deliveries, is_repeated },
-                body_index,
-            },
+            FromBroker::Request { request, first, deliveries, is_repeated, body } => {
+                Wanted::Request { origin: Origin::Numbered { request, first, deliveries, is_repeated }, body }
+            }
             FromBroker::Cancel(request) => Wanted::Cancel(request),
             FromBroker::Disconnect { .. } => Wanted::Reconnect,
             FromBroker::Drained => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hairstreak_wire::numbered::{ClientId, FromBroker, Header, RequestId, parse_from_broker};
+use hairstreak_wire::numbered::{ClientId, FromBroker, Header, RequestId, parse_from_broker, with_body};
 
 use super::ledger::Ledger;
 use super::net::{Frames, Net};
@@ -60,7 +60,8 @@ impl Client {
         let header =
             Header::Request { request, first: self.first(), lifetime_ms: 0, deliveries: 0, is_repeated };
         let Some(link) = self.link else { return };
-        net.say(link, vec![header.encode().as_ref().to_vec(), b"echo".to_vec(), number.to_string().into()]);
+        let body = [number.to_string()];
+        net.say(link, with_body(header, Some(b"echo"), &body, |first, _| vec![first.to_vec()]));
     }
 
     /// Sends what there is to be sent.
@@ -90,7 +91,8 @@ impl Client {
             FromBroker::Reply(part) => {
                 assert_eq!(part.request.client, self.id);
                 let number = part.request.number;
-                assert_eq!(frames[part.body_index], format!("{number}.{}", part.index).into_bytes());
+                let body = part.body.body(frames).next();
+                assert_eq!(body, Some(format!("{number}.{}", part.index).as_bytes()));
                 let Some(parts) = self.open.get_mut(&number) else { return false };
                 if !part.is_final {
                     // It begins anew with another worker.

@@ -172,6 +172,7 @@ impl Worker {
         }
     }
 
+    /// A numbered one has the body in a frame of its own, where clients have it in the header's.
     fn answer(&mut self, net: &mut Net, id: RequestId) {
         let Some(entry) = self.known.get_mut(&id) else { return };
         for link in std::mem::take(&mut entry.brokers).iter().filter_map(|broker| self.links.get(broker)) {
