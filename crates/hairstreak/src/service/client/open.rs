@@ -364,6 +364,8 @@ fn size_of_reply(result: &Result<Message, RequestError>) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use hairstreak_wire::numbered::BodyPlace;
+
     use super::*;
 
     const CLIENT: ClientId = ClientId([1; 16]);
@@ -371,7 +373,12 @@ mod tests {
     const OTHER: [u8; 16] = [2; 16];
 
     fn part(number: u64, index: u32, is_final: bool) -> Part {
-        Part { request: RequestId { client: CLIENT, number }, index, is_final, body_index: 1 }
+        Part {
+            request: RequestId { client: CLIENT, number },
+            index,
+            is_final,
+            body: BodyPlace { index: 1, start: 0 },
+        }
     }
 
     fn body(text: &str) -> [Frame; 1] {
