@@ -229,7 +229,10 @@ impl Session {
                 }
             }
             let (frame, more) = match self.body.take() {
-                Some((body, _)) if self.cipher.is_some() => self.open_body(body)?,
+                Some((body, _)) if self.cipher.is_some() => match self.open_body(body)? {
+                    Some(next) => next,
+                    None => continue,
+                },
                 Some((body, more)) => (body.finish(), more),
                 None => match self.decode_frame()? {
                     Some(next) => next,
@@ -265,7 +268,11 @@ impl Session {
             }
             let is_whole = unread.len() >= skip + size;
             let is_part = !header.command && (header.more || self.arriving.has_begun());
-            let needs_own = !is_whole && size > OWN_BODY_SIZE;
+            if header.command && skip + size > READ_SIZE {
+                // The read buffer takes it in whole or not at all.
+                return Err(SessionError::TooLarge(READ_SIZE));
+            }
+            let needs_own = !is_whole && !header.command && size > OWN_BODY_SIZE;
             let arrived = unread.len().min(skip + size);
             if (is_part && is_whole || needs_own) && !self.arriving.admit(arrived) {
                 // No edge will tell when there is room.
@@ -290,10 +297,6 @@ impl Session {
                 body.append(&unread[skip..]);
                 let count = unread.len();
                 self.buffer.consume(count);
-                if header.command {
-                    // A command that large is none this side knows; its size is bounded above.
-                    return Err(SessionError::TooLarge(OWN_BODY_SIZE));
-                }
                 self.decoded_bytes += size;
                 self.body = Some((body, header.more));
             }

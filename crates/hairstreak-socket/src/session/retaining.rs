@@ -42,11 +42,17 @@ impl Session {
     pub(super) fn retained_messages(&self, wanted: &Ranges) -> Vec<(u64, Message)> {
         let plain = self.sending().and_then(|sending| sending.plain.as_ref());
         let Some(parts) = plain.unwrap_or(&self.outgoing).retained() else { return Vec::new() };
+        let (Some(first), count) = (wanted.first(), wanted.count() as usize) else { return Vec::new() };
         let mut picking =
             Picking { wanted, number: 0, listed: &[], frames: Vec::new(), messages: Vec::new() };
         // The header whose body is the next part.
         let mut split = None;
-        for part in parts {
+        let mut parts = parts.peekable();
+        while let Some(part) = parts.next().filter(|_| picking.messages.len() < count) {
+            // The message behind those that ended before the next part may have begun in this one.
+            if parts.peek().is_some_and(|next| (next.before as u64) + 1 < first) {
+                continue;
+            }
             picking.begin(part);
             match part.bytes {
                 RetainedBytes::Body(frame) => picking.take(|| frame.clone(), split.take().unwrap_or(false)),

@@ -122,17 +122,22 @@ impl Session {
         }
     }
 
-    /// Opens a body that has been read into an allocation of its own.
-    pub(super) fn open_body(&mut self, mut body: BodyBuffer) -> Result<(Frame, bool), SessionError> {
-        let Some(cipher) = &mut self.cipher else { return Ok((body.finish(), false)) };
+    /// Opens a body that has been read into an allocation of its own. As `decode_frame`.
+    pub(super) fn open_body(&mut self, mut body: BodyBuffer) -> Result<Option<(Frame, bool)>, SessionError> {
+        let Some(cipher) = &mut self.cipher else { return Ok(Some((body.finish(), false))) };
         let flags = cipher.open(body.filled_mut())?;
-        if flags.command {
-            // A command that large is none this side knows.
-            return Err(SessionError::TooLarge(OWN_BODY_SIZE));
-        }
         let frame = body.finish_behind(MESSAGE_OVERHEAD);
+        if flags.command {
+            if frame.size() > COMMAND_SIZE_MAX {
+                return Err(SessionError::TooLarge(COMMAND_SIZE_MAX));
+            }
+            return match self.on_command(frame.as_bytes())? {
+                Some(subscription) => self.between_messages(subscription),
+                None => Ok(None),
+            };
+        }
         self.check_opened(frame.size())?;
-        Ok((frame, flags.more))
+        Ok(Some((frame, flags.more)))
     }
 
     fn check_opened(&self, size: usize) -> Result<(), SessionError> {

@@ -66,6 +66,27 @@ fn a_rejected_message_comes_back_to_its_sender_with_the_reason() {
 }
 
 #[test]
+fn many_settlements_that_do_not_touch_are_told_in_large_commands() {
+    check(|cell| {
+        let (push, place) = cell.push(window(20_000));
+        let pull = cell.pull(&place, by_hand(20_000));
+        for body in 0..10_000_u32 {
+            push.send_timeout(&body.to_be_bytes()[..], LONG).unwrap();
+        }
+        let taken = take(&pull, 10_000, 0);
+        taken.iter().step_by(2).for_each(|delivery| assert!(pull.accept(delivery)));
+        until("half of it is settled", || push.unsettled().count == 5_000);
+        taken.iter().skip(1).step_by(2).for_each(|delivery| assert!(pull.reject(delivery, "")));
+        assert!(push.wait_settled(LONG));
+        assert_eq!(push.unsettled().refused_count, 5_000);
+        let stats = push.stats();
+        assert_eq!(stats.failed_connections, 0);
+        // An entry for each, of at most 18 bytes, and not a command for each.
+        assert!(stats.received_bytes < 10_000 * 20, "{stats:?}");
+    });
+}
+
+#[test]
 fn a_message_is_sent_so_often_and_refusals_are_kept_so_many() {
     let limits = Settlement { deliveries_max: 3, refused_count_max: 2, ..Settlement::default() };
     check(|cell| {

@@ -1,6 +1,6 @@
 //! `Ranges`: a set of numbers, kept as ranges, for numbers that come nearly in order.
 //!
-//! Invariants: the ranges ascend, are not empty, and do not touch.
+//! Invariants: the ranges ascend, are not empty, and do not touch; `count` is that of their numbers.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,6 +9,8 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges {
     ranges: VecDeque<Range<u64>>,
+    /// How many numbers they have.
+    count: u64,
 }
 
 impl Ranges {
@@ -22,6 +24,11 @@ impl Ranges {
         self.ranges.is_empty()
     }
 
+    /// Its first number.
+    pub fn first(&self) -> Option<u64> {
+        self.ranges.front().map(|range| range.start)
+    }
+
     /// Of how many ranges it consists: what it costs.
     pub fn range_count(&self) -> usize {
         self.ranges.len()
@@ -29,7 +36,7 @@ impl Ranges {
 
     /// How many numbers it has.
     pub fn count(&self) -> u64 {
-        self.ranges.iter().map(|range| range.end - range.start).sum()
+        self.count
     }
 
     /// Its ranges, ascending.
@@ -53,11 +60,17 @@ impl Ranges {
         if range.is_empty() {
             return true;
         }
+        let count = range.end - range.start;
         match self.ranges.back_mut() {
             Some(last) if last.end == range.start => last.end = range.end,
-            Some(last) if last.end > range.start => return self.insert_between(range),
+            Some(last) if last.end > range.start => {
+                if !self.insert_between(range) {
+                    return false;
+                }
+            }
             _ => self.ranges.push_back(range),
         }
+        self.count += count;
         true
     }
 
@@ -84,9 +97,11 @@ impl Ranges {
     pub fn remove_below(&mut self, end: u64) {
         while let Some(first) = self.ranges.front_mut() {
             if first.end > end {
+                self.count -= end.saturating_sub(first.start);
                 first.start = first.start.max(end);
                 return;
             }
+            self.count -= first.end - first.start;
             self.ranges.pop_front();
         }
     }
@@ -99,6 +114,7 @@ impl Ranges {
         let mut at = self.after(range.start);
         while let Some(found) = self.ranges.get(at).filter(|found| found.start < range.end).cloned() {
             self.ranges.remove(at);
+            self.count -= found.end.min(range.end) - found.start.max(range.start);
             if found.end > range.end {
                 self.ranges.insert(at, range.end..found.end);
             }
@@ -117,7 +133,9 @@ impl Ranges {
 
     /// The range that begins with `number`, taken out.
     pub fn take_from(&mut self, number: u64) -> Option<Range<u64>> {
-        if self.ranges.front()?.start == number { self.ranges.pop_front() } else { None }
+        let taken = self.ranges.pop_front_if(|range| range.start == number)?;
+        self.count -= taken.end - taken.start;
+        Some(taken)
     }
 
     /// The ranges of those numbers of `range` that it does not have, ascending.

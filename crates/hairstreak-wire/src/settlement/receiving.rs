@@ -199,7 +199,7 @@ impl ReceivingLink {
     #[inline]
     pub fn is_due(&self) -> bool {
         let untold = self.settled_count - self.told_count;
-        untold * 2 >= self.window && untold > 0 || !self.entries.is_empty() || !self.commands.is_empty()
+        untold * 2 >= self.window && untold > 0 || !self.commands.is_empty()
     }
 
     /// Whether the sender does not know all that it could.

@@ -121,16 +121,11 @@ impl SendingLink {
             SettlementCommand::Pace(nanos) => self.pace = Some(nanos),
             SettlementCommand::Inform => self.informs = true,
             SettlementCommand::Settle { through, entries } => {
+                // All of it or nothing: what a bad command releases is not settled.
+                self.check_settle(through, entries, sent)?;
                 let before = self.settled_count();
-                if !entries.is_empty() {
-                    // All of it or nothing: what a bad command releases is not settled.
-                    let mut next = self.clone();
-                    next.settle_entries(entries, sent, &mut settled)?;
-                    next.settle_through(through, sent, &mut settled)?;
-                    *self = next;
-                } else {
-                    self.settle_through(through, sent, &mut settled)?;
-                }
+                self.settle_entries(entries, &mut settled);
+                self.settle_through(through, &mut settled);
                 settled.count = self.settled_count() - before;
             }
             // Of the whole source: its links are told one by one.
@@ -142,14 +137,33 @@ impl SendingLink {
         Ok(settled)
     }
 
-    fn settle_entries(
-        &mut self,
-        entries: Entries<'_>,
-        sent: u64,
-        settled: &mut Settled,
-    ) -> Result<(), SettlementError> {
+    /// Whether all of it was sent and nothing settled before.
+    fn check_settle(&self, through: u64, entries: Entries<'_>, sent: u64) -> Result<(), SettlementError> {
+        let mut told = Ranges::new();
         for entry in entries {
-            let range = self.settle(entry.first..self.checked_end(entry.last, sent)?)?;
+            let range = entry.first..self.checked_end(entry.last, sent)?;
+            let new = self.new_part(&range);
+            let twice = match range.start <= self.known_through {
+                true => Some(range.start),
+                false => self.settled.first_of(new.clone()).or_else(|| told.first_of(new.clone())),
+            };
+            if let Some(number) = twice {
+                return Err(SettlementError::SettledTwice { number });
+            }
+            told.insert(new);
+        }
+        self.checked_end(through, sent)?;
+        if through < self.told_through {
+            return Err(SettlementError::SettledTwice { number: through });
+        }
+        Ok(())
+    }
+
+    fn settle_entries(&mut self, entries: Entries<'_>, settled: &mut Settled) {
+        for entry in entries {
+            let range = self.new_part(&(entry.first..entry.last + 1));
+            self.is_stuck &= !(entry.first..=entry.last).contains(&self.expired);
+            self.settled.insert(range.clone());
             if entry.outcome == Outcome::Accepted {
                 self.note_accepted(range, settled);
             } else {
@@ -164,7 +178,6 @@ impl SendingLink {
                 self.done.remove(range);
             }
         }
-        Ok(())
     }
 
     fn checked_end(&self, last: u64, sent: u64) -> Result<u64, SettlementError> {
@@ -181,32 +194,13 @@ impl SendingLink {
         self.done.remove(range);
     }
 
-    /// Returns those of the range that were not known to be settled or done up to there.
-    fn settle(&mut self, range: Range<u64>) -> Result<Range<u64>, SettlementError> {
-        let new = range.start.max(self.through + 1)..range.end;
-        let twice = if range.start <= self.known_through {
-            Some(range.start)
-        } else {
-            self.settled.first_of(new.clone())
-        };
-        if let Some(number) = twice {
-            return Err(SettlementError::SettledTwice { number });
-        }
-        self.is_stuck &= !range.contains(&self.expired);
-        self.settled.insert(new.clone());
-        Ok(new)
+    /// Those of the range that are not known to be settled or done up to there.
+    fn new_part(&self, range: &Range<u64>) -> Range<u64> {
+        range.start.max(self.through + 1)..range.end
     }
 
-    fn settle_through(
-        &mut self,
-        through: u64,
-        sent: u64,
-        settled: &mut Settled,
-    ) -> Result<(), SettlementError> {
-        let end = self.checked_end(through, sent)?;
-        if through < self.told_through {
-            return Err(SettlementError::SettledTwice { number: through });
-        }
+    fn settle_through(&mut self, through: u64, settled: &mut Settled) {
+        let end = through + 1;
         self.told_through = through;
         self.known_through = self.known_through.max(through);
         self.is_stuck &= through < self.expired;
@@ -219,7 +213,6 @@ impl SendingLink {
             self.through = through;
         }
         self.advance();
-        Ok(())
     }
 
     /// `through` passes what is settled and what is done.

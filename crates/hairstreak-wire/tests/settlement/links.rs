@@ -210,7 +210,7 @@ proptest! {
 }
 
 #[test]
-fn a_settlement_is_due_at_half_the_window_and_a_refusal_at_once() {
+fn settlements_are_due_at_half_the_window_whatever_the_outcome() {
     let mut pair = Pair::new(10);
     pair.send(run(0, 0), 10);
     pair.settle(1, 4, Outcome::Accepted);
@@ -220,7 +220,13 @@ fn a_settlement_is_due_at_half_the_window_and_a_refusal_at_once() {
     pair.tell();
     pair.check();
     pair.settle(6, 1, Outcome::Released);
+    assert!(!pair.receiver.is_due() && pair.receiver.has_news());
+    pair.settle(5, 1, Outcome::Rejected);
+    pair.settle(7, 1, Outcome::Rejected);
+    pair.settle(9, 2, Outcome::Released);
     assert!(pair.receiver.is_due());
+    pair.tell();
+    pair.check();
 }
 
 #[test]
