@@ -67,17 +67,36 @@ impl Socket<PushPattern> {
         message: impl Into<Outgoing<'a>>,
         within: Duration,
     ) -> Result<(), SendError> {
+        self.send_within_until(&message.into(), within, None)
+    }
+
+    /// As [`Push::send_within`], waiting for room at most `timeout`.
+    pub fn send_within_timeout<'a>(
+        &self,
+        message: impl Into<Outgoing<'a>>,
+        within: Duration,
+        timeout: Duration,
+    ) -> Result<(), SendError> {
+        self.send_within_until(&message.into(), within, Instant::now().checked_add(timeout))
+    }
+
+    fn send_within_until(
+        &self,
+        message: &Outgoing<'_>,
+        within: Duration,
+        deadline: Option<Instant>,
+    ) -> Result<(), SendError> {
         if self.handle.is_foreign() {
             return Err(SendError::Forked);
         }
-        let (message, engine, index) = (&message.into(), &self.handle.engine, self.handle.index);
+        let (engine, index) = (&self.handle.engine, self.handle.index);
         let state = engine.lock();
         self.check(&state, message)?;
         let attempt = |state: &mut State| outcome(state.send_within(engine, index, message, within));
         let is_error = state.sockets[index].overflow == Overflow::Error;
         let (deadline, error) = match is_error {
             true => (Some(Instant::now()), SendError::WouldBlock),
-            false => (None, SendError::TimedOut),
+            false => (deadline, SendError::TimedOut),
         };
         engine.wait(state, index, false, deadline, attempt).unwrap_or(Err(error))
     }

@@ -2,6 +2,7 @@
 //! tasks were refused at once, all others when the floor passes them.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::thread::JoinHandle;
@@ -31,6 +32,8 @@ struct Wishes {
 #[derive(Debug, Default)]
 struct Shared {
     wishes: Mutex<Wishes>,
+    /// A sink wants a pause, or nothing more: looked at before each task, without the lock.
+    has_wish: AtomicBool,
     changed: Condvar,
 }
 
@@ -79,6 +82,13 @@ impl Control {
         let thread = std::thread::Builder::new().name("hairstreak-control".into());
         let thread = Some(thread.spawn(move || serving.serve())?);
         Ok(Control { shared, waker, thread, endpoint })
+    }
+
+    /// Whether a sink wants a pause, or no more tasks.
+    #[inline]
+    pub fn has_wish(&self) -> bool {
+        // What is wanted is read under the lock.
+        self.shared.has_wish.load(Ordering::Relaxed)
     }
 
     /// Waits while a sink wants a pause. Returns whether it wants tasks at all.
@@ -196,8 +206,9 @@ impl Serving {
                 self.wish(|wishes| wishes.paused = true);
             }
             ControlMessage::Resume => {
-                self.pausing.clear();
-                self.wish(|wishes| wishes.paused = false);
+                self.pausing.remove(sink);
+                let paused = !self.pausing.is_empty();
+                self.wish(|wishes| wishes.paused = paused);
             }
             _ => {}
         }
@@ -255,7 +266,11 @@ impl Serving {
     }
 
     fn wish(&self, change: impl FnOnce(&mut Wishes)) {
-        change(&mut self.shared.wishes());
+        {
+            let mut wishes = self.shared.wishes();
+            change(&mut wishes);
+            self.shared.has_wish.store(wishes.paused || wishes.stopped, Ordering::Relaxed);
+        }
         self.shared.changed.notify_all();
     }
 

@@ -377,12 +377,13 @@ impl Sink {
         self.sources.completion()
     }
 
-    /// Asks the ventilator for no more tasks.
+    /// Asks the ventilator for no more tasks. When that has come it hands out none; a thread that waits for room is told within 100 ms.
     pub fn stop(&self) {
         self.control.stop();
     }
 
-    /// Asks the ventilator for a pause, until this sink asks it to go on, or is gone.
+    /// Asks the ventilator for a pause, until this sink asks it to go on, or is gone. When that has come it hands out no further task, but for
+    /// one of each thread that waits for room.
     pub fn pause(&self) {
         self.control.pause();
     }

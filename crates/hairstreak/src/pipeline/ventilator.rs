@@ -34,8 +34,8 @@ pub struct Finished {
     pub rejected: u64,
 }
 
-/// Tasks between two looks at what sinks want.
-const LOOK_COUNT: u64 = 64;
+/// One that waits for room looks so often whether a sink wants it to stop.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Ventilator {
     /// Listens for workers at `tasks` and for the sink at `control`.
@@ -77,24 +77,30 @@ impl Ventilator {
     /// [`PipelineOptions::dead_letters_max`] refused tasks are not taken.
     /// [`SendError::Closed`] when the sink wants no more tasks.
     pub fn send<'a>(&self, task: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
-        self.send_by(|tasks| tasks.send(task))
+        let task = task.into();
+        self.send_by(|tasks| tasks.send_timeout(task, LOOK_INTERVAL))
     }
 
     /// As [`Ventilator::send`], of a task that is given up if it is not settled within that time from when it was handed over; or
     /// within [`PipelineOptions::deadline`], if that is less.
     pub fn send_within<'a>(&self, task: impl Into<Outgoing<'a>>, within: Duration) -> Result<(), SendError> {
-        self.send_by(|tasks| tasks.send_within(task, within))
+        let task = task.into();
+        self.send_by(|tasks| tasks.send_within_timeout(task, within, LOOK_INTERVAL))
     }
 
-    fn send_by(&self, send: impl FnOnce(&Push) -> Result<(), SendError>) -> Result<(), SendError> {
-        // A count of its own thread needs no order with others'.
-        let sent = self.sent.load(Ordering::Relaxed);
-        if sent.is_multiple_of(LOOK_COUNT) && !self.control.wait_for_wish() {
-            return Err(SendError::Closed);
+    fn send_by(&self, send: impl Fn(&Push) -> Result<(), SendError>) -> Result<(), SendError> {
+        loop {
+            if self.control.has_wish() && !self.control.wait_for_wish() {
+                return Err(SendError::Closed);
+            }
+            match send(&self.tasks) {
+                Err(SendError::TimedOut) => {}
+                sent => {
+                    self.sent.fetch_add(u64::from(sent.is_ok()), Ordering::Relaxed);
+                    return sent;
+                }
+            }
         }
-        send(&self.tasks)?;
-        self.sent.fetch_add(1, Ordering::Relaxed);
-        Ok(())
     }
 
     /// Tasks that are sent and not settled.

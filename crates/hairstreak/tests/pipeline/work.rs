@@ -1,5 +1,6 @@
 //! What a pipeline does while nobody dies: results, order, rejections, pauses, the end.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -123,6 +124,71 @@ fn the_sink_can_pause_the_ventilator_and_stop_it() {
         while sink.recv().unwrap().is_some() {}
         sender.join().unwrap();
     });
+}
+
+#[test]
+fn a_pause_is_heard_before_the_next_task_though_tasks_are_few_and_slow() {
+    let options = PipelineOptions { window: 4.into(), ..PipelineOptions::default() };
+    let (ventilator, mut sink) = ends(&options);
+    let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
+    let sent = AtomicU64::new(0);
+    thread::scope(|scope| {
+        let work = |_: Task<'_>| {
+            thread::sleep(Duration::from_millis(10)); // tidy: allow(sleeps) the task takes so long
+            Reply::Same
+        };
+        let (from, to, options) = (&from, &to, &options);
+        scope.spawn(move || Worker::connect(from, to, options).unwrap().run(work).unwrap());
+        scope.spawn(|| {
+            let ventilator = ventilator;
+            for _ in 0..200 {
+                ventilator.send("task").unwrap();
+                sent.fetch_add(1, Ordering::Relaxed);
+            }
+            ventilator.finish(LONG).unwrap();
+        });
+        assert!(sink.recv().unwrap().is_some());
+        sink.pause();
+        thread::sleep(Duration::from_secs(1)); // tidy: allow(sleeps) a hundred tasks could be done meanwhile
+        let sent = sent.load(Ordering::Relaxed);
+        assert!(sent < 40, "{sent} tasks were handed out");
+        sink.resume();
+        while sink.recv().unwrap().is_some() {}
+    });
+    assert_eq!(sink.completion().to_string(), "all 200 done, 0 redelivered, 0 rejected");
+}
+
+#[test]
+fn one_that_waits_for_room_hears_that_no_more_is_wanted() {
+    for within in [None, Some(LONG)] {
+        let options = PipelineOptions { window: 1.into(), ..PipelineOptions::default() };
+        let (ventilator, mut sink) = ends(&options);
+        let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
+        let (begin, has_begun) = mpsc::channel();
+        let (end, may_end) = mpsc::channel::<()>();
+        thread::scope(|scope| {
+            let work = move |_: Task<'_>| {
+                begin.send(()).unwrap();
+                let _ = may_end.recv();
+                Reply::Same
+            };
+            let (from, to, options) = (&from, &to, &options);
+            scope.spawn(move || Worker::connect(from, to, options).unwrap().run(work).unwrap());
+            let send = || match within {
+                None => ventilator.send("task"),
+                Some(within) => ventilator.send_within("task", within),
+            };
+            send().unwrap();
+            has_begun.recv().unwrap();
+            let waiting = scope.spawn(send);
+            sink.stop();
+            assert_eq!(waiting.join().unwrap(), Err(SendError::Closed));
+            drop(end);
+            scope.spawn(|| ventilator.finish(LONG).unwrap());
+            while sink.recv().unwrap().is_some() {}
+        });
+        assert_eq!(sink.completion().to_string(), "all 1 done, 0 redelivered, 0 rejected");
+    }
 }
 
 #[test]
