@@ -149,9 +149,9 @@ fn a_pause_is_heard_before_the_next_task_though_tasks_are_few_and_slow() {
         });
         assert!(sink.recv().unwrap().is_some());
         sink.pause();
-        thread::sleep(Duration::from_secs(1)); // tidy: allow(sleeps) a hundred tasks could be done meanwhile
+        thread::sleep(Duration::from_secs(1)); // tidy: allow(sleeps) many tasks could be done meanwhile
         let sent = sent.load(Ordering::Relaxed);
-        assert!(sent < 40, "{sent} tasks were handed out");
+        assert!(sent < 16, "{sent} tasks were handed out");
         sink.resume();
         while sink.recv().unwrap().is_some() {}
     });
