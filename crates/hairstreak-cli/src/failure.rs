@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use signal_hook::consts::SIGPIPE;
+
 use crate::line::one_line;
 
 /// The line to print, if any, and the status to exit with.
@@ -35,6 +37,11 @@ impl Failure {
     /// There is nothing to say, or nobody to say it to: whoever read standard output has enough.
     pub fn quiet(status: u8) -> Failure {
         Failure { status, reason: None }
+    }
+
+    /// Whoever read the results wants no more of them: for a shell it ended as other filters do, by SIGPIPE.
+    pub fn unread() -> Failure {
+        Failure::quiet(128 + SIGPIPE as u8)
     }
 
     pub fn is_quiet(&self) -> bool {

@@ -62,9 +62,8 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         Err(error @ (RunError::NoInput | RunError::NoWork { .. } | RunError::OutputIsInput { .. })) => {
             Err(Failure::usage(format!("{}: {error}", arguments.file.display())))
         }
-        // Who read the results wants no more of them.
         Err(RunError::Output { source, .. }) if to_stdout && source.kind() == ErrorKind::BrokenPipe => {
-            Err(Failure::quiet(0))
+            Err(Failure::unread())
         }
         Err(error) => Err(Failure::failed(error)),
     }

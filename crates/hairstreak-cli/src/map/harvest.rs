@@ -86,7 +86,7 @@ impl Harvest<'_> {
         drop(pen);
         text.clear();
         match written {
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => self.stop.end(&Failure::quiet(0)),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => self.stop.end(&Failure::unread()),
             Err(error) => self.stop.end(&unwritable(&error)),
             Ok(()) => {}
         }

@@ -101,7 +101,8 @@ With {} or --each, the output of COMMAND is written as it is, when it has ended.
 is one result.
 
 Exit status: 0 all records have their result; 1 to 100 so many failed; 101 more; 255 it could not go
-on; 126 or 127 COMMAND cannot be started; 2 wrong arguments; 130 and 143 stopped by SIGINT, SIGTERM.";
+on; 126 or 127 COMMAND cannot be started; 2 wrong arguments; 130 and 143 stopped by SIGINT, SIGTERM; 141
+nobody reads the results any more.";
 
 /// Join a map on another host: run its records here
 ///

@@ -132,8 +132,7 @@ fn a_pause_is_heard_before_the_next_task_though_tasks_are_few_and_slow() {
     let (ventilator, mut sink) = ends(&options);
     let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
     let sent = AtomicU64::new(0);
-    let mut sent_by_then = 0;
-    thread::scope(|scope| {
+    let sent_by_then = thread::scope(|scope| {
         // What is rejected is done, though the sink does not look at its results meanwhile.
         let work = |task: Task<'_>| {
             thread::sleep(Duration::from_millis(10)); // tidy: allow(sleeps) the task takes so long
@@ -152,9 +151,10 @@ fn a_pause_is_heard_before_the_next_task_though_tasks_are_few_and_slow() {
         assert!(sink.recv().unwrap().is_some());
         sink.pause();
         thread::sleep(Duration::from_secs(1)); // tidy: allow(sleeps) many tasks could be done meanwhile
-        sent_by_then = sent.load(Ordering::Relaxed);
+        let sent = sent.load(Ordering::Relaxed);
         sink.resume();
         while sink.recv().unwrap().is_some() {}
+        sent
     });
     assert!(sent_by_then < 16, "{sent_by_then} tasks were handed out");
     assert_eq!(sink.completion().to_string(), "all 200 done, 0 redelivered, 199 rejected");
