@@ -78,6 +78,12 @@ impl Ventilator {
     /// [`SendError::Closed`] when the sink wants no more tasks.
     pub fn send<'a>(&self, task: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
         let task = task.into();
+        if !self.control.has_wish() {
+            match self.tasks.send_timeout(task, LOOK_INTERVAL) {
+                Err(SendError::TimedOut) => {}
+                sent => return self.count(sent),
+            }
+        }
         self.send_by(|tasks| tasks.send_timeout(task, LOOK_INTERVAL))
     }
 
@@ -88,6 +94,9 @@ impl Ventilator {
         self.send_by(|tasks| tasks.send_within_timeout(task, within, LOOK_INTERVAL))
     }
 
+    /// A send that looks what sinks want, and again whenever it has waited in vain. Apart from what is mostly so: there the task is not
+    /// written to memory.
+    #[cold]
     fn send_by(&self, send: impl Fn(&Push) -> Result<(), SendError>) -> Result<(), SendError> {
         loop {
             if self.control.has_wish() && !self.control.wait_for_wish() {
@@ -95,12 +104,17 @@ impl Ventilator {
             }
             match send(&self.tasks) {
                 Err(SendError::TimedOut) => {}
-                sent => {
-                    self.sent.fetch_add(u64::from(sent.is_ok()), Ordering::Relaxed);
-                    return sent;
-                }
+                sent => return self.count(sent),
             }
         }
+    }
+
+    #[inline]
+    fn count(&self, sent: Result<(), SendError>) -> Result<(), SendError> {
+        if sent.is_ok() {
+            self.sent.fetch_add(1, Ordering::Relaxed);
+        }
+        sent
     }
 
     /// Tasks that are sent and not settled.
