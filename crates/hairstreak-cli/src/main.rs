@@ -1,7 +1,7 @@
 //! The command line of Hairstreak. Each subcommand is a file; what they do is in the libraries.
 //!
 //! Exit status: 0 all went well, 1 it did not, 2 the arguments or the topology make no sense, 130
-//! and 143 stopped by SIGINT and SIGTERM; `map` has more, GNU parallel's. Every error is one line on standard error; where that cannot be
+//! and 143 stopped by SIGINT and SIGTERM, 141 nobody reads the results of `run` or `map` any more; `map` has more, GNU parallel's. Every error is one line on standard error; where that cannot be
 //! written, the status says it alone.
 
 mod arguments;

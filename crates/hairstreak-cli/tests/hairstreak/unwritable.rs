@@ -105,7 +105,8 @@ fn results_that_cannot_be_written_end_a_run() {
     let job = Job::new(&format!("{ECHO}[input]\nmessages = 1000\n[output]\nstdout = true"));
     let line = "cannot write standard output: No space left on device (os error 28)";
     assert_eq!(outcome(job.command("run", &[]).stdout(full())).refusal(1), line);
-    outcome(job.command("run", &[]).stdout(closed())).succeeded();
+    let unread = outcome(job.command("run", &[]).stdout(closed()));
+    assert_eq!((unread.status, unread.stderr.as_str()), (141, ""));
 }
 
 #[test]
