@@ -377,7 +377,8 @@ impl Sink {
         self.sources.completion()
     }
 
-    /// Asks the ventilator for no more tasks. When that has come it hands out none; a thread that waits for room is told within 100 ms.
+    /// Asks the ventilator for no more tasks. When that has come it hands out none, but for
+    /// one of each thread that waits for room and gets it within 100 ms.
     pub fn stop(&self) {
         self.control.stop();
     }
@@ -388,7 +389,7 @@ impl Sink {
         self.control.pause();
     }
 
-    /// Asks it to go on.
+    /// Asks it to go on. Another sink that wants a pause has it still.
     pub fn resume(&self) {
         self.control.resume();
     }
