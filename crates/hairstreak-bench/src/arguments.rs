@@ -118,7 +118,7 @@ pub struct StreamsSettings {
 /// What `hairstreak-bench pipeline` takes.
 #[derive(Clone, Debug, Args)]
 pub struct PipelineSettings {
-    /// 3 repeats of at most half a second each instead of 5 of 1,000,000 tasks: under a minute and a half in all
+    /// 3 repeats of a second at most each instead of 5 of 1,000,000 tasks or more: a minute and a half in all
     #[arg(long)]
     pub quick: bool,
     /// Print the report as JSON instead of tables

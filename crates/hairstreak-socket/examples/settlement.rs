@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use hairstreak_socket::settlement::Settlement;
 use hairstreak_socket::{Context, Message, Options, Pull, Push};
 
-const MESSAGE_COUNT: usize = 2_000_000;
+const MESSAGE_COUNT: usize = 10_000_000;
 const BATCH_COUNT: usize = 1000;
 const WINDOW: usize = 10_000;
 const REPEATS: usize = 7;

@@ -18,6 +18,9 @@ const TIMED_IN_FLIGHT: RangeInclusive<u64> = 10..=1_000;
 const TIMED_SAMPLE_US: u64 = 1_000_000;
 const TIMED_SAMPLE_US_QUICK: u64 = 300_000;
 const TASK_COUNT: u64 = 1_000_000;
+/// At millions a second a sample of fewer would be over before the scheduler has spread the processes.
+const TASK_COUNT_FAST: u64 = 5_000_000;
+const TASK_COUNT_FAST_QUICK: u64 = 2_000_000;
 /// So that what is measured is not how a window grows.
 const TASK_COUNT_GROWING: u64 = 10_000_000;
 /// One by one a million would take minutes.
@@ -110,7 +113,8 @@ impl Plan {
             0..10 if self.is_quick => 4_000,
             10..100 if self.is_quick => 20_000,
             100..1_000 if self.is_quick => 100_000,
-            1_000..10_000 if self.is_quick => 400_000,
+            1_000..10_000 if self.is_quick => TASK_COUNT_FAST_QUICK,
+            1_000..10_000 => TASK_COUNT_FAST,
             0..10 => TASK_COUNT_SINGLE,
             _ => TASK_COUNT,
         };
@@ -161,11 +165,11 @@ mod tests {
         let plan = plan("");
         assert_eq!(in_flight_counts(&plan, 0), [1_000_000, 1_000, 100, 50, 10, 1]);
         assert_eq!(plan.repeat_count, 5);
-        for count in [1_000_000, 1_000, 100, 50, 10] {
-            assert_eq!(plan.task_count(Scheme::Batches, row(count, 0)), 1_000_000);
-        }
-        for count in [1_000, 100, 50, 10] {
-            assert_eq!(plan.task_count(Scheme::Window, row(count, 0)), 1_000_000);
+        assert_eq!(plan.task_count(Scheme::Batches, row(1_000_000, 0)), 1_000_000);
+        for (count, task_count) in [(1_000, 5_000_000), (100, 1_000_000), (50, 1_000_000), (10, 1_000_000)] {
+            let counts =
+                [Scheme::Window, Scheme::Batches].map(|scheme| plan.task_count(scheme, row(count, 0)));
+            assert_eq!(counts, [task_count; 2]);
         }
     }
 

@@ -34,6 +34,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 impl State {
     /// Handles the poller's events and what is due by the clock; `self.now` is fresh.
     pub fn handle_events<'a>(&mut self, engine: &Arc<Engine>, events: impl Iterator<Item = &'a Readiness>) {
+        self.handles_events = true;
         for event in events {
             match Token::decode(event.token) {
                 Token::Listener { index } => self.accept(engine, index),
@@ -44,6 +45,7 @@ impl State {
                 }
             }
         }
+        self.handles_events = false;
         if self.ring_count > 0 {
             self.look_at_rings(engine);
         }

@@ -79,6 +79,8 @@ pub(crate) struct State {
     pub after: Vec<After>,
     /// Turns led so far: how the tick sees that callers were here.
     pub turns: u64,
+    /// Whether the events of a turn are being handled.
+    pub handles_events: bool,
     /// Reads and writes since the last turn: control work is due when it grows.
     pub io_since_turn: u32,
     /// A link had used up its turn with more to read: the leader must not sleep on it.
@@ -352,6 +354,7 @@ impl State {
             followers: Vec::new(),
             after: Vec::new(),
             turns: 0,
+            handles_events: false,
             io_since_turn: 0,
             unread_left: false,
             come_back: Vec::new(),

@@ -1,6 +1,5 @@
 //! `Ventilator`: hands out tasks, keeps each until its result is taken, and says when all are done.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hairstreak_socket::settlement::{ControlMessage, Refusal};
@@ -18,8 +17,6 @@ pub struct Ventilator {
     letters: Option<Push>,
     endpoint: Endpoint,
     control: Control,
-    /// Looks at what sinks want, once for so many tasks.
-    sent: AtomicU64,
     epoch: u64,
     lost_after: Duration,
 }
@@ -54,8 +51,7 @@ impl Ventilator {
         let endpoint = push.bind(tasks)?;
         let control = Control::bind(control, options.control(), push.clone(), &endpoint)?;
         let epoch = push.first_unsettled().map_or(0, |task| task.epoch);
-        let (sent, lost_after) = (AtomicU64::new(0), options.lost_after);
-        Ok(Ventilator { tasks: push, letters, endpoint, control, sent, epoch, lost_after })
+        Ok(Ventilator { tasks: push, letters, endpoint, control, epoch, lost_after: options.lost_after })
     }
 
     /// Where workers connect.
@@ -81,7 +77,7 @@ impl Ventilator {
         if !self.control.has_wish() {
             match self.tasks.send_timeout(task, LOOK_INTERVAL) {
                 Err(SendError::TimedOut) => {}
-                sent => return self.count(sent),
+                sent => return sent,
             }
         }
         self.send_by(|tasks| tasks.send_timeout(task, LOOK_INTERVAL))
@@ -104,17 +100,9 @@ impl Ventilator {
             }
             match send(&self.tasks) {
                 Err(SendError::TimedOut) => {}
-                sent => return self.count(sent),
+                sent => return sent,
             }
         }
-    }
-
-    #[inline]
-    fn count(&self, sent: Result<(), SendError>) -> Result<(), SendError> {
-        if sent.is_ok() {
-            self.sent.fetch_add(1, Ordering::Relaxed);
-        }
-        sent
     }
 
     /// Tasks that are sent and not settled.
@@ -148,7 +136,7 @@ impl Ventilator {
         if !self.tasks.end(left()) {
             return Err(FinishError::Unfinished { unsettled: self.unsettled_count() });
         }
-        let count = self.sent.load(Ordering::Relaxed);
+        let count = self.tasks.stats().sent;
         let rejected = self.tasks.unsettled().refused_count;
         let end = ControlMessage::End { epoch: self.epoch, count, rejected };
         self.control.end(end, left().min(self.lost_after));
