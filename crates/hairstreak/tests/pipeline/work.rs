@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use hairstreak::pipeline::{
-    PipelineOptions, RefusalCause, Reply, SinkError, Task, Window, Worker, WorkerError,
+    PipelineOptions, RefusalCause, Reply, Sink, SinkError, Task, Window, Worker, WorkerError,
 };
 use hairstreak::{Message, SendError};
 
@@ -158,6 +158,45 @@ fn a_pause_is_heard_before_the_next_task_though_tasks_are_few_and_slow() {
     });
     assert!(sent_by_then < 16, "{sent_by_then} tasks were handed out");
     assert_eq!(sink.completion().to_string(), "all 200 done, 0 redelivered, 199 rejected");
+}
+
+#[test]
+fn one_sink_that_goes_on_does_not_end_the_pause_of_another() {
+    let options = PipelineOptions { window: 10.into(), ..PipelineOptions::default() };
+    let (ventilator, mut sink) = ends(&options);
+    let control = ventilator.control_endpoint().to_string();
+    let other = Sink::bind("tcp://127.0.0.1:*", &control, &options).unwrap();
+    let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
+    let sent = AtomicU64::new(0);
+    let goes_on = || {
+        let moment = Duration::from_millis(300);
+        thread::sleep(moment); // tidy: allow(sleeps) what was wished is heard meanwhile
+        let before = sent.load(Ordering::Relaxed);
+        thread::sleep(moment); // tidy: allow(sleeps) hundreds of tasks could be done meanwhile
+        sent.load(Ordering::Relaxed) > before
+    };
+    thread::scope(|scope| {
+        // Done without the sinks.
+        let work = |_: Task<'_>| Reply::Reject("no".into());
+        let (from, to, options, sent) = (&from, &to, &options, &sent);
+        scope.spawn(move || Worker::connect(from, to, options).unwrap().run(work).unwrap());
+        scope.spawn(move || {
+            while ventilator.send("more").is_ok() {
+                sent.fetch_add(1, Ordering::Relaxed);
+            }
+            ventilator.finish(LONG).unwrap();
+        });
+        let mut seen = vec![goes_on()];
+        for wish in [Sink::pause, Sink::resume] {
+            wish(&other);
+            seen.push(goes_on());
+            wish(&sink);
+            seen.push(goes_on());
+        }
+        sink.stop();
+        while sink.recv().unwrap().is_some() {}
+        assert_eq!(seen, [true, false, false, false, true]);
+    });
 }
 
 #[test]
