@@ -78,6 +78,7 @@ fn without_the_rival_ours_is_measured_alone_and_it_says_so() {
     assert!(text.contains("measured alone") && text.contains("yields the processor"), "{text}");
     assert_eq!(text.lines().filter(|line| line.starts_with("tripping  ")).count(), 4, "{text}");
     assert_eq!(text.lines().filter(|line| line.starts_with("services  ")).count(), 7 + 21, "{text}");
+    assert!(text.contains("note: plain workers are the rival's, and were left out with it"), "{text}");
     assert!(!text.contains("plain workers  ") && !text.contains("x libzmq"), "{text}");
 }
 

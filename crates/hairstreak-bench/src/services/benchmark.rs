@@ -37,6 +37,9 @@ pub fn run(settings: &ServicesSettings) -> Result<(), ServicesError> {
             "our workers say that they may have {CAPACITY} requests at a time; all else is as by default"
         ));
     }
+    if !run.has_rival() && plan.rows.iter().any(|row| row.case == ServiceCase::PlainWorkers) {
+        run.notes.push("plain workers are the rival's, and were left out with it".to_owned());
+    }
     let evidence = measure(&plan, &settings.rival.libzmq, run.has_rival())?;
     let cases: Vec<Case> =
         plan.rows.iter().zip(&evidence).filter_map(|(&row, evidence)| Case::new(row, evidence)).collect();
