@@ -141,7 +141,7 @@ stdout = true, or nothing, each with framing.";
 
 /// Serve the directory, in which components find each other by name, and the broker of services
 ///
-/// Prints what it listens on, one line for each endpoint, and serves until SIGINT or SIGTERM. It keeps
+/// Prints what it listens on, one line for each endpoint, and serves until SIGINT, SIGTERM or SIGHUP. It keeps
 /// nothing: after a restart the components register again by themselves, and messages between them
 /// do not pass through it anyway. Clients of services ask again, and workers say what they have.
 #[derive(Debug, Args)]
@@ -177,7 +177,7 @@ pub struct ServeArguments {
 ///
 /// A place is TYPE@ENDPOINT to listen there, or TYPE@connect:ENDPOINT to connect there; several of one
 /// kind are several endpoints of one socket. Prints what it listens on, one line for each endpoint, and
-/// passes messages until SIGINT, SIGTERM or a TERMINATE; then it prints what has passed.
+/// passes messages until SIGINT, SIGTERM, SIGHUP or a TERMINATE; then it prints what has passed.
 ///
 /// Messages that cannot go on wait where they are, and their senders wait in turn. XPUB, PUB and ROUTER
 /// drop what a peer has no room for.

@@ -1,8 +1,8 @@
 //! The command line of Hairstreak. Each subcommand is a file; what they do is in the libraries.
 //!
-//! Exit status: 0 all went well, 1 it did not, 2 the arguments or the topology make no sense, 130
-//! and 143 stopped by SIGINT and SIGTERM, 141 nobody reads the results of `run` or `map` any more; `map` has more, GNU parallel's. Every error is one line on standard error; where that cannot be
-//! written, the status says it alone.
+//! Exit status: 0 all went well, 1 it did not, 2 the arguments or the topology make no sense, 129, 130 and 143 stopped by
+//! SIGHUP, SIGINT and SIGTERM, 141 nobody reads the results of `run` or `map` any more; `map` has more, GNU parallel's. Every error is one line on
+//! standard error; where that cannot be written, the status says it alone.
 
 mod arguments;
 mod bench_command;
@@ -22,6 +22,7 @@ mod refusal;
 mod run_command;
 mod serve_command;
 mod service;
+mod signals;
 mod silence;
 mod table;
 

@@ -11,7 +11,6 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use hairstreak::pipeline::{DeadLetterSink, Finished, PipelineOptions, Sink, Ventilator, Worker};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
@@ -21,6 +20,7 @@ use crate::map::{
 };
 use crate::numbers::grouped;
 use crate::output::note;
+use crate::signals;
 
 /// It could not go on, as GNU parallel has it.
 pub const TROUBLE: u8 = 255;
@@ -210,7 +210,7 @@ impl Map<'_> {
 
     /// The first signal ends the work, the second one at once.
     fn stop_on_signals(&self) -> std::io::Result<()> {
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let mut signals = Signals::new(signals::ending())?;
         let (stop, counts) = (self.stop.clone(), Arc::clone(&self.counts));
         let work = move || {
             let mut is_first = true;
@@ -258,11 +258,14 @@ fn input_size() -> Option<u64> {
 }
 
 fn stopped(signal: i32, counts: &Counts) -> Failure {
-    let name = if signal == SIGINT { "SIGINT" } else { "SIGTERM" };
     let done = counts.done.load(Ordering::Relaxed);
     let left = counts.records.load(Ordering::Relaxed).saturating_sub(done);
-    let reason =
-        format!("stopped by {name} with {} records done and {} under way", grouped(done), grouped(left));
+    let reason = format!(
+        "stopped by {} with {} records done and {} under way",
+        signals::name(signal),
+        grouped(done),
+        grouped(left)
+    );
     Failure::stopped(signal as u8, reason)
 }
 

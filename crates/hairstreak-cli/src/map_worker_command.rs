@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::thread;
 
 use hairstreak::pipeline::{Leaver, PipelineOptions, Worker};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
 use crate::map::{Crew, MapWorkerArguments, Stop, meeting};
 use crate::map_command::{TROUBLE, failure};
+use crate::signals;
 
 /// Returns when the work is done, or when it was asked to leave and has.
 pub fn map_worker(arguments: &MapWorkerArguments) -> Result<(), Failure> {
     let meeting = meeting(&arguments.endpoint).map_err(Failure::usage)?;
     let options = arguments.crew();
     let stop = Stop::default();
-    let signals = Signals::new([SIGINT, SIGTERM]).map_err(trouble)?;
+    let signals = Signals::new(signals::ending()).map_err(trouble)?;
     let pipeline = PipelineOptions {
         window: options.window.into(),
         ahead: Some(options.window),

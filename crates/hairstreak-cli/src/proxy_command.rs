@@ -14,7 +14,6 @@ use hairstreak_socket::{
     ProxyStats, ProxyTraffic, Socket,
 };
 use serde_json::json;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
 use crate::arguments::ProxyArguments;
@@ -22,12 +21,13 @@ use crate::failure::Failure;
 use crate::line::one_line;
 use crate::output::{announce, note, print};
 use crate::place::Place;
+use crate::signals;
 use crate::table::{row, table};
 
 /// Returns when a signal or a word has ended it, which is how it is meant to end.
 pub fn proxy(arguments: &ProxyArguments) -> Result<(), Failure> {
     // Before it says that it is there: whoever reads that may send a signal at once.
-    let signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::failed)?;
+    let signals = Signals::new(signals::ending()).map_err(Failure::failed)?;
     let opener = Opener {
         context: Context::new(),
         options: Options {

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hairstreak::topology::{self, Output, RunError, RunOptions, RunReport, Stream, Topology};
 use serde::Serialize;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::arguments::RunArguments;
@@ -14,6 +13,7 @@ use crate::failure::Failure;
 use crate::live::Live;
 use crate::numbers::{grouped, messages, rate, time};
 use crate::output;
+use crate::signals;
 use crate::table::{row, table};
 
 /// The JSON object.
@@ -56,7 +56,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         Err(RunError::Stopped(report)) => {
             show(&report, false)?;
             let signal = signal.load(Ordering::Relaxed) as u8;
-            let name = if i32::from(signal) == SIGINT { "SIGINT" } else { "SIGTERM" };
+            let name = signals::name(i32::from(signal));
             Err(Failure::stopped(signal, format!("stopped by {name} after {}", messages(report.messages))))
         }
         Err(error @ (RunError::NoInput | RunError::NoWork { .. } | RunError::OutputIsInput { .. })) => {
@@ -69,11 +69,11 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
 }
 
-/// Sets `stop` on SIGINT and SIGTERM; which of them it was is in what is returned. Another one does
+/// Sets `stop` on a signal that ends a command; which of them it was is in what is returned. Another one does
 /// not wait for the run to end: its processes notice that it is gone.
 fn stop_on_signals(stop: &Arc<AtomicBool>) -> std::io::Result<Arc<AtomicUsize>> {
     let which = Arc::new(AtomicUsize::new(0));
-    for signal in [SIGINT, SIGTERM] {
+    for signal in signals::ending() {
         flag::register_usize(signal, which.clone(), signal as usize)?;
         flag::register_conditional_shutdown(signal, 128 + signal, stop.clone())?;
         flag::register(signal, stop.clone())?;

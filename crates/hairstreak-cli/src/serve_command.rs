@@ -2,13 +2,13 @@
 
 use hairstreak_server::{DEFAULT_PORT, DirectoryOptions, SERVICES_PORT, ServeOptions, Server, StartError};
 use hairstreak_socket::BindError;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::arguments::ServeArguments;
 use crate::failure::Failure;
 use crate::output::{announce, note};
 use crate::service::service_options;
+use crate::signals;
 
 /// Returns when a signal has ended it, which is how it is meant to end.
 pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
@@ -19,7 +19,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         }
     }
     // Before it says that it is there: whoever reads that may send a signal at once.
-    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::failed)?;
+    let mut signals = Signals::new(signals::ending()).map_err(Failure::failed)?;
     let ended = signals.handle();
     let verbose = arguments.verbose;
     let options = ServeOptions {

@@ -94,20 +94,20 @@ take long, and some longer than others, a small window, as 2 x N, keeps them fro
 each other.
 
 A filter that dies is started again. The record with which it dies again and again fails after
---retries deaths alone, and is named; the others are done. What COMMAND does beside its answer may be done
-twice.
+--retries deaths alone, and is named; the others are done. What COMMAND does beside its answer may
+be done twice.
 
 With {} or --each, the output of COMMAND is written as it is, when it has ended. In --length mode it
 is one result.
 
 Exit status: 0 all records have their result; 1 to 100 so many failed; 101 more; 255 it could not go
-on; 126 or 127 COMMAND cannot be started; 2 wrong arguments; 130 and 143 stopped by SIGINT, SIGTERM; 141
-nobody reads the results any more.";
+on; 126 or 127 COMMAND cannot be started; 2 wrong arguments; 129, 130 and 143 stopped by SIGHUP,
+SIGINT, SIGTERM; 141 nobody reads the results any more.";
 
 /// Join a map on another host: run its records here
 ///
 /// Takes records from `hairstreak map --listen ENDPOINT` and gives it their results. May come and go at
-/// any time: on SIGINT or SIGTERM it takes nothing new, finishes what it has and leaves; a second one
+/// any time: on SIGINT, SIGTERM or SIGHUP it takes nothing new, finishes what it has and leaves; a second one
 /// ends it at once, and if it is killed, others do its records again. Ends with 0 when the work is done.
 #[derive(Debug, Args)]
 #[command(after_long_help = WORKER_EXAMPLES)]
@@ -135,8 +135,8 @@ Example:
     hairstreak map-worker tcp://there:5700 -- ./enrich.py
 
 Exit status: 0 the work is done, or it was asked to leave and has; 126 or 127 COMMAND cannot be
-started; 255 the map is gone, or was never there, or it cannot go on; 130 and 143 stopped at
-once, by a second SIGINT or SIGTERM.";
+started; 255 the map is gone, or was never there, or it cannot go on; 129, 130 and 143 stopped
+at once, by a second SIGHUP, SIGINT or SIGTERM.";
 
 impl WorkArguments {
     pub fn framing(&self) -> Framing {

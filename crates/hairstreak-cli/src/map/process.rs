@@ -115,7 +115,10 @@ impl Process {
             match stdin.write(&self.pending[self.written..]) {
                 Ok(count) => self.written += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return self.watch_stdin(true, poller),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.forget_written();
+                    return self.watch_stdin(true, poller);
+                }
                 // It reads no more; what that means is known when it ends.
                 Err(_) => self.written = self.pending.len(),
             }
@@ -123,6 +126,13 @@ impl Process {
         self.pending.clear();
         self.written = 0;
         self.watch_stdin(false, poller)
+    }
+
+    /// Once it is half of all, so that what is left is not moved over and over.
+    fn forget_written(&mut self) {
+        if self.written >= self.pending.len() / 2 {
+            self.pending.drain(..std::mem::take(&mut self.written));
+        }
     }
 
     /// Nothing more is written.

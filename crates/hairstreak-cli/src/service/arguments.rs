@@ -66,7 +66,7 @@ Examples:
 ///
 /// A command whose request nobody waits for any more gets a SIGTERM, and two seconds later a SIGKILL.
 ///
-/// SIGINT and SIGTERM have the worker leave: it gets nothing new, and ends what it has. The second one ends it at once; its
+/// SIGINT, SIGTERM and SIGHUP have the worker leave: it gets nothing new, and ends what it has. The second one ends it at once; its
 /// requests go to other workers.
 #[derive(Debug, Args)]
 #[command(after_long_help = WORKER_EXAMPLE)]

@@ -3,7 +3,6 @@
 use std::thread;
 
 use hairstreak::service::{MemoryStore, Worker, WorkerControl, WorkerError, WorkerOptions};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::arguments::WorkerArguments;
@@ -11,6 +10,7 @@ use super::command::ServiceCommand;
 use crate::failure::Failure;
 use crate::map::Children;
 use crate::output::note;
+use crate::signals;
 
 /// Returns when it was asked to leave, and has.
 pub fn worker(arguments: &WorkerArguments) -> Result<(), Failure> {
@@ -21,7 +21,7 @@ pub fn worker(arguments: &WorkerArguments) -> Result<(), Failure> {
         capacity: Some(u32::try_from(capacity).unwrap_or(u32::MAX)),
         ..WorkerOptions::default()
     };
-    let signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::failed)?;
+    let signals = Signals::new(signals::ending()).map_err(Failure::failed)?;
     let brokers = arguments.brokers.list();
     let worker = Worker::with_options(&brokers, &arguments.service, options, MemoryStore::new());
     let worker = worker.map_err(|error| match error {

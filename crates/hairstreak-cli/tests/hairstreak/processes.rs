@@ -146,7 +146,7 @@ fn a_stage_that_is_killed_whenever_it_starts_ends_the_run() {
     let lines: Vec<_> = outcome.stderr.lines().collect();
     assert_eq!(lines[..9], ["work 1 was killed by signal 15; it is started again"; 9]);
     let last = "hairstreak: stage \"work\" instance 1 was killed by signal 15; 10 times in a row without a new result, \
-                though it had nothing to do";
+                though it had been given nothing";
     assert_eq!(lines[9..], [last]);
 }
 

@@ -65,3 +65,11 @@ fn a_reader_that_waits_holds_up_the_input() {
     let peak = passing(&["-j2", "-w1000", "--", "cat"], 100, 32 << 20, 100_000);
     assert!(peak < 64 << 20, "{peak}");
 }
+
+#[test]
+fn a_filter_slower_than_the_input_keeps_no_memory() {
+    let slow = "import sys\nfor line in sys.stdin: sys.stdout.write(line); sys.stdout.flush()";
+    let peak = passing(&["-j1", "-w1000", "--", "python3", "-c", slow], 1000, 192 << 20, 0);
+    // All that passes would be 192 MiB.
+    assert!(peak < 64 << 20, "{peak}");
+}

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -23,7 +23,9 @@ fn a_signal_stops_it_and_its_commands() {
     let at_work: [&[&str]; 2] =
         [&["-j2", "-w2", "--", "sh", "-c", "sleep 1000; cat"], &["-j2", "--", "sleep", "100{}"]];
     for words in at_work {
-        for (signal, status, name) in [(Signal::INT, 130, "SIGINT"), (Signal::TERM, 143, "SIGTERM")] {
+        let signals =
+            [(Signal::INT, 130, "SIGINT"), (Signal::TERM, 143, "SIGTERM"), (Signal::HUP, 129, "SIGHUP")];
+        for (signal, status, name) in signals {
             let running = start(words, numbers(1000));
             let (id, children) = family(&running, 2);
             let all: Vec<i32> =
@@ -39,6 +41,23 @@ fn a_signal_stops_it_and_its_commands() {
             until(|| all.iter().all(|&process| !lives(process)).then_some(()));
         }
     }
+}
+
+#[test]
+fn it_outlives_its_terminal_where_it_was_told_to() {
+    let words = ["-c", "trap '' HUP; exec \"$0\" map -j1 -w1 -- cat", HAIRSTREAK];
+    let mut child =
+        Command::new("sh").args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut lines = BufReader::new(stdout).lines();
+    for line in ["before\n", "behind\n"] {
+        stdin.write_all(line.as_bytes()).unwrap();
+        // That of its window comes when the next is given, or soon.
+        assert_eq!(lines.next().unwrap().unwrap(), line.trim_end());
+        tell(child.id() as i32, Signal::HUP);
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]

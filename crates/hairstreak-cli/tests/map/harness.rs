@@ -27,10 +27,12 @@ pub struct Running {
     feeder: Option<JoinHandle<()>>,
 }
 
-/// `hairstreak WORDS...`, killed after a while, with pipes on all sides.
+/// `hairstreak WORDS...`, killed after a while, with pipes on all sides, and with no signal ignored, whatever the tests were
+/// started by.
 pub fn command(words: &[&str]) -> Command {
-    let mut command = Command::new("timeout");
-    command.args(["--foreground", "--signal=KILL", "120", HAIRSTREAK]).args(words);
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,TERM", "timeout", "--foreground", "--signal=KILL", "120"]);
+    command.arg(HAIRSTREAK).args(words);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

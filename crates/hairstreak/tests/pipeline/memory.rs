@@ -25,48 +25,64 @@ fn kib(process: &str, name: &str) -> u64 {
 #[test]
 fn memory_is_bounded_by_the_window_however_much_is_produced() {
     bounded(|| {
-        let short = [(8, 10_000), (1024, 10_000), (65_536, 100)];
-        let long = [(8, 100), (8, 10_000), (1024, 100), (1024, 10_000), (65_536, 100), (65_536, 10_000)];
-        let cases = if amount(0, 1) == 0 { &short[..] } else { &long[..] };
-        for &(size, window) in cases {
-            run(size, window, Duration::from_secs(amount(1, 60) as u64));
+        let one = |size, window| Load { size, window, frames: 1, copies: 1 };
+        let (frames, copies) = (Load { frames: 3, ..one(5000, 100) }, Load { copies: 3, ..one(5000, 100) });
+        let short = [one(8, 10_000), one(1024, 10_000), one(65_536, 100), frames, copies];
+        let mut long = vec![one(8, 100), one(1024, 100), one(65_536, 10_000)];
+        long.extend([Load { window: 1000, ..frames }, Load { window: 1000, ..copies }]);
+        let is_long = amount(0, 1) == 1;
+        for &load in short.iter().chain(long.iter().filter(|_| is_long)) {
+            load.run(Duration::from_secs(amount(1, 60) as u64));
         }
     });
 }
 
-/// A ventilator that sends as it can, workers that do nothing, and a sink in this process that dawdles.
-fn run(size: usize, window: usize, time: Duration) {
-    let (tasks, control) = (place(), place());
-    let words =
-        format!("ventilator tasks={tasks} control={control} window={window} count={} size={size}", u64::MAX);
-    let mut ventilator = Part::start(&words);
-    ventilator.is_ready();
-    let options = PipelineOptions { window: window.into(), deliveries_max: 0, ..PipelineOptions::default() };
-    let mut sink = Sink::bind("tcp://127.0.0.1:*", &control, &options).unwrap();
-    let results = sink.endpoint().to_string();
-    let words = format!("worker from={tasks} to={results} window={window}");
-    let mut workers = (0..WORKERS).map(|_| Part::start(&words)).collect::<Vec<_>>();
-    workers.iter_mut().for_each(|worker| drop(worker.is_ready()));
-    let (begin, mut count) = (Instant::now(), 0u64);
-    while begin.elapsed() < time {
-        assert!(sink.recv().unwrap().is_some());
-        count += 1;
-        if count.is_multiple_of(64) {
-            std::thread::sleep(Duration::from_micros(100)); // tidy: allow(sleeps) the sink is slower than the others
+/// Tasks of so many frames of so many bytes; each has so many results.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    size: usize,
+    window: usize,
+    frames: usize,
+    copies: usize,
+}
+
+impl Load {
+    /// A ventilator that sends as it can, workers that do nothing, and a sink in this process that dawdles.
+    fn run(self, time: Duration) {
+        let Load { size, window, frames, copies } = self;
+        let (tasks, control) = (place(), place());
+        let words = format!(
+            "ventilator tasks={tasks} control={control} window={window} count={} size={size} frames={frames}",
+            u64::MAX
+        );
+        let mut ventilator = Part::start(&words);
+        ventilator.is_ready();
+        let options =
+            PipelineOptions { window: window.into(), deliveries_max: 0, ..PipelineOptions::default() };
+        let mut sink = Sink::bind("tcp://127.0.0.1:*", &control, &options).unwrap();
+        let results = sink.endpoint().to_string();
+        let words = format!("worker from={tasks} to={results} window={window} copies={copies}");
+        let mut workers = (0..WORKERS).map(|_| Part::start(&words)).collect::<Vec<_>>();
+        workers.iter_mut().for_each(|worker| drop(worker.is_ready()));
+        let (begin, mut count) = (Instant::now(), 0u64);
+        while begin.elapsed() < time {
+            assert!(sink.recv().unwrap().is_some());
+            count += 1;
+            if count.is_multiple_of(64) {
+                std::thread::sleep(Duration::from_micros(100)); // tidy: allow(sleeps) the sink is slower than the others
+            }
         }
-    }
-    // What is unsettled, at each place where it may lie, and half as much again.
-    let bound = BASE_KIB + (window * (size + 64) * 3 / 2 / 1024) as u64;
-    let mut figures = Vec::new();
-    for part in workers.iter().chain([&ventilator]) {
-        let process = part.id().to_string();
-        figures.push((kib(&process, "VmRSS"), kib(&process, "VmHWM")));
-    }
-    println!(
-        "{size} B, window {window}: {count} tasks; resident and most, KiB, workers and ventilator: {figures:?}"
-    );
-    for (_, most) in figures {
-        assert!(most < bound, "{size} B, window {window}: {most} KiB of {bound}");
+        // What is unsettled, at each place where it may lie, and half as much again.
+        let bound = BASE_KIB + (window * (size * frames * copies + 64) * 3 / 2 / 1024) as u64;
+        let mut figures = Vec::new();
+        for part in workers.iter().chain([&ventilator]) {
+            let process = part.id().to_string();
+            figures.push((kib(&process, "VmRSS"), kib(&process, "VmHWM")));
+        }
+        println!("{self:?}: {count} results; resident and most, KiB, workers and ventilator: {figures:?}");
+        for (_, most) in figures {
+            assert!(most < bound, "{self:?}: {most} KiB of {bound}");
+        }
     }
 }
 

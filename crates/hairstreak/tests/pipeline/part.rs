@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hairstreak::Message;
 use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Worker};
 
 use crate::soak::amount;
@@ -153,7 +154,8 @@ fn be_sink(words: &Words) {
     say(&format!("ended {completion}; {} results", completion.result_count));
 }
 
-/// Sends `count` numbers, or until it is told to finish, when `workers` are there, and waits for their end. Says when the first has been sent, and what became of them.
+/// Sends `count` numbers, of `size` bytes each and in so many `frames`, or until it is told to finish, when `workers` are there, and
+/// waits for their end. Says when all have been sent, and what became of them.
 fn be_ventilator(words: &Words, orders: &mpsc::Receiver<String>) {
     let bind = || Ventilator::bind(words.text("tasks"), words.text("control"), &words.options());
     let ventilator = bind().unwrap();
@@ -162,6 +164,7 @@ fn be_ventilator(words: &Words, orders: &mpsc::Receiver<String>) {
     let workers = words.number("workers").unwrap_or(0) as usize;
     assert!(ventilator.wait_for_workers(workers, LONG));
     let pause = words.number("pause_us").map(Duration::from_micros);
+    let frame_count = words.number("frames").unwrap_or(1) as usize;
     let mut body = Vec::new();
     for number in (0..count).take_while(|_| orders.try_recv().is_err()) {
         let number = number.to_string();
@@ -170,7 +173,8 @@ fn be_ventilator(words: &Words, orders: &mpsc::Receiver<String>) {
                 body.clear();
                 body.resize((size as usize).saturating_sub(number.len()), b'0');
                 body.extend(number.as_bytes());
-                ventilator.send(&body).unwrap();
+                let message = Message::from_frames(vec![&body; frame_count]);
+                ventilator.send(&message).unwrap();
             }
             None => ventilator.send(&number).unwrap(),
         }

@@ -325,7 +325,7 @@ fn suspect(Standing { given, answered, .. }: Standing, numbering: &Numbering, na
         (Some(number), had @ 2..) => {
             format!("perhaps of {} or another of the {had} that it had", names.of(number))
         }
-        _ => "though it had nothing to do".to_owned(),
+        _ => "though it had been given nothing".to_owned(),
     }
 }
 
