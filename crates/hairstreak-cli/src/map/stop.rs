@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::children::Children;
 use crate::failure::Failure;
 use crate::output::note;
 
-/// How long a write to a standard output that nobody reads may keep the program from its end.
-const PEN_WITHIN: Duration = Duration::from_millis(500);
+/// How long a write to an output that nobody reads may keep the program from its end: to either of them.
+const WRITE_WITHIN: Duration = Duration::from_millis(500);
 /// Between two tries.
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
@@ -52,7 +53,7 @@ impl Stop {
     pub fn end(&self, failure: &Failure) -> ! {
         if self.0.is_ending.swap(true, Ordering::SeqCst) {
             loop {
-                std::thread::park();
+                thread::park();
             }
         }
         self.0.children.stop();
@@ -60,17 +61,24 @@ impl Stop {
             // It may never have been made.
             let _ = std::fs::remove_file(file);
         }
-        let deadline = Instant::now() + PEN_WITHIN;
+        let deadline = Instant::now() + WRITE_WITHIN;
         let _pen = loop {
             match self.0.pen.try_lock() {
                 Ok(pen) => break Some(pen),
                 Err(TryLockError::Poisoned(pen)) => break Some(pen.into_inner()),
                 Err(TryLockError::WouldBlock) if Instant::now() >= deadline => break None,
-                Err(TryLockError::WouldBlock) => std::thread::sleep(LOOK_INTERVAL),
+                Err(TryLockError::WouldBlock) => thread::sleep(LOOK_INTERVAL),
             }
         };
         if let Some(line) = failure.line() {
-            note(&line);
+            let (said, is_said) = mpsc::channel();
+            let say = move || {
+                note(&line);
+                let _ = said.send(());
+            };
+            if thread::Builder::new().name("last words".into()).spawn(say).is_ok() {
+                let _ = is_said.recv_timeout(WRITE_WITHIN);
+            }
         }
         exit(failure.status.into());
     }

@@ -3,7 +3,9 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
+use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::{HAIRSTREAK, Running, children_of, command, folder, lives, map, numbers, start, until};
@@ -58,6 +60,25 @@ fn it_outlives_its_terminal_where_it_was_told_to() {
     }
     drop(stdin);
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_signal_ends_it_though_nobody_reads_what_it_says() {
+    let mut running = start(&["-j2", "--", "false", "{}"], numbers(100_000));
+    let id = running.id();
+    let stderr = running.child.stderr.take().unwrap();
+    let mut last = (0, Instant::now());
+    // The pipe is full, and whoever wants to write waits.
+    until(|| {
+        let size = ioctl_fionread(&stderr).unwrap();
+        if size != last.0 {
+            last = (size, Instant::now());
+        }
+        (size > 60_000 && last.1.elapsed() > Duration::from_millis(300)).then_some(())
+    });
+    tell(id, Signal::TERM);
+    assert_eq!(running.child.wait().unwrap().code(), Some(143));
+    drop(stderr);
 }
 
 #[test]
