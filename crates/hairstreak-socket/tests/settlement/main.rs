@@ -18,6 +18,7 @@ mod limits;
 mod passing;
 mod reports;
 mod rules;
+mod shapes;
 mod stages;
 
 use std::collections::BTreeMap;
