@@ -50,7 +50,7 @@ fn every_request_of_every_row_has_its_reply() {
     expected.extend([1.0, 2.0, 4.0, 8.0, 10.0, 16.0].map(|workers| ("services", "async", workers)));
     if has_rival {
         // The workers are the rival's.
-        expected.push(("plain workers", "async", 1.0));
+        expected.extend(["plain workers", "stocked plain workers"].map(|case| (case, "async", 1.0)));
     }
     let expected: Vec<_> = expected.into_iter().map(|(a, b, c)| (a.to_owned(), b.to_owned(), c)).collect();
     assert_eq!(rows, expected);
@@ -69,7 +69,7 @@ fn every_request_of_every_row_has_its_reply() {
         assert_eq!(case["ratio"].is_number(), has_rival, "{case}");
     }
     let sentences = report["conclusion"].as_array().unwrap();
-    assert_eq!(sentences.len(), if has_rival { 6 } else { 0 }, "{sentences:?}");
+    assert_eq!(sentences.len(), if has_rival { 7 } else { 0 }, "{sentences:?}");
 }
 
 #[test]

@@ -162,7 +162,9 @@ pub struct ServeArguments {
     pub no_services: bool,
     /// A limit of one service, or of all that have none of their own: queue-count and queue-bytes of the requests that wait,
     /// queue-age (how long they wait for a worker), processing (how long a worker may have one), deliveries (how many workers
-    /// one is given to). May be repeated; such as queue-age=5s or thumbnail:processing=10m.
+    /// one is given to), plain-capacity (how many a worker of others' is given before it has replied; its socket keeps those
+    /// that wait. 1 is by the protocol, 16 several times as fast where requests are short). May be repeated; such as
+    /// queue-age=5s or thumbnail:processing=10m.
     #[arg(long = "limit", value_name = "[SERVICE:]NAME=VALUE", conflicts_with = "no_services")]
     pub limits: Vec<Limit>,
     /// How long a name is kept after its holder renewed it, if the holder asks for no time itself.

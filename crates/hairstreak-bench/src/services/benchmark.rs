@@ -3,7 +3,7 @@
 //! Invariants: within one repeat every contender of every row is measured once before any is measured again, so that the
 //! machine's drift meets all alike; progress goes to standard error, the report alone to standard output.
 
-use super::part::{CAPACITY, YIELD_US};
+use super::part::{CAPACITY, PLAIN_CAPACITY, YIELD_US};
 use super::plan::Plan;
 use super::report::{Case, Evidence, Report};
 use super::sample::{SampleError, Subject};
@@ -27,17 +27,24 @@ pub enum ServicesError {
 pub fn run(settings: &ServicesSettings) -> Result<(), ServicesError> {
     let plan = Plan::new(settings);
     let mut run = Run::new(&settings.rival);
-    if plan.rows.iter().any(|row| row.case == ServiceCase::Tripping) {
+    let has = |case| plan.rows.iter().any(|row| row.case == case);
+    if has(ServiceCase::Tripping) {
         run.notes.push(format!(
             "through a proxy ours yields the processor for {YIELD_US} us before it sleeps (yield_us); all else is as by default"
         ));
     }
-    if plan.rows.iter().any(|row| row.case == ServiceCase::Services) {
+    if has(ServiceCase::Services) {
         run.notes.push(format!(
             "our workers say that they may have {CAPACITY} requests at a time; all else is as by default"
         ));
     }
-    if !run.has_rival() && plan.rows.iter().any(|row| row.case == ServiceCase::PlainWorkers) {
+    if run.has_rival() && has(ServiceCase::StockedPlainWorkers) {
+        run.notes.push(format!(
+            "stocked plain workers do one request at a time, and the next {} wait in their sockets (serve --limit plain-capacity={PLAIN_CAPACITY})",
+            PLAIN_CAPACITY - 1
+        ));
+    }
+    if !run.has_rival() && (has(ServiceCase::PlainWorkers) || has(ServiceCase::StockedPlainWorkers)) {
         run.notes.push("plain workers are the rival's, and were left out with it".to_owned());
     }
     let evidence = measure(&plan, &settings.rival.libzmq, run.has_rival())?;

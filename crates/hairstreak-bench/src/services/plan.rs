@@ -13,13 +13,14 @@ const QUICK_PART: u64 = 20;
 const REPEAT_COUNT: u32 = 3;
 
 /// What ours has to reach: so many times the rival's rate.
-const TARGETS: [(Row, f64); 6] = [
+const TARGETS: [(Row, f64); 7] = [
     (Row { case: ServiceCase::Tripping, mode: Mode::Sync, worker_count: 1 }, 2.5),
     (Row { case: ServiceCase::Tripping, mode: Mode::Async, worker_count: 1 }, 3.0),
     (Row { case: ServiceCase::Services, mode: Mode::Sync, worker_count: 1 }, 3.0),
     (Row { case: ServiceCase::Services, mode: Mode::Async, worker_count: 1 }, 20.0),
     (Row { case: ServiceCase::Services, mode: Mode::Async, worker_count: 10 }, 20.0),
     (Row { case: ServiceCase::PlainWorkers, mode: Mode::Async, worker_count: 1 }, 3.0),
+    (Row { case: ServiceCase::StockedPlainWorkers, mode: Mode::Async, worker_count: 1 }, 3.0),
 ];
 
 /// What is the same for all contenders of a row.
@@ -52,8 +53,11 @@ impl Row {
             (ServiceCase::Services, true) => &[Scheme::Services, Scheme::LibzmqMajordomo],
             (ServiceCase::Services, false) => &[Scheme::Services],
             (ServiceCase::PlainWorkers, true) => &[Scheme::ServicesOfPlainWorkers, Scheme::LibzmqMajordomo],
+            (ServiceCase::StockedPlainWorkers, true) => {
+                &[Scheme::ServicesOfStockedPlainWorkers, Scheme::LibzmqMajordomo]
+            }
             // The workers are the rival's.
-            (ServiceCase::PlainWorkers, false) => &[],
+            (ServiceCase::PlainWorkers | ServiceCase::StockedPlainWorkers, false) => &[],
         }
     }
 
@@ -92,7 +96,8 @@ impl Plan {
         let counts = worker_counts.iter().filter_map(|&count| u8::try_from(count).ok());
         rows.extend(counts.map(|count| row(ServiceCase::Services, Mode::Async, count)));
         if !is_asked {
-            rows.push(row(ServiceCase::PlainWorkers, Mode::Async, 1));
+            let plain = [ServiceCase::PlainWorkers, ServiceCase::StockedPlainWorkers];
+            rows.extend(plain.map(|case| row(case, Mode::Async, 1)));
         }
         rows.retain(|row| settings.cases.is_empty() || settings.cases.contains(&row.case));
         Self {
@@ -148,6 +153,7 @@ mod tests {
             "services async, 10 workers",
             "services async, 16 workers",
             "plain workers async, 1 worker",
+            "stocked plain workers async, 1 worker",
         ];
         assert_eq!(texts(&plan), expected);
         let counts: Vec<u64> = plan.rows.iter().map(|&row| plan.request_count(row)).collect();

@@ -76,7 +76,9 @@ impl Run<'_> {
     fn run(mut self) -> Result<Sample, SampleError> {
         match self.subject.row.case {
             ServiceCase::Tripping => self.start(Role::All, "")?,
-            ServiceCase::Services | ServiceCase::PlainWorkers => self.start(Role::Broker, "")?,
+            ServiceCase::Services | ServiceCase::PlainWorkers | ServiceCase::StockedPlainWorkers => {
+                self.start(Role::Broker, "")?;
+            }
         }
         let has_clock = |role: Role| matches!(role, Role::All | Role::Client);
         loop {

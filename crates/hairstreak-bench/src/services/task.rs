@@ -17,6 +17,8 @@ pub enum ServiceCase {
     Services,
     /// The same, all workers those of the plain Majordomo: one request at a time
     PlainWorkers,
+    /// The same, and the next requests wait in the workers' sockets (`plain-capacity`)
+    StockedPlainWorkers,
 }
 
 impl ServiceCase {
@@ -26,6 +28,7 @@ impl ServiceCase {
             Self::Tripping => "tripping",
             Self::Services => "services",
             Self::PlainWorkers => "plain workers",
+            Self::StockedPlainWorkers => "stocked plain workers",
         }
     }
 
@@ -33,7 +36,7 @@ impl ServiceCase {
     pub fn body(self) -> &'static [u8] {
         match self {
             Self::Tripping => b"hello",
-            Self::Services | Self::PlainWorkers => b"Hello world",
+            Self::Services | Self::PlainWorkers | Self::StockedPlainWorkers => b"Hello world",
         }
     }
 }
@@ -72,6 +75,8 @@ pub enum Scheme {
     Services,
     /// Ours, but the workers are those of the plain Majordomo: one request at a time.
     ServicesOfPlainWorkers,
+    /// The same, the broker with `plain-capacity`.
+    ServicesOfStockedPlainWorkers,
 }
 
 impl Scheme {
@@ -83,13 +88,17 @@ impl Scheme {
             Self::LibzmqMajordomo => "libzmq, Majordomo",
             Self::Services => "hairstreak",
             Self::ServicesOfPlainWorkers => "hairstreak, plain workers",
+            Self::ServicesOfStockedPlainWorkers => "hairstreak, stocked plain workers",
         }
     }
 
     /// Whose it is, in reports.
     pub fn owner(self) -> &'static str {
         match self {
-            Self::Proxy | Self::Services | Self::ServicesOfPlainWorkers => "hairstreak",
+            Self::Proxy
+            | Self::Services
+            | Self::ServicesOfPlainWorkers
+            | Self::ServicesOfStockedPlainWorkers => "hairstreak",
             Self::LibzmqProxy | Self::LibzmqMajordomo => RIVAL_NAME,
         }
     }

@@ -28,14 +28,15 @@ impl Broker {
         }
     }
 
-    /// A worker that is new. `None`: it may not be one, and was told so, or will be.
+    /// A worker that is new, and announces how many requests it has room for unless it cannot. `None`: it may not be one, and was told
+    /// so, or will be.
     pub(super) fn add_worker(
         &mut self,
         now: Duration,
         peer: &[u8],
         service: &[u8],
         dialect: Dialect,
-        capacity: u32,
+        announced: Option<u32>,
         out: &mut impl Outbox,
     ) -> Option<WorkerRef> {
         if self.role(peer) != Role::New {
@@ -49,7 +50,9 @@ impl Broker {
             self.expel(now, peer, dialect, out);
             return None;
         };
-        let worker = self.workers.insert(now, peer, service, dialect, capacity.clamp(1, CAPACITY_MAX));
+        let of_plain = self.services.get(service).map_or(1, |service| service.limits.plain_capacity.into());
+        let capacity = announced.unwrap_or(of_plain).clamp(1, CAPACITY_MAX);
+        let worker = self.workers.insert(now, peer, service, dialect, capacity);
         self.peers.insert(peer.into(), Role::Worker(worker));
         if let (Some(service), Some(found)) = (self.services.get_mut(service), self.workers.get_mut(worker)) {
             service.worker_count += 1;

@@ -30,7 +30,9 @@ impl Broker {
             }
             Ok(ToBroker::Cancel(id)) => self.cancel(peer, id, out),
             Ok(ToBroker::Ready { capacity, service, held }) => {
-                if let Some(worker) = self.add_worker(now, peer, service, Dialect::Numbered, capacity, out) {
+                if let Some(worker) =
+                    self.add_worker(now, peer, service, Dialect::Numbered, Some(capacity), out)
+                {
                     self.note_held(now, worker, held, out);
                     self.dispatch_to(now, worker, out);
                 }

@@ -46,6 +46,9 @@ pub struct Limits {
     pub processing_max_ms: u32,
     /// Workers that a request is given to, one after the other.
     pub deliveries_max: u16,
+    /// Requests that a worker of plain MDP, which cannot say how many it has room for, is given before it has replied. With 1 it is given
+    /// the next one when it has replied, as RFC 7 and RFC 18 have it; with more, what comes next waits in its socket.
+    pub plain_capacity: u16,
 }
 
 impl Default for Options {
@@ -76,6 +79,7 @@ impl Default for Limits {
             queue_age_max_ms: 60_000,
             processing_max_ms: 1_800_000,
             deliveries_max: 5,
+            plain_capacity: 1,
         }
     }
 }

@@ -70,7 +70,7 @@ impl Broker {
         );
     }
 
-    /// Whether the worker, which has one request at a time, has another one than that: it would wait for what it has lost.
+    /// Whether the worker has requests, but not that one: it would wait for what it has lost.
     fn is_busy_with_another(&self, worker: WorkerRef, id: Option<RequestId>) -> bool {
         let has_it = |found: &Worker| {
             id.is_some_and(|id| {
@@ -100,7 +100,7 @@ impl Broker {
         }
         match (command, worker) {
             (FromWorker::Ready { service }, _) => {
-                if let Some(worker) = self.add_worker(now, peer, service, dialect, 1, out) {
+                if let Some(worker) = self.add_worker(now, peer, service, dialect, None, out) {
                     self.dispatch_to(now, worker, out);
                 }
             }

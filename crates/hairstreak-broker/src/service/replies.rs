@@ -10,7 +10,7 @@ use super::broker::Broker;
 use super::outbox::Outbox;
 use super::requests::{Request, RequestState, size_of_frames};
 use super::window::Slot;
-use super::workers::{Dialect, WorkerRef};
+use super::workers::{Dialect, Worker, WorkerRef};
 
 /// Frames of the parts of one reply that are gathered for a client of MDP 0.1, which takes one message only.
 const GATHERED_COUNT_MAX: usize = 1_000;
@@ -44,8 +44,9 @@ impl Broker {
         }
         self.free(worker, answer.id);
         let has_it = self.requests.get(key).is_some_and(|request| request.is_with(worker));
-        let plain = self.workers.get(worker).filter(|worker| has_it && worker.dialect != Dialect::Numbered);
-        if let Some(service) = plain.map(|worker| worker.service) {
+        let waits = |worker: &&Worker| worker.dialect != Dialect::Numbered && worker.outstanding == 0;
+        let waiting = self.workers.get(worker).filter(waits).filter(|_| has_it);
+        if let Some(service) = waiting.map(|worker| worker.service) {
             // It does nothing before it has another one, and its client has the reply soon enough behind that.
             self.deal(now, service, out);
         }
@@ -242,9 +243,9 @@ impl Broker {
             let header = Header::Cancel { request: id }.encode();
             out.send(&found.routing_id, &[header.as_ref()], &[]);
         }
-        if let Some(found) = self.workers.get_mut(worker) {
+        self.change_worker(worker, |found| {
             found.overdue.insert(id);
-        }
+        });
     }
 
     /// The request is gone. Who had it may have a reply still.

@@ -73,9 +73,10 @@ impl Worker {
         !self.overdue.is_empty() && self.overdue.remove(&id)
     }
 
-    /// Whether it may have one more.
+    /// Whether it may have one more. A plain worker that is late with one does not get it once more: it would not know it again.
     pub fn has_room(&self) -> bool {
-        !self.drains && !self.is_full && self.outstanding < self.capacity
+        let may = self.overdue.is_empty() || self.dialect == Dialect::Numbered;
+        may && !self.drains && !self.is_full && self.outstanding < self.capacity
     }
 }
 

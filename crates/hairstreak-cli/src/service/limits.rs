@@ -28,6 +28,7 @@ enum Value {
     QueueAge(u32),
     Processing(u32),
     Deliveries(u16),
+    PlainCapacity(u16),
 }
 
 impl FromStr for Limit {
@@ -46,8 +47,9 @@ impl FromStr for Limit {
             "queue-age" => Value::QueueAge(milliseconds(value)?),
             "processing" => Value::Processing(milliseconds(value)?),
             "deliveries" => Value::Deliveries(number(value)?),
+            "plain-capacity" => Value::PlainCapacity(number(value)?),
             _ => {
-                let names = "queue-count, queue-bytes, queue-age, processing and deliveries";
+                let names = "queue-count, queue-bytes, queue-age, processing, deliveries and plain-capacity";
                 return Err(format!("no limit is called {name:?}: there are {names}"));
             }
         };
@@ -89,6 +91,7 @@ impl Value {
             Value::QueueAge(ms) => limits.queue_age_max_ms = ms,
             Value::Processing(ms) => limits.processing_max_ms = ms,
             Value::Deliveries(count) => limits.deliveries_max = count,
+            Value::PlainCapacity(count) => limits.plain_capacity = count,
         }
     }
 }
@@ -99,12 +102,23 @@ mod tests {
 
     #[test]
     fn a_service_has_the_limits_of_all_but_for_its_own() {
-        let typed = ["slow:processing=120m", "queue-age=5s", "a:b:deliveries=2", "slow:queue-count=7"];
+        let typed = [
+            "slow:processing=120m",
+            "queue-age=5s",
+            "a:b:deliveries=2",
+            "slow:queue-count=7",
+            "slow:plain-capacity=16",
+        ];
         let limits: Vec<Limit> = typed.iter().map(|text| text.parse().unwrap()).collect();
         let options = service_options(&limits);
         let of_all = ServiceLimits { queue_age_max_ms: 5_000, ..ServiceLimits::default() };
         assert_eq!(options.limits, of_all);
-        let slow = ServiceLimits { processing_max_ms: 7_200_000, queue_count_max: 7, ..of_all.clone() };
+        let slow = ServiceLimits {
+            processing_max_ms: 7_200_000,
+            queue_count_max: 7,
+            plain_capacity: 16,
+            ..of_all.clone()
+        };
         assert_eq!(options.named[&b"slow"[..]], slow);
         assert_eq!(options.named[&b"a:b"[..]], ServiceLimits { deliveries_max: 2, ..of_all });
         assert_eq!(options.named.len(), 2);
@@ -119,6 +133,8 @@ mod tests {
             ("processing=90000m", "between 1ms"),
             ("deliveries=70000", "70000"),
             ("deliveries=0", "the least is 1"),
+            ("plain-capacity=0", "the least is 1"),
+            ("plain-capacity=65536", "65536"),
             ("queue-bytes=-1", "-1"),
             (":deliveries=1", "1 to 255"),
             ("shout:size=1", "size"),

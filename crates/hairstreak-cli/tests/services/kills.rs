@@ -10,6 +10,7 @@ use std::time::Duration;
 use hairstreak::service::{Client, ClientOptions};
 
 use crate::part::{Execution, Part, executions, new_log};
+use crate::script::Script;
 use crate::soak::amount;
 use crate::{broker, place};
 
@@ -127,6 +128,51 @@ fn explain(executions: &[Execution], killed: &[u32], count: usize) {
         executions.len(),
         killed.len()
     );
+}
+
+/// Plain workers of both versions, whose next requests wait in their sockets, are killed in turn.
+#[test]
+fn each_reply_comes_once_although_plain_workers_are_killed_with_requests_in_their_sockets() {
+    let count = amount(5_000, 50_000);
+    let (_broker, at) = broker(&["tcp://127.0.0.1:*", "--limit", "plain-capacity=16"]);
+    let start = |version| {
+        let mut worker = Script::majordomo(&["worker", &at, version]);
+        assert_eq!(worker.line(), "ready");
+        worker
+    };
+    let mut versions = ["0.1", "0.2"].into_iter().cycle();
+    let mut workers: Vec<Script> = versions.by_ref().take(2).map(start).collect();
+    let options = ClientOptions { window: 200, timeout: None, ..ClientOptions::default() };
+    let client = Client::with_options(&[&at], options).unwrap();
+    let mut replied = HashSet::new();
+    // A reply of 0.2 comes in two parts.
+    let mut take = |reply: hairstreak::service::Reply| {
+        let number = reply.number;
+        let text = reply.result.unwrap().frames().collect::<Vec<_>>().concat();
+        if !reply.is_last {
+            return assert_eq!(text, b"FIRST ");
+        }
+        let expected = format!("REQUEST {number}");
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
+        assert!(replied.insert(number), "{number} twice");
+        if replied.len().is_multiple_of(count / 10) {
+            workers.remove(0).kill();
+            workers.extend(versions.next().map(start));
+        }
+    };
+    for number in 1..=count {
+        client.send("shout", format!("request {number}")).unwrap();
+        while let Some(reply) = client.try_recv() {
+            take(reply);
+        }
+    }
+    while let Some(reply) = client.recv() {
+        take(reply);
+    }
+    assert_eq!(replied.len(), count);
+    let report = client.call("hairstreak.services", "").unwrap();
+    let report: serde_json::Value = serde_json::from_slice(report.body()).unwrap();
+    println!("{count} requests: {}", report["services"]);
 }
 
 /// A new place for what a killed worker's requests do.

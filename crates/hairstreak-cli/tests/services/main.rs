@@ -30,10 +30,11 @@ fn place() -> String {
     format!("tcp://127.{}.{}.{next}:5558", 1 + process / 250 % 250, 1 + process % 250)
 }
 
-/// A broker and where it is: at a place of its own, or where `words` say.
+/// A broker and where it is: at a place of its own, or at the first of `words`; the others are options.
 fn broker(words: &[&str]) -> (Daemon, String) {
-    let place = if words.is_empty() { "tcp://127.0.0.1:*" } else { words[0] };
-    let mut broker = Daemon::start("serve", &["--bind", "tcp://127.0.0.1:*", "--services", place]);
+    let words = if words.is_empty() { &["tcp://127.0.0.1:*"] } else { words };
+    let words = [&["--bind", "tcp://127.0.0.1:*", "--services"], words].concat();
+    let mut broker = Daemon::start("serve", &words);
     broker.place("directory");
     let endpoint = broker.place("services");
     (broker, endpoint)

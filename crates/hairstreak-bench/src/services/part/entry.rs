@@ -20,7 +20,7 @@ pub fn take_part(task: &str) -> Result<(), PartError> {
         Scheme::LibzmqProxy => zmq_proxy::take_part(&task, &orders),
         Scheme::LibzmqMajordomo => majordomo::take_part(task, &orders),
         Scheme::Services => our_services::take_part(&task, &orders),
-        Scheme::ServicesOfPlainWorkers => match task.role {
+        Scheme::ServicesOfPlainWorkers | Scheme::ServicesOfStockedPlainWorkers => match task.role {
             Role::Worker(_) => majordomo::take_part(task, &orders),
             _ => our_services::take_part(&task, &orders),
         },

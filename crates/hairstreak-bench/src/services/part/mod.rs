@@ -14,4 +14,4 @@ mod zmq_proxy;
 pub use entry::take_part;
 pub use error::PartError;
 pub(super) use our_proxy::YIELD_US;
-pub(super) use our_services::CAPACITY;
+pub(super) use our_services::{CAPACITY, PLAIN_CAPACITY};

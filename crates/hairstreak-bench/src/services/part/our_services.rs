@@ -1,5 +1,5 @@
 //! `services`, ours: the node's broker, `service::Client` and `service::Worker`, all with default options but for
-//! [`CAPACITY`].
+//! [`CAPACITY`] and [`PLAIN_CAPACITY`].
 
 use std::convert::Infallible;
 use std::sync::mpsc;
@@ -7,23 +7,28 @@ use std::thread;
 
 use hairstreak::Message;
 use hairstreak::service::{Client, MemoryStore, Worker, WorkerOptions};
-use hairstreak_server::{ServeOptions, Server};
+use hairstreak_server::{ServeOptions, Server, ServiceOptions};
 
 use super::asking::{self, Asks, GREETING};
 use super::entry;
 use super::error::PartError;
 use crate::sample::ContenderError;
-use crate::services::task::{Answer, Role, ServiceCase, Task};
+use crate::services::task::{Answer, Role, Scheme, ServiceCase, Task};
 
 const ANY_PORT: &str = "tcp://127.0.0.1:*";
 const SERVICE: &str = "echo";
 /// Requests that a worker says it may have.
 pub const CAPACITY: u32 = 512;
+/// Requests that a stocked plain worker has.
+pub const PLAIN_CAPACITY: u16 = 16;
 
 /// The process that `task` is for.
 pub fn take_part(task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
     match task.role {
-        Role::Broker => entry::serve(orders, serve),
+        Role::Broker => {
+            let is_stocked = task.scheme == Scheme::ServicesOfStockedPlainWorkers;
+            entry::serve(orders, move || serve(is_stocked))
+        }
         Role::Worker(number) => {
             let endpoint = task.endpoint.clone();
             entry::serve(orders, move || work(&endpoint, number))
@@ -38,8 +43,13 @@ pub fn take_part(task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), PartErr
     }
 }
 
-fn serve() -> Result<Infallible, PartError> {
+fn serve(is_stocked: bool) -> Result<Infallible, PartError> {
+    let mut services = ServiceOptions::default();
+    if is_stocked {
+        services.limits.plain_capacity = PLAIN_CAPACITY;
+    }
     let options = ServeOptions {
+        services,
         bind: Vec::new(),
         services_bind: vec![ANY_PORT.to_owned()],
         ..ServeOptions::default()

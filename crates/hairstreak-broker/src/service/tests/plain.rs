@@ -117,6 +117,74 @@ fn a_worker_of_one_request_at_a_time_gets_no_second_one() {
 }
 
 #[test]
+fn with_room_for_more_a_plain_worker_has_its_next_requests_before_it_replies() {
+    let mut bench = Bench::with_limits(Limits { plain_capacity: 2, ..Limits::default() });
+    for (worker, ready) in ["v", "w"].iter().zip(READYS) {
+        bench.frames(worker, ready);
+    }
+    for (client, body) in [("a", b"1"), ("b", b"2"), ("c", b"3"), ("d", b"4"), ("e", b"5")] {
+        ask(&mut bench, client, body);
+    }
+    // The least busy comes first, whichever version it speaks; the fifth waits.
+    let given = [
+        "v: |MDPW01|\\x02|<plain1/1>||1",
+        "w: MDPW02|\\x02|<plain2/1>||2",
+        "v: |MDPW01|\\x02|<plain3/1>||3",
+        "w: MDPW02|\\x02|<plain4/1>||4",
+    ];
+    assert_eq!(bench.said(), given);
+    assert_eq!(bench.broker.report(bench.now).services[0].queued, 1);
+    // It may be silent as long as it has one.
+    bench.pass(30_000);
+    reply(&mut bench, "v", 1);
+    assert_eq!(bench.said(), ["a: |MDPC01|echo|done", "v: |MDPW01|\\x02|<plain5/1>||5"]);
+    // What it does not have is no reply of its.
+    reply(&mut bench, "v", 2);
+    assert_eq!(bench.said(), ["v: |MDPW01|\\x05"]);
+    ready(&mut bench, "v");
+    assert_eq!(bench.said(), ["v: |MDPW01|\\x02|<plain3/1>||3", "v: |MDPW01|\\x02|<plain5/1>||5"]);
+}
+
+#[test]
+fn of_a_plain_worker_that_dies_all_that_it_had_goes_to_others_in_order() {
+    let mut bench = Bench::with_limits(Limits { plain_capacity: 3, ..Limits::default() });
+    ready(&mut bench, "v");
+    for (client, body) in [("a", b"1"), ("b", b"2"), ("c", b"3")] {
+        ask(&mut bench, client, body);
+    }
+    reply(&mut bench, "v", 1);
+    bench.said();
+    bench.lose("v");
+    bench.frames("w", READYS[0]);
+    let given = ["w: |MDPW01|\\x02|<plain2/1>||2", "w: |MDPW01|\\x02|<plain3/1>||3"];
+    assert_eq!(bench.said(), given);
+    assert_eq!(bench.broker.report(bench.now).services[0].redeliveries, 2);
+    (2..4).for_each(|client| reply(&mut bench, "w", client));
+    assert_eq!(bench.said(), ["b: |MDPC01|echo|done", "c: |MDPC01|echo|done"]);
+    bench.assert_quiet();
+}
+
+#[test]
+fn a_plain_worker_that_is_late_with_one_request_gets_no_more_and_not_that_one_again() {
+    let limits = Limits { plain_capacity: 3, processing_max_ms: 1_000, ..Limits::default() };
+    let mut bench = Bench::with_limits(limits);
+    ready(&mut bench, "v");
+    ask(&mut bench, "a", b"1");
+    bench.pass(500);
+    ask(&mut bench, "b", b"2");
+    bench.said();
+    bench.pass(600);
+    ask(&mut bench, "c", b"3");
+    let report = bench.broker.report(bench.now);
+    assert_eq!((bench.said(), report.services[0].queued, report.services[0].outstanding), (vec![], 2, 2));
+    reply(&mut bench, "v", 1);
+    assert_eq!(bench.said(), ["a: |MDPC01|echo|done", "v: |MDPW01|\\x02|<plain3/1>||3"]);
+    (2..4).for_each(|client| reply(&mut bench, "v", client));
+    assert_eq!(bench.said(), ["b: |MDPC01|echo|done", "c: |MDPC01|echo|done"]);
+    bench.assert_quiet();
+}
+
+#[test]
 fn a_request_for_nobody_waits_for_a_worker_and_not_for_ever() {
     let mut bench = Bench::new(Options::default());
     ask(&mut bench, "c", b"1");
@@ -125,13 +193,14 @@ fn a_request_for_nobody_waits_for_a_worker_and_not_for_ever() {
     ask(&mut bench, "c", b"2");
     bench.pass(61_000);
     assert_eq!(bench.broker.report(bench.now).drops.refused, 1);
-    answer_of(&mut bench);
+    reply(&mut bench, "w", 1);
     bench.assert_quiet();
 }
 
-fn answer_of(bench: &mut Bench) {
-    let address = Address::from(RequestId { number: 1, client: plain_client(1) });
-    bench.frames("w", &[b"", b"MDPW01", b"\x03", address.as_bytes(), b"", b"one"]);
+/// The worker of 0.1 replies to that client's first request.
+fn reply(bench: &mut Bench, worker: &str, client: u64) {
+    let address = Address::from(RequestId { number: 1, client: plain_client(client) });
+    bench.frames(worker, &[b"", b"MDPW01", b"\x03", address.as_bytes(), b"", b"done"]);
 }
 
 fn plain_client(count: u64) -> ClientId {
@@ -165,9 +234,9 @@ fn a_busy_worker_may_be_silent_for_as_long_as_it_works() {
     ask(&mut bench, "c", b"1");
     bench.pass(600_000);
     assert_eq!(bench.broker.report(bench.now).services[0].workers, 1);
-    answer_of(&mut bench);
+    reply(&mut bench, "w", 1);
     let said = bench.said();
-    assert_eq!(said, ["w: |MDPW01|\\x02|<plain1/1>||1", "c: |MDPC01|echo|one"]);
+    assert_eq!(said, ["w: |MDPW01|\\x02|<plain1/1>||1", "c: |MDPC01|echo|done"]);
     bench.pass(9_000);
     assert_eq!(bench.broker.report(bench.now).services[0].workers, 1);
     bench.pass(2_000);
@@ -183,7 +252,7 @@ fn what_a_client_that_is_gone_asked_keeps_its_worker_busy_until_that_answers() {
     bench.lose("c");
     assert_eq!((bench.broker.request_count(), bench.broker.report(bench.now).clients), (1, 1));
     bench.said();
-    answer_of(&mut bench);
+    reply(&mut bench, "w", 1);
     assert_eq!(bench.said(), ["w: |MDPW01|\\x02|<plain2/1>||2"]);
     assert_eq!(bench.broker.report(bench.now).drops.late, 1);
 }
@@ -282,8 +351,8 @@ fn what_nobody_understands_is_dropped_and_counted_and_hurts_nobody() {
     }
     assert_eq!(bench.said(), [""; 0]);
     assert_eq!(bench.broker.report(bench.now).drops.malformed, 2 * malformed.len() as u64);
-    answer_of(&mut bench);
-    assert_eq!(bench.said(), ["c: |MDPC01|echo|one"]);
+    reply(&mut bench, "w", 1);
+    assert_eq!(bench.said(), ["c: |MDPC01|echo|done"]);
 }
 
 #[test]
@@ -298,9 +367,9 @@ fn a_reply_to_what_an_idle_worker_was_not_given_is_late() {
         bench.frames("v", &[b"", b"MDPW01", b"\x03", address, b"", b"body"]);
     }
     assert_eq!((bench.said(), bench.broker.report(bench.now).drops.late), (vec![], 4));
-    answer_of(&mut bench);
+    reply(&mut bench, "w", 1);
     // Once more.
-    answer_of(&mut bench);
+    reply(&mut bench, "w", 1);
     assert_eq!((bench.said().len(), bench.broker.report(bench.now).drops.late), (1, 5));
     bench.assert_quiet();
 }

@@ -1,6 +1,6 @@
 //! `Worker`: a numbered one, which keeps its replies and says what it has, or a plain one, which keeps nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hairstreak_wire::mdp::{self, Address, ToWorker, Version, WorkerCommand, parse_to_worker};
 use hairstreak_wire::numbered::{
@@ -19,6 +19,8 @@ pub struct Worker {
     /// What it runs or has replies to.
     known: BTreeMap<RequestId, Entry>,
     runs: BTreeMap<u64, RequestId>,
+    /// What a plain one has not begun.
+    inbox: VecDeque<RequestId>,
     next_run: u64,
     /// Clients' first open numbers.
     firsts: BTreeMap<ClientId, u64>,
@@ -50,6 +52,7 @@ impl Worker {
             links: BTreeMap::new(),
             known: BTreeMap::new(),
             runs: BTreeMap::new(),
+            inbox: VecDeque::new(),
             next_run: 0,
             firsts: BTreeMap::new(),
             run_time_max,
@@ -58,7 +61,7 @@ impl Worker {
     }
 
     pub fn is_idle(&self) -> bool {
-        self.runs.is_empty()
+        self.runs.is_empty() && self.inbox.is_empty()
     }
 
     fn held(&self) -> Vec<u8> {
@@ -136,17 +139,28 @@ impl Worker {
         match parse_to_worker(frames).expect("a command") {
             ToWorker::Request { address, .. } => {
                 let id = Address::parse(address).expect("an address of ours");
-                assert!(self.is_idle(), "a plain worker has two requests");
+                let count = self.runs.len() + self.inbox.len();
+                assert!(count < self.capacity as usize, "a plain worker has more requests than it may");
                 let entry = Entry { parts: net.rng.u32(..3), ..Entry::default() };
                 self.known.insert(
                     id,
                     Entry { parts: if version == Version::V01 { 0 } else { entry.parts }, ..entry },
                 );
-                self.run(net, id);
+                self.inbox.push_back(id);
+                self.run_next(net);
                 false
             }
             ToWorker::Heartbeat => false,
             ToWorker::Disconnect => true,
+        }
+    }
+
+    /// A plain one does one at a time.
+    fn run_next(&mut self, net: &mut Net) {
+        if self.runs.is_empty()
+            && let Some(id) = self.inbox.pop_front()
+        {
+            self.run(net, id);
         }
     }
 
@@ -169,6 +183,15 @@ impl Worker {
         self.answer(net, id);
         if self.version.is_some() {
             self.known.remove(&id);
+            self.run_next(net);
+        }
+    }
+
+    /// A connection ended. What a plain one had read of it is done all the same, or lost with its socket.
+    pub fn is_cut(&mut self, net: &mut Net, broker: usize) {
+        self.links.remove(&broker);
+        if net.rng.bool() {
+            self.inbox.clear();
         }
     }
 

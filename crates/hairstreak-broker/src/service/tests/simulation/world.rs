@@ -49,6 +49,7 @@ impl World {
         let mut rng = Rng::with_seed(seed);
         let limits = Limits { deliveries_max: u16::MAX, queue_age_max_ms: 10_000_000, ..Limits::default() };
         let mut options = Options { limits, ..Options::default() };
+        options.limits.plain_capacity = [1, 2, 7][rng.usize(..3)];
         if kind == Kind::Tight {
             options.limits = Limits {
                 queue_count_max: rng.usize(1..20),
@@ -56,6 +57,7 @@ impl World {
                 queue_age_max_ms: rng.u32(100..20_000),
                 processing_max_ms: rng.u32(100..2_000),
                 deliveries_max: rng.u16(1..4),
+                plain_capacity: options.limits.plain_capacity,
             };
             options.clients_max = rng.usize(1..6);
             options.workers_max = rng.usize(1..5);
@@ -241,7 +243,8 @@ impl World {
                 // The first one serves every broker.
                 let is_plain = self.kind != Kind::Numbered && index > 0 && self.net.rng.bool();
                 let version = is_plain.then(|| [Version::V01, Version::V02][self.net.rng.usize(..2)]);
-                let capacity = self.net.rng.u32(1..8);
+                let announced = self.net.rng.u32(1..8);
+                let capacity = if is_plain { self.options.limits.plain_capacity.into() } else { announced };
                 let (worker, life) = &mut self.workers[index];
                 *life += 1;
                 let life = *life;
@@ -338,7 +341,7 @@ impl World {
             }
             Party::Worker(index) => {
                 let (Some(worker), _) = &mut self.workers[index] else { return };
-                worker.links.remove(&broker);
+                worker.is_cut(&mut self.net, broker);
                 worker.tick(&mut self.net);
                 self.net.within(NOTICE_MAX, Event::Connect { party, life, broker });
             }
