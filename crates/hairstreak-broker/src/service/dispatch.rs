@@ -31,7 +31,7 @@ impl Broker {
         let Some(request) = self.requests.get_mut(key) else { return };
         let (service, client) = (request.service, request.client);
         let state = request.state;
-        if state == RequestState::Queued {
+        if matches!(state, RequestState::Queued | RequestState::QueuedAlone) {
             if let Some(service) = self.services.get_mut(service) {
                 service.leave_queue(&mut self.requests, key);
             }
@@ -40,7 +40,7 @@ impl Broker {
         request.state = RequestState::Moving;
         let requests = &self.requests;
         match state {
-            RequestState::Moving | RequestState::Queued => {}
+            RequestState::Moving | RequestState::Queued | RequestState::QueuedAlone => {}
             RequestState::Holding => self.holding.has_left(|found| requests.is(found, state)),
             RequestState::Kept { worker } => {
                 if let Some(worker) = self.workers.get_mut(worker) {
@@ -84,11 +84,12 @@ impl Broker {
 
     /// Gives each worker that has room its share, the least busy first: several at a time are one write, and wake it once.
     pub(super) fn deal(&mut self, now: Duration, service: usize, out: &mut impl Outbox) {
+        self.deal_alone(now, service, out);
         while let Some(found) = self.services.get_mut(service)
             && let Some(worker) = found.least_busy().and_then(|index| self.workers.reference(index))
-            && found.queued_count() > 0
+            && let share = found.share(SHARE_COUNT_MAX)
+            && share > 0
         {
-            let share = found.queued_count().div_ceil(found.with_room_count()).min(SHARE_COUNT_MAX);
             for _ in 0..share {
                 if !self.workers.get(worker).is_some_and(Worker::has_room) {
                     break;
@@ -98,13 +99,27 @@ impl Broker {
                 if self.park_if_stalled(key) {
                     continue;
                 }
-                match self.give(now, key, worker, true, out) {
-                    Sent::Done => {}
-                    Sent::Full | Sent::Gone => self.enqueue(key, true),
-                    Sent::Never => self.give_up(key, Refusal::Malformed, TOO_LARGE, out),
-                }
+                self.give_or_enqueue(now, key, worker, out);
             }
         }
+    }
+
+    /// Gives a request, which is in no list, to a worker that is new to it; or it waits before all others. Returns whether the
+    /// worker has it.
+    pub(super) fn give_or_enqueue(
+        &mut self,
+        now: Duration,
+        key: usize,
+        worker: WorkerRef,
+        out: &mut impl Outbox,
+    ) -> bool {
+        let sent = self.give(now, key, worker, true, out);
+        match sent {
+            Sent::Done => {}
+            Sent::Full | Sent::Gone => self.enqueue(key, true),
+            Sent::Never => self.give_up(key, Refusal::Malformed, TOO_LARGE, out),
+        }
+        sent == Sent::Done
     }
 
     /// As `dispatch`, for the worker's service.
@@ -243,6 +258,9 @@ impl Broker {
     /// A request whose worker does not answer: it goes to another one that has it already, waits again, for
     /// whoever may have it or before all others, or has been given to as many as it may.
     pub(super) fn take_back(&mut self, now: Duration, key: usize, out: &mut impl Outbox) {
+        if let Some(request) = self.requests.get_mut(key) {
+            request.waits_since = now;
+        }
         let Some(request) = self.requests.get(key) else { return };
         if self.clients.get(request.client).is_none_or(|client| client.routing_id.is_none()) {
             // Another broker may have it by now; if not, it comes again.

@@ -89,7 +89,10 @@ impl Broker {
                 request.is_repeated
                     && matches!(
                         request.state,
-                        RequestState::Holding | RequestState::Queued | RequestState::Parked
+                        RequestState::Holding
+                            | RequestState::Queued
+                            | RequestState::QueuedAlone
+                            | RequestState::Parked
                     )
             })
         });

@@ -108,6 +108,7 @@ impl Broker {
         self.change_worker(worker, |worker| {
             worker.remove_overdue(id);
             worker.outstanding = worker.outstanding.saturating_sub(1);
+            worker.has_less();
         });
     }
 
@@ -245,6 +246,7 @@ impl Broker {
         }
         self.change_worker(worker, |found| {
             found.overdue.insert(id);
+            found.has_less();
         });
     }
 

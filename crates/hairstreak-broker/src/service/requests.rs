@@ -47,6 +47,8 @@ pub(super) struct Request {
     /// A worker may have done it.
     pub is_repeated: bool,
     pub arrived: Duration,
+    /// Since when it has waited for a worker: since it came, or since the last one that had it had it no more.
+    pub waits_since: Duration,
     /// When its client waits no more.
     pub expires: Option<Duration>,
     /// Parts of the reply that have come from the worker that has it.
@@ -65,6 +67,8 @@ pub(super) enum RequestState {
     Moving,
     /// It waits in its service's queue.
     Queued,
+    /// It waits for a worker of its service that has nothing else.
+    QueuedAlone,
     /// It waits for the worker that has it already, if there is one.
     Holding,
     /// It waits until the worker that has it already has room for it.
@@ -140,6 +144,7 @@ impl Requests {
             is_from_elsewhere,
             is_repeated,
             arrived,
+            waits_since: arrived,
             expires,
             part_count: 0,
             gathered: Vec::new(),

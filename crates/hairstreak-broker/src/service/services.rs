@@ -18,6 +18,11 @@ pub(super) struct Service {
     pub limits: Limits,
     /// Requests that wait.
     queue: RequestList,
+    /// Requests that wait for a worker that has nothing else.
+    alone: RequestList,
+    /// The worker that is kept free for the first of those.
+    pub reserved: Option<WorkerRef>,
+    /// Of all that wait.
     queued_bytes: usize,
     pub worker_count: usize,
     /// Requests that were taken and not answered, wherever they are.
@@ -46,6 +51,8 @@ impl Service {
             name: name.into(),
             limits,
             queue: RequestList::default(),
+            alone: RequestList::default(),
+            reserved: None,
             queued_bytes: 0,
             worker_count: 0,
             open_count: 0,
@@ -58,24 +65,35 @@ impl Service {
 
     /// Whether a request of so many bytes may wait, too.
     pub fn has_room(&self, size: usize) -> bool {
-        self.queue.count() < self.limits.queue_count_max
+        self.queued_count() < self.limits.queue_count_max
             && self.queued_bytes.saturating_add(size) <= self.limits.queue_bytes_max
     }
 
+    /// Requests that wait, alone or not.
     pub fn queued_count(&self) -> usize {
-        self.queue.count()
+        self.queue.count() + self.alone.count()
     }
 
-    /// Behind all others, or before them.
+    /// What the least busy worker is given at a time of what waits, if there is one: as much as each other that has room, but no
+    /// more than `max`.
+    pub fn share(&self, max: usize) -> usize {
+        self.queue.count().div_ceil(self.with_room.len().max(1)).min(max)
+    }
+
+    /// Behind all others, or before them; alone, if so many workers had it and did not answer. What was alone already and was not
+    /// answered waits behind those that may be innocent.
     pub fn enqueue(&mut self, requests: &mut Requests, key: usize, first: bool) {
         let Some(reference) = requests.reference(key) else { return };
         let Some(request) = requests.get_mut(key) else { return };
-        request.state = RequestState::Queued;
+        let alone_deliveries = self.limits.alone_deliveries();
+        let is_alone = request.deliveries >= alone_deliveries;
+        request.state = if is_alone { RequestState::QueuedAlone } else { RequestState::Queued };
         self.queued_bytes += request.size();
-        if first {
-            self.queue.push_front(reference);
+        let list = if is_alone { &mut self.alone } else { &mut self.queue };
+        if first && request.deliveries <= alone_deliveries {
+            list.push_front(reference);
         } else {
-            self.queue.push_back(reference);
+            list.push_back(reference);
         }
     }
 
@@ -90,27 +108,53 @@ impl Service {
         None
     }
 
+    /// As `dequeue`, of those that wait for a worker that has nothing else.
+    pub fn dequeue_alone(&mut self, requests: &mut Requests) -> Option<usize> {
+        while let Some(reference) = self.alone.pop_front() {
+            if requests.is(reference, RequestState::QueuedAlone) {
+                self.leave_queue(requests, reference.key);
+                return Some(reference.key);
+            }
+        }
+        None
+    }
+
     /// A request waits no more.
     pub fn leave_queue(&mut self, requests: &mut Requests, key: usize) {
         let Some(request) = requests.get_mut(key) else { return };
-        request.state = RequestState::Moving;
+        let state = std::mem::replace(&mut request.state, RequestState::Moving);
         self.queued_bytes -= request.size();
-        self.queue.has_left(|reference| requests.is(reference, RequestState::Queued));
+        let list = if state == RequestState::QueuedAlone { &mut self.alone } else { &mut self.queue };
+        list.has_left(|reference| requests.is(reference, state));
     }
 
     /// Since when the first of those that wait has been here.
     pub fn oldest(&self, requests: &Requests) -> Option<Duration> {
-        let mut waiting = self.queue.iter().filter(|found| requests.is(*found, RequestState::Queued));
-        waiting.next().and_then(|found| requests.find(found)).map(|request| request.arrived)
+        let first = |list: &RequestList, state| {
+            let mut waiting = list.iter().filter(|found| requests.is(*found, state));
+            waiting.next().and_then(|found| requests.find(found)).map(|request| request.arrived)
+        };
+        let firsts =
+            [first(&self.queue, RequestState::Queued), first(&self.alone, RequestState::QueuedAlone)];
+        firsts.into_iter().flatten().min()
+    }
+
+    /// Since when the first of those that wait for a worker that has nothing else has waited.
+    pub fn alone_since(&mut self, requests: &Requests) -> Option<Duration> {
+        while let Some(first) = self.alone.first() {
+            if let Some(request) =
+                requests.find(first).filter(|found| found.state == RequestState::QueuedAlone)
+            {
+                return Some(request.waits_since);
+            }
+            self.alone.pop_front();
+        }
+        None
     }
 
     /// The least busy worker that has room.
     pub fn least_busy(&self) -> Option<u32> {
         self.with_room.first().map(|(_, _, index)| *index)
-    }
-
-    pub fn with_room_count(&self) -> usize {
-        self.with_room.len()
     }
 
     /// The worker changes as `change` says, and its place with it.

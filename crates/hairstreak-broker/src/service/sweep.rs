@@ -31,10 +31,13 @@ impl Broker {
                         self.take_from_slow(now, key, worker, has_expired, out);
                     }
                 }
-                _ => {
-                    let is_old = now >= request.arrived + milliseconds(service.limits.queue_age_max_ms);
+                state => {
+                    let is_old = now >= request.waits_since + milliseconds(service.limits.queue_age_max_ms);
                     if has_expired || is_old {
                         self.give_up(key, Refusal::Expired, "no worker took the request in time", out);
+                    } else if state == RequestState::QueuedAlone {
+                        let service = request.service;
+                        self.dispatch(now, service, out);
                     }
                 }
             }

@@ -34,6 +34,8 @@ pub(super) struct Worker {
     pub outstanding: u32,
     /// Of those, what was taken from it because it was too slow, or nobody waits for any more; it may still work on them.
     pub overdue: HashSet<RequestId>,
+    /// It is to have nothing but a request that travels alone: that one waits for it, or it has it.
+    pub is_reserved: bool,
     /// It wants nothing new.
     pub drains: bool,
     /// It had no room for what it was to get.
@@ -73,10 +75,27 @@ impl Worker {
         !self.overdue.is_empty() && self.overdue.remove(&id)
     }
 
-    /// Whether it may have one more. A plain worker that is late with one does not get it once more: it would not know it again.
+    /// Whether it may have one more.
     pub fn has_room(&self) -> bool {
+        self.may_be_given() && !self.is_reserved
+    }
+
+    /// The same, if it may be kept free. A plain worker that is late with one does not get it once more: it would not know it again.
+    pub fn may_be_given(&self) -> bool {
         let may = self.overdue.is_empty() || self.dialect == Dialect::Numbered;
         may && !self.drains && !self.is_full && self.outstanding < self.capacity
+    }
+
+    /// Whether it has nothing, but perhaps what it is late with.
+    pub fn is_idle(&self) -> bool {
+        self.outstanding as usize == self.overdue.len()
+    }
+
+    /// It has answered one, or is late with it. What travelled alone has company again.
+    pub fn has_less(&mut self) {
+        if self.is_idle() {
+            self.is_reserved = false;
+        }
     }
 }
 
@@ -102,6 +121,7 @@ impl Workers {
             capacity,
             outstanding: 0,
             overdue: HashSet::new(),
+            is_reserved: false,
             drains: false,
             is_full: false,
             held: HeldAllowance::default(),

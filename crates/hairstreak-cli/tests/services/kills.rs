@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use hairstreak::service::{Client, ClientOptions};
+use hairstreak::service::{Client, ClientOptions, Refusal, RequestError};
 
 use crate::part::{Execution, Part, executions, new_log};
 use crate::script::Script;
@@ -173,6 +173,43 @@ fn each_reply_comes_once_although_plain_workers_are_killed_with_requests_in_thei
     let report = client.call("hairstreak.services", "").unwrap();
     let report: serde_json::Value = serde_json::from_slice(report.body()).unwrap();
     println!("{count} requests: {}", report["services"]);
+}
+
+/// Of a hundred requests three kill their worker, whichever it is: those are refused, and all others answered.
+#[test]
+fn requests_that_kill_their_workers_are_refused_and_take_no_others_along() {
+    const DO: &str = r#"read body; case $body in deadly*) kill -9 $PPID; sleep 9;; esac; echo "$body""#;
+    let (_broker, at) = broker(&[]);
+    let words = ["worker", "--broker", &at, "--service", "frail", "--capacity", "16", "--", "sh", "-c", DO];
+    let mut workers = [0, 1].map(|_| Script::hairstreak(&words));
+    let options = ClientOptions { timeout: None, ..ClientOptions::default() };
+    let client = Client::with_options(&[&at], options).unwrap();
+    let mut bodies = HashMap::new();
+    for place in 0..100 {
+        let body = if place % 40 == 10 { format!("deadly {place}") } else { format!("harmless {place}") };
+        bodies.insert(client.send("frail", body.as_str()).unwrap(), body);
+    }
+    let mut deaths = 0;
+    while !bodies.is_empty() {
+        for worker in workers.iter_mut().filter_map(|worker| worker.is_gone().then_some(worker)) {
+            deaths += 1;
+            *worker = Script::hairstreak(&words);
+        }
+        while let Some(reply) = client.try_recv() {
+            let body = bodies.remove(&reply.number).unwrap();
+            match reply.result {
+                Ok(text) => assert_eq!(text.body(), format!("{body}\n").as_bytes()),
+                Err(RequestError::Refused { refusal: Refusal::GivenUp, text }) => {
+                    assert_eq!(text, "5 workers had the request, and none answered");
+                    assert!(body.starts_with("deadly"), "{body} is refused");
+                }
+                Err(error) => panic!("{body}: {error}"),
+            }
+        }
+        // tidy: allow(sleeps) workers are looked at now and then
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert!((10..=15).contains(&deaths), "{deaths}");
 }
 
 /// A new place for what a killed worker's requests do.

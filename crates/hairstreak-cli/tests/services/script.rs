@@ -37,6 +37,11 @@ impl Script {
         line.trim_end().to_owned()
     }
 
+    /// Whether it has ended by itself.
+    pub fn is_gone(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// kill -9, and waits until it is gone.
     pub fn kill(mut self) {
         self.end();

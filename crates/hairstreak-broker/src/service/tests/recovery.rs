@@ -40,6 +40,118 @@ fn a_request_that_so_many_workers_had_is_given_up() {
     bench.assert_quiet();
 }
 
+/// The requests of client a that were answered so.
+fn numbers(said: &[String], command: &str) -> Vec<u64> {
+    let mark = format!("{command} a/");
+    let after = said.iter().filter_map(|line| line.split_once(&mark));
+    after.map(|(_, rest)| rest.split(' ').next().unwrap().parse().unwrap()).collect()
+}
+
+#[test]
+fn a_request_that_kills_its_workers_takes_no_other_along() {
+    for capacity in [2, 4, 100] {
+        let mut bench = Bench::new(Options::default());
+        (1..=9).for_each(|number| bench.send("c", request_from('a', number, 1, false), &[b"echo", b""]));
+        let (mut deaths, mut said) = (0, Vec::new());
+        for life in 0..8 {
+            let worker = format!("w{life}");
+            bench.ready(&worker, capacity);
+            loop {
+                let new = bench.said();
+                let requests = numbers(&new, "REQUEST");
+                said.extend(new);
+                if requests.contains(&3) {
+                    deaths += 1;
+                    bench.lose(&worker);
+                    break;
+                }
+                if requests.is_empty() {
+                    break;
+                }
+                requests.iter().for_each(|number| bench.reply(&worker, 'a', *number));
+            }
+        }
+        let mut answered = numbers(&said, "FINAL");
+        answered.sort_unstable();
+        assert_eq!((deaths, numbers(&said, "REFUSED")), (5, vec![3]), "{capacity}");
+        assert_eq!(answered, [1, 2, 4, 5, 6, 7, 8, 9], "{capacity}");
+        bench.assert_quiet();
+    }
+}
+
+#[test]
+fn what_travels_alone_waits_for_a_worker_to_be_free_and_others_go_on() {
+    let mut bench = Bench::with_limits(Limits { deliveries_max: 2, ..Limits::default() });
+    let ask = |bench: &mut Bench, number| {
+        bench.send("c", request_from('a', number, 1, false), &[b"echo", b""]);
+    };
+    bench.ready("w", 4);
+    ask(&mut bench, 1);
+    bench.ready("u", 4);
+    bench.ready("v", 4);
+    (2..=5).for_each(|number| ask(&mut bench, number));
+    bench.lose("w");
+    let given = ["w: 1", "u: 2", "v: 3", "w: 4", "u: 5"].map(|text| text.replace(": ", ": REQUEST a/") + " ");
+    assert_eq!(bench.said(), given);
+    // The least busy one is kept free for the first of the two that w had, the other one has what comes.
+    (6..=7).for_each(|number| ask(&mut bench, number));
+    assert_eq!(bench.said(), ["u: REQUEST a/6 ", "u: REQUEST a/7 "]);
+    bench.reply("v", 'a', 3);
+    assert_eq!(bench.said(), ["c: FINAL a/3 #0 done", "v: REQUEST a/1  after 1 again"]);
+    // It has that one alone, and then the next.
+    ask(&mut bench, 8);
+    assert_eq!(bench.said(), [""; 0]);
+    bench.reply("v", 'a', 1);
+    assert_eq!(bench.said(), ["c: FINAL a/1 #0 done", "v: REQUEST a/4  after 1 again"]);
+    bench.reply("v", 'a', 4);
+    assert_eq!(bench.said(), ["c: FINAL a/4 #0 done", "v: REQUEST a/8 "]);
+}
+
+#[test]
+fn what_travels_alone_has_company_where_no_worker_is_ever_free() {
+    let limits = Limits { deliveries_max: 2, queue_age_max_ms: 10_000, ..Limits::default() };
+    let mut bench = Bench::with_limits(limits);
+    bench.ready("w", 4);
+    bench.ask("c", 'a', 1);
+    bench.lose("w");
+    // One that is late does not count, it may never end.
+    bench.ready("v", 4);
+    assert_eq!(bench.said(), ["w: REQUEST a/1 1", "v: REQUEST a/1 1 after 1 again"]);
+    bench.reply("v", 'a', 1);
+    bench.send("c", request_from('a', 2, 2, false), &[b"echo", b"2"]);
+    bench.ready("w", 1);
+    bench.send("c", request_from('a', 3, 2, false), &[b"echo", b"3"]);
+    bench.said();
+    bench.lose("w");
+    bench.pass(4_900);
+    assert_eq!(bench.said(), [""; 0]);
+    bench.pass(1_000);
+    assert_eq!(bench.said(), ["v: REQUEST a/3 3 after 1 again"]);
+    // A worker that drains, or is gone, is kept free for nobody.
+    bench.reply("v", 'a', 3);
+    bench.ready("w", 1);
+    bench.send("c", request_from('a', 4, 2, false), &[b"echo", b"4"]);
+    bench.lose("w");
+    bench.said();
+    bench.send("v", Header::Drain, &[]);
+    bench.ready("u", 1);
+    assert_eq!(bench.said(), ["v: DRAIN", "u: REQUEST a/4 4 after 1 again"]);
+}
+
+#[test]
+fn what_waits_again_waits_as_long_as_anything_new() {
+    let mut bench = Bench::with_limits(Limits { queue_age_max_ms: 5_000, ..Limits::default() });
+    bench.ready("w", 1);
+    bench.ask("c", 'a', 1);
+    bench.pass(20_000);
+    bench.lose("w");
+    bench.said();
+    bench.pass(4_900);
+    assert_eq!(bench.said(), [""; 0]);
+    bench.pass(300);
+    assert_eq!(bench.said(), ["c: REFUSED a/1 504"]);
+}
+
 #[test]
 fn what_was_sent_before_waits_one_heartbeat_for_the_worker_that_has_it() {
     let mut bench = Bench::new(Options::default());

@@ -3,7 +3,7 @@
 //!
 //! A seed decides how many there are, their limits, and what goes wrong: connections end, with what is under way on them;
 //! brokers and workers die with all they knew and start again; peers do not read for a while, so that outboxes are full;
-//! messages of different connections overtake each other. [`ledger::Ledger`] says what holds: each request of a client that
+//! messages of different connections overtake each other; some requests kill whoever does them. [`ledger::Ledger`] says what holds: each request of a client that
 //! stays is answered once; a worker that lives does none twice; a request done once more is marked, and explained by a
 //! death; once nothing goes wrong any more everything ends, and then nothing is left. A seed that fails is printed, with the
 //! command that replays it and prints what happened.
@@ -57,6 +57,11 @@ fn workers_without_a_memory_may_do_it_again_but_nobody_is_left_without_an_answer
 #[test]
 fn under_tight_limits_requests_are_refused_and_nothing_outgrows_them() {
     simulate(Kind::Tight, "under_tight", 200);
+}
+
+#[test]
+fn what_kills_its_workers_is_refused_and_everything_else_is_answered() {
+    simulate(Kind::Deadly, "what_kills", 200);
 }
 
 #[test]

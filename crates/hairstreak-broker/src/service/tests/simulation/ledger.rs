@@ -18,9 +18,7 @@ pub struct Ledger {
     /// When they lost a connection to a broker that lived on, or were told that they were too slow.
     losses: BTreeMap<Life, u64>,
     answered: BTreeSet<RequestId>,
-    pub refused_count: u64,
-    pub answered_count: u64,
-    pub repeated_count: u64,
+    pub refused: BTreeSet<RequestId>,
 }
 
 impl Ledger {
@@ -33,7 +31,6 @@ impl Ledger {
             is_marked || self.unmarked.insert(id),
             "{id:?} is done again unmarked by {life:?} at {now}, after {before:?}"
         );
-        self.repeated_count += u64::from(!before.is_empty());
         // Of several that had it the broker knows one: that one is gone since the last of them began.
         if let Some((_, since)) = before.last().filter(|_| is_strict) {
             let had_trouble = |times: &BTreeMap<Life, u64>| {
@@ -55,10 +52,16 @@ impl Ledger {
         self.losses.insert(life, now);
     }
 
+    /// What has been answered.
+    pub fn answered(&self) -> impl Iterator<Item = &RequestId> {
+        self.answered.iter()
+    }
+
     /// A client that has no reply yet gets one.
     pub fn answer(&mut self, id: RequestId, is_refusal: bool) {
         assert!(self.answered.insert(id), "{id:?} is answered twice");
-        self.answered_count += 1;
-        self.refused_count += u64::from(is_refusal);
+        if is_refusal {
+            self.refused.insert(id);
+        }
     }
 }

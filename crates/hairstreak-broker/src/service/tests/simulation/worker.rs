@@ -171,6 +171,11 @@ impl Worker {
         net.within(self.run_time_max, Event::Done { worker, life, run: self.next_run });
     }
 
+    /// What it does in that run.
+    pub fn doing(&self, run: u64) -> Option<RequestId> {
+        self.runs.get(&run).copied()
+    }
+
     pub fn done(&mut self, net: &mut Net, run: u64) {
         let Some(id) = self.runs.remove(&run) else { return };
         if let Some(entry) = self.known.get_mut(&id) {

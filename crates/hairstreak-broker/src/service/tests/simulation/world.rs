@@ -3,6 +3,7 @@
 use fastrand::Rng;
 use hairstreak_base::Message;
 use hairstreak_wire::mdp::Version;
+use hairstreak_wire::numbered::RequestId;
 
 use super::client::Client;
 use super::ledger::Ledger;
@@ -28,6 +29,8 @@ pub enum Kind {
     Mixed,
     /// Limits that are reached, and slow workers.
     Tight,
+    /// Nothing goes wrong, but that some requests kill the worker that does them.
+    Deadly,
 }
 
 pub struct World {
@@ -47,7 +50,8 @@ pub struct World {
 impl World {
     pub fn new(kind: Kind, seed: u64, is_traced: bool) -> World {
         let mut rng = Rng::with_seed(seed);
-        let limits = Limits { deliveries_max: u16::MAX, queue_age_max_ms: 10_000_000, ..Limits::default() };
+        let deliveries_max = if kind == Kind::Deadly { rng.u16(3..8) } else { u16::MAX };
+        let limits = Limits { deliveries_max, queue_age_max_ms: 10_000_000, ..Limits::default() };
         let mut options = Options { limits, ..Options::default() };
         options.limits.plain_capacity = [1, 2, 7][rng.usize(..3)];
         if kind == Kind::Tight {
@@ -68,18 +72,19 @@ impl World {
             options.client_absence_max_ms = rng.u32(100..5_000);
         }
         let (requests, window) = (rng.u64(1..60), rng.usize(1..30));
-        let cancels = if rng.bool() { rng.u64(..30) } else { 0 };
+        let cancels = if rng.bool() && kind != Kind::Deadly { rng.u64(..30) } else { 0 };
         let clients = (0..rng.usize(1..5)).map(|index| {
             let mut client = Client::new(index, requests, window);
             client.cancels = cancels;
             client
         });
         let clients: Vec<Client> = clients.collect();
-        let broker_count = rng.usize(1..=2);
+        // What travels alone to a worker of two brokers may meet what the other one gave it.
+        let broker_count = if kind == Kind::Deadly { 1 } else { rng.usize(1..=2) };
         let worker_count = rng.usize(1..5);
         let run_time_max = [5, 200, 3_000][rng.usize(..3)];
         let fault_interval = rng.u64(50..3_000);
-        let calm_at = rng.u64(1..20_000);
+        let calm_at = if kind == Kind::Deadly { 0 } else { rng.u64(1..20_000) };
         let mut net = Net::new(rng, is_traced);
         if net.rng.bool() {
             net.room_max = 3;
@@ -140,9 +145,22 @@ impl World {
                 broker.stalled.is_empty() && broker.full_workers.is_empty() && broker.holding.count() == 0
             );
         }
-        if self.kind != Kind::Tight {
-            assert_eq!(self.ledger.refused_count, 0);
+        match self.kind {
+            Kind::Tight => {}
+            Kind::Deadly => {
+                let is_one = |id: &RequestId| self.is_deadly(*id);
+                assert!(self.ledger.refused.iter().all(is_one), "innocent: {:?}", self.ledger.refused);
+                assert!(
+                    self.ledger.answered().filter(|id| is_one(id)).all(|id| self.ledger.refused.contains(id))
+                );
+            }
+            Kind::Numbered | Kind::Mixed => assert_eq!(self.ledger.refused.len(), 0),
         }
+    }
+
+    /// Whether the worker that does it dies of it.
+    fn is_deadly(&self, id: RequestId) -> bool {
+        self.kind == Kind::Deadly && (id.number + u64::from(id.client.0[0])) % 7 == 3
     }
 
     fn is_done(&self) -> bool {
@@ -205,9 +223,13 @@ impl World {
             Event::Start(party) => self.start(party),
             Event::Connect { party, life, broker } => self.connect(party, life, broker),
             Event::Done { worker, life, run } => {
-                if let (Some(found), started) = &mut self.workers[worker]
-                    && *started == life
+                let (Some(found), started) = &mut self.workers[worker] else { return };
+                if *started != life {
+                } else if let Some(id) = found.doing(run)
+                    && self.is_deadly(id)
                 {
+                    self.kill_worker(worker);
+                } else if let (Some(found), _) = &mut self.workers[worker] {
                     found.done(&mut self.net, run);
                 }
             }
@@ -352,7 +374,10 @@ impl World {
         let up = self.net.up();
         match self.net.rng.u32(..10) {
             0 => self.kill_broker(),
-            1 | 2 => self.kill_worker(),
+            1 | 2 => {
+                let index = self.net.rng.usize(..self.workers.len());
+                self.kill_worker(index);
+            }
             3..=5 if !up.is_empty() => {
                 let link = up[self.net.rng.usize(..up.len())];
                 let found = &self.net.links[&link];
@@ -390,8 +415,7 @@ impl World {
         self.net.within(1_000, Event::StartBroker(broker));
     }
 
-    fn kill_worker(&mut self) {
-        let index = self.net.rng.usize(..self.workers.len());
+    fn kill_worker(&mut self, index: usize) {
         let Some(worker) = self.workers[index].0.take() else { return };
         self.ledger.dies(worker.life, self.net.now + NOTICE_MAX);
         self.net.note(|| format!("{:?} dies", worker.life));
