@@ -55,8 +55,19 @@ impl Broker {
 
     /// The next message's frames behind the routing id.
     pub fn frames(&self) -> Vec<Vec<u8>> {
-        let message = self.router.recv_timeout(PATIENCE).unwrap();
-        message.as_frames()[1..].iter().map(|frame| frame.as_bytes().to_vec()).collect()
+        self.frames_of_anybody(PATIENCE).unwrap().1
+    }
+
+    /// The same, and who sent it, if it comes in time. That others have connected is left out.
+    pub fn frames_of_anybody(&self, timeout: Duration) -> Option<(Vec<u8>, Vec<Vec<u8>>)> {
+        loop {
+            let message = self.router.recv_timeout(timeout).ok()?;
+            let mut frames = message.as_frames().iter().map(|frame| frame.as_bytes().to_vec());
+            let (peer, frames) = (frames.next().unwrap(), frames.collect::<Vec<_>>());
+            if frames != [b""] {
+                return Some((peer, frames));
+            }
+        }
     }
 
     pub fn welcome(&self) {

@@ -1,5 +1,6 @@
 //! A client whose broker is replaced by one of another kind, or is slow.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -67,6 +68,93 @@ fn what_a_plain_broker_took_with_it_is_asked_again_whoever_comes_in_its_place() 
         assert_eq!(answer(&fourth), (1, b"one".to_vec()));
     });
     assert_eq!(said, "one");
+}
+
+#[test]
+fn what_goes_to_a_plain_broker_that_came_while_nobody_asked_goes_once_so_that_no_reply_is_anothers() {
+    let place = place(27);
+    let client = connect(&[&place], 10);
+    let broker = Broker::plain_at(&place);
+    let said = ask(&client, "one", || {
+        assert_eq!(broker.frames(), plain("one"));
+        answer_plainly(&broker, "one");
+    });
+    assert_eq!(said, "one");
+    drop(broker);
+    let broker = Broker::plain_at(&place);
+    for body in ["two", "three"] {
+        let said = ask(&client, body, || {
+            assert_eq!(broker.frames(), plain(body));
+            // Long enough for the client to look after its connection.
+            let again = broker.router.recv_timeout(Duration::from_millis(400));
+            assert!(again.is_err(), "{again:?} while {body} is under way");
+            answer_plainly(&broker, body);
+        });
+        assert_eq!(said, body);
+    }
+}
+
+#[test]
+fn a_plain_broker_has_as_many_requests_under_way_as_there_are_connections_and_each_reply_is_its_own() {
+    const CONNECTIONS: usize = 6;
+    const COUNT: usize = 200;
+    let place = place(28);
+    let options = ClientOptions {
+        plain_connections: CONNECTIONS,
+        window: 50,
+        timeout: Some(PATIENCE),
+        ..ClientOptions::default()
+    };
+    let client = Client::with_options(&[&place], options).unwrap();
+    let is_cancelled = AtomicBool::new(false);
+    let ask = || {
+        let mut sent: HashMap<u64, String> = HashMap::new();
+        let mut replies = Vec::new();
+        for number in 0..COUNT {
+            let body = format!("body {number}");
+            sent.insert(client.send("echo", body.as_str()).unwrap(), body);
+            replies.extend(std::iter::from_fn(|| client.try_recv()));
+        }
+        client.cancel(1);
+        sent.remove(&1);
+        is_cancelled.store(true, Ordering::SeqCst);
+        replies.extend(std::iter::from_fn(|| client.recv()));
+        for reply in replies {
+            let body = sent.remove(&reply.number).unwrap();
+            assert_eq!(reply.result.unwrap().body(), body.as_bytes());
+        }
+        assert_eq!(sent.len(), 0);
+    };
+    thread::scope(|scope| {
+        let asking = scope.spawn(ask);
+        let mut broker = Broker::plain_at(&place);
+        let mut under_way: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+        let (mut first, mut most, mut answered) = (None, 0, 0);
+        while !asking.is_finished() {
+            while let Some((peer, mut frames)) = broker.frames_of_anybody(Duration::from_millis(20)) {
+                let body = frames.pop().unwrap();
+                assert_eq!(frames, plain("")[..3]);
+                assert!(under_way.iter().all(|(other, _)| *other != peer), "two requests on one connection");
+                under_way.push((peer, body));
+                most = most.max(under_way.len());
+                if under_way[0].1 == b"body 0" {
+                    first = Some(under_way.remove(0));
+                }
+            }
+            // What was cancelled is answered then, and the last of those that came before the others.
+            let is_time = is_cancelled.load(Ordering::SeqCst);
+            let next = match first.take_if(|_| is_time) {
+                None if is_time || answered < COUNT - 20 => under_way.pop(),
+                cancelled => cancelled,
+            };
+            if let Some((peer, body)) = next {
+                answered += 1;
+                broker = broker.with_peer(&peer);
+                broker.send_frames(&[b"", b"MDPC01", b"echo", &body]);
+            }
+        }
+        assert_eq!((most, answered), (CONNECTIONS, COUNT));
+    });
 }
 
 #[test]
@@ -151,6 +239,33 @@ impl Wake for Call {
 
 type Asking<'a> = (Arc<Call>, Pin<Box<dyn Future<Output = Result<Message, RequestError>> + 'a>>);
 
+/// A call of each of these bodies, which has not been polled yet.
+fn calls<'a>(client: &'a Client, bodies: &'a [String]) -> Vec<Option<Asking<'a>>> {
+    let asking = |body: &'a String| -> Asking<'a> {
+        let call = Call { thread: thread::current(), is_woken: true.into() };
+        (Arc::new(call), Box::pin(client.call_async("echo", body.as_str())))
+    };
+    bodies.iter().map(|body| Some(asking(body))).collect()
+}
+
+/// Polls those that were woken, and nobody else. Returns how many have ended; each has as its reply its place.
+fn poll_woken(calls: &mut [Option<Asking<'_>>]) -> usize {
+    let mut done = 0;
+    for (number, slot) in calls.iter_mut().enumerate() {
+        let Some((call, future)) = slot else { continue };
+        if !call.is_woken.swap(false, Ordering::SeqCst) {
+            continue;
+        }
+        let waker = Waker::from(Arc::clone(call));
+        if let Poll::Ready(reply) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            assert_eq!(reply.unwrap().body(), number.to_string().as_bytes());
+            *slot = None;
+            done += 1;
+        }
+    }
+    done
+}
+
 fn open_descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
@@ -164,30 +279,11 @@ fn tasks_share_what_they_wait_with_and_one_that_goes_leaves_the_lead_to_another(
     let place = place(25);
     let client = connect(&[&place], WINDOW);
     let bodies: Vec<String> = (0..COUNT).map(|number| number.to_string()).collect();
-    let mut calls: Vec<Option<Asking<'_>>> = bodies
-        .iter()
-        .map(|body| {
-            let call = Call { thread: thread::current(), is_woken: true.into() };
-            let asking: Asking<'_> = (Arc::new(call), Box::pin(client.call_async("echo", body.as_str())));
-            Some(asking)
-        })
-        .collect();
+    let mut calls = calls(&client, &bodies);
     let before = open_descriptors();
     let mut done = 0;
-    // Polls those that were woken, and nobody else.
     let mut poll_woken = |calls: &mut [Option<Asking<'_>>]| {
-        for (number, slot) in calls.iter_mut().enumerate() {
-            let Some((call, future)) = slot else { continue };
-            if !call.is_woken.swap(false, Ordering::SeqCst) {
-                continue;
-            }
-            let waker = Waker::from(Arc::clone(call));
-            if let Poll::Ready(reply) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-                assert_eq!(reply.unwrap().body(), number.to_string().as_bytes());
-                *slot = None;
-                done += 1;
-            }
-        }
+        done += poll_woken(calls);
         done
     };
     poll_woken(&mut calls);
@@ -208,6 +304,40 @@ fn tasks_share_what_they_wait_with_and_one_that_goes_leaves_the_lead_to_another(
         thread::park_timeout(Duration::from_millis(500));
     }
     drop(serving);
+}
+
+#[test]
+fn tasks_and_threads_share_the_connections_to_a_plain_broker() {
+    const COUNT: usize = 300;
+    let place = place(29);
+    let client = connect(&[&place], 100);
+    let bodies: Vec<String> = (0..COUNT).map(|number| number.to_string()).collect();
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut broker = Broker::plain_at(&place);
+            while !is_done.load(Ordering::SeqCst) {
+                if let Some((peer, frames)) = broker.frames_of_anybody(Duration::from_millis(20)) {
+                    broker = broker.with_peer(&peer);
+                    broker.send_frames(&[b"", b"MDPC01", b"echo", &frames[3]]);
+                }
+            }
+        });
+        let thread = scope.spawn(|| {
+            for body in &bodies {
+                assert_eq!(client.call("echo", body.as_str()).unwrap().body(), body.as_bytes());
+            }
+        });
+        let mut calls = calls(&client, &bodies);
+        let (mut done, end) = (0, Instant::now() + PATIENCE);
+        while done < COUNT {
+            done += poll_woken(&mut calls);
+            assert!(Instant::now() < end, "{done} are done");
+            thread::park_timeout(Duration::from_millis(5));
+        }
+        thread.join().unwrap();
+        is_done.store(true, Ordering::SeqCst);
+    });
 }
 
 #[test]

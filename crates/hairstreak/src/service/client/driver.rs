@@ -1,4 +1,4 @@
-//! `Driver`: the client's socket, which broker it is connected to, and what each message changes.
+//! `Driver`: the client's socket, or sockets, which broker it is connected to, and what each message changes.
 //!
 //! ```text
 //! unknown --- a peer that says it numbers requests ---> greeting --- WELCOME ---> numbered
@@ -8,20 +8,22 @@
 //! ```
 //!
 //! WELCOME comes with each connection: whatever is open is sent then, or again. So no call has to watch the connection. A plain
-//! broker says nothing: that its connection is another is seen by looking, and what is open is sent again, too.
+//! broker says nothing: that its connection is another is seen by looking, and what was under way is sent again, too, by a
+//! connection that nothing was asked on.
 
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use hairstreak_base::Body;
-use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::security::fill_random;
-use hairstreak_socket::{Context, Dealer, Message, Outgoing, SendError};
+use hairstreak_socket::{Context, Dealer, Interest, Message, Outgoing, RecvError, SendError};
 use hairstreak_wire::mdp;
 use hairstreak_wire::numbered::{
     ClientId, FromBroker, Header, Numbered, Part, RequestId, parse_from_broker, with_body,
 };
 
 use super::error::{ClientError, RequestError};
+use super::lane::Lane;
 use super::open::{Next, OpenRequests};
 use super::options::ClientOptions;
 
@@ -35,31 +37,27 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 enum Mode {
     Unknown,
     Greeting,
-    Numbered {
-        broker: [u8; 16],
-    },
-    /// The request that is under way, of which there is one at most.
-    Plain {
-        number: Option<u64>,
-    },
+    Numbered { broker: [u8; 16] },
+    Plain,
 }
 
 #[derive(Debug)]
 pub(super) struct Driver {
     context: Context,
-    dealer: Dealer,
+    /// The first is there always, the others are for a plain broker.
+    lanes: Vec<Lane>,
     brokers: Vec<String>,
     /// Which of them it is.
     current: usize,
-    /// Sockets so far.
+    /// First sockets so far, and sets of them.
     generation: u64,
+    change_count: u64,
+    /// To be woken when the sockets are others.
+    watchers: Vec<Waker>,
     mode: Mode,
-    /// The connection that the mode is of, where it is a plain one, and how many parts of the reply under way have come on it.
-    connection: Option<ConnectionId>,
-    plain_parts: u32,
     id: ClientId,
     pub open: OpenRequests,
-    /// Numbers from this one on have not been sent on this connection.
+    /// Numbers from this one on have not been sent on this connection, or to a plain broker; unless they are under way.
     unsent: u64,
     /// Since when there is no peer, or none that says anything.
     alone_since: Option<Instant>,
@@ -79,13 +77,13 @@ impl Driver {
         fill_random(&mut id.0).map_err(ClientError::Random)?;
         Ok(Driver {
             context,
-            dealer,
+            lanes: vec![Lane::new(dealer)],
             brokers,
             current: 0,
             generation: 0,
+            change_count: 0,
+            watchers: Vec::new(),
             mode: Mode::Unknown,
-            connection: None,
-            plain_parts: 0,
             id,
             open: OpenRequests::new(id),
             unsent: 1,
@@ -96,8 +94,10 @@ impl Driver {
         })
     }
 
-    pub fn dealer(&self) -> Dealer {
-        self.dealer.clone()
+    /// The socket, of several the first.
+    pub fn dealer(&self) -> &Dealer {
+        // INVARIANT: made with one, which is only ever replaced.
+        &self.lanes[0].dealer
     }
 
     /// Tells the socket from those before it.
@@ -105,12 +105,48 @@ impl Driver {
         self.generation
     }
 
+    /// Tells the sockets from what they were before.
+    pub fn change_count(&self) -> u64 {
+        self.change_count
+    }
+
+    /// All sockets, and what is to be waited for.
+    pub fn sockets(&self) -> impl Iterator<Item = (&Dealer, Interest)> {
+        let is_held_up = match self.mode {
+            Mode::Unknown => true,
+            Mode::Plain => self.next_plain().is_some(),
+            Mode::Greeting | Mode::Numbered { .. } => false,
+        };
+        let interest = move |lane: &Lane| match is_held_up && lane.number().is_none() {
+            true => Interest::BOTH,
+            false => Interest::READABLE,
+        };
+        self.lanes.iter().map(move |lane| (&lane.dealer, interest(lane)))
+    }
+
+    /// Whether messages may come by more than one socket.
+    pub fn is_plain(&self) -> bool {
+        self.mode == Mode::Plain
+    }
+
+    /// Wakes it once, when the sockets are others.
+    pub fn wake_when_changed(&mut self, waker: Waker) {
+        if !self.watchers.iter().any(|watcher| watcher.will_wake(&waker)) {
+            self.watchers.push(waker);
+        }
+    }
+
+    fn have_changed(&mut self) {
+        self.change_count += 1;
+        self.watchers.drain(..).for_each(Waker::wake);
+    }
+
     /// Whether the broker numbers requests; `None`: there is no broker yet.
     pub fn is_numbered(&self) -> Option<bool> {
         match self.mode {
             Mode::Unknown => None,
             Mode::Greeting | Mode::Numbered { .. } => Some(true),
-            Mode::Plain { .. } => Some(false),
+            Mode::Plain => Some(false),
         }
     }
 
@@ -133,8 +169,8 @@ impl Driver {
     pub fn flush(&mut self) {
         match self.mode {
             Mode::Numbered { broker } => self.flush_numbered(broker),
-            Mode::Plain { number: None } => self.send_next_plain(),
-            Mode::Unknown | Mode::Greeting | Mode::Plain { .. } => {}
+            Mode::Plain => self.flush_plain(),
+            Mode::Unknown | Mode::Greeting => {}
         }
     }
 
@@ -144,8 +180,8 @@ impl Driver {
             let Some((header, request)) = self.open.prepare(number, broker, now) else { return };
             let service = Some(&request.service[..]);
             let sent = with_body(header, service, request.body.as_frames(), |first, behind| match behind {
-                [] => self.dealer.try_send(first),
-                body => self.dealer.try_send(Outgoing::Headed { head: &[first], body }),
+                [] => self.lanes[0].dealer.try_send(first),
+                body => self.lanes[0].dealer.try_send(Outgoing::Headed { head: &[first], body }),
             });
             match sent {
                 Ok(()) => {
@@ -161,20 +197,27 @@ impl Driver {
         }
     }
 
-    fn send_next_plain(&mut self) {
-        while let Some(number) = self.open.next_from(self.unsent) {
+    /// Requests go out as far as there are connections with none under way, and there are more connections where there are more
+    /// requests.
+    fn flush_plain(&mut self) {
+        while let Some(number) = self.next_plain() {
             let version = self.options.plain_version;
             let Some(request) = self.open.get_mut(number) else { return };
             let head = mdp::client_request(version, &request.service);
             let message = Outgoing::Headed { head: head.frames(), body: request.body.as_frames() };
-            match self.dealer.try_send(message) {
+            let mut sent = Err(SendError::WouldBlock);
+            for lane in &mut self.lanes {
+                sent = lane.send(number, message);
+                if sent != Err(SendError::WouldBlock) {
+                    break;
+                }
+            }
+            match sent {
                 Ok(()) => {
                     request.sent_to = Some([0; 16]);
                     self.unsent = number + 1;
-                    (self.mode, self.plain_parts) = (Mode::Plain { number: Some(number) }, 0);
-                    return;
                 }
-                Err(SendError::WouldBlock) => return,
+                Err(SendError::WouldBlock) => return self.add_lane(),
                 Err(error) => {
                     self.unsent = number + 1;
                     self.open.fail(number, error.into());
@@ -183,8 +226,61 @@ impl Driver {
         }
     }
 
-    /// A message came.
+    /// The next request that is not under way with a plain broker.
+    fn next_plain(&self) -> Option<u64> {
+        let mut number = self.open.next_from(self.unsent)?;
+        while self.lane_of(number).is_some() {
+            number = self.open.next_from(number + 1)?;
+        }
+        Some(number)
+    }
+
+    fn lane_of(&self, number: u64) -> Option<usize> {
+        self.lanes.iter().position(|lane| lane.number() == Some(number))
+    }
+
+    /// One more connection to the plain broker, if all are busy and there may be more. Who waits is told when it is there.
+    fn add_lane(&mut self) {
+        let are_busy = self.lanes.iter().all(|lane| lane.number().is_some());
+        if are_busy
+            && self.lanes.len() < self.options.plain_connections
+            && let Some(dealer) = self.connection_to(self.current)
+        {
+            self.lanes.push(Lane::new(dealer));
+            self.have_changed();
+        }
+    }
+
+    /// Another connection in the place of one whose reply may come still, and would be taken for the next one's. What was under way
+    /// there is sent again, unless it is open no more.
+    fn replace_lane(&mut self, index: usize) {
+        let Some(number) = self.lanes.get(index).and_then(Lane::number) else { return };
+        let Some(dealer) = self.connection_to(self.current) else { return };
+        std::mem::replace(&mut self.lanes[index], Lane::new(dealer)).dealer.close();
+        self.unsent = self.unsent.min(number);
+        self.generation += u64::from(index == 0);
+        self.have_changed();
+    }
+
+    /// Takes what is here, of all sockets.
+    pub fn receive(&mut self) -> Result<(), RecvError> {
+        let mut index = 0;
+        while let Some(lane) = self.lanes.get(index) {
+            match lane.dealer.try_recv() {
+                Ok(message) => self.take_from(index, message),
+                Err(RecvError::Forked) => return Err(RecvError::Forked),
+                Err(_) => index += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// A message came by the first socket.
     pub fn take(&mut self, message: Message) {
+        self.take_from(0, message);
+    }
+
+    fn take_from(&mut self, index: usize, message: Message) {
         let frames = message.as_frames();
         if frames.first().is_some_and(|first| Header::is_one(first.as_bytes())) {
             match parse_from_broker(frames) {
@@ -192,17 +288,15 @@ impl Driver {
                 Ok(command) => self.take_numbered(command),
                 Err(_) => {}
             }
-        } else if let Mode::Plain { number: Some(number) } = self.mode
+        } else if self.mode == Mode::Plain
             && let Ok(reply) = mdp::parse_reply(frames)
+            && let Some((number, count)) = self.lanes[index].take(reply.is_final)
         {
-            let body = &frames[reply.body_index..];
-            let next = self.open.take_plain(number, self.plain_parts, reply.is_final, body);
-            self.plain_parts += 1;
+            let next = self.open.take_plain(number, count, reply.is_final, &frames[reply.body_index..]);
             if next == Next::Withdraw {
                 self.tell_withdrawn(number);
             } else if reply.is_final {
-                self.mode = Mode::Plain { number: None };
-                self.send_next_plain();
+                self.flush();
             }
         }
     }
@@ -222,9 +316,7 @@ impl Driver {
     fn take_numbered(&mut self, command: FromBroker<'_>) {
         match command {
             // A request of plain MDP may have gone to it, which makes the connection a plain client's.
-            FromBroker::Welcome { .. } if matches!(self.mode, Mode::Plain { .. }) => {
-                self.connect_anew(self.current);
-            }
+            FromBroker::Welcome { .. } if self.mode == Mode::Plain => self.connect_anew(self.current),
             FromBroker::Welcome { broker, .. } => {
                 if self.heard.elapsed() > TRUST_TIME {
                     self.open.distrust();
@@ -260,11 +352,14 @@ impl Driver {
             Mode::Numbered { .. } => {
                 let header = Header::Cancel { request: RequestId { client: self.id, number } }.encode();
                 // One that does not go is no loss: the broker forgets it in time.
-                let _ = self.dealer.try_send(header.as_ref());
+                let _ = self.dealer().try_send(header.as_ref());
             }
-            // Its reply may come still, and would be taken for the next one's.
-            Mode::Plain { number: Some(current) } if current == number => self.connect_anew(self.current),
-            _ => {}
+            Mode::Plain => {
+                if let Some(index) = self.lane_of(number) {
+                    self.replace_lane(index);
+                }
+            }
+            Mode::Unknown | Mode::Greeting => {}
         }
     }
 
@@ -279,21 +374,21 @@ impl Driver {
                 self.tell_withdrawn(number);
             }
         }
-        let peers = self.dealer.peers();
-        let peer = peers.first().map(|peer| (peer.connection, Numbered::of(&peer.properties).is_some()));
-        if let Mode::Plain { .. } = self.mode
-            && peer.is_none_or(|(connection, _)| self.connection != Some(connection))
-        {
-            // Whoever was there has forgotten all.
-            (self.mode, self.unsent) = (Mode::Unknown, 0);
+        let peers = self.dealer().peers();
+        if self.mode == Mode::Plain {
+            for index in 0..self.lanes.len() {
+                if self.lanes[index].has_lost() {
+                    self.replace_lane(index);
+                }
+            }
+            self.flush();
         }
-        if let Some((connection, is_numbered)) = peer {
-            match self.mode {
-                Mode::Unknown if is_numbered => self.mode = Mode::Greeting,
+        if let Some(peer) = peers.first() {
+            match (self.mode, Numbered::of(&peer.properties).is_some()) {
+                (Mode::Unknown, true) => self.mode = Mode::Greeting,
                 // What a broker that numbers had may be done twice here, and is asked for all the same.
-                Mode::Unknown | Mode::Numbered { .. } | Mode::Greeting if !is_numbered => {
-                    (self.mode, self.unsent) = (Mode::Plain { number: None }, 0);
-                    self.connection = Some(connection);
+                (Mode::Unknown | Mode::Numbered { .. } | Mode::Greeting, false) => {
+                    (self.mode, self.unsent) = (Mode::Plain, 0);
                     self.flush();
                 }
                 _ => {}
@@ -312,12 +407,17 @@ impl Driver {
 
     /// Goes to a broker by a connection of its own, as if nothing had been sent.
     fn connect_anew(&mut self, broker: usize) {
-        let Ok(dealer) = Dealer::with_options(&self.context, self.options.socket()) else { return };
-        if dealer.connect(&self.brokers[broker]).is_err() {
-            return;
-        }
-        std::mem::replace(&mut self.dealer, dealer).close();
+        let Some(dealer) = self.connection_to(broker) else { return };
+        let lanes = std::mem::replace(&mut self.lanes, vec![Lane::new(dealer)]);
+        lanes.into_iter().for_each(|lane| lane.dealer.close());
         (self.current, self.mode, self.alone_since, self.unsent) = (broker, Mode::Unknown, None, 0);
         self.generation += 1;
+        self.have_changed();
+    }
+
+    fn connection_to(&self, broker: usize) -> Option<Dealer> {
+        let dealer = Dealer::with_options(&self.context, self.options.socket()).ok()?;
+        dealer.connect(&self.brokers[broker]).ok()?;
+        Some(dealer)
     }
 }

@@ -5,9 +5,10 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use hairstreak_socket::{Dealer, Message, RecvError};
+use hairstreak_socket::{Dealer, Message, RecvError, WaitError};
 use hairstreak_wire::mdp::is_service_name;
 
+use super::bell::Bell;
 use super::driver::Driver;
 use super::error::{ClientError, RequestError};
 use super::open::{Found, Reply, Taker};
@@ -40,6 +41,7 @@ pub(super) struct State {
     waiting: usize,
     /// Used again by each turn.
     messages: Vec<Message>,
+    bell: Option<Bell>,
     is_forked: bool,
     pub tasks: Tasks,
 }
@@ -61,6 +63,7 @@ impl Client {
             is_led: false,
             waiting: 0,
             messages: Vec::new(),
+            bell: None,
             is_forked: false,
             tasks: Tasks::default(),
         };
@@ -223,11 +226,11 @@ impl Client {
         }
         state.is_led = true;
         state.driver.flush();
-        let (dealer, generation) = (state.driver.dealer(), state.driver.generation());
-        let is_connected = state.driver.is_connected();
+        let generation = state.driver.generation();
+        let mut place = state.waiting_place();
         let mut messages = std::mem::take(&mut state.messages);
         drop(state);
-        let is_forked = receive(&dealer, is_connected, &mut messages, timeout);
+        let mut is_forked = place.wait(&mut messages, timeout);
         let mut state = self.lock();
         // What a connection brought that was given up meanwhile may be meant for what another request is by now.
         if state.driver.generation() == generation {
@@ -235,6 +238,10 @@ impl Client {
         }
         messages.clear();
         state.messages = messages;
+        if let Place::Lanes(bell) = place {
+            state.bell = Some(bell);
+            is_forked |= state.driver.receive().is_err();
+        }
         state.driver.look(Instant::now());
         state.is_led = false;
         state.is_forked |= is_forked;
@@ -243,15 +250,47 @@ impl Client {
     }
 }
 
-/// Receives what is there, or waits for a peer where there is none yet. Returns whether the socket is another process's.
-fn receive(dealer: &Dealer, is_connected: bool, messages: &mut Vec<Message>, timeout: Duration) -> bool {
-    if !is_connected && !dealer.wait_for_peers(1, timeout) {
-        return false;
+impl State {
+    /// Where a thread waits now.
+    fn waiting_place(&mut self) -> Place {
+        if !self.driver.is_connected() {
+            return Place::Peer(self.driver.dealer().clone());
+        }
+        if self.driver.is_plain()
+            && let Some(mut bell) = self.bell.take().or_else(|| Bell::new().ok())
+            && bell.follow(&mut self.driver).is_ok()
+        {
+            return Place::Lanes(bell);
+        }
+        Place::Messages(self.driver.dealer().clone())
     }
-    if !is_connected {
-        return false;
+}
+
+/// Where a thread waits that receives for all.
+enum Place {
+    /// For a broker: there is none yet.
+    Peer(Dealer),
+    /// For messages of the only socket. (With a plain broker: where there is no descriptor left to wait for all of them; what the
+    /// others bring is taken a while later.)
+    Messages(Dealer),
+    /// For messages of several.
+    Lanes(Bell),
+}
+
+impl Place {
+    /// Returns whether the sockets are another process's.
+    fn wait(&mut self, messages: &mut Vec<Message>, timeout: Duration) -> bool {
+        match self {
+            Place::Peer(dealer) => {
+                dealer.wait_for_peers(1, timeout);
+                false
+            }
+            Place::Messages(dealer) => {
+                matches!(dealer.recv_many_timeout(messages, BATCH_COUNT_MAX, timeout), Err(RecvError::Forked))
+            }
+            Place::Lanes(bell) => matches!(bell.wait(timeout), Err(WaitError::Forked)),
+        }
     }
-    matches!(dealer.recv_many_timeout(messages, BATCH_COUNT_MAX, timeout), Err(RecvError::Forked))
 }
 
 /// The parts of a reply, as they come.

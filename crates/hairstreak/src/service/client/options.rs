@@ -19,6 +19,9 @@ pub struct ClientOptions {
     pub failover_after: Duration,
     /// What is spoken to a broker that does not number requests.
     pub plain_version: Version,
+    /// Connections to a broker that does not number requests. Its replies cannot be told apart, so each has one request under way at a
+    /// time. At least 1.
+    pub plain_connections: usize,
     /// A broker that has been silent this long is sent a PING.
     pub heartbeat_ms: u64,
     /// How long a PING may stay unanswered before the connection is given up.
@@ -39,6 +42,7 @@ impl Default for ClientOptions {
             unread_max: 1_000_000,
             failover_after: Duration::from_secs(1),
             plain_version: Version::V01,
+            plain_connections: 8,
             heartbeat_ms: 1_000,
             heartbeat_timeout_ms: 5_000,
             yield_us: 50,

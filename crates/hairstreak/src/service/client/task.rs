@@ -8,15 +8,12 @@ use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use hairstreak_socket::{Dealer, Interest, Message, Poller, RecvError};
+use hairstreak_socket::Message;
 
+use super::bell::Bell;
 use super::error::RequestError;
 use super::handle::{Client, Guard, Replies, State};
 use super::open::{Found, Taker};
-
-/// What the poller of the task that leads has.
-const SOCKET: usize = 0;
-const CLOCK: usize = 1;
 
 /// The tasks that wait.
 #[derive(Debug, Default)]
@@ -27,14 +24,6 @@ pub(super) struct Tasks {
     next_ticket: u64,
     /// Those that wait for room, by their tickets, and until when.
     line: BTreeMap<u64, (Option<Instant>, Waker)>,
-}
-
-/// What a task waits with: the client's socket, and a clock for what time alone does.
-#[derive(Debug)]
-struct Bell {
-    poller: Poller,
-    dealer: Dealer,
-    generation: u64,
 }
 
 /// What a task waits for.
@@ -157,41 +146,29 @@ impl Waiting<'_> {
     /// Waits for the socket, or for a while, and takes what is there.
     async fn lead(&mut self) -> Result<(), RequestError> {
         let system = |error: &dyn std::fmt::Display| RequestError::System(error.to_string());
+        let mut bell = match self.bell.take() {
+            Some(bell) => bell,
+            None => Bell::new().map_err(|error| system(&error))?,
+        };
         let patience = {
             let mut state = self.client.lock();
             state.driver.look(Instant::now());
             state.driver.flush();
             self.client.wake_line(&mut state);
-            let generation = state.driver.generation();
-            if self.bell.as_ref().is_none_or(|bell| bell.generation != generation) {
-                let mut poller = Poller::new().map_err(|error| system(&error))?;
-                let dealer = state.driver.dealer();
-                poller.add(&dealer, SOCKET, Interest::READABLE).map_err(|error| system(&error))?;
-                self.bell = Some(Bell { poller, dealer, generation });
+            bell.follow(&mut state.driver).map_err(|error| system(&error))?;
+            if let Awaited::Reply(number) = self.awaited {
+                // A thread may take what comes for it.
+                if state.driver.open.has_come(number) {
+                    return Ok(());
+                }
+                state.driver.open.wake_for(number, &bell.waker());
             }
             state.driver.patience()
         };
-        let Some(Bell { poller, dealer, generation }) = &mut self.bell else { return Ok(()) };
-        if let Awaited::Reply(number) = self.awaited {
-            // A thread may take what comes for it.
-            let waker = poller.waker();
-            let mut state = self.client.lock();
-            if state.driver.open.has_come(number) {
-                return Ok(());
-            }
-            state.driver.open.wake_for(number, &waker);
-        }
-        poller.remove(CLOCK);
-        poller.add_time(Instant::now() + patience, CLOCK).map_err(|error| system(&error))?;
-        poller.wait_async(&mut Vec::new()).await.map_err(|error| system(&error))?;
+        let bell = self.bell.insert(bell);
+        bell.wait_async(patience).await.map_err(|error| system(&error))?;
         let mut state = self.client.lock();
-        while state.driver.generation() == *generation {
-            match dealer.try_recv() {
-                Ok(message) => state.driver.take(message),
-                Err(RecvError::Forked) => return Err(RequestError::Forked),
-                Err(_) => break,
-            }
-        }
+        state.driver.receive().map_err(|_| RequestError::Forked)?;
         state.driver.look(Instant::now());
         self.client.pass_turn(&mut state);
         Ok(())
