@@ -85,6 +85,14 @@ impl Block {
         unsafe { self.0.as_ref() }
     }
 
+    /// Bytes that it has room for.
+    pub(crate) fn capacity(self) -> usize {
+        match &self.header().storage {
+            Storage::Raw(bytes) => bytes.len() - SLACK,
+            Storage::Vec(bytes) => bytes.capacity(),
+        }
+    }
+
     /// What tells it from the others that are there.
     pub(crate) fn address(self) -> usize {
         self.0.addr().get()

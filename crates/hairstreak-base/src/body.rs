@@ -26,6 +26,16 @@ impl Body {
         Body { message, index: 0 }
     }
 
+    /// Whether it keeps far more memory than it needs, what is before it included: see [`Frame::is_wasteful`].
+    pub fn is_wasteful(&self) -> bool {
+        self.message.as_frames().iter().any(Frame::is_wasteful)
+    }
+
+    /// Copies the frames that keep far more memory than they need, for who keeps it; see [`Message::compact`].
+    pub fn compact(&mut self) {
+        self.message.compact();
+    }
+
     /// Its frames.
     #[inline]
     pub fn frames(&self) -> &[Frame] {
@@ -36,6 +46,22 @@ impl Body {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_kept_has_memory_of_its_own_if_it_shares_too_much() {
+        let block = Frame::from_vec(vec![b'x'; 1_000]);
+        let small = block.clone().without_first(900);
+        let large = block.clone().without_first(100);
+        assert!(small.is_wasteful() && !large.is_wasteful() && !block.is_wasteful());
+        assert!(!block.clone().without_first(990).is_wasteful(), "it is held inside");
+        let mut body = Body::new([Frame::copy_of(b"id"), small, large].into_iter().collect(), 1, 0);
+        assert_eq!(block.reference_count(), 3);
+        body.compact();
+        assert_eq!(block.reference_count(), 2);
+        let sizes: Vec<usize> = body.frames().iter().map(Frame::size).collect();
+        assert_eq!(sizes, [100, 900]);
+        assert!(body.frames().iter().all(|frame| frame.as_bytes().iter().all(|byte| *byte == b'x')));
+    }
 
     #[test]
     fn a_body_begins_where_it_is_said_to() {

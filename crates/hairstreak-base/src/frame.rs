@@ -16,6 +16,9 @@ use crate::read_buffer::BodyBuffer;
 /// The longest body that is held inside the frame, in bytes.
 pub const INLINE_SIZE_MAX: usize = 62;
 
+/// So many times its size a frame may keep in memory and not be wasteful.
+const WASTE_FACTOR: usize = 4;
+
 /// The bytes of one frame. Immutable.
 pub struct Frame(Repr);
 
@@ -236,6 +239,20 @@ impl Frame {
             // INVARIANT: what is held inside is short.
             Repr::Inline(_) => unreachable!(),
         }
+    }
+
+    /// Whether it keeps more than four times its size in memory: a frame that was read shares its memory with what came before and
+    /// behind it, up to 64 KiB.
+    pub fn is_wasteful(&self) -> bool {
+        match &self.0 {
+            Repr::Inline(_) => false,
+            Repr::Slice(slice) => slice.block.capacity() / WASTE_FACTOR > slice.size,
+        }
+    }
+
+    /// The frame, for who keeps it: a copy with memory of its own, if it is wasteful.
+    pub fn compacted(&self) -> Frame {
+        if self.is_wasteful() { Frame::copy_of(self.as_bytes()) } else { self.clone() }
     }
 
     /// Whether cloning shares the bytes (a long frame) or copies them (a short one).

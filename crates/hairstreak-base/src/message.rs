@@ -69,6 +69,13 @@ impl Message {
         }
     }
 
+    /// Copies the frames that keep far more memory than they need ([`Frame::is_wasteful`]), for who keeps the message.
+    pub fn compact(&mut self) {
+        if self.as_frames().iter().any(Frame::is_wasteful) {
+            *self = self.as_frames().iter().map(Frame::compacted).collect();
+        }
+    }
+
     /// Its only frame, if it has one only.
     #[inline]
     pub fn as_single(&self) -> Option<&Frame> {

@@ -74,7 +74,7 @@ impl Server {
             let services_context = Context::new();
             let mut id = [0; 16];
             fill_random(&mut id).map_err(StartError::Random)?;
-            let router = Router::with_options(&services_context, service::socket_options())?;
+            let router = Router::with_options(&services_context, service::socket_options(&services))?;
             server.service_endpoints = bind_all(&router, &services_bind)?;
             let desk = service::Desk::new(router.clone(), id, services);
             server.desks.push(Running::start("services", router, move || desk.run(), on_end)?);

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use hairstreak::service::{Client, ClientOptions, RequestError};
 use hairstreak::{BindError, Exchange, Node, OpenError, Queue, Scope};
 use hairstreak_server::{ServeOptions, Server};
 
@@ -95,4 +96,43 @@ fn a_child_has_a_node_of_its_own_and_its_end_takes_no_name_of_its_parents() {
     let exchange = parents.exchange("local").open().unwrap();
     parents.bind("local", "Q").unwrap();
     check_works(&exchange, &queue);
+}
+
+#[test]
+fn a_child_is_refused_its_parents_client_whoever_waits_for_it_there() {
+    let services_bind = vec!["tcp://127.0.0.1:*".to_owned()];
+    let server = Server::start(ServeOptions { services_bind, bind: Vec::new(), ..ServeOptions::default() });
+    let server = server.unwrap();
+    let at = server.service_endpoints()[0].to_string();
+    let options = ClientOptions { timeout: None, ..ClientOptions::default() };
+    // One that has no broker yet, and one whose broker has no worker, each with a thread that waits or none.
+    for place in ["tcp://127.0.0.1:9", &at] {
+        for waits in [false, true] {
+            let client = Client::with_options(&[place], options.clone()).unwrap();
+            if place == at {
+                assert_eq!(client.is_numbered(LONG), Some(true));
+            }
+            let number = client.send("nobody", "x").unwrap();
+            thread::scope(|scope| {
+                let waiting = waits.then(|| scope.spawn(|| client.recv()));
+                if waits {
+                    // tidy: allow(sleeps) until it waits, as a rule
+                    thread::sleep(Duration::from_millis(50));
+                }
+                let is_well = in_child(|| {
+                    assert_eq!((client.recv(), client.try_recv()), (None, None));
+                    assert_eq!(client.call("nobody", "x"), Err(RequestError::Forked));
+                    assert_eq!(client.send("nobody", "x"), Err(RequestError::Forked));
+                    assert_eq!(client.is_numbered(LONG), None);
+                    client.cancel(number);
+                });
+                client.cancel(number);
+                if let Some(waiting) = waiting {
+                    assert_eq!(waiting.join().unwrap(), None);
+                }
+                assert!(is_well, "{place}, waits: {waits}");
+            });
+        }
+    }
+    server.stop();
 }

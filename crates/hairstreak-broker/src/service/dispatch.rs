@@ -31,30 +31,34 @@ impl Broker {
         let Some(request) = self.requests.get_mut(key) else { return };
         let (service, client) = (request.service, request.client);
         let state = request.state;
-        if matches!(state, RequestState::Queued | RequestState::QueuedAlone) {
+        if matches!(state, RequestState::Queued | RequestState::Suspect { .. }) {
             if let Some(service) = self.services.get_mut(service) {
                 service.leave_queue(&mut self.requests, key);
             }
             return;
         }
         request.state = RequestState::Moving;
-        let requests = &self.requests;
         match state {
-            RequestState::Moving | RequestState::Queued | RequestState::QueuedAlone => {}
-            RequestState::Holding => self.holding.has_left(|found| requests.is(found, state)),
+            RequestState::Moving | RequestState::Queued | RequestState::Suspect { .. } => {}
+            RequestState::Holding => self.holding.has_left(|found| self.requests.is(found, state)),
             RequestState::Kept { worker } => {
                 if let Some(worker) = self.workers.get_mut(worker) {
-                    worker.kept.has_left(|found| requests.is(found, state));
+                    worker.kept.has_left(|found| self.requests.is(found, state));
                 }
             }
             RequestState::Parked => {
                 if let Some(client) = self.clients.get_mut(client) {
-                    client.parked.has_left(|found| requests.is(found, state));
+                    client.parked.has_left(|found| self.requests.is(found, state));
                 }
             }
             RequestState::Dispatched { worker: reference, .. } => {
+                if let Some(step) = request.suspicion.take() {
+                    self.change_worker(reference, |worker| worker.suspects[step] -= 1);
+                }
                 if let Some(worker) = self.workers.get_mut(reference) {
-                    worker.has.has_left(|found| requests.find(found).is_some_and(|r| r.is_with(reference)));
+                    worker
+                        .has
+                        .has_left(|found| self.requests.find(found).is_some_and(|r| r.is_with(reference)));
                 }
             }
         }
@@ -84,7 +88,7 @@ impl Broker {
 
     /// Gives each worker that has room its share, the least busy first: several at a time are one write, and wake it once.
     pub(super) fn deal(&mut self, now: Duration, service: usize, out: &mut impl Outbox) {
-        self.deal_alone(now, service, out);
+        self.deal_suspects(now, service, out);
         while let Some(found) = self.services.get_mut(service)
             && let Some(worker) = found.least_busy().and_then(|index| self.workers.reference(index))
             && let share = found.share(SHARE_COUNT_MAX)
@@ -205,12 +209,14 @@ impl Broker {
                 request.is_repeated = true;
                 request.part_count = 0;
                 // One that was too slow with it has it still: it counts once.
-                let has_it = worker.remove_overdue(request.id);
+                let id = request.id;
                 worker.told = now;
                 worker.has.push_back(entry);
                 if let Some(service) = self.services.get_mut(worker.service) {
                     service.counts.redeliveries += u64::from(is_one_more);
-                    service.change(reference, worker, |worker| worker.outstanding += u32::from(!has_it));
+                    service.change(reference, worker, |worker| {
+                        worker.outstanding += u32::from(!worker.remove_overdue(id));
+                    });
                 }
                 self.requests.take_gathered(key);
             }

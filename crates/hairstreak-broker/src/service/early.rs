@@ -25,13 +25,14 @@ pub(super) struct EarlyReplies {
 
 impl EarlyReplies {
     /// Keeps it until then, if there is room and none is kept for that request.
-    pub fn insert(&mut self, until: Duration, request: RequestId, reply: Body) {
+    pub fn insert(&mut self, until: Duration, request: RequestId, mut reply: Body) {
         let size = size_of(&reply);
         if self.order.len() < EARLY_COUNT_MAX
             && self.bytes + size <= EARLY_BYTES_MAX
             && !self.replies.contains_key(&request)
         {
             self.bytes += size;
+            reply.compact();
             self.order.push_back((until, request));
             self.replies.insert(request, reply);
         }

@@ -91,7 +91,7 @@ impl Broker {
                         request.state,
                         RequestState::Holding
                             | RequestState::Queued
-                            | RequestState::QueuedAlone
+                            | RequestState::Suspect { .. }
                             | RequestState::Parked
                     )
             })

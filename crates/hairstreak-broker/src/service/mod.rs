@@ -27,12 +27,11 @@
 //!
 //! Reading order: `broker` (events), `clients`, `departures` and `window` (numbers), `requests` and `request_list`, `services` (queues, and
 //! who is least busy), `workers`; `plain` and `numbered` (what each command does), `members` (who is what), `arrivals`,
-//! `dispatch`, `alone`, `held` and `early` (what was done before), `replies`, `unread` (clients that do not read), `sweep` (time),
+//! `dispatch`, `suspects`, `held` and `early` (what was done before), `replies`, `unread` (clients that do not read), `sweep` (time),
 //! `management` (MMI, reports).
 //!
 //! Not here: bytes (the wire crate), connections and the clock (the node).
 
-mod alone;
 mod arrivals;
 mod broker;
 mod clients;
@@ -50,6 +49,7 @@ mod replies;
 mod request_list;
 mod requests;
 mod services;
+mod suspects;
 mod sweep;
 #[cfg(test)]
 mod tests;

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 
-/// Workers that a request may have together with others, before it travels alone.
-const ALONE_DELIVERIES: u16 = 2;
-
 /// The limits of all services together, and of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -52,14 +49,6 @@ pub struct Limits {
     /// Requests that a worker of plain MDP, which cannot say how many it has room for, is given before it has replied. With 1 it is given
     /// the next one when it has replied, as RFC 7 and RFC 18 have it; with more, what comes next waits in its socket.
     pub plain_capacity: u16,
-}
-
-impl Limits {
-    /// A request that so many workers had, and none answered, goes to a worker that has nothing else: what kills its workers is to take
-    /// nothing else along. Once at least, whatever `deliveries_max` is.
-    pub(super) fn alone_deliveries(&self) -> u16 {
-        self.deliveries_max.saturating_sub(1).clamp(1, ALONE_DELIVERIES)
-    }
 }
 
 impl Default for Options {

@@ -42,7 +42,7 @@ impl Broker {
         if !answer.is_final {
             return self.pass_part(key, worker, answer.index, answer.body, out);
         }
-        self.free(worker, answer.id);
+        self.free(now, worker, answer.id);
         let has_it = self.requests.get(key).is_some_and(|request| request.is_with(worker));
         let waits = |worker: &&Worker| worker.dialect != Dialect::Numbered && worker.outstanding == 0;
         let waiting = self.workers.get(worker).filter(waits).filter(|_| has_it);
@@ -67,7 +67,7 @@ impl Broker {
         let Some(key) = self.answered_by(worker, id, false) else {
             return self.take_late(now, worker, id, true, out);
         };
-        self.free(worker, id);
+        self.free(now, worker, id);
         self.give_up(key, refusal, &String::from_utf8_lossy(text), out);
         self.dispatch_to(now, worker, out);
     }
@@ -104,11 +104,11 @@ impl Broker {
     }
 
     /// The worker has answered a request that it had, overdue or not, and may have another.
-    fn free(&mut self, worker: WorkerRef, id: RequestId) {
+    fn free(&mut self, now: Duration, worker: WorkerRef, id: RequestId) {
         self.change_worker(worker, |worker| {
+            worker.answered = now;
             worker.remove_overdue(id);
             worker.outstanding = worker.outstanding.saturating_sub(1);
-            worker.has_less();
         });
     }
 
@@ -123,7 +123,7 @@ impl Broker {
     ) {
         self.drops.late += 1;
         if is_final && self.workers.get(worker).is_some_and(|worker| worker.overdue.contains(&id)) {
-            self.free(worker, id);
+            self.free(now, worker, id);
             self.dispatch_to(now, worker, out);
         }
     }
@@ -246,7 +246,6 @@ impl Broker {
         }
         self.change_worker(worker, |found| {
             found.overdue.insert(id);
-            found.has_less();
         });
     }
 

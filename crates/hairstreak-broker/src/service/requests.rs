@@ -18,6 +18,8 @@ pub(super) struct Requests {
     pub bytes: usize,
     /// Where the next look at the old ones begins.
     cursor: usize,
+    /// Those that share much memory with others, and have come since the last look.
+    wasteful: Vec<RequestRef>,
 }
 
 /// A key that says whether what it stood for is still there.
@@ -38,6 +40,8 @@ pub(super) struct Request {
     pub state: RequestState,
     /// Workers that had it.
     pub deliveries: u16,
+    /// It counts among the suspects of the worker that has it.
+    pub suspicion: Option<usize>,
     /// The last of them.
     pub last_worker: Option<WorkerRef>,
     /// Who has it from before, too, and is asked if the one that has it now does not answer.
@@ -67,8 +71,8 @@ pub(super) enum RequestState {
     Moving,
     /// It waits in its service's queue.
     Queued,
-    /// It waits for a worker of its service that has nothing else.
-    QueuedAlone,
+    /// It waits for a worker of its service that has few others: how suspect it is.
+    Suspect { step: usize },
     /// It waits for the worker that has it already, if there is one.
     Holding,
     /// It waits until the worker that has it already has room for it.
@@ -131,7 +135,8 @@ impl Requests {
             arrival;
         let size = size_of_request(&body);
         self.bytes += size;
-        self.slab.insert(Request {
+        let is_wasteful = body.is_wasteful();
+        let key = self.slab.insert(Request {
             id,
             first,
             service,
@@ -139,6 +144,7 @@ impl Requests {
             body,
             state: RequestState::Moving,
             deliveries: 0,
+            suspicion: None,
             last_worker: None,
             other_holder: None,
             is_from_elsewhere,
@@ -151,7 +157,11 @@ impl Requests {
             size,
             gathered_bytes: 0,
             serial: self.next_serial,
-        })
+        });
+        if is_wasteful {
+            self.wasteful.push(RequestRef { key, serial: self.next_serial });
+        }
+        key
     }
 
     pub fn remove(&mut self, key: usize) -> Option<Request> {
@@ -182,11 +192,20 @@ impl Requests {
         self.slab.get(key).map(|request| RequestRef { key, serial: request.serial })
     }
 
+    /// Requests that are still here are kept without what came with them.
+    pub fn compact(&mut self) {
+        for reference in std::mem::take(&mut self.wasteful) {
+            if let Some(request) = self.slab.get_mut(reference.key).filter(|r| r.serial == reference.serial) {
+                request.body.compact();
+            }
+        }
+    }
+
     /// Keeps parts of a reply until the last one comes.
     pub fn gather(&mut self, key: usize, body: &[Frame]) {
         let Some(request) = self.slab.get_mut(key) else { return };
         let size = size_of_frames(body);
-        request.gathered.extend_from_slice(body);
+        request.gathered.extend(body.iter().map(Frame::compacted));
         request.gathered_bytes += size;
         self.bytes += size;
     }

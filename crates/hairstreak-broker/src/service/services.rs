@@ -10,6 +10,7 @@ use slab::Slab;
 use super::options::{Limits, Options};
 use super::request_list::RequestList;
 use super::requests::{RequestState, Requests};
+use super::suspects::COMPANY;
 use super::workers::{Worker, WorkerRef};
 
 #[derive(Debug)]
@@ -18,9 +19,9 @@ pub(super) struct Service {
     pub limits: Limits,
     /// Requests that wait.
     queue: RequestList,
-    /// Requests that wait for a worker that has nothing else.
-    alone: RequestList,
-    /// The worker that is kept free for the first of those.
+    /// Requests that wait for a worker that has few others, by how suspect they are.
+    suspects: [RequestList; COMPANY.len()],
+    /// The worker that is kept free for one of those.
     pub reserved: Option<WorkerRef>,
     /// Of all that wait.
     queued_bytes: usize,
@@ -51,7 +52,7 @@ impl Service {
             name: name.into(),
             limits,
             queue: RequestList::default(),
-            alone: RequestList::default(),
+            suspects: Default::default(),
             reserved: None,
             queued_bytes: 0,
             worker_count: 0,
@@ -69,9 +70,9 @@ impl Service {
             && self.queued_bytes.saturating_add(size) <= self.limits.queue_bytes_max
     }
 
-    /// Requests that wait, alone or not.
+    /// Requests that wait, suspects or not.
     pub fn queued_count(&self) -> usize {
-        self.queue.count() + self.alone.count()
+        self.queue.count() + self.suspects.iter().map(RequestList::count).sum::<usize>()
     }
 
     /// What the least busy worker is given at a time of what waits, if there is one: as much as each other that has room, but no
@@ -80,17 +81,16 @@ impl Service {
         self.queue.count().div_ceil(self.with_room.len().max(1)).min(max)
     }
 
-    /// Behind all others, or before them; alone, if so many workers had it and did not answer. What was alone already and was not
-    /// answered waits behind those that may be innocent.
+    /// Behind all others, or before them. A suspect that has come as far as can be waits behind those that may be innocent.
     pub fn enqueue(&mut self, requests: &mut Requests, key: usize, first: bool) {
         let Some(reference) = requests.reference(key) else { return };
         let Some(request) = requests.get_mut(key) else { return };
-        let alone_deliveries = self.limits.alone_deliveries();
-        let is_alone = request.deliveries >= alone_deliveries;
-        request.state = if is_alone { RequestState::QueuedAlone } else { RequestState::Queued };
+        let suspicion = self.limits.suspicion(request.deliveries);
+        let is_new = request.deliveries == 0 || suspicion != self.limits.suspicion(request.deliveries - 1);
+        request.state = suspicion.map_or(RequestState::Queued, |step| RequestState::Suspect { step });
         self.queued_bytes += request.size();
-        let list = if is_alone { &mut self.alone } else { &mut self.queue };
-        if first && request.deliveries <= alone_deliveries {
+        let list = suspicion.map_or(&mut self.queue, |step| &mut self.suspects[step]);
+        if first && (is_new || suspicion.is_none()) {
             list.push_front(reference);
         } else {
             list.push_back(reference);
@@ -108,10 +108,10 @@ impl Service {
         None
     }
 
-    /// As `dequeue`, of those that wait for a worker that has nothing else.
-    pub fn dequeue_alone(&mut self, requests: &mut Requests) -> Option<usize> {
-        while let Some(reference) = self.alone.pop_front() {
-            if requests.is(reference, RequestState::QueuedAlone) {
+    /// As `dequeue`, of the suspects of that step.
+    pub fn dequeue_suspect(&mut self, step: usize, requests: &mut Requests) -> Option<usize> {
+        while let Some(reference) = self.suspects[step].pop_front() {
+            if requests.is(reference, RequestState::Suspect { step }) {
                 self.leave_queue(requests, reference.key);
                 return Some(reference.key);
             }
@@ -124,7 +124,10 @@ impl Service {
         let Some(request) = requests.get_mut(key) else { return };
         let state = std::mem::replace(&mut request.state, RequestState::Moving);
         self.queued_bytes -= request.size();
-        let list = if state == RequestState::QueuedAlone { &mut self.alone } else { &mut self.queue };
+        let list = match state {
+            RequestState::Suspect { step } => &mut self.suspects[step],
+            _ => &mut self.queue,
+        };
         list.has_left(|reference| requests.is(reference, state));
     }
 
@@ -134,20 +137,18 @@ impl Service {
             let mut waiting = list.iter().filter(|found| requests.is(*found, state));
             waiting.next().and_then(|found| requests.find(found)).map(|request| request.arrived)
         };
-        let firsts =
-            [first(&self.queue, RequestState::Queued), first(&self.alone, RequestState::QueuedAlone)];
-        firsts.into_iter().flatten().min()
+        let suspects = self.suspects.iter().enumerate();
+        let suspects = suspects.map(|(step, list)| first(list, RequestState::Suspect { step }));
+        suspects.chain([first(&self.queue, RequestState::Queued)]).flatten().min()
     }
 
-    /// Since when the first of those that wait for a worker that has nothing else has waited.
-    pub fn alone_since(&mut self, requests: &Requests) -> Option<Duration> {
-        while let Some(first) = self.alone.first() {
-            if let Some(request) =
-                requests.find(first).filter(|found| found.state == RequestState::QueuedAlone)
-            {
-                return Some(request.waits_since);
+    /// Since when the first suspect of that step has waited.
+    pub fn suspect_since(&mut self, step: usize, requests: &Requests) -> Option<Duration> {
+        while let Some(first) = self.suspects[step].first() {
+            if requests.is(first, RequestState::Suspect { step }) {
+                return requests.find(first).map(|request| request.waits_since);
             }
-            self.alone.pop_front();
+            self.suspects[step].pop_front();
         }
         None
     }
@@ -155,6 +156,10 @@ impl Service {
     /// The least busy worker that has room.
     pub fn least_busy(&self) -> Option<u32> {
         self.with_room.first().map(|(_, _, index)| *index)
+    }
+
+    pub fn with_room_count(&self) -> usize {
+        self.with_room.len()
     }
 
     /// The worker changes as `change` says, and its place with it.

@@ -14,6 +14,7 @@ impl Broker {
     pub(super) fn look_round(&mut self, now: Duration, out: &mut impl Outbox) {
         self.expel_due(now, out);
         self.early.forget_old(now);
+        self.requests.compact();
         self.look_at_requests(now, out);
         self.look_at_workers(now, out);
         self.look_at_clients(now, out);
@@ -27,7 +28,8 @@ impl Broker {
             let has_expired = request.expires.is_some_and(|expires| expires <= now);
             match request.state {
                 RequestState::Dispatched { worker, since } => {
-                    if now >= since + milliseconds(service.limits.processing_max_ms) {
+                    let began = self.workers.get(worker).map_or(since, |worker| worker.began(since));
+                    if now >= began + milliseconds(service.limits.processing_max_ms) {
                         self.take_from_slow(now, key, worker, has_expired, out);
                     }
                 }
@@ -35,7 +37,7 @@ impl Broker {
                     let is_old = now >= request.waits_since + milliseconds(service.limits.queue_age_max_ms);
                     if has_expired || is_old {
                         self.give_up(key, Refusal::Expired, "no worker took the request in time", out);
-                    } else if state == RequestState::QueuedAlone {
+                    } else if matches!(state, RequestState::Suspect { .. }) {
                         let service = request.service;
                         self.dispatch(now, service, out);
                     }

@@ -9,6 +9,7 @@ mod plain;
 mod recovery;
 mod simulation;
 mod slowness;
+mod suspects;
 mod unread;
 
 use std::collections::HashSet;

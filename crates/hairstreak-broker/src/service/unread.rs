@@ -112,7 +112,7 @@ impl Broker {
             None => None,
         };
         let head = head.iter().map(|frame| Frame::copy_of(frame));
-        let message = head.chain(body.iter().cloned()).collect();
+        let message = head.chain(body.iter().map(Frame::compacted)).collect();
         self.clients.push_unread(client, Unread { message, answers });
         self.note_stalled(client);
     }

@@ -9,6 +9,7 @@ use slab::Slab;
 
 use super::held::HeldAllowance;
 use super::request_list::RequestList;
+use super::suspects::COMPANY;
 
 /// A worker by its place; another one that has the place later is another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +35,18 @@ pub(super) struct Worker {
     pub outstanding: u32,
     /// Of those, what was taken from it because it was too slow, or nobody waits for any more; it may still work on them.
     pub overdue: HashSet<RequestId>,
-    /// It is to have nothing but a request that travels alone: that one waits for it, or it has it.
-    pub is_reserved: bool,
+    /// Suspects that it has, by step.
+    pub suspects: [u32; COMPANY.len()],
+    /// It gets nothing new until it has fewer than these, because of a suspect that waits for it.
+    pub kept_below: u32,
     /// It wants nothing new.
     pub drains: bool,
     /// It had no room for what it was to get.
     pub is_full: bool,
     /// What it may tell of that it has from before.
     pub held: HeldAllowance,
+    /// When it answered the last time: a plain one began with the next one then.
+    pub answered: Duration,
     /// When it was heard of.
     pub heard: Duration,
     /// When it was sent something.
@@ -77,25 +82,30 @@ impl Worker {
 
     /// Whether it may have one more.
     pub fn has_room(&self) -> bool {
-        self.may_be_given() && !self.is_reserved
+        self.may_be_given() && self.working() < self.company_max().min(self.kept_below)
     }
 
-    /// The same, if it may be kept free. A plain worker that is late with one does not get it once more: it would not know it again.
+    /// How many it may have, because of its suspects.
+    fn company_max(&self) -> u32 {
+        let last = self.suspects.iter().rposition(|count| *count > 0);
+        last.map_or(u32::MAX, |step| COMPANY[step])
+    }
+
+    /// The same, if no request were suspect. A plain worker that is late with one does not get it once more: it would not know it
+    /// again.
     pub fn may_be_given(&self) -> bool {
         let may = self.overdue.is_empty() || self.dialect == Dialect::Numbered;
         may && !self.drains && !self.is_full && self.outstanding < self.capacity
     }
 
-    /// Whether it has nothing, but perhaps what it is late with.
-    pub fn is_idle(&self) -> bool {
-        self.outstanding as usize == self.overdue.len()
+    /// When it began with what it was given then, if it has not ended that. Who has several at a time begins at once.
+    pub fn began(&self, given: Duration) -> Duration {
+        if self.dialect == Dialect::Numbered { given } else { given.max(self.answered) }
     }
 
-    /// It has answered one, or is late with it. What travelled alone has company again.
-    pub fn has_less(&mut self) {
-        if self.is_idle() {
-            self.is_reserved = false;
-        }
+    /// Requests that it has, but for those that it is late with.
+    pub fn working(&self) -> u32 {
+        self.outstanding - self.overdue.len() as u32
     }
 }
 
@@ -121,10 +131,12 @@ impl Workers {
             capacity,
             outstanding: 0,
             overdue: HashSet::new(),
-            is_reserved: false,
+            suspects: [0; COMPANY.len()],
+            kept_below: u32::MAX,
             drains: false,
             is_full: false,
             held: HeldAllowance::default(),
+            answered: now,
             heard: now,
             told: now,
             has: RequestList::default(),

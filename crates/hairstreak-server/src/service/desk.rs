@@ -20,16 +20,26 @@ const HEAD_COUNT_MAX: usize = 8;
 const SEND_COUNT_MAX: usize = 65_536;
 /// Their bytes.
 const SEND_BYTES_MAX: usize = 16 << 20;
+/// Bytes that wait for one peer in the socket while there are many for all.
+const SEND_BYTES_TIGHT: usize = 256 << 10;
+/// There are many when they are so large a part of what may wait in all.
+const TIGHT_PART: usize = 4;
+/// How often they are counted.
+const WEIGH_INTERVAL: Duration = Duration::from_millis(100);
 
 pub(crate) struct Desk {
-    router: Router,
+    post: Post,
     broker: Broker,
     started: Instant,
+    bytes_max: usize,
+    next_weighing: Duration,
 }
 
 impl Desk {
     pub(crate) fn new(router: Router, id: [u8; 16], options: Options) -> Desk {
-        Desk { router, broker: Broker::new(id, options), started: Instant::now() }
+        let bytes_max = options.bytes_max;
+        let (broker, post) = (Broker::new(id, options), Post { router, is_tight: false });
+        Desk { post, broker, started: Instant::now(), bytes_max, next_weighing: Duration::ZERO }
     }
 
     /// Serves until the socket is closed.
@@ -39,37 +49,46 @@ impl Desk {
             let received = match self.broker.next_timeout(self.started.elapsed()) {
                 Some(due) => {
                     let timeout = due.saturating_sub(self.started.elapsed());
-                    self.router.recv_many_timeout(&mut messages, BATCH_COUNT_MAX, timeout)
+                    self.post.router.recv_many_timeout(&mut messages, BATCH_COUNT_MAX, timeout)
                 }
-                None => self.router.recv_many(&mut messages, BATCH_COUNT_MAX),
+                None => self.post.router.recv_many(&mut messages, BATCH_COUNT_MAX),
             };
             let now = self.started.elapsed();
             if let Err(RecvError::Closed | RecvError::Forked) = received {
                 return;
             }
+            self.weigh(now);
             self.broker.begin_batch();
             for message in messages.iter_mut().map(std::mem::take) {
                 self.take(now, message);
             }
             messages.clear();
             if self.broker.next_timeout(now).is_some_and(|due| due <= now) {
-                self.broker.handle_timeout(now, &mut Post(&self.router));
+                self.broker.handle_timeout(now, &mut self.post);
             }
-            self.broker.end_batch(now, &mut Post(&self.router));
+            self.broker.end_batch(now, &mut self.post);
+        }
+    }
+
+    /// Looks whether much waits in the socket: a peer that reads nothing has some of it, and many such peers as much as there is
+    /// for all.
+    fn weigh(&mut self, now: Duration) {
+        if now >= self.next_weighing {
+            self.next_weighing = now + WEIGH_INTERVAL;
+            self.post.is_tight = self.post.router.stats().queued_bytes > self.bytes_max / TIGHT_PART;
         }
     }
 
     fn take(&mut self, now: Duration, message: Message) {
-        let mut post = Post(&self.router);
         let Some(routing_id) = notice(&message) else {
-            return self.broker.handle_message(now, message, &mut post);
+            return self.broker.handle_message(now, message, &mut self.post);
         };
-        match self.router.peer(routing_id) {
+        match self.post.router.peer(routing_id) {
             // Whoever has come by now: what the name stood for before is over.
             Some(peer) => {
-                self.broker.handle_peer(routing_id, Numbered::of(&peer.properties).is_some(), &mut post);
+                self.broker.handle_peer(routing_id, Numbered::of(&peer.properties).is_some(), &mut self.post);
             }
-            None => self.broker.handle_gone(now, routing_id, &mut post),
+            None => self.broker.handle_gone(now, routing_id, &mut self.post),
         }
     }
 }
@@ -84,15 +103,22 @@ fn notice(message: &Message) -> Option<&[u8]> {
 }
 
 /// The socket as the state machine sees it.
-struct Post<'a>(&'a Router);
+struct Post {
+    router: Router,
+    /// Much waits in it for all peers.
+    is_tight: bool,
+}
 
-impl Outbox for Post<'_> {
+impl Outbox for Post {
     fn send(&mut self, peer: &[u8], head: &[&[u8]], body: &[Frame]) -> Sent {
+        if self.is_tight && self.router.peer(peer).is_some_and(|peer| peer.queued_bytes > SEND_BYTES_TIGHT) {
+            return Sent::Full;
+        }
         let mut frames = [peer; HEAD_COUNT_MAX];
         frames[1..=head.len()].copy_from_slice(head);
         let head = &frames[..=head.len()];
         let outgoing = if body.is_empty() { Outgoing::Frames(head) } else { Outgoing::Headed { head, body } };
-        match self.0.try_send(outgoing) {
+        match self.router.try_send(outgoing) {
             Ok(()) => Sent::Done,
             Err(SendError::WouldBlock) => Sent::Full,
             // It had room as it came, with another head.
@@ -102,9 +128,10 @@ impl Outbox for Post<'_> {
     }
 }
 
-/// Of the socket that services are served on.
-pub(crate) fn socket_options() -> SocketOptions {
+/// Of the socket that services are served on: there is room for as many connections as there may be clients and workers.
+pub(crate) fn socket_options(options: &Options) -> SocketOptions {
     SocketOptions {
+        connections_max: options.clients_max + options.workers_max,
         send_count_max: SEND_COUNT_MAX,
         send_bytes_max: SEND_BYTES_MAX,
         router_mandatory: true,

@@ -165,6 +165,30 @@ fn of_a_plain_worker_that_dies_all_that_it_had_goes_to_others_in_order() {
 }
 
 #[test]
+fn what_waits_in_a_plain_workers_socket_is_not_late_before_it_is_begun() {
+    let limits = Limits { plain_capacity: 5, processing_max_ms: 1_000, ..Limits::default() };
+    let mut bench = Bench::with_limits(limits);
+    ready(&mut bench, "v");
+    for client in ["a", "b", "c", "d", "e"] {
+        ask(&mut bench, client, b"x");
+    }
+    ready(&mut bench, "w");
+    assert_eq!(bench.said().len(), 5);
+    for client in 1..=4 {
+        bench.pass(800);
+        reply(&mut bench, "v", client);
+        assert_eq!(bench.said().len(), 1, "only the reply");
+    }
+    // The last one takes too long.
+    bench.pass(1_900);
+    assert_eq!(bench.said(), ["w: |MDPW01|\\x02|<plain5/1>||x"]);
+    reply(&mut bench, "w", 5);
+    reply(&mut bench, "v", 5);
+    assert_eq!(bench.said(), ["e: |MDPC01|echo|done"]);
+    bench.assert_quiet();
+}
+
+#[test]
 fn a_plain_worker_that_is_late_with_one_request_gets_no_more_and_not_that_one_again() {
     let limits = Limits { plain_capacity: 3, processing_max_ms: 1_000, ..Limits::default() };
     let mut bench = Bench::with_limits(limits);

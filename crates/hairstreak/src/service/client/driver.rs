@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use hairstreak_base::Body;
 use hairstreak_socket::security::fill_random;
-use hairstreak_socket::{Context, Dealer, Interest, Message, Outgoing, RecvError, SendError};
+use hairstreak_socket::{Context, Dealer, Interest, Message, Outgoing, SendError};
 use hairstreak_wire::mdp;
 use hairstreak_wire::numbered::{
     ClientId, FromBroker, Header, Numbered, Part, RequestId, parse_from_broker, with_body,
@@ -263,16 +263,14 @@ impl Driver {
     }
 
     /// Takes what is here, of all sockets.
-    pub fn receive(&mut self) -> Result<(), RecvError> {
+    pub fn receive(&mut self) {
         let mut index = 0;
         while let Some(lane) = self.lanes.get(index) {
             match lane.dealer.try_recv() {
                 Ok(message) => self.take_from(index, message),
-                Err(RecvError::Forked) => return Err(RecvError::Forked),
                 Err(_) => index += 1,
             }
         }
-        Ok(())
     }
 
     /// A message came by the first socket.

@@ -5,7 +5,8 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use hairstreak_socket::{Dealer, Message, RecvError, WaitError};
+use hairstreak_base::process;
+use hairstreak_socket::{Dealer, Message};
 use hairstreak_wire::mdp::is_service_name;
 
 use super::bell::Bell;
@@ -30,6 +31,8 @@ struct Shared {
     /// Somebody has received: what came may be others'.
     turn: Condvar,
     options: ClientOptions,
+    /// Whose it is: in a forked child whoever receives, or has the lock, is not there.
+    process: u32,
 }
 
 #[derive(Debug)]
@@ -42,7 +45,6 @@ pub(super) struct State {
     /// Used again by each turn.
     messages: Vec<Message>,
     bell: Option<Bell>,
-    is_forked: bool,
     pub tasks: Tasks,
 }
 
@@ -64,10 +66,10 @@ impl Client {
             waiting: 0,
             messages: Vec::new(),
             bell: None,
-            is_forked: false,
             tasks: Tasks::default(),
         };
-        Ok(Client(Arc::new(Shared { state: Mutex::new(state), turn: Condvar::new(), options })))
+        let (state, turn, process) = (Mutex::new(state), Condvar::new(), process::current());
+        Ok(Client(Arc::new(Shared { state, turn, options, process })))
     }
 
     /// Asks, and waits for the whole reply; its parts, if it comes in several, are one message.
@@ -99,12 +101,15 @@ impl Client {
     /// The next reply to what was sent, or part of one, in the order in which they come; waits for it. `None`: nothing is under
     /// way, or this process was forked from the client's.
     pub fn recv(&self) -> Option<Reply> {
+        if self.is_forked() {
+            return None;
+        }
         let mut state = self.lock();
         loop {
             if let Some(reply) = state.driver.open.pop_inbox() {
                 return Some(reply);
             }
-            if state.driver.open.open_count() == 0 || state.is_forked {
+            if state.driver.open.open_count() == 0 {
                 return None;
             }
             state = self.take_turn(state, None);
@@ -113,6 +118,9 @@ impl Client {
 
     /// As [`Client::recv`], but only what is here.
     pub fn try_recv(&self) -> Option<Reply> {
+        if self.is_forked() {
+            return None;
+        }
         let mut state = self.lock();
         if state.driver.open.inbox_count() == 0 {
             state = self.take_turn(state, Some(Instant::now()));
@@ -122,11 +130,16 @@ impl Client {
 
     /// Withdraws a request that was sent: its reply, if one comes, is dropped.
     pub fn cancel(&self, number: u64) {
-        self.lock().driver.withdraw(number);
+        if !self.is_forked() {
+            self.lock().driver.withdraw(number);
+        }
     }
 
     /// Waits until there is a broker. Returns whether it numbers requests; `None`: there is none in time.
     pub fn is_numbered(&self, timeout: Duration) -> Option<bool> {
+        if self.is_forked() {
+            return None;
+        }
         let deadline = Instant::now().checked_add(timeout);
         let mut state = self.lock();
         loop {
@@ -148,6 +161,11 @@ impl Client {
         self.lock().driver.open.open_count()
     }
 
+    /// Whether this process was forked from the client's.
+    pub(super) fn is_forked(&self) -> bool {
+        !process::is_current(self.0.process)
+    }
+
     pub(super) fn lock(&self) -> Guard<'_> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -167,19 +185,19 @@ impl Client {
         while !self.has_room(&state) {
             self.check_time(expires)?;
             state = self.take_turn(state, expires);
-            if state.is_forked {
-                return Err(RequestError::Forked);
-            }
         }
         let number = state.driver.open.add(service.as_bytes(), body, expires, taker);
         state.driver.flush();
         Ok((number, expires))
     }
 
-    /// Until when the reply to a request that is made now is waited for. Refuses what is no service's name.
+    /// Until when the reply to a request that is made now is waited for. Refuses what is no service's name, and a forked child.
     pub(super) fn expiry(&self, service: &str) -> Result<Option<Instant>, RequestError> {
         if !is_service_name(service.as_bytes()) {
             return Err(RequestError::ServiceName(service.len()));
+        }
+        if self.is_forked() {
+            return Err(RequestError::Forked);
         }
         Ok(self.0.options.timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
     }
@@ -230,7 +248,7 @@ impl Client {
         let mut place = state.waiting_place();
         let mut messages = std::mem::take(&mut state.messages);
         drop(state);
-        let mut is_forked = place.wait(&mut messages, timeout);
+        place.wait(&mut messages, timeout);
         let mut state = self.lock();
         // What a connection brought that was given up meanwhile may be meant for what another request is by now.
         if state.driver.generation() == generation {
@@ -240,11 +258,10 @@ impl Client {
         state.messages = messages;
         if let Place::Lanes(bell) = place {
             state.bell = Some(bell);
-            is_forked |= state.driver.receive().is_err();
+            state.driver.receive();
         }
         state.driver.look(Instant::now());
         state.is_led = false;
-        state.is_forked |= is_forked;
         self.pass_turn(&mut state);
         state
     }
@@ -278,17 +295,17 @@ enum Place {
 }
 
 impl Place {
-    /// Returns whether the sockets are another process's.
-    fn wait(&mut self, messages: &mut Vec<Message>, timeout: Duration) -> bool {
+    /// Returns when something has come, or might have.
+    fn wait(&mut self, messages: &mut Vec<Message>, timeout: Duration) {
         match self {
             Place::Peer(dealer) => {
                 dealer.wait_for_peers(1, timeout);
-                false
             }
+            // A socket that was replaced meanwhile is closed.
             Place::Messages(dealer) => {
-                matches!(dealer.recv_many_timeout(messages, BATCH_COUNT_MAX, timeout), Err(RecvError::Forked))
+                let _ = dealer.recv_many_timeout(messages, BATCH_COUNT_MAX, timeout);
             }
-            Place::Lanes(bell) => matches!(bell.wait(timeout), Err(WaitError::Forked)),
+            Place::Lanes(bell) => drop(bell.wait(timeout)),
         }
     }
 }
@@ -309,6 +326,10 @@ impl Iterator for Replies<'_> {
         if self.is_over {
             return None;
         }
+        if self.client.is_forked() {
+            self.is_over = true;
+            return Some(Err(RequestError::Forked));
+        }
         let mut state = self.client.lock();
         loop {
             match state.driver.open.collect(self.number) {
@@ -318,10 +339,6 @@ impl Iterator for Replies<'_> {
                     return end.err().map(Err);
                 }
                 Found::Nothing => {}
-            }
-            if state.is_forked {
-                self.is_over = true;
-                return Some(Err(RequestError::Forked));
             }
             if let Err(error) = self.client.check_time(self.deadline) {
                 state.driver.withdraw(self.number);
@@ -336,7 +353,7 @@ impl Iterator for Replies<'_> {
 impl Drop for Replies<'_> {
     fn drop(&mut self) {
         if !self.is_over {
-            self.client.lock().driver.withdraw(self.number);
+            self.client.cancel(self.number);
         }
     }
 }

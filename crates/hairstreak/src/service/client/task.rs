@@ -82,6 +82,9 @@ impl Client {
 
     /// Waits until there is what is awaited, or perhaps, and leads the others meanwhile if nobody else does.
     async fn arrival(&self, awaited: Awaited) -> Result<(), RequestError> {
+        if self.is_forked() {
+            return Err(RequestError::Forked);
+        }
         let mut waiting = Waiting { client: self, awaited, bell: None, leads: false };
         poll_fn(|context| waiting.follow(context)).await;
         while waiting.leads && !self.is_here(&self.lock(), awaited) {
@@ -168,7 +171,7 @@ impl Waiting<'_> {
         let bell = self.bell.insert(bell);
         bell.wait_async(patience).await.map_err(|error| system(&error))?;
         let mut state = self.client.lock();
-        state.driver.receive().map_err(|_| RequestError::Forked)?;
+        state.driver.receive();
         state.driver.look(Instant::now());
         self.client.pass_turn(&mut state);
         Ok(())
@@ -177,6 +180,9 @@ impl Waiting<'_> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
+        if self.client.is_forked() {
+            return;
+        }
         let mut state: Guard<'_> = self.client.lock();
         match self.awaited {
             Awaited::Reply(number) => state.driver.open.forget_waker(number),

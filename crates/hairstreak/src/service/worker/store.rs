@@ -87,7 +87,8 @@ impl ReplyStore for MemoryStore {
         Some(by_number[place_of(by_number, request.number).ok()?].1.clone())
     }
 
-    fn insert(&mut self, request: RequestId, reply: StoredReply) {
+    fn insert(&mut self, request: RequestId, mut reply: StoredReply) {
+        reply.parts.iter_mut().for_each(Message::compact);
         self.count += 1;
         self.bytes += reply.size();
         let by_number = &mut self.clients.entry(request.client).or_default().by_number;

@@ -11,6 +11,7 @@ use super::net::{BrokerOutbox, Event, Frames, Net, Party};
 use super::worker::Worker;
 use crate::service::clients::told_max;
 use crate::service::requests::{RequestRef, RequestState};
+use crate::service::suspects::COMPANY;
 use crate::service::{Broker, Limits, Options};
 
 /// How long everything may take once nothing goes wrong any more.
@@ -443,8 +444,14 @@ fn check(broker: &Broker, options: &Options) {
         has.dedup();
         assert_eq!(has.len(), worker.has.count(), "{worker:?}");
         assert_eq!(worker.outstanding as usize, has.len() + worker.overdue.len(), "{worker:?}");
+        let steps = has.iter().filter_map(|key| broker.requests.get(*key).and_then(|r| r.suspicion));
+        let mut suspects = [0; COMPANY.len()];
+        steps.for_each(|step| suspects[step] += 1);
+        assert_eq!(worker.suspects, suspects, "{worker:?}");
     }
-    for (_, service) in broker.services.all() {
+    for (index, service) in broker.services.all() {
         assert!(service.queued_count() <= service.open_count);
+        let workers = broker.workers.all().filter(|(_, worker)| worker.service == index);
+        assert_eq!(workers.filter(|(_, worker)| worker.has_room()).count(), service.with_room_count());
     }
 }
