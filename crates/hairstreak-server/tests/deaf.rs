@@ -7,7 +7,7 @@ use hairstreak_socket::{Context, Dealer, Message, Options};
 
 const CLIENTS: usize = 50;
 const REPLIES: usize = 12;
-const REPLY: [u8; 1 << 20] = [b'x'; 1 << 20];
+static REPLY: [u8; 1 << 20] = [b'x'; 1 << 20];
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What this process has in memory, in MiB.
