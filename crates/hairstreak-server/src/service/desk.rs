@@ -131,7 +131,7 @@ impl Outbox for Post {
 /// Of the socket that services are served on: there is room for as many connections as there may be clients and workers.
 pub(crate) fn socket_options(options: &Options) -> SocketOptions {
     SocketOptions {
-        connections_max: options.clients_max + options.workers_max,
+        connections_max: options.clients_max.saturating_add(options.workers_max),
         send_count_max: SEND_COUNT_MAX,
         send_bytes_max: SEND_BYTES_MAX,
         router_mandatory: true,

@@ -341,6 +341,22 @@ fn tasks_and_threads_share_the_connections_to_a_plain_broker() {
 }
 
 #[test]
+fn calls_that_end_before_they_wait_leave_no_descriptors_behind() {
+    const COUNT: usize = 1_000;
+    let options = ClientOptions { timeout: Some(Duration::ZERO), ..ClientOptions::default() };
+    let client = Client::with_options(&[&place(30)], options).unwrap();
+    let before = open_descriptors();
+    for _ in 0..COUNT {
+        let mut call = Box::pin(client.call_async("echo", "body"));
+        let polled = call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert_eq!(polled, Poll::Ready(Err(RequestError::TimedOut(Duration::ZERO))));
+    }
+    // Other tests have some, too.
+    let after = open_descriptors();
+    assert!(after < before + COUNT / 2, "{before} before, {after} after");
+}
+
+#[test]
 fn a_task_that_follows_is_woken_when_the_one_that_leads_goes() {
     let client = connect(&[&place(26)], 10);
     // Which of the wakers is found first is chance.

@@ -26,7 +26,6 @@ impl Bell {
 
     /// Waits for what the driver waits for now. When it has other sockets it ends the wait.
     pub fn follow(&mut self, driver: &mut Driver) -> Result<(), AddError> {
-        driver.wake_when_changed(self.poller.waker());
         if self.change_count != Some(driver.change_count()) {
             self.change_count = None;
             for key in 0..self.interests.len() {
@@ -44,6 +43,8 @@ impl Bell {
                 *before = interest;
             }
         }
+        // Not before it can wait: the driver keeps the waker, and with it the descriptors, until its sockets change.
+        driver.wake_when_changed(self.poller.waker());
         Ok(())
     }
 

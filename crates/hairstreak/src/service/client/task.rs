@@ -149,9 +149,10 @@ impl Waiting<'_> {
     /// Waits for the socket, or for a while, and takes what is there.
     async fn lead(&mut self) -> Result<(), RequestError> {
         let system = |error: &dyn std::fmt::Display| RequestError::System(error.to_string());
-        let mut bell = match self.bell.take() {
+        // It stays, however this ends: the next one that leads has it.
+        let bell = match &mut self.bell {
             Some(bell) => bell,
-            None => Bell::new().map_err(|error| system(&error))?,
+            none => none.insert(Bell::new().map_err(|error| system(&error))?),
         };
         let patience = {
             let mut state = self.client.lock();
@@ -168,7 +169,6 @@ impl Waiting<'_> {
             }
             state.driver.patience()
         };
-        let bell = self.bell.insert(bell);
         bell.wait_async(patience).await.map_err(|error| system(&error))?;
         let mut state = self.client.lock();
         state.driver.receive();
