@@ -4,8 +4,9 @@
 
 use std::time::Duration;
 
-use hairstreak_base::{Frame, Message};
-use hairstreak_broker::service::{Broker, Limits, Options, Outbox, Sent};
+use hairstreak_base::{Bytes, Message};
+use hairstreak_broker::service::{Broker, Limits, Options};
+use hairstreak_broker::{Outbox, Sent};
 use hairstreak_wire::mdp;
 use hairstreak_wire::numbered::{self, ClientId, Header, Held, Refusal, RequestId, encode_held, with_body};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -49,13 +50,13 @@ struct Wire {
 }
 
 impl Outbox for Wire {
-    fn send(&mut self, peer: &[u8], head: &[&[u8]], body: &[Frame]) -> Sent {
+    fn send(&mut self, peer: &[u8], head: &[&[u8]], body: &[Bytes]) -> Sent {
         assert!(peer.len() == 1 && peer[0] < 8);
         let peer = usize::from(peer[0]);
         if self.gone[peer] || self.full[peer] {
             return if self.gone[peer] { Sent::Gone } else { Sent::Full };
         }
-        let frames: Vec<&[u8]> = head.iter().copied().chain(body.iter().map(Frame::as_bytes)).collect();
+        let frames: Vec<&[u8]> = head.iter().copied().chain(body.iter().map(Bytes::as_bytes)).collect();
         let is_numbered = numbered::parse_from_broker(&frames).is_ok();
         let is_plain = mdp::parse_reply(&frames).is_ok() || mdp::parse_to_worker(&frames).is_ok();
         assert!(is_numbered || is_plain, "{frames:?}");

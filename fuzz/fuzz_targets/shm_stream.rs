@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 
 use arbitrary::Arbitrary;
 use hairstreak_transport::shm::{RING_SIZE_MIN, Segment, Side};
-use hairstreak_transport::{Connecting, IpcAddress, Listener, Stream};
+use hairstreak_transport::{IpcAddress, Listener, Stream};
 use libfuzzer_sys::{arbitrary, fuzz_target};
 
 #[derive(Arbitrary, Debug)]
@@ -22,8 +22,8 @@ enum Step {
     /// A position near the ring's size.
     Near(bool, u8, u16),
     Bytes(u16, Vec<u8>),
-    Wait,
     Forgo,
+    Leave,
     End,
     PeerGone,
 }
@@ -46,8 +46,8 @@ fuzz_target!(|input: (bool, Vec<Step>)| {
                 let size = bytes.len().min(4096 + 2 * RING_SIZE_MIN - at);
                 file.write_all_at(&bytes[..size], at as u64).expect("within the segment");
             }
-            Step::Wait => drop(stream.await_event()),
             Step::Forgo => stream.forgo_event(),
+            Step::Leave => drop(stream.leave_event()),
             Step::End => stream.shutdown_write(),
             Step::PeerGone => stream.on_peer_ended(),
         }
@@ -71,7 +71,7 @@ fn put_word(file: &File, ring: bool, line: u8, value: u64) {
 fn shared(side: Side) -> (Stream, Stream, File) {
     let address = IpcAddress::Abstract(format!("hairstreak-fuzz-{}", std::process::id()));
     let listener = Listener::bind_ipc(&address).expect("a name of its own");
-    let Ok(Connecting::Done(mut stream)) = Stream::connect_ipc(&address) else { panic!("no connection") };
+    let mut stream = Stream::connect_ipc(&address).expect("a listener");
     let peer = listener.accept().expect("a socket").expect("a connection");
     let (segment, file) = Segment::create(RING_SIZE_MIN).expect("a segment");
     stream.go_on_in(segment, side);

@@ -9,8 +9,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => run_tidy(),
+        ["ratchets"] => run_ratchets(),
         _ => {
-            eprintln!("usage: cargo run -p xtask -- tidy");
+            eprintln!("usage: cargo run -p xtask -- tidy | ratchets");
             ExitCode::from(2)
         }
     }
@@ -23,9 +24,27 @@ fn run_tidy() -> ExitCode {
             findings.iter().for_each(|finding| println!("{finding}"));
             ExitCode::FAILURE
         }
-        Err(error) => {
-            eprintln!("tidy: {error}");
-            ExitCode::from(2)
-        }
+        Err(error) => fail(error),
     }
+}
+
+/// Lowers the record of the ratchets to what the checkout has, unless something grew.
+fn run_ratchets() -> ExitCode {
+    let path = Path::new(xtask::CHECKOUT).join(tidy::RATCHETS);
+    match tidy::lowered_record(Path::new(xtask::CHECKOUT)) {
+        Ok(Ok(text)) => match std::fs::write(path, text) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(error),
+        },
+        Ok(Err(grown)) => {
+            grown.iter().for_each(|finding| println!("{finding}"));
+            ExitCode::FAILURE
+        }
+        Err(error) => fail(error),
+    }
+}
+
+fn fail(error: impl std::fmt::Display) -> ExitCode {
+    eprintln!("xtask: {error}");
+    ExitCode::from(2)
 }

@@ -1,6 +1,6 @@
 //! `Body`: the last frames of a message, kept with it.
 
-use crate::frame::Frame;
+use crate::bytes::Bytes;
 use crate::message::Message;
 
 /// What follows the head of a message, which may end within a frame.
@@ -26,9 +26,9 @@ impl Body {
         Body { message, index: 0 }
     }
 
-    /// Whether it keeps far more memory than it needs, what is before it included: see [`Frame::is_wasteful`].
+    /// Whether it keeps far more memory than it needs, what is before it included: see [`Bytes::is_wasteful`].
     pub fn is_wasteful(&self) -> bool {
-        self.message.as_frames().iter().any(Frame::is_wasteful)
+        self.message.as_frames().iter().any(Bytes::is_wasteful)
     }
 
     /// Copies the frames that keep far more memory than they need, for who keeps it; see [`Message::compact`].
@@ -38,7 +38,7 @@ impl Body {
 
     /// Its frames.
     #[inline]
-    pub fn frames(&self) -> &[Frame] {
+    pub fn frames(&self) -> &[Bytes] {
         self.message.as_frames().get(self.index..).unwrap_or_default()
     }
 }
@@ -49,16 +49,16 @@ mod tests {
 
     #[test]
     fn what_is_kept_has_memory_of_its_own_if_it_shares_too_much() {
-        let block = Frame::from_vec(vec![b'x'; 1_000]);
+        let block = Bytes::from_vec(vec![b'x'; 1_000]);
         let small = block.clone().without_first(900);
         let large = block.clone().without_first(100);
         assert!(small.is_wasteful() && !large.is_wasteful() && !block.is_wasteful());
         assert!(!block.clone().without_first(990).is_wasteful(), "it is held inside");
-        let mut body = Body::new([Frame::copy_of(b"id"), small, large].into_iter().collect(), 1, 0);
+        let mut body = Body::new([Bytes::copy_of(b"id"), small, large].into_iter().collect(), 1, 0);
         assert_eq!(block.reference_count(), 3);
         body.compact();
         assert_eq!(block.reference_count(), 2);
-        let sizes: Vec<usize> = body.frames().iter().map(Frame::size).collect();
+        let sizes: Vec<usize> = body.frames().iter().map(Bytes::size).collect();
         assert_eq!(sizes, [100, 900]);
         assert!(body.frames().iter().all(|frame| frame.as_bytes().iter().all(|byte| *byte == b'x')));
     }

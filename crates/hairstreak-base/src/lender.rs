@@ -7,7 +7,7 @@
 //! Invariants: `left` references to the block of `lent` are this lender's own; nothing is kept behind [`Lender::settle`].
 
 use crate::block::Block;
-use crate::frame::Frame;
+use crate::bytes::Bytes;
 
 /// References counted at once, at most as many as are published at once.
 const LENT_COUNT: usize = 64;
@@ -24,7 +24,7 @@ pub(crate) struct Lender {
 impl Lender {
     /// The same body once more.
     #[inline]
-    pub(crate) fn reference(&mut self, frame: &Frame) -> Frame {
+    pub(crate) fn reference(&mut self, frame: &Bytes) -> Bytes {
         let Some(block) = frame.block() else { return frame.clone() };
         if self.left == 0 || self.lent != Some(block) {
             self.settle();
@@ -63,9 +63,9 @@ mod tests {
 
     #[test]
     fn what_is_lent_and_not_needed_comes_back() {
-        let (body, other) = (Frame::from_vec(vec![1; 100]), Frame::from_vec(vec![2; 100]));
+        let (body, other) = (Bytes::from_vec(vec![1; 100]), Bytes::from_vec(vec![2; 100]));
         let mut lender = Lender::default();
-        let given: Vec<Frame> = (0..3 * LENT_COUNT).map(|_| lender.reference(&body)).collect();
+        let given: Vec<Bytes> = (0..3 * LENT_COUNT).map(|_| lender.reference(&body)).collect();
         assert!(given.iter().all(|frame| frame.as_bytes() == [1; 100]));
         assert!(body.reference_count() > 3 * LENT_COUNT);
         lender.settle();
@@ -79,9 +79,9 @@ mod tests {
 
     #[test]
     fn a_body_that_goes_once_is_counted_once() {
-        let (mut lender, body) = (Lender::default(), Frame::from_vec(vec![1; 100]));
+        let (mut lender, body) = (Lender::default(), Bytes::from_vec(vec![1; 100]));
         let _given = lender.reference(&body);
         assert_eq!(body.reference_count(), 2);
-        assert_eq!(lender.reference(&Frame::copy_of(b"short")).as_bytes(), b"short");
+        assert_eq!(lender.reference(&Bytes::copy_of(b"short")).as_bytes(), b"short");
     }
 }

@@ -1,18 +1,20 @@
 //! What Hairstreak's data path is made of: messages and frames, the buffers they are cut from and
-//! encoded into, their pool, the single-producer rings between two engines and between two processes, and the lock.
+//! encoded into, their pool, the single-producer rings between two engines and between two processes, the lock,
+//! and the timers.
 //!
 //! Nothing here knows a protocol, a socket or a clock. The lock and the ring run under loom
 //! (`RUSTFLAGS="--cfg loom"`).
 //!
-//! Reading order: [`Frame`], [`Message`] and [`Body`], [`ReadBuffer`], [`OutgoingBuffer`], [`BlockPool`], [`ring`],
-//! [`byte_ring`], [`Lock`], [`fence`], [`sync`].
+//! Reading order: [`Bytes`], [`Message`] and [`Body`], [`ReadBuffer`], [`OutgoingBuffer`], [`BlockPool`], [`ring`],
+//! [`byte_ring`], [`Lock`], [`fence`], [`sync`], [`TimerQueue`].
 
 mod block;
 mod body;
 pub mod byte_ring;
+mod bytes;
 mod copy;
 pub mod fence;
-mod frame;
+mod framing;
 mod lender;
 mod lock;
 mod message;
@@ -25,12 +27,15 @@ pub mod ring;
 #[cfg(all(test, not(loom)))]
 mod rounds;
 pub mod sync;
+mod timer_queue;
 
 pub use body::Body;
-pub use frame::{Frame, INLINE_SIZE_MAX};
+pub use bytes::{Bytes, INLINE_SIZE_MAX};
+pub use framing::{FrameShape, Framing, Header};
 pub use lock::{Lock, LockGuard, OwnerGuard};
 pub use message::Message;
 pub use outgoing::{OutgoingBuffer, SEGMENT_SIZE};
 pub use pool::{BlockPool, SPARE_BYTES_MAX};
 pub use read_buffer::{BodyBuffer, READ_SIZE, ReadBuffer};
-pub use retained::{FrameShape, RetainedBytes, RetainedPart};
+pub use retained::{RetainedBytes, RetainedPart};
+pub use timer_queue::TimerQueue;

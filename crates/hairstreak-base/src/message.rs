@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::frame::Frame;
+use crate::bytes::Bytes;
 
 /// One or more frames. Cloning shares long bodies.
 #[derive(Clone, PartialEq, Eq)]
@@ -13,9 +13,9 @@ pub struct Message(Repr);
 
 #[derive(Clone, PartialEq, Eq)]
 enum Repr {
-    One(Frame),
+    One(Bytes),
     /// Never empty.
-    Many(Box<[Frame]>),
+    Many(Box<[Bytes]>),
 }
 
 const _: () = assert!(size_of::<Option<Message>>() == 64);
@@ -23,7 +23,7 @@ const _: () = assert!(size_of::<Option<Message>>() == 64);
 impl Message {
     /// A message of one empty frame.
     pub const fn new() -> Message {
-        Message(Repr::One(Frame::EMPTY))
+        Message(Repr::One(Bytes::EMPTY))
     }
 
     /// A message of these frames, copied; of one empty frame if there are none.
@@ -32,7 +32,7 @@ impl Message {
         I: IntoIterator,
         I::Item: AsRef<[u8]>,
     {
-        frames.into_iter().map(|frame| Frame::copy_of(frame.as_ref())).collect()
+        frames.into_iter().map(|frame| Bytes::copy_of(frame.as_ref())).collect()
     }
 
     /// The last frame: the message itself when it has one frame, what follows the envelope otherwise.
@@ -52,33 +52,33 @@ impl Message {
 
     /// The bytes of frame `index`, counted from 0.
     pub fn frame(&self, index: usize) -> Option<&[u8]> {
-        self.as_frames().get(index).map(Frame::as_bytes)
+        self.as_frames().get(index).map(Bytes::as_bytes)
     }
 
     /// The bytes of every frame, in order.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        self.as_frames().iter().map(Frame::as_bytes)
+        self.as_frames().iter().map(Bytes::as_bytes)
     }
 
     /// The frames themselves, to be shared.
     #[inline]
-    pub fn as_frames(&self) -> &[Frame] {
+    pub fn as_frames(&self) -> &[Bytes] {
         match &self.0 {
             Repr::One(frame) => std::slice::from_ref(frame),
             Repr::Many(frames) => frames,
         }
     }
 
-    /// Copies the frames that keep far more memory than they need ([`Frame::is_wasteful`]), for who keeps the message.
+    /// Copies the frames that keep far more memory than they need ([`Bytes::is_wasteful`]), for who keeps the message.
     pub fn compact(&mut self) {
-        if self.as_frames().iter().any(Frame::is_wasteful) {
-            *self = self.as_frames().iter().map(Frame::compacted).collect();
+        if self.as_frames().iter().any(Bytes::is_wasteful) {
+            *self = self.as_frames().iter().map(Bytes::compacted).collect();
         }
     }
 
     /// Its only frame, if it has one only.
     #[inline]
-    pub fn as_single(&self) -> Option<&Frame> {
+    pub fn as_single(&self) -> Option<&Bytes> {
         match &self.0 {
             Repr::One(frame) => Some(frame),
             Repr::Many(_) => None,
@@ -87,7 +87,7 @@ impl Message {
 
     /// Its only frame; what it was before is gone if it had several.
     #[inline]
-    pub(crate) fn single_mut(&mut self) -> &mut Frame {
+    pub(crate) fn single_mut(&mut self) -> &mut Bytes {
         if let Repr::Many(_) = self.0 {
             *self = Message::new();
         }
@@ -100,7 +100,7 @@ impl Message {
 
     /// Its only frame, if it has one only and that is held inside.
     #[inline]
-    pub(crate) fn short_mut(&mut self) -> Option<&mut Frame> {
+    pub(crate) fn short_mut(&mut self) -> Option<&mut Bytes> {
         match &mut self.0 {
             Repr::One(frame) if !frame.is_shared() => Some(frame),
             _ => None,
@@ -109,7 +109,7 @@ impl Message {
 
     /// Its only frame; the message itself if it has several.
     #[inline]
-    pub(crate) fn into_single(self) -> Result<Frame, Message> {
+    pub(crate) fn into_single(self) -> Result<Bytes, Message> {
         match self.0 {
             Repr::One(frame) => Ok(frame),
             many @ Repr::Many(_) => Err(Message(many)),
@@ -118,7 +118,7 @@ impl Message {
 
     /// The message with a frame in front.
     #[inline]
-    pub fn with_first(self, first: Frame) -> Message {
+    pub fn with_first(self, first: Bytes) -> Message {
         Message(Repr::Many(match self.0 {
             Repr::One(frame) => Box::new([first, frame]),
             Repr::Many(frames) => {
@@ -133,7 +133,7 @@ impl Message {
     /// Becomes `rest` with a frame in front. A list of two frames, as a message that is received into over and over
     /// has, is used again.
     #[inline]
-    pub fn set_with_first(&mut self, first: &Frame, rest: Message) {
+    pub fn set_with_first(&mut self, first: &Bytes, rest: Message) {
         match (&mut self.0, rest.0) {
             (Repr::Many(frames), Repr::One(body)) if frames.len() == 2 => {
                 if frames[0] != *first {
@@ -150,7 +150,7 @@ impl Message {
     pub fn size(&self) -> usize {
         match &self.0 {
             Repr::One(frame) => frame.size(),
-            Repr::Many(frames) => frames.iter().map(Frame::size).sum(),
+            Repr::Many(frames) => frames.iter().map(Bytes::size).sum(),
         }
     }
 }
@@ -161,15 +161,15 @@ impl Default for Message {
     }
 }
 
-impl From<Frame> for Message {
+impl From<Bytes> for Message {
     #[inline]
-    fn from(frame: Frame) -> Message {
+    fn from(frame: Bytes) -> Message {
         Message(Repr::One(frame))
     }
 }
 
-impl FromIterator<Frame> for Message {
-    fn from_iter<I: IntoIterator<Item = Frame>>(frames: I) -> Message {
+impl FromIterator<Bytes> for Message {
+    fn from_iter<I: IntoIterator<Item = Bytes>>(frames: I) -> Message {
         let mut frames = frames.into_iter();
         let Some(first) = frames.next() else { return Message::new() };
         match frames.next() {
@@ -181,31 +181,31 @@ impl FromIterator<Frame> for Message {
 
 impl From<&[u8]> for Message {
     fn from(bytes: &[u8]) -> Message {
-        Frame::copy_of(bytes).into()
+        Bytes::copy_of(bytes).into()
     }
 }
 
 impl<const N: usize> From<&[u8; N]> for Message {
     fn from(bytes: &[u8; N]) -> Message {
-        Frame::copy_of(bytes).into()
+        Bytes::copy_of(bytes).into()
     }
 }
 
 impl From<&str> for Message {
     fn from(text: &str) -> Message {
-        Frame::copy_of(text.as_bytes()).into()
+        Bytes::copy_of(text.as_bytes()).into()
     }
 }
 
 impl From<Vec<u8>> for Message {
     fn from(bytes: Vec<u8>) -> Message {
-        Frame::from_vec(bytes).into()
+        Bytes::from_vec(bytes).into()
     }
 }
 
 impl From<String> for Message {
     fn from(text: String) -> Message {
-        Frame::from_vec(text.into_bytes()).into()
+        Bytes::from_vec(text.into_bytes()).into()
     }
 }
 
@@ -231,14 +231,14 @@ mod tests {
 
     #[test]
     fn a_frame_goes_in_front_of_however_many() {
-        let named = |frames: &[&str]| Message::from_frames(frames).with_first(Frame::copy_of(b"name"));
+        let named = |frames: &[&str]| Message::from_frames(frames).with_first(Bytes::copy_of(b"name"));
         assert_eq!(named(&["a"]), Message::from_frames(["name", "a"]));
         assert_eq!(named(&["a", "b", "c"]), Message::from_frames(["name", "a", "b", "c"]));
     }
 
     #[test]
     fn a_list_of_two_frames_is_used_again_and_no_other() {
-        let name = Frame::copy_of(b"name");
+        let name = Bytes::copy_of(b"name");
         for before in [&["x"][..], &["name", "x"], &["other", "x"], &["name", "x", "y"]] {
             let mut message = Message::from_frames(before);
             let list = message.as_frames().as_ptr();

@@ -9,17 +9,18 @@
 //!
 //! Invariants: the queue holds no empty segment; `written` counts into the first segment; a header
 //! and a copied body are never split between segments. The tail is empty when all of it has been written, unless it is
-//! retained: then it goes on growing.
+//! retained: then it goes on growing. An empty tail has no memory.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::bytes::Bytes;
 use crate::copy::copy_short;
-use crate::frame::Frame;
+use crate::framing::Framing;
 use crate::pool::BlockPool;
-use crate::retained::{FrameShape, Retained, RetainedBytes, RetainedPart};
+use crate::retained::{Retained, RetainedBytes, RetainedPart};
 
 /// Bytes gathered in one segment, and so the size at which a busy link writes.
 pub const SEGMENT_SIZE: usize = 64 * 1024;
@@ -28,15 +29,15 @@ pub const SEGMENT_SIZE: usize = 64 * 1024;
 const SLICES_MAX: usize = 32;
 
 /// Bytes that lie together.
-pub(crate) enum Bytes {
+pub(crate) enum Content {
     /// Encoded frames.
     Encoded(Vec<u8>),
     /// The body of the frame whose header ends the segment before.
-    Body(Frame),
+    Body(Bytes),
 }
 
 pub(crate) struct Segment {
-    pub bytes: Bytes,
+    pub content: Content,
     /// Messages that end in it, of those that have not left.
     pub message_count: usize,
     /// It may end within a message.
@@ -45,9 +46,9 @@ pub(crate) struct Segment {
 
 impl Segment {
     pub fn bytes(&self) -> &[u8] {
-        match &self.bytes {
-            Bytes::Encoded(bytes) => bytes,
-            Bytes::Body(frame) => frame.as_bytes(),
+        match &self.content {
+            Content::Encoded(bytes) => bytes,
+            Content::Body(frame) => frame.as_bytes(),
         }
     }
 }
@@ -202,14 +203,16 @@ impl OutgoingBuffer {
         &mut self.tail[at..]
     }
 
-    /// Appends a frame's header, copied, and its body, shared.
-    pub fn push_shared(&mut self, header: &[u8], body: Frame, ends_message: bool) {
+    /// Appends a frame's header, copied, and its body, shared. The body is not empty.
+    pub fn push_shared(&mut self, header: &[u8], body: Bytes, ends_message: bool) {
         self.push_copy(header, &[], false);
-        self.seal_tail();
+        if !self.tail.is_empty() {
+            self.seal_tail();
+        }
         let message_count = usize::from(ends_message);
         self.queue_bytes += body.size();
         self.queue_count += message_count;
-        self.queue.push_back(Segment { bytes: Bytes::Body(body), message_count, is_open: !ends_message });
+        self.queue.push_back(Segment { content: Content::Body(body), message_count, is_open: !ends_message });
     }
 
     #[cold]
@@ -225,9 +228,9 @@ impl OutgoingBuffer {
     }
 
     fn seal_tail(&mut self) {
-        let bytes = Bytes::Encoded(std::mem::take(&mut self.tail));
+        let content = Content::Encoded(std::mem::take(&mut self.tail));
         let message_count = std::mem::take(&mut self.tail_count);
-        let segment = Segment { bytes, message_count, is_open: self.tail_is_open };
+        let segment = Segment { content, message_count, is_open: self.tail_is_open };
         let size = segment.bytes().len();
         if let Some(retained) = &mut self.retained
             && self.queue.is_empty()
@@ -293,9 +296,19 @@ impl OutgoingBuffer {
         if self.written == self.tail.len() {
             self.left_count += std::mem::take(&mut self.tail_count);
             if self.retained.is_none() {
-                self.tail.clear();
-                self.written = 0;
+                self.empty_tail();
             }
+        }
+    }
+
+    /// The tail's bytes are not needed any more. Its memory serves the next buffer of the pool that needs a segment: a
+    /// buffer at rest keeps none.
+    fn empty_tail(&mut self) {
+        self.written = 0;
+        if self.tail.capacity() == SEGMENT_SIZE {
+            self.pool.give_segment(std::mem::take(&mut self.tail));
+        } else {
+            self.tail = Vec::new();
         }
     }
 
@@ -316,24 +329,20 @@ impl OutgoingBuffer {
         let is_all = count == all && is_empty;
         retained.release_through(count, is_all, &self.pool);
         if is_all {
-            // All of the tail has left and is not asked for: the same memory serves again.
-            (retained.ended, self.written) = (all, 0);
-            self.tail.clear();
+            // All of the tail has left and is not asked for.
+            retained.ended = all;
+            self.empty_tail();
         }
     }
 
     /// Frees what is retained of messages that are not alive any more, among others that are: segments without any go, of
-    /// those with few these are copied. `alive` says which of a range of messages, counted from 1, are; `shape` what the
-    /// encoded frame is that bytes begin with. Does something only when enough has come together since it last did.
-    pub fn compact(
-        &mut self,
-        alive: impl Fn(Range<usize>) -> Vec<usize>,
-        shape: impl Fn(&[u8]) -> Option<FrameShape>,
-    ) {
+    /// those with few these are copied. `alive` says which of a range of messages, counted from 1, are alive. Does
+    /// something only when enough has come together since it last did.
+    pub fn compact<F: Framing>(&mut self, alive: impl Fn(Range<usize>) -> Vec<usize>) {
         if let Some(retained) = &mut self.retained
             && retained.is_compaction_due()
         {
-            retained.compact(&self.pool, alive, shape);
+            retained.compact::<F>(&self.pool, alive);
         }
     }
 
@@ -356,7 +365,7 @@ impl OutgoingBuffer {
         let queued = segments.zip(befores).map(|(segment, before)| RetainedPart {
             before,
             numbers: None,
-            bytes: segment.bytes.as_retained(),
+            bytes: segment.content.as_retained(),
         });
         let before_tail = ends.last().unwrap_or(retained.ended);
         let tail =
@@ -365,17 +374,17 @@ impl OutgoingBuffer {
     }
 }
 
-impl Bytes {
+impl Content {
     pub fn as_retained(&self) -> RetainedBytes<'_> {
         match self {
-            Bytes::Encoded(bytes) => RetainedBytes::Encoded(bytes),
-            Bytes::Body(frame) => RetainedBytes::Body(frame),
+            Content::Encoded(bytes) => RetainedBytes::Encoded(bytes),
+            Content::Body(frame) => RetainedBytes::Body(frame),
         }
     }
 }
 
 pub(crate) fn give_back(pool: &BlockPool, segment: Segment) {
-    if let Bytes::Encoded(bytes) = segment.bytes
+    if let Content::Encoded(bytes) = segment.content
         && bytes.capacity() == SEGMENT_SIZE
     {
         pool.give_segment(bytes);
@@ -396,7 +405,7 @@ mod tests {
             expected.extend_from_slice(&header);
             expected.extend_from_slice(&body);
             if i % 5 == 0 {
-                buffer.push_shared(&header, Frame::from_vec(body), true);
+                buffer.push_shared(&header, Bytes::from_vec(body), true);
             } else {
                 buffer.push_copy(&header, &body, true);
             }
@@ -511,7 +520,7 @@ mod tests {
                 }
                 3 => {
                     let body = vec![at as u8; random.usize(8000..20_000)];
-                    buffer.push_shared(&[1, 2], Frame::from_vec(body.clone()), true);
+                    buffer.push_shared(&[1, 2], Bytes::from_vec(body.clone()), true);
                     messages.push([&[1, 2][..], &body].concat());
                 }
                 _ => {
@@ -556,5 +565,28 @@ mod tests {
         assert_eq!((buffer.queued_count(), buffer.accepted_count(), buffer.written_bytes()), (0, 2, 14));
         buffer.count_written(5, 1);
         assert_eq!((buffer.accepted_count(), buffer.written_bytes()), (3, 19));
+    }
+
+    #[test]
+    fn a_buffer_whose_bytes_have_left_keeps_no_segment() {
+        let mut buffer = OutgoingBuffer::new(&BlockPool::new());
+        let write_all = |buffer: &mut OutgoingBuffer| {
+            while !buffer.is_empty() {
+                buffer.write_with(|slices| Ok(slices.iter().map(|slice| slice.len()).sum())).unwrap();
+            }
+        };
+        for size in [10, SEGMENT_SIZE - 2, 3 * SEGMENT_SIZE] {
+            buffer.push_copy(&[0, 0], &vec![1; size], true);
+            assert!(buffer.tail.capacity() >= size);
+            write_all(&mut buffer);
+            assert_eq!(buffer.tail.capacity(), 0, "{size}");
+        }
+        buffer.retain();
+        let sent = buffer.accepted_count();
+        buffer.push_copy(&[0, 0], &[1; 10], true);
+        write_all(&mut buffer);
+        assert_eq!(buffer.tail.len(), 12, "it is retained");
+        buffer.release_through(sent + 1);
+        assert_eq!(buffer.tail.capacity(), 0);
     }
 }

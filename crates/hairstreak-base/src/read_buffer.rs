@@ -14,16 +14,13 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::block::Block;
-use crate::frame::{Frame, INLINE_SIZE_MAX, SHORT, SHORT_HEADER_SIZE};
+use crate::bytes::{Bytes, INLINE_SIZE_MAX, SHORT_HEADER_SIZE};
+use crate::framing::Framing;
 use crate::message::Message;
 use crate::pool::BlockPool;
 
 /// How many bytes a read buffer holds, and so the most that one read takes.
 pub const READ_SIZE: usize = 64 * 1024;
-
-/// The first byte of a frame's header that gives the size in eight bytes (ZMTP: LONG and no other flag).
-const LONG: u8 = 2;
-const LONG_HEADER_SIZE: usize = 9;
 
 /// A copied body larger than this gets a block of its own.
 const ARENA_SIZE_MAX: usize = 8 * 1024;
@@ -34,7 +31,8 @@ const CREDIT: usize = 1 << 20;
 /// Received bytes that have not been handed out yet, and room for more.
 pub struct ReadBuffer {
     pool: Arc<BlockPool>,
-    block: Block,
+    /// `None` at rest: nothing is unread then.
+    block: Option<Block>,
     bytes: NonNull<u8>,
     start: usize,
     end: usize,
@@ -46,10 +44,46 @@ pub struct ReadBuffer {
 unsafe impl Send for ReadBuffer {}
 
 impl ReadBuffer {
-    /// An empty buffer of [`READ_SIZE`] bytes.
+    /// An empty buffer. It borrows a block of [`READ_SIZE`] bytes from the pool when something is to come.
     pub fn new(pool: &Arc<BlockPool>) -> ReadBuffer {
-        let (block, bytes) = Block::pooled(pool, READ_SIZE, CREDIT);
-        ReadBuffer { pool: Arc::clone(pool), block, bytes, start: 0, end: 0, credit: CREDIT }
+        ReadBuffer {
+            pool: Arc::clone(pool),
+            block: None,
+            bytes: NonNull::dangling(),
+            start: 0,
+            end: 0,
+            credit: 0,
+        }
+    }
+
+    /// Gives the block back to the pool if nothing is unread and no slice of the block lives. Slices that live keep
+    /// the block here: the next bytes go behind them, so that many small slices share one block. Returns whether the
+    /// buffer has no block.
+    #[inline]
+    pub fn rest(&mut self) -> bool {
+        let is_free = |block: Block| self.start == self.end && block.references() == self.credit;
+        if self.block.is_some_and(is_free) {
+            self.give_back();
+        }
+        self.block.is_none()
+    }
+
+    fn give_back(&mut self) {
+        if let Some(block) = self.block.take() {
+            // SAFETY: the credit is the buffer's own, and it is gone after this.
+            unsafe { block.release(self.credit) };
+        }
+        (self.bytes, self.start, self.end, self.credit) = (NonNull::dangling(), 0, 0, 0);
+    }
+
+    /// The block to read into.
+    fn borrow(&mut self) -> Block {
+        if let Some(block) = self.block {
+            return block;
+        }
+        let (block, bytes) = Block::pooled(&self.pool, READ_SIZE, CREDIT);
+        (self.block, self.bytes, self.start, self.end, self.credit) = (Some(block), bytes, 0, 0, CREDIT);
+        block
     }
 
     /// What has been received and not been handed out.
@@ -75,24 +109,24 @@ impl ReadBuffer {
 
     /// Hands out the `size` unread bytes that follow `skip` others, as a frame, and consumes both.
     #[inline]
-    pub fn take(&mut self, skip: usize, size: usize) -> Frame {
+    pub fn take(&mut self, skip: usize, size: usize) -> Bytes {
         assert!(skip + size <= self.end - self.start);
         // SAFETY: within the unread part, by the assertion.
         let start = unsafe { self.bytes.add(self.start + skip) };
         self.start += skip + size;
         if size <= INLINE_SIZE_MAX {
             // SAFETY: `size` initialised bytes that nobody writes while they are copied.
-            return Frame::copy_of(unsafe { std::slice::from_raw_parts(start.as_ptr(), size) });
+            return Bytes::copy_of(unsafe { std::slice::from_raw_parts(start.as_ptr(), size) });
         }
-        self.count_slice();
+        let block = self.count_slice();
         // SAFETY: one reference of the credit goes with the slice; bytes before `start` are not
         // written while other references exist (`make_room`).
-        unsafe { Frame::slice(self.block, start, size) }
+        unsafe { Bytes::slice(block, start, size) }
     }
 
     /// As [`ReadBuffer::take`], in place, for any size.
     #[inline]
-    fn take_slice(&mut self, frame: &mut Frame, skip: usize, size: usize) {
+    fn take_slice(&mut self, frame: &mut Bytes, skip: usize, size: usize) {
         if size <= INLINE_SIZE_MAX {
             *frame = self.take(skip, size);
             return;
@@ -101,55 +135,51 @@ impl ReadBuffer {
         // SAFETY: within the unread part, by the assertion.
         let start = unsafe { self.bytes.add(self.start + skip) };
         self.start += skip + size;
-        self.count_slice();
+        let block = self.count_slice();
         // SAFETY: as in `take`.
-        unsafe { frame.set_slice(self.block, start, size) };
+        unsafe { frame.set_slice(block, start, size) };
     }
 
+    /// Takes one reference of the credit.
     #[inline]
-    fn count_slice(&mut self) {
+    fn count_slice(&mut self) -> Block {
+        // INVARIANT: what is handed out lies in a block.
+        let block = self.block.expect("a slice has a block");
         if self.credit == 1 {
-            self.block.retain(CREDIT);
+            block.retain(CREDIT);
             self.credit += CREDIT;
         }
         self.credit -= 1;
+        block
     }
 
-    /// Takes a message of one frame that is here whole: a header of 2 or 9 bytes (0 and the size, or 2
-    /// and the size in eight bytes, big endian), then the body. Returns false, taking nothing, for
+    /// Takes a message of one frame, as `F` frames it, that is here whole. Returns false, taking nothing, for
     /// anything else.
     #[inline]
-    pub fn take_single(&mut self, message: &mut Message) -> bool {
-        let (header_size, size) = match self.unread() {
-            [SHORT, size, ..] => (SHORT_HEADER_SIZE, *size as usize),
-            [LONG, size @ ..] if size.len() >= 8 => {
-                // INVARIANT: eight bytes are there, by the condition.
-                let size = u64::from_be_bytes(*size.first_chunk().expect("eight bytes"));
-                (LONG_HEADER_SIZE, size.min(READ_SIZE as u64) as usize)
-            }
-            _ => return false,
-        };
-        if header_size + size > self.end - self.start {
+    pub fn take_single<F: Framing>(&mut self, message: &mut Message) -> bool {
+        let Some(header) = F::single(self.unread()) else { return false };
+        let whole_size = header.size.saturating_add(header.body_size);
+        if whole_size > self.end - self.start {
             return false;
         }
-        if header_size == SHORT_HEADER_SIZE && size <= INLINE_SIZE_MAX {
-            // SAFETY: a short frame that is here whole, in a block that has slack behind its capacity.
-            unsafe { self.copy_short(message.single_mut()) };
-            self.start += SHORT_HEADER_SIZE + size;
+        if header.size >= SHORT_HEADER_SIZE && header.body_size <= INLINE_SIZE_MAX {
+            // SAFETY: a short body that is here whole, behind a header of at least that size.
+            unsafe { self.copy_short(message.single_mut(), header.size, header.body_size) };
+            self.start += whole_size;
         } else {
-            self.take_slice(message.single_mut(), header_size, size);
+            self.take_slice(message.single_mut(), header.size, header.body_size);
         }
         true
     }
 
     /// Takes messages as [`ReadBuffer::take_single`] does, at most `max`, and appends them to `into`. Returns how many
     /// bytes they had here.
-    pub fn take_singles(&mut self, into: &mut Vec<Message>, max: usize) -> usize {
+    pub fn take_singles<F: Framing>(&mut self, into: &mut Vec<Message>, max: usize) -> usize {
         let before = self.start;
         for _ in 0..max {
             into.push(Message::new());
             let at = into.len() - 1;
-            if !self.take_single(&mut into[at]) {
+            if !self.take_single::<F>(&mut into[at]) {
                 into.pop();
                 break;
             }
@@ -158,16 +188,16 @@ impl ReadBuffer {
     }
 
     /// # Safety
-    /// The unread bytes start with a short frame that is here whole.
+    /// `size` unread bytes, at most [`INLINE_SIZE_MAX`], lie behind `skip` others, at least [`SHORT_HEADER_SIZE`].
     #[inline(always)]
-    unsafe fn copy_short(&self, frame: &mut Frame) {
-        // SAFETY: passed on; 64 bytes may be read from anywhere in the block.
+    unsafe fn copy_short(&self, bytes: &mut Bytes, skip: usize, size: usize) {
+        // SAFETY: passed on; 64 bytes may be read from anywhere in the block, which has slack behind its capacity.
         unsafe {
-            let start = self.bytes.as_ptr().add(self.start);
-            if start.add(1).read() <= 14 {
-                frame.set_short::<16>(start);
+            let start = self.bytes.as_ptr().add(self.start + skip);
+            if size <= 14 {
+                bytes.copy_inline::<16>(start, size);
             } else {
-                frame.set_short::<64>(start);
+                bytes.copy_inline::<64>(start, size);
             }
         }
     }
@@ -175,7 +205,8 @@ impl ReadBuffer {
     /// Room behind the unread bytes, at least half the buffer unless more than that is unread.
     fn make_room(&mut self) {
         let unread = self.end - self.start;
-        let alone = self.block.references() == self.credit;
+        let block = self.borrow();
+        let alone = block.references() == self.credit;
         if self.start == 0 || (unread > 0 && READ_SIZE - self.end >= READ_SIZE / 2) {
             return;
         }
@@ -189,14 +220,14 @@ impl ReadBuffer {
             if READ_SIZE - self.end >= READ_SIZE / 2 {
                 return;
             }
-            let (block, bytes) = Block::pooled(&self.pool, READ_SIZE, CREDIT);
+            let (fresh, bytes) = Block::pooled(&self.pool, READ_SIZE, CREDIT);
             // SAFETY: `unread` bytes fit a fresh block of the same capacity.
             unsafe {
                 let from = self.bytes.as_ptr().add(self.start);
                 std::ptr::copy_nonoverlapping(from, bytes.as_ptr(), unread);
-                self.block.release(self.credit);
+                block.release(self.credit);
             }
-            (self.block, self.bytes, self.credit) = (block, bytes, CREDIT);
+            (self.block, self.bytes, self.credit) = (Some(fresh), bytes, CREDIT);
         }
         (self.start, self.end) = (0, unread);
     }
@@ -229,12 +260,12 @@ impl ReadBuffer {
     /// A frame of these bytes: a buffer that nothing is read into serves as an arena for such copies. A
     /// large one gets a block of its own. Nothing may be unread.
     #[inline]
-    pub fn copy_of(&mut self, bytes: &[u8]) -> Frame {
+    pub fn copy_of(&mut self, bytes: &[u8]) -> Bytes {
         if bytes.len() <= INLINE_SIZE_MAX {
-            return Frame::copy_of(bytes);
+            return Bytes::copy_of(bytes);
         }
         if bytes.len() > ARENA_SIZE_MAX {
-            return Frame::pooled_copy_of(bytes, &self.pool);
+            return Bytes::pooled_copy_of(bytes, &self.pool);
         }
         self.append(bytes);
         self.take(0, bytes.len())
@@ -254,8 +285,7 @@ impl ReadBuffer {
 
 impl Drop for ReadBuffer {
     fn drop(&mut self) {
-        // SAFETY: the credit is the buffer's own, and it is gone after this.
-        unsafe { self.block.release(self.credit) };
+        self.give_back();
     }
 }
 
@@ -317,16 +347,16 @@ impl BodyBuffer {
     }
 
     /// The complete body.
-    pub fn finish(self) -> Frame {
+    pub fn finish(self) -> Bytes {
         self.finish_behind(0)
     }
 
     /// The complete body without its first `skip` bytes.
-    pub fn finish_behind(self, skip: usize) -> Frame {
+    pub fn finish_behind(self, skip: usize) -> Bytes {
         assert!(self.missing() == 0 && skip <= self.size);
         let this = std::mem::ManuallyDrop::new(self);
         // SAFETY: all `size` bytes are initialised, `skip` is among them; the one reference goes with the frame.
-        unsafe { Frame::slice(this.block, this.bytes.add(skip), this.size - skip) }
+        unsafe { Bytes::slice(this.block, this.bytes.add(skip), this.size - skip) }
     }
 }
 
@@ -340,6 +370,7 @@ impl Drop for BodyBuffer {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::framing::{FrameShape, Header};
 
     /// Fills from `source` as a read(2) would and returns how much was taken.
     fn feed(buffer: &mut ReadBuffer, source: &[u8]) -> usize {
@@ -368,8 +399,9 @@ mod tests {
     #[test]
     fn short_frames_reuse_the_block_and_leftovers_move_to_its_front() {
         let mut buffer = ReadBuffer::new(&BlockPool::new());
-        let before = buffer.bytes;
         let source: Vec<u8> = (0..READ_SIZE).map(|i| i as u8).collect();
+        feed(&mut buffer, &source[..0]);
+        let before = buffer.bytes;
         for _ in 0..5 {
             feed(&mut buffer, &source[..READ_SIZE - 100]);
             while buffer.unread().len() > 10 {
@@ -380,45 +412,98 @@ mod tests {
         assert_eq!(buffer.bytes, before);
     }
 
+    /// A header of three bytes: 7, and the size in two bytes; any other first byte is no message of one frame.
+    struct Plain;
+
+    impl Framing for Plain {
+        fn single(bytes: &[u8]) -> Option<Header> {
+            match bytes {
+                [7, high, low, ..] => {
+                    Some(Header { size: 3, body_size: usize::from(u16::from_be_bytes([*high, *low])) })
+                }
+                [9, ..] => Some(Header { size: 1, body_size: usize::MAX }),
+                _ => None,
+            }
+        }
+
+        fn shape(_: &[u8]) -> Option<FrameShape> {
+            None
+        }
+    }
+
+    fn framed(body: &[u8]) -> Vec<u8> {
+        [&[7], &(body.len() as u16).to_be_bytes()[..], body].concat()
+    }
+
     #[test]
-    fn only_whole_single_frames_are_taken_the_short_way() {
+    fn only_whole_messages_of_one_frame_are_taken() {
         let mut buffer = ReadBuffer::new(&BlockPool::new());
         let mut message = Message::new();
-        for (bytes, expected) in [
-            (vec![0, 3, b'a', b'b', b'c'], Some(&b"abc"[..])),
-            (vec![0, 0], Some(&b""[..])),
-            (vec![0], None),
-            (vec![0, 2, b'x'], None),
-            (vec![1, 1, b'x'], None),
-            ([vec![0, 63], vec![7; 63]].concat(), Some(&[7; 63])),
-            ([vec![0, 63], vec![7; 62]].concat(), None),
-            ([vec![2, 0, 0, 0, 0, 0, 0, 1, 0], vec![7; 256]].concat(), Some(&[7; 256])),
-            ([vec![2, 0, 0, 0, 0, 0, 0, 1, 0], vec![7; 255]].concat(), None),
-            (vec![2, 0, 0, 0, 0, 0, 0, 0, 1, b'x'], Some(&b"x"[..])),
-            (vec![2, 0, 0, 0, 0, 0, 0, 0], None),
-            (vec![2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0], None),
-            (vec![4, 1, b'x'], None),
-        ] {
-            buffer.consume(buffer.unread().len());
-            buffer.append(&bytes);
-            assert_eq!(buffer.take_single(&mut message), expected.is_some(), "{bytes:?}");
-            if let Some(body) = expected {
-                assert_eq!(message.body(), body);
+        let sizes = [0, 1, 14, 15, INLINE_SIZE_MAX, INLINE_SIZE_MAX + 1, 5000];
+        for body in sizes.map(|size| (0..size).map(|at| at as u8).collect::<Vec<u8>>()) {
+            let whole = framed(&body);
+            for (bytes, is_taken) in [(&whole[..], true), (&whole[..whole.len() - 1], false)] {
+                buffer.consume(buffer.unread().len());
+                buffer.append(bytes);
+                assert_eq!(
+                    buffer.take_single::<Plain>(&mut message),
+                    is_taken,
+                    "{} of {body:?}",
+                    bytes.len()
+                );
+                if is_taken {
+                    assert_eq!(message.body(), body);
+                }
             }
+        }
+        for other in [&[8, 0, 0][..], &[9, 0, 0, 0]] {
+            buffer.consume(buffer.unread().len());
+            buffer.append(other);
+            assert!(!buffer.take_single::<Plain>(&mut message), "{other:?}");
         }
     }
 
     #[test]
-    fn several_are_taken_at_once_up_to_the_first_that_is_not_whole_or_not_single() {
+    fn several_are_taken_at_once_up_to_the_first_that_is_not_whole() {
         let mut buffer = ReadBuffer::new(&BlockPool::new());
         let mut messages = vec![Message::new()];
-        buffer.append(b"\0\x01a\0\0\0\x02bc\x01\x01d\0\x01e");
-        assert_eq!(buffer.take_singles(&mut messages, 2), 5);
-        assert_eq!(buffer.take_singles(&mut messages, 9), 4);
-        assert_eq!(buffer.take_singles(&mut messages, 9), 0);
-        let bodies: Vec<_> = messages.iter().map(Message::body).collect();
-        assert_eq!(bodies, [&b""[..], b"a", b"", b"bc"]);
-        assert_eq!(buffer.unread(), b"\x01\x01d\0\x01e");
+        let bodies = [&b"a"[..], b"", b"bc"];
+        buffer.append(&bodies.map(framed).concat());
+        buffer.append(&[7, 0]);
+        assert_eq!(buffer.take_singles::<Plain>(&mut messages, 2), 7);
+        assert_eq!(buffer.take_singles::<Plain>(&mut messages, 9), 5);
+        assert_eq!(buffer.take_singles::<Plain>(&mut messages, 9), 0);
+        let taken: Vec<_> = messages.iter().skip(1).map(Message::body).collect();
+        assert_eq!(taken, bodies);
+        assert_eq!(buffer.unread(), [7, 0]);
+    }
+
+    #[test]
+    fn a_buffer_at_rest_owns_no_block() {
+        let mut buffer = ReadBuffer::new(&BlockPool::new());
+        assert!(buffer.rest());
+        feed(&mut buffer, &[1; 300]);
+        buffer.consume(200);
+        assert!(!buffer.rest(), "something is unread");
+        buffer.consume(100);
+        assert!(buffer.rest() && buffer.unread().is_empty());
+        feed(&mut buffer, &[2; 300]);
+        assert_eq!(buffer.take(0, 300).as_bytes(), [2; 300]);
+    }
+
+    #[test]
+    fn slices_that_come_one_by_one_share_a_block_however_often_the_buffer_rests() {
+        let mut buffer = ReadBuffer::new(&BlockPool::new());
+        let mut slices = Vec::new();
+        for number in 0..100 {
+            feed(&mut buffer, &[number; 100]);
+            slices.push(buffer.take(0, 100));
+            assert!(!buffer.rest());
+        }
+        assert!(slices.iter().all(|slice| slice.block() == slices[0].block()));
+        assert!(slices.iter().zip(0..).all(|(slice, number)| slice.as_bytes() == [number; 100]));
+        drop(slices);
+        assert!(buffer.rest());
     }
 
     #[test]

@@ -14,8 +14,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::frame::Frame;
-use crate::outgoing::{Bytes, SEGMENT_SIZE, Segment, give_back};
+use crate::bytes::Bytes;
+use crate::framing::{FrameShape, Framing};
+use crate::outgoing::{Content, SEGMENT_SIZE, Segment, give_back};
 use crate::pool::BlockPool;
 
 /// A segment of which not even one message of so many is alive is compacted.
@@ -40,18 +41,7 @@ pub enum RetainedBytes<'a> {
     /// Encoded frames, each whole; the header of a last one may have its body in the next part.
     Encoded(&'a [u8]),
     /// Such a body.
-    Body(&'a Frame),
-}
-
-/// An encoded frame at the beginning of some bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameShape {
-    /// Its size, header included.
-    pub size: usize,
-    /// It belongs to no message.
-    pub is_command: bool,
-    /// A message ends with it.
-    pub ends_message: bool,
+    Body(&'a Bytes),
 }
 
 /// Segments whose bytes have left.
@@ -108,7 +98,7 @@ impl Retained {
         self.segments.iter().map(|kept| RetainedPart {
             before: kept.before,
             numbers: kept.numbers.as_deref(),
-            bytes: kept.segment.bytes.as_retained(),
+            bytes: kept.segment.content.as_retained(),
         })
     }
 
@@ -116,31 +106,25 @@ impl Retained {
         self.bytes >= self.compaction_bytes
     }
 
-    pub fn compact(
-        &mut self,
-        pool: &BlockPool,
-        alive: impl Fn(Range<usize>) -> Vec<usize>,
-        shape: impl Fn(&[u8]) -> Option<FrameShape>,
-    ) {
+    pub fn compact<F: Framing>(&mut self, pool: &BlockPool, alive: impl Fn(Range<usize>) -> Vec<usize>) {
         let mut groups = std::mem::take(&mut self.segments);
         let mut group = Vec::new();
         while let Some(kept) = groups.pop_front() {
             let is_open = kept.segment.is_open;
             group.push(kept);
             if !is_open || groups.is_empty() {
-                self.compact_group(&mut group, pool, &alive, &shape);
+                self.compact_group::<F>(&mut group, pool, &alive);
             }
         }
         self.compaction_bytes = (2 * self.bytes).max(COMPACTION_BYTES_MIN);
     }
 
     /// Takes the group back as it is, or what is alive of it, or nothing.
-    fn compact_group(
+    fn compact_group<F: Framing>(
         &mut self,
         group: &mut Vec<Kept>,
         pool: &BlockPool,
         alive: &impl Fn(Range<usize>) -> Vec<usize>,
-        shape: &impl Fn(&[u8]) -> Option<FrameShape>,
     ) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { return };
         let (before, ended) = (first.before, last.ended);
@@ -151,7 +135,7 @@ impl Retained {
         let is_dense = wanted.len() * part_min >= total && !wanted.is_empty();
         // What has begun and goes on in what has not left.
         wanted.extend(last.segment.is_open.then_some(ended + 1));
-        let copied = if is_dense { None } else { Copying::new(before, ended, &wanted).run(group, shape) };
+        let copied = if is_dense { None } else { Copying::new(before, ended, &wanted).run::<F>(group) };
         let Some(copied) = copied else {
             self.segments.extend(group.drain(..));
             return;
@@ -201,20 +185,20 @@ impl<'a> Copying<'a> {
     }
 
     /// Nothing if they are not all there.
-    fn run(mut self, group: &[Kept], shape: impl Fn(&[u8]) -> Option<FrameShape>) -> Option<Vec<Kept>> {
+    fn run<F: Framing>(mut self, group: &[Kept]) -> Option<Vec<Kept>> {
         // The frame whose body is the next segment.
         let mut split = None;
         for kept in group {
             let mut numbers = kept.numbers();
             let mut number = numbers.next();
-            match &kept.segment.bytes {
-                Bytes::Body(frame) => {
+            match &kept.segment.content {
+                Content::Body(frame) => {
                     let ends_message = split.take().is_none_or(|header: FrameShape| header.ends_message);
                     self.take_body(number, frame, ends_message);
                 }
-                Bytes::Encoded(bytes) => {
+                Content::Encoded(bytes) => {
                     let mut bytes = &bytes[..];
-                    while let Some(frame) = shape(bytes) {
+                    while let Some(frame) = F::shape(bytes) {
                         let Some((encoded, rest)) = bytes.split_at_checked(frame.size) else {
                             split = Some(frame);
                             self.take(number, bytes, false);
@@ -250,13 +234,13 @@ impl<'a> Copying<'a> {
     }
 
     /// Takes a body, the header of which was the last to be taken.
-    fn take_body(&mut self, number: Option<usize>, frame: &Frame, ends_message: bool) {
+    fn take_body(&mut self, number: Option<usize>, frame: &Bytes, ends_message: bool) {
         if !self.is_wanted(number) {
             return;
         }
         self.cut();
         self.has(number, ends_message);
-        self.push(Bytes::Body(frame.clone()));
+        self.push(Content::Body(frame.clone()));
     }
 
     fn has(&mut self, number: Option<usize>, ends_message: bool) {
@@ -269,18 +253,18 @@ impl<'a> Copying<'a> {
         if !self.bytes.is_empty() {
             let mut bytes = std::mem::take(&mut self.bytes);
             bytes.shrink_to_fit();
-            self.push(Bytes::Encoded(bytes));
+            self.push(Content::Encoded(bytes));
         }
     }
 
-    fn push(&mut self, bytes: Bytes) {
+    fn push(&mut self, content: Content) {
         let numbers = std::mem::take(&mut self.numbers).into_boxed_slice();
         let next = self.wanted.first();
         let is_open = next.is_some_and(|next| numbers.last() == Some(next));
         let message_count = numbers.len() - usize::from(is_open);
         let ended = next.map_or(self.ended, |next| next - 1);
         let before = std::mem::replace(&mut self.before, ended);
-        let segment = Segment { bytes, message_count, is_open };
+        let segment = Segment { content, message_count, is_open };
         self.segments.push(Kept { segment, before, ended, numbers: Some(numbers) });
     }
 }
@@ -291,14 +275,23 @@ mod tests {
 
     use super::*;
     use crate::OutgoingBuffer;
+    use crate::framing::Header;
 
     const MORE: u16 = 0x8000;
 
     /// Frames here are: the size of the body, with [`MORE`] if another follows (2); the body. One of no bytes is a command.
-    fn shape(bytes: &[u8]) -> Option<FrameShape> {
-        let header = u16::from_be_bytes(*bytes.first_chunk()?);
-        let size = 2 + usize::from(header & !MORE);
-        Some(FrameShape { size, is_command: header == 0, ends_message: header & MORE == 0 })
+    struct Plain;
+
+    impl Framing for Plain {
+        fn single(_: &[u8]) -> Option<Header> {
+            None
+        }
+
+        fn shape(bytes: &[u8]) -> Option<FrameShape> {
+            let header = u16::from_be_bytes(*bytes.first_chunk()?);
+            let size = 2 + usize::from(header & !MORE);
+            Some(FrameShape { size, is_command: header == 0, ends_message: header & MORE == 0 })
+        }
     }
 
     /// The messages that are retained, by number, each the bodies of its frames.
@@ -320,7 +313,7 @@ mod tests {
                     add(frame.as_bytes(), header.ends_message);
                 }
                 RetainedBytes::Encoded(mut bytes) => {
-                    while let Some(frame) = shape(bytes) {
+                    while let Some(frame) = Plain::shape(bytes) {
                         let Some((encoded, rest)) = bytes.split_at_checked(frame.size) else {
                             split = Some(frame);
                             break;
@@ -373,7 +366,7 @@ mod tests {
             let is_last = at == frame_count;
             let header = (size as u16 | if is_last { 0 } else { MORE }).to_be_bytes();
             if is_shared {
-                buffer.push_shared(&header, Frame::from_vec(body), is_last);
+                buffer.push_shared(&header, Bytes::from_vec(body), is_last);
             } else if frame_count > 1 || !buffer.push_gathering(header, &body, usize::MAX, usize::MAX) {
                 buffer.push_copy(&header, &body, is_last);
             }
@@ -407,7 +400,7 @@ mod tests {
                 released = alive.keys().next().map_or(number, |first| first - 1);
                 buffer.release_through(released);
                 let living = |range: Range<usize>| alive.range(range).map(|(number, _)| *number).collect();
-                buffer.compact(living, shape);
+                buffer.compact::<Plain>(living);
                 let retained = messages(&buffer);
                 for (number, body) in &alive {
                     assert!(retained.get(number) == Some(body), "{traffic:?}, seed {seed}: {number}");

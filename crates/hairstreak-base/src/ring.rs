@@ -25,7 +25,7 @@ use std::ptr::NonNull;
 
 pub use self::consumer::Consumer;
 pub use self::producer::Producer;
-use crate::frame::{Frame, SHORT, SHORT_HEADER_SIZE, SLICE, SLICE_SIZE};
+use crate::bytes::{Bytes, SHORT, SHORT_HEADER_SIZE, SLICE, SLICE_SIZE};
 use crate::message::Message;
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -155,7 +155,7 @@ impl Drop for Shared {
                 match record.read() {
                     SHORT => short_granules(record.add(1).read() as usize),
                     SLICE => {
-                        drop(Frame::read_slice(record));
+                        drop(Bytes::read_slice(record));
                         SLICE_GRANULES
                     }
                     WHOLE => {

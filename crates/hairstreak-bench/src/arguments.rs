@@ -1,7 +1,10 @@
 //! The command line: one subcommand per benchmark, and a hidden one per kind of worker process.
 
+use std::net::SocketAddr;
+
 use clap::{Args, Parser, Subcommand};
 
+use crate::connections::ServerKind;
 use crate::pipeline::Transport as PipelineTransport;
 use crate::sample::{Calls, CaseName, Transport};
 use crate::services::ServiceCase;
@@ -26,6 +29,16 @@ pub enum Benchmark {
     Pipeline(PipelineSettings),
     /// Requests and replies, one by one and many at a time: through a proxy, and through a Majordomo broker
     Services(ServicesSettings),
+    /// Ten thousand idle connections: how fast they come, what each costs in memory and processor time
+    Connections(ConnectionsSettings),
+    /// The server's process of a benchmark of connections (started by the benchmark itself)
+    #[command(hide = true)]
+    ConnectionServer {
+        /// What to run.
+        kind: ServerKind,
+        /// Where a relay connects to.
+        onward: Option<SocketAddr>,
+    },
     /// One process of a pipeline (started by the benchmark itself)
     #[command(hide = true)]
     Part {
@@ -175,4 +188,18 @@ pub struct ServicesSettings {
     /// Against whom.
     #[command(flatten)]
     pub rival: RivalSettings,
+}
+
+/// What `hairstreak-bench connections` takes.
+#[derive(Clone, Debug, Args)]
+pub struct ConnectionsSettings {
+    /// Look at the idle servers for 5 s instead of 30
+    #[arg(long)]
+    pub quick: bool,
+    /// Print the report as JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// Connections of each server; the process may have to be allowed as many descriptors and some more
+    #[arg(long = "connections", value_name = "COUNT", default_value_t = 10_000)]
+    pub connection_count: usize,
 }

@@ -2,7 +2,7 @@
 //!
 //! This crate alone knows the rivals. It is not linked by the product: `hairstreak bench NAME` executes the binary
 //! `hairstreak-bench`. There is one module per benchmark, [`sockets`], [`streams`] (the multi-core test), [`pipeline`]
-//! (tasks, workers, results) and [`services`] (requests, replies), and one for what the first two have in common, the
+//! (tasks, workers, results), [`services`] (requests, replies) and [`connections`] (ten thousand that are idle), and one for what the first two have in common, the
 //! [`sample`].
 //!
 //! Invariants: a figure comes out of a measurement made in this run or is null; whatever is compared is interleaved;
@@ -19,6 +19,7 @@
 pub mod allocations;
 pub mod arguments;
 pub mod comparison;
+pub mod connections;
 mod cores;
 pub mod crew;
 mod figures;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use hairstreak_bench::allocations::CountingAllocator;
 use hairstreak_bench::arguments::{Arguments, Benchmark};
-use hairstreak_bench::{pipeline, sample, services, sockets, streams};
+use hairstreak_bench::{connections, pipeline, sample, services, sockets, streams};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -18,6 +18,10 @@ fn main() -> ExitCode {
         Benchmark::Streams(settings) => streams::run(&settings).map_err(|error| error.to_string()),
         Benchmark::Pipeline(settings) => pipeline::run(&settings).map_err(|error| error.to_string()),
         Benchmark::Services(settings) => services::run(&settings).map_err(|error| error.to_string()),
+        Benchmark::Connections(settings) => connections::run(&settings).map_err(|error| error.to_string()),
+        Benchmark::ConnectionServer { kind, onward } => {
+            connections::serve(kind, onward).map_err(|error| error.to_string())
+        }
         Benchmark::ServicePart { task } => services::take_part(&task).map_err(|error| error.to_string()),
         Benchmark::Part { task } => pipeline::take_part(&task).map_err(|error| error.to_string()),
         Benchmark::Worker { task } => sample::work(&task).map_err(|error| error.to_string()),

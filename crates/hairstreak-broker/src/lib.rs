@@ -3,6 +3,12 @@
 //! Nothing here names a socket, a runtime or a clock. Time is an argument: how long ago whoever
 //! drives the machine chose to start counting. So a test runs a day of leases in a millisecond, and
 //! the same events always have the same effects.
+//!
+//! All machines are driven alike. `handle_...` tells of an event and lends an [`Outbox`] for the effects;
+//! `next_timeout` says when `handle_timeout` is due.
 
 pub mod directory;
+mod outbox;
 pub mod service;
+
+pub use outbox::{Outbox, Sent};

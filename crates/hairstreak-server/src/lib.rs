@@ -1,12 +1,11 @@
 //! The node, `hairstreak serve`: the directory, and the broker of services.
 //!
 //! Here are listeners, threads and clocks; what is decided is decided in the broker crate, what is
-//! read and written in the wire crate. Reading order: [`Server`], then directory/ and service/.
+//! read and written in the wire crate. Reading order: [`Server`], then zmq/.
 
-mod directory;
 mod options;
 mod server;
-mod service;
+mod zmq;
 
 pub use hairstreak_broker::directory::{Change, Options as DirectoryOptions};
 pub use hairstreak_broker::service::{Limits as ServiceLimits, Options as ServiceOptions};

@@ -5,12 +5,13 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use hairstreak_broker::service::Broker;
 use hairstreak_socket::security::fill_random;
-use hairstreak_socket::{BindError, Context, Endpoint, OpenError, Options, Router};
+use hairstreak_socket::{BindError, Context, Endpoint, OpenError, Router};
 use thiserror::Error;
 
 use crate::options::ServeOptions;
-use crate::{directory, service};
+use crate::zmq::{self, Desk, DirectoryMachine, SocketOutbox};
 
 /// A running node. Dropping it stops it.
 #[derive(Debug)]
@@ -65,18 +66,20 @@ impl Server {
             process: std::process::id(),
         };
         if !bind.is_empty() {
-            let router = Router::with_options(&context, directory_options())?;
+            let router = Router::with_options(&context, zmq::directory_socket_options())?;
             server.endpoints = bind_all(&router, &bind)?;
-            let desk = directory::Desk::new(router.clone(), directory, on_change);
+            let outbox = SocketOutbox::new(router.clone());
+            let desk = Desk::new(DirectoryMachine::new(directory, on_change), outbox);
             server.desks.push(Running::start("directory", router, move || desk.run(), Arc::clone(&on_end))?);
         }
         if !services_bind.is_empty() {
             let services_context = Context::new();
             let mut id = [0; 16];
             fill_random(&mut id).map_err(StartError::Random)?;
-            let router = Router::with_options(&services_context, service::socket_options(&services))?;
+            let router = Router::with_options(&services_context, zmq::services_socket_options(&services))?;
             server.service_endpoints = bind_all(&router, &services_bind)?;
-            let desk = service::Desk::new(router.clone(), id, services);
+            let outbox = SocketOutbox::with_bound(router.clone(), zmq::queued_bytes_tight(&services));
+            let desk = Desk::new(Broker::new(id, services), outbox);
             server.desks.push(Running::start("services", router, move || desk.run(), on_end)?);
         }
         Ok(server)
@@ -134,20 +137,5 @@ fn bind_all(router: &Router, endpoints: &[String]) -> Result<Vec<Endpoint>, Bind
 impl Drop for Server {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-/// Marks that hold a stalled client to a small share of memory. The longest message there is, a full
-/// page of a list, is below 200 KiB.
-fn directory_options() -> Options {
-    Options {
-        message_size_max: 256 << 10,
-        send_count_max: 1024,
-        send_bytes_max: 64 << 10,
-        receive_count_max: 64,
-        receive_bytes_max: 64 << 10,
-        linger_ms: 1_000,
-        handshake_timeout_ms: 10_000,
-        ..Options::default()
     }
 }

@@ -270,3 +270,22 @@ fn garbage_and_half_a_handshake_hold_nobody_up() {
     assert_eq!(ask(&good, &[b"PING"])[0], b"OK");
     assert_eq!(good.try_recv(), Err(RecvError::WouldBlock));
 }
+
+#[test]
+fn an_empty_message_is_answered_with_what_is_wrong_and_costs_its_sender_nothing() {
+    let server = start();
+    let (client, other) = (client(&server), client(&server));
+    let empty = || {
+        client.send(b"").unwrap();
+        let reply = client.recv_timeout(PATIENCE).unwrap();
+        let frames: Vec<&[u8]> = reply.frames().collect();
+        assert_eq!(frames[..5], [b"".as_slice(), b"HSD1", b"", b"ERROR", b"protocol"]);
+    };
+    empty();
+    assert_eq!(register(&client, "a", 1, 3_600_000)[0], b"OK");
+    send(&client, b"soon", &[b"LOOKUP", b"b", &20_000u32.to_be_bytes()]);
+    empty();
+    assert_eq!(register(&other, "a", 2, 5000)[0], b"DUPLICATE");
+    assert_eq!(register(&other, "b", 2, 5000)[0], b"OK");
+    assert_eq!(receive(&client)[..3], [b"soon".as_slice(), b"FOUND", b"b"]);
+}

@@ -238,7 +238,7 @@ fn join_by_stream(from: &Arc<Engine>, connector: usize, serial: u32, to: &Binder
     let taken = to.lock().is_some_and(|mut state| {
         state.now = Instant::now();
         let endpoint = endpoint.clone();
-        let taken = state.add_stream(&to.engine, to.socket, Origin::Listener, endpoint, theirs, true);
+        let taken = state.add_stream(&to.engine, to.socket, Origin::Listener, endpoint, theirs);
         state.look_after(&to.engine);
         taken
     });
@@ -252,7 +252,7 @@ fn join_by_stream(from: &Arc<Engine>, connector: usize, serial: u32, to: &Binder
     found.state = ConnectorState::Linked;
     let socket = found.socket;
     state.now = Instant::now();
-    if !state.add_stream(from, socket, Origin::Connector(connector), endpoint, ours, true) {
+    if !state.add_stream(from, socket, Origin::Connector(connector), endpoint, ours) {
         state.join_again(connector, serial);
     }
     state.look_after(from);

@@ -47,7 +47,7 @@ pub use errors::{
     AddError, BindError, ConnectError, ModifyError, OpenError, ProxyError, RecvError, RunError, SendAllError,
     SendError, SubscribeError, WaitError,
 };
-pub use hairstreak_base::{Frame, Message};
+pub use hairstreak_base::{Bytes, Message};
 pub use hairstreak_transport::{Endpoint, EndpointError, ResolveError};
 pub use options::{Distribution, Options, OptionsError, Overflow, RouterNotify};
 pub use outgoing::Outgoing;

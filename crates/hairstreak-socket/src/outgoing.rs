@@ -1,6 +1,6 @@
 //! `Outgoing`: what may be sent, always borrowed: a send that fails leaves it with the caller.
 
-use hairstreak_base::{Frame, Message};
+use hairstreak_base::{Bytes, Message};
 
 /// A message to send.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub enum Outgoing<'a> {
         /// The first frames.
         head: &'a [&'a [u8]],
         /// Those behind them.
-        body: &'a [Frame],
+        body: &'a [Bytes],
     },
 }
 
@@ -31,7 +31,7 @@ impl Outgoing<'_> {
             Outgoing::Message(message) => message.size(),
             Outgoing::Headed { head, body } => {
                 let head: usize = head.iter().map(|frame| frame.len()).sum();
-                head + body.iter().map(Frame::size).sum::<usize>()
+                head + body.iter().map(Bytes::size).sum::<usize>()
             }
         }
     }
@@ -43,7 +43,7 @@ impl Outgoing<'_> {
             Outgoing::Frames(frames) => frames.iter().enumerate().for_each(|(i, frame)| with(i, frame)),
             Outgoing::Message(message) => message.frames().enumerate().for_each(|(i, frame)| with(i, frame)),
             Outgoing::Headed { head, body } => {
-                let body = body.iter().map(Frame::as_bytes);
+                let body = body.iter().map(Bytes::as_bytes);
                 head.iter().copied().chain(body).enumerate().for_each(|(i, frame)| with(i, frame));
             }
         }
@@ -56,7 +56,7 @@ impl Outgoing<'_> {
             Outgoing::Frames(frames) => Message::from_frames(frames),
             Outgoing::Message(message) => message.clone(),
             Outgoing::Headed { head, body } => {
-                head.iter().map(|frame| Frame::copy_of(frame)).chain(body.iter().cloned()).collect()
+                head.iter().map(|frame| Bytes::copy_of(frame)).chain(body.iter().cloned()).collect()
             }
         }
     }
@@ -69,7 +69,7 @@ impl Outgoing<'_> {
             Outgoing::Frames(frames) => frames.first().copied().unwrap_or_default(),
             Outgoing::Message(message) => message.as_frames()[0].as_bytes(),
             Outgoing::Headed { head: [first, ..], .. } => first,
-            Outgoing::Headed { body, .. } => body.first().map(Frame::as_bytes).unwrap_or_default(),
+            Outgoing::Headed { body, .. } => body.first().map(Bytes::as_bytes).unwrap_or_default(),
         }
     }
 
@@ -98,7 +98,7 @@ impl Outgoing<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parcel<'a> {
     /// Frames that go before it.
-    pub envelope: &'a [Frame],
+    pub envelope: &'a [Bytes],
     pub message: &'a Outgoing<'a>,
     /// How many of its own first frames do not go.
     pub skip_frames: usize,

@@ -62,7 +62,7 @@ impl State {
         let (queued_count, queued_bytes) = link.queued();
         let (sent_bytes, received_bytes) = link.kind.byte_counts();
         let stream = match &link.kind {
-            LinkKind::Stream(session) => Some(session.stream()),
+            LinkKind::Stream(session) => Some(session.connection.stream()),
             LinkKind::Ring(_) => None,
         };
         Some(PeerInfo {

@@ -10,11 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::time::Instant;
 
 use hairstreak_base::ring::{Consumer, Producer};
-use hairstreak_base::{BlockPool, Frame, INLINE_SIZE_MAX, Message, ReadBuffer};
-use hairstreak_transport::Poller;
+use hairstreak_base::{BlockPool, Bytes, INLINE_SIZE_MAX, Message, ReadBuffer};
+use hairstreak_transport::{GATHER_TIME, Poller};
 
 use crate::outgoing::{Outgoing, Parcel};
-use crate::session::GATHER_TIME;
 
 /// Messages that gather before they are published to a peer that is awake.
 const BATCH_COUNT: usize = 128;
@@ -237,7 +236,7 @@ impl RingLink {
 
     /// As [`RingLink::push_gathering`], sharing the bytes.
     #[inline]
-    pub fn share_gathering(&mut self, frame: &Frame) -> bool {
+    pub fn share_gathering(&mut self, frame: &Bytes) -> bool {
         let gathered = self.bytes_in - self.bytes_published + frame.size();
         if gathered >= shared_batch_bytes(&self.marks)
             || self.bytes_in - self.bytes_out >= self.marks.bytes_max
@@ -493,7 +492,7 @@ fn to_message(arena: &mut ReadBuffer, message: &Outgoing<'_>, skip: usize) -> Me
         Outgoing::Message(message) if skip == 0 => (*message).clone(),
         Outgoing::Message(message) => message.as_frames().iter().skip(skip).cloned().collect(),
         Outgoing::Headed { head, body } => {
-            let head: Vec<Frame> = head.iter().map(|frame| arena.copy_of(frame)).collect();
+            let head: Vec<Bytes> = head.iter().map(|frame| arena.copy_of(frame)).collect();
             head.into_iter().chain(body.iter().cloned()).skip(skip).collect()
         }
     }

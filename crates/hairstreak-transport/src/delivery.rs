@@ -1,7 +1,7 @@
 //! `Delivery`: what the kernel knows of the bytes on their way to the peer, and whether the peer takes them.
 
 use std::mem::size_of;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use crate::stream::Stream;
@@ -66,7 +66,7 @@ impl Stream {
         if self.is_shared() {
             return self.has_news();
         }
-        rustix::io::ioctl_fionread(self).is_ok_and(|count| count > 0)
+        rustix::io::ioctl_fionread(self.socket()).is_ok_and(|count| count > 0)
     }
 
     /// `None` for a unix socket.
@@ -77,7 +77,7 @@ impl Stream {
         // size; both live through the call.
         let result = unsafe {
             libc::getsockopt(
-                self.as_fd().as_raw_fd(),
+                self.socket().as_raw_fd(),
                 libc::IPPROTO_TCP,
                 libc::TCP_INFO,
                 (&raw mut info).cast(),
@@ -91,7 +91,7 @@ impl Stream {
     fn unread_by_peer(&self) -> u64 {
         let mut size: libc::c_int = 0;
         // SAFETY: SIOCOUTQ, which has TIOCOUTQ's number, writes one int, which lives through the call.
-        let result = unsafe { libc::ioctl(self.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut size) };
+        let result = unsafe { libc::ioctl(self.socket().as_raw_fd(), libc::TIOCOUTQ, &raw mut size) };
         if result == 0 { u64::try_from(size).unwrap_or(0) } else { 0 }
     }
 }
@@ -105,7 +105,7 @@ mod tests {
     use rustix::net::sockopt;
 
     use super::*;
-    use crate::stream::Connecting;
+    use crate::stream::Established;
 
     fn fill(stream: &mut Stream) {
         while stream.write(&[IoSlice::new(&[7; 65536])]).is_ok() {}
@@ -115,9 +115,10 @@ mod tests {
     fn tcp_pair() -> (Stream, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         sockopt::set_socket_recv_buffer_size(&listener, 65536).unwrap();
-        let connecting = Stream::connect_tcp(listener.local_addr().unwrap()).unwrap();
-        let (Connecting::Done(stream) | Connecting::Pending(stream)) = connecting;
-        (stream, listener.accept().unwrap().0)
+        let mut stream = Stream::connect_tcp(listener.local_addr().unwrap()).unwrap();
+        let peer = listener.accept().unwrap().0;
+        assert_eq!(stream.establish().unwrap(), Established::Done);
+        (stream, peer)
     }
 
     #[test]

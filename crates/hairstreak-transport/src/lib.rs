@@ -4,10 +4,12 @@
 //! Stream transports give bytes only; one session driver (in `hairstreak-socket`) serves all of
 //! them. Nothing here blocks but `resolve` and [`Poller::wait`].
 //!
-//! Adding a stream transport: a scheme in [`Endpoint`], a variant in [`Stream`] and [`Listener`].
+//! Adding a stream transport: how its bytes go in `stream/`, and what its [`Listener`] accepts.
 
+mod connection;
 mod delivery;
 mod endpoint;
+pub mod event_loop;
 mod exit;
 mod listener;
 mod parent;
@@ -17,6 +19,7 @@ pub mod shm;
 mod standard_output;
 mod stream;
 
+pub use connection::{Connection, Drained, GATHER_TIME, Look, Read, Silent};
 pub use delivery::Delivery;
 pub use endpoint::{Endpoint, EndpointError, IpcAddress, TcpAddress};
 pub use exit::at_exit;
@@ -25,4 +28,4 @@ pub use parent::end_with_parent;
 pub use poller::{Interest, Poller, Readiness, Timer};
 pub use resolve::{ResolveError, resolve_bind, resolve_connect};
 pub use standard_output::keep_standard_output_closed;
-pub use stream::{Connecting, Stream};
+pub use stream::{ClientLayer, Established, ServerLayer, Stream};

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 
 use crate::endpoint::{Endpoint, IpcAddress, TcpAddress};
-use crate::stream::{Connecting, Stream, unix_address};
+use crate::stream::{ServerLayer, Stream, unix_address};
 
 /// Connections the kernel holds for us until they are accepted.
 const BACKLOG: i32 = 1024;
@@ -23,6 +23,7 @@ const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 pub struct Listener {
     fd: OwnedFd,
     endpoint: Endpoint,
+    layer: ServerLayer,
     /// The file to remove, and its inode: somebody else's file of that name stays.
     file: Option<(PathBuf, u64)>,
 }
@@ -39,7 +40,7 @@ impl Listener {
         let bound = SocketAddr::try_from(bound)?;
         let host = if wildcard { "*".to_owned() } else { bound.ip().to_string() };
         let endpoint = Endpoint::Tcp(TcpAddress { host, port: bound.port() });
-        Ok(Listener { fd, endpoint, file: None })
+        Ok(Listener { fd, endpoint, layer: ServerLayer::Plain, file: None })
     }
 
     /// Binds a unix socket.
@@ -67,11 +68,22 @@ impl Listener {
             IpcAddress::Path(path) => Some((path.clone(), inode(path)?)),
             IpcAddress::Abstract(_) => None,
         };
-        Ok(Listener { fd, endpoint, file })
+        Ok(Listener { fd, endpoint, layer: ServerLayer::Plain, file })
     }
 
-    /// The next stream waiting to be accepted; `None` if there is none.
+    /// The same, and `layer` comes between the sockets that are accepted and their bytes.
+    #[must_use]
+    pub fn with_layer(mut self, layer: ServerLayer) -> Listener {
+        self.layer = layer;
+        self
+    }
+
+    /// The next stream waiting to be accepted; `None` if there is none. It has to be established if there is a layer.
     pub fn accept(&self) -> io::Result<Option<Stream>> {
+        Ok(self.accept_plain()?.map(|stream| stream.with_server_layer(&self.layer)))
+    }
+
+    fn accept_plain(&self) -> io::Result<Option<Stream>> {
         loop {
             match net::accept_with(&self.fd, FLAGS) {
                 Ok(fd) if matches!(self.endpoint, Endpoint::Tcp(_)) => return Stream::from_tcp(fd).map(Some),
@@ -116,7 +128,7 @@ fn is_stale(path: &std::path::Path, address: &IpcAddress) -> bool {
         return false;
     }
     match Stream::connect_ipc(address) {
-        Ok(Connecting::Done(_) | Connecting::Pending(_)) => false,
+        Ok(_) => false,
         Err(error) => error.kind() == io::ErrorKind::ConnectionRefused,
     }
 }
@@ -141,7 +153,6 @@ mod tests {
         assert_eq!(Listener::bind_ipc(&address).unwrap_err().kind(), io::ErrorKind::AddrInUse);
         let file = first.file.clone().unwrap().0;
         // As after kill -9: the descriptor is closed, the file stays.
-        drop(Listener { file: None, fd: first.fd.try_clone().unwrap(), endpoint: first.endpoint.clone() });
         let mut first = first;
         first.file = None;
         drop(first);

@@ -7,14 +7,14 @@ use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 use hairstreak_transport::shm::{RING_SIZE_MIN, Segment, Side};
-use hairstreak_transport::{Connecting, Interest, IpcAddress, Listener, Poller, Readiness, Stream};
+use hairstreak_transport::{Interest, IpcAddress, Listener, Poller, Readiness, Stream};
 
 /// Both ends of a unix connection.
 fn sockets() -> (Stream, Stream) {
     let name = format!("hairstreak-test-{}-{}", std::process::id(), fastrand::u64(..));
     let address = IpcAddress::Abstract(name);
     let listener = Listener::bind_ipc(&address).unwrap();
-    let Connecting::Done(connected) = Stream::connect_ipc(&address).unwrap() else { panic!("pending") };
+    let connected = Stream::connect_ipc(&address).unwrap();
     (listener.accept().unwrap().unwrap(), connected)
 }
 
@@ -51,7 +51,7 @@ struct Watch(Poller);
 impl Watch {
     fn new(stream: &Stream) -> Watch {
         let poller = Poller::new().unwrap();
-        poller.add(stream, 1, Interest::Edges).unwrap();
+        poller.add(stream.readiness_source().unwrap(), 1, Interest::Edges).unwrap();
         let watch = Watch(poller);
         watch.events(Duration::ZERO);
         watch

@@ -12,6 +12,7 @@
 mod blame;
 pub mod directory;
 mod escaped;
+pub mod management;
 pub mod mdp;
 pub mod numbered;
 pub mod settlement;

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::tree::{ReadError, Tree};
 use super::{
     Finding, adr, dependencies, file_names, heads, layers, length, limits, module_roots, panics, places,
-    sans_io, sleeps, unfinished, unsafety,
+    protocols, ratchets, sans_io, sleeps, unfinished, unsafety,
 };
 
 /// Every rule.
@@ -24,6 +24,8 @@ const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     places::check,
     adr::check,
     limits::check,
+    protocols::check,
+    ratchets::check,
 ];
 
 /// What the rules find in the checkout at `root`, in the order of its files.
@@ -33,20 +35,9 @@ pub fn check_checkout(root: &Path) -> Result<Vec<Finding>, ReadError> {
 
 fn check_tree(tree: &Tree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(tree)).collect();
-    findings.retain(|finding| !is_allowed(tree, finding));
+    findings.retain(|finding| !tree.permits(&finding.path, finding.line, finding.rule));
     findings.sort();
     findings
-}
-
-/// Whether the finding's line or the line above it exempts it, with a reason.
-fn is_allowed(tree: &Tree, finding: &Finding) -> bool {
-    let Some(text) = tree.text_of(&finding.path) else { return false };
-    let permit = format!("tidy: allow({})", finding.rule);
-    text.lines()
-        .skip(finding.line.saturating_sub(2))
-        .take(2)
-        .filter_map(|line| line.split_once(&permit))
-        .any(|(_, reason)| reason.trim().len() >= 3)
 }
 
 #[cfg(test)]

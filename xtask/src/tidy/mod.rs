@@ -21,6 +21,8 @@ mod manifest;
 mod module_roots;
 mod panics;
 mod places;
+mod protocols;
+mod ratchets;
 mod sans_io;
 mod sleeps;
 mod tree;
@@ -29,4 +31,5 @@ mod unsafety;
 
 pub use check::check_checkout;
 pub use finding::Finding;
+pub use ratchets::{RECORD as RATCHETS, lowered_record};
 pub use tree::ReadError;

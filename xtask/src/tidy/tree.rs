@@ -78,6 +78,18 @@ impl Tree {
         self.files.iter().find(|file| file.path == path).map(|file| file.text.as_str())
     }
 
+    /// Whether line `line` (counted from 1) of `path` or the line above it exempts the line from `rule`, with
+    /// a reason.
+    pub(super) fn permits(&self, path: &str, line: usize, rule: &str) -> bool {
+        let Some(text) = self.text_of(path) else { return false };
+        let permit = format!("tidy: allow({rule})");
+        text.lines()
+            .skip(line.saturating_sub(2))
+            .take(2)
+            .filter_map(|line| line.split_once(&permit))
+            .any(|(_, reason)| reason.trim().len() >= 3)
+    }
+
     /// A tree of the given `(path, text)` files.
     #[cfg(test)]
     pub(super) fn of(files: &[(&str, &str)]) -> Tree {

@@ -1,7 +1,7 @@
 //! `Consumer`: the side of a ring that takes messages out.
 
 use super::{GRANULE_SIZE, PADDING, Place, SLICE_GRANULES, Shared, WHOLE_GRANULES, short_granules};
-use crate::frame::{Frame, SHORT, SLICE};
+use crate::bytes::{Bytes, SHORT, SLICE};
 use crate::message::Message;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
@@ -114,7 +114,7 @@ impl Consumer {
             }
             SLICE => {
                 // SAFETY: as above.
-                let frame = unsafe { Frame::read_slice(record) };
+                let frame = unsafe { Bytes::read_slice(record) };
                 self.taken(SLICE_GRANULES, frame.size());
                 *into.single_mut() = frame;
                 true

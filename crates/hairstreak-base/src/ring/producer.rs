@@ -1,8 +1,8 @@
 //! `Producer`: the side of a ring that puts messages in.
 
 use super::{GRANULE_SIZE, PADDING, Place, SLICE_GRANULES, Shared, WHOLE, WHOLE_GRANULES, short_granules};
+use crate::bytes::{Bytes, INLINE_SIZE_MAX, SHORT, SHORT_HEADER_SIZE};
 use crate::copy::copy_short;
-use crate::frame::{Frame, INLINE_SIZE_MAX, SHORT, SHORT_HEADER_SIZE};
 use crate::lender::Lender;
 use crate::message::Message;
 use crate::sync::Arc;
@@ -90,7 +90,7 @@ impl Producer {
 
     /// Puts in a message of one frame, not yet visible; gives it back when there is no room.
     #[inline]
-    pub fn push_frame(&mut self, frame: Frame) -> Result<(), Frame> {
+    pub fn push_frame(&mut self, frame: Bytes) -> Result<(), Bytes> {
         if !frame.is_shared() {
             return if self.push_short(frame.as_bytes()) { Ok(()) } else { Err(frame) };
         }
@@ -104,7 +104,7 @@ impl Producer {
 
     /// Puts in a message of one frame, sharing its bytes, not yet visible. False when there is no room.
     #[inline]
-    pub fn share_frame(&mut self, frame: &Frame) -> bool {
+    pub fn share_frame(&mut self, frame: &Bytes) -> bool {
         if !frame.is_shared() {
             return self.push_short(frame.as_bytes());
         }

@@ -131,10 +131,6 @@ impl Entries {
         self.orphans_by_origin.first(&origin).map(|(_, name)| name)
     }
 
-    pub(super) fn peers(&self) -> impl Iterator<Item = &Peer> {
-        self.by_peer.keys()
-    }
-
     /// Names that begin with `prefix` and stand behind `after`, in order.
     pub(super) fn list<'a>(
         &'a self,

@@ -37,8 +37,4 @@ impl<K: Eq + Hash + Clone, V: Ord> Index<K, V> {
     pub(super) fn take(&mut self, key: &K) -> BTreeSet<V> {
         self.0.remove(key).unwrap_or_default()
     }
-
-    pub(super) fn keys(&self) -> impl Iterator<Item = &K> {
-        self.0.keys()
-    }
 }

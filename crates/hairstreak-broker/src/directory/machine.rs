@@ -1,40 +1,60 @@
 //! `Directory`: the state machine of mod.rs.
 
-use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
+use hairstreak_base::Bytes;
 use hairstreak_wire::directory::{
     Endpoint, Envelope, ErrorCode, LIST_ENTRY_COUNT_MAX, Name, Owner, Registration, Reply, Request,
 };
 
 use super::entries::Entries;
 use super::waiters::{Waiter, Waiters};
-use super::{Change, Effect, Options, Origin, Peer};
+use super::{Change, DirectoryOutbox, Options, Origin, Peer};
+use crate::outbox::{Outbox, Sent};
 
 /// Names, their holders, and those who wait.
 ///
-/// `now` is the time since whoever drives it started counting; it never runs backwards. After each
-/// `handle_...`, [`Directory::poll_effect`] is to be called until it has nothing more.
+/// `now` is the time since whoever drives it started counting; it never runs backwards. Replies and changes go to the
+/// [`DirectoryOutbox`] at once. A peer that has no room for a reply does not get it: it asks again if it still cares.
 #[derive(Debug)]
 pub struct Directory {
     options: Options,
     entries: Entries,
     waiters: Waiters,
-    effects: VecDeque<Effect>,
 }
 
 impl Directory {
     /// A directory without names.
     pub fn new(options: Options) -> Directory {
-        Directory { options, entries: Entries::new(), waiters: Waiters::new(), effects: VecDeque::new() }
+        Directory { options, entries: Entries::new(), waiters: Waiters::new() }
     }
 
-    /// A request came.
-    pub fn handle_request(&mut self, now: Duration, peer: &Peer, envelope: Envelope, request: Request) {
-        self.handle_timeout(now);
+    /// A message of `peer` came, the routing id not among its frames.
+    pub fn handle_message(
+        &mut self,
+        now: Duration,
+        peer: &Peer,
+        frames: &[&[u8]],
+        out: &mut impl DirectoryOutbox,
+    ) {
+        self.handle_timeout(now, out);
+        match Request::decode(frames) {
+            Ok((envelope, request)) => self.handle_request(now, peer, envelope, request, out),
+            Err(refused) => send(peer, &refused.envelope, &refused.reply(), out),
+        }
+    }
+
+    fn handle_request(
+        &mut self,
+        now: Duration,
+        peer: &Peer,
+        envelope: Envelope,
+        request: Request,
+        out: &mut impl DirectoryOutbox,
+    ) {
         let reply = match request {
-            Request::Register(registration) => self.register(now, peer, registration),
-            Request::Unregister { name, owner } => self.unregister(name, owner),
+            Request::Register(registration) => self.register(now, peer, registration, out),
+            Request::Unregister { name, owner } => self.unregister(name, owner, out),
             Request::Lookup { name, wait_ms } => {
                 match self.lookup(now, Waiter { peer: peer.clone(), envelope, name }, wait_ms) {
                     Some(reply) => reply,
@@ -44,50 +64,28 @@ impl Directory {
             Request::List { prefix, after } => self.list(&prefix, &after),
             Request::Ping => Reply::Ok { lease_ms: 0 },
         };
-        self.reply(peer.clone(), envelope, reply);
+        send(peer, &envelope, &reply, out);
     }
 
     /// Time has passed.
-    pub fn handle_timeout(&mut self, now: Duration) {
+    pub fn handle_timeout(&mut self, now: Duration, out: &mut impl DirectoryOutbox) {
         while let Some(name) = self.entries.pop_expired(now) {
-            self.effects.push_back(Effect::Changed(Change::Expired { name }));
+            out.changed(&Change::Expired { name });
         }
         while let Some(Waiter { peer, envelope, name }) = self.waiters.pop_due(now) {
-            self.reply(peer, envelope, Reply::NotFound { name });
+            send(&peer, &envelope, &Reply::NotFound { name }, out);
         }
     }
 
-    /// A peer's connection ended: nobody waits there any more, and its names are orphans.
-    pub fn handle_peer_gone(&mut self, now: Duration, peer: &Peer) {
+    /// A peer's connection ended, and all its messages have come: nobody waits there any more, and its names are orphans.
+    pub fn handle_gone(&mut self, now: Duration, peer: &Peer) {
         self.waiters.remove_of_peer(peer);
         self.entries.orphan(peer, now + milliseconds(self.options.orphan_lease_max_ms));
     }
 
-    /// What to do next, in order.
-    pub fn poll_effect(&mut self) -> Option<Effect> {
-        self.effects.pop_front()
-    }
-
-    /// When [`Directory::handle_timeout`] has something to do.
-    pub fn poll_timeout(&self) -> Option<Duration> {
+    /// When [`Directory::handle_timeout`] has something to do; `None`: only after another event.
+    pub fn next_timeout(&self) -> Option<Duration> {
         [self.entries.first_lease_end(), self.waiters.first_deadline()].into_iter().flatten().min()
-    }
-
-    /// The peers whose going would change something.
-    pub fn peers(&self) -> BTreeSet<Peer> {
-        self.entries.peers().chain(self.waiters.peers()).cloned().collect()
-    }
-
-    /// Whether this request would be refused because of what other peers hold: worth a look whether they are
-    /// still there.
-    pub fn is_refused(&self, peer: &Peer, request: &Request) -> bool {
-        match request {
-            Request::Register(registration) => self.refuse(peer, registration).is_some(),
-            Request::Lookup { name, wait_ms } if *wait_ms > 0 && self.entries.find(name).is_none() => {
-                self.waiters_limit(peer).is_some()
-            }
-            _ => false,
-        }
     }
 
     /// How many names there are.
@@ -100,7 +98,13 @@ impl Directory {
         self.waiters.count()
     }
 
-    fn register(&mut self, now: Duration, peer: &Peer, registration: Registration) -> Reply {
+    fn register(
+        &mut self,
+        now: Duration,
+        peer: &Peer,
+        registration: Registration,
+        out: &mut impl DirectoryOutbox,
+    ) -> Reply {
         if let Some(refusal) = self.refuse(peer, &registration) {
             return refusal;
         }
@@ -120,12 +124,14 @@ impl Directory {
         };
         let is_new = before.is_none();
         if before.is_none_or(|entry| entry.owner != registration.owner) {
-            self.make_room(peer.origin, is_new);
+            self.make_room(peer.origin, is_new, out);
         }
         self.entries.put(registration, peer.clone(), now + milliseconds(lease_ms));
-        self.effects.extend(change.map(Effect::Changed));
+        if let Some(change) = change {
+            out.changed(&change);
+        }
         if is_new {
-            self.answer_waiters(&name);
+            self.answer_waiters(&name, out);
         }
         Reply::Ok { lease_ms }
     }
@@ -163,32 +169,32 @@ impl Directory {
     }
 
     /// Ends orphans where an entry more would be one too many.
-    fn make_room(&mut self, origin: Origin, is_new: bool) {
+    fn make_room(&mut self, origin: Origin, is_new: bool, out: &mut impl DirectoryOutbox) {
         let Options { entries_max, entries_per_origin_max, .. } = self.options;
         if self.entries.count_of_origin(origin) >= entries_per_origin_max {
-            self.expire(self.entries.first_orphan_of(origin).cloned());
+            self.expire(self.entries.first_orphan_of(origin).cloned(), out);
         }
         if is_new && self.entries.count() >= entries_max {
-            self.expire(self.entries.first_orphan().cloned());
+            self.expire(self.entries.first_orphan().cloned(), out);
         }
     }
 
-    fn expire(&mut self, name: Option<Name>) {
+    fn expire(&mut self, name: Option<Name>, out: &mut impl DirectoryOutbox) {
         if let Some(name) = name {
             self.entries.remove(&name);
-            self.effects.push_back(Effect::Changed(Change::Expired { name }));
+            out.changed(&Change::Expired { name });
         }
     }
 
-    fn answer_waiters(&mut self, name: &Name) {
+    fn answer_waiters(&mut self, name: &Name, out: &mut impl Outbox) {
         for Waiter { peer, envelope, .. } in self.waiters.take_of_name(name) {
             if let Some(found) = self.found(name) {
-                self.reply(peer, envelope, found);
+                send(&peer, &envelope, &found, out);
             }
         }
     }
 
-    fn unregister(&mut self, name: Name, owner: Owner) -> Reply {
+    fn unregister(&mut self, name: Name, owner: Owner, out: &mut impl DirectoryOutbox) -> Reply {
         match self.entries.find(&name) {
             None => Reply::NotFound { name },
             Some(entry) if entry.owner != owner => {
@@ -196,7 +202,7 @@ impl Directory {
             }
             Some(_) => {
                 self.entries.remove(&name);
-                self.effects.push_back(Effect::Changed(Change::Unregistered { name }));
+                out.changed(&Change::Unregistered { name });
                 Reply::Ok { lease_ms: 0 }
             }
         }
@@ -244,10 +250,12 @@ impl Directory {
             names.by_ref().take(LIST_ENTRY_COUNT_MAX).map(|(name, at)| (name.clone(), at.clone())).collect();
         Reply::List { more: names.next().is_some(), entries }
     }
+}
 
-    fn reply(&mut self, peer: Peer, envelope: Envelope, reply: Reply) {
-        self.effects.push_back(Effect::Reply { peer, envelope, reply });
-    }
+fn send(peer: &Peer, envelope: &Envelope, reply: &Reply, out: &mut impl Outbox) {
+    let frames: Vec<Bytes> = reply.encode(envelope).into_iter().map(Bytes::from_vec).collect();
+    // A peer that is gone or has no room is owed nothing.
+    let _: Sent = out.send(&peer.routing_id, &[], &frames);
 }
 
 fn milliseconds(count: u32) -> Duration {

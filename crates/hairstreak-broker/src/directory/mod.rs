@@ -22,22 +22,25 @@
 //! its peer goes first; whoever waits, waits for a name that does not exist; nothing outgrows
 //! [`Options`].
 //!
+//! A name is refused as long as [`Directory::handle_gone`] has not told of its holder. So whoever drives the directory tells of
+//! a peer's end before any message that comes later, and behind the peer's own last message.
+//!
 //! Not here: bytes (the wire crate), connections and the clock (the node).
 
 mod change;
 mod deadlines;
-mod effect;
 mod entries;
 mod index;
 mod machine;
 mod options;
+mod outbox;
 mod peer;
 #[cfg(test)]
 mod tests;
 mod waiters;
 
 pub use change::Change;
-pub use effect::Effect;
 pub use machine::Directory;
 pub use options::Options;
+pub use outbox::DirectoryOutbox;
 pub use peer::{Origin, Peer};

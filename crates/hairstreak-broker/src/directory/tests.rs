@@ -10,7 +10,10 @@ use hairstreak_wire::directory::{
     Attributes, Endpoint, Envelope, Name, Owner, Registration, Reply, Request, RequestId,
 };
 
-use super::{Change, Directory, Effect, Options, Origin, Peer};
+use hairstreak_base::Bytes;
+
+use super::{Change, Directory, DirectoryOutbox, Options, Origin, Peer};
+use crate::{Outbox, Sent};
 
 fn name(text: &str) -> Name {
     Name::new(text).unwrap()
@@ -52,25 +55,42 @@ fn not_found(text: &str) -> Reply {
     Reply::NotFound { name: name(text) }
 }
 
-/// A directory, its clock, and what it said.
-struct Bench {
-    directory: Directory,
-    now: Duration,
-    next_id: u64,
+/// Takes what the directory says.
+#[derive(Default)]
+struct Said {
     changes: Vec<Change>,
     /// Peer, request number, reply.
     replies: Vec<(Peer, u64, Reply)>,
 }
 
+impl Outbox for Said {
+    fn send(&mut self, to: &[u8], head: &[&[u8]], body: &[Bytes]) -> Sent {
+        let frames: Vec<&[u8]> = head.iter().copied().chain(body.iter().map(Bytes::as_bytes)).collect();
+        let (envelope, reply) = Reply::decode(&frames).unwrap();
+        let id = u64::from_be_bytes(envelope.request_id.as_bytes().try_into().unwrap());
+        assert_eq!(envelope.delimited, id.is_multiple_of(2));
+        self.replies.push((peer(to[0]), id, reply));
+        Sent::Done
+    }
+}
+
+impl DirectoryOutbox for Said {
+    fn changed(&mut self, change: &Change) {
+        self.changes.push(change.clone());
+    }
+}
+
+/// A directory, its clock, and what it said.
+struct Bench {
+    directory: Directory,
+    now: Duration,
+    next_id: u64,
+    said: Said,
+}
+
 impl Bench {
     fn new(options: Options) -> Bench {
-        Bench {
-            directory: Directory::new(options),
-            now: Duration::ZERO,
-            next_id: 0,
-            changes: Vec::new(),
-            replies: Vec::new(),
-        }
+        Bench { directory: Directory::new(options), now: Duration::ZERO, next_id: 0, said: Said::default() }
     }
 
     /// Sends a request and returns its number.
@@ -78,15 +98,16 @@ impl Bench {
         let id = self.next_id;
         self.next_id += 1;
         let envelope = Envelope { delimited: id.is_multiple_of(2), request_id: RequestId::from(id) };
-        self.directory.handle_request(self.now, &peer(from), envelope, request);
-        self.drain();
+        let frames = request.encode(&envelope);
+        let frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
+        self.directory.handle_message(self.now, &peer(from), &frames, &mut self.said);
         id
     }
 
     /// Sends a request and returns its reply, which must be the only one and come at once.
     fn ask(&mut self, from: u8, request: Request) -> Reply {
         let id = self.send(from, request);
-        match &std::mem::take(&mut self.replies)[..] {
+        match &std::mem::take(&mut self.said.replies)[..] {
             [(to, answered, reply)] if (to, *answered) == (&peer(from), id) => reply.clone(),
             other => panic!("not one reply to request {id}: {other:?}"),
         }
@@ -94,25 +115,10 @@ impl Bench {
 
     fn pass(&mut self, ms: u64) {
         self.now += Duration::from_millis(ms);
-        self.directory.handle_timeout(self.now);
-        self.drain();
+        self.directory.handle_timeout(self.now, &mut self.said);
     }
 
     fn lose(&mut self, gone: u8) {
-        self.directory.handle_peer_gone(self.now, &peer(gone));
-        self.drain();
-    }
-
-    fn drain(&mut self) {
-        while let Some(effect) = self.directory.poll_effect() {
-            match effect {
-                Effect::Changed(change) => self.changes.push(change),
-                Effect::Reply { peer, envelope, reply } => {
-                    let id = u64::from_be_bytes(envelope.request_id.as_bytes().try_into().unwrap());
-                    assert_eq!(envelope.delimited, id.is_multiple_of(2));
-                    self.replies.push((peer, id, reply));
-                }
-            }
-        }
+        self.directory.handle_gone(self.now, &peer(gone));
     }
 }

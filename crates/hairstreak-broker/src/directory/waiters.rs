@@ -87,10 +87,6 @@ impl Waiters {
         self.deadlines.first()
     }
 
-    pub(super) fn peers(&self) -> impl Iterator<Item = &Peer> {
-        self.by_peer.keys()
-    }
-
     fn remove(&mut self, id: Id) -> Option<Waiter> {
         let waiter = self.waiters.remove(&id)?;
         self.by_name.remove(&waiter.name, &id);

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use hairstreak_base::{Body, Frame};
+use hairstreak_base::{Body, Bytes};
 use hairstreak_wire::mdp::is_management;
 use hairstreak_wire::numbered::{Refusal, RequestId};
 
 use super::broker::Broker;
-use super::outbox::Outbox;
 use super::requests::{Arrival, RequestState, size_of_request};
 use super::services::Asks;
 use super::window::Slot;
 use super::workers::{Dialect, WorkerRef};
+use crate::outbox::Outbox;
 
 /// A request as it came.
 pub(super) struct Asked {
@@ -19,7 +19,7 @@ pub(super) struct Asked {
     pub first: u64,
     pub lifetime_ms: u32,
     pub is_repeated: bool,
-    pub service: Frame,
+    pub service: Bytes,
     pub body: Body,
 }
 

@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use foldhash::{HashMap, HashMapExt};
 use hairstreak_base::Message;
+use hairstreak_wire::management::Drops;
 use hairstreak_wire::numbered::{ClientId, Header};
-use serde::{Deserialize, Serialize};
 
 use super::clients::Clients;
 use super::early::EarlyReplies;
 use super::management::LastReport;
 use super::options::Options;
-use super::outbox::{Outbox, Sent};
 use super::request_list::RequestList;
 use super::requests::Requests;
 use super::services::Services;
 use super::workers::{Dialect, WorkerRef, Workers};
+use crate::outbox::{Outbox, Sent};
 
 /// How often the broker looks round.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
@@ -70,19 +70,6 @@ pub(super) enum Role {
     Expelled {
         when: Duration,
     },
-}
-
-/// Messages that came and went no further, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Drops {
-    /// They are no commands, or not of those who sent them.
-    pub malformed: u64,
-    /// Replies to requests that their worker did not have, any more.
-    pub late: u64,
-    /// Replies whose client is gone, or reads nothing.
-    pub unread: u64,
-    /// Requests of plain MDP, which knows no refusal.
-    pub refused: u64,
 }
 
 impl Broker {

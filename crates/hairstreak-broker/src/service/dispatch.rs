@@ -8,9 +8,9 @@ use hairstreak_wire::mdp::{self, Address};
 use hairstreak_wire::numbered::{Header, Refusal, with_body};
 
 use super::broker::{Broker, Role};
-use super::outbox::{Outbox, Sent};
 use super::requests::{Request, RequestState};
 use super::workers::{Dialect, Worker, WorkerRef};
+use crate::outbox::{Outbox, Sent};
 
 /// Requests that a worker is given at a time, before others get some.
 const SHARE_COUNT_MAX: usize = 128;

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use hairstreak_base::{Body, Frame};
+use hairstreak_base::{Body, Bytes};
 use hairstreak_wire::numbered::RequestId;
 
 /// Replies that are kept.
@@ -13,7 +13,7 @@ const EARLY_COUNT_MAX: usize = 1024;
 const EARLY_BYTES_MAX: usize = 16 << 20;
 
 fn size_of(reply: &Body) -> usize {
-    reply.frames().iter().map(Frame::size).sum()
+    reply.frames().iter().map(Bytes::size).sum()
 }
 
 #[derive(Debug, Default)]

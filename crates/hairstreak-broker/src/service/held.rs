@@ -6,10 +6,10 @@ use hairstreak_base::Body;
 use hairstreak_wire::numbered::{HeldList, RequestId};
 
 use super::broker::Broker;
-use super::outbox::Outbox;
 use super::requests::RequestState;
 use super::window::{Slot, Told};
 use super::workers::WorkerRef;
+use crate::outbox::Outbox;
 
 /// Numbers that are looked at of what one worker tells in a second: a list of all that ours remembers at most, and once more.
 const HELD_NUMBERS_MAX: u64 = 524_288;

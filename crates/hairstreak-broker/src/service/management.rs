@@ -3,19 +3,16 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use hairstreak_base::Frame;
+use hairstreak_base::Bytes;
+use hairstreak_wire::management::{REPORT_SERVICE, Report, ServiceReport};
 use hairstreak_wire::mdp;
 use hairstreak_wire::numbered::{Header, Refusal, RequestId, with_body};
-use serde::{Deserialize, Serialize};
 
-use super::broker::{Broker, Drops};
-use super::outbox::Outbox;
+use super::broker::Broker;
 use super::services::Service;
 use super::window::Slot;
 use super::workers::Dialect;
-
-/// The service that replies with a [`Report`], in JSON.
-pub const REPORT_SERVICE: &str = "hairstreak.services";
+use crate::outbox::Outbox;
 
 /// Whoever asks sooner is told the same again: a report of many services takes a while to make.
 const REPORT_INTERVAL: Duration = Duration::from_millis(100);
@@ -24,49 +21,7 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct LastReport {
     made: Duration,
-    body: Frame,
-}
-
-/// What a broker knows of itself.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
-pub struct Report {
-    /// Clients that are there, or may come back.
-    pub clients: usize,
-    /// Requests that were taken and not answered.
-    pub open: usize,
-    /// Bytes of these.
-    pub open_bytes: usize,
-    /// Bytes of replies that wait for their clients.
-    pub unread_bytes: usize,
-    /// What came and went no further.
-    pub drops: Drops,
-    /// Its services, by name.
-    pub services: Vec<ServiceReport>,
-}
-
-/// One service.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
-pub struct ServiceReport {
-    /// Its name; what is not UTF-8 in it replaced.
-    pub name: String,
-    /// Its workers.
-    pub workers: usize,
-    /// Requests that they may have together.
-    pub capacity: u64,
-    /// Requests that they have.
-    pub outstanding: u64,
-    /// Requests that wait.
-    pub queued: usize,
-    /// How long the first of those has been here, in milliseconds.
-    pub oldest_ms: u64,
-    /// Requests so far.
-    pub requests: u64,
-    /// Replies so far.
-    pub replies: u64,
-    /// Requests that got no reply, so far.
-    pub refusals: u64,
-    /// How often a request was given to one more worker.
-    pub redeliveries: u64,
+    body: Bytes,
 }
 
 impl Broker {
@@ -108,7 +63,7 @@ impl Broker {
     }
 
     /// The report in JSON, at most [`REPORT_INTERVAL`] old. Those who have it share its bytes.
-    fn recent_report(&mut self, now: Duration) -> Frame {
+    fn recent_report(&mut self, now: Duration) -> Bytes {
         if let Some(last) = &self.last_report
             && now < last.made + REPORT_INTERVAL
         {
@@ -116,7 +71,7 @@ impl Broker {
         }
         // INVARIANT: numbers and names only, which JSON has words for.
         let json = serde_json::to_vec(&self.report(now)).expect("a report is JSON");
-        let body = Frame::from_vec(json);
+        let body = Bytes::from_vec(json);
         self.last_report = Some(LastReport { made: now, body: body.clone() });
         body
     }
@@ -128,23 +83,23 @@ impl Broker {
         client: usize,
         id: RequestId,
         service: &[u8],
-        body: &[Frame],
+        body: &[Bytes],
         out: &mut impl Outbox,
     ) {
-        let asked = body.first().map(Frame::as_bytes).unwrap_or_default();
+        let asked = body.first().map(Bytes::as_bytes).unwrap_or_default();
         let dialect = self.clients.get(client).map(|client| client.dialect);
         let reply = match service {
             b"mmi.service" => {
                 let found = self.services.find(asked);
                 let has_workers = found.is_some_and(|service| service.worker_count > 0);
-                Frame::copy_of(if has_workers { b"200" } else { b"404" })
+                Bytes::copy_of(if has_workers { b"200" } else { b"404" })
             }
             name if name == REPORT_SERVICE.as_bytes() => self.recent_report(now),
             name if dialect == Some(Dialect::Numbered) && !name.starts_with(b"mmi.") => {
                 let reason = "the broker has no such service";
                 return self.refuse(client, id, Refusal::NotImplemented, reason, out);
             }
-            _ => Frame::copy_of(b"501"),
+            _ => Bytes::copy_of(b"501"),
         };
         let (answers, body) = (Some((id.number, Slot::Unknown)), [reply]);
         match dialect {

@@ -6,10 +6,10 @@ use hairstreak_wire::mdp::{self, WorkerCommand, is_management};
 use hairstreak_wire::numbered::Header;
 
 use super::broker::{Broker, Role};
-use super::outbox::{Outbox, Sent};
 use super::requests::RequestState;
 use super::services::Asks;
 use super::workers::{Dialect, WorkerRef};
+use crate::outbox::{Outbox, Sent};
 
 /// A peer that would come back at once is told to go after so long.
 const EXPULSION_DELAY: Duration = Duration::from_secs(1);

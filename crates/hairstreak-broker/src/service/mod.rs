@@ -43,7 +43,6 @@ mod management;
 mod members;
 mod numbered;
 mod options;
-mod outbox;
 mod plain;
 mod replies;
 mod request_list;
@@ -57,7 +56,5 @@ mod unread;
 mod window;
 mod workers;
 
-pub use broker::{Broker, Drops};
-pub use management::{REPORT_SERVICE, Report, ServiceReport};
+pub use broker::Broker;
 pub use options::{Limits, Options};
-pub use outbox::{Outbox, Sent};

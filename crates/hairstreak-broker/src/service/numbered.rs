@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use hairstreak_base::{Body, Frame, Message};
+use hairstreak_base::{Body, Bytes, Message};
 use hairstreak_wire::numbered::{self, BodyPlace, ClientId, Header, Part, Refusal, RequestId, ToBroker};
 
 use super::arrivals::Asked;
 use super::broker::{Broker, Role};
-use super::outbox::{Outbox, Sent};
 use super::replies::Answer;
 use super::window::Slot;
 use super::workers::{Dialect, WorkerRef};
+use crate::outbox::{Outbox, Sent};
 
 impl Broker {
     /// A message of a peer that begins as one of HSN1.
@@ -23,7 +23,7 @@ impl Broker {
     ) {
         match numbered::parse_to_broker(&message.as_frames()[1..]) {
             Ok(ToBroker::Request { request: id, first, lifetime_ms, is_repeated, service, body }) => {
-                let service = Frame::copy_of(service);
+                let service = Bytes::copy_of(service);
                 let body = body_of(message, body);
                 let asked = Asked { id, first, lifetime_ms, is_repeated, service, body };
                 self.take_numbered_request(now, peer, asked, out);
@@ -126,7 +126,7 @@ impl Broker {
         &mut self,
         now: Duration,
         peer: &[u8],
-        frames: &[Frame],
+        frames: &[Bytes],
         reason: &str,
         out: &mut impl Outbox,
     ) {

@@ -8,9 +8,9 @@ use hairstreak_wire::numbered::RequestId;
 
 use super::arrivals::Asked;
 use super::broker::{Broker, Role};
-use super::outbox::Outbox;
 use super::replies::Answer;
 use super::workers::{Dialect, Worker, WorkerRef};
+use crate::outbox::Outbox;
 
 impl Broker {
     /// A message of a peer that does not begin as one of HSN1.

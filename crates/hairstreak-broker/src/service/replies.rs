@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use hairstreak_base::Frame;
+use hairstreak_base::Bytes;
 use hairstreak_wire::mdp::{self, Version};
 use hairstreak_wire::numbered::{Header, Refusal, RequestId, with_body};
 
 use super::broker::Broker;
-use super::outbox::Outbox;
 use super::requests::{Request, RequestState, size_of_frames};
 use super::window::Slot;
 use super::workers::{Dialect, Worker, WorkerRef};
+use crate::outbox::Outbox;
 
 /// Frames of the parts of one reply that are gathered for a client of MDP 0.1, which takes one message only.
 const GATHERED_COUNT_MAX: usize = 1_000;
@@ -24,7 +24,7 @@ pub(super) struct Answer<'a> {
     pub is_final: bool,
     /// No part can have gone before.
     pub is_whole: bool,
-    pub body: &'a [Frame],
+    pub body: &'a [Bytes],
 }
 
 impl Broker {
@@ -133,7 +133,7 @@ impl Broker {
         key: usize,
         worker: WorkerRef,
         index: Option<u32>,
-        body: &[Frame],
+        body: &[Bytes],
         out: &mut impl Outbox,
     ) {
         let Some(request) = self.requests.get_mut(key) else { return };
@@ -181,7 +181,7 @@ impl Broker {
         key: usize,
         holder: Slot,
         index: Option<u32>,
-        body: &[Frame],
+        body: &[Bytes],
         out: &mut impl Outbox,
     ) {
         let gathered = self.requests.take_gathered(key);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hairstreak_base::{Body, Frame};
+use hairstreak_base::{Body, Bytes};
 use hairstreak_wire::numbered::RequestId;
 use slab::Slab;
 
@@ -58,7 +58,7 @@ pub(super) struct Request {
     /// Parts of the reply that have come from the worker that has it.
     pub part_count: u32,
     /// Parts for a client that takes one message only.
-    pub gathered: Vec<Frame>,
+    pub gathered: Vec<Bytes>,
     /// Bytes that it is counted with.
     size: usize,
     gathered_bytes: usize,
@@ -97,8 +97,8 @@ pub(super) struct Arrival {
 }
 
 /// What frames are counted with, so that many empty ones are not for nothing.
-pub(super) fn size_of_frames(frames: &[Frame]) -> usize {
-    frames.iter().map(|frame| size_of::<Frame>() + frame.size()).sum()
+pub(super) fn size_of_frames(frames: &[Bytes]) -> usize {
+    frames.iter().map(|frame| size_of::<Bytes>() + frame.size()).sum()
 }
 
 /// What a request with this body is counted with.
@@ -202,16 +202,16 @@ impl Requests {
     }
 
     /// Keeps parts of a reply until the last one comes.
-    pub fn gather(&mut self, key: usize, body: &[Frame]) {
+    pub fn gather(&mut self, key: usize, body: &[Bytes]) {
         let Some(request) = self.slab.get_mut(key) else { return };
         let size = size_of_frames(body);
-        request.gathered.extend(body.iter().map(Frame::compacted));
+        request.gathered.extend(body.iter().map(Bytes::compacted));
         request.gathered_bytes += size;
         self.bytes += size;
     }
 
     /// What was gathered, which is kept no more.
-    pub fn take_gathered(&mut self, key: usize) -> Vec<Frame> {
+    pub fn take_gathered(&mut self, key: usize) -> Vec<Bytes> {
         let Some(request) = self.slab.get_mut(key) else { return Vec::new() };
         self.bytes -= std::mem::take(&mut request.gathered_bytes);
         std::mem::take(&mut request.gathered)

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::broker::Broker;
 use super::options::Limits;
-use super::outbox::Outbox;
 use super::workers::WorkerRef;
+use crate::outbox::Outbox;
 
 /// How many requests a worker may have that has a suspect, step by step.
 pub(super) const COMPANY: [u32; 3] = [64, 8, 1];

@@ -6,9 +6,9 @@ use hairstreak_wire::mdp::{self, WorkerCommand};
 use hairstreak_wire::numbered::Refusal;
 
 use super::broker::Broker;
-use super::outbox::Outbox;
 use super::requests::RequestState;
 use super::workers::{Dialect, WorkerRef};
+use crate::outbox::Outbox;
 
 impl Broker {
     pub(super) fn look_round(&mut self, now: Duration, out: &mut impl Outbox) {

@@ -15,14 +15,15 @@ mod unread;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use hairstreak_base::{Frame, Message};
+use hairstreak_base::{Bytes, Message};
 use hairstreak_wire::mdp::Address;
 use hairstreak_wire::numbered::{
     BodyPlace, ClientId, FromBroker, Header, Held, Refusal, RequestId, encode_held, parse_from_broker,
     with_body,
 };
 
-use super::{Broker, Limits, Options, Outbox, Sent};
+use super::{Broker, Limits, Options};
+use crate::outbox::{Outbox, Sent};
 
 /// Takes what the broker sends, except for those that are full or gone.
 #[derive(Default)]
@@ -35,7 +36,7 @@ struct Wire {
 }
 
 impl Outbox for Wire {
-    fn send(&mut self, peer: &[u8], head: &[&[u8]], body: &[Frame]) -> Sent {
+    fn send(&mut self, peer: &[u8], head: &[&[u8]], body: &[Bytes]) -> Sent {
         let peer = String::from_utf8(peer.to_vec()).unwrap();
         if self.gone.contains(&peer) {
             return Sent::Gone;
@@ -43,7 +44,7 @@ impl Outbox for Wire {
         if self.full.contains(&peer) {
             return Sent::Full;
         }
-        let first = head.first().copied().or(body.first().map(Frame::as_bytes)).unwrap_or_default();
+        let first = head.first().copied().or(body.first().map(Bytes::as_bytes)).unwrap_or_default();
         let command = Header::parse(first).map(|(header, _)| header);
         let has_body =
             matches!(command, Ok(Header::Request { .. } | Header::Partial { .. } | Header::Final { .. }));

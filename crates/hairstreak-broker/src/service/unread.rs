@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use hairstreak_base::Frame;
+use hairstreak_base::Bytes;
 use hairstreak_wire::numbered::{Header, Refusal, RequestId};
 
 use super::broker::Broker;
 use super::clients::Unread;
-use super::outbox::{Outbox, Sent};
 use super::requests::{RequestState, size_of_frames};
 use super::window::Slot;
+use crate::outbox::{Outbox, Sent};
 
 /// Clients in one turn of those that are tried again.
 const RETRY_COUNT_MAX: usize = 256;
@@ -22,7 +22,7 @@ impl Broker {
         client: usize,
         answers: Option<(u64, Slot)>,
         head: &[&[u8]],
-        body: &[Frame],
+        body: &[Bytes],
         out: &mut impl Outbox,
     ) -> bool {
         let Some(found) = self.clients.get(client) else { return false };
@@ -40,7 +40,7 @@ impl Broker {
             }
         }
         let size =
-            size_of_frames(body) + head.iter().map(|frame| size_of::<Frame>() + frame.len()).sum::<usize>();
+            size_of_frames(body) + head.iter().map(|frame| size_of::<Bytes>() + frame.len()).sum::<usize>();
         let has_room = !found.has_missed_some
             && found.backlog_bytes.saturating_add(size) <= self.options.replies_bytes_max
             && self.has_room_for(size);
@@ -70,7 +70,7 @@ impl Broker {
         let answers = Some((request.number, found.slot(request.number)));
         if !found.has_missed_some {
             self.send_reply(client, answers, &head, &[], out);
-        } else if self.has_room_for(size_of::<Frame>() * 4) {
+        } else if self.has_room_for(size_of::<Bytes>() * 4) {
             self.push_unread(client, answers, &head, &[]);
         }
     }
@@ -102,7 +102,7 @@ impl Broker {
     }
 
     /// A reply waits for its client.
-    fn push_unread(&mut self, client: usize, answers: Option<(u64, Slot)>, head: &[&[u8]], body: &[Frame]) {
+    fn push_unread(&mut self, client: usize, answers: Option<(u64, Slot)>, head: &[&[u8]], body: &[Bytes]) {
         let is_numbered = self.clients.get(client).is_some_and(|client| client.is_numbered());
         let answers = match answers {
             Some((number, slot)) => {
@@ -111,8 +111,8 @@ impl Broker {
             }
             None => None,
         };
-        let head = head.iter().map(|frame| Frame::copy_of(frame));
-        let message = head.chain(body.iter().map(Frame::compacted)).collect();
+        let head = head.iter().map(|frame| Bytes::copy_of(frame));
+        let message = head.chain(body.iter().map(Bytes::compacted)).collect();
         self.clients.push_unread(client, Unread { message, answers });
         self.note_stalled(client);
     }

@@ -40,7 +40,7 @@ impl State {
         let LinkKind::Stream(session) = &link.kind else { return };
         let applicant = Applicant {
             credentials,
-            remote: session.stream().remote_address(),
+            remote: session.connection.stream().remote_address(),
             endpoint: link.endpoint.to_string(),
         };
         match authenticator.judge_at_once(&applicant) {
@@ -70,7 +70,7 @@ impl State {
             Ok(Advance::Ready(peer)) => {
                 if let LinkKind::Stream(session) = &mut self.links[index].kind {
                     // What came behind the READY makes no new edge.
-                    session.readable = true;
+                    session.connection.mark_readable();
                 }
                 if self.link_is_ready(engine, index, peer) {
                     self.on_readable(engine, index);

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hairstreak_base::Frame;
+use hairstreak_base::Bytes;
 use hairstreak_transport::{Endpoint, Interest, Readiness, Stream};
 use hairstreak_wire::settlement::SettlementTerms;
 use hairstreak_wire::zmtp::{LocalPeer, RemotePeer, SharedTerms};
@@ -54,19 +54,19 @@ impl State {
 
     fn on_link(&mut self, engine: &Engine, index: usize, event: &Readiness) {
         let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
-        session.on_event(event);
+        session.connection.on_event(event);
         match session.phase {
             Phase::Connecting | Phase::Handshaking => self.go_on_with_handshake(engine, index),
             Phase::Draining => {
                 let over = session.drain();
                 if over {
                     self.end_link(engine, index, &SessionError::Left);
-                } else if session.readable {
+                } else if session.connection.is_readable() {
                     self.due_at(self.now + DRAIN_TICK);
                 }
             }
             Phase::Ready => {
-                if session.writable && !session.outgoing.is_empty() {
+                if session.connection.is_writable() && !session.connection.output.is_empty() {
                     self.flush_link(engine, index);
                 }
                 if self.links.contains(index) {
@@ -80,7 +80,7 @@ impl State {
     pub fn on_readable(&mut self, engine: &Engine, index: usize) {
         let link = &mut self.links[index];
         let LinkKind::Stream(session) = &mut link.kind else { return };
-        if !session.readable {
+        if !session.connection.is_readable() {
             return;
         }
         let socket = link.socket;
@@ -104,7 +104,7 @@ impl State {
         let LinkKind::Stream(session) = &mut link.kind else { return };
         let result = session.read_ahead(link.received);
         let is_settled = session.is_settled();
-        let unfinished = session.readable && session.has_room_ahead();
+        let unfinished = session.connection.is_readable() && session.has_room_ahead();
         let waits = session.waits_for_room();
         if session.has_ahead()
             && let Some(again) = self.links[index].note_age_in(Instant::now())
@@ -118,7 +118,7 @@ impl State {
         }
         let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
         match result {
-            Ok(()) if session.outgoing.is_empty() || session.write_failed => {}
+            Ok(()) if session.connection.output.is_empty() || session.connection.has_write_failed() => {}
             Ok(()) => self.flush_link(engine, index),
             Err(error @ SessionError::Settlement(_)) => self.refuse_link(engine, index, &error),
             Err(error) => self.end_link(engine, index, &error),
@@ -148,7 +148,7 @@ impl State {
                 // Its bytes stay where they are until a timer finds room for them.
                 self.due_at(self.now + ROOM_TICK);
             } else if session.phase == Phase::Ready
-                && session.readable
+                && session.connection.is_readable()
                 && matches!(self.sockets[socket].rules.incoming, Incoming::Messages)
             {
                 self.list_messages(index);
@@ -167,7 +167,7 @@ impl State {
             };
             let unattended = self.sockets[*socket].receivers == 0
                 || matches!(self.sockets[*socket].rules.incoming, Incoming::AtOnce(_));
-            if session.phase == Phase::Ready && session.readable && unattended {
+            if session.phase == Phase::Ready && session.connection.is_readable() && unattended {
                 self.on_readable(engine, index);
             } else if session.is_over() && unattended {
                 self.end_link(engine, index, &SessionError::Closed);
@@ -191,7 +191,7 @@ impl State {
                         self.tell(socket, Some(&endpoint), || EventKind::Denied);
                         continue;
                     }
-                    self.add_stream(engine, socket, Origin::Listener, endpoint, stream, true);
+                    self.add_stream(engine, socket, Origin::Listener, endpoint, stream);
                 }
                 Ok(None) => return,
                 Err(error) => {
@@ -222,7 +222,7 @@ impl State {
         }
     }
 
-    /// A new connection; `connected` or still on its way. Returns whether the socket took it.
+    /// A new connection, or one on its way. Returns whether the socket took it.
     pub fn add_stream(
         &mut self,
         engine: &Engine,
@@ -230,8 +230,8 @@ impl State {
         origin: Origin,
         endpoint: Endpoint,
         stream: Stream,
-        connected: bool,
     ) -> bool {
+        let connected = stream.is_established();
         let state = &mut self.sockets[socket];
         let options = Arc::clone(&state.options);
         if state.connection_count >= options.connections_max || !(state.rules.accepts)(self, socket) {
@@ -265,7 +265,7 @@ impl State {
         let handshake = (!is_plain).then(|| security.handshake(local, self.now)).transpose();
         let Ok(handshake) = handshake else { return false };
         let shares = SessionShares { arriving: Arc::clone(&state.arriving), pool: Arc::clone(&self.pool) };
-        let mut session = Session::new(stream, connected, handshake, limits, shares, deadline, self.now);
+        let mut session = Session::new(stream, handshake, limits, shares, deadline, self.now);
         if let Some(wish) = shared_wish {
             session.set_shared_wish(wish);
         }
@@ -273,7 +273,7 @@ impl State {
         let entry = self.links.vacant_entry();
         let index = entry.key();
         let token = Token::Link { index, serial: place.serial }.encode();
-        if engine.poller().add(session.fd(), token, Interest::Edges).is_err() {
+        if session.connection.watch(engine.poller(), token).is_err() {
             self.sockets[socket].connection_count -= 1;
             return false;
         }
@@ -305,7 +305,7 @@ impl State {
     pub fn link_is_ready(&mut self, engine: &Engine, index: usize, peer: RemotePeer) -> bool {
         let link = &mut self.links[index];
         let socket = link.socket;
-        link.routing_id = Frame::copy_of(&peer.routing_id);
+        link.routing_id = Bytes::copy_of(&peer.routing_id);
         let rules = self.sockets[socket].rules;
         if !(rules.accepts)(self, socket) || !(rules.link_ready)(self, engine, index, &peer) {
             self.sockets[socket].refused_connections += 1;
@@ -327,7 +327,8 @@ impl State {
         if let LinkKind::Ring(_) = link.kind {
             state.rings.push(index);
         }
-        let is_shared = matches!(&link.kind, LinkKind::Stream(session) if session.stream().is_shared());
+        let is_shared =
+            matches!(&link.kind, LinkKind::Stream(session) if session.connection.stream().is_shared());
         self.due_at(self.now + heartbeat);
         self.tell_of_link(index, || EventKind::HandshakeSucceeded);
         if is_shared {
@@ -365,8 +366,8 @@ impl State {
         let (left, stays);
         match &mut link.kind {
             LinkKind::Stream(session) => {
-                engine.poller().remove(session.fd());
-                lost += settled.unwrap_or(session.outgoing.queued_count());
+                session.connection.unwatch(engine.poller());
+                lost += settled.unwrap_or(session.connection.output.queued_count());
                 if error.leaves_unread() {
                     session.take_rest();
                 }

@@ -94,7 +94,7 @@ impl State {
         let options = &self.sockets[link.socket].options;
         let (count, bytes) = link.kind.queued();
         let has_room = match &mut link.kind {
-            LinkKind::Stream(session) => !session.write_failed && bytes < SEGMENT_SIZE,
+            LinkKind::Stream(session) => !session.connection.has_write_failed() && bytes < SEGMENT_SIZE,
             LinkKind::Ring(ring) => ring.has_room(),
         };
         has_room && count < (options.send_count_max / 2).max(1) && bytes < (options.send_bytes_max / 2).max(1)

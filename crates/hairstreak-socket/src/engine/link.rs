@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Weak;
 use std::time::Instant;
 
-use hairstreak_base::{Frame, Message};
+use hairstreak_base::{Bytes, Message};
 use hairstreak_transport::Endpoint;
 use hairstreak_wire::zmtp::RemotePeer;
 
@@ -40,7 +40,7 @@ pub(crate) struct Link {
     /// Set when ready.
     pub peer: Option<RemotePeer>,
     /// What a ROUTER calls the peer.
-    pub routing_id: Frame,
+    pub routing_id: Bytes,
     /// Of a ROUTER with notices: the peer has come, and its going is to be noted.
     pub is_noted: bool,
     pub kind: LinkKind,
@@ -132,7 +132,7 @@ impl Link {
             origin,
             endpoint,
             peer: None,
-            routing_id: Frame::EMPTY,
+            routing_id: Bytes::EMPTY,
             is_noted: false,
             kind,
             since,
@@ -166,7 +166,7 @@ impl LinkKind {
     /// Messages put on the way to the peer so far.
     pub fn accepted_count(&self) -> usize {
         match self {
-            LinkKind::Stream(session) => session.outgoing.accepted_count(),
+            LinkKind::Stream(session) => session.connection.output.accepted_count(),
             LinkKind::Ring(ring) => ring.accepted_count(),
         }
     }
@@ -174,7 +174,9 @@ impl LinkKind {
     /// Bytes sent and received so far: on the wire, or of bodies through a ring.
     pub fn byte_counts(&self) -> (u64, u64) {
         match self {
-            LinkKind::Stream(session) => (session.outgoing.written_bytes(), session.read_bytes()),
+            LinkKind::Stream(session) => {
+                (session.connection.output.written_bytes(), session.connection.read_bytes())
+            }
             LinkKind::Ring(ring) => ring.byte_counts(),
         }
     }
@@ -190,7 +192,9 @@ impl LinkKind {
     /// Messages and bytes accepted and not yet written, or taken.
     pub fn queued(&mut self) -> (usize, usize) {
         match self {
-            LinkKind::Stream(session) => (session.outgoing.queued_count(), session.outgoing.queued_bytes()),
+            LinkKind::Stream(session) => {
+                (session.connection.output.queued_count(), session.connection.output.queued_bytes())
+            }
             LinkKind::Ring(ring) => ring.queued(),
         }
     }

@@ -118,7 +118,7 @@ impl State {
         if !self.sockets.get_mut(socket).is_some_and(|state| std::mem::take(&mut state.looked_at)) {
             return;
         }
-        if self.for_each_stream(socket, Session::leave_event) {
+        if self.for_each_stream(socket, |session| session.connection.leave_event()) {
             self.notify(socket);
             // Not every caller leaves the engine to the watch tick.
             self.arm_look(engine);
@@ -151,12 +151,12 @@ impl State {
                 // An attempt looks at all of them.
                 LinkKind::Ring(_) => has_news = true,
                 LinkKind::Stream(session) => {
-                    let is_shared = session.stream().is_shared();
+                    let is_shared = session.connection.stream().is_shared();
                     let is_next = !is_shared && slot == looks % count && session.phase == Phase::Ready;
-                    if is_next || session.has_news() {
+                    if is_next || session.connection.has_news() {
                         // Reads in vain are no work for which others would have to get a turn.
-                        session.take_read_count();
-                        session.readable = true;
+                        session.connection.take_read_count();
+                        session.connection.mark_readable();
                         has_news = true;
                         self.list_messages(index);
                     }

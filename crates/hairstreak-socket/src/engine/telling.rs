@@ -108,7 +108,7 @@ impl State {
 
 fn event_of(link: &Link, kind: EventKind) -> Event {
     let remote = match &link.kind {
-        LinkKind::Stream(session) => session.stream().remote_address(),
+        LinkKind::Stream(session) => session.connection.stream().remote_address(),
         LinkKind::Ring(_) => None,
     };
     Event {

@@ -224,15 +224,15 @@ impl State {
         let link = &mut self.links[index];
         let LinkKind::Stream(session) = &mut link.kind else { return };
         let outcome = match session.phase {
-            Phase::Connecting | Phase::Handshaking if session.deadline <= now => {
+            Phase::Connecting | Phase::Handshaking if session.connection.deadline <= now => {
                 Err(SessionError::HandshakeTimeout)
             }
-            Phase::Connecting | Phase::Handshaking => Ok(session.deadline),
-            Phase::Draining => match (session.drain(), session.deadline <= now) {
+            Phase::Connecting | Phase::Handshaking => Ok(session.connection.deadline),
+            Phase::Draining => match (session.drain(), session.connection.deadline <= now) {
                 (true, _) => Err(SessionError::Left),
                 (false, true) => Err(SessionError::Linger),
-                (false, false) if session.readable => Ok(now + DRAIN_TICK),
-                (false, false) => Ok(session.deadline),
+                (false, false) if session.connection.is_readable() => Ok(now + DRAIN_TICK),
+                (false, false) => Ok(session.connection.deadline),
             },
             Phase::Ready => {
                 let options = &self.sockets[link.socket].options;
@@ -244,8 +244,8 @@ impl State {
             }
         };
         let (waits, may_go_on) = (session.waits_for_room(), session.may_go_on());
-        let gathers = !session.outgoing.is_empty();
-        if let Some(since) = session.take_silence() {
+        let gathers = !session.connection.output.is_empty();
+        if let Some(since) = session.connection.take_silence() {
             self.tell_of_link(index, || EventKind::Silent { since });
         }
         match outcome {

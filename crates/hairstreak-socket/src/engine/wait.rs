@@ -9,14 +9,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hairstreak_base::{Lock, LockGuard, OwnerGuard};
-use hairstreak_transport::{Poller, Readiness, Timer};
+use hairstreak_transport::{GATHER_TIME, Poller, Readiness, Timer};
 
 use super::state::{After, Follower, State};
 use super::timers::BUSY_GATHER_TIME;
 use super::yielding::Sleep;
 use crate::background::Background;
 use crate::ring_link::Doorbell;
-use crate::session::GATHER_TIME;
 
 /// Reads and writes after which a caller that never waits takes a turn at the poller all the same.
 const IO_PER_TURN: u32 = 16;

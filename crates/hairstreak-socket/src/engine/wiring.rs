@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hairstreak_transport::{Connecting, Endpoint, Listener, Stream, resolve_bind, resolve_connect};
+use hairstreak_transport::{Endpoint, Listener, Stream, resolve_bind, resolve_connect};
 use hairstreak_wire::zmtp::SocketType;
 
 use super::link::{LinkKind, Origin};
@@ -290,16 +290,13 @@ impl State {
         self.connector_has_stream(engine, index, stream);
     }
 
-    fn connector_has_stream(&mut self, engine: &Engine, index: usize, stream: std::io::Result<Connecting>) {
+    fn connector_has_stream(&mut self, engine: &Engine, index: usize, stream: std::io::Result<Stream>) {
         let connector = &mut self.connectors[index];
         let socket = connector.socket;
         connector.state = ConnectorState::Linked;
         let (origin, endpoint) = (Origin::Connector(index), connector.endpoint.clone());
         let taken = match stream {
-            Ok(Connecting::Done(stream)) => self.add_stream(engine, socket, origin, endpoint, stream, true),
-            Ok(Connecting::Pending(stream)) => {
-                self.add_stream(engine, socket, origin, endpoint, stream, false)
-            }
+            Ok(stream) => self.add_stream(engine, socket, origin, endpoint, stream),
             Err(error) => {
                 let kind = || EventKind::ConnectFailed { reason: error.to_string() };
                 self.tell(socket, Some(&endpoint), kind);
@@ -371,7 +368,9 @@ impl State {
     /// When the last of the links that drain gives up.
     pub fn linger_deadline(&self) -> Option<Instant> {
         let deadlines = self.links.iter().filter_map(|(_, link)| match &link.kind {
-            LinkKind::Stream(session) if session.phase == Phase::Draining => Some(session.deadline),
+            LinkKind::Stream(session) if session.phase == Phase::Draining => {
+                Some(session.connection.deadline)
+            }
             _ => None,
         });
         deadlines.max()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 
-use hairstreak_base::{Frame, process};
+use hairstreak_base::{Bytes, process};
 use hairstreak_transport::Timer;
 
 use super::alarm::{Alarm, Interrupt};
@@ -58,7 +58,7 @@ pub(super) struct Member {
     pub serial: u32,
     pub interest: Interest,
     /// Writable means that the peer of this name has room, not any.
-    pub addressee: Option<Frame>,
+    pub addressee: Option<Bytes>,
     /// Its number among those who wait for the socket.
     pub waiter: u64,
 }
@@ -187,7 +187,7 @@ impl Poller {
     }
 
     /// Of a ROUTER or STREAM: waits for room for the peer of this name, which a message is for, instead of any.
-    pub(crate) fn address(&mut self, key: usize, name: Option<Frame>) {
+    pub(crate) fn address(&mut self, key: usize, name: Option<Bytes>) {
         let mut members = self.groups.iter_mut().flat_map(|group| &mut group.members);
         if let Some(member) = members.find(|member| member.key == key) {
             member.addressee = name;

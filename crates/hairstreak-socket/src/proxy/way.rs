@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use hairstreak_base::{Frame, Message};
+use hairstreak_base::{Bytes, Message};
 
 use super::port::{ProxyEnd, ProxySocket};
 use super::statistics::{ProxyStats, ProxyTraffic};
@@ -76,7 +76,7 @@ impl Way {
     }
 
     /// The peer that the message in hand is for, if it may go to no other.
-    pub fn addressee(&self, to: &ProxySocket) -> Option<Frame> {
+    pub fn addressee(&self, to: &ProxySocket) -> Option<Bytes> {
         let held = self.in_hand.as_ref().filter(|_| to.addresses())?;
         held.message.as_frames().first().cloned()
     }

@@ -13,7 +13,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use hairstreak_base::{Frame, Message};
+use hairstreak_base::{Bytes, Message};
 
 use crate::engine::{Engine, LinkKind, ShortIn, State};
 use crate::options::RouterNotify;
@@ -117,7 +117,7 @@ impl State {
 
     fn push_notice(&mut self, link: usize) {
         let link = &self.links[link];
-        let message = Message::from_iter([link.routing_id.clone(), Frame::EMPTY]);
+        let message = Message::from_iter([link.routing_id.clone(), Bytes::EMPTY]);
         let first = First { message, since: Instant::now(), is_notice: true };
         self.push_first(link.socket, first);
     }

@@ -9,7 +9,7 @@
 //! request without such a frame is dropped and counted. So is a reply whose peer is gone, or has no
 //! room for it: one that does not read must not hold up the others.
 
-use hairstreak_base::{Frame, Message};
+use hairstreak_base::{Bytes, Message};
 use hairstreak_wire::zmtp::SocketType;
 
 use crate::engine::{Engine, Origin, Received, Sent, State, UNEXPECTED_MAX};
@@ -48,7 +48,7 @@ pub(crate) const RULES: Rules = Rules {
 pub(crate) struct Reply {
     phase: Phase,
     /// What the request began with, delimiter included.
-    envelope: Vec<Frame>,
+    envelope: Vec<Bytes>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

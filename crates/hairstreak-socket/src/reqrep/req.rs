@@ -12,7 +12,7 @@
 //! When the peer is lost before it has replied, the receive fails (`RecvError::PeerLost`) instead of
 //! waiting for ever, and the application may ask again.
 
-use hairstreak_base::{Frame, Message};
+use hairstreak_base::{Bytes, Message};
 use hairstreak_wire::zmtp::SocketType;
 
 use crate::engine::{Engine, Received, Sent, SetAside, State, UNEXPECTED_MAX};
@@ -50,7 +50,7 @@ pub(crate) struct Request {
     phase: Phase,
     number: Option<u32>,
     /// What goes before the body: the number, if asked for, and the delimiter.
-    envelope: Vec<Frame>,
+    envelope: Vec<Bytes>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,9 +77,9 @@ fn send(state: &mut State, engine: &Engine, socket: usize, message: &Outgoing<'_
     if this.options.req_correlate {
         let number = this.request.number.map_or_else(|| fastrand::u32(..), |number| number.wrapping_add(1));
         this.request.number = Some(number);
-        envelope.push(Frame::copy_of(&number.to_be_bytes()));
+        envelope.push(Bytes::copy_of(&number.to_be_bytes()));
     }
-    envelope.push(Frame::EMPTY);
+    envelope.push(Bytes::EMPTY);
     let sent_to =
         state.send_in_turn(engine, socket, &Parcel { envelope: &envelope, ..Parcel::plain(message) });
     let request = &mut state.sockets[socket].request;

@@ -6,7 +6,7 @@
 //! refused (`SendError::Unroutable`), or waits. With `router_notify` it is told of peers that come and go (notices.rs).
 
 use foldhash::HashMap;
-use hairstreak_base::{Frame, Message};
+use hairstreak_base::{Bytes, Message};
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 
 use crate::engine::{Engine, Received, Sent, ShortIn, ShortOut, State};
@@ -155,7 +155,7 @@ fn link_ended(state: &mut State, link: usize, gone: bool) {
 impl State {
     /// Calls the link's peer so, which nobody else is called.
     pub fn give_name(&mut self, link: usize, name: Vec<u8>) {
-        self.links[link].routing_id = Frame::copy_of(&name);
+        self.links[link].routing_id = Bytes::copy_of(&name);
         self.sockets[self.links[link].socket].names.links.insert(name, link);
     }
 

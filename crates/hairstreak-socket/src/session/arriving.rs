@@ -22,8 +22,8 @@ use std::time::{Duration, Instant};
 
 use hairstreak_base::READ_SIZE;
 
-use super::connection::Session;
 use super::error::SessionError;
+use super::zmtp::Session;
 
 /// Bytes of each arriving message that are not charged.
 const FREE_SIZE: usize = READ_SIZE;

@@ -2,7 +2,7 @@
 
 use hairstreak_wire::zmtp::frame;
 
-use super::connection::{Phase, Session};
+use super::zmtp::{Phase, Session};
 
 impl Session {
     /// Whether messages were read ahead of the application.
@@ -12,19 +12,19 @@ impl Session {
 
     /// Whether anything has come that the application has not taken.
     pub fn has_unread(&self) -> bool {
-        !self.ahead.is_empty() || !self.buffer.unread().is_empty()
+        !self.ahead.is_empty() || !self.connection.input.unread().is_empty()
     }
 
     /// Where the messages that are decoded end, among all bytes that have come.
     pub(super) fn decoded_position(&self) -> u64 {
-        self.read_bytes_before + self.read_bytes - self.buffer.unread().len() as u64
+        self.read_bytes_before + self.connection.read_bytes() - self.connection.input.unread().len() as u64
     }
 
     /// How far what has come reaches, and where the part that waits for the application begins; both count the byte
     /// before the first. None waits unless it is whole: the first is taken to begin at its last byte.
     pub fn positions_in(&self) -> (u64, u64) {
         let decoded = self.decoded_position();
-        let came = decoded + self.buffer.unread().len() as u64 + 1;
+        let came = decoded + self.connection.input.unread().len() as u64 + 1;
         let end = match self.ahead.front() {
             Some((_, _, end)) => Some(*end),
             None => self.next_message_size().map(|size| decoded + size as u64),
@@ -38,7 +38,7 @@ impl Session {
         if self.ended || self.phase != Phase::Ready {
             return None;
         }
-        let unread = self.buffer.unread();
+        let unread = self.connection.input.unread();
         if self.limits.is_plain {
             return Some(unread.len()).filter(|size| *size > 0);
         }

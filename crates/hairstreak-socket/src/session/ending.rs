@@ -3,18 +3,12 @@
 //! Where this side ends it, messages that have come whole may still lie in the read buffer. They have come as those
 //! that were read ahead have: both are received, or dropped and counted, alike.
 
-use std::io;
-use std::mem::MaybeUninit;
 use std::time::Instant;
 
 use hairstreak_base::Message;
+use hairstreak_transport::Drained;
 
-use super::connection::{Phase, Session};
-
-/// Reads of one go while draining; [`Session::drain`] is called again as long as there is more.
-const SCRAP_READS_MAX: u32 = 64;
-/// Bytes discarded by one read while draining.
-const SCRAP_SIZE: usize = 4096;
+use super::zmtp::{Phase, Session};
 
 impl Session {
     /// Whether the connection is gone.
@@ -50,15 +44,13 @@ impl Session {
             self.push_notice();
         }
         self.ended = true;
-        (self.readable, self.writable) = (false, false);
-        self.outgoing.clear();
         if self.receiving().is_some() {
             // The sender gives to another what has not been begun here.
             self.ahead.clear();
         }
-        self.read_bytes_before += std::mem::take(&mut self.read_bytes);
+        self.read_bytes_before += self.connection.take_read_bytes();
         self.forget_arriving();
-        self.stream.shutdown();
+        self.connection.end();
         !self.ahead.is_empty()
     }
 
@@ -73,8 +65,8 @@ impl Session {
         self.take_rest();
         let count = self.unreceived_count();
         self.phase = Phase::Draining;
-        self.leave_event();
-        self.deadline = deadline;
+        self.connection.leave_event();
+        self.connection.deadline = deadline;
         self.forget_arriving();
         self.ahead.clear();
         count
@@ -103,21 +95,10 @@ impl Session {
                 return false;
             }
         }
-        if self.outgoing.is_empty() && !std::mem::replace(&mut self.end_sent, true) {
-            self.stream.shutdown_write();
+        match self.connection.drain() {
+            Drained::Over => true,
+            Drained::Written => !self.has_sent,
+            Drained::Waits => false,
         }
-        let mut scrap = [MaybeUninit::<u8>::uninit(); SCRAP_SIZE];
-        for _ in 0..SCRAP_READS_MAX {
-            if !self.readable {
-                break;
-            }
-            match self.stream.read(&mut scrap) {
-                Ok([]) => return true,
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable = false,
-                Err(_) => return true,
-            }
-        }
-        self.outgoing.is_empty() && !self.has_sent
     }
 }

@@ -1,11 +1,10 @@
 //! A session up to READY: the connect's outcome, then the handshake's bytes both ways.
 
-use std::io;
-
+use hairstreak_transport::Read;
 use hairstreak_wire::zmtp::{Credentials, Handshake, HandshakeError, RemotePeer, Verdict};
 
-use super::connection::{Phase, Session};
 use super::error::SessionError;
+use super::zmtp::{Phase, Session};
 
 /// How far a handshake got.
 #[derive(Debug)]
@@ -22,11 +21,11 @@ impl Session {
     /// Goes on as far as the peer's bytes allow.
     pub fn advance_handshake(&mut self) -> Result<Advance, SessionError> {
         if self.phase == Phase::Connecting {
-            if !self.writable {
+            if !self.connection.is_writable() {
                 return Ok(Advance::Waits);
             }
-            if let Some(error) = self.stream.connect_error() {
-                return Err(error.into());
+            if !self.connection.establish()? {
+                return Ok(Advance::Waits);
             }
             self.phase = Phase::Handshaking;
         }
@@ -86,11 +85,12 @@ impl Session {
             if let Some(peer) = handshake.poll_ready() {
                 return Ok(Advance::Ready(peer));
             }
-            if handshake.is_asking() || (self.buffer.unread().is_empty() && !self.read_some()?) {
+            if handshake.is_asking() || (self.connection.input.unread().is_empty() && !self.read_some()?) {
+                self.connection.rest();
                 return Ok(Advance::Waits);
             }
-            match handshake.handle_bytes(self.buffer.unread()) {
-                Ok(consumed) => self.buffer.consume(consumed),
+            match handshake.handle_bytes(self.connection.input.unread()) {
+                Ok(consumed) => self.connection.input.consume(consumed),
                 Err(error) => return Err(self.send_last(handshake, error)),
             }
         }
@@ -98,21 +98,13 @@ impl Session {
 
     /// One read. Returns false when there is nothing now.
     pub(super) fn read_some(&mut self) -> Result<bool, SessionError> {
-        if !self.readable {
+        if !self.connection.is_readable() {
             return Ok(false);
         }
-        let stream = &mut self.stream;
-        match self.buffer.fill(|room| stream.read(room)) {
-            Ok((0, _)) => Err(SessionError::Closed),
-            Ok((count, _)) => {
-                self.read_bytes += count as u64;
-                Ok(true)
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.readable = false;
-                Ok(false)
-            }
-            Err(error) => Err(error.into()),
+        match self.connection.read()? {
+            Read::Bytes(_) => Ok(true),
+            Read::Nothing => Ok(false),
+            Read::End => Err(SessionError::Closed),
         }
     }
 
@@ -123,7 +115,7 @@ impl Session {
 
     fn send_of(&mut self, handshake: &mut Handshake) -> Result<(), SessionError> {
         while let Some(bytes) = handshake.poll_transmit() {
-            self.outgoing.push_copy(&bytes, &[], false);
+            self.connection.output.push_copy(&bytes, &[], false);
         }
         self.flush()
     }

@@ -1,14 +1,11 @@
 //! A session's incoming side: read big, slice, never copy; large bodies into their own allocation.
 
-use std::io;
-use std::time::Instant;
+use hairstreak_base::{BodyBuffer, Bytes, Message, READ_SIZE};
+use hairstreak_transport::Read;
+use hairstreak_wire::zmtp::frame::{self, COMMAND_SIZE_MAX, ZmtpFraming};
 
-use hairstreak_base::{BodyBuffer, Frame, Message, READ_SIZE};
-use hairstreak_wire::zmtp::frame::{self, COMMAND_SIZE_MAX};
-
-use super::connection::Session;
 use super::error::SessionError;
-use super::outgoing::ANSWER_SIZE;
+use super::zmtp::Session;
 
 /// Reads in one go; then other connections, and whoever waits for the lock, have their turn.
 const READS_MAX: u32 = 4;
@@ -23,12 +20,12 @@ impl Session {
     /// Takes the next message if it has one frame and is here already.
     #[inline]
     pub fn take_ready(&mut self, into: &mut Message) -> bool {
-        self.in_step && self.buffer.take_single(into)
+        self.in_step && self.connection.input.take_single::<ZmtpFraming>(into)
     }
 
     /// As [`Session::take_ready`], at most `max`, appended to `into`. Returns their bytes.
     pub fn take_ready_many(&mut self, into: &mut Vec<Message>, max: usize) -> usize {
-        if self.in_step { self.buffer.take_singles(into, max) } else { 0 }
+        if self.in_step { self.connection.input.take_singles::<ZmtpFraming>(into, max) } else { 0 }
     }
 
     /// Appends messages that are here, whatever lies between them, at most `max`, to `into`, and reads nothing. `handed`: how
@@ -82,7 +79,10 @@ impl Session {
                 *into = message;
                 Ok(true)
             }
-            None => Ok(false),
+            None => {
+                self.connection.rest();
+                Ok(false)
+            }
         }
     }
 
@@ -98,7 +98,7 @@ impl Session {
             if let Some(message) = self.decode()? {
                 return Ok(Some(message));
             }
-            if self.is_held_up() || !self.readable || !self.read()? {
+            if self.is_held_up() || !self.connection.is_readable() || !self.read()? {
                 return Ok(None);
             }
         }
@@ -111,6 +111,7 @@ impl Session {
         self.handed = handed;
         let result = self.read_until_full();
         self.keep_step();
+        self.connection.rest();
         result.and_then(|()| self.check_sender())
     }
 
@@ -128,7 +129,7 @@ impl Session {
             while self.has_room_ahead() {
                 match self.decode()? {
                     Some(message) => {
-                        let frames = message.frame_count() * size_of::<Frame>();
+                        let frames = message.frame_count() * size_of::<Bytes>();
                         let charge = frames + std::mem::take(&mut self.decoded_bytes);
                         self.ahead_bytes += charge;
                         self.ahead.push_back((message, charge, self.decoded_position()));
@@ -136,7 +137,11 @@ impl Session {
                     None => break,
                 }
             }
-            if !self.has_room_ahead() || self.is_held_up() || !self.readable || !self.read()? {
+            if !self.has_room_ahead()
+                || self.is_held_up()
+                || !self.connection.is_readable()
+                || !self.read()?
+            {
                 return Ok(());
             }
         }
@@ -157,7 +162,7 @@ impl Session {
     /// Of a peer that has ended, whose messages its side keeps until they are settled, all is read: what its host has still
     /// to bring is bounded, and the end is behind it.
     pub fn has_room_ahead(&self) -> bool {
-        if self.peer_ended && self.settles_received() {
+        if self.connection.has_peer_ended() && self.settles_received() {
             return true;
         }
         self.ahead.len() < self.limits.receive_count_max && self.ahead_bytes < self.limits.receive_bytes_max
@@ -165,11 +170,7 @@ impl Session {
 
     /// Whether bytes of the peer lie unread because the application is not receiving.
     pub fn is_backlogged(&self) -> bool {
-        self.readable || !self.ahead.is_empty()
-    }
-
-    pub fn take_read_count(&mut self) -> u32 {
-        std::mem::take(&mut self.read_count)
+        self.connection.is_readable() || !self.ahead.is_empty()
     }
 
     /// Whether what lies in the read buffer waits for room. A body that waits asks again with each read.
@@ -180,36 +181,23 @@ impl Session {
     /// One read. Returns false when there was nothing, or no room for it: then the stream stays readable, for no
     /// edge will tell when there is.
     fn read(&mut self) -> Result<bool, SessionError> {
-        self.read_count += 1;
-        let stream = &mut self.stream;
-        let result = match &mut self.body {
+        let read = match &mut self.body {
             Some((body, _)) if body.missing() > 0 => {
                 let size = body.missing().min(BODY_READ_SIZE_MAX);
                 if !self.arriving.admit(size) {
                     return Ok(false);
                 }
-                let result = body.fill(|room| stream.read(&mut room[..size]));
-                let count = result.as_ref().map_or(0, |(count, _)| *count);
+                let read = self.connection.read_body(body, size);
+                let count = if let Ok(Read::Bytes(count)) = read { count } else { 0 };
                 self.arriving.give_back(size - count);
-                result.map(|_| (count, count == size))
+                read
             }
-            _ => self.buffer.fill(|room| stream.read(room)),
+            _ => self.connection.read(),
         };
-        match result {
-            Ok((0, _)) => Err(SessionError::Closed),
-            Ok((count, filled)) => {
-                self.read_bytes += count as u64;
-                (self.last_read, self.gather_bytes_max) = (Some(Instant::now()), ANSWER_SIZE);
-                // A short read emptied the socket: the next bytes make a new edge.
-                self.readable = filled || self.peer_ended || self.stream.is_shared();
-                self.on_bytes();
-                Ok(true)
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.readable = false;
-                Ok(false)
-            }
-            Err(error) => Err(error.into()),
+        match read? {
+            Read::Bytes(_) => Ok(true),
+            Read::Nothing => Ok(false),
+            Read::End => Err(SessionError::Closed),
         }
     }
 
@@ -220,10 +208,10 @@ impl Session {
         }
         loop {
             if let Some((body, _)) = &mut self.body {
-                let unread = self.buffer.unread();
+                let unread = self.connection.input.unread();
                 let count = body.missing().min(unread.len());
                 body.append(&unread[..count]);
-                self.buffer.consume(count);
+                self.connection.input.consume(count);
                 if body.missing() > 0 {
                     return Ok(None);
                 }
@@ -249,12 +237,12 @@ impl Session {
     }
 
     /// The next message frame that lies whole in the buffer, after any commands before it.
-    fn decode_frame(&mut self) -> Result<Option<(Frame, bool)>, SessionError> {
+    fn decode_frame(&mut self) -> Result<Option<(Bytes, bool)>, SessionError> {
         if self.cipher.is_some() {
             return self.decode_sealed();
         }
         loop {
-            let unread = self.buffer.unread();
+            let unread = self.connection.input.unread();
             let size_left = self.limits.message_size_max - self.partial_size;
             let header = frame::decode_header(unread, size_left.max(COMMAND_SIZE_MAX))?;
             let Some(header) = header else { return Ok(None) };
@@ -276,12 +264,12 @@ impl Session {
             let arrived = unread.len().min(skip + size);
             if (is_part && is_whole || needs_own) && !self.arriving.admit(arrived) {
                 // No edge will tell when there is room.
-                self.readable = true;
+                self.connection.mark_readable();
                 return Ok(None);
             }
             if is_whole {
                 self.decoded_bytes += skip + size;
-                let frame = self.buffer.take(skip, size);
+                let frame = self.connection.input.take(skip, size);
                 if header.command {
                     self.arriving.add_command(skip + size);
                     match self.on_command(frame.as_bytes())? {
@@ -292,11 +280,11 @@ impl Session {
                 return Ok(Some((frame, header.more)));
             }
             if needs_own {
-                let unread = self.buffer.unread();
+                let unread = self.connection.input.unread();
                 let mut body = BodyBuffer::new(size, &self.pool);
                 body.append(&unread[skip..]);
                 let count = unread.len();
-                self.buffer.consume(count);
+                self.connection.input.consume(count);
                 self.decoded_bytes += size;
                 self.body = Some((body, header.more));
             }
@@ -307,15 +295,15 @@ impl Session {
     /// A subscription stands for a message of its own.
     pub(super) fn between_messages(
         &self,
-        subscription: Frame,
-    ) -> Result<Option<(Frame, bool)>, SessionError> {
+        subscription: Bytes,
+    ) -> Result<Option<(Bytes, bool)>, SessionError> {
         if !self.partial.is_empty() {
             return Err(SessionError::InsideMessage);
         }
         Ok(Some((subscription, false)))
     }
 
-    fn add_frame(&mut self, frame: Frame, more: bool) -> Result<Option<Message>, SessionError> {
+    fn add_frame(&mut self, frame: Bytes, more: bool) -> Result<Option<Message>, SessionError> {
         if !more && self.partial.is_empty() {
             return Ok(Some(frame.into()));
         }

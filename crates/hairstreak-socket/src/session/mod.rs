@@ -6,12 +6,11 @@
 //!        \________________________\_______ error, timeout ______\__________________/
 //! ```
 //!
-//! `readable` and `writable` remember the poller's edges: they are true until a read or a write
-//! comes back short. Nothing here waits, locks or knows other connections.
+//! The bytes are the `Connection`'s of the transport crate. Nothing here waits, locks or knows other connections.
 
 mod arriving;
 mod awaiting;
-mod connection;
+
 mod ending;
 mod error;
 mod handshaking;
@@ -23,11 +22,12 @@ mod retaining;
 mod sealing;
 mod settling;
 mod sharing;
+mod zmtp;
 
 pub(crate) use arriving::ArrivingBudget;
-pub(crate) use connection::{Phase, Session, SessionLimits, SessionShares};
 pub(crate) use error::SessionError;
 pub(crate) use handshaking::Advance;
-pub(crate) use outgoing::{GATHER_TIME, SHARE_SIZE};
+pub(crate) use outgoing::SHARE_SIZE;
 pub(crate) use settling::SettledNews;
 pub(crate) use sharing::SharedWish;
+pub(crate) use zmtp::{Phase, Session, SessionLimits, SessionShares};

@@ -3,7 +3,7 @@
 use hairstreak_base::Message;
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 
-use super::connection::Session;
+use super::zmtp::Session;
 use crate::outgoing::Parcel;
 
 impl Session {
@@ -26,12 +26,12 @@ impl Session {
 
     /// All that lies in the read buffer.
     pub(super) fn take_plain(&mut self) -> Option<Message> {
-        let size = self.buffer.unread().len();
+        let size = self.connection.input.unread().len();
         if size == 0 {
             return None;
         }
         self.decoded_bytes += size;
-        Some(self.buffer.take(0, size).into())
+        Some(self.connection.input.take(0, size).into())
     }
 
     /// The parcel's frames as they are; they are not all empty.
@@ -39,7 +39,7 @@ impl Session {
         let count = parcel.message.frame_count();
         parcel.message.for_each_frame(|index, frame| {
             if index >= parcel.skip_frames {
-                self.outgoing.push_copy(&[], frame, index + 1 == count);
+                self.connection.output.push_copy(&[], frame, index + 1 == count);
             }
         });
     }

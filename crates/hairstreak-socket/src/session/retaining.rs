@@ -3,12 +3,12 @@
 //! It is what was written: the segments of the outgoing buffer stay until all messages in them are settled. Where traffic is
 //! sealed they would be of no use for another peer; then the plain frames are kept beside.
 
-use hairstreak_base::{Frame, FrameShape, Message, RetainedBytes, RetainedPart};
+use hairstreak_base::{Bytes, Message, RetainedBytes, RetainedPart};
 use hairstreak_wire::settlement::{Ranges, TaskRun};
 use hairstreak_wire::zmtp::frame::{self, HEADER_SIZE_MAX, encode_header};
 
-use super::connection::Session;
 use super::settling::Sending;
+use super::zmtp::Session;
 use crate::outgoing::Parcel;
 
 impl Session {
@@ -41,7 +41,7 @@ impl Session {
     /// Those of the retained messages whose numbers are wanted, in order.
     pub(super) fn retained_messages(&self, wanted: &Ranges) -> Vec<(u64, Message)> {
         let plain = self.sending().and_then(|sending| sending.plain.as_ref());
-        let Some(parts) = plain.unwrap_or(&self.outgoing).retained() else { return Vec::new() };
+        let Some(parts) = plain.unwrap_or(&self.connection.output).retained() else { return Vec::new() };
         let (Some(first), count) = (wanted.first(), wanted.count() as usize) else { return Vec::new() };
         let mut picking =
             Picking { wanted, number: 0, listed: &[], frames: Vec::new(), messages: Vec::new() };
@@ -64,7 +64,7 @@ impl Session {
                             break;
                         };
                         if !header.command {
-                            picking.take(|| Frame::pooled_copy_of(body, &self.pool), header.more);
+                            picking.take(|| Bytes::pooled_copy_of(body, &self.pool), header.more);
                         }
                         bytes = &bytes[end..];
                     }
@@ -79,8 +79,8 @@ impl Session {
     pub(super) fn push_owned(&mut self, body: &[u8], more: bool) {
         let mut header = [0; HEADER_SIZE_MAX];
         let size = encode_header(&mut header, more, false, body.len());
-        let frame = Frame::pooled_copy_of(body, &self.pool);
-        self.outgoing.push_shared(&header[..size], frame, !more);
+        let frame = Bytes::pooled_copy_of(body, &self.pool);
+        self.connection.output.push_shared(&header[..size], frame, !more);
     }
 }
 
@@ -90,7 +90,7 @@ struct Picking<'a> {
     /// The message that the next frame belongs to, and those behind it, if they do not follow each other.
     number: u64,
     listed: &'a [usize],
-    frames: Vec<Frame>,
+    frames: Vec<Bytes>,
     messages: Vec<(u64, Message)>,
 }
 
@@ -102,7 +102,7 @@ impl<'a> Picking<'a> {
         };
     }
 
-    fn take(&mut self, frame: impl FnOnce() -> Frame, more: bool) {
+    fn take(&mut self, frame: impl FnOnce() -> Bytes, more: bool) {
         if self.wanted.contains(self.number) {
             self.frames.push(frame());
             if !more {
@@ -119,11 +119,4 @@ impl<'a> Picking<'a> {
             };
         }
     }
-}
-
-/// What the retained frame is that the bytes begin with.
-pub(super) fn frame_shape(bytes: &[u8]) -> Option<FrameShape> {
-    let header = frame::decode_header(bytes, usize::MAX).ok().flatten()?;
-    let size = header.header_size + header.body_size;
-    Some(FrameShape { size, is_command: header.command, ends_message: !header.more })
 }

@@ -5,13 +5,13 @@
 //! frame header | MESSAGE head, 33 bytes | payload
 //! ```
 
-use hairstreak_base::{BodyBuffer, Frame};
+use hairstreak_base::{BodyBuffer, Bytes};
 use hairstreak_wire::zmtp::curve::{MESSAGE_OVERHEAD, MessageFlags};
 use hairstreak_wire::zmtp::frame::{self, COMMAND_SIZE_MAX, HEADER_SIZE_MAX, encode_header};
 
-use super::connection::Session;
 use super::error::SessionError;
 use super::incoming::OWN_BODY_SIZE;
+use super::zmtp::Session;
 use crate::outgoing::{Outgoing, Parcel};
 
 impl Session {
@@ -23,7 +23,7 @@ impl Session {
                 let flags = MessageFlags { more: false, command: true };
                 self.push_sealed(&command[header.header_size..], flags, false);
             }
-            _ => self.outgoing.push_copy(command, &[], false),
+            _ => self.connection.output.push_copy(command, &[], false),
         }
     }
 
@@ -69,17 +69,17 @@ impl Session {
         let header_size = encode_header(&mut header, false, false, body_size);
         let mut head = [0; HEADER_SIZE_MAX + MESSAGE_OVERHEAD];
         head[..header_size].copy_from_slice(&header[..header_size]);
-        self.outgoing.push_copy(&head[..header_size + MESSAGE_OVERHEAD], payload, ends_message);
-        cipher.seal(self.outgoing.last_mut(body_size), flags);
+        self.connection.output.push_copy(&head[..header_size + MESSAGE_OVERHEAD], payload, ends_message);
+        cipher.seal(self.connection.output.last_mut(body_size), flags);
     }
 
     /// As `decode_frame`, for sealed traffic. What the header of a frame says beside its size is not sealed, and is
     /// not believed.
-    pub(super) fn decode_sealed(&mut self) -> Result<Option<(Frame, bool)>, SessionError> {
+    pub(super) fn decode_sealed(&mut self) -> Result<Option<(Bytes, bool)>, SessionError> {
         loop {
             let size_left = self.limits.message_size_max - self.partial_size;
             let size_max = size_left.max(COMMAND_SIZE_MAX).saturating_add(MESSAGE_OVERHEAD);
-            let unread = self.buffer.unread();
+            let unread = self.connection.input.unread();
             let Some(header) = frame::decode_header(unread, size_max)? else { return Ok(None) };
             let (skip, size) = (header.header_size, header.body_size);
             let is_whole = unread.len() >= skip + size;
@@ -88,15 +88,15 @@ impl Session {
             let arrived = unread.len().min(skip + size);
             if (is_whole && has_begun || needs_own) && !self.arriving.admit(arrived) {
                 // No edge will tell when there is room.
-                self.readable = true;
+                self.connection.mark_readable();
                 return Ok(None);
             }
             if needs_own {
-                let unread = self.buffer.unread();
+                let unread = self.connection.input.unread();
                 let mut body = BodyBuffer::new(size, &self.pool);
                 body.append(&unread[skip..]);
                 let count = unread.len();
-                self.buffer.consume(count);
+                self.connection.input.consume(count);
                 self.decoded_bytes += size;
                 self.body = Some((body, false));
             }
@@ -104,13 +104,13 @@ impl Session {
                 return Ok(None);
             }
             let Some(cipher) = &mut self.cipher else { return Ok(None) };
-            let flags = cipher.open(&mut self.buffer.unread_mut()[skip..skip + size])?;
+            let flags = cipher.open(&mut self.connection.input.unread_mut()[skip..skip + size])?;
             if flags.more && !has_begun {
                 // Only now is it known that more follow; what fits the read buffer costs nothing.
                 self.arriving.admit(skip + size);
             }
             self.decoded_bytes += skip + size;
-            let frame = self.buffer.take(skip + MESSAGE_OVERHEAD, size - MESSAGE_OVERHEAD);
+            let frame = self.connection.input.take(skip + MESSAGE_OVERHEAD, size - MESSAGE_OVERHEAD);
             if flags.command {
                 match self.on_command(frame.as_bytes())? {
                     Some(subscription) => return self.between_messages(subscription),
@@ -123,7 +123,7 @@ impl Session {
     }
 
     /// Opens a body that has been read into an allocation of its own. As `decode_frame`.
-    pub(super) fn open_body(&mut self, mut body: BodyBuffer) -> Result<Option<(Frame, bool)>, SessionError> {
+    pub(super) fn open_body(&mut self, mut body: BodyBuffer) -> Result<Option<(Bytes, bool)>, SessionError> {
         let Some(cipher) = &mut self.cipher else { return Ok(Some((body.finish(), false))) };
         let flags = cipher.open(body.filled_mut())?;
         let frame = body.finish_behind(MESSAGE_OVERHEAD);

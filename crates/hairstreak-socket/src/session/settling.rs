@@ -8,11 +8,10 @@ use hairstreak_wire::settlement::{
     TaskRun, command,
 };
 use hairstreak_wire::zmtp::Command;
-use hairstreak_wire::zmtp::frame;
+use hairstreak_wire::zmtp::frame::{self, ZmtpFraming};
 
-use super::connection::Session;
 use super::error::SessionError;
-use super::retaining::frame_shape;
+use super::zmtp::Session;
 
 /// What a session keeps of settlement.
 pub(super) enum Settling {
@@ -66,7 +65,7 @@ impl Session {
     /// The peer settles what this side sends, in these terms.
     pub fn settle_sent(&mut self, theirs: SettlementTerms) {
         let mut plain = self.cipher.is_some().then(|| OutgoingBuffer::new(&self.pool));
-        plain.as_mut().unwrap_or(&mut self.outgoing).retain();
+        plain.as_mut().unwrap_or(&mut self.connection.output).retain();
         self.settling = Some(Settling::Sending(Box::new(Sending {
             link: SendingLink::new(theirs),
             granted: 0,
@@ -112,7 +111,7 @@ impl Session {
     }
 
     fn sent_count(&self) -> u64 {
-        self.outgoing.accepted_count() as u64
+        self.connection.output.accepted_count() as u64
     }
 
     /// Whether the peer settles what it is sent.
@@ -209,7 +208,7 @@ impl Session {
 
     /// Short messages gather without further ado up to the grant.
     pub(super) fn refresh_gathering(&mut self) {
-        let left = self.sent_count() - self.outgoing.queued_count() as u64;
+        let left = self.sent_count() - self.connection.output.queued_count() as u64;
         let count_max = self.limits.send_count_max;
         if self.cipher.is_none()
             && let Some(sending) = self.sending_mut()
@@ -263,11 +262,11 @@ impl Session {
         if let Some(Settling::Sending(sending)) = &mut self.settling {
             sending.news.returned.extend(returned);
             let link = &sending.link;
-            let retaining = sending.plain.as_mut().unwrap_or(&mut self.outgoing);
+            let retaining = sending.plain.as_mut().unwrap_or(&mut self.connection.output);
             retaining.release_through(link.settled_through() as usize);
             if link.has_gaps() {
                 let unsettled = |Range { start, end }| link.unsettled_in(start as u64..end as u64);
-                retaining.compact(|numbers| unsettled(numbers).map(|n| n as usize).collect(), frame_shape);
+                retaining.compact::<ZmtpFraming>(|numbers| unsettled(numbers).map(|n| n as usize).collect());
             }
         }
     }
@@ -302,7 +301,7 @@ impl Session {
 
     /// The messages of tasks that are `overdue` and not settled: they are not waited for any more, nor sent again.
     pub fn take_expired(&mut self, overdue: impl Fn(TaskId) -> bool) -> Vec<(TaskRun, Message)> {
-        let (sent, begun) = (self.sent_count(), self.outgoing.begun_count() as u64);
+        let (sent, begun) = (self.sent_count(), self.connection.output.begun_count() as u64);
         let expired =
             self.sending_mut().map_or(Vec::new(), |sending| sending.link.expire(sent, begun, overdue));
         if expired.is_empty() {
@@ -322,7 +321,7 @@ impl Session {
     /// peer may have seen all.
     pub fn take_unsettled(&mut self) -> Vec<(TaskRun, Message)> {
         let sent = self.sent_count();
-        let begun = self.outgoing.begun_count() as u64;
+        let begun = self.connection.output.begun_count() as u64;
         let Some(sending) = self.sending() else { return Vec::new() };
         let lost = sending.link.lost(sent, begun).collect::<Vec<_>>();
         let messages = self.messages_of(lost);
@@ -335,11 +334,11 @@ impl Session {
     pub fn tell_settled(&mut self, all: bool) -> bool {
         let Some(Settling::Receiving(receiving)) = &mut self.settling else { return false };
         let Receiving { link, told_at_bytes, .. } = &mut **receiving;
-        let all = all || self.read_bytes.saturating_sub(*told_at_bytes) >= UNTOLD_BYTES_MAX;
+        let all = all || self.connection.read_bytes().saturating_sub(*told_at_bytes) >= UNTOLD_BYTES_MAX;
         if !(link.is_due() || all && link.has_news()) {
             return false;
         }
-        *told_at_bytes = self.read_bytes;
+        *told_at_bytes = self.connection.read_bytes();
         let mut commands = Vec::new();
         link.tell(&mut commands);
         self.push_commands(&commands);

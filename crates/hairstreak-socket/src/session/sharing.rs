@@ -16,8 +16,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use hairstreak_transport::shm::{Segment, Side};
 use hairstreak_wire::zmtp::{Command, RemotePeer, SharedDeal, SharedStep, SharedTerms, command, frame};
 
-use super::connection::Session;
 use super::error::SessionError;
+use super::zmtp::Session;
 
 /// Whether and how a connection may go on in shared memory.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ impl Session {
     /// Call before anything is read.
     pub fn set_shared_wish(&mut self, wish: SharedWish) {
         self.shared_wish = Some(wish);
-        self.stream.expect_segment();
+        self.connection.stream_mut().expect_segment();
     }
 
     /// The handshake is over: what follows for shared memory. Returns the peer if nothing does.
@@ -79,9 +79,11 @@ impl Session {
         let Some(mut sharing) = self.sharing.take() else { return Ok(None) };
         loop {
             self.flush()?;
-            let is_flushed = self.outgoing.is_empty();
+            let is_flushed = self.connection.output.is_empty();
             sharing.step = match sharing.step {
-                Step::Giving(segment, file) if is_flushed && self.writable => self.give(segment, file)?,
+                Step::Giving(segment, file) if is_flushed && self.connection.is_writable() => {
+                    self.give(segment, file)?
+                }
                 Step::Taking(segment) if is_flushed => {
                     self.go_on_in(segment, Side::Taker);
                     return Ok(Some(sharing.peer));
@@ -99,7 +101,7 @@ impl Session {
                 Step::Given(segment) if is_flushed => match self.next_step()? {
                     Some(SharedStep::Taken) => {
                         // Behind it there are doorbells only.
-                        self.buffer.consume(self.buffer.unread().len());
+                        self.connection.input.consume(self.connection.input.unread().len());
                         self.go_on_in(segment, Side::Giver);
                         return Ok(Some(sharing.peer));
                     }
@@ -109,9 +111,11 @@ impl Session {
                 },
                 step => step,
             };
-            let waits_to_write = !self.outgoing.is_empty() || matches!(sharing.step, Step::Giving(..));
+            let waits_to_write =
+                !self.connection.output.is_empty() || matches!(sharing.step, Step::Giving(..));
             let waits_to_write = waits_to_write || matches!(sharing.step, Step::Taking(_) | Step::Declining);
-            let may_go_on = if waits_to_write { self.writable } else { self.readable };
+            let may_go_on =
+                if waits_to_write { self.connection.is_writable() } else { self.connection.is_readable() };
             if !may_go_on {
                 self.sharing = Some(sharing);
                 return Ok(None);
@@ -122,13 +126,13 @@ impl Session {
     /// One write with the descriptor; what it did not take follows without.
     fn give(&mut self, segment: Segment, file: OwnedFd) -> Result<Step, SessionError> {
         let offer = SharedStep::Given.to_frame();
-        match self.stream.write_with(&offer, file.as_fd()) {
+        match self.connection.stream_mut().write_with(&offer, file.as_fd()) {
             Ok(count) => {
-                self.outgoing.push_copy(&offer[count..], &[], false);
+                self.connection.output.push_copy(&offer[count..], &[], false);
                 Ok(Step::Given(segment))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.writable = false;
+                self.connection.mark_unwritable();
                 Ok(Step::Giving(segment, file))
             }
             Err(error) => Err(error.into()),
@@ -136,9 +140,9 @@ impl Session {
     }
 
     fn take(&mut self, ring_size: usize) -> Step {
-        match self.stream.take_segment(ring_size) {
+        match self.connection.stream_mut().take_segment(ring_size) {
             Ok(segment) => {
-                self.outgoing.push_copy(&SharedStep::Taken.to_frame(), &[], false);
+                self.connection.output.push_copy(&SharedStep::Taken.to_frame(), &[], false);
                 Step::Taking(segment)
             }
             Err(_) => self.decline(),
@@ -146,22 +150,17 @@ impl Session {
     }
 
     fn decline(&mut self) -> Step {
-        self.outgoing.push_copy(&SharedStep::None.to_frame(), &[], false);
+        self.connection.output.push_copy(&SharedStep::None.to_frame(), &[], false);
         Step::Declining
     }
 
     fn go_on_in(&mut self, segment: Segment, side: Side) {
-        self.stream.go_on_in(segment, side);
-        if self.peer_ended {
-            // The socket's end came along with the peer's last step, and no further edge tells of it.
-            self.stream.on_peer_ended();
-        }
-        // What came before there was somebody to look has made no event.
-        (self.readable, self.writable) = (true, true);
+        self.connection.stream_mut().go_on_in(segment, side);
+        self.connection.has_moved_to_shared_memory();
     }
 
     fn stay_on_socket(&mut self) -> Result<(), SessionError> {
-        self.stream.stay_on_socket();
+        self.connection.stream_mut().stay_on_socket();
         if !self.shared_wish.is_some_and(|wish| wish.insists) {
             return Ok(());
         }
@@ -177,7 +176,7 @@ impl Session {
     /// The peer's next step, when it is here whole.
     fn next_step(&mut self) -> Result<Option<SharedStep>, SessionError> {
         loop {
-            let unread = self.buffer.unread();
+            let unread = self.connection.input.unread();
             if let Some(header) = frame::decode_header(unread, frame::COMMAND_SIZE_MAX)? {
                 let (start, end) = (header.header_size, header.header_size + header.body_size);
                 if !header.command || end > 2 * frame::SHORT_BODY_SIZE_MAX {
@@ -189,11 +188,11 @@ impl Session {
                         return Err(SessionError::peer_error(reason));
                     }
                     let step = SharedStep::of(&command).ok_or(SessionError::Sharing)?;
-                    self.buffer.consume(end);
+                    self.connection.input.consume(end);
                     return Ok(Some(step));
                 }
             }
-            if !self.readable || !self.read_some()? {
+            if !self.connection.is_readable() || !self.read_some()? {
                 return Ok(None);
             }
         }

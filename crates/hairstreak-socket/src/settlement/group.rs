@@ -1,14 +1,14 @@
 //! Groups: several messages of one task in one message.
 
-use hairstreak_base::{Frame, Message};
+use hairstreak_base::{Bytes, Message};
 use hairstreak_wire::settlement::{Content, SettlementError, encode_group, parse_group};
 
 /// These messages as one, to be sent as a task whose content is [`Content::Group`](super::Content::Group). It has one frame
 /// more than they have, of four bytes for each. A message without frames counts as one with an empty frame.
 pub fn join_group(messages: &[Message]) -> Message {
     let counts = messages.iter().map(|message| message.frame_count().max(1));
-    let first = Frame::copy_of(&encode_group(counts));
-    let empty = [Frame::default()];
+    let first = Bytes::copy_of(&encode_group(counts));
+    let empty = [Bytes::default()];
     let frames = messages.iter().flat_map(|message| match message.as_frames() {
         [] => &empty[..],
         frames => frames,

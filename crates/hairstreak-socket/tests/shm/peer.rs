@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 
 use hairstreak_transport::shm::{Segment, Side};
-use hairstreak_transport::{Connecting, IpcAddress, Stream};
+use hairstreak_transport::{IpcAddress, Stream};
 use hairstreak_wire::zmtp::{Handshake, LocalPeer, SharedStep, SharedTerms, SocketType};
 
 use crate::until;
@@ -24,7 +24,7 @@ impl Peer {
     /// Connects to an `shm://NAME` and does the handshake, as one whose number is larger than any, or smaller.
     pub fn connect(place: &str, socket_type: SocketType, gives: bool) -> Peer {
         let address = IpcAddress::Abstract(place.strip_prefix("shm://").unwrap().to_owned());
-        let Connecting::Done(mut stream) = Stream::connect_ipc(&address).unwrap() else { panic!("pending") };
+        let mut stream = Stream::connect_ipc(&address).unwrap();
         stream.expect_segment();
         let mut peer = Peer { stream, received: Vec::new() };
         let number = if gives { u64::MAX } else { 0 };

@@ -9,13 +9,18 @@
 //!             0                 2048              4096               4096 + ring size    4096 + 2 ring sizes
 //! ```
 //!
-//! Who made the segment writes ring 0 and reads ring 1. How the two find out that they can, and agree on the size, is
-//! not known here.
+//! Who made the segment writes ring 0 and reads ring 1. How the two find out that they can, and agree on the size, is a
+//! protocol's matter, or that of `handover` on a socket that carries nothing else.
 
+mod handover;
 mod passing;
+mod preamble;
 mod rings;
 mod segment;
 
+pub use handover::HandoverError;
+pub(crate) use handover::{Giving, Handover, Taking};
 pub(crate) use passing::{receive, send_with};
+pub use preamble::Refusal;
 pub(crate) use rings::Rings;
 pub use segment::{RING_SIZE_MAX, RING_SIZE_MIN, Segment, SegmentError, Side};

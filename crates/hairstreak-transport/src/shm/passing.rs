@@ -25,6 +25,16 @@ pub(crate) fn send_with(socket: impl AsFd, bytes: &[u8], descriptor: BorrowedFd<
     }
 }
 
+/// Writes once, and no descriptor.
+pub(crate) fn send(socket: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        match net::send(&socket, bytes, net::SendFlags::NOSIGNAL) {
+            Err(Errno::INTR) => {}
+            other => return other.map_err(io::Error::from),
+        }
+    }
+}
+
 /// Reads once; of the descriptors that came along the last is put in `descriptor`, the others are closed.
 pub(crate) fn receive<'a>(
     socket: impl AsFd,

@@ -15,11 +15,16 @@
 //! is both MORE and COMMAND. A LONG header with a size below 256 is decoded (libzmq does too) and
 //! never encoded.
 
+use hairstreak_base::{FrameShape, Framing, Header};
+
 use crate::Blame;
 
 const MORE: u8 = 1;
 const LONG: u8 = 2;
 const COMMAND: u8 = 4;
+
+/// The size of the shortest header, in bytes.
+pub const SHORT_HEADER_SIZE: usize = 2;
 
 /// The size of the longest header, in bytes.
 pub const HEADER_SIZE_MAX: usize = 9;
@@ -88,7 +93,7 @@ pub fn decode_header(bytes: &[u8], body_size_max: usize) -> Result<Option<FrameH
         return Ok(Some(FrameHeader {
             more: flags == MORE,
             command: false,
-            header_size: 2,
+            header_size: SHORT_HEADER_SIZE,
             body_size: usize::from(size),
         }));
     }
@@ -108,7 +113,7 @@ fn decode_any_header(bytes: &[u8], body_size_max: usize) -> Result<Option<FrameH
     }
     let (header_size, size) = if flags & LONG == 0 {
         let Some(&size) = rest.first() else { return Ok(None) };
-        (2, u64::from(size))
+        (SHORT_HEADER_SIZE, u64::from(size))
     } else {
         let Some(size) = rest.first_chunk() else { return Ok(None) };
         (HEADER_SIZE_MAX, u64::from_be_bytes(*size))
@@ -129,12 +134,42 @@ pub fn encode_header(out: &mut [u8; HEADER_SIZE_MAX], more: bool, command: bool,
     debug_assert!(!(more && command), "a command is always one frame");
     let flags = if more { MORE } else { 0 } | if command { COMMAND } else { 0 };
     if let Ok(size) = u8::try_from(body_size) {
+        out[..SHORT_HEADER_SIZE].copy_from_slice(&short_header(size));
         out[0] = flags;
-        out[1] = size;
-        2
+        SHORT_HEADER_SIZE
     } else {
         out[0] = flags | LONG;
         out[1..].copy_from_slice(&(body_size as u64).to_be_bytes());
         HEADER_SIZE_MAX
+    }
+}
+
+/// The header of a message of one frame whose body has at most 255 bytes.
+#[inline(always)]
+pub fn short_header(body_size: u8) -> [u8; SHORT_HEADER_SIZE] {
+    [0, body_size]
+}
+
+/// ZMTP's framing, for the buffers.
+#[derive(Clone, Copy, Debug)]
+pub struct ZmtpFraming;
+
+impl Framing for ZmtpFraming {
+    #[inline(always)]
+    fn single(bytes: &[u8]) -> Option<Header> {
+        match bytes {
+            [0, size, ..] => Some(Header { size: SHORT_HEADER_SIZE, body_size: usize::from(*size) }),
+            [LONG, rest @ ..] => {
+                let body_size = u64::from_be_bytes(*rest.first_chunk()?);
+                Some(Header { size: HEADER_SIZE_MAX, body_size: usize::try_from(body_size).ok()? })
+            }
+            _ => None,
+        }
+    }
+
+    fn shape(bytes: &[u8]) -> Option<FrameShape> {
+        let header = decode_header(bytes, usize::MAX).ok().flatten()?;
+        let size = header.header_size + header.body_size;
+        Some(FrameShape { size, is_command: header.command, ends_message: !header.more })
     }
 }

@@ -95,7 +95,7 @@ impl Endpoint {
 
     /// Appends whole frames.
     pub fn push_frames(&mut self, net: &mut Net, mut frames: &[u8]) {
-        if !net.links[self.link].is_tampered || net.is_calm {
+        if !net.links[self.link].label.is_tampered || net.is_calm {
             self.outbox.append(&mut self.held_back);
             self.outbox.extend(frames);
             return;
@@ -103,7 +103,7 @@ impl Endpoint {
         while let Ok(Some(header)) = frame::decode_header(frames, COMMAND_SIZE_MAX) {
             let (frame, behind) = frames.split_at(header.header_size + header.body_size);
             let mut held_back = std::mem::take(&mut self.held_back);
-            let what = net.rng.u8(0..20);
+            let what = net.sim.rng.u8(0..20);
             match what {
                 0 => {}
                 1 => self.outbox.extend([frame, frame].concat()),
@@ -116,7 +116,7 @@ impl Endpoint {
             }
             if what < 4 {
                 let (link, end) = (self.link, self.end);
-                net.note(|| format!("link {link} end {end}: tampers ({what})"));
+                net.sim.note(|| format!("link {link} end {end}: tampers ({what})"));
             }
             self.outbox.append(&mut held_back);
             frames = behind;
@@ -146,7 +146,7 @@ pub fn terms_in(body: &[u8]) -> Result<SettlementTerms, LinkError> {
 
 /// A well-formed command with small numbers at random.
 fn push_nonsense(net: &mut Net, out: &mut Vec<u8>) {
-    let mut number = |max| net.rng.u64(0..max);
+    let mut number = |max| net.sim.rng.u64(0..max);
     match number(7) {
         0 => {
             let id = TaskId { epoch: number(2), sequence: number(100) };

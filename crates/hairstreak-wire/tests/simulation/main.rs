@@ -45,35 +45,21 @@ mod ventilator;
 mod worker;
 mod world;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
+use hairstreak_testkit::{Seeds, Trace, assert_replays};
 use scenario::Kind;
 use world::World;
 
-/// The seed to replay, and whether to print what happens.
-const SEED: &str = "HAIRSTREAK_SIMULATION_SEED";
-const TRACE: &str = "HAIRSTREAK_SIMULATION_TRACE";
-/// How many times as many seeds, drawn at random, make the long form.
-const SOAK_FACTOR: u64 = 40;
+const SEEDS: Seeds = Seeds { target: "-p hairstreak-wire --test simulation", soak_factor: 40 };
 
 fn simulate(kind: Kind, test: &str, count: u64) {
-    let replayed: Option<u64> = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok());
-    let is_traced = std::env::var_os(TRACE).is_some();
-    let is_long = std::env::var_os("HAIRSTREAK_SOAK").is_some();
-    let first = if is_long { fastrand::u64(..u64::MAX / 2) } else { 0 };
-    let count = if is_long { count * SOAK_FACTOR } else { count };
-    let seeds = replayed.map_or(first..first + count, |seed| seed..seed + 1);
-    println!("seeds {seeds:?}");
-    for seed in seeds {
-        let mut world = World::new(kind, seed, is_traced);
-        let result = catch_unwind(AssertUnwindSafe(|| world.run()));
-        world.net.trace.iter().flatten().for_each(|line| println!("{line}"));
-        assert!(
-            result.is_ok(),
-            "seed {seed}: to replay it and see what happens:\n    {TRACE}=1 {SEED}={seed} \
-             cargo test -p hairstreak-wire --test simulation {test} -- --nocapture"
-        );
-    }
+    SEEDS.check(test, count, |seed, trace| drop(run(kind, seed, trace)));
+}
+
+/// Returns what happened.
+fn run(kind: Kind, seed: u64, trace: Trace) -> Trace {
+    let mut world = World::new(kind, seed, trace);
+    world.run();
+    world.net.sim.trace
 }
 
 #[test]
@@ -98,12 +84,5 @@ fn ends_that_break_the_rules_stop_nobody_else() {
 
 #[test]
 fn a_seed_is_replayed_to_the_last_byte() {
-    let trace = |seed| {
-        let mut world = World::new(Kind::Faults, seed, true);
-        world.run();
-        world.net.trace
-    };
-    for seed in 0..20 {
-        assert!(trace(seed) == trace(seed), "seed {seed} has two ways to go");
-    }
+    assert_replays(0..20, |seed, trace| run(Kind::Faults, seed, trace));
 }

@@ -92,7 +92,7 @@ impl Pull {
                 Frame::Command(body) => {
                     let command = zmtp::command::parse(&body)?;
                     let Some(command) = command::parse(&command)? else { return Err(LinkError::Handshake) };
-                    net.note(|| format!("link {index} behind message {received}: {command:?}"));
+                    net.sim.note(|| format!("link {index} behind message {received}: {command:?}"));
                     own.link.handle(command, received)?;
                 }
                 Frame::Message(body) => {
@@ -114,9 +114,9 @@ impl Pull {
     /// Messages of one link that are here.
     pub fn take_batch(&mut self, net: &mut Net, max: usize) -> Option<Batch> {
         let full = self.links.values().filter(|own| !own.ahead.is_empty()).count();
-        let chosen = net.rng.usize(0..full.max(1));
+        let chosen = net.sim.rng.usize(0..full.max(1));
         let (&link, own) = self.links.iter_mut().filter(|(_, own)| !own.ahead.is_empty()).nth(chosen)?;
-        let count = own.ahead.len().min(net.rng.usize(1..=max));
+        let count = own.ahead.len().min(net.sim.rng.usize(1..=max));
         let numbers = own.handed + 1..own.handed + 1 + count as u64;
         own.handed += count as u64;
         let mut tasks = own

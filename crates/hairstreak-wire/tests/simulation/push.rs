@@ -138,7 +138,7 @@ impl Push {
 
     /// Mostly the link with the fewest unsettled messages of those with credit; now and then any.
     fn choose(&self, net: &mut Net, company: Company) -> Option<usize> {
-        let is_any = company == Company::Some && net.rng.u8(0..8) == 0;
+        let is_any = company == Company::Some && net.sim.rng.u8(0..8) == 0;
         let fit = self.links.iter().filter_map(|(index, own)| {
             let link = own.link.as_ref()?;
             let unsettled = link.unsettled_count(own.sent);
@@ -151,7 +151,7 @@ impl Push {
         });
         let fit: Vec<_> = fit.collect();
         if is_any && !fit.is_empty() {
-            return Some(fit[net.rng.usize(0..fit.len())].2);
+            return Some(fit[net.sim.rng.usize(0..fit.len())].2);
         }
         fit.into_iter().min().map(|(_, _, index)| index)
     }
@@ -169,7 +169,7 @@ impl Push {
         let number = own.sent;
         *self.sends.entry(task.id).or_default() += 1;
         own.retained.insert(number, body);
-        net.note(|| {
+        net.sim.note(|| {
             format!("link {index}: {} as message {number}, deliveries {}", task.id.sequence, task.deliveries)
         });
         own.flush(net);
@@ -215,7 +215,7 @@ impl Push {
             };
             let command = zmtp::command::parse(&body)?;
             let Some(command) = command::parse(&command)? else { return Err(LinkError::Handshake) };
-            net.note(|| format!("link {index} of {}: {command:?}", own.sent));
+            net.sim.note(|| format!("link {index} of {}: {command:?}", own.sent));
             let settled = link.handle(command, own.sent)?;
             if let SettlementCommand::Done(tasks) = command {
                 news.done.extend(tasks);

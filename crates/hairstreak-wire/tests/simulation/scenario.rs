@@ -1,6 +1,6 @@
 //! `Scenario`: what a seed decides before anything happens: sizes, limits, and how often what goes wrong.
 
-use fastrand::Rng;
+use hairstreak_testkit::Rng;
 use hairstreak_wire::settlement::{Content, RedeliveryRules};
 
 /// What is tried.

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
+use hairstreak_testkit::Life;
 use hairstreak_wire::settlement::{Content, ControlMessage, Outcome, Ready, Seen, TaskId, TaskRun};
 
 use crate::endpoint::{Endpoint, Frame, LinkError};
@@ -24,7 +25,7 @@ struct Taken {
 
 #[derive(Debug)]
 pub struct Sink {
-    pub life: u32,
+    pub life: Life<Party>,
     pub results: Pull,
     /// By which it reports, and what it has still to report.
     pub reports: Pull,
@@ -50,7 +51,7 @@ pub struct Sink {
 impl Sink {
     /// One that knows what is stored.
     pub fn new(
-        life: u32,
+        life: Life<Party>,
         scenario: &Scenario,
         stored: &BTreeMap<u64, hairstreak_wire::settlement::Ranges>,
     ) -> Sink {
@@ -150,7 +151,7 @@ impl Sink {
             }
             match self.ready.pop_front() {
                 Some(Ready::Result(task, body)) => {
-                    net.note(|| format!("sink: result of {}", task.sequence));
+                    net.sim.note(|| format!("sink: result of {}", task.sequence));
                     ledger.deliver(task, &body);
                     self.last = self.keep_order.then_some(task);
                     self.be_busy(net);
@@ -168,7 +169,7 @@ impl Sink {
                 self.results.settle(net, link, numbers, Outcome::Accepted, b"");
                 tasks.into_iter().for_each(|(first, count)| self.note_done(net, first, count));
             }
-            let hears_first = !self.is_introduced || net.rng.u8(0..8) == 0;
+            let hears_first = !self.is_introduced || net.sim.rng.u8(0..8) == 0;
             if hears_first && self.hear(net) {
                 continue;
             }
@@ -192,7 +193,7 @@ impl Sink {
     /// What has not been told is told by and by.
     fn tell_later(&mut self, net: &mut Net) {
         if self.results.has_news() && !std::mem::replace(&mut self.is_tell_due, true) {
-            net.within(TELL_DELAY_MAX, Event::Tell { party: Party::Sink, life: self.life });
+            net.sim.within(TELL_DELAY_MAX, Event::Tell(self.life));
         }
     }
 
@@ -220,21 +221,21 @@ impl Sink {
     }
 
     fn be_busy(&mut self, net: &mut Net) {
-        let time = net.rng.u64(0..=net.scenario.take_max);
+        let time = net.sim.rng.u64(0..=net.scenario.take_max);
         if time > 0 {
             self.is_busy = true;
             self.turn += 1;
-            net.at(net.now + time, Event::GoOn { party: Party::Sink, life: self.life, turn: self.turn });
+            net.sim.at(net.sim.now() + time, Event::GoOn { life: self.life, turn: self.turn });
         }
     }
 
     /// Tells new results from those that came before.
     fn sort(&mut self, net: &mut Net, batch: Batch) {
         let Batch { link, numbers, messages } = batch;
-        if !net.is_calm && net.chance(net.scenario.release_chance / 2) {
+        if !net.is_calm && net.sim.chance(net.scenario.release_chance / 2) {
             return self.results.settle(net, link, numbers, Outcome::Released, b"");
         }
-        if !net.is_calm && net.chance(net.scenario.reject_chance / 2) {
+        if !net.is_calm && net.sim.chance(net.scenario.reject_chance / 2) {
             return self.results.settle(net, link, numbers, Outcome::Rejected, NO_ROOM);
         }
         let mut tasks = Vec::new();
@@ -262,7 +263,7 @@ impl Sink {
     /// It is bounded by the window, for a sink that knows all that was delivered, and is told what is refused.
     fn check_memory(&self, net: &Net, ledger: &Ledger) {
         let Scenario { kind, window, is_stored, blank_chance, .. } = net.scenario;
-        let knows_all = self.life == 0 || is_stored && blank_chance == 0;
+        let knows_all = self.life.number == 0 || is_stored && blank_chance == 0;
         if kind != Kind::Hostile && knows_all {
             for seen in self.sources.values() {
                 let (count, limit) = (seen.range_count() as u64, window + 1 + ledger.refused_count);
@@ -275,7 +276,7 @@ impl Sink {
     fn hear(&mut self, net: &mut Net) -> bool {
         let Some(said) = self.said.pop_front() else { return false };
         let Some(message) = ControlMessage::decode(&said) else { return true };
-        net.note(|| format!("sink hears {message:?}"));
+        net.sim.note(|| format!("sink hears {message:?}"));
         let (sources, ready) = (&mut self.sources, &mut self.ready);
         let mut deliver = |next| ready.push_back(next);
         match message {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hairstreak_testkit::Life;
 use hairstreak_wire::settlement::{Content, ControlMessage, RefusedTasks, SequenceRuns, TaskId, TaskRun};
 
 use crate::endpoint::{Endpoint, Frame, LinkError};
@@ -14,6 +15,7 @@ pub const EPOCH: u64 = 1;
 
 #[derive(Debug)]
 pub struct Ventilator {
+    life: Life<Party>,
     pub tasks: Push,
     produced: u64,
     not_before: u64,
@@ -24,8 +26,9 @@ pub struct Ventilator {
 }
 
 impl Ventilator {
-    pub fn new(scenario: &Scenario) -> Ventilator {
+    pub fn new(life: Life<Party>, scenario: &Scenario) -> Ventilator {
         Ventilator {
+            life,
             tasks: Push::new(scenario.window, scenario.redelivery(), false),
             produced: 0,
             not_before: 0,
@@ -73,7 +76,7 @@ impl Ventilator {
     }
 
     fn tell_sinks(&mut self, net: &mut Net, news: ControlMessage) {
-        net.note(|| format!("ventilator: {news:?}"));
+        net.sim.note(|| format!("ventilator: {news:?}"));
         for (endpoint, _) in self.controls.values_mut().filter(|(_, is_greeted)| *is_greeted) {
             endpoint.push_message(net, &news.encode());
             endpoint.flush(net);
@@ -105,20 +108,20 @@ impl Ventilator {
     pub fn go_on(&mut self, net: &mut Net, ledger: &mut Ledger) {
         self.tell_refused(net);
         for refusal in self.tasks.redelivery.take_refusals() {
-            net.note(|| format!("ventilator: {} refused: {:?}", refusal.task.sequence, refusal.cause));
+            net.sim.note(|| format!("ventilator: {} refused: {:?}", refusal.task.sequence, refusal.cause));
             ledger.refuse(refusal.task, refusal.cause);
         }
         self.tasks.send_waiting_again(net);
         let Scenario { task_count, produce_max, window, .. } = net.scenario;
-        while self.produced < task_count && net.now >= self.not_before {
+        while self.produced < task_count && net.sim.now() >= self.not_before {
             let id = TaskId { epoch: EPOCH, sequence: self.produced };
             let task = TaskRun { id, deliveries: 0, content: Content::Message };
             if !self.tasks.send(net, task, &task_body(self.produced)) {
                 break;
             }
             self.produced += 1;
-            self.not_before = net.now + net.rng.u64(0..=produce_max);
-            net.at(self.not_before, Event::GoOn { party: Party::Ventilator, life: 0, turn: 0 });
+            self.not_before = net.sim.now() + net.sim.rng.u64(0..=produce_max);
+            net.sim.at(self.not_before, Event::GoOn { life: self.life, turn: 0 });
         }
         let unsettled = self.tasks.unsettled_count();
         assert!(unsettled <= window, "{unsettled} unsettled, in a window of {window}");

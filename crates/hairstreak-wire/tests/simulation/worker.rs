@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use hairstreak_testkit::Life;
 use hairstreak_wire::settlement::{Content, Outcome, TaskRun};
 
 use crate::endpoint::LinkError;
@@ -32,8 +33,7 @@ struct Task {
 
 #[derive(Debug)]
 pub struct Worker {
-    party: Party,
-    pub life: u32,
+    life: Life<Party>,
     pub tasks: Pull,
     pub results: Push,
     batch: VecDeque<Task>,
@@ -46,9 +46,8 @@ pub struct Worker {
 }
 
 impl Worker {
-    pub fn new(party: Party, life: u32, scenario: &Scenario) -> Worker {
+    pub fn new(life: Life<Party>, scenario: &Scenario) -> Worker {
         Worker {
-            party,
             life,
             tasks: Pull::new(scenario.task_credit, false),
             results: Push::new(scenario.result_window, scenario.redelivery_of_results(), true),
@@ -88,7 +87,7 @@ impl Worker {
         loop {
             if self.is_busy {
                 if self.tasks.has_news() && !std::mem::replace(&mut self.is_tell_due, true) {
-                    net.within(TELL_DELAY_MAX, Event::Tell { party: self.party, life: self.life });
+                    net.sim.within(TELL_DELAY_MAX, Event::Tell(self.life));
                 }
                 return Fate::Lives;
             }
@@ -125,22 +124,22 @@ impl Worker {
 
     fn begin(&mut self, net: &mut Net, ledger: &mut Ledger, task: Task) {
         ledger.begin(task.run.id, task.run.deliveries, &task.body);
-        let party = self.party;
-        net.note(|| format!("{party:?} begins {}", task.run.id.sequence));
+        let party = self.life.node;
+        net.sim.note(|| format!("{party:?} begins {}", task.run.id.sequence));
         self.current = Some(task);
-        let time = net.rng.u64(0..=net.scenario.work_max);
+        let time = net.sim.rng.u64(0..=net.scenario.work_max);
         if time > 0 {
             self.is_busy = true;
             self.turn += 1;
-            net.at(net.now + time, Event::GoOn { party: self.party, life: self.life, turn: self.turn });
+            net.sim.at(net.sim.now() + time, Event::GoOn { life: self.life, turn: self.turn });
         }
     }
 
     fn reply(&mut self, net: &mut Net, task: Task) {
         let Scenario { release_chance, reject_chance, .. } = net.scenario;
-        if !net.is_calm && net.chance(release_chance) {
+        if !net.is_calm && net.sim.chance(release_chance) {
             self.tasks.settle(net, task.link, task.number..task.number + 1, Outcome::Released, b"");
-        } else if net.chance(reject_chance) {
+        } else if net.sim.chance(reject_chance) {
             self.tasks.settle_tasks(net, task.run.id, 1, Outcome::Rejected, BAD_LUCK);
         } else {
             let content = net.scenario.content(task.run.id.sequence);

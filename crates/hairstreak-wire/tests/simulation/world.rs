@@ -1,8 +1,6 @@
 //! `World`: all parties, what happens to them, and what goes wrong.
 
-use std::collections::BTreeMap;
-
-use fastrand::Rng;
+use hairstreak_testkit::{Life, NetworkEvent, Nodes, Rng, Trace};
 
 use crate::endpoint::LinkError;
 use crate::ledger::Ledger;
@@ -24,31 +22,31 @@ pub struct World {
     ventilator: Ventilator,
     workers: Vec<Option<Worker>>,
     sink: Option<Sink>,
-    lives: BTreeMap<Party, u32>,
-    paused_until: BTreeMap<Party, u64>,
+    nodes: Nodes<Party>,
 }
 
 impl World {
-    pub fn new(kind: Kind, seed: u64, is_traced: bool) -> World {
+    pub fn new(kind: Kind, seed: u64, trace: Trace) -> World {
         let mut rng = Rng::with_seed(seed);
         let scenario = Scenario::draw(kind, &mut rng);
-        let mut net = Net::new(scenario.clone(), rng, is_traced);
-        net.note(|| format!("{scenario:?}"));
+        let mut net = Net::new(scenario.clone(), rng, trace);
+        net.sim.note(|| format!("{scenario:?}"));
         for slot in 0..scenario.worker_count {
-            net.within(scenario.notice_max, Event::Start(Party::Worker(slot)));
+            net.sim.within(scenario.notice_max, Event::Start(Party::Worker(slot)));
         }
-        net.within(scenario.notice_max, Event::Start(Party::Sink));
-        net.at(0, Event::GoOn { party: Party::Ventilator, life: 0, turn: 0 });
-        net.at(scenario.floor_interval, Event::Floor);
-        net.within(scenario.fault_interval_max, Event::Fault);
-        net.at(scenario.calm_at, Event::Calm);
+        net.sim.within(scenario.notice_max, Event::Start(Party::Sink));
+        let mut nodes = Nodes::new();
+        let life = nodes.start(Party::Ventilator);
+        net.sim.at(0, Event::GoOn { life, turn: 0 });
+        net.sim.at(scenario.floor_interval, Event::Floor);
+        net.sim.within(scenario.fault_interval_max, Event::Fault);
+        net.sim.at(scenario.calm_at, Event::Calm);
         World {
             ledger: Ledger::new(&scenario),
-            ventilator: Ventilator::new(&scenario),
+            ventilator: Ventilator::new(life, &scenario),
             workers: (0..scenario.worker_count).map(|_| None).collect(),
             sink: None,
-            lives: BTreeMap::new(),
-            paused_until: BTreeMap::new(),
+            nodes,
             net,
         }
     }
@@ -57,13 +55,13 @@ impl World {
     pub fn run(&mut self) {
         let deadline = self.net.scenario.calm_at + PROGRESS_TIME;
         while !self.is_done() {
-            match self.net.next() {
-                Some(event) if self.net.now <= deadline => self.handle(event),
+            match self.net.sim.next() {
+                Some(event) if self.net.sim.now() <= deadline => self.handle(event),
                 Some(_) => panic!("no end in sight, {}", self.state()),
                 None => panic!("nothing happens any more, {}", self.state()),
             }
         }
-        self.net.note(|| "all is done".into());
+        self.net.sim.note(|| "all is done".into());
     }
 
     fn is_done(&self) -> bool {
@@ -85,31 +83,31 @@ impl World {
 
     fn handle(&mut self, event: Event) {
         let party = self.party_of(event);
-        let until = party.and_then(|party| self.paused_until.get(&party)).copied().unwrap_or_default();
-        if until > self.net.now {
-            return self.net.at(until, event);
+        let until = party.map_or(0, |party| self.nodes.paused_until(party));
+        if until > self.net.sim.now() {
+            return self.net.sim.at(until, event);
         }
         match event {
-            Event::Arrive { link, end } => self.arrive(link, end),
-            Event::Over { link, end } => self.over(link, end),
-            Event::Connect { party, life, load } => self.connect(party, life, load),
+            Event::Network(NetworkEvent::Arrive { link, end }) => self.arrive(link, end),
+            Event::Network(NetworkEvent::Over { link, end }) => self.over(link, end),
+            Event::Connect { life, load } => self.connect(life, load),
             Event::Start(party) => self.start(party),
-            Event::GoOn { party, life, turn } if self.is_alive(party, life) => {
-                self.on_turn(party, turn);
-                self.go_on(party);
+            Event::GoOn { life, turn } if self.nodes.is_alive(life) => {
+                self.on_turn(life.node, turn);
+                self.go_on(life.node);
             }
-            Event::Tell { party, life } if self.is_alive(party, life) => self.tell(party),
-            Event::GoOn { .. } | Event::Tell { .. } => {}
+            Event::Tell(life) if self.nodes.is_alive(life) => self.tell(life.node),
+            Event::GoOn { .. } | Event::Tell(_) => {}
             Event::Floor => {
                 self.ventilator.tell_floor(&mut self.net);
                 if !self.ventilator.has_ended() {
-                    self.net.at(self.net.now + self.net.scenario.floor_interval, Event::Floor);
+                    self.net.sim.at(self.net.sim.now() + self.net.scenario.floor_interval, Event::Floor);
                 }
             }
             Event::Fault if self.net.is_calm => {}
             Event::Fault => {
                 self.fail();
-                self.net.within(self.net.scenario.fault_interval_max, Event::Fault);
+                self.net.sim.within(self.net.scenario.fault_interval_max, Event::Fault);
             }
             Event::Calm => self.calm(),
         }
@@ -117,31 +115,14 @@ impl World {
 
     fn party_of(&self, event: Event) -> Option<Party> {
         match event {
-            Event::Arrive { link, end } | Event::Over { link, end } => {
-                Some(self.net.links[link].parties[end])
+            Event::Network(event) => {
+                let (link, end) = event.place();
+                Some(self.net.links[link].ends[end])
             }
-            Event::Connect { party, .. } | Event::GoOn { party, .. } | Event::Tell { party, .. } => {
-                Some(party)
-            }
+            Event::Connect { life, .. } | Event::GoOn { life, .. } | Event::Tell(life) => Some(life.node),
             Event::Floor => Some(Party::Ventilator),
             Event::Start(_) | Event::Fault | Event::Calm => None,
         }
-    }
-
-    fn life(&self, party: Party) -> u32 {
-        self.lives.get(&party).copied().unwrap_or_default()
-    }
-
-    fn is_there(&self, party: Party) -> bool {
-        match party {
-            Party::Ventilator => true,
-            Party::Worker(slot) => self.workers[slot].is_some(),
-            Party::Sink => self.sink.is_some(),
-        }
-    }
-
-    fn is_alive(&self, party: Party, life: u32) -> bool {
-        self.is_there(party) && self.life(party) == life
     }
 
     fn worker(&mut self, party: Party) -> Option<&mut Worker> {
@@ -177,26 +158,26 @@ impl World {
     }
 
     fn arrive(&mut self, link: usize, end: usize) {
-        if !self.net.links[link].is_open[end] {
+        if !self.net.links[link].is_open(end) {
             return;
         }
-        let bytes = self.net.read(link, end);
+        let bytes = self.net.links.read(&self.net.sim, link, end);
         if let Err(error) = self.receive(link, end, &bytes) {
-            self.net.note(|| format!("link {link} end {end}: {error}"));
-            assert!(self.net.links[link].is_tampered, "link {link} ends with {error}");
+            self.net.sim.note(|| format!("link {link} end {end}: {error}"));
+            assert!(self.net.links[link].label.is_tampered, "link {link} ends with {error}");
             self.over(link, end);
             return;
         }
         // The stream has room again.
-        if self.net.links[link].is_open[1 - end] {
+        if self.net.links[link].is_open(1 - end) {
             self.flush(link, 1 - end);
         }
-        self.go_on(self.net.links[link].parties[end]);
+        self.go_on(self.net.links[link].ends[end]);
     }
 
     fn receive(&mut self, link: usize, end: usize, bytes: &[u8]) -> Result<(), LinkError> {
-        let (party, net) = (self.net.links[link].parties[end], &mut self.net);
-        match (net.links[link].load, party) {
+        let (party, net) = (self.net.links[link].ends[end], &mut self.net);
+        match (net.links[link].label.load, party) {
             (Load::Control, Party::Ventilator) => self.ventilator.hear(net, link, bytes),
             (_, Party::Ventilator) => self.ventilator.tasks.receive(net, link, bytes).1,
             (load, Party::Worker(slot)) => match &mut self.workers[slot] {
@@ -214,8 +195,8 @@ impl World {
     }
 
     fn flush(&mut self, link: usize, end: usize) {
-        let (party, net) = (self.net.links[link].parties[end], &mut self.net);
-        match (net.links[link].load, party) {
+        let (party, net) = (self.net.links[link].ends[end], &mut self.net);
+        match (net.links[link].label.load, party) {
             (Load::Control, Party::Ventilator) => self.ventilator.flush_control(net, link),
             (_, Party::Ventilator) => self.ventilator.tasks.flush(net, link),
             (load, Party::Worker(slot)) => match &mut self.workers[slot] {
@@ -234,12 +215,12 @@ impl World {
 
     /// An end knows that its link is over.
     fn over(&mut self, link: usize, end: usize) {
-        if !self.net.links[link].is_open[end] {
+        if !self.net.links[link].is_open(end) {
             return;
         }
-        self.net.note(|| format!("link {link} end {end}: over"));
-        self.net.close(link, end);
-        let (load, party) = (self.net.links[link].load, self.net.links[link].parties[end]);
+        self.net.sim.note(|| format!("link {link} end {end}: over"));
+        self.net.links.close(&mut self.net.sim, link, end);
+        let (load, party) = (self.net.links[link].label.load, self.net.links[link].ends[end]);
         match (load, party) {
             (Load::Control, Party::Ventilator) => self.ventilator.lose_control(link),
             (_, Party::Ventilator) => self.ventilator.tasks.lose(link),
@@ -260,26 +241,28 @@ impl World {
         }
         let connects =
             matches!((load, party), (_, Party::Worker(_)) | (Load::Control | Load::Reports, Party::Sink));
-        if connects && self.is_there(party) {
+        if connects && self.nodes.is_up(party) {
             self.connect_soon(party, load);
         }
         self.go_on(party);
     }
 
     fn connect_soon(&mut self, party: Party, load: Load) {
-        let (life, notice_max) = (self.life(party), self.net.scenario.notice_max);
-        self.net.within(notice_max, Event::Connect { party, life, load });
+        let event = Event::Connect { life: self.nodes.life(party), load };
+        self.net.sim.within(self.net.scenario.notice_max, event);
     }
 
-    fn connect(&mut self, party: Party, life: u32, load: Load) {
-        if !self.is_alive(party, life) {
+    fn connect(&mut self, life: Life<Party>, load: Load) {
+        let party = life.node;
+        if !self.nodes.is_alive(life) {
             return;
         }
         let target = if load == Load::Results { Party::Sink } else { Party::Ventilator };
-        let until = self.paused_until.get(&target).copied().unwrap_or_default();
-        if !self.is_there(target) || until > self.net.now {
-            let again = until.max(self.net.now + 1 + self.net.rng.u64(0..=self.net.scenario.notice_max));
-            return self.net.at(again, Event::Connect { party, life, load });
+        let until = self.nodes.paused_until(target);
+        if !self.nodes.is_up(target) || until > self.net.sim.now() {
+            let again =
+                until.max(self.net.sim.now() + 1 + self.net.sim.rng.u64(0..=self.net.scenario.notice_max));
+            return self.net.sim.at(again, Event::Connect { life, load });
         }
         let parties = if load == Load::Results { [party, target] } else { [target, party] };
         let link = self.net.connect(load, parties);
@@ -301,15 +284,15 @@ impl World {
     }
 
     fn start(&mut self, party: Party) {
-        let life = self.life(party);
-        if self.is_there(party) {
+        if self.nodes.is_up(party) {
             return;
         }
-        self.net.note(|| format!("{party:?} starts, life {life}"));
+        let life = self.nodes.start(party);
+        self.net.sim.note(|| format!("{party:?} starts, life {}", life.number));
         match party {
             Party::Ventilator => {}
             Party::Worker(slot) => {
-                self.workers[slot] = Some(Worker::new(party, life, &self.net.scenario));
+                self.workers[slot] = Some(Worker::new(life, &self.net.scenario));
                 self.connect_soon(party, Load::Tasks);
                 self.connect_soon(party, Load::Results);
             }
@@ -341,7 +324,8 @@ impl World {
                     && !ledger.is_finished
                 {
                     let sends = &self.ventilator.tasks.sends;
-                    let counts = (sink.life == 0).then(|| (sink.result_count(), sink.rejected_count()));
+                    let counts =
+                        (sink.life.number == 0).then(|| (sink.result_count(), sink.rejected_count()));
                     ledger.finish(count, rejected, counts, sends);
                 }
             }
@@ -350,12 +334,10 @@ impl World {
 
     /// The party is gone with all that it knew, and comes back.
     fn crash(&mut self, party: Party) {
-        self.net.note(|| format!("{party:?} crashes"));
-        for (link, end) in self.net.links_of(party) {
-            self.net.close(link, end);
-        }
+        self.net.sim.note(|| format!("{party:?} crashes"));
+        self.net.links.crash(&mut self.net.sim, party);
         self.bury(party);
-        self.net.within(self.net.scenario.notice_max, Event::Start(party));
+        self.net.sim.within(self.net.scenario.notice_max, Event::Start(party));
     }
 
     fn bury(&mut self, party: Party) {
@@ -364,34 +346,32 @@ impl World {
             Party::Worker(slot) => self.workers[slot] = None,
             Party::Sink => self.sink = None,
         }
-        *self.lives.entry(party).or_default() += 1;
+        self.nodes.kill(party);
     }
 
     /// A worker has ended; another takes its place while there is work.
     fn leave(&mut self, party: Party) {
-        self.net.note(|| format!("{party:?} leaves"));
-        for (link, end) in self.net.links_of(party) {
-            self.net.finish(link, end);
-        }
+        self.net.sim.note(|| format!("{party:?} leaves"));
+        self.net.links.leave(&mut self.net.sim, party);
         self.bury(party);
         if !self.ventilator.has_ended() {
-            self.net.within(self.net.scenario.notice_max, Event::Start(party));
+            self.net.sim.within(self.net.scenario.notice_max, Event::Start(party));
         }
     }
 
     fn fail(&mut self) {
         let scenario = self.net.scenario.clone();
-        let Some(fault) = scenario.draw_fault(&mut self.net.rng) else { return };
-        let worker = Party::Worker(self.net.rng.usize(0..self.workers.len()));
+        let Some(fault) = scenario.draw_fault(&mut self.net.sim.rng) else { return };
+        let worker = Party::Worker(self.net.sim.rng.usize(0..self.workers.len()));
         match fault {
             Fault::Cut | Fault::CutTasks => {
                 let is_meant = |load| fault == Fault::Cut || load == Load::Tasks;
                 if let Some(link) = self.any_link(is_meant) {
-                    self.net.note(|| format!("link {link} is cut"));
-                    self.net.cut(link, scenario.notice_max);
+                    self.net.sim.note(|| format!("link {link} is cut"));
+                    self.net.links.cut(&mut self.net.sim, link);
                 }
             }
-            Fault::CrashWorker if self.is_there(worker) => self.crash(worker),
+            Fault::CrashWorker if self.nodes.is_up(worker) => self.crash(worker),
             Fault::CrashSink if self.sink.is_some() && !self.ledger.is_finished => {
                 let unsettled = self.ventilator.tasks.unsettled();
                 let is_hostile = scenario.kind == Kind::Hostile;
@@ -400,17 +380,17 @@ impl World {
             }
             Fault::Pause => {
                 let party = *[Party::Ventilator, worker, worker, Party::Sink]
-                    .get(self.net.rng.usize(0..4))
+                    .get(self.net.sim.rng.usize(0..4))
                     .unwrap_or(&worker);
-                let until = self.net.now + self.net.rng.u64(0..PAUSE_MAX);
-                self.net.note(|| format!("{party:?} is paused until {until}"));
-                self.paused_until.insert(party, until);
+                let until = self.net.sim.now() + self.net.sim.rng.u64(0..PAUSE_MAX);
+                self.net.sim.note(|| format!("{party:?} is paused until {until}"));
+                self.nodes.pause(party, until);
             }
             Fault::Drain => {
                 if let Party::Worker(slot) = worker
                     && let Some(worker) = &mut self.workers[slot]
                 {
-                    self.net.note(|| format!("worker {slot} is asked to leave"));
+                    self.net.sim.note(|| format!("worker {slot} is asked to leave"));
                     worker.tasks.drain(&mut self.net);
                 }
             }
@@ -426,8 +406,8 @@ impl World {
                     Load::Control => false,
                 };
                 if let Some(link) = self.any_link(is_meant) {
-                    self.net.note(|| format!("link {link} is tampered with"));
-                    self.net.links[link].is_tampered = true;
+                    self.net.sim.note(|| format!("link {link} is tampered with"));
+                    self.net.links[link].label.is_tampered = true;
                 }
             }
             Fault::CrashWorker | Fault::CrashSink | Fault::Join => {}
@@ -436,26 +416,20 @@ impl World {
 
     fn any_link(&mut self, is_meant: impl Fn(Load) -> bool) -> Option<usize> {
         let links = &self.net.links;
-        let all = links
-            .iter()
-            .enumerate()
-            .filter(|(_, link)| link.is_open == [true; 2] && !link.is_cut && is_meant(link.load));
+        let all = links.iter().filter(|(_, link)| link.is_up() && is_meant(link.label.load));
         let all: Vec<usize> = all.map(|(index, _)| index).collect();
-        if all.is_empty() { None } else { Some(all[self.net.rng.usize(0..all.len())]) }
+        if all.is_empty() { None } else { Some(all[self.net.sim.rng.usize(0..all.len())]) }
     }
 
     /// Nothing goes wrong any more: what is rotten is cut off.
     fn calm(&mut self) {
-        self.net.note(|| "calm".into());
+        self.net.sim.note(|| "calm".into());
         self.net.is_calm = true;
         // All others may be about to leave, and wait for a task that none of them is given.
         self.workers.push(None);
         self.start(Party::Worker(self.workers.len() - 1));
-        for link in 0..self.net.links.len() {
-            if self.net.links[link].is_tampered {
-                let notice_max = self.net.scenario.notice_max;
-                self.net.cut(link, notice_max);
-            }
-        }
+        let rotten = self.net.links.iter().filter(|(_, link)| link.label.is_tampered);
+        let rotten: Vec<usize> = rotten.map(|(index, _)| index).collect();
+        rotten.into_iter().for_each(|link| self.net.links.cut(&mut self.net.sim, link));
     }
 }

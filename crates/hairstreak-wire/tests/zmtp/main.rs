@@ -4,6 +4,7 @@
 
 mod command;
 mod frame;
+mod framing;
 mod greeting;
 mod handshake;
 mod hostile;

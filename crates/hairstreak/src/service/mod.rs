@@ -28,7 +28,7 @@ mod client;
 mod worker;
 
 pub use client::{Client, ClientError, ClientOptions, Replies, Reply, RequestError};
-pub use hairstreak_broker::service::{Drops, REPORT_SERVICE, Report, ServiceReport};
+pub use hairstreak_wire::management::{Drops, REPORT_SERVICE, Report, ServiceReport};
 pub use hairstreak_wire::mdp::Version;
 pub use hairstreak_wire::numbered::{ClientId, Held, Refusal, RequestId};
 pub use worker::{

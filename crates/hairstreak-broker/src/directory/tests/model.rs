@@ -156,7 +156,7 @@ proptest! {
         let mut model = Model::default();
         for event in events {
             step(&mut bench, &mut model, event);
-            let mut got = std::mem::take(&mut bench.replies);
+            let mut got = std::mem::take(&mut bench.said.replies);
             let mut expected = std::mem::take(&mut model.expected);
             got.sort_by_key(|(_, id, _)| *id);
             expected.sort_by_key(|(_, id, _)| *id);
@@ -165,10 +165,12 @@ proptest! {
             prop_assert_eq!(bench.directory.waiter_count(), model.waiting.len());
             let next = model.held.iter().flatten().map(|held| held.until)
                 .chain(model.waiting.iter().map(|waiting| waiting.until)).min();
-            prop_assert_eq!(bench.directory.poll_timeout(), next);
-            let peers = model.held.iter().flatten().filter_map(|held| held.peer)
-                .chain(model.waiting.iter().map(|waiting| waiting.peer)).map(peer).collect();
-            prop_assert_eq!(bench.directory.peers(), peers);
+            prop_assert_eq!(bench.directory.next_timeout(), next);
         }
+        // Everybody goes, and nothing is left.
+        (1..5).for_each(|gone| bench.lose(gone));
+        prop_assert_eq!(bench.directory.waiter_count(), 0);
+        bench.pass(ORPHAN_LEASE_MAX_MS.into());
+        prop_assert_eq!((bench.directory.entry_count(), bench.directory.next_timeout()), (0, None));
     }
 }

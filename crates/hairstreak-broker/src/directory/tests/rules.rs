@@ -22,11 +22,11 @@ fn a_name_is_found_until_its_lease_ends() {
     assert_eq!(bench.ask(1, register("a", 1, 1000, 1)), ok(1000));
     bench.pass(999);
     assert_eq!(bench.ask(2, lookup("a", 0)), found("a", 1));
-    assert_eq!(bench.directory.poll_timeout(), Some(Duration::from_millis(1000)));
+    assert_eq!(bench.directory.next_timeout(), Some(Duration::from_millis(1000)));
     bench.pass(1);
     assert_eq!(bench.ask(2, lookup("a", 0)), not_found("a"));
-    assert_eq!(bench.changes.last(), Some(&Change::Expired { name: name("a") }));
-    assert_eq!(bench.directory.poll_timeout(), None);
+    assert_eq!(bench.said.changes.last(), Some(&Change::Expired { name: name("a") }));
+    assert_eq!(bench.directory.next_timeout(), None);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn repeating_register_renews_the_lease_and_is_no_change() {
         bench.pass(900);
     }
     assert_eq!(bench.ask(2, lookup("a", 0)), found("a", 1));
-    assert_eq!(bench.changes, [Change::Registered { name: name("a"), endpoint: endpoint(1) }]);
+    assert_eq!(bench.said.changes, [Change::Registered { name: name("a"), endpoint: endpoint(1) }]);
 }
 
 #[test]
@@ -51,9 +51,7 @@ fn the_lease_is_the_default_when_none_is_asked_for_and_never_over_the_longest() 
 fn a_held_name_is_refused_to_others_who_learn_where_its_holder_is() {
     let mut bench = Bench::new(Options::default());
     bench.ask(1, register("a", 1, 1000, 1));
-    let request = register("a", 2, 1000, 2);
-    assert!(bench.directory.is_refused(&peer(2), &request));
-    assert_eq!(bench.ask(2, request), duplicate("a", 1));
+    assert_eq!(bench.ask(2, register("a", 2, 1000, 2)), duplicate("a", 1));
     assert_eq!(bench.ask(2, unregister("a", 2)), duplicate("a", 1));
     bench.pass(1000);
     assert_eq!(bench.ask(2, register("a", 2, 1000, 2)), ok(1000));
@@ -63,11 +61,9 @@ fn a_held_name_is_refused_to_others_who_learn_where_its_holder_is() {
 fn the_same_owner_may_come_over_another_connection_and_from_elsewhere() {
     let mut bench = Bench::new(Options::default());
     bench.ask(1, register("a", 1, 1000, 1));
-    let request = register("a", 1, 1000, 9);
-    assert!(!bench.directory.is_refused(&peer(2), &request));
-    assert_eq!(bench.ask(2, request), ok(1000));
+    assert_eq!(bench.ask(2, register("a", 1, 1000, 9)), ok(1000));
     assert_eq!(bench.ask(3, lookup("a", 0)), found("a", 9));
-    assert_eq!(bench.changes.last(), Some(&Change::Moved { name: name("a"), endpoint: endpoint(9) }));
+    assert_eq!(bench.said.changes.last(), Some(&Change::Moved { name: name("a"), endpoint: endpoint(9) }));
     bench.lose(1);
     assert_eq!(bench.ask(4, register("a", 4, 1000, 4)), duplicate("a", 9));
 }
@@ -97,13 +93,13 @@ fn whoever_waits_is_answered_when_the_name_appears() {
     let first = bench.send(2, lookup("a", 500));
     let other = bench.send(2, lookup("b", 500));
     let second = bench.send(3, lookup("a", 800));
-    assert_eq!((bench.replies.len(), bench.directory.waiter_count()), (0, 3));
+    assert_eq!((bench.said.replies.len(), bench.directory.waiter_count()), (0, 3));
     let registered = bench.send(1, register("a", 1, 1000, 1));
     let expected =
         [(peer(2), first, found("a", 1)), (peer(3), second, found("a", 1)), (peer(1), registered, ok(1000))];
-    assert_eq!(std::mem::take(&mut bench.replies), expected);
+    assert_eq!(std::mem::take(&mut bench.said.replies), expected);
     bench.pass(500);
-    assert_eq!(bench.replies, [(peer(2), other, not_found("b"))]);
+    assert_eq!(bench.said.replies, [(peer(2), other, not_found("b"))]);
 }
 
 #[test]
@@ -111,9 +107,9 @@ fn a_wait_ends_at_the_longest_that_is_allowed() {
     let mut bench = Bench::new(Options::default());
     bench.send(1, lookup("a", u32::MAX));
     bench.pass(59_999);
-    assert_eq!(bench.replies.len(), 0);
+    assert_eq!(bench.said.replies.len(), 0);
     bench.pass(1);
-    assert_eq!(bench.replies.len(), 1);
+    assert_eq!(bench.said.replies.len(), 1);
 }
 
 #[test]
@@ -123,8 +119,8 @@ fn nobody_waits_where_the_connection_is_gone() {
     bench.send(2, lookup("a", 500));
     bench.lose(1);
     bench.pass(500);
-    assert_eq!(bench.replies.iter().map(|(to, ..)| to.clone()).collect::<Vec<_>>(), [peer(2)]);
-    assert!(bench.directory.peers().is_empty());
+    assert_eq!(bench.said.replies.iter().map(|(to, ..)| to.clone()).collect::<Vec<_>>(), [peer(2)]);
+    assert_eq!((bench.directory.waiter_count(), bench.directory.next_timeout()), (0, None));
 }
 
 #[test]
@@ -187,4 +183,14 @@ fn waiting_has_limits_in_all_and_per_peer() {
     bench.send(2, lookup("a", 500));
     assert!(is_limit(&bench.ask(3, lookup("a", 500))));
     assert_eq!(bench.ask(3, lookup("a", 0)), not_found("a"));
+}
+
+#[test]
+fn a_message_that_is_no_request_is_answered_with_what_is_wrong() {
+    let mut bench = Bench::new(Options::default());
+    let id = 1u64.to_be_bytes();
+    let frames: [&[u8]; 5] = [b"HSD1", &id, b"LOOKUP", b"", &[0; 4]];
+    bench.directory.handle_message(bench.now, &peer(1), &frames, &mut bench.said);
+    let wrong = Reply::error(ErrorCode::Malformed, "LOOKUP: name is empty");
+    assert_eq!(bench.said.replies, [(peer(1), 1, wrong)]);
 }

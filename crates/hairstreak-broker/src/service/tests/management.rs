@@ -1,7 +1,8 @@
 //! MMI, the broker's report, and who may not serve what.
 
+use hairstreak_wire::management::{REPORT_SERVICE, Report};
+
 use super::*;
-use crate::service::{REPORT_SERVICE, Report};
 
 fn mmi(bench: &mut Bench, service: &[u8], body: &[u8]) -> Vec<String> {
     bench.frames("c", &[b"", b"MDPC01", service, body]);

@@ -14,34 +14,20 @@ mod net;
 mod worker;
 mod world;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
+use hairstreak_testkit::{Seeds, Trace, assert_replays};
 use world::{Kind, World};
 
-/// The seed to replay, and whether to print what happens.
-const SEED: &str = "HAIRSTREAK_SIMULATION_SEED";
-const TRACE: &str = "HAIRSTREAK_SIMULATION_TRACE";
-/// How many times as many seeds, drawn at random, make the long form.
-const SOAK_FACTOR: u64 = 100;
+const SEEDS: Seeds = Seeds { target: "-p hairstreak-broker --lib", soak_factor: 100 };
 
 fn simulate(kind: Kind, test: &str, count: u64) {
-    let replayed: Option<u64> = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok());
-    let is_traced = std::env::var_os(TRACE).is_some();
-    let is_long = std::env::var_os("HAIRSTREAK_SOAK").is_some();
-    let first = if is_long { fastrand::u64(..u64::MAX / 2) } else { 0 };
-    let count = if is_long { count * SOAK_FACTOR } else { count };
-    let seeds = replayed.map_or(first..first + count, |seed| seed..seed + 1);
-    println!("seeds {seeds:?}");
-    for seed in seeds {
-        let mut world = World::new(kind, seed, is_traced);
-        let result = catch_unwind(AssertUnwindSafe(|| world.run()));
-        world.net.trace.iter().flatten().for_each(|line| println!("{line}"));
-        assert!(
-            result.is_ok(),
-            "seed {seed}: to replay it and see what happens:\n    {TRACE}=1 {SEED}={seed} \
-             cargo test -p hairstreak-broker --lib {test} -- --nocapture"
-        );
-    }
+    SEEDS.check(test, count, |seed, trace| drop(run(kind, seed, trace)));
+}
+
+/// Returns what happened.
+fn run(kind: Kind, seed: u64, trace: Trace) -> Trace {
+    let mut world = World::new(kind, seed, trace);
+    world.run();
+    world.net.sim.trace
 }
 
 #[test]
@@ -66,12 +52,5 @@ fn what_kills_its_workers_is_refused_and_everything_else_is_answered() {
 
 #[test]
 fn a_seed_is_replayed_to_the_last_message() {
-    for seed in 0..5 {
-        let trace = || {
-            let mut world = World::new(Kind::Mixed, seed, true);
-            world.run();
-            world.net.trace
-        };
-        assert!(trace() == trace(), "seed {seed} has two ways to go");
-    }
+    assert_replays(0..5, |seed, trace| run(Kind::Mixed, seed, trace));
 }

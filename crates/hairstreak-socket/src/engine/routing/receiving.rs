@@ -178,8 +178,8 @@ impl State {
                     }
                     let mut unread = false;
                     if let LinkKind::Stream(session) = &mut link.kind {
-                        self.io_since_turn += session.take_read_count();
-                        unread = session.readable || session.is_over();
+                        self.io_since_turn += session.connection.take_read_count();
+                        unread = session.connection.is_readable() || session.is_over();
                     }
                     if unread && self.watched {
                         // The caller may stop here, and no edge will tell of what is left.
@@ -187,7 +187,8 @@ impl State {
                     }
                     return Some(index);
                 }
-                Ok(false) if matches!(&link.kind, LinkKind::Stream(session) if session.readable) => {
+                Ok(false) if matches!(&link.kind, LinkKind::Stream(session) if session.connection.is_readable()) =>
+                {
                     // Commands without end, or a large body on its way: it is on again after a turn of the
                     // engine, and the others go on meanwhile.
                     self.unlist_messages(index);

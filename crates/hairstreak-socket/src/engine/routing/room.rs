@@ -9,7 +9,8 @@ use crate::engine::state::State;
 impl State {
     /// Answers to commands that came between the messages.
     pub(super) fn flush_answers(&mut self, engine: &Engine, index: usize) {
-        if matches!(&self.links[index].kind, LinkKind::Stream(session) if !session.outgoing.is_empty()) {
+        if matches!(&self.links[index].kind, LinkKind::Stream(session) if !session.connection.output.is_empty())
+        {
             self.flush_link(engine, index);
         }
     }
@@ -43,7 +44,7 @@ impl State {
     }
 
     fn has_write_failed(&self, index: usize) -> bool {
-        matches!(&self.links[index].kind, LinkKind::Stream(session) if session.write_failed)
+        matches!(&self.links[index].kind, LinkKind::Stream(session) if session.connection.has_write_failed())
     }
 
     /// Writes and publishes all that has gathered. Links whose kernel buffer is full stay listed.
@@ -69,7 +70,7 @@ impl State {
                 LinkKind::Stream(session) => {
                     link.wrote |= about_to_sleep;
                     // One whose caller writes by itself is likely to gather again: it stays until the tick looks.
-                    about_to_sleep || !session.outgoing.is_empty()
+                    about_to_sleep || !session.connection.output.is_empty()
                 }
                 // What was held may have followed what was published.
                 LinkKind::Ring(ring) => ring.is_gathering(),
@@ -107,12 +108,12 @@ impl State {
         let (count_low, bytes_low) = state.options.low_marks();
         let holds = link.held.is_some();
         let is_low = match &mut link.kind {
-            LinkKind::Stream(session) if holds => !session.write_failed,
+            LinkKind::Stream(session) if holds => !session.connection.has_write_failed(),
             LinkKind::Ring(_) if holds => true,
             LinkKind::Stream(session) => {
-                !session.write_failed
-                    && session.outgoing.queued_count() <= count_low
-                    && session.outgoing.queued_bytes() <= bytes_low
+                !session.connection.has_write_failed()
+                    && session.connection.output.queued_count() <= count_low
+                    && session.connection.output.queued_bytes() <= bytes_low
             }
             LinkKind::Ring(ring) => ring.is_low(),
         };
@@ -135,8 +136,8 @@ impl State {
         }
         let options = &self.sockets[link.socket].options;
         matches!(&link.kind, LinkKind::Stream(session)
-            if session.outgoing.queued_count() >= options.send_count_max.max(1)
-                || session.outgoing.queued_bytes() >= options.send_bytes_max.max(1))
+            if session.connection.output.queued_count() >= options.send_count_max.max(1)
+                || session.connection.output.queued_bytes() >= options.send_bytes_max.max(1))
     }
 
     #[cold]

@@ -375,7 +375,7 @@ impl State {
         match &mut link.kind {
             LinkKind::Stream(session) => match session.push(parcel, slept) {
                 Ok(gathers) => {
-                    let session_failed = session.write_failed;
+                    let session_failed = session.connection.has_write_failed();
                     self.has_pushed(engine, index, gathers);
                     if session_failed {
                         self.unlist_room(index);

@@ -37,7 +37,7 @@ impl State {
             (count + socket.options.send_count_max, bytes + socket.options.send_bytes_max);
         match &mut self.links[link].kind {
             LinkKind::Stream(session) => match session.push_subscription(subscribes, prefix) {
-                Ok(_) if session.outgoing.queued_bytes() > bytes_max => {
+                Ok(_) if session.connection.output.queued_bytes() > bytes_max => {
                     self.end_link(engine, link, &SessionError::Stuck);
                 }
                 Ok(gathers) => self.has_pushed(engine, link, gathers),
@@ -106,7 +106,8 @@ impl State {
                         return self.refuse_link(engine, index, &error);
                     }
                 }
-                Ok(false) if matches!(&link.kind, LinkKind::Stream(session) if session.readable) => {
+                Ok(false) if matches!(&link.kind, LinkKind::Stream(session) if session.connection.is_readable()) =>
+                {
                     let waits = matches!(&link.kind, LinkKind::Stream(session) if session.waits_for_room());
                     self.flush_answers(engine, index);
                     if waits {
@@ -136,11 +137,11 @@ impl State {
                 let mut result = Ok(());
                 for _ in 0..LAST_READS_MAX {
                     result = session.read_ahead(link.received);
-                    if result.is_ok() && !session.peer_ended {
+                    if result.is_ok() && !session.connection.has_peer_ended() {
                         break;
                     }
                     session.retain_ahead(|message| !is_subscription(message));
-                    if result.is_err() || !session.readable || !session.has_room_ahead() {
+                    if result.is_err() || !session.connection.is_readable() || !session.has_room_ahead() {
                         break;
                     }
                 }
@@ -169,7 +170,7 @@ impl State {
     /// The rest of a turn of [`State::hold_back`] at a stream that has not ended, as far as it was read.
     fn go_on_holding_back(&mut self, engine: &Engine, index: usize) {
         let LinkKind::Stream(session) = &self.links[index].kind else { return };
-        if session.write_failed {
+        if session.connection.has_write_failed() {
             self.publish_no_more_to(index);
         } else {
             self.flush_answers(engine, index);
@@ -177,7 +178,7 @@ impl State {
         let Some(Link { kind: LinkKind::Stream(session), .. }) = self.links.get(index) else { return };
         if session.waits_for_room() {
             self.due_at(self.now + ROOM_TICK);
-        } else if session.readable && session.has_room_ahead() {
+        } else if session.connection.is_readable() && session.has_room_ahead() {
             self.arm_look(engine);
         }
     }

@@ -3,7 +3,7 @@
 //! They are put where messages wait to be sent again: nobody would wait for room there, and they go in the order of their
 //! tasks.
 
-use hairstreak_base::{Frame, Message};
+use hairstreak_base::{Bytes, Message};
 use hairstreak_wire::settlement::{Content, LetterNote, Refusal, TaskRun};
 
 use crate::engine::Engine;
@@ -75,6 +75,6 @@ impl State {
 fn letter(refusal: Refusal<Message>) -> (TaskRun, Message) {
     let Refusal { message, task, deliveries, cause } = refusal;
     let note = LetterNote { task, deliveries, cause }.encode();
-    let frames = message.as_frames().iter().cloned().chain([Frame::copy_of(&note)]);
+    let frames = message.as_frames().iter().cloned().chain([Bytes::copy_of(&note)]);
     (TaskRun { id: task, deliveries: 0, content: Content::Message }, frames.collect())
 }

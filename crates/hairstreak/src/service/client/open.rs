@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use hairstreak_base::Frame;
+use hairstreak_base::Bytes;
 use hairstreak_socket::Message;
 use hairstreak_wire::numbered::{ClientId, Header, Part, RequestId};
 
@@ -190,7 +190,7 @@ impl OpenRequests {
     }
 
     /// A part of a reply came. What came before is dropped, and so is what comes behind a gap.
-    pub fn take_part(&mut self, part: Part, body: &[Frame]) -> Next {
+    pub fn take_part(&mut self, part: Part, body: &[Bytes]) -> Next {
         let number = part.request.number;
         if !self.is_ours(part.request) {
             return Next::Nothing;
@@ -205,7 +205,7 @@ impl OpenRequests {
         self.deliver_part(number, body, part.is_final)
     }
 
-    fn deliver_part(&mut self, number: u64, body: &[Frame], is_final: bool) -> Next {
+    fn deliver_part(&mut self, number: u64, body: &[Bytes], is_final: bool) -> Next {
         let is_unread = !is_final
             && match self.collected.get(&number) {
                 Some(collected) => collected.bytes >= STREAM_BYTES_MAX,
@@ -229,7 +229,7 @@ impl OpenRequests {
 
     /// A part of the reply to the one request that is under way with a broker that numbers none; the how manieth, from 0. What came
     /// before, from another connection, is dropped.
-    pub fn take_plain(&mut self, number: u64, index: u32, is_final: bool, body: &[Frame]) -> Next {
+    pub fn take_plain(&mut self, number: u64, index: u32, is_final: bool, body: &[Bytes]) -> Next {
         let Some(request) = self.get_mut(number) else { return Next::Nothing };
         if index < request.next_part && !is_final {
             return Next::Nothing;
@@ -381,8 +381,8 @@ mod tests {
         }
     }
 
-    fn body(text: &str) -> [Frame; 1] {
-        [Frame::copy_of(text.as_bytes())]
+    fn body(text: &str) -> [Bytes; 1] {
+        [Bytes::copy_of(text.as_bytes())]
     }
 
     /// So many requests, sent to this broker.
@@ -460,7 +460,7 @@ mod tests {
 
     #[test]
     fn a_reply_in_parts_that_nobody_reads_is_given_up() {
-        let part_bytes = Frame::from_vec(vec![0; STREAM_BYTES_MAX / 4]);
+        let part_bytes = Bytes::from_vec(vec![0; STREAM_BYTES_MAX / 4]);
         for (taker, count_max) in [(Taker::Caller, 4), (Taker::Inbox, 16)] {
             let mut open = OpenRequests::new(CLIENT);
             open.add(b"echo", Message::new(), None, taker);

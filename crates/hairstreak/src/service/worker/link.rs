@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use hairstreak_base::Frame;
+use hairstreak_base::Bytes;
 use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::{Context, Dealer, Message, Outgoing, SendError};
 use hairstreak_wire::mdp::{self, Version, WorkerCommand};
@@ -56,7 +56,7 @@ impl Link {
 
     /// Sends, and waits while the broker has no room, for as long as it is there. What is not sent because it is gone is asked for
     /// again: READY lists it.
-    fn post(&self, head: &[&[u8]], body: &[Frame]) -> Result<(), SendError> {
+    fn post(&self, head: &[&[u8]], body: &[Bytes]) -> Result<(), SendError> {
         let outgoing = match (head, body) {
             ([only], []) => Outgoing::Body(only),
             _ => Outgoing::Headed { head, body },
@@ -82,7 +82,7 @@ impl Link {
     }
 
     /// The same of a command that is small.
-    fn tell(&self, head: &[&[u8]], body: &[Frame]) {
+    fn tell(&self, head: &[&[u8]], body: &[Bytes]) {
         let _ = self.post(head, body);
     }
 
@@ -140,7 +140,7 @@ impl Link {
         self.tell(mdp::worker_command(self.version, command).frames(), &[]);
     }
 
-    pub fn send_plain_reply(&self, address: &Frame, is_final: bool, body: &Message) {
+    pub fn send_plain_reply(&self, address: &Bytes, is_final: bool, body: &Message) {
         self.tell(mdp::worker_reply(self.version, address.as_bytes(), is_final).frames(), body.as_frames());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hairstreak_base::Frame;
+use hairstreak_base::Bytes;
 use hairstreak_socket::Message;
 use hairstreak_wire::numbered::RequestId;
 
@@ -14,17 +14,17 @@ pub struct Request<'a> {
     pub(super) shared: &'a Shared,
     pub(super) link: usize,
     pub(super) origin: &'a Origin,
-    pub(super) body: &'a [Frame],
+    pub(super) body: &'a [Bytes],
 }
 
 impl Request<'_> {
     /// The last frame: the body itself, where it has one frame.
     pub fn body(&self) -> &[u8] {
-        self.body.last().map(Frame::as_bytes).unwrap_or_default()
+        self.body.last().map(Bytes::as_bytes).unwrap_or_default()
     }
 
     /// All frames of the body.
-    pub fn frames(&self) -> &[Frame] {
+    pub fn frames(&self) -> &[Bytes] {
         self.body
     }
 

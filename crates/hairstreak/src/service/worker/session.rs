@@ -9,7 +9,7 @@
 
 use std::time::{Duration, Instant};
 
-use hairstreak_base::Frame;
+use hairstreak_base::Bytes;
 use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_wire::mdp::{self, ToWorker};
 use hairstreak_wire::numbered::{BodyPlace, FromBroker, Header, RequestId, parse_from_broker};
@@ -48,7 +48,7 @@ pub(super) enum Wanted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     Numbered { request: RequestId, first: u64, deliveries: u16, is_repeated: bool },
-    Plain { address: Frame },
+    Plain { address: Bytes },
 }
 
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Session {
     }
 
     /// A message came.
-    pub fn take(&mut self, now: Instant, frames: &[Frame]) -> Wanted {
+    pub fn take(&mut self, now: Instant, frames: &[Bytes]) -> Wanted {
         self.heard = now;
         if frames.first().is_some_and(|first| Header::is_one(first.as_bytes())) {
             return match parse_from_broker(frames) {
@@ -90,7 +90,7 @@ impl Session {
         match mdp::parse_to_worker(frames) {
             Ok(ToWorker::Request { address, body_index }) if self.mode == Mode::Plain => {
                 let body = BodyPlace { index: body_index, start: 0 };
-                Wanted::Request { origin: Origin::Plain { address: Frame::copy_of(address) }, body }
+                Wanted::Request { origin: Origin::Plain { address: Bytes::copy_of(address) }, body }
             }
             Ok(ToWorker::Disconnect) => Wanted::Reconnect,
             Ok(_) | Err(_) => Wanted::Nothing,

@@ -9,7 +9,7 @@ use super::net::{Frames, Net};
 
 pub struct Client {
     pub id: ClientId,
-    pub link: Option<u32>,
+    pub link: Option<usize>,
     /// Where it goes next.
     pub broker: usize,
     /// Requests that it has no reply to, and the parts that came.
@@ -71,7 +71,7 @@ impl Client {
             self.next += 1;
             self.open.insert(number, 0);
             self.send(net, number, false);
-            if net.rng.u64(..100) < self.cancels {
+            if net.sim.rng.u64(..100) < self.cancels {
                 let request = RequestId { client: self.id, number };
                 self.open.remove(&number);
                 let cancel = vec![Header::Cancel { request }.encode().as_ref().to_vec()];

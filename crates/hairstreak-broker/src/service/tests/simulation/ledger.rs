@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hairstreak_wire::numbered::RequestId;
 
+use super::net::Node;
+
 /// A worker, from its start to its death.
-pub type Life = (usize, u32);
+pub type Life = hairstreak_testkit::Life<Node>;
 
 #[derive(Default)]
 pub struct Ledger {

@@ -8,14 +8,14 @@ use hairstreak_wire::numbered::{
 };
 
 use super::ledger::{Ledger, Life};
-use super::net::{Event, Frames, Net, Party};
+use super::net::{Event, Frames, Net};
 
 pub struct Worker {
     pub life: Life,
     pub version: Option<Version>,
     pub capacity: u32,
     /// By broker.
-    pub links: BTreeMap<usize, u32>,
+    pub links: BTreeMap<usize, usize>,
     /// What it runs or has replies to.
     known: BTreeMap<RequestId, Entry>,
     runs: BTreeMap<u64, RequestId>,
@@ -70,7 +70,7 @@ impl Worker {
 
     /// It is connected to a broker, and says so; a numbered one when it has read WELCOME, and what it ends until then goes out
     /// before. A plain one that works does not say it before it is done.
-    pub fn begin(&mut self, net: &mut Net, broker: usize, link: u32) {
+    pub fn begin(&mut self, net: &mut Net, broker: usize, link: usize) {
         self.links.insert(broker, link);
         match self.version {
             None => {}
@@ -95,7 +95,7 @@ impl Worker {
     }
 
     /// Returns whether it is told to begin again.
-    pub fn take(&mut self, net: &mut Net, ledger: &mut Ledger, link: u32, frames: &Frames) -> bool {
+    pub fn take(&mut self, net: &mut Net, ledger: &mut Ledger, link: usize, frames: &Frames) -> bool {
         if let Some(version) = self.version {
             return self.take_plain(net, version, frames);
         }
@@ -117,8 +117,8 @@ impl Worker {
                 let entry = self.known.entry(request).or_default();
                 entry.brokers.extend(broker);
                 if is_new {
-                    entry.parts = net.rng.u32(..3);
-                    ledger.run(request, self.life, net.now, is_repeated, self.is_strict);
+                    entry.parts = net.sim.rng.u32(..3);
+                    ledger.run(request, self.life, net.sim.now(), is_repeated, self.is_strict);
                     self.run(net, request);
                 } else if entry.is_done {
                     self.answer(net, request);
@@ -141,7 +141,7 @@ impl Worker {
                 let id = Address::parse(address).expect("an address of ours");
                 let count = self.runs.len() + self.inbox.len();
                 assert!(count < self.capacity as usize, "a plain worker has more requests than it may");
-                let entry = Entry { parts: net.rng.u32(..3), ..Entry::default() };
+                let entry = Entry { parts: net.sim.rng.u32(..3), ..Entry::default() };
                 self.known.insert(
                     id,
                     Entry { parts: if version == Version::V01 { 0 } else { entry.parts }, ..entry },
@@ -167,8 +167,7 @@ impl Worker {
     fn run(&mut self, net: &mut Net, id: RequestId) {
         self.next_run += 1;
         self.runs.insert(self.next_run, id);
-        let (worker, life) = self.life;
-        net.within(self.run_time_max, Event::Done { worker, life, run: self.next_run });
+        net.sim.within(self.run_time_max, Event::Done { life: self.life, run: self.next_run });
     }
 
     /// What it does in that run.
@@ -195,7 +194,7 @@ impl Worker {
     /// A connection ended. What a plain one had read of it is done all the same, or lost with its socket.
     pub fn is_cut(&mut self, net: &mut Net, broker: usize) {
         self.links.remove(&broker);
-        if net.rng.bool() {
+        if net.sim.rng.bool() {
             self.inbox.clear();
         }
     }
@@ -218,10 +217,6 @@ impl Worker {
                 net.say(*link, frames);
             }
         }
-    }
-
-    pub fn party(&self) -> Party {
-        Party::Worker(self.life.0)
     }
 }
 

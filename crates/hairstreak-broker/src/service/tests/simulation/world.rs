@@ -1,13 +1,13 @@
 //! `World`: all parties, what happens to them, and what goes wrong.
 
-use fastrand::Rng;
 use hairstreak_base::Message;
+use hairstreak_testkit::{Life, NetworkEvent, Nodes, Rng, Trace, Wakeup};
 use hairstreak_wire::mdp::Version;
 use hairstreak_wire::numbered::RequestId;
 
 use super::client::Client;
 use super::ledger::Ledger;
-use super::net::{BrokerOutbox, Event, Frames, Net, Party};
+use super::net::{BrokerOutbox, Event, Frames, NOTICE_MAX, Net, Node, PARTY, peer_of};
 use super::worker::Worker;
 use crate::service::clients::told_max;
 use crate::service::requests::{RequestRef, RequestState};
@@ -18,8 +18,6 @@ use crate::service::{Broker, Limits, Options};
 const PROGRESS_TIME: u64 = 2_000_000;
 /// How often workers say what they have, or that they live: well within a heartbeat, which is 2500.
 const TICK: u64 = 800;
-/// How long it takes to notice that a link is over, and to come back.
-const NOTICE_MAX: u64 = 300;
 
 /// What is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +36,11 @@ pub struct World {
     pub net: Net,
     kind: Kind,
     options: Options,
-    /// Those that run, and how often each was started.
-    brokers: Vec<(Option<Broker>, u32)>,
+    nodes: Nodes<Node>,
+    /// Those that run, and when each wants to be told the time.
+    brokers: Vec<Option<(Broker, Wakeup)>>,
     clients: Vec<Client>,
-    workers: Vec<(Option<Worker>, u32)>,
+    workers: Vec<Option<Worker>>,
     ledger: Ledger,
     run_time_max: u64,
     fault_interval: u64,
@@ -49,7 +48,7 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(kind: Kind, seed: u64, is_traced: bool) -> World {
+    pub fn new(kind: Kind, seed: u64, trace: Trace) -> World {
         let mut rng = Rng::with_seed(seed);
         let deliveries_max = if kind == Kind::Deadly { rng.u16(3..8) } else { u16::MAX };
         let limits = Limits { deliveries_max, queue_age_max_ms: 10_000_000, ..Limits::default() };
@@ -86,24 +85,25 @@ impl World {
         let run_time_max = [5, 200, 3_000][rng.usize(..3)];
         let fault_interval = rng.u64(50..3_000);
         let calm_at = if kind == Kind::Deadly { 0 } else { rng.u64(1..20_000) };
-        let mut net = Net::new(rng, is_traced);
-        if net.rng.bool() {
+        let mut net = Net::new(rng, trace);
+        if net.sim.rng.bool() {
             net.room_max = 3;
         }
         for index in 0..broker_count {
-            net.within(500, Event::StartBroker(index));
+            net.sim.within(500, Event::Start(Node::Broker(index)));
         }
-        (0..clients.len()).for_each(|index| net.within(1_000, Event::Start(Party::Client(index))));
-        (0..worker_count).for_each(|index| net.within(1_000, Event::Start(Party::Worker(index))));
-        net.within(fault_interval, Event::Fault);
-        net.at(calm_at, Event::Calm);
-        let brokers = (0..broker_count).map(|_| (None, 0)).collect();
-        let workers = (0..worker_count).map(|_| (None, 0)).collect();
+        (0..clients.len()).for_each(|index| net.sim.within(1_000, Event::Start(Node::Client(index))));
+        (0..worker_count).for_each(|index| net.sim.within(1_000, Event::Start(Node::Worker(index))));
+        net.sim.within(fault_interval, Event::Fault);
+        net.sim.at(calm_at, Event::Calm);
+        let brokers = (0..broker_count).map(|_| None).collect();
+        let workers = (0..worker_count).map(|_| None).collect();
         let ledger = Ledger::default();
         World {
             net,
             kind,
             options,
+            nodes: Nodes::new(),
             brokers,
             clients,
             workers,
@@ -119,24 +119,24 @@ impl World {
         let mut deadline = u64::MAX;
         while !self.is_calm || !self.is_done() {
             let event =
-                self.net.next().unwrap_or_else(|| panic!("nothing happens any more: {}", self.state()));
+                self.net.sim.next().unwrap_or_else(|| panic!("nothing happens any more: {}", self.state()));
             if self.is_calm && deadline == u64::MAX {
-                deadline = self.net.now + PROGRESS_TIME;
+                deadline = self.net.sim.now() + PROGRESS_TIME;
             }
-            assert!(self.net.now < deadline, "no end in sight: {}", self.state());
+            assert!(self.net.sim.now() < deadline, "no end in sight: {}", self.state());
             self.handle(event);
         }
-        self.net.note(|| "all is answered".into());
+        self.net.sim.note(|| "all is answered".into());
         // Late answers and notices come, and those that are gone are given up.
-        let quiet_at = self.net.now + 120_000;
-        while self.net.now < quiet_at
-            && let Some(event) = self.net.next()
+        let quiet_at = self.net.sim.now() + 120_000;
+        while self.net.sim.now() < quiet_at
+            && let Some(event) = self.net.sim.next()
         {
             self.handle(event);
         }
-        for (broker, _) in &self.brokers {
-            let broker = broker.as_ref().expect("all brokers live");
-            let report = broker.report(self.net.time());
+        for broker in &self.brokers {
+            let (broker, _) = broker.as_ref().expect("all brokers live");
+            let report = broker.report(self.net.sim.time());
             assert_eq!((report.open, report.open_bytes, report.unread_bytes), (0, 0, 0), "{report:?}");
             for service in report.services {
                 // Half of the workers of plain MDP are the other broker's.
@@ -170,258 +170,246 @@ impl World {
 
     fn state(&self) -> String {
         let clients: Vec<String> = self.clients.iter().map(Client::state).collect();
-        let brokers =
-            self.brokers.iter().map(|(broker, _)| broker.as_ref().map(|b| b.report(self.net.time())));
-        format!("{clients:#?} {:#?}", brokers.collect::<Vec<_>>())
+        let running = self.brokers.iter().flatten();
+        let brokers: Vec<_> = running.map(|(broker, _)| broker.report(self.net.sim.time())).collect();
+        format!("{clients:#?} {brokers:#?}")
     }
 
     /// Something happens to a broker that lives.
     fn with_broker(&mut self, broker: usize, act: impl FnOnce(&mut Broker, &mut BrokerOutbox<'_>)) {
-        let (Some(machine), life) = &mut self.brokers[broker] else { return };
-        let life = *life;
+        let Some((machine, wakeup)) = &mut self.brokers[broker] else { return };
         act(machine, &mut BrokerOutbox { net: &mut self.net, broker });
         check(machine, &self.options);
-        if let Some(next) = machine.next_timeout(self.net.time()) {
-            let next = (next.as_millis() as u64).max(self.net.now + 1);
-            self.net.at(next, Event::BrokerTimeout { broker, life });
-        }
+        let timeout = machine.next_timeout(self.net.sim.time());
+        wakeup.arm(&mut self.net.sim, timeout, Event::Timeout(self.nodes.life(Node::Broker(broker))));
     }
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::ToBroker { link, frames } => self.bring_to_broker(link, &frames),
-            Event::ToParty { link, frames } => self.bring_to_party(link, &frames),
-            Event::BrokerNotice { link } => {
-                let Some((broker, life)) =
-                    self.net.links.get(&link).map(|found| (found.broker, found.broker_life))
-                else {
-                    return;
-                };
-                if self.brokers[broker].1 == life {
-                    let now = self.net.time();
-                    self.with_broker(broker, |machine, out| {
-                        machine.handle_gone(now, &link.to_be_bytes(), out)
-                    });
-                }
-            }
-            Event::PartyNotice { link } => self.party_notice(link),
-            Event::BrokerTimeout { broker, life } => {
-                // One of several that were asked for is enough.
-                let now = self.net.time();
-                let is_due = |machine: &Broker| machine.next_timeout(now).is_some_and(|next| next <= now);
-                if self.brokers[broker].1 == life && self.brokers[broker].0.as_ref().is_some_and(is_due) {
-                    self.with_broker(broker, |machine, out| machine.handle_timeout(now, out));
-                }
-            }
-            Event::StartBroker(broker) => {
-                let (machine, life) = &mut self.brokers[broker];
-                *life += 1;
-                let mut id = [broker as u8; 16];
-                id[..8].copy_from_slice(&(u64::from(*life) << 8 | broker as u64).to_be_bytes());
-                *machine = Some(Broker::new(id, self.options.clone()));
-                self.net.note(|| format!("broker {broker} starts"));
-            }
-            Event::Start(party) => self.start(party),
-            Event::Connect { party, life, broker } => self.connect(party, life, broker),
-            Event::Done { worker, life, run } => {
-                let (Some(found), started) = &mut self.workers[worker] else { return };
-                if *started != life {
-                } else if let Some(id) = found.doing(run)
-                    && self.is_deadly(id)
-                {
-                    self.kill_worker(worker);
-                } else if let (Some(found), _) = &mut self.workers[worker] {
-                    found.done(&mut self.net, run);
-                }
-            }
-            Event::Tick { party: Party::Worker(index), life } => {
-                if let (Some(worker), started) = &mut self.workers[index]
-                    && *started == life
+            Event::Network(NetworkEvent::Arrive { link, end }) => self.arrive(link, end),
+            Event::Network(NetworkEvent::Over { link, end }) => self.over(link, end),
+            Event::Timeout(life) if self.nodes.is_alive(life) => self.time_out(life.node),
+            Event::Done { life, run } if self.nodes.is_alive(life) => self.done(life.node, run),
+            Event::Tick(life) if self.nodes.is_alive(life) => {
+                if let Node::Worker(index) = life.node
+                    && let Some(worker) = &mut self.workers[index]
                 {
                     worker.tick(&mut self.net);
-                    self.net.at(self.net.now + TICK, Event::Tick { party: Party::Worker(index), life });
                 }
+                self.net.sim.at(self.net.sim.now() + TICK, Event::Tick(life));
             }
-            Event::Tick { .. } => {}
+            Event::Connect { life, broker } if self.nodes.is_alive(life) => self.connect(life, broker),
+            Event::Timeout(_) | Event::Done { .. } | Event::Tick(_) | Event::Connect { .. } => {}
+            Event::Start(node) => self.start(node),
             Event::Fault if self.is_calm => {}
             Event::Fault => {
                 self.fail();
-                self.net.within(self.fault_interval, Event::Fault);
+                self.net.sim.within(self.fault_interval, Event::Fault);
             }
             Event::Calm => {
                 self.is_calm = true;
-                self.net.note(|| "nothing goes wrong any more".into());
+                self.net.sim.note(|| "nothing goes wrong any more".into());
             }
         }
     }
 
-    fn start(&mut self, party: Party) {
-        let strict = self.kind == Kind::Numbered;
-        match party {
-            Party::Client(index) => {
-                let broker = index % self.brokers.len();
-                self.net.within(NOTICE_MAX, Event::Connect { party, life: 0, broker });
-            }
-            Party::Worker(index) => {
-                // The first one serves every broker.
-                let is_plain = self.kind != Kind::Numbered && index > 0 && self.net.rng.bool();
-                let version = is_plain.then(|| [Version::V01, Version::V02][self.net.rng.usize(..2)]);
-                let announced = self.net.rng.u32(1..8);
-                let capacity = if is_plain { self.options.limits.plain_capacity.into() } else { announced };
-                let (worker, life) = &mut self.workers[index];
-                *life += 1;
-                let life = *life;
-                *worker = Some(Worker::new((index, life), version, capacity, self.run_time_max, strict));
-                for broker in 0..self.brokers.len() {
-                    if !is_plain || index % self.brokers.len() == broker {
-                        self.net.within(NOTICE_MAX, Event::Connect { party, life, broker });
-                    }
+    fn time_out(&mut self, node: Node) {
+        let Node::Broker(index) = node else { return };
+        let Some((_, wakeup)) = &mut self.brokers[index] else { return };
+        if wakeup.is_due(&self.net.sim) {
+            let now = self.net.sim.time();
+            self.with_broker(index, |machine, out| {
+                if machine.next_timeout(now).is_some_and(|next| next <= now) {
+                    machine.handle_timeout(now, out);
                 }
-                self.net.within(TICK, Event::Tick { party, life });
+            });
+        }
+    }
+
+    /// A worker has done what it began as that run, or dies of it.
+    fn done(&mut self, node: Node, run: u64) {
+        let Node::Worker(index) = node else { return };
+        let doing = self.workers[index].as_ref().and_then(|worker| worker.doing(run));
+        if doing.is_some_and(|id| self.is_deadly(id)) {
+            self.kill_worker(index);
+        } else if let Some(worker) = &mut self.workers[index] {
+            worker.done(&mut self.net, run);
+        }
+    }
+
+    fn start(&mut self, node: Node) {
+        let life = self.nodes.start(node);
+        match node {
+            Node::Broker(index) => {
+                let mut id = [index as u8; 16];
+                let start = u64::from(life.number) + 1;
+                id[..8].copy_from_slice(&(start << 8 | index as u64).to_be_bytes());
+                self.brokers[index] = Some((Broker::new(id, self.options.clone()), Wakeup::default()));
+                self.net.sim.note(|| format!("broker {index} starts"));
+            }
+            Node::Client(index) => {
+                let broker = index % self.brokers.len();
+                self.net.sim.within(NOTICE_MAX, Event::Connect { life, broker });
+            }
+            Node::Worker(index) => self.start_worker(index, life),
+        }
+    }
+
+    fn start_worker(&mut self, index: usize, life: Life<Node>) {
+        // The first one serves every broker.
+        let is_plain = self.kind != Kind::Numbered && index > 0 && self.net.sim.rng.bool();
+        let version = is_plain.then(|| [Version::V01, Version::V02][self.net.sim.rng.usize(..2)]);
+        let announced = self.net.sim.rng.u32(1..8);
+        let capacity = if is_plain { self.options.limits.plain_capacity.into() } else { announced };
+        let is_strict = self.kind == Kind::Numbered;
+        self.workers[index] = Some(Worker::new(life, version, capacity, self.run_time_max, is_strict));
+        for broker in 0..self.brokers.len() {
+            if !is_plain || index % self.brokers.len() == broker {
+                self.net.sim.within(NOTICE_MAX, Event::Connect { life, broker });
             }
         }
+        self.net.sim.within(TICK, Event::Tick(life));
     }
 
-    fn is_alive(&self, party: Party, life: u32) -> bool {
-        match party {
-            Party::Client(_) => true,
-            Party::Worker(index) => self.workers[index].0.is_some() && self.workers[index].1 == life,
-        }
-    }
-
-    fn connect(&mut self, party: Party, life: u32, broker: usize) {
-        if !self.is_alive(party, life) {
-            return;
-        }
-        if self.brokers[broker].0.is_none() {
+    fn connect(&mut self, life: Life<Node>, broker: usize) {
+        let party = life.node;
+        if !self.nodes.is_up(Node::Broker(broker)) {
             // A client goes to the next one, a worker comes again.
-            let next =
-                if matches!(party, Party::Client(_)) { (broker + 1) % self.brokers.len() } else { broker };
-            return self.net.at(self.net.now + 50, Event::Connect { party, life, broker: next });
+            let is_client = matches!(party, Node::Client(_));
+            let next = if is_client { (broker + 1) % self.brokers.len() } else { broker };
+            return self.net.sim.at(self.net.sim.now() + 50, Event::Connect { life, broker: next });
         }
-        let link = self.net.open(party, life, broker, self.brokers[broker].1);
-        self.net.note(|| format!("{party:?} connects to broker {broker} by link {link}"));
-        let is_numbered = match party {
-            Party::Client(index) => {
-                (self.clients[index].link, self.clients[index].broker) = (Some(link), broker);
-                true
-            }
-            Party::Worker(index) => {
-                let (Some(worker), _) = &mut self.workers[index] else { return };
-                worker.begin(&mut self.net, broker, link);
-                worker.version.is_none()
-            }
-        };
-        self.with_broker(broker, |machine, out| machine.handle_peer(&link.to_be_bytes(), is_numbered, out));
+        let link = self.net.open(party, broker);
+        self.net.sim.note(|| format!("{party:?} connects to broker {broker} by link {link}"));
+        if let Node::Client(index) = party {
+            (self.clients[index].link, self.clients[index].broker) = (Some(link), broker);
+        }
+        if let Node::Worker(index) = party
+            && let Some(worker) = &mut self.workers[index]
+        {
+            worker.begin(&mut self.net, broker, link);
+        }
+        let is_numbered = self.worker(party).is_none_or(|worker| worker.version.is_none());
+        self.with_broker(broker, |machine, out| machine.handle_peer(&peer_of(link), is_numbered, out));
     }
 
-    fn bring_to_broker(&mut self, link: u32, frames: &Frames) {
-        let Some(found) = self.net.links.get(&link).filter(|link| link.is_up) else { return };
-        let broker = found.broker;
-        let message = Message::from_frames(
-            std::iter::once(&link.to_be_bytes()[..]).chain(frames.iter().map(Vec::as_slice)),
-        );
-        let party = found.party;
-        self.net.note(|| format!("{party:?} to broker {broker}: {}", super::super::line_of(frames)));
-        let now = self.net.time();
-        self.with_broker(broker, |machine, out| machine.handle_message(now, message, out));
+    fn worker(&self, node: Node) -> Option<&Worker> {
+        match node {
+            Node::Worker(index) => self.workers[index].as_ref(),
+            _ => None,
+        }
     }
 
-    fn bring_to_party(&mut self, link: u32, frames: &Frames) {
-        let Some(found) = self.net.links.get(&link).filter(|link| link.is_up) else { return };
-        let (party, life, paused, broker) = (found.party, found.life, found.paused_until, found.broker);
-        if paused > self.net.now {
-            return self.net.at(paused, Event::ToParty { link, frames: frames.clone() });
+    fn arrive(&mut self, link: usize, end: usize) {
+        let Net { sim, links, .. } = &mut self.net;
+        if links.reads_now(sim, link, end)
+            && let Some(frames) = links.receive(sim, link, end)
+        {
+            let [broker, party] = links[link].ends;
+            let (from, to) = if end == PARTY { (broker, party) } else { (party, broker) };
+            sim.note(|| format!("{from:?} to {to:?}: {}", super::super::line_of(&frames)));
+            self.bring(to, link, &frames);
         }
-        self.net.has_arrived(link);
-        if !self.is_alive(party, life) {
-            return;
-        }
-        self.net.note(|| format!("broker {broker} to {party:?}: {}", super::super::line_of(frames)));
-        let begins_again = match party {
-            Party::Client(index) => self.clients[index].take(&mut self.net, &mut self.ledger, frames),
-            Party::Worker(index) => {
-                let (Some(worker), _) = &mut self.workers[index] else { return };
+    }
+
+    fn bring(&mut self, node: Node, link: usize, frames: &Frames) {
+        let begins_again = match node {
+            Node::Broker(index) => {
+                let frames = frames.iter().map(Vec::as_slice);
+                let message = Message::from_frames(std::iter::once(&peer_of(link)[..]).chain(frames));
+                let now = self.net.sim.time();
+                self.with_broker(index, |machine, out| machine.handle_message(now, message, out));
+                false
+            }
+            Node::Client(index) => self.clients[index].take(&mut self.net, &mut self.ledger, frames),
+            Node::Worker(index) => {
+                let Some(worker) = &mut self.workers[index] else { return };
                 worker.take(&mut self.net, &mut self.ledger, link, frames)
             }
         };
         if begins_again {
-            self.net.cut(link, NOTICE_MAX);
+            self.net.cut(link);
         }
     }
 
-    fn party_notice(&mut self, link: u32) {
-        let Some(found) = self.net.links.get(&link) else { return };
-        let (party, life, broker) = (found.party, found.life, found.broker);
-        if !self.is_alive(party, life) {
+    /// An end notices that its link is over.
+    fn over(&mut self, link: usize, end: usize) {
+        if !self.net.links[link].is_open(end) {
             return;
         }
-        match party {
-            Party::Client(index) => {
-                self.clients[index].is_lost();
-                let next = self.net.rng.usize(..self.brokers.len());
-                self.net.within(NOTICE_MAX, Event::Connect { party, life, broker: next });
+        self.net.links.close(&mut self.net.sim, link, end);
+        let node = self.net.links[link].ends[end];
+        let broker = match node {
+            Node::Broker(index) => {
+                let now = self.net.sim.time();
+                return self.with_broker(index, |machine, out| machine.handle_gone(now, &peer_of(link), out));
             }
-            Party::Worker(index) => {
-                let (Some(worker), _) = &mut self.workers[index] else { return };
+            Node::Client(index) => {
+                self.clients[index].is_lost();
+                self.net.sim.rng.usize(..self.brokers.len())
+            }
+            Node::Worker(index) => {
+                let Node::Broker(broker) = self.net.links[link].ends[1 - end] else { return };
+                let Some(worker) = &mut self.workers[index] else { return };
                 worker.is_cut(&mut self.net, broker);
                 worker.tick(&mut self.net);
-                self.net.within(NOTICE_MAX, Event::Connect { party, life, broker });
+                broker
             }
-        }
+        };
+        let life = self.nodes.life(node);
+        self.net.sim.within(NOTICE_MAX, Event::Connect { life, broker });
     }
 
     fn fail(&mut self) {
         let up = self.net.up();
-        match self.net.rng.u32(..10) {
+        match self.net.sim.rng.u32(..10) {
             0 => self.kill_broker(),
             1 | 2 => {
-                let index = self.net.rng.usize(..self.workers.len());
+                let index = self.net.sim.rng.usize(..self.workers.len());
                 self.kill_worker(index);
             }
             3..=5 if !up.is_empty() => {
-                let link = up[self.net.rng.usize(..up.len())];
-                let found = &self.net.links[&link];
-                if let Party::Worker(index) = found.party {
-                    self.ledger.loses((index, found.life), self.net.now + NOTICE_MAX);
+                let link = up[self.net.sim.rng.usize(..up.len())];
+                let party = self.net.links[link].ends[PARTY];
+                if let Node::Worker(_) = party {
+                    self.ledger.loses(self.nodes.life(party), self.net.sim.now() + NOTICE_MAX);
                 }
-                self.net.cut(link, NOTICE_MAX);
+                self.net.cut(link);
             }
             _ if !up.is_empty() => {
-                let link = up[self.net.rng.usize(..up.len())];
+                let link = up[self.net.sim.rng.usize(..up.len())];
                 // A worker that reads what it was given seconds later cannot tell in time that it has it.
-                let is_worker = matches!(self.net.links[&link].party, Party::Worker(_));
+                let is_worker = matches!(self.net.links[link].ends[PARTY], Node::Worker(_));
                 let longest = if is_worker { NOTICE_MAX } else { 5_000 };
-                let until = self.net.now + self.net.rng.u64(..longest);
-                if let Some(link) = self.net.links.get_mut(&link) {
-                    link.paused_until = until;
-                }
-                self.net.note(|| format!("link {link} is not read until {until}"));
+                let until = self.net.sim.now() + self.net.sim.rng.u64(..longest);
+                self.net.links.pause(link, PARTY, until);
+                self.net.sim.note(|| format!("link {link} is not read until {until}"));
             }
             _ => {}
         }
     }
 
     fn kill_broker(&mut self) {
-        let broker = self.net.rng.usize(..self.brokers.len());
-        if self.brokers[broker].0.take().is_none() {
-            return;
+        let broker = self.net.sim.rng.usize(..self.brokers.len());
+        if self.brokers[broker].take().is_some() {
+            self.net.sim.note(|| format!("broker {broker} dies"));
+            self.kill(Node::Broker(broker));
         }
-        self.net.note(|| format!("broker {broker} dies"));
-        for link in self.net.up() {
-            if self.net.links[&link].broker == broker {
-                self.net.cut(link, NOTICE_MAX);
-            }
-        }
-        self.net.within(1_000, Event::StartBroker(broker));
     }
 
     fn kill_worker(&mut self, index: usize) {
-        let Some(worker) = self.workers[index].0.take() else { return };
-        self.ledger.dies(worker.life, self.net.now + NOTICE_MAX);
-        self.net.note(|| format!("{:?} dies", worker.life));
-        worker.links.values().for_each(|link| self.net.cut(*link, NOTICE_MAX));
-        self.net.within(1_000, Event::Start(worker.party()));
+        if let Some(worker) = self.workers[index].take() {
+            self.ledger.dies(worker.life, self.net.sim.now() + NOTICE_MAX);
+            self.net.sim.note(|| format!("worker {index} dies"));
+            self.kill(Node::Worker(index));
+        }
+    }
+
+    /// The node is gone with all that it knew, and comes back.
+    fn kill(&mut self, node: Node) {
+        self.nodes.kill(node);
+        self.net.links.crash(&mut self.net.sim, node);
+        self.net.sim.within(1_000, Event::Start(node));
     }
 }
 

@@ -1,0 +1,214 @@
+//! `Connection`: the bytes of one peer, whatever is spoken and whatever carries them.
+//!
+//! A protocol takes bytes from `input` and puts bytes into `output`. Whoever drives the connection (an engine, an
+//! event loop) hands in the poller's events and calls [`Connection::read`] and [`Connection::flush`].
+//!
+//! ```text
+//!   poller --on_event--> edges      stream --read--> input --> protocol
+//!                                   stream <--flush-- output <-- protocol
+//! ```
+//!
+//! - `reading`: one read each call; throttling
+//! - `writing`: gathering, vectored writes, writes past the buffer
+//! - `gathering`: how long and how much a busy connection gathers
+//! - `liveness`: whether the peer's host and the peer are there
+//! - `draining`: the end of a connection once the peer has everything
+//!
+//! Invariants: edges are remembered; `readable` and `writable` are true until a read or a write says otherwise, so that
+//! no byte waits for an event that does not come. A connection at rest ([`Connection::rest`]) owns neither a read block nor a
+//! segment. Nothing here waits, locks or knows other connections.
+
+mod draining;
+mod gathering;
+mod liveness;
+mod output_end;
+mod reading;
+mod writing;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hairstreak_base::{BlockPool, OutgoingBuffer, ReadBuffer};
+
+pub use self::draining::Drained;
+pub use self::gathering::GATHER_TIME;
+use self::gathering::Gathering;
+use self::liveness::Liveness;
+pub use self::liveness::{Look, Silent};
+use self::output_end::OutputEnd;
+pub use self::reading::Read;
+use crate::poller::{Interest, Poller, Readiness};
+use crate::stream::{Established, Stream};
+
+/// One peer's bytes; see the module's description.
+pub struct Connection {
+    stream: Stream,
+    /// Bytes that came and that the protocol has not taken.
+    pub input: ReadBuffer,
+    /// Bytes that the protocol put in and that are not written.
+    pub output: OutgoingBuffer,
+    /// A read may find something.
+    readable: bool,
+    /// A write may be taken.
+    writable: bool,
+    /// The peer has ended its side: no further event comes, so that reading goes on to the end.
+    peer_ended: bool,
+    /// The end of the stream was read.
+    input_over: bool,
+    /// The peer takes nothing more; the connection is read to its end.
+    write_failed: bool,
+    /// Reading is paused.
+    paused: bool,
+    output_end: OutputEnd,
+    gathering: Gathering,
+    liveness: Liveness,
+    read_bytes: u64,
+    read_count: u32,
+    /// When connecting, a handshake or draining must be over.
+    pub deadline: Instant,
+}
+
+impl Connection {
+    /// A connection on `stream`, which is established or still on its way.
+    pub fn new(stream: Stream, pool: &Arc<BlockPool>, deadline: Instant, now: Instant) -> Connection {
+        Connection {
+            writable: stream.is_established(),
+            stream,
+            input: ReadBuffer::new(pool),
+            output: OutgoingBuffer::new(pool),
+            readable: false,
+            peer_ended: false,
+            input_over: false,
+            write_failed: false,
+            paused: false,
+            output_end: OutputEnd::Open,
+            gathering: Gathering::default(),
+            liveness: Liveness::new(now),
+            read_bytes: 0,
+            read_count: 0,
+            deadline,
+        }
+    }
+
+    /// The stream that carries the bytes.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// The stream, to agree on what carries the bytes.
+    pub fn stream_mut(&mut self) -> &mut Stream {
+        &mut self.stream
+    }
+
+    /// Goes on towards the first byte; to be called on every event until it returns true.
+    ///
+    /// Errors: the connect failed, or the two sides did not agree on what carries the bytes.
+    pub fn establish(&mut self) -> io::Result<bool> {
+        let is_done = self.stream.establish()? == Established::Done;
+        if is_done {
+            // Bytes may be here that make no further event.
+            (self.readable, self.writable) = (true, true);
+        }
+        Ok(is_done)
+    }
+
+    /// Has the poller watch the stream, with events that carry `token`. A stream without a descriptor of its own is not
+    /// watched: its carrier tells of events.
+    ///
+    /// Errors: the system has no room for one more.
+    pub fn watch(&self, poller: &Poller, token: u64) -> io::Result<()> {
+        match self.stream.readiness_source() {
+            Some(source) => poller.add(source, token, Interest::Edges),
+            None => Ok(()),
+        }
+    }
+
+    /// Has the poller watch the stream no more.
+    pub fn unwatch(&self, poller: &Poller) {
+        if let Some(source) = self.stream.readiness_source() {
+            poller.remove(source);
+        }
+    }
+
+    /// The poller had an event for this connection.
+    pub fn on_event(&mut self, event: &Readiness) {
+        // In shared memory an event is the doorbell: for both ways.
+        let is_shared = self.stream.is_shared();
+        self.readable |= event.readable || is_shared;
+        self.writable |= event.writable || is_shared;
+        if event.ended {
+            self.peer_ended = true;
+            self.stream.on_peer_ended();
+        }
+    }
+
+    /// Whether a read may find something.
+    #[inline]
+    pub fn is_readable(&self) -> bool {
+        self.readable
+    }
+
+    /// Whether a write may be taken.
+    #[inline]
+    pub fn is_writable(&self) -> bool {
+        self.writable
+    }
+
+    /// Whether the peer has ended its side.
+    pub fn has_peer_ended(&self) -> bool {
+        self.peer_ended
+    }
+
+    /// Whether the end of the stream was read.
+    #[inline]
+    pub fn is_input_over(&self) -> bool {
+        self.input_over
+    }
+
+    /// Whether the peer takes nothing more.
+    #[inline]
+    pub fn has_write_failed(&self) -> bool {
+        self.write_failed
+    }
+
+    /// A read may find something though no event says so.
+    pub fn mark_readable(&mut self) {
+        self.readable = true;
+    }
+
+    /// The bytes go on in shared memory from here on. Both ways are open: an event that came before tells of nothing.
+    pub fn has_moved_to_shared_memory(&mut self) {
+        if self.peer_ended {
+            // The socket's end came along with the peer's last step, and no further event tells of it.
+            self.stream.on_peer_ended();
+        }
+        (self.readable, self.writable) = (true, true);
+    }
+
+    /// Gives the memory back that the connection does not need while nothing comes. Returns whether it has none: bytes
+    /// that were taken and still live keep the memory here until a later call.
+    #[inline]
+    pub fn rest(&mut self) -> bool {
+        self.input.rest()
+    }
+
+    /// Whether a read would find something in shared memory.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        self.stream.has_news()
+    }
+
+    /// The caller looks into shared memory by itself from here on, until [`Connection::leave_event`].
+    pub fn forgo_event(&mut self) {
+        self.stream.forgo_event();
+    }
+
+    /// The caller does not look any more. Returns whether it looked: the stream is to be read again then, because no
+    /// event tells of what comes until a read has found nothing.
+    pub fn leave_event(&mut self) -> bool {
+        let looked = self.stream.leave_event();
+        self.readable |= looked;
+        looked
+    }
+}

@@ -1,0 +1,74 @@
+//! The end of a connection: what is left is written, what comes is discarded, until the peer has everything.
+
+use std::io;
+use std::mem::MaybeUninit;
+
+use super::Connection;
+use super::output_end::OutputEnd;
+
+/// Reads of one turn while draining; [`Connection::drain`] is called again as long as there is more.
+const DISCARDED_READS_MAX: u32 = 64;
+/// Bytes discarded by one read while draining.
+const DISCARD_SIZE: usize = 4096;
+
+/// How far draining got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drained {
+    /// The peer ended its side after this one, or the connection broke.
+    Over,
+    /// All is written; whether the peer has read everything is not known.
+    Written,
+    /// Something is still to be written.
+    Waits,
+}
+
+impl Connection {
+    /// Says that this side writes nothing more, once all is written: by this flush or a later one. The peer may go on.
+    pub fn end_output(&mut self) {
+        if self.output_end == OutputEnd::Open {
+            self.output_end = OutputEnd::Wanted;
+        }
+    }
+
+    /// All is written: the peer may see the end.
+    #[cold]
+    pub(super) fn say_end(&mut self) {
+        self.output_end = OutputEnd::Said;
+        self.stream.shutdown_write();
+    }
+
+    /// Goes on draining: writes what is left, says that nothing more follows, and discards what comes. What the kernel
+    /// took is not enough: a peer that is behind and writes to a closed connection loses what it has not read. The peer
+    /// has everything when it ends its side after this one ([`Drained::Over`]).
+    pub fn drain(&mut self) -> Drained {
+        self.end_output();
+        if self.write_failed || self.flush().is_err() {
+            return Drained::Over;
+        }
+        let mut room = [MaybeUninit::<u8>::uninit(); DISCARD_SIZE];
+        for _ in 0..DISCARDED_READS_MAX {
+            if !self.readable {
+                break;
+            }
+            match self.stream.read(&mut room) {
+                Ok([]) => (self.input_over, self.readable) = (true, false),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable = false,
+                Err(_) => return Drained::Over,
+            }
+        }
+        match self.has_unwritten() {
+            // A peer that has ended its side may still read.
+            true => Drained::Waits,
+            false if self.input_over => Drained::Over,
+            false => Drained::Written,
+        }
+    }
+
+    /// Ends both directions at once. What was not written is lost.
+    pub fn end(&mut self) {
+        (self.readable, self.writable) = (false, false);
+        self.output.clear();
+        self.stream.shutdown();
+    }
+}

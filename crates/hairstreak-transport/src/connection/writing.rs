@@ -1,0 +1,129 @@
+//! Writing: bytes gather in `output`; one vectored write carries them.
+
+use std::io::{self, IoSlice};
+use std::time::Instant;
+
+use super::Connection;
+use super::output_end::OutputEnd;
+
+/// A borrowed body of at least this size is written from where it lies when nothing waits before it.
+const DIRECT_SIZE: usize = 32 * 1024;
+/// The same for shared memory, where a write is no system call.
+const SHARED_DIRECT_SIZE: usize = 4 * 1024;
+
+impl Connection {
+    /// The most bytes that gather for one write.
+    #[inline]
+    pub fn gather_bytes_max(&self) -> usize {
+        self.gathering.bytes_max()
+    }
+
+    /// The caller has slept since it last put something in: if all is written, the next message is written at once.
+    #[inline]
+    pub fn caller_has_slept(&mut self) {
+        if self.output.is_empty() {
+            self.gathering.is_idle_again();
+        }
+    }
+
+    /// Whether what the protocol put in waits for more without further thought. `was_empty`: nothing waited before it.
+    #[inline]
+    pub fn gathers(&self, was_empty: bool) -> bool {
+        !was_empty && self.output.queued_bytes() < self.gathering.bytes_max()
+    }
+
+    /// Writes what the protocol put in, or lets it gather because the connection is busy. `is_in_block`: the caller has
+    /// more to put in and flushes then. Returns whether bytes wait for a later write.
+    ///
+    /// Errors: as [`Connection::flush`].
+    pub fn write_unless_busy(&mut self, was_empty: bool, is_in_block: bool) -> io::Result<bool> {
+        let now = Instant::now();
+        // The caller that takes what was read just now has more to put in, and flushes before it sleeps.
+        let answers = !self.input.unread().is_empty();
+        let is_busy = self.gathering.is_busy(now, answers) || is_in_block;
+        if was_empty && is_busy && self.output.queued_bytes() < self.gathering.bytes_max() {
+            return Ok(!self.output.is_empty());
+        }
+        self.gathering.writes(now, was_empty, answers);
+        self.flush()?;
+        Ok(!self.output.is_empty())
+    }
+
+    /// Writes what has gathered, as far as the stream takes it.
+    ///
+    /// Errors: the peer takes nothing more.
+    pub fn flush(&mut self) -> io::Result<()> {
+        while self.writable && !self.output.is_empty() {
+            let stream = &mut self.stream;
+            match self.output.write_with(|slices| stream.write(slices)) {
+                Ok((_, all)) => self.writable = all || self.output.is_empty(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable = false,
+                Err(error) => return Err(error),
+            }
+        }
+        if self.output_end == OutputEnd::Wanted && !self.has_unwritten() {
+            self.say_end();
+        }
+        if self.stream.has_unsent() && self.writable {
+            self.flush_stream()?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn flush_stream(&mut self) -> io::Result<()> {
+        match self.stream.flush() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.writable = false;
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Whether something waits to be written, within the stream or before it.
+    pub fn has_unwritten(&self) -> bool {
+        !self.output.is_empty() || self.stream.has_unsent()
+    }
+
+    /// Whether a borrowed body of that size is better written from where it lies.
+    pub fn writes_directly(&self, size: usize) -> bool {
+        let direct_size = if self.stream.is_shared() { SHARED_DIRECT_SIZE } else { DIRECT_SIZE };
+        size >= direct_size && self.writable
+    }
+
+    /// Writes a header and a borrowed body behind what has gathered. The stream takes the body from where it lies; the
+    /// buffer keeps what the stream does not take.
+    ///
+    /// Errors: as [`Connection::flush`]; nothing of the message was taken then.
+    pub fn write_directly(&mut self, header: &[u8], body: &[u8], ends_message: bool) -> io::Result<()> {
+        self.flush()?;
+        let mut taken = 0;
+        if self.output.is_empty() && self.writable {
+            match self.stream.write(&[IoSlice::new(header), IoSlice::new(body)]) {
+                Ok(count) => taken = count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable = false,
+                Err(error) => return Err(error),
+            }
+        }
+        let is_whole = taken == header.len() + body.len();
+        self.output.count_written(taken, usize::from(is_whole && ends_message));
+        if taken < header.len() {
+            self.output.push_copy(&header[taken..], body, ends_message);
+        } else if !is_whole {
+            self.output.push_copy(&[], &body[taken - header.len()..], ends_message);
+        }
+        Ok(())
+    }
+
+    /// The peer takes nothing more. The peer's bytes are still to be read, and then the end.
+    pub fn stop_writing(&mut self) {
+        (self.write_failed, self.writable) = (true, false);
+        (self.peer_ended, self.readable) = (true, true);
+    }
+
+    /// Nothing can be written now; an event tells when something can.
+    pub fn mark_unwritable(&mut self) {
+        self.writable = false;
+    }
+}

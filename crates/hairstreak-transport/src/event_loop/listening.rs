@@ -1,0 +1,90 @@
+//! `Listening`: a listener on a loop, which hands what it accepts to the loop with the fewest connections.
+//!
+//! One loop accepts for all. The kernel's own way, a socket of each loop (`SO_REUSEPORT`), spreads connections by a hash of
+//! their addresses, so that a few connections meet on one loop, and there is no such way for unix sockets.
+
+use std::time::{Duration, Instant};
+
+use super::loops::Shared;
+use super::mailbox::{Letter, Post};
+use super::protocol::Protocol;
+use crate::listener::Listener;
+use crate::poller::{Interest, Poller};
+use crate::stream::Stream;
+
+/// Streams accepted in one turn.
+const ACCEPT_MAX: usize = 64;
+/// How long a listener rests when descriptors are short.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Makes the protocol of an accepted stream; `None` closes the stream.
+pub(super) type Accept<P> = Box<dyn FnMut(&Stream) -> Option<P> + Send>;
+
+/// A listener and what is spoken on its connections.
+pub(super) struct Listening<P> {
+    listener: Listener,
+    accept: Accept<P>,
+    is_watched: bool,
+}
+
+/// How accepting went.
+pub(super) enum Accepted {
+    /// An event tells of more.
+    All,
+    /// Descriptors are short; the listener rests.
+    RestsUntil(Instant),
+}
+
+impl<P: Protocol> Listening<P> {
+    pub fn new(listener: Listener, accept: Accept<P>) -> Listening<P> {
+        Listening { listener, accept, is_watched: false }
+    }
+
+    /// Watches the listener if it is not watched. Returns when to try again if the system has no room.
+    pub fn watch(&mut self, poller: &Poller, token: u64, now: Instant) -> Option<Instant> {
+        if !self.is_watched {
+            self.is_watched = poller.add(&self.listener, token, Interest::Readable).is_ok();
+        }
+        (!self.is_watched).then_some(now + ACCEPT_PAUSE)
+    }
+
+    /// Watches the listener no more.
+    pub fn unwatch(self, poller: &Poller) {
+        if self.is_watched {
+            poller.remove(&self.listener);
+        }
+    }
+
+    /// Accepts what waits, within the turn's budget, and hands each stream to its loop.
+    pub fn accept(
+        &mut self,
+        shared: &Shared<P>,
+        post: &mut Post<P>,
+        poller: &Poller,
+        now: Instant,
+    ) -> Accepted {
+        for _ in 0..ACCEPT_MAX {
+            match self.listener.accept() {
+                Ok(Some(stream)) => self.hand_over(stream, shared, post),
+                Ok(None) => return Accepted::All,
+                Err(_) => {
+                    // A level-triggered listener would make the loop spin.
+                    poller.remove(&self.listener);
+                    self.is_watched = false;
+                    return Accepted::RestsUntil(now + ACCEPT_PAUSE);
+                }
+            }
+        }
+        Accepted::All
+    }
+
+    fn hand_over(&mut self, stream: Stream, shared: &Shared<P>, post: &mut Post<P>) {
+        if !shared.has_room() {
+            return;
+        }
+        if let Some(protocol) = (self.accept)(&stream) {
+            let loop_index = shared.place(None);
+            post.put(loop_index, Letter::Adopt { stream, protocol: Box::new(protocol) });
+        }
+    }
+}

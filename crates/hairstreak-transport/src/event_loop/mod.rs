@@ -1,0 +1,29 @@
+//! Event loops: a thread for each core, with its poller, its timers, its connections and a mailbox from the other
+//! loops. A [`Protocol`] says what is spoken on a connection.
+//!
+//! ```text
+//!   listener --accepted streams--> the loop with the fewest connections
+//!
+//!   loop 0: poller, timers, connections  --mail, in batches-->  loop 1: poller, timers, connections
+//! ```
+//!
+//! One turn of a loop: events, mail, timers; then each connection that has something to read has its turn with a budget
+//! of bytes; then all that was put out is written and all mail is posted. Nothing blocks but the wait for events, which lasts until
+//! the next timer.
+//!
+//! Reading order: `protocol` (what a protocol is given), `address`, `mailbox`, `table` (the connections of a loop), `turn`
+//! (one turn), `listening`, `loops` (the threads).
+
+mod address;
+mod listening;
+mod loops;
+mod mailbox;
+mod options;
+mod protocol;
+mod table;
+mod turn;
+
+pub use address::Address;
+pub use loops::{EventLoops, Handle};
+pub use options::LoopOptions;
+pub use protocol::{Context, End, Protocol};

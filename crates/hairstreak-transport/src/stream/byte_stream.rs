@@ -1,0 +1,225 @@
+//! `Stream`: a byte stream between two processes, never blocking, whatever carries its bytes.
+//!
+//! A stream is established first ([`Stream::establish`], on every event until it is done), then read and written.
+//! Its owner watches [`Stream::readiness_source`] edge-triggered, and keeps to three rules that hold for every kind:
+//!
+//! - **Reading** goes on until a read fails with `WouldBlock`, or is short while [`Stream::reads_short`] holds: only
+//!   then an event tells of more.
+//! - **A write** that takes less than it was offered has found no room: an event tells of room.
+//! - **Bytes left behind** ([`Stream::has_unsent`]) leave by [`Stream::flush`] when there is room, whether there is
+//!   more to write or not. A read may leave some too.
+
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::net::{self, sockopt};
+
+use super::establish::{Established, Establishing, Next, Outcome};
+use super::layer::{ClientLayer, ServerLayer};
+use super::socket;
+use crate::endpoint::IpcAddress;
+use crate::shm::{self, Giving, Rings, Taking};
+
+/// A byte stream, and the socket under it.
+#[derive(Debug)]
+pub struct Stream {
+    pub(super) socket: OwnedFd,
+    pub(super) way: Way,
+}
+
+/// Which way the bytes go.
+#[derive(Debug)]
+pub(super) enum Way {
+    Socket,
+    /// Through the socket; a descriptor that comes along is kept.
+    Handover(Option<OwnedFd>),
+    Rings(Box<Rings>),
+    /// None yet.
+    Establishing(Box<Establishing>),
+}
+
+impl Stream {
+    /// Starts to connect to a tcp address.
+    pub fn connect_tcp(address: SocketAddr) -> io::Result<Stream> {
+        let (socket, is_connected) = socket::connect_tcp(address)?;
+        sockopt::set_tcp_nodelay(&socket, true)?;
+        Ok(Stream::connecting(socket, is_connected))
+    }
+
+    /// Connects to a unix socket.
+    pub fn connect_ipc(address: &IpcAddress) -> io::Result<Stream> {
+        let (socket, is_connected) = socket::connect_unix(address)?;
+        Ok(Stream::connecting(socket, is_connected))
+    }
+
+    /// Two ends of one connection, within this process.
+    pub fn pair() -> io::Result<(Stream, Stream)> {
+        let (one, other) = socket::pair()?;
+        Ok((Stream::from_unix(one), Stream::from_unix(other)))
+    }
+
+    fn connecting(socket: OwnedFd, is_connected: bool) -> Stream {
+        let stream = Stream::from_unix(socket);
+        if is_connected { stream } else { stream.before(false, Next::Plain) }
+    }
+
+    /// The connecting side of a stream on which nothing has been read or written: `layer` comes between its socket and its bytes.
+    pub fn with_client_layer(self, layer: &ClientLayer) -> Stream {
+        match layer {
+            ClientLayer::Plain => self,
+            ClientLayer::Rings { ring_size } => self.before(true, Next::Giving(Giving::new(*ring_size))),
+        }
+    }
+
+    /// As [`Stream::with_client_layer`], the accepting side.
+    pub fn with_server_layer(self, layer: &ServerLayer) -> Stream {
+        match layer {
+            ServerLayer::Plain => self,
+            ServerLayer::Rings { ring_size_max } => {
+                self.before(true, Next::Taking(Taking::new(*ring_size_max)))
+            }
+        }
+    }
+
+    /// `next` comes before the first byte, and the outcome of the connect before that unless it is known.
+    fn before(mut self, is_connected: bool, next: Next) -> Stream {
+        match &mut self.way {
+            Way::Establishing(establishing) => establishing.set_next(next),
+            way => *way = Way::Establishing(Box::new(Establishing::new(is_connected, next))),
+        }
+        self
+    }
+
+    pub(crate) fn from_tcp(socket: OwnedFd) -> io::Result<Stream> {
+        sockopt::set_tcp_nodelay(&socket, true)?;
+        Ok(Stream::from_unix(socket))
+    }
+
+    pub(crate) fn from_unix(socket: OwnedFd) -> Stream {
+        Stream { socket, way: Way::Socket }
+    }
+
+    /// Goes on towards the first byte, as far as it goes now: to be called on every event until it is done, and
+    /// harmless after that. An error ends the stream: the connect failed, or the two sides did not agree.
+    pub fn establish(&mut self) -> io::Result<Established> {
+        let Way::Establishing(establishing) = &mut self.way else { return Ok(Established::Done) };
+        self.way = match establishing.advance(self.socket.as_fd())? {
+            Outcome::Waits(established) => return Ok(established),
+            Outcome::Plain => Way::Socket,
+            Outcome::Rings(rings) => Way::Rings(rings),
+        };
+        Ok(Established::Done)
+    }
+
+    /// Whether the stream reads and writes already.
+    pub fn is_established(&self) -> bool {
+        !matches!(self.way, Way::Establishing(_))
+    }
+
+    /// What a poller watches, with [`Interest::Edges`](crate::Interest::Edges), for this stream's events. `None`:
+    /// whoever carries the stream tells of them otherwise.
+    pub fn readiness_source(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.socket.as_fd())
+    }
+
+    /// The socket under the stream, whatever goes through it.
+    pub(crate) fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Has the kernel ask a silent peer's host every `interval` whether it is there, and end the connection when
+    /// there was no answer for `timeout`; both in seconds, at least one. An error on a unix socket, which needs none.
+    pub fn keep_alive(&self, interval: Duration, timeout: Duration) -> io::Result<()> {
+        socket::keep_alive(self.socket.as_fd(), interval, timeout)
+    }
+
+    /// Reads once; an empty slice is the end of the stream. `WouldBlock`: nothing is left, and an event tells of more.
+    #[inline]
+    pub fn read<'a>(&mut self, room: &'a mut [MaybeUninit<u8>]) -> io::Result<&'a mut [u8]> {
+        match &mut self.way {
+            Way::Socket => socket::read(self.socket.as_fd(), room),
+            Way::Rings(rings) => rings.read(self.socket.as_fd(), room),
+            Way::Handover(descriptor) => shm::receive(&self.socket, room, descriptor),
+            Way::Establishing(_) => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    /// Writes once. Returns how many bytes were taken: less than were offered only where there is no more room, and
+    /// `WouldBlock` where there is none.
+    #[inline]
+    pub fn write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        match &mut self.way {
+            Way::Socket | Way::Handover(_) => socket::write(self.socket.as_fd(), slices),
+            Way::Rings(rings) => rings.write(self.socket.as_fd(), slices),
+            Way::Establishing(_) => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    /// Whether a short read means that nothing is left until the next event. Where it does not, only `WouldBlock` does.
+    #[inline]
+    pub fn reads_short(&self) -> bool {
+        // A read that may bring a descriptor along ends before the next bytes that bring one.
+        matches!(self.way, Way::Socket)
+    }
+
+    /// Whether bytes that were taken wait within the stream for room: [`Stream::flush`] on the next event.
+    #[inline]
+    pub fn has_unsent(&self) -> bool {
+        false
+    }
+
+    /// Sends what waits within the stream. `WouldBlock`: some still waits, and an event tells of room.
+    pub fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Says that nothing more will be written.
+    pub fn shutdown_write(&mut self) {
+        match &mut self.way {
+            // The doorbell is still wanted.
+            Way::Rings(rings) => rings.end(self.socket.as_fd()),
+            _ => socket::shutdown_write(self.socket.as_fd()),
+        }
+    }
+
+    /// Ends both directions, as closing does, while the descriptor stays.
+    pub fn shutdown(&self) {
+        // A connection that is gone already needs no farewell.
+        let _ = net::shutdown(&self.socket, net::Shutdown::Both);
+    }
+
+    /// Whether the bytes go through shared memory. Then only a read or a write that would block has asked for an
+    /// event, whatever a short one says; and any event means both.
+    #[inline]
+    pub fn is_shared(&self) -> bool {
+        matches!(self.way, Way::Rings(_))
+    }
+
+    /// Whether a read is known to find something. For a socket it is not, which has to be read to know.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        matches!(&self.way, Way::Rings(rings) if rings.has_news())
+    }
+
+    /// The poller says that the peer has ended its side of the socket.
+    pub fn on_peer_ended(&mut self) {
+        match &mut self.way {
+            Way::Rings(rings) => rings.on_peer_gone(),
+            Way::Establishing(establishing) => establishing.on_peer_ended(),
+            Way::Socket | Way::Handover(_) => {}
+        }
+    }
+
+    /// This end's address; `None` for unix sockets.
+    pub fn local_address(&self) -> Option<SocketAddr> {
+        net::getsockname(&self.socket).ok().and_then(|address| SocketAddr::try_from(address).ok())
+    }
+
+    /// The peer's address; `None` for unix sockets.
+    pub fn remote_address(&self) -> Option<SocketAddr> {
+        net::getpeername(&self.socket).ok().flatten().and_then(|address| SocketAddr::try_from(address).ok())
+    }
+}

@@ -1,0 +1,88 @@
+//! What happens on a stream before its first byte: the outcome of the connect, then what its layer needs.
+//!
+//! ```text
+//!   connecting --connected--> plain: the socket's bytes
+//!                             giving, taking (shm/handover.rs) --agreed--> the rings' bytes
+//! ```
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use super::socket;
+use crate::shm::{Giving, Handover, Rings, Side, Taking};
+
+/// How far a stream is on its way to its first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Established {
+    /// The stream reads and writes. Bytes may be here that make no further event: read it now.
+    Done,
+    /// An event will tell that there is something to read.
+    WaitsToRead,
+    /// An event will tell that there is room to write, or that the connect is decided.
+    WaitsToWrite,
+}
+
+/// A stream before its first byte.
+#[derive(Debug)]
+pub(super) struct Establishing {
+    is_connected: bool,
+    /// The poller said so before there were rings to know it.
+    peer_ended: bool,
+    next: Next,
+}
+
+/// What follows when the socket is connected.
+#[derive(Debug)]
+pub(super) enum Next {
+    Plain,
+    Giving(Giving),
+    Taking(Taking),
+}
+
+/// What came of it.
+pub(super) enum Outcome {
+    Waits(Established),
+    Plain,
+    Rings(Box<Rings>),
+}
+
+impl Establishing {
+    pub fn new(is_connected: bool, next: Next) -> Establishing {
+        Establishing { is_connected, peer_ended: false, next }
+    }
+
+    pub fn on_peer_ended(&mut self) {
+        self.peer_ended = true;
+    }
+
+    /// Another layer than before for a stream on which nothing has happened yet.
+    pub fn set_next(&mut self, next: Next) {
+        self.next = next;
+    }
+
+    /// Goes as far as the socket lets it.
+    pub fn advance(&mut self, socket: BorrowedFd<'_>) -> io::Result<Outcome> {
+        if !self.is_connected {
+            self.is_connected = socket::is_connected(socket)?;
+        }
+        if !self.is_connected {
+            return Ok(Outcome::Waits(Established::WaitsToWrite));
+        }
+        let (handover, side) = match &mut self.next {
+            Next::Plain => return Ok(Outcome::Plain),
+            Next::Giving(giving) => (giving.advance(socket)?, Side::Giver),
+            Next::Taking(taking) => (taking.advance(socket)?, Side::Taker),
+        };
+        Ok(match handover {
+            Handover::WaitsToRead => Outcome::Waits(Established::WaitsToRead),
+            Handover::WaitsToWrite => Outcome::Waits(Established::WaitsToWrite),
+            Handover::Agreed(segment) => {
+                let mut rings = Rings::new(segment, side);
+                if self.peer_ended {
+                    rings.on_peer_gone();
+                }
+                Outcome::Rings(Box::new(rings))
+            }
+        })
+    }
+}

@@ -1,0 +1,21 @@
+//! Byte streams: sockets, and what may lie between a socket and its bytes.
+//!
+//! ```text
+//!   connect, accept --Establishing--> bytes through the socket
+//!                                     bytes through rings in shared memory; the socket is the doorbell
+//!                                     bytes through TLS, over the socket
+//! ```
+//!
+//! Reading order: `byte_stream` (what every stream can do), `layer` and `establish` (what happens before
+//! the first byte), `socket`, `sharing` (a protocol's own agreement about shared memory).
+
+mod byte_stream;
+mod establish;
+mod layer;
+mod sharing;
+mod socket;
+
+pub use byte_stream::Stream;
+pub use establish::Established;
+pub use layer::{ClientLayer, ServerLayer};
+pub(crate) use socket::unix_address;

@@ -1,0 +1,108 @@
+//! The kinds of streams, and how two ends of each come about.
+
+use std::io;
+
+use hairstreak_transport::shm::RING_SIZE_MIN;
+use hairstreak_transport::{ClientLayer, Endpoint, IpcAddress, Listener, ServerLayer, Stream};
+
+use crate::end::End;
+
+/// What carries a stream's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Tcp,
+    Ipc,
+    Rings,
+}
+
+/// A listener and what it takes to connect to it.
+pub struct Place {
+    pub listener: Listener,
+    kind: Kind,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 3] = [Kind::Tcp, Kind::Ipc, Kind::Rings];
+
+    pub fn listen(self) -> Place {
+        let listener = match self {
+            Kind::Tcp => Listener::bind_tcp("127.0.0.1:0".parse().unwrap(), false).unwrap(),
+            Kind::Ipc | Kind::Rings => Listener::bind_ipc(&some_name()).unwrap(),
+        };
+        Place { listener: listener.with_layer(self.server_layer()), kind: self }
+    }
+
+    pub fn server_layer(self) -> ServerLayer {
+        match self {
+            Kind::Tcp | Kind::Ipc => ServerLayer::Plain,
+            Kind::Rings => ServerLayer::Rings { ring_size_max: RING_SIZE_MIN },
+        }
+    }
+
+    pub fn client_layer(self) -> ClientLayer {
+        match self {
+            Kind::Tcp | Kind::Ipc => ClientLayer::Plain,
+            Kind::Rings => ClientLayer::Rings { ring_size: RING_SIZE_MIN },
+        }
+    }
+
+    /// Both ends of a connection, the connecting one first, established.
+    pub fn ends(self) -> (End, End) {
+        let (mut client, mut server) = self.listen().ends();
+        while !(client.establish().unwrap() & server.establish().unwrap()) {}
+        (client, server)
+    }
+}
+
+/// What it takes to connect to a place.
+#[derive(Clone)]
+pub struct Connector {
+    endpoint: Endpoint,
+    kind: Kind,
+}
+
+impl Connector {
+    pub fn connect(&self) -> io::Result<Stream> {
+        Ok(self.connect_plain()?.with_client_layer(&self.kind.client_layer()))
+    }
+
+    /// Without what lies between the socket and the bytes.
+    pub fn connect_plain(&self) -> io::Result<Stream> {
+        match &self.endpoint {
+            Endpoint::Tcp(address) => {
+                Stream::connect_tcp(format!("{}:{}", address.host, address.port).parse().unwrap())
+            }
+            Endpoint::Ipc(address) => Stream::connect_ipc(address),
+            other => panic!("{other}"),
+        }
+    }
+}
+
+impl Place {
+    pub fn connector(&self) -> Connector {
+        Connector { endpoint: self.listener.endpoint().clone(), kind: self.kind }
+    }
+
+    pub fn connect(&self) -> Stream {
+        self.connector().connect().unwrap()
+    }
+
+    /// The next connection, which is on its way.
+    pub fn accept(&self) -> Stream {
+        loop {
+            if let Some(stream) = self.listener.accept().unwrap() {
+                return stream;
+            }
+        }
+    }
+
+    /// Both ends of a connection, the connecting one first, not established.
+    pub fn ends(&self) -> (End, End) {
+        let client = self.connect();
+        (End::new(client), End::new(self.accept()))
+    }
+}
+
+pub fn some_name() -> IpcAddress {
+    IpcAddress::Abstract(format!("hairstreak-test-{}-{}", std::process::id(), fastrand::u64(..)))
+}
