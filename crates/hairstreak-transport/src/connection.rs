@@ -27,14 +27,14 @@ mod writing;
 
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hairstreak_base::{BlockPool, OutgoingBuffer, ReadBuffer};
 
 pub use self::draining::Drained;
 pub use self::gathering::GATHER_TIME;
 use self::gathering::Gathering;
-use self::liveness::Liveness;
+use self::liveness::{Liveness, Signs};
 pub use self::liveness::{Look, Silent};
 use self::output_end::OutputEnd;
 pub use self::reading::Read;
@@ -193,18 +193,46 @@ impl Connection {
         self.input.rest()
     }
 
-    /// Whether a read would find something in shared memory.
-    #[inline]
-    pub fn has_news(&self) -> bool {
-        self.stream.has_news()
+    /// Looks for signs of life of a peer that has been silent for `interval` (or up to twice that). Says when the
+    /// protocol is to ask for one, first and while there is no answer. `is_backlogged`: bytes of the peer wait because the
+    /// application does not receive. `owes`: the peer waits for the application, so that its host has to acknowledge.
+    ///
+    /// A peer whose application is busy reads neither messages nor the questions behind them. The peer is kept for
+    /// any sign that it is at work or merely behind:
+    /// - bytes of the peer that this side has not read;
+    /// - the peer reads: its window grows, or a unix socket's bytes get fewer. A kernel may tell of a window only
+    ///   when half a megabyte was read;
+    /// - the buffers on the way are full. The peer is given nothing new then, and to close would lose for certain
+    ///   what is queued here. A host that acknowledges nothing is not excused so.
+    ///
+    /// While bytes of the peer lie unread its kernel is asked whether the host is there, because a peer that is not read cannot
+    /// answer.
+    ///
+    /// Without any sign the peer is given up although it may be alive, as libzmq does: messages in turn would go on to
+    /// a peer that hangs. A busy peer loses a connection so, but no message: all that was written is in
+    /// its host's buffers, the peer reads them to the end, and connects again.
+    ///
+    /// Errors: there was no sign of life for `timeout`.
+    pub fn look_for_life(
+        &mut self,
+        now: Instant,
+        interval: Duration,
+        timeout: Duration,
+        is_backlogged: bool,
+        owes: bool,
+    ) -> Result<Look, Silent> {
+        self.rest();
+        let signs = Signs { is_backlogged, owes, is_writable: self.writable };
+        self.liveness.look(&self.stream, now, interval, timeout, signs)
     }
 
-    /// The caller looks into shared memory by itself from here on, until [`Connection::leave_event`].
-    pub fn forgo_event(&mut self) {
-        self.stream.forgo_event();
+    /// For how long the peer has shown no sign of life, once for each time that it falls silent.
+    pub fn take_silence(&mut self) -> Option<Duration> {
+        self.liveness.take_silence()
     }
 
-    /// The caller does not look any more. Returns whether it looked: the stream is to be read again then, because no
+    /// The caller does not look into shared memory by itself any more. Returns whether it did
+    /// ([`Stream::forgo_event`]): the stream is to be read again then, because no
     /// event tells of what comes until a read has found nothing.
     pub fn leave_event(&mut self) -> bool {
         let looked = self.stream.leave_event();

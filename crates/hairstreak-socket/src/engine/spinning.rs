@@ -153,7 +153,7 @@ impl State {
                 LinkKind::Stream(session) => {
                     let is_shared = session.connection.stream().is_shared();
                     let is_next = !is_shared && slot == looks % count && session.phase == Phase::Ready;
-                    if is_next || session.connection.has_news() {
+                    if is_next || session.connection.stream().has_news() {
                         // Reads in vain are no work for which others would have to get a turn.
                         session.connection.take_read_count();
                         session.connection.mark_readable();

@@ -59,7 +59,8 @@ impl Session {
             return Ok(now + NEVER);
         }
         if self.minor == 0 {
-            self.connection.leave_liveness_to_kernel(interval, timeout);
+            // A kernel that refuses leaves things as they are.
+            let _ = self.connection.stream().keep_alive(interval, timeout);
             return Ok(now + NEVER);
         }
         let (is_backlogged, owes) = (self.is_backlogged(), self.settles_received());

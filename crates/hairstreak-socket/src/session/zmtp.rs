@@ -132,7 +132,7 @@ impl Session {
     /// The caller looks by itself from here on, until it leaves the event to the poller again.
     pub fn forgo_event(&mut self) {
         if self.phase == Phase::Ready {
-            self.connection.forgo_event();
+            self.connection.stream_mut().forgo_event();
         }
     }
 }

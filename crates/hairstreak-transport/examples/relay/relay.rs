@@ -73,14 +73,14 @@ impl Relay {
         Relay { partner, connect: None, under_way: 0, told: 0, input_ended: false, output_ended: false }
     }
 
-    fn tell(&self, mail: Mail, context: &mut Context<'_, Relay>) {
+    fn tell(&self, mail: Mail, context: &mut Context<'_, Relay, Mail>) {
         if let Some(partner) = self.partner {
             context.send(partner, mail);
         }
     }
 
     /// Hands on what is here, within the window.
-    fn hand_on(&mut self, context: &mut Context<'_, Relay>) {
+    fn hand_on(&mut self, context: &mut Context<'_, Relay, Mail>) {
         let Some(partner) = self.partner else { return context.pause() };
         loop {
             let size = context.connection.input.unread().len().min(WINDOW - self.under_way);
@@ -100,7 +100,7 @@ impl Relay {
     }
 
     /// Tells the partner what is written, when it is enough or all that there was.
-    fn tell_written(&mut self, context: &mut Context<'_, Relay>) {
+    fn tell_written(&mut self, context: &mut Context<'_, Relay, Mail>) {
         let written = context.connection.output.written_bytes();
         let untold = written - self.told;
         if untold >= TOLD_BYTES_MIN || (untold > 0 && context.connection.output.is_empty()) {
@@ -110,7 +110,7 @@ impl Relay {
     }
 
     /// Both directions have ended: the connection is over once all is written.
-    fn close_if_over(&self, context: &mut Context<'_, Relay>) {
+    fn close_if_over(&self, context: &mut Context<'_, Relay, Mail>) {
         if self.input_ended && self.output_ended && context.connection.input.unread().is_empty() {
             context.close();
         }
@@ -121,7 +121,7 @@ impl Protocol for Relay {
     type Mail = Mail;
     type Error = RelayError;
 
-    fn handle_start(&mut self, context: &mut Context<'_, Relay>) -> Result<(), RelayError> {
+    fn handle_start(&mut self, context: &mut Context<'_, Relay, Mail>) -> Result<(), RelayError> {
         let here = context.address();
         let Some(connect) = self.connect.take() else {
             self.tell(Mail::Connected(here), context);
@@ -133,19 +133,19 @@ impl Protocol for Relay {
         Ok(())
     }
 
-    fn handle_bytes(&mut self, context: &mut Context<'_, Relay>) -> Result<(), RelayError> {
+    fn handle_bytes(&mut self, context: &mut Context<'_, Relay, Mail>) -> Result<(), RelayError> {
         self.hand_on(context);
         Ok(())
     }
 
-    fn handle_input_end(&mut self, context: &mut Context<'_, Relay>) -> Result<(), RelayError> {
+    fn handle_input_end(&mut self, context: &mut Context<'_, Relay, Mail>) -> Result<(), RelayError> {
         self.input_ended = true;
         self.hand_on(context);
         self.close_if_over(context);
         Ok(())
     }
 
-    fn handle_mail(&mut self, mail: Mail, context: &mut Context<'_, Relay>) -> Result<(), RelayError> {
+    fn handle_mail(&mut self, mail: Mail, context: &mut Context<'_, Relay, Mail>) -> Result<(), RelayError> {
         match mail {
             Mail::Connected(address) => {
                 self.partner = Some(address);
@@ -169,12 +169,12 @@ impl Protocol for Relay {
         Ok(())
     }
 
-    fn handle_written(&mut self, context: &mut Context<'_, Relay>) -> Result<(), RelayError> {
+    fn handle_written(&mut self, context: &mut Context<'_, Relay, Mail>) -> Result<(), RelayError> {
         self.tell_written(context);
         Ok(())
     }
 
-    fn handle_end(&mut self, _end: End<RelayError>, context: &mut Context<'_, Relay>) {
+    fn handle_end(&mut self, _end: End<RelayError>, context: &mut Context<'_, Relay, Mail>) {
         self.tell(Mail::Gone, context);
     }
 }

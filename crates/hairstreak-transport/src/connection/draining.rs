@@ -30,13 +30,6 @@ impl Connection {
         }
     }
 
-    /// All is written: the peer may see the end.
-    #[cold]
-    pub(super) fn say_end(&mut self) {
-        self.output_end = OutputEnd::Said;
-        self.stream.shutdown_write();
-    }
-
     /// Goes on draining: writes what is left, says that nothing more follows, and discards what comes. What the kernel
     /// took is not enough: a peer that is behind and writes to a closed connection loses what it has not read. The peer
     /// has everything when it ends its side after this one ([`Drained::Over`]).

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use super::Connection;
 use crate::delivery::Delivery;
+use crate::stream::Stream;
 
 /// A host that acknowledges nothing for as long, and for the heartbeat's timeout, is gone. The kernel asks once a second at most.
 const HOST_TIMEOUT_MIN: Duration = Duration::from_secs(3);
@@ -22,6 +22,17 @@ pub struct Look {
     pub asks: bool,
     /// When to look again.
     pub again: Instant,
+}
+
+/// What a look at a peer goes by, besides the peer's bytes and its host.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Signs {
+    /// Bytes of the peer wait because the application does not receive.
+    pub is_backlogged: bool,
+    /// The peer waits for the application, so that its host has to acknowledge.
+    pub owes: bool,
+    /// A write may be taken.
+    pub is_writable: bool,
 }
 
 #[derive(Debug)]
@@ -64,69 +75,45 @@ impl Liveness {
         self.look_due = now + after;
         Look { asks: false, again: self.look_due }
     }
-}
 
-impl Connection {
-    /// Looks for signs of life of a peer that has been silent for `interval` (or up to twice that). Says when the
-    /// protocol is to ask for one, first and while there is no answer. `is_backlogged`: bytes of the peer wait because the
-    /// application does not receive. `owes`: the peer waits for the application, so that its host has to acknowledge.
-    ///
-    /// A peer whose application is busy reads neither messages nor the questions behind them. The peer is kept for
-    /// any sign that it is at work or merely behind:
-    /// - bytes of the peer that this side has not read;
-    /// - the peer reads: its window grows, or a unix socket's bytes get fewer. A kernel may tell of a window only
-    ///   when half a megabyte was read;
-    /// - the buffers on the way are full. The peer is given nothing new then, and to close would lose for certain
-    ///   what is queued here. A host that acknowledges nothing is not excused so.
-    ///
-    /// While bytes of the peer lie unread its kernel is asked whether the host is there, because a peer that is not read cannot
-    /// answer.
-    ///
-    /// Without any sign the peer is given up although it may be alive, as libzmq does: messages in turn would go on to
-    /// a peer that hangs. A busy peer loses a connection so, but no message: all that was written is in
-    /// its host's buffers, the peer reads them to the end, and connects again.
-    ///
-    /// Errors: there was no sign of life for `timeout`.
-    pub fn look_for_life(
+    /// As [`Connection::look_for_life`](super::Connection::look_for_life) says.
+    pub fn look(
         &mut self,
+        stream: &Stream,
         now: Instant,
         interval: Duration,
         timeout: Duration,
-        is_backlogged: bool,
-        owes: bool,
+        signs: Signs,
     ) -> Result<Look, Silent> {
         // A peer whose bytes lie here unread is not silent. A question could even destroy what it has still to
         // say: it may have closed, and its host answers with a reset.
-        self.rest();
-        let life = &mut self.liveness;
-        if std::mem::take(&mut life.heard) || is_backlogged {
-            (life.last_heard, life.silent_since, life.silence_told) = (now, None, false);
-            if is_backlogged {
-                self.look_at_host(interval, timeout, owes)?;
+        if std::mem::take(&mut self.heard) || signs.is_backlogged {
+            (self.last_heard, self.silent_since, self.silence_told) = (now, None, false);
+            if signs.is_backlogged {
+                self.look_at_host(stream, interval, timeout, signs.owes)?;
             }
         }
-        let life = &mut self.liveness;
-        let Some(since) = life.silent_since else {
-            if now < life.last_heard + interval {
-                return Ok(Look { asks: false, again: life.last_heard + interval });
+        let Some(since) = self.silent_since else {
+            if now < self.last_heard + interval {
+                return Ok(Look { asks: false, again: self.last_heard + interval });
             }
-            life.silent_since = Some(now);
-            life.delivery = self.stream.delivery();
-            return Ok(Look { asks: true, ..life.look_again(now, interval.min(timeout)) });
+            self.silent_since = Some(now);
+            self.delivery = stream.delivery();
+            return Ok(Look { asks: true, ..self.look_again(now, interval.min(timeout)) });
         };
-        if now < life.look_due {
-            return Ok(Look { asks: false, again: life.look_due });
+        if now < self.look_due {
+            return Ok(Look { asks: false, again: self.look_due });
         }
-        let last = std::mem::replace(&mut life.delivery, self.stream.delivery());
-        let is_full = life.delivery.is_held_back || !self.writable;
-        let is_behind = is_full && life.delivery.unacknowledged_for < timeout;
+        let last = std::mem::replace(&mut self.delivery, stream.delivery());
+        let is_full = self.delivery.is_held_back || !signs.is_writable;
+        let is_behind = is_full && self.delivery.unacknowledged_for < timeout;
         // A look that comes late is of a process that was stopped itself; so may the peer have been.
-        let is_late = now > life.look_due + interval.min(timeout);
-        if is_behind || is_late || life.delivery.room > last.room || self.stream.has_unread() {
-            life.silent_since = Some(now);
+        let is_late = now > self.look_due + interval.min(timeout);
+        if is_behind || is_late || self.delivery.room > last.room || stream.has_unread() {
+            self.silent_since = Some(now);
         } else {
-            if !std::mem::replace(&mut life.silence_told, true) {
-                life.silence = Some(now.duration_since(since));
+            if !std::mem::replace(&mut self.silence_told, true) {
+                self.silence = Some(now.duration_since(since));
             }
             if now >= since + timeout {
                 return Err(Silent);
@@ -135,29 +122,29 @@ impl Connection {
         let left = (since + timeout).saturating_duration_since(now);
         let next = if left.is_zero() { interval } else { interval.min(left) };
         // A peer that acknowledges the question tells how large its window is by now.
-        Ok(Look { asks: !is_full, ..life.look_again(now, next.min(timeout)) })
-    }
-
-    /// Has the kernel ask a peer that answers no question of the protocol whether its host is there. A kernel that
-    /// refuses leaves things as they are.
-    pub fn leave_liveness_to_kernel(&self, interval: Duration, timeout: Duration) {
-        let _ = self.stream.keep_alive(interval, timeout);
+        Ok(Look { asks: !is_full, ..self.look_again(now, next.min(timeout)) })
     }
 
     /// Has the kernel ask for the host of a peer that is not read; one that is gone makes an event as a close does. Fails if the
     /// host acknowledges nothing, where what lies unread is not this side's yet: its sender gives it to another.
-    fn look_at_host(&mut self, interval: Duration, timeout: Duration, owes: bool) -> Result<(), Silent> {
-        if !std::mem::replace(&mut self.liveness.kernel_asks, true) {
+    fn look_at_host(
+        &mut self,
+        stream: &Stream,
+        interval: Duration,
+        timeout: Duration,
+        owes: bool,
+    ) -> Result<(), Silent> {
+        if !std::mem::replace(&mut self.kernel_asks, true) {
             // A unix socket has no host. What was acknowledged before it was asked says nothing.
-            let _ = self.stream.keep_alive(interval, timeout);
+            let _ = stream.keep_alive(interval, timeout);
             return Ok(());
         }
         let timeout = timeout.max(HOST_TIMEOUT_MIN);
-        if owes && self.stream.delivery().unacknowledged_for >= timeout { Err(Silent) } else { Ok(()) }
+        if owes && stream.delivery().unacknowledged_for >= timeout { Err(Silent) } else { Ok(()) }
     }
 
     /// For how long the peer has shown no sign of life, once for each time that it falls silent.
     pub fn take_silence(&mut self) -> Option<Duration> {
-        self.liveness.silence.take()
+        self.silence.take()
     }
 }

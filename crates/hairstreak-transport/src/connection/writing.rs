@@ -62,23 +62,17 @@ impl Connection {
             }
         }
         if self.output_end == OutputEnd::Wanted && !self.has_unwritten() {
-            self.say_end();
+            // All is written: the peer may see the end.
+            self.output_end = OutputEnd::Said;
+            self.stream.shutdown_write();
         }
         if self.stream.has_unsent() && self.writable {
-            self.flush_stream()?;
+            match self.stream.flush() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable = false,
+                other => other?,
+            }
         }
         Ok(())
-    }
-
-    #[cold]
-    fn flush_stream(&mut self) -> io::Result<()> {
-        match self.stream.flush() {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.writable = false;
-                Ok(())
-            }
-            other => other,
-        }
     }
 
     /// Whether something waits to be written, within the stream or before it.

@@ -5,9 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-use super::loops::Shared;
-use super::mailbox::{Letter, Post};
-use super::protocol::Protocol;
 use crate::listener::Listener;
 use crate::poller::{Interest, Poller};
 use crate::stream::Stream;
@@ -35,7 +32,7 @@ pub(super) enum Accepted {
     RestsUntil(Instant),
 }
 
-impl<P: Protocol> Listening<P> {
+impl<P> Listening<P> {
     pub fn new(listener: Listener, accept: Accept<P>) -> Listening<P> {
         Listening { listener, accept, is_watched: false }
     }
@@ -55,17 +52,23 @@ impl<P: Protocol> Listening<P> {
         }
     }
 
-    /// Accepts what waits, within the turn's budget, and hands each stream to its loop.
+    /// Accepts what waits, within the turn's budget. `has_room` says whether the loops take one connection more, and
+    /// `hand_over` gives a stream and its protocol to a loop.
     pub fn accept(
         &mut self,
-        shared: &Shared<P>,
-        post: &mut Post<P>,
         poller: &Poller,
         now: Instant,
+        has_room: impl Fn() -> bool,
+        mut hand_over: impl FnMut(Stream, Box<P>),
     ) -> Accepted {
         for _ in 0..ACCEPT_MAX {
             match self.listener.accept() {
-                Ok(Some(stream)) => self.hand_over(stream, shared, post),
+                Ok(Some(stream)) if has_room() => {
+                    if let Some(protocol) = (self.accept)(&stream) {
+                        hand_over(stream, Box::new(protocol));
+                    }
+                }
+                Ok(Some(_)) => {}
                 Ok(None) => return Accepted::All,
                 Err(_) => {
                     // A level-triggered listener would make the loop spin.
@@ -76,15 +79,5 @@ impl<P: Protocol> Listening<P> {
             }
         }
         Accepted::All
-    }
-
-    fn hand_over(&mut self, stream: Stream, shared: &Shared<P>, post: &mut Post<P>) {
-        if !shared.has_room() {
-            return;
-        }
-        if let Some(protocol) = (self.accept)(&stream) {
-            let loop_index = shared.place(None);
-            post.put(loop_index, Letter::Adopt { stream, protocol: Box::new(protocol) });
-        }
     }
 }

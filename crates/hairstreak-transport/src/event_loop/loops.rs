@@ -1,61 +1,20 @@
-//! `EventLoops`: the threads, and what they share.
+//! `EventLoops`: the threads, and `Handle`: the way to them.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::JoinHandle;
 
 use super::address::Address;
+use super::letter::Letter;
 use super::listening::Listening;
-use super::mailbox::{Letter, Mailbox};
+use super::mailbox::Mailbox;
 use super::options::LoopOptions;
 use super::protocol::Protocol;
+use super::shared::Shared;
 use super::turn::Loop;
 use crate::listener::Listener;
 use crate::poller::Poller;
 use crate::stream::Stream;
-
-/// What the loops share.
-pub(super) struct Shared<P: Protocol> {
-    pub options: LoopOptions,
-    mailboxes: Vec<Mailbox<P>>,
-    /// Connections of each loop, those on their way to it among them.
-    counts: Vec<AtomicUsize>,
-}
-
-impl<P: Protocol> Shared<P> {
-    pub fn loop_count(&self) -> usize {
-        self.mailboxes.len()
-    }
-
-    pub fn mailbox(&self, loop_index: usize) -> &Mailbox<P> {
-        &self.mailboxes[loop_index]
-    }
-
-    /// Whether one connection more is within the bound.
-    pub fn has_room(&self) -> bool {
-        self.connection_count() < self.options.connections_max
-    }
-
-    pub fn connection_count(&self) -> usize {
-        self.counts.iter().map(|count| count.load(Relaxed)).sum()
-    }
-
-    /// The loop for a new connection: the one that is asked for, or the one with the fewest connections. Counts the connection.
-    pub fn place(&self, loop_index: Option<usize>) -> usize {
-        let fewest = || {
-            let counts = self.counts.iter().enumerate();
-            counts.min_by_key(|(_, count)| count.load(Relaxed)).map_or(0, |(index, _)| index)
-        };
-        let loop_index = loop_index.map_or_else(fewest, |index| index % self.loop_count());
-        self.counts[loop_index].fetch_add(1, Relaxed);
-        loop_index
-    }
-
-    pub fn connection_has_ended(&self, loop_index: usize) {
-        self.counts[loop_index].fetch_sub(1, Relaxed);
-    }
-}
 
 /// Running event loops. Dropping them stops them.
 pub struct EventLoops<P: Protocol> {
@@ -65,7 +24,7 @@ pub struct EventLoops<P: Protocol> {
 
 /// A way to the loops from any thread.
 pub struct Handle<P: Protocol> {
-    shared: Arc<Shared<P>>,
+    shared: Arc<Shared<Letter<P, P::Mail>>>,
 }
 
 impl<P: Protocol> Clone for Handle<P> {
@@ -82,9 +41,8 @@ impl<P: Protocol> EventLoops<P> {
         let loop_count = options.loop_count.max(1);
         let mailboxes = (0..loop_count).map(|_| Ok(Mailbox::new(Poller::new()?)));
         let mailboxes = mailboxes.collect::<io::Result<Vec<_>>>()?;
-        let counts = (0..loop_count).map(|_| AtomicUsize::new(0)).collect();
         let name = options.name.clone();
-        let shared = Arc::new(Shared { options, mailboxes, counts });
+        let shared = Arc::new(Shared::new(options, mailboxes));
         let mut loops = EventLoops { handle: Handle { shared: Arc::clone(&shared) }, threads: Vec::new() };
         for index in 0..loop_count {
             let shared = Arc::clone(&shared);
@@ -128,7 +86,7 @@ impl<P: Protocol> Drop for EventLoops<P> {
 }
 
 impl<P: Protocol> Handle<P> {
-    fn put(&self, loop_index: usize, letter: Letter<P>) {
+    fn put(&self, loop_index: usize, letter: Letter<P, P::Mail>) {
         self.shared.mailbox(loop_index).put(&mut vec![letter]);
     }
 
@@ -141,16 +99,16 @@ impl<P: Protocol> Handle<P> {
 
     /// Hands mail to a connection.
     pub fn send(&self, to: Address, mail: P::Mail) {
-        self.put(to.loop_index(), Letter::Mail { index: to.index, serial: to.serial, mail });
+        self.put(to.loop_index(), Letter::Mail { to, mail });
     }
 
     /// Connections of all loops, those on their way to one among them.
     pub fn connection_count(&self) -> usize {
-        self.shared.connection_count()
+        self.shared.connection_counts().sum()
     }
 
     /// Connections of each loop.
     pub fn connection_counts(&self) -> Vec<usize> {
-        self.shared.counts.iter().map(|count| count.load(Relaxed)).collect()
+        self.shared.connection_counts().collect()
     }
 }

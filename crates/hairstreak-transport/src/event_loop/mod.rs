@@ -11,19 +11,26 @@
 //! of bytes; then all that was put out is written and all mail is posted. Nothing blocks but the wait for events, which lasts until
 //! the next timer.
 //!
-//! Reading order: `protocol` (what a protocol is given), `address`, `mailbox`, `table` (the connections of a loop), `turn`
-//! (one turn), `listening`, `loops` (the threads).
+//! Reading order: `protocol` and `context` (what a protocol is given), `letter`, `mailbox`, `post`, `shared`, `table` (the connections of a
+//! loop), `turn` (one turn), `listening`, `loops` (the threads).
 
 mod address;
+mod context;
+mod end;
+mod letter;
 mod listening;
 mod loops;
 mod mailbox;
 mod options;
+mod post;
 mod protocol;
+mod shared;
 mod table;
 mod turn;
 
 pub use address::Address;
+pub use context::Context;
+pub use end::End;
 pub use loops::{EventLoops, Handle};
 pub use options::LoopOptions;
-pub use protocol::{Context, End, Protocol};
+pub use protocol::Protocol;

@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use slab::Slab;
 
 use super::address::Address;
-use super::protocol::Protocol;
 use crate::connection::Connection;
 
 /// Serials fit beside an index into a poller's token, with a bit to spare for listeners.
@@ -37,7 +36,7 @@ pub(super) struct Entry<P> {
 }
 
 /// The connections of a loop.
-pub(super) struct Table<P: Protocol> {
+pub(super) struct Table<P> {
     entries: Slab<Box<Entry<P>>>,
     loop_index: u32,
     next_serial: u32,
@@ -49,7 +48,7 @@ pub(super) struct Table<P: Protocol> {
     touched: VecDeque<usize>,
 }
 
-impl<P: Protocol> Table<P> {
+impl<P> Table<P> {
     pub fn new(loop_index: usize) -> Table<P> {
         Table {
             entries: Slab::new(),

@@ -6,10 +6,13 @@ use std::time::{Duration, Instant};
 
 use hairstreak_base::{BlockPool, TimerQueue};
 
+use super::context::{Context, Wish};
+use super::end::End;
+use super::letter::Letter;
 use super::listening::{Accepted, Listening};
-use super::loops::Shared;
-use super::mailbox::{Letter, Post};
-use super::protocol::{Context, End, Protocol, Wish};
+use super::post::Post;
+use super::protocol::Protocol;
+use super::shared::Shared;
 use super::table::{Entry, Phase, Table};
 use crate::connection::{Connection, Drained, Read};
 use crate::poller::Readiness;
@@ -30,24 +33,24 @@ const OWN_LETTERS_MAX: usize = 4096;
 
 /// One loop.
 pub(super) struct Loop<P: Protocol> {
-    shared: Arc<Shared<P>>,
+    shared: Arc<Shared<Letter<P, P::Mail>>>,
     index: usize,
     pool: Arc<BlockPool>,
     table: Table<P>,
     timers: TimerQueue<Instant>,
     listeners: Vec<Listening<P>>,
-    post: Post<P>,
+    post: Post<Letter<P, P::Mail>>,
     /// The memory of a batch of letters, and of a batch of events.
-    letters: Vec<Letter<P>>,
+    letters: Vec<Letter<P, P::Mail>>,
     events: Vec<Readiness>,
     now: Instant,
     is_stopping: bool,
 }
 
 impl<P: Protocol> Loop<P> {
-    pub fn new(shared: Arc<Shared<P>>, index: usize) -> Loop<P> {
+    pub fn new(shared: Arc<Shared<Letter<P, P::Mail>>>, index: usize) -> Loop<P> {
         Loop {
-            post: Post::new(Arc::clone(&shared), index),
+            post: Post::new(shared.loop_count(), index),
             shared,
             index,
             pool: BlockPool::new(),
@@ -71,7 +74,7 @@ impl<P: Protocol> Loop<P> {
             self.read_ready();
             self.handle_own_letters();
             self.look_after_touched();
-            self.post.send();
+            self.post.send(&self.shared);
         }
         Ok(())
     }
@@ -132,10 +135,10 @@ impl<P: Protocol> Loop<P> {
         }
     }
 
-    fn handle_letter(&mut self, letter: Letter<P>) {
+    fn handle_letter(&mut self, letter: Letter<P, P::Mail>) {
         match letter {
-            Letter::Mail { index, serial, mail } => {
-                if let Some(index) = self.table.find(index, serial) {
+            Letter::Mail { to, mail } => {
+                if let Some(index) = self.table.find(to.index, to.serial) {
                     self.call(index, |protocol, context| protocol.handle_mail(mail, context));
                 }
             }
@@ -262,12 +265,16 @@ impl<P: Protocol> Loop<P> {
     }
 
     /// Calls the protocol of an open connection, and does as it wishes.
-    fn call(&mut self, index: usize, act: impl FnOnce(&mut P, &mut Context<'_, P>) -> Result<(), P::Error>) {
+    fn call(
+        &mut self,
+        index: usize,
+        act: impl FnOnce(&mut P, &mut Context<'_, P, P::Mail>) -> Result<(), P::Error>,
+    ) {
         let Some(entry) = self.table.get_mut(index) else { return };
         if entry.phase != Phase::Open {
             return;
         }
-        match call_entry(entry, &mut self.post, self.now, act) {
+        match call_entry(entry, &self.shared, &mut self.post, self.now, act) {
             (Ok(()), wish) if wish.closes => self.close(index),
             (Ok(()), wish) => {
                 let connection = &entry.connection;
@@ -365,11 +372,12 @@ impl<P: Protocol> Loop<P> {
         let Some(mut entry) = self.table.remove(index) else { return };
         self.timers.cancel(index as u32 + FIRST_KEY);
         entry.connection.unwatch(&self.shared.mailbox(self.index).poller);
-        let tell = |protocol: &mut P, context: &mut Context<'_, P>| {
+        let tell = |protocol: &mut P, context: &mut Context<'_, P, P::Mail>| {
             protocol.handle_end(end, context);
             Ok(())
         };
-        let _: (Result<(), P::Error>, Wish) = call_entry(&mut entry, &mut self.post, self.now, tell);
+        let _: (Result<(), P::Error>, Wish) =
+            call_entry(&mut entry, &self.shared, &mut self.post, self.now, tell);
         entry.connection.end();
         self.shared.connection_has_ended(self.index);
     }
@@ -391,8 +399,10 @@ impl<P: Protocol> Loop<P> {
 
     fn accept(&mut self, at: usize) {
         let Some(listening) = self.listeners.get_mut(at) else { return };
-        let poller = &self.shared.mailbox(self.index).poller;
-        match listening.accept(&self.shared, &mut self.post, poller, self.now) {
+        let (shared, post) = (&self.shared, &mut self.post);
+        let hand_over = |stream, protocol| post.put(shared.place(None), Letter::Adopt { stream, protocol });
+        let poller = &shared.mailbox(self.index).poller;
+        match listening.accept(poller, self.now, || shared.has_room(), hand_over) {
             Accepted::All => {}
             Accepted::RestsUntil(due) => {
                 self.timers.set_earlier(LISTENERS_KEY, due);
@@ -416,13 +426,14 @@ impl<P: Protocol> Loop<P> {
 
 fn call_entry<P: Protocol>(
     entry: &mut Entry<P>,
-    post: &mut Post<P>,
+    shared: &Shared<Letter<P, P::Mail>>,
+    post: &mut Post<Letter<P, P::Mail>>,
     now: Instant,
-    act: impl FnOnce(&mut P, &mut Context<'_, P>) -> Result<(), P::Error>,
+    act: impl FnOnce(&mut P, &mut Context<'_, P, P::Mail>) -> Result<(), P::Error>,
 ) -> (Result<(), P::Error>, Wish) {
     let mut wish = Wish::default();
     let Entry { connection, protocol, address, .. } = entry;
-    let mut context = Context { connection, now, address: *address, post, wish: &mut wish };
+    let mut context = Context { connection, now, address: *address, post, shared, wish: &mut wish };
     let result = act(protocol, &mut context);
     (result, wish)
 }

@@ -1,0 +1,75 @@
+//! `Context`: what a protocol is given in its turn, and what it can ask for.
+
+use std::time::Instant;
+
+use super::address::Address;
+use super::letter::Letter;
+use super::post::Post;
+use super::shared::Shared;
+use crate::connection::Connection;
+use crate::stream::Stream;
+
+/// What a protocol is given in its turn: `P` is the type of the protocols, `M` of their mail.
+pub struct Context<'a, P, M> {
+    /// The bytes of the peer. Whatever is put into `output` is written at the end of the turn.
+    pub connection: &'a mut Connection,
+    /// The time of this turn.
+    pub now: Instant,
+    pub(super) address: Address,
+    pub(super) post: &'a mut Post<Letter<P, M>>,
+    pub(super) shared: &'a Shared<Letter<P, M>>,
+    pub(super) wish: &'a mut Wish,
+}
+
+/// What a protocol wants done with its connection after the call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wish {
+    pub closes: bool,
+    pub resumes: bool,
+}
+
+impl<P, M> Context<'_, P, M> {
+    /// Where mail to this connection goes.
+    pub fn address(&self) -> Address {
+        self.address
+    }
+
+    /// Hands mail to a connection of any loop. Mail of one connection to another arrives in order.
+    pub fn send(&mut self, to: Address, mail: M) {
+        self.post.put(to.loop_index(), Letter::Mail { to, mail });
+    }
+
+    /// Adds a connection to a loop: `loop_index`, or the loop with the fewest connections. The protocol learns
+    /// its address in `Protocol::handle_start`.
+    pub fn add(&mut self, loop_index: Option<usize>, stream: Stream, protocol: P) {
+        let loop_index = self.shared.place(loop_index);
+        self.post.put(loop_index, Letter::Adopt { stream, protocol: Box::new(protocol) });
+    }
+
+    /// How many loops there are.
+    pub fn loop_count(&self) -> usize {
+        self.shared.loop_count()
+    }
+
+    /// Reads no more until [`Context::resume`]; the peer is slowed.
+    pub fn pause(&mut self) {
+        self.connection.pause();
+        self.wish.resumes = false;
+    }
+
+    /// Reads again. `Protocol::handle_bytes` is called for what is in `input` already.
+    pub fn resume(&mut self) {
+        self.connection.resume();
+        self.wish.resumes = true;
+    }
+
+    /// Says that this side writes nothing more, once `output` is written. The peer may go on.
+    pub fn end_output(&mut self) {
+        self.connection.end_output();
+    }
+
+    /// Closes the connection once the peer has everything: nothing more is read.
+    pub fn close(&mut self) {
+        self.wish.closes = true;
+    }
+}

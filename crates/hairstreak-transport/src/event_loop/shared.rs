@@ -1,0 +1,54 @@
+//! `Shared`: what all loops and all threads that hand something to the loops have in common.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::mailbox::Mailbox;
+use super::options::LoopOptions;
+
+/// What the loops share: their mailboxes with letters `L`, and how many connections each has.
+pub(super) struct Shared<L> {
+    pub options: LoopOptions,
+    mailboxes: Vec<Mailbox<L>>,
+    /// Connections of each loop, those on their way to it among them.
+    counts: Vec<AtomicUsize>,
+}
+
+impl<L> Shared<L> {
+    pub fn new(options: LoopOptions, mailboxes: Vec<Mailbox<L>>) -> Shared<L> {
+        let counts = mailboxes.iter().map(|_| AtomicUsize::new(0)).collect();
+        Shared { options, mailboxes, counts }
+    }
+
+    pub fn loop_count(&self) -> usize {
+        self.mailboxes.len()
+    }
+
+    pub fn mailbox(&self, loop_index: usize) -> &Mailbox<L> {
+        &self.mailboxes[loop_index]
+    }
+
+    /// Whether one connection more is within the bound.
+    pub fn has_room(&self) -> bool {
+        self.connection_counts().sum::<usize>() < self.options.connections_max
+    }
+
+    /// Connections of each loop.
+    pub fn connection_counts(&self) -> impl Iterator<Item = usize> {
+        self.counts.iter().map(|count| count.load(Relaxed))
+    }
+
+    /// The loop for a new connection: the one that is asked for, or the one with the fewest connections. Counts the connection.
+    pub fn place(&self, loop_index: Option<usize>) -> usize {
+        let fewest = || {
+            let counts = self.connection_counts().enumerate();
+            counts.min_by_key(|(_, count)| *count).map_or(0, |(index, _)| index)
+        };
+        let loop_index = loop_index.map_or_else(fewest, |index| index % self.loop_count());
+        self.counts[loop_index].fetch_add(1, Relaxed);
+        loop_index
+    }
+
+    pub fn connection_has_ended(&self, loop_index: usize) {
+        self.counts[loop_index].fetch_sub(1, Relaxed);
+    }
+}
