@@ -87,7 +87,7 @@ impl Rings {
             if self.writer.publish() {
                 self.ring_unless_gone(socket)?;
             }
-            self.waits += 1;
+            self.count_wait(socket);
             if self.writer.await_room().map_err(invalid)? {
                 break;
             }
@@ -136,15 +136,21 @@ impl Rings {
     }
 
     fn await_bytes(&mut self, socket: BorrowedFd<'_>) -> Result<bool, RingError> {
+        self.count_wait(socket);
+        self.reader.await_bytes()
+    }
+
+    /// This side is about to wait, which the peer answers by a bell. Takes the earlier bells off the socket if there may be many: a side
+    /// that always finds something in the other direction never sleeps, and would be sent ever more of them.
+    fn count_wait(&mut self, socket: BorrowedFd<'_>) {
         self.waits += 1;
         if self.waits >= WAITS_MAX {
             self.waits = 0;
-            // Before asking, so that no byte is taken which answers. One that tells of room has made its edge.
+            // Before asking, so that no byte is taken which answers. One that tells of the other direction has made its edge.
             let mut bells = [MaybeUninit::<u8>::uninit(); BELLS_SIZE];
             // None there, or the end, of which the poller tells: nothing to do either way.
             let _ = net::recv(socket, &mut bells, net::RecvFlags::DONTWAIT);
         }
-        self.reader.await_bytes()
     }
 
     fn ring(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {

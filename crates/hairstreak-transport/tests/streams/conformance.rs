@@ -1,6 +1,7 @@
 //! What every kind of stream does.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, IoSlice};
+use std::mem::MaybeUninit;
 use std::thread;
 
 use crate::end::{End, pattern};
@@ -64,6 +65,19 @@ fn the_end_of_one_way_leaves_the_other_open() {
         let (received, end) = client.read_to_end();
         assert_eq!(received, 1000, "{kind:?}");
         end.unwrap();
+    }
+}
+
+#[test]
+fn a_side_that_never_sleeps_because_it_always_finds_something_to_read_goes_on() {
+    let (mut busy, mut peer) = Kind::Rings.ends();
+    let mut room = [MaybeUninit::uninit(); 1 << 14];
+    for round in 0..2000 {
+        // Full: the peer rings when there is room again.
+        while busy.stream.write(&[IoSlice::new(&[0; 1 << 14])]).is_ok() {}
+        peer.stream.read(&mut room).unwrap();
+        assert_eq!(peer.stream.write(&[IoSlice::new(&[round as u8])]).unwrap(), 1);
+        assert_eq!(busy.stream.read(&mut room).unwrap(), [round as u8]);
     }
 }
 
