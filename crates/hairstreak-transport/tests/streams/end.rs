@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::mem::MaybeUninit;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use hairstreak_transport::{Established, Interest, Poller, Stream};
@@ -218,7 +219,16 @@ impl End {
     }
 }
 
-/// Bytes that tell where in the stream they are.
+/// Bytes that tell where in the stream they are. Copied from a table, because a loop over bytes takes long where nothing is
+/// optimized.
 pub fn pattern(start: usize, count: usize) -> Vec<u8> {
-    (start..start + count).map(|at| (at ^ (at >> 8) ^ (at >> 16)) as u8).collect()
+    static ROWS: LazyLock<Vec<[u8; 256]>> =
+        LazyLock::new(|| (0..=255).map(|mask| std::array::from_fn(|at| at as u8 ^ mask)).collect());
+    let mut bytes = Vec::with_capacity(count);
+    while bytes.len() < count {
+        let at = start + bytes.len();
+        let row = &ROWS[usize::from((at >> 8 ^ at >> 16) as u8)][at % 256..];
+        bytes.extend_from_slice(&row[..row.len().min(count - bytes.len())]);
+    }
+    bytes
 }
