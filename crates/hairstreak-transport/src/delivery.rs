@@ -61,9 +61,9 @@ impl Stream {
         }
     }
 
-    /// Whether the peer's bytes lie in the kernel, or in shared memory, to be read.
+    /// Whether the peer's bytes lie in the kernel, in shared memory or decrypted, to be read.
     pub fn has_unread(&self) -> bool {
-        if self.is_shared() {
+        if self.is_shared() || self.has_news() {
             return self.has_news();
         }
         rustix::io::ioctl_fionread(self.socket()).is_ok_and(|count| count > 0)

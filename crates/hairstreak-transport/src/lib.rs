@@ -1,4 +1,4 @@
-//! What carries bytes: endpoints, byte streams over tcp, ipc and shared memory, their listeners, and the poller
+//! What carries bytes: endpoints, byte streams over tcp, ipc, shared memory and TLS, their listeners, and the poller
 //! that tells when they are ready.
 //!
 //! Stream transports give bytes only; one session driver (in `hairstreak-socket`) serves all of
@@ -28,4 +28,4 @@ pub use parent::end_with_parent;
 pub use poller::{Interest, Poller, Readiness, Timer};
 pub use resolve::{ResolveError, resolve_bind, resolve_connect};
 pub use standard_output::keep_standard_output_closed;
-pub use stream::{ClientLayer, Established, ServerLayer, Stream};
+pub use stream::{ClientLayer, Established, ServerLayer, Stream, tls};

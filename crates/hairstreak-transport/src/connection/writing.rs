@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::Connection;
 use super::output_end::OutputEnd;
+use crate::stream::Stream;
 
 /// A borrowed body of at least this size is written from where it lies when nothing waits before it.
 const DIRECT_SIZE: usize = 32 * 1024;
@@ -61,16 +62,12 @@ impl Connection {
                 Err(error) => return Err(error),
             }
         }
+        flush_stream(&mut self.stream, &mut self.writable)?;
+        // Whatever waits within the stream comes before the end, which may itself wait there.
         if self.output_end == OutputEnd::Wanted && !self.has_unwritten() {
-            // All is written: the peer may see the end.
             self.output_end = OutputEnd::Said;
             self.stream.shutdown_write();
-        }
-        if self.stream.has_unsent() && self.writable {
-            match self.stream.flush() {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable = false,
-                other => other?,
-            }
+            flush_stream(&mut self.stream, &mut self.writable)?;
         }
         Ok(())
     }
@@ -120,4 +117,16 @@ impl Connection {
     pub fn mark_unwritable(&mut self) {
         self.writable = false;
     }
+}
+
+/// Sends what waits within the stream, as far as there is room.
+#[inline]
+fn flush_stream(stream: &mut Stream, writable: &mut bool) -> io::Result<()> {
+    if *writable && stream.has_unsent() {
+        match stream.flush() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => *writable = false,
+            other => other?,
+        }
+    }
+    Ok(())
 }

@@ -20,6 +20,7 @@ use rustix::net::{self, sockopt};
 use super::establish::{Established, Establishing, Next, Outcome};
 use super::layer::{ClientLayer, ServerLayer};
 use super::socket;
+use super::tls::{Handshake, Tls, TlsSession};
 use crate::endpoint::IpcAddress;
 use crate::shm::{self, Giving, Rings, Taking};
 
@@ -37,6 +38,8 @@ pub(super) enum Way {
     /// Through the socket; a descriptor that comes along is kept.
     Handover(Option<OwnedFd>),
     Rings(Box<Rings>),
+    /// Through the socket, in records of TLS.
+    Tls(Box<Tls>),
     /// None yet.
     Establishing(Box<Establishing>),
 }
@@ -71,6 +74,7 @@ impl Stream {
         match layer {
             ClientLayer::Plain => self,
             ClientLayer::Rings { ring_size } => self.before(true, Next::Giving(Giving::new(*ring_size))),
+            ClientLayer::Tls(client) => self.before(true, Next::Securing(Handshake::Client(client.clone()))),
         }
     }
 
@@ -81,6 +85,7 @@ impl Stream {
             ServerLayer::Rings { ring_size_max } => {
                 self.before(true, Next::Taking(Taking::new(*ring_size_max)))
             }
+            ServerLayer::Tls(server) => self.before(true, Next::Securing(Handshake::Server(server.clone()))),
         }
     }
 
@@ -110,6 +115,7 @@ impl Stream {
             Outcome::Waits(established) => return Ok(established),
             Outcome::Plain => Way::Socket,
             Outcome::Rings(rings) => Way::Rings(rings),
+            Outcome::Tls(tls) => Way::Tls(tls),
         };
         Ok(Established::Done)
     }
@@ -142,6 +148,7 @@ impl Stream {
         match &mut self.way {
             Way::Socket => socket::read(self.socket.as_fd(), room),
             Way::Rings(rings) => rings.read(self.socket.as_fd(), room),
+            Way::Tls(tls) => tls.read(self.socket.as_fd(), room),
             Way::Handover(descriptor) => shm::receive(&self.socket, room, descriptor),
             Way::Establishing(_) => Err(io::ErrorKind::NotConnected.into()),
         }
@@ -154,6 +161,7 @@ impl Stream {
         match &mut self.way {
             Way::Socket | Way::Handover(_) => socket::write(self.socket.as_fd(), slices),
             Way::Rings(rings) => rings.write(self.socket.as_fd(), slices),
+            Way::Tls(tls) => tls.write(self.socket.as_fd(), slices),
             Way::Establishing(_) => Err(io::ErrorKind::NotConnected.into()),
         }
     }
@@ -161,26 +169,34 @@ impl Stream {
     /// Whether a short read means that nothing is left until the next event. Where it does not, only `WouldBlock` does.
     #[inline]
     pub fn reads_short(&self) -> bool {
-        // A read that may bring a descriptor along ends before the next bytes that bring one.
+        // A read that may bring a descriptor along ends before the next bytes that bring one. TLS gives the bytes of
+        // whole records, whether the socket is empty or not.
         matches!(self.way, Way::Socket)
     }
 
     /// Whether bytes that were taken wait within the stream for room: [`Stream::flush`] on the next event.
     #[inline]
     pub fn has_unsent(&self) -> bool {
-        false
+        matches!(&self.way, Way::Tls(tls) if tls.has_unsent())
     }
 
     /// Sends what waits within the stream. `WouldBlock`: some still waits, and an event tells of room.
     pub fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        match &mut self.way {
+            Way::Tls(tls) => match tls.send(self.socket.as_fd())? {
+                true => Ok(()),
+                false => Err(io::ErrorKind::WouldBlock.into()),
+            },
+            _ => Ok(()),
+        }
     }
 
-    /// Says that nothing more will be written.
+    /// Says that nothing more will be written. The words for it may wait for room ([`Stream::has_unsent`]).
     pub fn shutdown_write(&mut self) {
         match &mut self.way {
             // The doorbell is still wanted.
             Way::Rings(rings) => rings.end(self.socket.as_fd()),
+            Way::Tls(tls) => tls.end(self.socket.as_fd()),
             _ => socket::shutdown_write(self.socket.as_fd()),
         }
     }
@@ -201,7 +217,20 @@ impl Stream {
     /// Whether a read is known to find something. For a socket it is not, which has to be read to know.
     #[inline]
     pub fn has_news(&self) -> bool {
-        matches!(&self.way, Way::Rings(rings) if rings.has_news())
+        match &self.way {
+            Way::Rings(rings) => rings.has_news(),
+            Way::Tls(tls) => tls.has_news(),
+            Way::Socket | Way::Handover(_) | Way::Establishing(_) => false,
+        }
+    }
+
+    /// The peer as the handshake of TLS showed it, once the stream is established. `None`: the bytes do not go through
+    /// TLS.
+    pub fn tls(&self) -> Option<TlsSession<'_>> {
+        match &self.way {
+            Way::Tls(tls) => Some(TlsSession::new(tls)),
+            _ => None,
+        }
     }
 
     /// The poller says that the peer has ended its side of the socket.
@@ -209,7 +238,7 @@ impl Stream {
         match &mut self.way {
             Way::Rings(rings) => rings.on_peer_gone(),
             Way::Establishing(establishing) => establishing.on_peer_ended(),
-            Way::Socket | Way::Handover(_) => {}
+            Way::Socket | Way::Handover(_) | Way::Tls(_) => {}
         }
     }
 

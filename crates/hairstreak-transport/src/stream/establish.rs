@@ -3,12 +3,14 @@
 //! ```text
 //!   connecting --connected--> plain: the socket's bytes
 //!                             giving, taking (shm/handover.rs) --agreed--> the rings' bytes
+//!                             handshake (tls/handshake.rs) --agreed--> the bytes in the records of TLS
 //! ```
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
 use super::socket;
+use super::tls::{Handshake, Progress, Tls};
 use crate::shm::{Giving, Handover, Rings, Side, Taking};
 
 /// How far a stream is on its way to its first byte.
@@ -37,6 +39,7 @@ pub(super) enum Next {
     Plain,
     Giving(Giving),
     Taking(Taking),
+    Securing(Handshake),
 }
 
 /// What came of it.
@@ -44,6 +47,7 @@ pub(super) enum Outcome {
     Waits(Established),
     Plain,
     Rings(Box<Rings>),
+    Tls(Box<Tls>),
 }
 
 impl Establishing {
@@ -72,6 +76,13 @@ impl Establishing {
             Next::Plain => return Ok(Outcome::Plain),
             Next::Giving(giving) => (giving.advance(socket)?, Side::Giver),
             Next::Taking(taking) => (taking.advance(socket)?, Side::Taker),
+            Next::Securing(handshake) => {
+                return Ok(match handshake.advance(socket)? {
+                    Progress::WaitsToRead => Outcome::Waits(Established::WaitsToRead),
+                    Progress::WaitsToWrite => Outcome::Waits(Established::WaitsToWrite),
+                    Progress::Done(tls) => Outcome::Tls(tls),
+                });
+            }
         };
         Ok(match handover {
             Handover::WaitsToRead => Outcome::Waits(Established::WaitsToRead),

@@ -2,6 +2,8 @@
 //!
 //! The caller decides, not the address: both sides have to have decided alike.
 
+use super::tls::{TlsClient, TlsServer};
+
 /// The connecting side's layer; see [`Stream::with_client_layer`](crate::Stream::with_client_layer).
 #[derive(Clone, Debug)]
 pub enum ClientLayer {
@@ -13,6 +15,8 @@ pub enum ClientLayer {
         /// [`RING_SIZE_MAX`](crate::shm::RING_SIZE_MAX).
         ring_size: usize,
     },
+    /// TLS, over any socket.
+    Tls(TlsClient),
 }
 
 /// The accepting side's layer; see [`Listener::with_layer`](crate::Listener::with_layer).
@@ -25,4 +29,6 @@ pub enum ServerLayer {
         /// A peer that brings larger ones, in bytes in each direction, is refused.
         ring_size_max: usize,
     },
+    /// TLS, over any socket.
+    Tls(TlsServer),
 }

@@ -7,13 +7,14 @@
 //! ```
 //!
 //! Reading order: `byte_stream` (what every stream can do), `layer` and `establish` (what happens before
-//! the first byte), `socket`, `sharing` (a protocol's own agreement about shared memory).
+//! the first byte), `socket`, `sharing` (a protocol's own agreement about shared memory), `tls`.
 
 mod byte_stream;
 mod establish;
 mod layer;
 mod sharing;
 mod socket;
+pub mod tls;
 
 pub use byte_stream::Stream;
 pub use establish::Established;

@@ -71,6 +71,16 @@ pub(super) fn read<'a>(socket: BorrowedFd<'_>, room: &'a mut [MaybeUninit<u8>]) 
     }
 }
 
+/// Reads once into bytes; 0 is the end of the stream.
+pub(super) fn read_bytes(socket: BorrowedFd<'_>, room: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match rustix::io::read(socket, &mut *room) {
+            Err(Errno::INTR) => continue,
+            other => return other.map_err(io::Error::from),
+        }
+    }
+}
+
 /// Writes once.
 #[inline]
 pub(super) fn write(socket: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {

@@ -83,11 +83,13 @@ fn a_side_that_never_sleeps_because_it_always_finds_something_to_read_goes_on() 
 
 #[test]
 fn a_stream_that_is_not_established_neither_reads_nor_writes() {
-    let place = Kind::Rings.listen();
-    let (mut client, _server) = place.ends();
-    assert!(!client.stream.is_established());
-    assert_eq!(client.write(b"early").unwrap_err().kind(), ErrorKind::NotConnected);
-    assert_eq!(client.read(10).unwrap_err().kind(), ErrorKind::NotConnected);
+    for kind in [Kind::Rings, Kind::Tls] {
+        let place = kind.listen();
+        let (mut client, _server) = place.ends();
+        assert!(!client.stream.is_established());
+        assert_eq!(client.write(b"early").unwrap_err().kind(), ErrorKind::NotConnected);
+        assert_eq!(client.read(10).unwrap_err().kind(), ErrorKind::NotConnected);
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::io;
 use hairstreak_transport::shm::RING_SIZE_MIN;
 use hairstreak_transport::{ClientLayer, Endpoint, IpcAddress, Listener, ServerLayer, Stream};
 
+use crate::certificate;
 use crate::end::End;
 
 /// What carries a stream's bytes.
@@ -13,6 +14,7 @@ pub enum Kind {
     Tcp,
     Ipc,
     Rings,
+    Tls,
 }
 
 /// A listener and what it takes to connect to it.
@@ -22,11 +24,11 @@ pub struct Place {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Tcp, Kind::Ipc, Kind::Rings];
+    pub const ALL: [Kind; 4] = [Kind::Tcp, Kind::Ipc, Kind::Rings, Kind::Tls];
 
     pub fn listen(self) -> Place {
         let listener = match self {
-            Kind::Tcp => Listener::bind_tcp("127.0.0.1:0".parse().unwrap(), false).unwrap(),
+            Kind::Tcp | Kind::Tls => Listener::bind_tcp("127.0.0.1:0".parse().unwrap(), false).unwrap(),
             Kind::Ipc | Kind::Rings => Listener::bind_ipc(&some_name()).unwrap(),
         };
         Place { listener: listener.with_layer(self.server_layer()), kind: self }
@@ -36,6 +38,7 @@ impl Kind {
         match self {
             Kind::Tcp | Kind::Ipc => ServerLayer::Plain,
             Kind::Rings => ServerLayer::Rings { ring_size_max: RING_SIZE_MIN },
+            Kind::Tls => ServerLayer::Tls(certificate::server()),
         }
     }
 
@@ -43,6 +46,7 @@ impl Kind {
         match self {
             Kind::Tcp | Kind::Ipc => ClientLayer::Plain,
             Kind::Rings => ClientLayer::Rings { ring_size: RING_SIZE_MIN },
+            Kind::Tls => ClientLayer::Tls(certificate::client()),
         }
     }
 

@@ -1,8 +1,14 @@
-//! Streams of every kind: what they have in common, how each is established and ends, and the relay on event loops.
+//! Streams of every kind: what they have in common, how each is established and ends, TLS, and the relay on event loops.
 
+mod certificate;
 mod conformance;
 mod deaths;
 mod end;
 mod handover;
+mod interoperability;
 mod kind;
+mod memory;
+mod middle;
 mod relay;
+mod strangers;
+mod tls;

@@ -199,8 +199,13 @@ fn a_stop_ends_every_connection() {
 fn a_stream_that_is_not_established_in_time_or_beyond_the_bound_is_closed() {
     let options =
         LoopOptions { establish_timeout: Duration::from_millis(100), connections_max: 1, ..two_loops() };
-    let bench = Bench::new(Kind::Rings, Kind::Rings, options);
-    // A stranger that says nothing where shared memory is to be agreed on.
+    for kind in [Kind::Rings, Kind::Tls] {
+        not_established_in_time(&Bench::new(kind, kind, options.clone()));
+    }
+}
+
+fn not_established_in_time(bench: &Bench) {
+    // A stranger that says nothing where shared memory or TLS is to be agreed on.
     let mut stranger = End::new(bench.client_place.connect_plain().unwrap());
     let (received, _) = stranger.read_to_end();
     assert_eq!(received, 0);

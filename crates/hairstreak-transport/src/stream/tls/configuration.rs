@@ -1,0 +1,189 @@
+//! `TlsServer` and `TlsClient`: the configurations of the two sides, loaded from PEM once and shared by all connections.
+
+use std::sync::Arc;
+
+use rustls::client::Resumption;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::ServerName;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
+
+use super::pem::{Pem, TlsConfigError};
+
+/// The bytes of a protocol's name in ALPN (RFC 7301).
+const PROTOCOL_SIZE_MAX: usize = 255;
+
+/// Proves who a side is: a certificate chain and its private key.
+#[derive(Clone, Debug)]
+pub struct TlsIdentity {
+    /// The side's own certificate first, then those between it and a CA root.
+    pub certificates: Pem,
+    /// The private key of the first certificate. Ed25519 and ECDSA keys sign handshakes much faster than RSA keys do.
+    pub key: Pem,
+}
+
+/// Which certificates a server wants of its clients.
+#[derive(Clone, Debug)]
+pub enum ClientCertificates {
+    /// No certificates.
+    NotAsked,
+    /// A client may show a certificate. The server refuses a certificate that no CA root of these has signed.
+    Optional(Pem),
+    /// A client has to show a certificate that a CA root of these has signed.
+    Required(Pem),
+}
+
+/// The configuration of a server.
+#[derive(Clone, Debug)]
+pub struct TlsServerOptions {
+    /// The server's certificates and key.
+    pub identity: TlsIdentity,
+    /// Which certificates the server wants of clients; none by default.
+    pub client_certificates: ClientCertificates,
+    /// The protocols of ALPN that the server speaks, in the order of preference. A client that offers only other protocols is
+    /// refused; a client that offers no protocol is not. Empty by default: the server takes no notice of ALPN.
+    pub protocols: Vec<String>,
+}
+
+impl TlsServerOptions {
+    /// The server's identity, and defaults for the rest.
+    pub fn new(identity: TlsIdentity) -> TlsServerOptions {
+        TlsServerOptions {
+            identity,
+            client_certificates: ClientCertificates::NotAsked,
+            protocols: Vec::new(),
+        }
+    }
+}
+
+/// The configuration of a client.
+#[derive(Clone, Debug)]
+pub struct TlsClientOptions {
+    /// The CA roots. The server's certificate has to lead to a root of these.
+    pub roots: Pem,
+    /// The client's own certificates and key, for servers that ask; absent by default.
+    pub identity: Option<TlsIdentity>,
+    /// The protocols of ALPN that the client offers, in the order of preference; empty by default.
+    pub protocols: Vec<String>,
+}
+
+impl TlsClientOptions {
+    /// The CA roots, and defaults for the rest.
+    pub fn new(roots: Pem) -> TlsClientOptions {
+        TlsClientOptions { roots, identity: None, protocols: Vec::new() }
+    }
+}
+
+/// The accepting side of TLS connections. A clone shares the configuration.
+#[derive(Clone, Debug)]
+pub struct TlsServer {
+    config: Arc<ServerConfig>,
+}
+
+impl TlsServer {
+    /// Reads the files.
+    ///
+    /// Errors: a file cannot be read or used, or key and certificate are not a pair.
+    pub fn load(options: &TlsServerOptions) -> Result<TlsServer, TlsConfigError> {
+        let provider = provider();
+        // INVARIANT: ring's cipher suites serve both default versions.
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .expect("cipher suites for each version");
+        let verifier = match &options.client_certificates {
+            ClientCertificates::NotAsked => WebPkiClientVerifier::no_client_auth(),
+            ClientCertificates::Optional(roots) | ClientCertificates::Required(roots) => {
+                let builder = WebPkiClientVerifier::builder_with_provider(roots.roots()?.into(), provider);
+                let builder = match &options.client_certificates {
+                    ClientCertificates::Optional(_) => builder.allow_unauthenticated(),
+                    _ => builder,
+                };
+                builder
+                    .build()
+                    .map_err(|error| TlsConfigError::Certificate(roots.name(), error.to_string()))?
+            }
+        };
+        let TlsIdentity { certificates, key } = &options.identity;
+        let mut config = builder
+            .with_client_cert_verifier(verifier)
+            .with_single_cert(certificates.certificates()?, key.key()?)
+            .map_err(|error| identity_error(&options.identity, &error))?;
+        config.alpn_protocols = alpn(&options.protocols)?;
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        Ok(TlsServer { config: Arc::new(config) })
+    }
+
+    /// A connection before its handshake.
+    pub(super) fn connection(&self) -> Result<Connection, rustls::Error> {
+        ServerConnection::new(Arc::clone(&self.config)).map(Connection::Server)
+    }
+}
+
+/// The connecting side of TLS connections to one server. A clone shares the configuration.
+#[derive(Clone, Debug)]
+pub struct TlsClient {
+    config: Arc<ClientConfig>,
+    server_name: ServerName<'static>,
+}
+
+impl TlsClient {
+    /// Reads the files. The server has to prove that it is `server_name`, a DNS name or an IP address.
+    ///
+    /// Errors: a file cannot be read or used, key and certificate are not a pair, or the name is neither a
+    /// DNS name nor an IP address.
+    pub fn load(options: &TlsClientOptions, server_name: &str) -> Result<TlsClient, TlsConfigError> {
+        // INVARIANT: ring's cipher suites serve both default versions.
+        let builder = ClientConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .expect("cipher suites for each version")
+            .with_root_certificates(options.roots.roots()?);
+        let mut config = match &options.identity {
+            None => builder.with_no_client_auth(),
+            Some(identity) => builder
+                .with_client_auth_cert(identity.certificates.certificates()?, identity.key.key()?)
+                .map_err(|error| identity_error(identity, &error))?,
+        };
+        config.alpn_protocols = alpn(&options.protocols)?;
+        config.resumption = Resumption::disabled();
+        Ok(TlsClient { config: Arc::new(config), server_name: parse_name(server_name)? })
+    }
+
+    /// The same for another server.
+    ///
+    /// Errors: the name is neither a DNS name nor an IP address.
+    pub fn for_server(&self, server_name: &str) -> Result<TlsClient, TlsConfigError> {
+        Ok(TlsClient { config: Arc::clone(&self.config), server_name: parse_name(server_name)? })
+    }
+
+    /// A connection before its handshake.
+    pub(super) fn connection(&self) -> Result<Connection, rustls::Error> {
+        ClientConnection::new(Arc::clone(&self.config), self.server_name.clone()).map(Connection::Client)
+    }
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+fn parse_name(name: &str) -> Result<ServerName<'static>, TlsConfigError> {
+    ServerName::try_from(name.to_owned())
+        .map_err(|_| TlsConfigError::ServerName(name.escape_debug().to_string()))
+}
+
+fn alpn(protocols: &[String]) -> Result<Vec<Vec<u8>>, TlsConfigError> {
+    let checked = protocols.iter().map(|protocol| match protocol.len() {
+        1..=PROTOCOL_SIZE_MAX => Ok(protocol.as_bytes().to_vec()),
+        _ => Err(TlsConfigError::Protocol(protocol.escape_debug().to_string())),
+    });
+    checked.collect()
+}
+
+fn identity_error(identity: &TlsIdentity, error: &rustls::Error) -> TlsConfigError {
+    let (certificates, key) = (identity.certificates.name(), identity.key.name());
+    match error {
+        rustls::Error::InconsistentKeys(_) => TlsConfigError::Pair(key, certificates),
+        rustls::Error::InvalidCertificate(_) => TlsConfigError::Certificate(certificates, error.to_string()),
+        _ => TlsConfigError::Key(key, error.to_string()),
+    }
+}
