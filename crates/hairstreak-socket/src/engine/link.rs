@@ -106,6 +106,18 @@ impl Link {
         matches!(self.kind, LinkKind::Ring(_))
     }
 
+    /// Whether its peer takes nothing more, and is read to the end.
+    pub fn has_write_failed(&self) -> bool {
+        self.session().is_some_and(|session| session.connection.has_write_failed())
+    }
+
+    /// Whether nothing is here for the application, so that an event tells of what comes next. Of a ring none does.
+    pub fn is_dry(&self) -> bool {
+        self.session().is_some_and(|session| {
+            !session.connection.is_readable() && !session.has_unread() && !session.is_ended()
+        })
+    }
+
     /// Its session, if it is a stream: rings never settle.
     pub fn session(&self) -> Option<&Session> {
         match &self.kind {
