@@ -56,7 +56,7 @@ impl State {
                     Phase::Ready if session.is_ended() => Ok(None),
                     Phase::Ready => {
                         let options = &self.sockets[link.socket].options;
-                        let interval = Duration::from_millis(options.heartbeat_ms);
+                        let interval = link.heartbeat.unwrap_or(Duration::from_millis(options.heartbeat_ms));
                         let timeout = Duration::from_millis(options.heartbeat_timeout_ms);
                         let next = session.run_heartbeat(now, interval, timeout);
                         next.map(|at| Some(self.timers.heartbeat_at(at, interval)))

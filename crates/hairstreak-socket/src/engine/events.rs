@@ -304,7 +304,7 @@ impl State {
         }
         super::routing::remove_turn(&mut state.with_room, &mut state.send_turn, index);
         link.listed_room = false;
-        link.ages_out = Ages::default();
+        link.ages.out = Ages::default();
         let (sent, received) = link.kind.byte_counts();
         (state.sent_bytes, state.received_bytes) = (state.sent_bytes + sent, state.received_bytes + received);
         let mut lost = link.held.take().map_or(0, |held| held.count());
