@@ -11,6 +11,7 @@
 //!
 //! - Bodies are borrowed, so that none is copied or owned on its way through a machine.
 //! - The machine learns in the same call whether a peer has room, and decides there what happens otherwise.
+//! - `attend` says which peers the machine depends on, so that the others cost the driver little.
 //! - An effect whose outcome comes later returns nothing. Its outcome is one more event: a `handle_...` call.
 //! - A machine with more kinds of effects than messages names them in a trait of its own, with `Outbox` as its supertrait:
 //!   [`DirectoryOutbox`](crate::directory::DirectoryOutbox).
@@ -36,4 +37,8 @@ pub enum Sent {
 pub trait Outbox {
     /// Sends one message to the peer of this routing id: the frames of `head`, then those of `body`. Never waits.
     fn send(&mut self, peer: &[u8], head: &[&[u8]], body: &[Bytes]) -> Sent;
+
+    /// Says whether the machine depends on the peer from now on: the peer works, or waits for something. The driver may ask
+    /// other peers less often whether they are still there. A peer that has just connected is one of the others.
+    fn attend(&mut self, _peer: &[u8], _is_attended: bool) {}
 }

@@ -78,7 +78,9 @@ impl Server {
             fill_random(&mut id).map_err(StartError::Random)?;
             let router = Router::with_options(&services_context, zmq::services_socket_options(&services))?;
             server.service_endpoints = bind_all(&router, &services_bind)?;
-            let outbox = SocketOutbox::with_bound(router.clone(), zmq::queued_bytes_tight(&services));
+            let outbox = SocketOutbox::new(router.clone())
+                .with_bound(zmq::queued_bytes_tight(&services))
+                .with_idle_heartbeat(zmq::IDLE_HEARTBEAT);
             let desk = Desk::new(Broker::new(id, services), outbox);
             server.desks.push(Running::start("services", router, move || desk.run(), on_end)?);
         }

@@ -30,6 +30,15 @@ pub(crate) struct Ages {
     marks: VecDeque<Mark>,
 }
 
+/// Of the messages of a link, both ways.
+#[derive(Debug, Default)]
+pub(crate) struct LinkAges {
+    /// Since when messages wait for the peer.
+    pub out: Ages,
+    /// Since when messages wait for the application.
+    pub come: Ages,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     accepted: u64,
@@ -74,25 +83,25 @@ impl Link {
     /// any do.
     pub fn note_ages(&mut self, now: Instant) -> Option<Instant> {
         let (accepted, waiting) = (self.kind.accepted_count(), self.kind.queued().0);
-        let out = self.ages_out.note(accepted as u64, (accepted - waiting) as u64, now);
+        let out = self.ages.out.note(accepted as u64, (accepted - waiting) as u64, now);
         out.into_iter().chain(self.note_age_in(now)).min()
     }
 
     /// As above, for the application only.
     pub fn note_age_in(&mut self, now: Instant) -> Option<Instant> {
         let (came, taken) = self.kind.positions_in();
-        self.ages_in.note(came, taken, now)
+        self.ages.come.note(came, taken, now)
     }
 
     /// How long the oldest message for the peer has waited at least, as far as was noted.
     pub fn queued_age(&mut self, now: Instant) -> Duration {
         let (accepted, waiting) = (self.kind.accepted_count(), self.kind.queued().0);
-        self.ages_out.age((accepted - waiting) as u64, now)
+        self.ages.out.age((accepted - waiting) as u64, now)
     }
 
     /// The same of the peer's messages, for the application.
     pub fn waiting_age(&self, now: Instant) -> Duration {
-        self.ages_in.age(self.kind.positions_in().1, now)
+        self.ages.come.age(self.kind.positions_in().1, now)
     }
 }
 

@@ -308,7 +308,7 @@ impl End<'_> {
         let serial = place.serial;
         let link = Link { across, ..Link::new(place, LinkKind::Ring(Box::new(ring))) };
         let index = state.links.insert(link);
-        state.ring_count += 1;
+        state.rings.push(index);
         let peer = RemotePeer {
             minor: 1,
             socket_type: peer.socket_type,

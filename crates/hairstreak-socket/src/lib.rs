@@ -59,6 +59,8 @@ pub use poller::{Interest, Poller, Ready};
 pub use properties::PropertiesError;
 pub use proxy::{Proxy, ProxyControl, ProxyEnd, ProxySocket, ProxyStats, ProxyTraffic};
 pub use pubsub::{Pub, Publishes, Sub, Subscribes, XPub, XSub};
+#[doc(hidden)]
+pub use reqrep::PeerHeartbeats;
 pub use reqrep::{Dealer, Rep, Req, Router};
 pub use socket::Socket;
 pub use stats::{Drops, Rates, Stats};

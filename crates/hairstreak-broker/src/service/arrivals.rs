@@ -82,6 +82,7 @@ impl Broker {
         self.clients.set(client, number, Slot::Open(key));
         if let Some(client) = self.clients.get_mut(client) {
             client.open_bytes += size;
+            client.attend(out);
         }
         match holder.filter(|worker| self.can_ask_again(*worker, service)) {
             Some(worker) => self.give_holder(now, key, worker, out),

@@ -14,6 +14,7 @@ use super::request_list::RequestList;
 use super::requests::{look, size_of_frames};
 use super::window::{Slot, SlotCounts, Told, Window};
 use super::workers::{Dialect, WorkerRef};
+use crate::outbox::Outbox;
 
 /// Workers may tell of one number that no client here has used for so many that the clients may use.
 const OPEN_PER_TOLD: usize = 8;
@@ -42,6 +43,8 @@ pub(super) struct Client {
     pub parked: RequestList,
     /// Bytes of its requests.
     pub open_bytes: usize,
+    /// The outbox was told to attend to the client's peer.
+    is_attended: bool,
 }
 
 /// A reply, or a part of one, that waits for its client.
@@ -68,6 +71,25 @@ impl Client {
             is_stalled: false,
             open_bytes: 0,
             parked: RequestList::default(),
+            is_attended: false,
+        }
+    }
+
+    /// The client is at this peer from now on, or at none. Returns where the client was before.
+    pub fn move_to(&mut self, peer: Option<&[u8]>, out: &mut impl Outbox) -> Option<Box<[u8]>> {
+        self.is_attended = false;
+        let before = std::mem::replace(&mut self.routing_id, peer.map(Box::from));
+        self.attend(out);
+        before
+    }
+
+    /// Has the outbox attend to the client's peer as long as the client waits for something. To be called when a request comes,
+    /// and now and then.
+    pub fn attend(&mut self, out: &mut impl Outbox) {
+        let waits = self.open_bytes > 0 || self.backlog_bytes > 0;
+        if let Some(peer) = self.routing_id.as_deref().filter(|_| self.is_attended != waits) {
+            self.is_attended = waits;
+            out.attend(peer, waits);
         }
     }
 

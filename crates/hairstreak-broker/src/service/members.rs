@@ -54,6 +54,7 @@ impl Broker {
         let capacity = announced.unwrap_or(of_plain).clamp(1, CAPACITY_MAX);
         let worker = self.workers.insert(now, peer, service, dialect, capacity);
         self.peers.insert(peer.into(), Role::Worker(worker));
+        out.attend(peer, true);
         if let (Some(service), Some(found)) = (self.services.get_mut(service), self.workers.get_mut(worker)) {
             service.worker_count += 1;
             service.place(worker, found);
@@ -123,6 +124,7 @@ impl Broker {
         if let Some(known) = self.peers.get_mut(peer) {
             *known = Role::New;
         }
+        out.attend(peer, false);
         self.end(now, role, out);
     }
 
@@ -142,15 +144,16 @@ impl Broker {
     }
 
     /// The client is at this peer from now on, which was nobody.
-    pub(super) fn meet(&mut self, client: usize, peer: &[u8]) {
+    pub(super) fn meet(&mut self, client: usize, peer: &[u8], out: &mut impl Outbox) {
         let Some(found) = self.clients.get_mut(client) else { return };
-        let before = found.routing_id.replace(peer.into());
+        let before = found.move_to(Some(peer), out);
         found.gone_since = None;
         self.clients.end_departure(client);
         if let Some(before) = before.filter(|before| **before != *peer)
             && let Some(role) = self.peers.get_mut(&before)
         {
             *role = Role::New;
+            out.attend(&before, false);
         }
         self.peers.insert(peer.into(), Role::Client(client));
         self.note_stalled(client);
@@ -160,7 +163,7 @@ impl Broker {
     /// sends again, here or to another broker, which is not to be forestalled.
     fn client_is_gone(&mut self, now: Duration, client: usize, out: &mut impl Outbox) {
         let Some(found) = self.clients.get_mut(client) else { return };
-        found.routing_id = None;
+        found.move_to(None, out);
         found.gone_since = Some(now);
         let is_numbered = found.is_numbered();
         for key in found.open() {

@@ -189,7 +189,7 @@ impl Broker {
             None if self.make_room_for_client(out) => self.clients.insert(id, Dialect::Numbered, first),
             None => return Err((Refusal::Full, "the broker has as many clients as it may")),
         };
-        self.meet(client, peer);
+        self.meet(client, peer, out);
         Ok(client)
     }
 

@@ -47,7 +47,7 @@ impl Broker {
             Role::New if self.make_room_for_client(out) => {
                 let id = self.plain_client_id();
                 let client = self.clients.insert(id, dialect, 1);
-                self.meet(client, peer);
+                self.meet(client, peer, out);
                 client
             }
             Role::New | Role::Expelled { .. } => return self.drops.refused += 1,

@@ -89,8 +89,9 @@ impl Broker {
     fn look_at_clients(&mut self, now: Duration, out: &mut impl Outbox) {
         let absence = milliseconds(self.options.client_absence_max_ms);
         for client in self.clients.look() {
-            let gone = self.clients.get(client).and_then(|client| client.gone_since);
-            if gone.is_some_and(|since| now >= since + absence) {
+            let Some(found) = self.clients.get_mut(client) else { continue };
+            found.attend(out);
+            if found.gone_since.is_some_and(|since| now >= since + absence) {
                 self.remove_client(client, out);
             }
         }

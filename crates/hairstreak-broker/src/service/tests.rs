@@ -1,6 +1,7 @@
 //! The service broker on virtual time: each rule by itself, then a simulation of clients, workers and brokers that die.
 
 mod absence;
+mod attention;
 mod bounds;
 mod hearsay;
 mod management;
@@ -12,7 +13,7 @@ mod slowness;
 mod suspects;
 mod unread;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use hairstreak_base::{Bytes, Message};
@@ -33,6 +34,8 @@ struct Wire {
     gone: HashSet<String>,
     /// Requests and replies are too large for these.
     narrow: HashSet<String>,
+    /// Peers that the broker depends on.
+    attended: BTreeSet<String>,
 }
 
 impl Outbox for Wire {
@@ -54,6 +57,14 @@ impl Outbox for Wire {
         let head = head.iter().map(|frame| frame.to_vec());
         self.sent.push((peer, head.chain(body.iter().map(|frame| frame.as_bytes().to_vec())).collect()));
         Sent::Done
+    }
+
+    fn attend(&mut self, peer: &[u8], is_attended: bool) {
+        let peer = String::from_utf8(peer.to_vec()).unwrap();
+        match is_attended {
+            true => self.attended.insert(peer),
+            false => self.attended.remove(&peer),
+        };
     }
 }
 

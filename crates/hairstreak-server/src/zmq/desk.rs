@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use hairstreak_broker::Outbox;
 use hairstreak_socket::{Message, RecvError};
 
 use super::machine::Machine;
@@ -60,7 +61,10 @@ impl<M: Machine> Desk<M> {
             return self.machine.handle_message(now, message, &mut self.outbox);
         };
         match self.outbox.router().peer(routing_id) {
-            Some(peer) => self.machine.handle_peer(now, routing_id, &peer, &mut self.outbox),
+            Some(peer) => {
+                self.outbox.attend(routing_id, false);
+                self.machine.handle_peer(now, routing_id, &peer, &mut self.outbox);
+            }
             None => self.machine.handle_gone(now, routing_id, &mut self.outbox),
         }
     }

@@ -15,7 +15,7 @@ use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::{Options as SocketOptions, PeerInfo, Router, RouterNotify};
 
 use super::machine::Machine;
-use super::outbox::SocketOutbox;
+use super::outbox::{IDLE_HEARTBEAT, SocketOutbox};
 
 /// Told of everything that happens to a name.
 type OnChange = Box<dyn FnMut(&Change) + Send>;
@@ -122,6 +122,7 @@ pub(crate) fn socket_options() -> SocketOptions {
         router_notify: RouterNotify { connect: false, disconnect: true },
         linger_ms: 1_000,
         handshake_timeout_ms: 10_000,
+        heartbeat_ms: IDLE_HEARTBEAT.as_millis() as u64,
         ..SocketOptions::default()
     }
 }

@@ -18,5 +18,5 @@ mod tests;
 
 pub(crate) use desk::Desk;
 pub(crate) use directory::{DirectoryMachine, socket_options as directory_socket_options};
-pub(crate) use outbox::SocketOutbox;
+pub(crate) use outbox::{IDLE_HEARTBEAT, SocketOutbox};
 pub(crate) use services::{queued_bytes_tight, socket_options as services_socket_options};

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use hairstreak_base::Bytes;
 use hairstreak_broker::{Outbox, Sent};
-use hairstreak_socket::{Outgoing, Router, SendError};
+use hairstreak_socket::{Outgoing, PeerHeartbeats, Router, SendError};
 
+/// A peer that no machine depends on is asked for a sign of life when it has been silent for so long.
+pub(crate) const IDLE_HEARTBEAT: Duration = Duration::from_secs(15);
 /// Frames before a body, the routing id among them.
 const HEAD_COUNT_MAX: usize = 8;
 /// Bytes that wait for one peer in the socket while there are many for all.
@@ -20,16 +22,31 @@ pub(crate) struct SocketOutbox {
     queued_bytes_tight: Option<usize>,
     is_tight: bool,
     next_weighing: Duration,
+    heartbeats: PeerHeartbeats,
+    /// The heartbeat of peers that the machine does not depend on, if it is not that of all.
+    idle_heartbeat: Option<Duration>,
 }
 
 impl SocketOutbox {
     pub(crate) fn new(router: Router) -> SocketOutbox {
-        SocketOutbox { router, queued_bytes_tight: None, is_tight: false, next_weighing: Duration::ZERO }
+        SocketOutbox {
+            heartbeats: PeerHeartbeats::of(&router),
+            router,
+            queued_bytes_tight: None,
+            is_tight: false,
+            next_weighing: Duration::ZERO,
+            idle_heartbeat: None,
+        }
     }
 
     /// With a bound for what waits in the socket for all peers, in bytes.
-    pub(crate) fn with_bound(router: Router, queued_bytes_tight: usize) -> SocketOutbox {
-        SocketOutbox { queued_bytes_tight: Some(queued_bytes_tight), ..SocketOutbox::new(router) }
+    pub(crate) fn with_bound(self, queued_bytes_tight: usize) -> SocketOutbox {
+        SocketOutbox { queued_bytes_tight: Some(queued_bytes_tight), ..self }
+    }
+
+    /// Peers that the machine does not depend on are asked for a sign of life only when they have been silent for so long.
+    pub(crate) fn with_idle_heartbeat(self, interval: Duration) -> SocketOutbox {
+        SocketOutbox { idle_heartbeat: Some(interval), ..self }
     }
 
     pub(super) fn router(&self) -> &Router {
@@ -62,6 +79,12 @@ impl Outbox for SocketOutbox {
             // It had room as it came, with another head.
             Err(SendError::TooLarge { .. } | SendError::TooManyFrames { .. }) => Sent::Never,
             Err(_) => Sent::Gone,
+        }
+    }
+    fn attend(&mut self, peer: &[u8], is_attended: bool) {
+        if let Some(idle) = self.idle_heartbeat {
+            // A peer that is gone needs none.
+            self.heartbeats.set(peer, Some(idle).filter(|_| !is_attended));
         }
     }
 }

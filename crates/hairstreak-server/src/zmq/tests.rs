@@ -2,6 +2,8 @@
 //!
 //! The desk's thread is held inside its machine, so that what happens meanwhile lies unread in the socket.
 
+mod heartbeats;
+
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};

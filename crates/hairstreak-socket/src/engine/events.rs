@@ -10,7 +10,8 @@ use hairstreak_wire::settlement::SettlementTerms;
 use hairstreak_wire::zmtp::{LocalPeer, RemotePeer, SharedTerms};
 
 use super::link::{Link, LinkKind, Origin};
-use super::state::{ConnectorState, State, Token};
+use super::state::{ConnectorState, State, Token, Unread};
+use super::timers::Due;
 use super::wait::Engine;
 use crate::ages::Ages;
 use crate::monitor::EventKind;
@@ -22,12 +23,8 @@ use crate::settlement::Settlement;
 
 /// Connections accepted from one listener in one turn.
 const ACCEPT_MAX: usize = 64;
-/// When a session that drains, with more to discard, has its next turn.
-pub(super) const DRAIN_TICK: Duration = Duration::from_millis(1);
 /// How long a peer that was refused may take to read why.
 const REFUSAL_TIME: Duration = Duration::from_secs(1);
-/// How often it is looked whether there is room again for what a connection has still to bring.
-pub(super) const ROOM_TICK: Duration = Duration::from_millis(5);
 /// How long a listener rests when descriptors are short.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -46,7 +43,7 @@ impl State {
             }
         }
         self.handles_events = false;
-        if self.ring_count > 0 {
+        if !self.rings.is_empty() {
             self.look_at_rings(engine);
         }
         self.run_timers(engine);
@@ -61,8 +58,8 @@ impl State {
                 let over = session.drain();
                 if over {
                     self.end_link(engine, index, &SessionError::Left);
-                } else if session.connection.is_readable() {
-                    self.due_at(self.now + DRAIN_TICK);
+                } else {
+                    self.time_draining(index);
                 }
             }
             Phase::Ready => {
@@ -106,14 +103,17 @@ impl State {
         let is_settled = session.is_settled();
         let unfinished = session.connection.is_readable() && session.has_room_ahead();
         let waits = session.waits_for_room();
-        if session.has_ahead()
-            && let Some(again) = self.links[index].note_age_in(Instant::now())
-        {
-            self.due_at(again);
+        if session.has_ahead() {
+            self.note_waiting(index, Instant::now());
         }
-        if waits {
-            self.due_at(self.now + ROOM_TICK);
+        if self.links[index].is_dry() {
+            self.unlist_messages(index);
+        } else if waits {
+            self.timers.look_for_room(socket, self.now);
         } else if unfinished {
+            if let Incoming::Nothing = self.sockets[socket].rules.incoming {
+                self.come_back_to(Unread::Link(index));
+            }
             self.arm_look(engine);
         }
         let LinkKind::Stream(session) = &mut self.links[index].kind else { return };
@@ -127,54 +127,6 @@ impl State {
             self.on_settled(engine, index);
         } else {
             self.hear_done(engine, index);
-        }
-    }
-
-    /// Links that had used up their turn with more to read are read again.
-    pub fn relist_unread(&mut self, engine: &Engine) {
-        if !std::mem::take(&mut self.unread_left) {
-            return;
-        }
-        for socket in std::mem::take(&mut self.come_back) {
-            self.notify(socket);
-            self.take_in_all(engine, socket);
-        }
-        for index in 0..self.links.capacity() {
-            let Some(Link { socket, kind: LinkKind::Stream(session), .. }) = self.links.get(index) else {
-                continue;
-            };
-            let socket = *socket;
-            if session.waits_for_room() {
-                // Its bytes stay where they are until a timer finds room for them.
-                self.due_at(self.now + ROOM_TICK);
-            } else if session.phase == Phase::Ready
-                && session.connection.is_readable()
-                && matches!(self.sockets[socket].rules.incoming, Incoming::Messages)
-            {
-                self.list_messages(index);
-                self.notify_of_messages(socket);
-            }
-        }
-    }
-
-    /// Links whose edge has come and whose application stopped receiving before it had read to the end:
-    /// they are read ahead, for there may be a command or the end of the stream and no edge will follow. Links that
-    /// have ended and whose last message it has taken are let go: it may never look at them again.
-    pub fn read_unattended(&mut self, engine: &Engine) {
-        for index in 0..self.links.capacity() {
-            let Some(Link { socket, kind: LinkKind::Stream(session), .. }) = self.links.get(index) else {
-                continue;
-            };
-            let unattended = self.sockets[*socket].receivers == 0
-                || matches!(self.sockets[*socket].rules.incoming, Incoming::AtOnce(_));
-            if session.phase == Phase::Ready && session.connection.is_readable() && unattended {
-                self.on_readable(engine, index);
-            } else if session.is_over() && unattended {
-                self.end_link(engine, index, &SessionError::Closed);
-            } else if let Some(again) = self.links[index].note_age_in(self.now) {
-                // What the last read brought may lie there for long.
-                self.due_at(again);
-            }
         }
     }
 
@@ -196,29 +148,26 @@ impl State {
                 Ok(None) => return,
                 Err(error) => {
                     // Out of descriptors or memory: a level-triggered listener would spin.
-                    let until = self.now + ACCEPT_PAUSE;
-                    bound.paused_until = Some(until);
+                    bound.is_paused = true;
                     engine.poller().remove(&bound.listener);
                     let (socket, endpoint) = (bound.socket, bound.listener.endpoint().clone());
                     self.tell(socket, Some(&endpoint), || EventKind::AcceptFailed {
                         reason: error.to_string(),
                     });
-                    self.due_at(until);
+                    self.timers.set(Due::Listener(listener), self.now + ACCEPT_PAUSE);
                     return;
                 }
             }
         }
     }
 
+    /// Listens, or tries again a little later where descriptors are short.
     pub fn resume_listener(&mut self, engine: &Engine, index: usize) {
-        let bound = &mut self.listeners[index];
+        let Some(bound) = self.listeners.get_mut(index).filter(|bound| bound.is_paused) else { return };
         let token = Token::Listener { index }.encode();
-        bound.paused_until = match engine.poller().add(&bound.listener, token, Interest::Readable) {
-            Ok(()) => None,
-            Err(_) => Some(self.now + ACCEPT_PAUSE),
-        };
-        if let Some(until) = bound.paused_until {
-            self.due_at(until);
+        bound.is_paused = engine.poller().add(&bound.listener, token, Interest::Readable).is_err();
+        if bound.is_paused {
+            self.timers.set(Due::Listener(index), self.now + ACCEPT_PAUSE);
         }
     }
 
@@ -264,21 +213,21 @@ impl State {
         let security = if is_inproc { &Security::Null } else { &options.security };
         let handshake = (!is_plain).then(|| security.handshake(local, self.now)).transpose();
         let Ok(handshake) = handshake else { return false };
-        let shares = SessionShares { arriving: Arc::clone(&state.arriving), pool: Arc::clone(&self.pool) };
+        let index = self.links.vacant_key();
+        let arriving = Arc::clone(&state.arriving);
+        let shares = SessionShares { arriving, pool: Arc::clone(&self.pool), link: index };
         let mut session = Session::new(stream, handshake, limits, shares, deadline, self.now);
         if let Some(wish) = shared_wish {
             session.set_shared_wish(wish);
         }
         let place = self.new_place(socket, origin, endpoint);
-        let entry = self.links.vacant_entry();
-        let index = entry.key();
         let token = Token::Link { index, serial: place.serial }.encode();
         if session.connection.watch(engine.poller(), token).is_err() {
             self.sockets[socket].connection_count -= 1;
             return false;
         }
-        entry.insert(Link::new(place, LinkKind::Stream(Box::new(session))));
-        self.due_at(deadline);
+        self.links.insert(Link::new(place, LinkKind::Stream(Box::new(session))));
+        self.timers.set(Due::Link(index), deadline);
         self.tell_of_link(index, || match origin {
             _ if !connected => EventKind::Connecting,
             Origin::Listener => EventKind::Accepted,
@@ -329,7 +278,7 @@ impl State {
         }
         let is_shared =
             matches!(&link.kind, LinkKind::Stream(session) if session.connection.stream().is_shared());
-        self.due_at(self.now + heartbeat);
+        self.timers.set(Due::Link(index), self.now + heartbeat);
         self.tell_of_link(index, || EventKind::HandshakeSucceeded);
         if is_shared {
             self.tell_of_link(index, || EventKind::SharedMemory);
@@ -355,7 +304,7 @@ impl State {
         }
         super::routing::remove_turn(&mut state.with_room, &mut state.send_turn, index);
         link.listed_room = false;
-        link.ages_out = Ages::default();
+        link.ages.out = Ages::default();
         let (sent, received) = link.kind.byte_counts();
         (state.sent_bytes, state.received_bytes) = (state.sent_bytes + sent, state.received_bytes + received);
         let mut lost = link.held.take().map_or(0, |held| held.count());
@@ -396,9 +345,12 @@ impl State {
         } else {
             state.connection_count -= 1;
             state.rings.retain(|&other| other != index);
-            self.ring_count -= usize::from(link.is_ring());
+            if link.is_ring() {
+                self.rings.retain(|&other| other != index);
+            }
             super::routing::remove_turn(&mut state.with_messages, &mut state.receive_turn, index);
             self.links.remove(index);
+            self.timers.cancel(Due::Link(index));
         }
         if was_success {
             self.forget_attempts(origin);
@@ -439,7 +391,7 @@ impl State {
         if over {
             self.end_link(engine, index, &SessionError::Left);
         } else {
-            self.due_at(self.now);
+            self.time_draining(index);
         }
         if is_open {
             self.send_waiting_again(engine, socket);
@@ -468,8 +420,8 @@ impl State {
         let at = Instant::now() + wait;
         connector.attempt += 1;
         let attempt = connector.attempt;
-        connector.state = ConnectorState::Waiting(at);
-        self.due_at(at);
+        connector.state = ConnectorState::Waiting;
+        self.timers.set(Due::Connector(index), at);
         self.tell_of_connector(index, || EventKind::Retrying { wait, attempt });
     }
 }

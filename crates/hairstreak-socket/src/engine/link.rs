@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Weak;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hairstreak_base::{Bytes, Message};
 use hairstreak_transport::Endpoint;
@@ -11,7 +11,7 @@ use hairstreak_wire::zmtp::RemotePeer;
 use super::held::Held;
 use super::settling::Pace;
 use super::wait::Engine;
-use crate::ages::Ages;
+use crate::ages::LinkAges;
 use crate::monitor::ConnectionId;
 use crate::ring_link::RingLink;
 use crate::session::Session;
@@ -52,9 +52,10 @@ pub(crate) struct Link {
     pub since: Instant,
     /// Messages of the peer handed to the application.
     pub received: u64,
-    /// Since when messages wait for the peer, and for the application.
-    pub ages_out: Ages,
-    pub ages_in: Ages,
+    /// Since when messages wait.
+    pub ages: LinkAges,
+    /// After what silence the peer is asked for a sign of life, if not as its socket's options say.
+    pub heartbeat: Option<Duration>,
     pub drops: Drops,
     /// Only of a socket that drops the oldest.
     pub held: Option<Box<Held>>,
@@ -106,6 +107,18 @@ impl Link {
         matches!(self.kind, LinkKind::Ring(_))
     }
 
+    /// Whether its peer takes nothing more, and is read to the end.
+    pub fn has_write_failed(&self) -> bool {
+        self.session().is_some_and(|session| session.connection.has_write_failed())
+    }
+
+    /// Whether nothing is here for the application, so that an event tells of what comes next. Of a ring none does.
+    pub fn is_dry(&self) -> bool {
+        self.session().is_some_and(|session| {
+            !session.connection.is_readable() && !session.has_unread() && !session.is_ended()
+        })
+    }
+
     /// Its session, if it is a stream: rings never settle.
     pub fn session(&self) -> Option<&Session> {
         match &self.kind {
@@ -137,8 +150,8 @@ impl Link {
             kind,
             since,
             received: 0,
-            ages_out: Ages::default(),
-            ages_in: Ages::default(),
+            ages: LinkAges::default(),
+            heartbeat: None,
             drops: Drops::default(),
             held: None,
             is_refused: false,

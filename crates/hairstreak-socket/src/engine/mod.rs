@@ -28,9 +28,12 @@
 //! - `routing`: which link a message goes to, and which it is taken from; marks and lists
 //! - `settling`: what is kept until it is settled, and when that is told
 //! - `held`: what waits before a link of a socket that drops the oldest
-//! - `timers`: heartbeats, time-outs, ticks
+//! - `unread`: links that had used up their turn, or whose application stopped receiving
+//! - `timers`, `due`: one queue of timers; heartbeats, time-outs, reconnects
+//! - `ticks`, `ticking`: the timerfd, in place of callers that are busy elsewhere
 
 mod authenticating;
+mod due;
 mod events;
 mod held;
 mod link;
@@ -40,7 +43,10 @@ mod settling;
 mod spinning;
 mod state;
 mod telling;
+mod ticking;
+mod ticks;
 mod timers;
+mod unread;
 mod wait;
 mod waiters;
 mod wiring;
@@ -48,7 +54,8 @@ mod yielding;
 
 pub(crate) use link::{Across, Link, LinkKind, Origin};
 pub(crate) use routing::{Received, Sent, SetAside, ShortIn, ShortOut, UNEXPECTED_MAX};
-pub(crate) use state::{ConnectorState, State};
+pub(crate) use state::{ConnectorState, State, Unread};
+pub(crate) use timers::Due;
 pub(crate) use wait::{Engine, Guard, contain};
 pub(crate) use waiters::{Wait, Wish};
 pub(crate) use yielding::Sleep;

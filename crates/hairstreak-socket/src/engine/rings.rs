@@ -72,7 +72,7 @@ impl State {
     /// Rings have no event: says that this engine sleeps, then looks at them once more. Returns whether
     /// the leader has news after all.
     pub fn expect_rings(&mut self, engine: &Engine) -> bool {
-        if self.ring_count > 0 {
+        if !self.rings.is_empty() {
             engine.doorbell.announce_sleep();
             self.look_at_rings(engine);
         }
@@ -97,7 +97,9 @@ impl State {
     /// Ends rings whose peer is gone, and tells whoever waits for a socket of messages and room.
     pub fn look_at_rings(&mut self, engine: &Engine) {
         self.rings_awaited = false;
-        for index in 0..self.links.capacity() {
+        // From the last to the first: a look may take rings out of the list.
+        for slot in (0..self.rings.len()).rev() {
+            let Some(&index) = self.rings.get(slot) else { continue };
             let Some(Link { kind: LinkKind::Ring(ring), socket, .. }) = self.links.get(index) else {
                 continue;
             };

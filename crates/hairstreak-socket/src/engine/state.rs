@@ -11,6 +11,8 @@ use hairstreak_wire::zmtp::SocketType;
 use slab::Slab;
 
 use super::link::{Link, LinkPlace, Origin};
+use super::ticks::Ticks;
+use super::timers::Timers;
 use super::waiters::Waiters;
 use super::yielding::Yielding;
 use crate::monitor::{ConnectionId, MonitorSender};
@@ -46,11 +48,11 @@ pub(crate) struct State {
     /// Sleeps of any kind, and besides how often a caller had taken all that it saw: a ring publishes the next message at
     /// once then, which is no system call as a stream's write is, and so pays where it is only perhaps an answer.
     pub pause_count: u64,
-    pub ring_count: usize,
+    /// Links that are rings.
+    pub rings: Vec<usize>,
     /// Sockets that settle what they receive.
     pub settling_sockets: Vec<usize>,
-    /// When it is looked next what they have settled, and how long after the last look.
-    pub settle_due: Option<Instant>,
+    /// How long after the last look it is looked next what they have settled.
     pub settle_delay: Duration,
     /// Something waits for room in a ring, and nobody calls.
     pub rings_awaited: bool,
@@ -83,17 +85,15 @@ pub(crate) struct State {
     pub handles_events: bool,
     /// Reads and writes since the last turn: control work is due when it grows.
     pub io_since_turn: u32,
-    /// A link had used up its turn with more to read: the leader must not sleep on it.
-    pub unread_left: bool,
-    /// Sockets to be looked at again after a turn.
-    pub come_back: Vec<usize>,
+    /// What had used up its turn with more to be read: the leader must not sleep on it.
+    pub unread: Vec<Unread>,
     /// A message encoded for several peers; kept for its memory.
     pub encoded: Vec<u8>,
     /// Whether the background thread watches the engine's poller.
     pub watched: bool,
-    pub ticks: super::timers::Ticks,
-    /// The earliest time at which a timer of the tables is due.
-    pub due: Option<Instant>,
+    pub ticks: Ticks,
+    /// When what is due in the tables.
+    pub timers: Timers,
     /// The time of the last turn; good enough for time-outs of seconds.
     pub now: Instant,
 }
@@ -102,6 +102,14 @@ pub(crate) struct State {
 pub(crate) struct Follower {
     pub socket: usize,
     pub thread: Thread,
+}
+
+/// What has more to be read at once than its turn allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unread {
+    /// Who waits for messages of the socket looks again.
+    Socket(usize),
+    Link(usize),
 }
 
 /// What must not happen under the lock.
@@ -273,8 +281,8 @@ impl SocketState {
 pub(crate) struct BoundListener {
     pub socket: usize,
     pub listener: Listener,
-    /// Set while descriptors are short.
-    pub paused_until: Option<Instant>,
+    /// Descriptors are short: a timer has it listen again.
+    pub is_paused: bool,
 }
 
 /// What keeps one connected endpoint connected.
@@ -292,8 +300,8 @@ pub(crate) struct Connector {
 pub(crate) enum ConnectorState {
     /// A link is up or on its way.
     Linked,
-    /// The next attempt is due then.
-    Waiting(Instant),
+    /// A timer starts the next attempt.
+    Waiting,
     /// The resolver's thread, or the inproc registry, will call back.
     Asked,
 }
@@ -336,9 +344,8 @@ impl State {
             waits_for_room: false,
             sleep_count: 0,
             pause_count: 0,
-            ring_count: 0,
+            rings: Vec::new(),
             settling_sockets: Vec::new(),
-            settle_due: None,
             settle_delay: Duration::ZERO,
             rings_awaited: false,
             ring_traffic: 0,
@@ -356,13 +363,12 @@ impl State {
             turns: 0,
             handles_events: false,
             io_since_turn: 0,
-            unread_left: false,
-            come_back: Vec::new(),
+            unread: Vec::new(),
             encoded: Vec::new(),
             next_waiter: 0,
             watched: false,
-            ticks: super::timers::Ticks::default(),
-            due: None,
+            ticks: Ticks::default(),
+            timers: Timers::new(now),
             now,
         }
     }
@@ -419,11 +425,6 @@ impl State {
         connectors.peek().is_some()
             && connectors.all(|(_, c)| c.trouble.as_ref().is_some_and(|trouble| !trouble.is_temporary()))
             && !self.listeners.iter().any(|(_, bound)| bound.socket == socket)
-    }
-
-    /// A timer is due at `at`, perhaps earlier than all others.
-    pub fn due_at(&mut self, at: Instant) {
-        self.due = Some(self.due.map_or(at, |due| due.min(at)));
     }
 
     /// Whether a task waits for any socket, or a message for room in a ring: then the engine must be

@@ -12,7 +12,7 @@ use hairstreak_base::{Lock, LockGuard, OwnerGuard};
 use hairstreak_transport::{GATHER_TIME, Poller, Readiness, Timer};
 
 use super::state::{After, Follower, State};
-use super::timers::BUSY_GATHER_TIME;
+use super::ticks::BUSY_GATHER_TIME;
 use super::yielding::Sleep;
 use crate::background::Background;
 use crate::ring_link::Doorbell;
@@ -325,7 +325,7 @@ impl Engine {
         state.note_sleep(sleep);
         state.now = Instant::now();
         state.handle_events(self, events.iter().take(count).flatten());
-        state.relist_unread(self);
+        state.read_again(self);
         state
     }
 
@@ -394,7 +394,7 @@ impl State {
 
     /// Whether messages crossed a ring since the last sleep, enough to expect more at once.
     fn rings_are_busy(&mut self) -> bool {
-        self.ring_count > 0 && std::mem::take(&mut self.ring_traffic) >= RING_TRAFFIC_BUSY
+        !self.rings.is_empty() && std::mem::take(&mut self.ring_traffic) >= RING_TRAFFIC_BUSY
     }
 
     /// The caller leads from here on, for this socket if it is for one, and is about to sleep for at most
@@ -413,9 +413,9 @@ impl State {
             self.flush_dirty(engine, true);
             self.spare_flush_tick();
             self.take_over(engine);
-            if self.expect_rings(engine) || self.unread_left {
+            if self.expect_rings(engine) || !self.unread.is_empty() {
                 timeout = Some(Duration::ZERO);
-            } else if let Some(due) = self.due {
+            } else if let Some(due) = self.timers.next() {
                 let until_due = due.saturating_duration_since(Instant::now());
                 timeout = Some(timeout.map_or(until_due, |timeout| timeout.min(until_due)));
             }

@@ -95,7 +95,7 @@ impl State {
 
     /// Somebody waits who does not drive the engine: the background thread does, unless another does already.
     pub fn leave_to_others(&mut self, engine: &Arc<Engine>) {
-        self.relist_unread(engine);
+        self.read_again(engine);
         self.flush_dirty(engine, true);
         if self.leader {
             return;

@@ -68,7 +68,7 @@ impl Engine {
         if state.sockets.get(socket).is_none_or(|socket| socket.closed) {
             return Err(BindError::Closed);
         }
-        let index = state.listeners.insert(BoundListener { socket, listener, paused_until: None });
+        let index = state.listeners.insert(BoundListener { socket, listener, is_paused: true });
         state.resume_listener(self, index);
         state.look_after(self);
         Ok(endpoint)
@@ -108,13 +108,12 @@ impl Engine {
         }
         state.now = Instant::now();
         let serial = state.new_serial();
-        let waiting = ConnectorState::Waiting(state.now);
         let index = state.connectors.insert(Connector {
             serial,
             socket,
             endpoint,
             attempt: 0,
-            state: waiting,
+            state: ConnectorState::Waiting,
             trouble: None,
         });
         state.start_connector(self, index);
@@ -189,7 +188,8 @@ impl Engine {
         for name in &unbound {
             state.tell(socket, Some(name), || EventKind::Unbound);
         }
-        for index in state.listeners_of(socket) {
+        let listeners = state.listeners.iter().filter(|(_, bound)| bound.socket == socket);
+        for index in listeners.map(|(index, _)| index).collect::<Vec<_>>() {
             let bound = state.listeners.remove(index);
             self.poller().remove(&bound.listener);
             state.tell(socket, Some(bound.listener.endpoint()), || EventKind::Unbound);
@@ -254,10 +254,6 @@ impl State {
         self.links.iter().filter(|(_, link)| wanted(link)).map(|(index, _)| index).collect()
     }
 
-    fn listeners_of(&self, socket: usize) -> Vec<usize> {
-        self.listeners.iter().filter(|(_, bound)| bound.socket == socket).map(|(index, _)| index).collect()
-    }
-
     /// Something is under way that the caller will not wait for: whoever drives the engine hears of it.
     pub fn look_after(&mut self, engine: &Arc<Engine>) {
         if self.leader {
@@ -267,9 +263,10 @@ impl State {
         }
     }
 
-    /// The connector's next attempt.
+    /// The connector's next attempt, if it waits for that.
     pub fn start_connector(&mut self, engine: &Engine, index: usize) {
-        let connector = &mut self.connectors[index];
+        let is_waiting = |connector: &&mut Connector| connector.state == ConnectorState::Waiting;
+        let Some(connector) = self.connectors.get_mut(index).filter(is_waiting) else { return };
         let serial = connector.serial;
         let stream = match &connector.endpoint {
             Endpoint::Inproc(_) => {
@@ -347,7 +344,7 @@ impl State {
             link.origin = Origin::Ended;
             self.sockets[socket].links.retain(|&other| other != index);
             (self.sockets[socket].rules.link_ended)(self, index, true);
-            self.due_at(self.now);
+            self.time_draining(index);
             self.notify(socket);
         }
     }

@@ -103,7 +103,12 @@ fn receive(state: &mut State, engine: &Engine, socket: usize, into: &mut Message
     this.received += 1;
     if this.publisher.stopped && this.publisher.untold.len() <= this.options.receive_count_max / 2 {
         this.publisher.stopped = false;
-        state.take_in_all(engine, socket);
+        // What it held back goes on.
+        for link in state.sockets[socket].links.clone() {
+            if state.links.get(link).is_some_and(|link| link.socket == socket) {
+                state.take_in(engine, link);
+            }
+        }
     }
     Received::Message
 }

@@ -13,7 +13,7 @@ use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 
 use super::index::{Added, Index, Removed, SubscriptionError};
 use super::publisher::limits;
-use crate::engine::{Engine, Received, Sent, ShortIn, State, UNEXPECTED_MAX};
+use crate::engine::{Engine, Received, Sent, ShortIn, State, UNEXPECTED_MAX, Unread};
 use crate::errors::SubscribeError;
 use crate::outgoing::Outgoing;
 use crate::pattern::{Incoming, Pattern, Receives, Rules, Sends};
@@ -143,7 +143,7 @@ fn receive(state: &mut State, engine: &Engine, socket: usize, into: &mut Message
         }
         state.drop_unexpected(socket, link);
     }
-    state.come_back_to(socket);
+    state.come_back_to(Unread::Socket(socket));
     Received::Nothing
 }
 

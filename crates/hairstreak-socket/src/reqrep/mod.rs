@@ -2,6 +2,7 @@
 //! forms DEALER and ROUTER.
 
 mod dealer;
+mod heartbeats;
 mod notices;
 mod rep;
 mod req;
@@ -9,6 +10,7 @@ mod router;
 
 pub(crate) use dealer::RULES as DEALER_RULES;
 pub use dealer::{Dealer, DealerPattern};
+pub use heartbeats::PeerHeartbeats;
 pub(crate) use notices::Notices;
 pub(crate) use rep::RULES as REP_RULES;
 pub(crate) use rep::Reply;

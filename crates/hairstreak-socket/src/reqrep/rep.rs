@@ -12,7 +12,7 @@
 use hairstreak_base::{Bytes, Message};
 use hairstreak_wire::zmtp::SocketType;
 
-use crate::engine::{Engine, Origin, Received, Sent, State, UNEXPECTED_MAX};
+use crate::engine::{Engine, Origin, Received, Sent, State, UNEXPECTED_MAX, Unread};
 use crate::options::Overflow;
 use crate::outgoing::{Outgoing, Parcel};
 use crate::pattern::{Incoming, Pattern, Receives, Rules, Sends};
@@ -128,7 +128,7 @@ fn receive(state: &mut State, engine: &Engine, socket: usize, into: &mut Message
         *into = request.iter().cloned().collect();
         return Received::Message;
     }
-    state.come_back_to(socket);
+    state.come_back_to(Unread::Socket(socket));
     Received::Nothing
 }
 

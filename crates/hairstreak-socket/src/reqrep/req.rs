@@ -15,7 +15,7 @@
 use hairstreak_base::{Bytes, Message};
 use hairstreak_wire::zmtp::SocketType;
 
-use crate::engine::{Engine, Received, Sent, SetAside, State, UNEXPECTED_MAX};
+use crate::engine::{Engine, Received, Sent, SetAside, State, UNEXPECTED_MAX, Unread};
 use crate::outgoing::{Outgoing, Parcel};
 use crate::pattern::{Incoming, Pattern, Receives, Rules, Sends};
 use crate::socket::Socket;
@@ -116,7 +116,7 @@ fn drop_late_replies(state: &mut State, engine: &Engine, socket: usize) -> bool 
             None => return true,
         }
     }
-    state.come_back_to(socket);
+    state.come_back_to(Unread::Socket(socket));
     false
 }
 
@@ -143,7 +143,7 @@ fn receive(state: &mut State, engine: &Engine, socket: usize, into: &mut Message
             None => return Received::Nothing,
         }
     }
-    state.come_back_to(socket);
+    state.come_back_to(Unread::Socket(socket));
     Received::Nothing
 }
 

@@ -14,13 +14,16 @@
 //!   each [`PACE`]th of that time must end it or bring a [`PACE`]th of what it holds; or its connection is
 //!   closed. So who stalls on much is gone soon, and who merely takes long is not.
 //!
-//! All under the engine's lock; the atomics only let an engine move between threads.
+//! The budget lists who waits and who holds something, so that idle connections cost nothing: a timer of the socket
+//! looks at those in the lists, while anybody waits. All under the engine's lock; the atomics and the lists' locks only let
+//! an engine move between threads.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hairstreak_base::READ_SIZE;
+use slab::Slab;
 
 use super::error::SessionError;
 use super::zmtp::Session;
@@ -29,23 +32,63 @@ use super::zmtp::Session;
 const FREE_SIZE: usize = READ_SIZE;
 /// Into how many parts the time is cut within which a peer that keeps others waiting must end its message.
 const PACE: u32 = 16;
-/// When to look again where there is nothing to look for.
-const NEVER: Duration = Duration::from_secs(3600);
-
 /// The budget of one socket.
 #[derive(Debug, Default)]
 pub(crate) struct ArrivingBudget {
     bytes_max: usize,
     used: AtomicUsize,
     /// Connections that are not read for want of room.
-    waiting: AtomicUsize,
+    waiting: Links,
+    /// Connections that hold something of it.
+    holding: Links,
     /// Somebody goes on beyond the budget.
     is_passed: AtomicBool,
+}
+
+/// The links of some connections.
+#[derive(Debug, Default)]
+struct Links(Mutex<Slab<usize>>);
+
+impl Links {
+    fn list(&self) -> MutexGuard<'_, Slab<usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts the link into the list, where `place` is to be, or takes it out.
+    fn note(&self, place: &mut Option<usize>, link: usize, is_in: bool) {
+        match *place {
+            None if is_in => *place = Some(self.list().insert(link)),
+            Some(at) if !is_in => {
+                self.list().try_remove(at);
+                *place = None;
+            }
+            _ => {}
+        }
+    }
+
+    fn all(&self) -> Vec<usize> {
+        self.list().iter().map(|(_, &link)| link).collect()
+    }
 }
 
 impl ArrivingBudget {
     pub fn new(bytes_max: usize) -> ArrivingBudget {
         ArrivingBudget { bytes_max, ..ArrivingBudget::default() }
+    }
+
+    /// The links of connections that are not read for want of room.
+    pub fn waiting(&self) -> Vec<usize> {
+        self.waiting.all()
+    }
+
+    /// The links of connections that hold something of the budget.
+    pub fn holding(&self) -> Vec<usize> {
+        self.holding.all()
+    }
+
+    /// Whether any connection is not read for want of room.
+    pub fn is_awaited(&self) -> bool {
+        !self.waiting.list().is_empty()
     }
 
     fn has_room(&self, held: usize, extra: usize) -> bool {
@@ -58,6 +101,10 @@ impl ArrivingBudget {
 #[derive(Debug)]
 pub(super) struct Arriving {
     budget: Arc<ArrivingBudget>,
+    link: usize,
+    /// Where the budget lists the link among those that wait, and those that hold something.
+    waiting_at: Option<usize>,
+    holding_at: Option<usize>,
     /// Wire bytes of the message so far; 0 between messages.
     size: usize,
     /// What of it is charged to the budget.
@@ -105,8 +152,19 @@ impl Pressing {
 }
 
 impl Arriving {
-    pub fn new(budget: Arc<ArrivingBudget>) -> Arriving {
-        Arriving { budget, size: 0, held: 0, passes: false, waits_for: None, pressing: None }
+    /// The share of this link's connection.
+    pub fn new(budget: Arc<ArrivingBudget>, link: usize) -> Arriving {
+        Arriving {
+            budget,
+            link,
+            waiting_at: None,
+            holding_at: None,
+            size: 0,
+            held: 0,
+            passes: false,
+            waits_for: None,
+            pressing: None,
+        }
     }
 
     /// Whether a message has begun.
@@ -134,7 +192,8 @@ impl Arriving {
             self.passes = true;
         }
         budget.used.store(budget.used.load(Relaxed) + extra, Relaxed);
-        (self.size, self.held) = (size, self.held + extra);
+        self.size = size;
+        self.hold(self.held + extra);
         self.wait_for(None);
         true
     }
@@ -145,7 +204,7 @@ impl Arriving {
         let held = self.held.min(self.size.saturating_sub(FREE_SIZE));
         let budget = &*self.budget;
         budget.used.store(budget.used.load(Relaxed) - (self.held - held), Relaxed);
-        self.held = held;
+        self.hold(held);
     }
 
     /// A command between two frames: it keeps their buffers alive longer.
@@ -162,14 +221,22 @@ impl Arriving {
         if std::mem::take(&mut self.passes) {
             budget.is_passed.store(false, Relaxed);
         }
-        (self.size, self.held, self.pressing) = (0, 0, None);
+        self.size = 0;
+        self.hold(0);
         self.wait_for(None);
     }
 
+    fn hold(&mut self, held: usize) {
+        self.held = held;
+        if held == 0 {
+            self.pressing = None;
+        }
+        self.budget.holding.note(&mut self.holding_at, self.link, held > 0);
+    }
+
     fn wait_for(&mut self, extra: Option<usize>) {
-        let change = isize::from(extra.is_some()) - isize::from(self.waits());
-        self.budget.waiting.store(self.budget.waiting.load(Relaxed).wrapping_add_signed(change), Relaxed);
         self.waits_for = extra;
+        self.budget.waiting.note(&mut self.waiting_at, self.link, extra.is_some());
     }
 
     /// Whether a wait for room is over.
@@ -191,23 +258,18 @@ impl Session {
     }
 
     /// Fails when the peer has kept others waiting and did not go on well enough, `timeout` being the most that it
-    /// has. Not while it waits itself, nor while this side does not read it. Returns when to look again.
-    pub fn check_arriving(&mut self, now: Instant, timeout: Duration) -> Result<Instant, SessionError> {
+    /// has. Not while it waits itself, nor while this side does not read it. To be called regularly while anybody waits, and
+    /// once when nobody waits any more.
+    pub fn check_arriving(&mut self, now: Instant, timeout: Duration) -> Result<(), SessionError> {
         let has_room_ahead = self.has_room_ahead();
         let Arriving { budget, size, held, pressing, waits_for, .. } = &mut self.arriving;
-        let others_wait = budget.waiting.load(Relaxed) > 0;
-        if *held == 0 || !others_wait || waits_for.is_some() || !has_room_ahead {
+        if *held == 0 || !budget.is_awaited() || waits_for.is_some() || !has_room_ahead {
             *pressing = None;
-            return Ok(now + NEVER);
+            return Ok(());
         }
         let start = Pressing { since: now, measured: now, size: *size, looked: now };
         let pressing = pressing.get_or_insert(start);
-        // Those who wait are looked at more often, and all others with them.
-        if pressing.goes_on(now, timeout, *size, *held) {
-            Ok(pressing.since + timeout)
-        } else {
-            Err(SessionError::Slow)
-        }
+        if pressing.goes_on(now, timeout, *size, *held) { Ok(()) } else { Err(SessionError::Slow) }
     }
 }
 
@@ -228,7 +290,7 @@ mod tests {
     #[test]
     fn what_has_arrived_is_charged_and_what_was_only_asked_for_is_given_back() {
         let budget = budget(1000);
-        let (mut one, mut other) = (Arriving::new(budget.clone()), Arriving::new(budget.clone()));
+        let (mut one, mut other) = (Arriving::new(budget.clone(), 1), Arriving::new(budget.clone(), 2));
         assert!(one.admit(FREE_SIZE + 900));
         one.give_back(500);
         assert!(other.admit(FREE_SIZE + 600), "at the bound");
@@ -236,16 +298,19 @@ mod tests {
         assert_eq!(budget.used.load(Relaxed), 400);
         assert!(!other.admit(FREE_SIZE + 1), "past it");
         assert!(other.waits() && !other.may_go_on());
+        assert_eq!((budget.holding(), budget.waiting(), budget.is_awaited()), (vec![1], vec![2], true));
         one.finish();
+        assert_eq!((budget.holding(), budget.waiting()), (vec![], vec![2]));
         assert!(other.may_go_on() && other.admit(FREE_SIZE + 1));
+        assert_eq!((budget.holding(), budget.is_awaited()), (vec![2], false));
         other.finish();
-        assert_eq!((budget.used.load(Relaxed), budget.waiting.load(Relaxed)), (0, 0));
+        assert_eq!((budget.used.load(Relaxed), budget.holding()), (0, vec![]));
     }
 
     #[test]
     fn of_two_half_messages_one_goes_on_beyond_the_budget_and_then_the_other() {
         let budget = budget(1000);
-        let (mut one, mut other) = (Arriving::new(budget.clone()), Arriving::new(budget));
+        let (mut one, mut other) = (Arriving::new(budget.clone(), 1), Arriving::new(budget, 2));
         assert!(one.admit(FREE_SIZE + 500) && other.admit(FREE_SIZE + 500));
         assert!(one.admit(5000) && !other.admit(5000));
         assert!(one.admit(5000) && !other.may_go_on());

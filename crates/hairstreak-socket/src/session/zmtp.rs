@@ -42,6 +42,8 @@ pub(crate) struct SessionLimits {
 pub(crate) struct SessionShares {
     pub arriving: Arc<ArrivingBudget>,
     pub pool: Arc<BlockPool>,
+    /// The index of its link, by which the budget names it.
+    pub link: usize,
 }
 
 /// One connection; see the module's description.
@@ -114,7 +116,7 @@ impl Session {
             body: None,
             partial: Vec::new(),
             partial_size: 0,
-            arriving: Arriving::new(shares.arriving),
+            arriving: Arriving::new(shares.arriving, shares.link),
             in_step: limits.message_size_max >= READ_SIZE,
             ahead: VecDeque::new(),
             ahead_bytes: 0,

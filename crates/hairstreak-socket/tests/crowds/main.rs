@@ -14,6 +14,7 @@ mod soak;
 mod churn;
 mod crowd;
 mod subscribers;
+mod timers;
 
 use std::time::Duration;
 

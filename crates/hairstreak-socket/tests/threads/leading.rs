@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 
-use hairstreak_socket::{Context, Options, Pull, Push, RecvError};
+use hairstreak_socket::{Bytes, Context, Message, Options, Pull, Push, RecvError};
 
 use crate::joined::joined;
 use crate::soak::amount;
@@ -102,4 +102,27 @@ fn threads_that_start_together_all_get_through() {
         }
     });
     assert_eq!((push.stats().sent, pull.stats().received), (4 * count as u64, 4 * count as u64));
+}
+
+/// Other threads have their turn before a message is read that takes several; then whoever drives the engine has to go on.
+#[test]
+fn a_message_that_takes_many_reads_arrives_though_another_thread_drives_the_engine() {
+    const ROUND_COUNT: usize = 50;
+    // Bytes that nothing else tells of: no heartbeat has the engine driven meanwhile.
+    let options = Options { heartbeat_ms: 0, ..Options::default() };
+    let message: Message = (0..150).map(|_| Bytes::from_vec(vec![7; 10_000])).collect();
+    for transport in ["tcp", "ipc"] {
+        let (near, far) = (Context::new(), Context::new());
+        let (last, driver): (Push, Pull) = joined(&far, &near, transport, &options);
+        let (sender, receiver): (Push, Pull) = joined(&far, &near, transport, &options);
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(driver.recv_timeout(LONG).unwrap().body(), b"over"));
+            for _ in 0..ROUND_COUNT {
+                scope.spawn(|| sender.send_timeout(&message, LONG).unwrap());
+                assert_eq!(receiver.recv_timeout(LONG / 2).unwrap().frame_count(), message.frame_count());
+            }
+            last.send_timeout("over", LONG).unwrap();
+            last.flush();
+        });
+    }
 }

@@ -5,7 +5,7 @@ use hairstreak_base::Message;
 use crate::batch::Batch;
 use crate::engine::Engine;
 use crate::engine::link::LinkKind;
-use crate::engine::state::State;
+use crate::engine::state::{State, Unread};
 use crate::session::SessionError;
 
 /// Messages that are not for the application, dropped in one go.
@@ -192,8 +192,7 @@ impl State {
                     // Commands without end, or a large body on its way: it is on again after a turn of the
                     // engine, and the others go on meanwhile.
                     self.unlist_messages(index);
-                    self.unread_left = true;
-                    self.io_since_turn += 1;
+                    self.come_back_to(Unread::Link(index));
                     self.flush_answers(engine, index);
                     self.hear_done(engine, index);
                 }
@@ -243,18 +242,6 @@ impl State {
         if let Some(link) = self.links.get_mut(link) {
             link.received -= 1;
             link.drops.unexpected += 1;
-        }
-    }
-
-    /// There is more for this socket, but others have their turn first.
-    pub fn come_back_to(&mut self, socket: usize) {
-        self.unread_left = true;
-        self.io_since_turn += 1;
-        if !self.come_back.contains(&socket) {
-            self.come_back.push(socket);
-        }
-        if self.leader {
-            self.doorbell.poller.wake();
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 use crate::engine::Engine;
 use crate::engine::link::{LinkKind, Origin};
 use crate::engine::state::State;
+use crate::engine::timers::Due;
 
 impl State {
     /// Answers to commands that came between the messages.
@@ -25,7 +26,7 @@ impl State {
             }
         };
         match result {
-            Ok(()) if self.has_write_failed(index) => {
+            Ok(()) if self.links[index].has_write_failed() => {
                 self.unlist_room(index);
                 self.on_readable(engine, index);
             }
@@ -43,10 +44,6 @@ impl State {
         }
     }
 
-    fn has_write_failed(&self, index: usize) -> bool {
-        matches!(&self.links[index].kind, LinkKind::Stream(session) if session.connection.has_write_failed())
-    }
-
     /// Writes and publishes all that has gathered. Links whose kernel buffer is full stay listed.
     pub fn flush_dirty(&mut self, engine: &Engine, about_to_sleep: bool) {
         if about_to_sleep && !self.settling_sockets.is_empty() {
@@ -55,16 +52,17 @@ impl State {
         let will_be_idle = about_to_sleep && !std::mem::take(&mut self.waits_for_room);
         self.sleep_count += u64::from(will_be_idle);
         let mut dirty = std::mem::take(&mut self.dirty);
-        let (mut now, mut due) = (None, None);
+        let mut now = None;
         dirty.retain(|&index| {
             if !self.links.get(index).is_some_and(|link| link.listed_dirty) {
                 return false;
             }
             self.flush_link(engine, index);
             let Some(link) = self.links.get_mut(index) else { return false };
-            if link.queued().0 > 0 {
-                let again = link.note_ages(*now.get_or_insert_with(Instant::now));
-                due = due.into_iter().chain(again).min();
+            if link.queued().0 > 0
+                && let Some(again) = link.note_ages(*now.get_or_insert_with(Instant::now))
+            {
+                self.timers.set_earlier(Due::Link(index), again);
             }
             let left = match &mut link.kind {
                 LinkKind::Stream(session) => {
@@ -82,9 +80,6 @@ impl State {
         self.dirty = dirty;
         if about_to_sleep {
             self.pause_count += 1;
-        }
-        if let Some(due) = due {
-            self.due_at(due);
         }
     }
 
@@ -180,7 +175,8 @@ impl State {
 
 /// Removes `index` from a list that is taken in turn, so that nobody's turn is skipped.
 pub(in crate::engine) fn remove_turn(list: &mut Vec<usize>, turn: &mut usize, index: usize) {
-    if let Some(at) = list.iter().position(|&other| other == index) {
+    // Of the last that was listed it is most often known first that there is nothing.
+    if let Some(at) = list.iter().rposition(|&other| other == index) {
         list.remove(at);
         if *turn > at {
             *turn -= 1;

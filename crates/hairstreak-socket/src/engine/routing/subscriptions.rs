@@ -5,9 +5,8 @@ use std::sync::Arc;
 use hairstreak_base::Message;
 
 use crate::engine::Engine;
-use crate::engine::events::ROOM_TICK;
 use crate::engine::link::{Link, LinkKind};
-use crate::engine::state::{After, State};
+use crate::engine::state::{After, State, Unread};
 use crate::outgoing::{Outgoing, Parcel};
 use crate::pattern::Incoming;
 use crate::pubsub::is_subscription;
@@ -108,11 +107,12 @@ impl State {
                 }
                 Ok(false) if matches!(&link.kind, LinkKind::Stream(session) if session.connection.is_readable()) =>
                 {
+                    let socket = link.socket;
                     let waits = matches!(&link.kind, LinkKind::Stream(session) if session.waits_for_room());
                     self.flush_answers(engine, index);
                     if waits {
                         // A timer finds the room.
-                        return self.due_at(self.now + ROOM_TICK);
+                        return self.timers.look_for_room(socket, self.now);
                     }
                     break;
                 }
@@ -121,8 +121,8 @@ impl State {
                 Err(error) => return self.refuse_link(engine, index, &error),
             }
         }
-        if let Some(link) = self.links.get(index) {
-            self.come_back_to(link.socket);
+        if self.links.contains(index) {
+            self.come_back_to(Unread::Link(index));
             self.arm_look(engine);
         }
     }
@@ -175,12 +175,16 @@ impl State {
         } else {
             self.flush_answers(engine, index);
         }
-        let Some(Link { kind: LinkKind::Stream(session), .. }) = self.links.get(index) else { return };
+        let Some(Link { socket, kind: LinkKind::Stream(session), .. }) = self.links.get(index) else {
+            return;
+        };
         if session.waits_for_room() {
-            self.due_at(self.now + ROOM_TICK);
+            self.timers.look_for_room(*socket, self.now);
         } else if session.connection.is_readable() && session.has_room_ahead() {
+            self.come_back_to(Unread::Link(index));
             self.arm_look(engine);
         }
+        self.note_waiting(index, self.now);
     }
 
     /// Its peer takes nothing more: a publisher that waits must not wait for it.
@@ -189,18 +193,6 @@ impl State {
         if self.sockets[socket].publisher.index.prefix_count(index) > 0 {
             (self.sockets[socket].rules.link_ended)(self, index, false);
             self.notify(socket);
-        }
-    }
-
-    /// As [`State::take_in`], for all links of the socket.
-    pub fn take_in_all(&mut self, engine: &Engine, socket: usize) {
-        if !matches!(self.sockets.get(socket).map(|s| s.rules.incoming), Some(Incoming::AtOnce(_))) {
-            return;
-        }
-        for link in self.sockets[socket].links.clone() {
-            if self.links.get(link).is_some_and(|l| l.socket == socket) {
-                self.take_in(engine, link);
-            }
         }
     }
 }

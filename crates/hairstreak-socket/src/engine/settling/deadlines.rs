@@ -8,6 +8,7 @@ use crate::engine::Engine;
 use crate::engine::link::LinkKind;
 use crate::engine::routing::Sent;
 use crate::engine::state::State;
+use crate::engine::timers::Due;
 use crate::outgoing::Outgoing;
 
 impl State {
@@ -71,7 +72,8 @@ impl State {
     fn look_at_deadlines(&mut self, engine: &Engine, socket: usize) {
         let backlog = self.sockets.get(socket).and_then(|state| state.backlog.as_ref());
         if let Some(at) = backlog.and_then(|backlog| backlog.deadlines.next_look()) {
-            self.due_soon(engine, at);
+            self.timers.set(Due::Deadlines(socket), at);
+            self.due_soon(engine);
         }
     }
 
@@ -80,7 +82,7 @@ impl State {
         let Some(state) = self.sockets.get(socket).filter(|state| !state.closed) else { return };
         match state.backlog.as_ref().and_then(|backlog| backlog.deadlines.next_look()) {
             Some(at) if at <= self.now => self.expire(engine, socket),
-            Some(at) => self.due_at(at),
+            Some(at) => self.timers.set(Due::Deadlines(socket), at),
             None => {}
         }
     }
@@ -121,7 +123,7 @@ impl State {
         let Some(backlog) = &mut self.sockets[socket].backlog else { return };
         backlog.deadlines.look_again(now, first);
         if let Some(at) = backlog.deadlines.next_look() {
-            self.due_at(at);
+            self.timers.set(Due::Deadlines(socket), at);
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::engine::Engine;
 use crate::engine::link::{Link, LinkKind};
 use crate::engine::routing::SetAside;
 use crate::engine::state::State;
+use crate::engine::timers::Due;
 use crate::session::SessionError;
 use crate::settlement::{Batch, Delivery, DeliveryMark, Settling, check_content};
 
@@ -131,9 +132,9 @@ impl State {
         self.settle_delay =
             if has_gone_on { SETTLE_TICK } else { (self.settle_delay * 2).min(SETTLE_TICK_MAX) };
         // What lies there is taken without a call at length.
-        self.settle_due = has_more.then(|| self.now + self.settle_delay);
-        if let Some(due) = self.settle_due {
-            self.due_at(due);
+        match has_more {
+            true => self.timers.set(Due::Settled, self.now + self.settle_delay),
+            false => self.timers.cancel(Due::Settled),
         }
     }
 
