@@ -12,6 +12,7 @@ use slab::Slab;
 
 use super::link::{Link, LinkPlace, Origin};
 use super::waiters::Waiters;
+use super::work::Work;
 use super::yielding::Yielding;
 use crate::monitor::{ConnectionId, MonitorSender};
 use crate::options::{Distribution, Options, Overflow};
@@ -81,8 +82,8 @@ pub(crate) struct State {
     pub turns: u64,
     /// Whether the events of a turn are being handled.
     pub handles_events: bool,
-    /// Reads and writes since the last turn: control work is due when it grows.
-    pub io_since_turn: u32,
+    /// Control work is due when it grows.
+    pub work_since_turn: Work,
     /// A link had used up its turn with more to read: the leader must not sleep on it.
     pub unread_left: bool,
     /// Sockets to be looked at again after a turn.
@@ -355,7 +356,7 @@ impl State {
             after: Vec::new(),
             turns: 0,
             handles_events: false,
-            io_since_turn: 0,
+            work_since_turn: Work::default(),
             unread_left: false,
             come_back: Vec::new(),
             encoded: Vec::new(),

@@ -43,7 +43,7 @@ pub(crate) struct Ticks {
 impl State {
     /// Grows with every turn, read and write: whether a caller was here since.
     fn io_seen(&self) -> (u64, u32) {
-        (self.turns, self.io_since_turn)
+        (self.turns, self.work_since_turn.in_frames())
     }
 
     /// Bytes gather: they are to be written soon, whatever the caller does next.

@@ -65,9 +65,14 @@ impl State {
     /// As [`State::receive_ready`], of as many messages as are here and fit.
     #[inline]
     pub fn receive_ready_many(&mut self, socket: usize, batch: &mut Batch<'_>) {
+        let before = batch.count();
         self.append_ready(socket, batch);
         while !batch.is_full() && self.receive_ready(socket, batch.place()) {
             batch.keep();
+        }
+        // Peers of this process need not be kept from flooding it.
+        if self.sockets.get(socket).is_some_and(|state| state.rings.is_empty()) {
+            self.work_since_turn.add_frames(batch.count() - before);
         }
     }
 
@@ -159,7 +164,12 @@ impl State {
             let index = state.with_messages[turn];
             let link = &mut self.links[index];
             let next = match &mut link.kind {
-                LinkKind::Stream(session) => session.next_message(into, link.received),
+                LinkKind::Stream(session) => {
+                    // What went the short way since; in batches it has been counted, and is counted twice at worst.
+                    let short_count = link.received.saturating_sub(session.handed);
+                    self.work_since_turn.add_frames(short_count as usize);
+                    session.next_message(into, link.received)
+                }
                 LinkKind::Ring(ring) => {
                     let popped = ring.pop(into);
                     self.ring_traffic += ring.take_traffic();
@@ -178,7 +188,9 @@ impl State {
                     }
                     let mut unread = false;
                     if let LinkKind::Stream(session) = &mut link.kind {
-                        self.io_since_turn += session.connection.take_read_count();
+                        self.work_since_turn.add_io(session.connection.take_read_count());
+                        self.work_since_turn.add_frames(into.frame_count());
+                        session.handed = link.received;
                         unread = session.connection.is_readable() || session.is_over();
                     }
                     if unread && self.watched {
@@ -193,7 +205,7 @@ impl State {
                     // engine, and the others go on meanwhile.
                     self.unlist_messages(index);
                     self.unread_left = true;
-                    self.io_since_turn += 1;
+                    self.work_since_turn.add_io(1);
                     self.flush_answers(engine, index);
                     self.hear_done(engine, index);
                 }
@@ -226,7 +238,7 @@ impl State {
         self.unlist_messages(index);
         let link = &self.links[index];
         // A look in vain by one that keeps looking is no work for which others would have to get a turn.
-        self.io_since_turn += u32::from(!self.sockets[link.socket].looked_at);
+        self.work_since_turn.add_io(u32::from(!self.sockets[link.socket].looked_at));
         match &link.kind {
             LinkKind::Stream(_) => {
                 self.flush_answers(engine, index);
@@ -249,7 +261,7 @@ impl State {
     /// There is more for this socket, but others have their turn first.
     pub fn come_back_to(&mut self, socket: usize) {
         self.unread_left = true;
-        self.io_since_turn += 1;
+        self.work_since_turn.add_io(1);
         if !self.come_back.contains(&socket) {
             self.come_back.push(socket);
         }
