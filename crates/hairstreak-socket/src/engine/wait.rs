@@ -18,13 +18,6 @@ use super::yielding::Sleep;
 use crate::background::Background;
 use crate::ring_link::Doorbell;
 
-/// Work after which a caller that never waits takes a turn at the poller all the same: 16 reads and writes, or 4,096 frames.
-const WORK_PER_TURN: Work = Work::of_io(16);
-/// But not sooner after the last: in shared memory so many take a microsecond, which is what the turn costs.
-const TURN_INTERVAL: Duration = Duration::from_micros(20);
-/// The same for one that found what it waited for without sleeping: it has it in its hands, so that whoever also
-/// sends takes its turn with a message that is on its way.
-const WORK_PER_TURN_LOOKING: Work = Work::of_io(64);
 /// Messages since the last sleep that make a ring busy; one that is sent and published alone counts as many.
 pub(super) const RING_TRAFFIC_BUSY: usize = 16;
 /// Events handled in one turn.
@@ -164,7 +157,7 @@ impl Engine {
     /// socket whose messages the caller takes.
     #[inline]
     pub fn after_call(self: &Arc<Self>, mut state: Guard<'_>, receiver: Option<usize>) {
-        if state.work_since_turn >= WORK_PER_TURN && state.turn_is_due() {
+        if state.work_since_turn.is_worth_a_look() && state.turn_is_due() {
             drop(self.turn(state, receiver));
         }
     }
@@ -175,7 +168,7 @@ impl Engine {
         mut state: Guard<'_>,
         receivers: impl Iterator<Item = usize> + Clone,
     ) {
-        if state.work_since_turn >= WORK_PER_TURN && state.turn_is_due() {
+        if state.work_since_turn.is_worth_a_look() && state.turn_is_due() {
             drop(self.turn_for(state, receivers));
         }
     }
@@ -254,7 +247,7 @@ impl Engine {
             state.stop_looking(self, socket);
         }
         self.leave(&mut state);
-        if state.work_since_turn >= WORK_PER_TURN_LOOKING && state.turn_is_due() {
+        if state.work_since_turn.is_worth_a_look_behind_a_wait() && state.turn_is_due() {
             drop(self.turn(state, Some(socket)));
         }
         result
@@ -383,14 +376,10 @@ impl State {
         }
     }
 
-    /// Whether the last turn was some time ago; else it is asked again after some more work.
+    /// Whether the last turn was long enough ago for the work since.
     #[cold]
     fn turn_is_due(&mut self) -> bool {
-        let is_due = self.now.elapsed() >= TURN_INTERVAL;
-        if !is_due {
-            self.work_since_turn = WORK_PER_TURN.half();
-        }
-        is_due
+        self.work_since_turn.is_turn_due(self.now.elapsed())
     }
 
     /// Whether messages crossed a ring since the last sleep, enough to expect more at once.

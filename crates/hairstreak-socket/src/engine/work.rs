@@ -1,37 +1,78 @@
-//! `Work`: what an engine has done since its last turn. It counts frames as well as reads and writes: one read brings up to
-//! 32,768 empty frames, which take as long as a thousand reads.
+//! `Work`: what an engine has done since its last turn, and when to look whether the next is due.
+//!
+//! It counts frames as well as reads and writes: one read brings up to 32,768 empty frames, which take as long as a hundred
+//! reads. How long the application takes for them it does not know, so that the clock is looked at four times as often as a
+//! turn is due by the work alone.
+
+use std::time::Duration;
 
 /// So many frames count as one read or write, which takes 1 to 20 us; a frame takes about 60 ns.
 const FRAMES_PER_IO: u32 = 256;
+/// Work after which a caller that never waits takes a turn at the poller all the same: 16 reads and writes, or as many frames.
+const FRAMES_PER_TURN: u32 = 16 * FRAMES_PER_IO;
+/// But not sooner after the last: in shared memory so many take a microsecond, which is what the turn costs.
+const TURN_INTERVAL: Duration = Duration::from_micros(20);
+/// The work for one that found what it waited for without sleeping: it has it in its hands, so that whoever also
+/// sends takes its turn with a message that is on its way.
+const FRAMES_PER_TURN_LOOKING: u32 = 4 * FRAMES_PER_TURN;
+/// Work after which the clock is looked at first.
+const FRAMES_PER_LOOK: u32 = FRAMES_PER_TURN / 4;
+/// A turn that long ago is long enough for so little work.
+const SLOW_TURN_INTERVAL: Duration = Duration::from_millis(1);
 
-/// An amount of work, in frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd)]
-pub(crate) struct Work(u32);
+/// Work since the last turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Work {
+    frames: u32,
+    /// With so many the clock is looked at.
+    look_at: u32,
+}
+
+impl Default for Work {
+    fn default() -> Work {
+        Work { frames: 0, look_at: FRAMES_PER_LOOK }
+    }
+}
 
 impl Work {
-    /// The work of so many reads and writes.
-    pub const fn of_io(count: u32) -> Work {
-        Work(count * FRAMES_PER_IO)
-    }
-
     /// Reads or writes were made.
     #[inline]
     pub fn add_io(&mut self, count: u32) {
-        self.0 = self.0.saturating_add(count.saturating_mul(FRAMES_PER_IO));
+        self.frames = self.frames.saturating_add(count.saturating_mul(FRAMES_PER_IO));
     }
 
     /// Frames were received, whatever messages they belong to.
     #[inline]
     pub fn add_frames(&mut self, count: usize) {
-        self.0 = self.0.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+        self.frames = self.frames.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
     }
 
-    pub fn in_frames(self) -> u32 {
-        self.0
+    /// Whether to look at the clock for a turn.
+    #[inline]
+    pub fn is_worth_a_look(&self) -> bool {
+        self.frames >= self.look_at
     }
 
-    pub fn half(self) -> Work {
-        Work(self.0 / 2)
+    /// The same for one that found what it waited for.
+    #[inline]
+    pub fn is_worth_a_look_behind_a_wait(&self) -> bool {
+        self.is_worth_a_look() && self.frames >= FRAMES_PER_TURN_LOOKING
+    }
+
+    /// Whether a turn is due, the last having been that long ago. If not, the clock is looked at again after some more work.
+    pub fn is_turn_due(&mut self, since_turn: Duration) -> bool {
+        let is_much = self.frames >= FRAMES_PER_TURN;
+        let is_due = since_turn >= if is_much { TURN_INTERVAL } else { SLOW_TURN_INTERVAL };
+        if !is_due && is_much {
+            self.look_at = self.frames.saturating_add(FRAMES_PER_TURN / 2);
+        } else if !is_due {
+            self.look_at = (2 * self.frames).min(FRAMES_PER_TURN);
+        }
+        is_due
+    }
+
+    pub fn in_frames(&self) -> u32 {
+        self.frames
     }
 }
 
@@ -39,16 +80,55 @@ impl Work {
 mod tests {
     use super::*;
 
-    #[test]
-    fn frames_add_up_over_messages_until_they_are_worth_a_read() {
+    const SOON: Duration = Duration::ZERO;
+
+    /// Messages of so many frames until a turn is due, the last having been that long ago.
+    fn messages_per_turn(frame_count: usize, since_turn: Duration) -> u32 {
         let mut work = Work::default();
-        (1..FRAMES_PER_IO).for_each(|_| work.add_frames(1));
-        assert!(work < Work::of_io(1));
+        for messages in 1.. {
+            work.add_frames(frame_count);
+            if work.is_worth_a_look() && work.is_turn_due(since_turn) {
+                return messages;
+            }
+        }
+        unreachable!("it grows with each message")
+    }
+
+    #[test]
+    fn frames_add_up_over_messages_whatever_their_number() {
+        for (frame_count, messages) in [(1, 4096), (2, 2048), (10, 410), (1000, 5), (100_000, 1)] {
+            assert_eq!(messages_per_turn(frame_count, TURN_INTERVAL), messages, "of {frame_count}");
+        }
+    }
+
+    #[test]
+    fn one_that_takes_long_for_its_messages_has_its_turn_sooner() {
+        assert_eq!(messages_per_turn(1, SLOW_TURN_INTERVAL), 1024);
+        assert_eq!(messages_per_turn(1000, SLOW_TURN_INTERVAL), 2);
+    }
+
+    #[test]
+    fn reads_and_writes_count_beside_frames() {
+        let mut work = Work::default();
+        work.add_io(15);
+        work.add_frames(255);
+        assert!(work.is_worth_a_look() && !work.is_turn_due(TURN_INTERVAL));
+        work = Work { look_at: FRAMES_PER_LOOK, ..work };
         work.add_frames(1);
-        assert_eq!(work, Work::of_io(1));
-        work.add_io(2);
-        work.add_frames(FRAMES_PER_IO as usize);
-        assert_eq!((work, work.half()), (Work::of_io(4), Work::of_io(2)));
+        assert!(work.is_worth_a_look() && work.is_turn_due(TURN_INTERVAL));
+    }
+
+    #[test]
+    fn the_clock_is_looked_at_now_and_then_only() {
+        let (mut work, mut looks) = (Work::default(), Vec::new());
+        for io in 1..=40 {
+            work.add_io(1);
+            if work.is_worth_a_look() {
+                assert!(!work.is_turn_due(SOON));
+                looks.push(io);
+            }
+        }
+        assert_eq!(looks, [4, 8, 16, 24, 32, 40]);
     }
 
     #[test]
@@ -57,5 +137,6 @@ mod tests {
         work.add_frames(usize::MAX);
         work.add_io(u32::MAX);
         assert_eq!(work.in_frames(), u32::MAX);
+        assert!(!work.is_turn_due(SOON) && work.is_worth_a_look_behind_a_wait());
     }
 }
