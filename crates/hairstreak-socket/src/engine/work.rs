@@ -78,9 +78,52 @@ impl Work {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+    use std::time::Instant;
+
     use super::*;
+    use crate::{Context, Message, Options, Pull, Push};
 
     const SOON: Duration = Duration::ZERO;
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// How many turns its caller takes at a PULL that has so many messages of so many empty frames, received one by one or in
+    /// batches, and never waits.
+    fn turns_for(messages: usize, frame_count: usize, in_batches: bool) -> u64 {
+        let options =
+            Options { receive_count_max: usize::MAX, receive_bytes_max: usize::MAX, ..Options::default() };
+        let pull = Pull::with_options(&Context::new(), options).unwrap();
+        let push = Push::new(&Context::new()).unwrap();
+        push.connect(&pull.bind("tcp://127.0.0.1:*").unwrap().to_string()).unwrap();
+        let message = Message::from_frames(vec![b""; frame_count]);
+        (0..messages).for_each(|_| push.send(&message).unwrap());
+        push.flush();
+        let end = Instant::now() + PATIENCE;
+        while pull.stats().received_bytes < 2 * (messages * frame_count) as u64 {
+            assert!(Instant::now() < end);
+            thread::yield_now();
+        }
+        let turns = || pull.handle.engine.lock().turns;
+        let (before, mut batch, mut received) = (turns(), Vec::new(), 0);
+        while received < messages {
+            received += match in_batches {
+                true => pull.recv_many(&mut batch, 1024).unwrap(),
+                false => pull.recv().map(|_| 1).unwrap(),
+            };
+        }
+        turns() - before
+    }
+
+    #[test]
+    fn a_caller_takes_its_turns_by_the_frames_that_it_receives() {
+        // What is here was read at once: by reads alone there is no turn.
+        for (messages, frame_count, in_batches) in
+            [(30, 1000, false), (30, 1000, true), (3_000, 10, false), (3_000, 10, true), (30_000, 1, true)]
+        {
+            let turns = turns_for(messages, frame_count, in_batches);
+            assert!(turns >= 4, "{turns} for {messages} of {frame_count}, {in_batches}");
+        }
+    }
 
     /// Messages of so many frames until a turn is due, the last having been that long ago.
     fn messages_per_turn(frame_count: usize, since_turn: Duration) -> u32 {

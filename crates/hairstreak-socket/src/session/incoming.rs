@@ -334,3 +334,46 @@ impl Session {
         Ok(Some(self.partial.drain(..).collect()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::engine::LinkKind;
+    use crate::{Context, Pull, Push};
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// The most messages of so many empty frames that are read ahead in one go, of so many that are there.
+    fn most_in_one_go(messages: usize, frame_count: usize) -> usize {
+        let (pull, push) = (Pull::new(&Context::new()).unwrap(), Push::new(&Context::new()).unwrap());
+        push.connect(&pull.bind("tcp://127.0.0.1:*").unwrap().to_string()).unwrap();
+        assert!(pull.wait_for_peers(1, PATIENCE) && push.wait_for_peers(1, PATIENCE));
+        // Nobody else reads meanwhile.
+        let mut state = pull.handle.engine.lock();
+        let message = Message::from_frames(vec![b""; frame_count]);
+        (0..messages).for_each(|_| push.send(&message).unwrap());
+        push.flush();
+        let (_, link) = state.links.iter_mut().next().unwrap();
+        let LinkKind::Stream(session) = &mut link.kind else { panic!("a ring") };
+        let (mut ahead, mut most) = (0, 0);
+        while ahead < messages {
+            session.connection.mark_readable();
+            session.read_ahead(0).unwrap();
+            let now = session.ahead.len();
+            (ahead, most) = (now, most.max(now - ahead));
+            if ahead < messages {
+                assert!(session.connection.is_readable() || session.connection.input.unread().is_empty());
+            }
+        }
+        most
+    }
+
+    #[test]
+    fn frames_are_read_ahead_in_goes_and_none_is_left_behind() {
+        for (messages, frame_count, most) in [(15, 1000, 2), (15, 1024, 2), (1_500, 10, 114)] {
+            assert!(most_in_one_go(messages, frame_count) <= most, "{messages} of {frame_count}");
+        }
+    }
+}
