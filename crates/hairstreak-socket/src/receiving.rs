@@ -123,7 +123,7 @@ impl<P: Receives> Socket<P> {
             }
         }
         state.end_batch(handle.index);
-        state.work_since_turn.note_batch(batch.is_full());
+        state.work_since_turn.note_batch(batch.is_large());
         handle.engine.after_call(state, Some(handle.index));
         Ok(batch.count())
     }

@@ -20,7 +20,7 @@ const FRAMES_PER_LOOK: u32 = FRAMES_PER_TURN / 4;
 /// A turn that long ago is long enough for so little work.
 const SLOW_TURN_INTERVAL: Duration = Duration::from_millis(1);
 
-/// One that has handled a full batch takes a turn before the next, if the last is that long ago: who came meanwhile is in it.
+/// One that has handled a large batch takes a turn before the next, if the last is that long ago: who came meanwhile is in it.
 const BATCH_TURN_INTERVAL: Duration = Duration::from_micros(250);
 
 /// Work since the last turn.
@@ -29,13 +29,13 @@ pub(crate) struct Work {
     frames: u32,
     /// With so many the clock is looked at.
     look_at: u32,
-    /// The last batch was full: its caller has handled it by the next, and that took as long as it took.
-    has_full_batch: bool,
+    /// The last batch was full and large: its caller has handled it by the next, and that took as long as it took.
+    has_large_batch: bool,
 }
 
 impl Default for Work {
     fn default() -> Work {
-        Work { frames: 0, look_at: FRAMES_PER_LOOK, has_full_batch: false }
+        Work { frames: 0, look_at: FRAMES_PER_LOOK, has_large_batch: false }
     }
 }
 
@@ -76,21 +76,21 @@ impl Work {
         is_due
     }
 
-    /// A batch was received; `is_full`: there may be more.
+    /// A batch was received; `is_large`: handling it takes a while, and there may be more.
     #[inline]
-    pub fn note_batch(&mut self, is_full: bool) {
-        self.has_full_batch = is_full;
+    pub fn note_batch(&mut self, is_large: bool) {
+        self.has_large_batch = is_large;
     }
 
     /// Whether a turn is due before the next batch; `since_turn` says how long ago the last was.
     #[inline]
     pub fn is_turn_due_before_a_batch(&self, since_turn: impl FnOnce() -> Duration) -> bool {
-        self.has_full_batch && since_turn() >= BATCH_TURN_INTERVAL
+        self.has_large_batch && since_turn() >= BATCH_TURN_INTERVAL
     }
 
     /// A turn begins.
     pub fn begin_turn(&mut self) {
-        *self = Work { has_full_batch: self.has_full_batch, ..Work::default() };
+        *self = Work { has_large_batch: self.has_large_batch, ..Work::default() };
     }
 
     pub fn in_frames(&self) -> u32 {
@@ -197,12 +197,12 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_full_batch_that_took_long_there_is_a_turn_before_the_next() {
+    fn behind_a_large_batch_that_took_long_there_is_a_turn_before_the_next() {
         let mut work = Work::default();
-        for is_full in [true, false] {
-            work.note_batch(is_full);
+        for is_large in [true, false] {
+            work.note_batch(is_large);
             work.begin_turn();
-            assert_eq!(work.is_turn_due_before_a_batch(|| BATCH_TURN_INTERVAL), is_full);
+            assert_eq!(work.is_turn_due_before_a_batch(|| BATCH_TURN_INTERVAL), is_large);
             assert!(!work.is_turn_due_before_a_batch(|| SOON));
         }
     }
