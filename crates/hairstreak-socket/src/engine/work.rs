@@ -8,10 +8,13 @@ use std::time::Duration;
 
 /// So many frames count as one read or write, which takes 1 to 20 us; a frame takes about 60 ns.
 const FRAMES_PER_IO: u32 = 256;
-/// Work after which a caller that never waits takes a turn at the poller all the same: 16 reads and writes, or as many frames.
-const FRAMES_PER_TURN: u32 = 16 * FRAMES_PER_IO;
+/// Reads and writes after which a caller that never waits takes a turn at the poller all the same, or as many frames.
+const IO_PER_TURN: u32 = 16;
+const FRAMES_PER_TURN: u32 = IO_PER_TURN * FRAMES_PER_IO;
 /// But not sooner after the last: in shared memory so many take a microsecond, which is what the turn costs.
 const TURN_INTERVAL: Duration = Duration::from_micros(20);
+/// The same where frames are most of the work: those of a peer that sends them as fast as they can be taken are worth fewer turns.
+const FRAMES_TURN_INTERVAL: Duration = Duration::from_micros(100);
 /// The work for one that found what it waited for without sleeping: it has it in its hands, so that whoever also
 /// sends takes its turn with a message that is on its way.
 const FRAMES_PER_TURN_LOOKING: u32 = 4 * FRAMES_PER_TURN;
@@ -26,7 +29,10 @@ const BATCH_TURN_INTERVAL: Duration = Duration::from_micros(250);
 /// Work since the last turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
+    /// Reads and writes among them.
     frames: u32,
+    /// Reads and writes alone.
+    io: u32,
     /// With so many the clock is looked at.
     look_at: u32,
     /// The last batch was full and large: its caller has handled it by the next, and that took as long as it took.
@@ -35,7 +41,7 @@ pub(crate) struct Work {
 
 impl Default for Work {
     fn default() -> Work {
-        Work { frames: 0, look_at: FRAMES_PER_LOOK, has_large_batch: false }
+        Work { frames: 0, io: 0, look_at: FRAMES_PER_LOOK, has_large_batch: false }
     }
 }
 
@@ -43,6 +49,7 @@ impl Work {
     /// Reads or writes were made.
     #[inline]
     pub fn add_io(&mut self, count: u32) {
+        self.io = self.io.saturating_add(count);
         self.frames = self.frames.saturating_add(count.saturating_mul(FRAMES_PER_IO));
     }
 
@@ -67,7 +74,12 @@ impl Work {
     /// Whether a turn is due, the last having been that long ago. If not, the clock is looked at again after some more work.
     pub fn is_turn_due(&mut self, since_turn: Duration) -> bool {
         let is_much = self.frames >= FRAMES_PER_TURN;
-        let is_due = since_turn >= if is_much { TURN_INTERVAL } else { SLOW_TURN_INTERVAL };
+        let interval = match is_much {
+            true if self.io >= IO_PER_TURN => TURN_INTERVAL,
+            true => FRAMES_TURN_INTERVAL,
+            false => SLOW_TURN_INTERVAL,
+        };
+        let is_due = since_turn >= interval;
         if !is_due && is_much {
             self.look_at = self.frames.saturating_add(FRAMES_PER_TURN / 2);
         } else if !is_due {
@@ -138,9 +150,9 @@ mod tests {
 
     #[test]
     fn a_caller_takes_its_turns_by_the_frames_that_it_receives() {
-        // What is here was read at once: by reads alone there is no turn.
+        // What is here was read before: by reads alone there is one turn at most.
         for (messages, frame_count, in_batches) in
-            [(30, 1000, false), (30, 1000, true), (3_000, 10, false), (3_000, 10, true), (30_000, 1, true)]
+            [(60, 1000, false), (60, 1000, true), (6_000, 10, false), (6_000, 10, true), (60_000, 1, true)]
         {
             let turns = turns_for(messages, frame_count, in_batches);
             assert!(turns >= 4, "{turns} for {messages} of {frame_count}, {in_batches}");
@@ -162,7 +174,7 @@ mod tests {
     #[test]
     fn frames_add_up_over_messages_whatever_their_number() {
         for (frame_count, messages) in [(1, 4096), (2, 2048), (10, 410), (1000, 5), (100_000, 1)] {
-            assert_eq!(messages_per_turn(frame_count, TURN_INTERVAL), messages, "of {frame_count}");
+            assert_eq!(messages_per_turn(frame_count, FRAMES_TURN_INTERVAL), messages, "of {frame_count}");
         }
     }
 
@@ -177,10 +189,12 @@ mod tests {
         let mut work = Work::default();
         work.add_io(15);
         work.add_frames(255);
-        assert!(work.is_worth_a_look() && !work.is_turn_due(TURN_INTERVAL));
-        work = Work { look_at: FRAMES_PER_LOOK, ..work };
+        assert!(work.is_worth_a_look() && !work.is_turn_due(FRAMES_TURN_INTERVAL));
         work.add_frames(1);
-        assert!(work.is_worth_a_look() && work.is_turn_due(TURN_INTERVAL));
+        assert!(work.is_worth_a_look() && work.is_turn_due(FRAMES_TURN_INTERVAL));
+        assert!(!work.is_turn_due(TURN_INTERVAL));
+        work.add_io(1);
+        assert!(work.is_turn_due(TURN_INTERVAL));
     }
 
     #[test]

@@ -65,14 +65,9 @@ impl State {
     /// As [`State::receive_ready`], of as many messages as are here and fit.
     #[inline]
     pub fn receive_ready_many(&mut self, socket: usize, batch: &mut Batch<'_>) {
-        let before = batch.count();
         self.append_ready(socket, batch);
         while !batch.is_full() && self.receive_ready(socket, batch.place()) {
             batch.keep();
-        }
-        // Peers of this process need not be kept from flooding it.
-        if self.sockets.get(socket).is_some_and(|state| state.rings.is_empty()) {
-            self.work_since_turn.add_frames(batch.count() - before);
         }
     }
 
@@ -165,7 +160,7 @@ impl State {
             let link = &mut self.links[index];
             let next = match &mut link.kind {
                 LinkKind::Stream(session) => {
-                    // What went the short way since; in batches it has been counted, and is counted twice at worst.
+                    // What went the short way since: messages of one frame.
                     let short_count = link.received.saturating_sub(session.handed);
                     self.work_since_turn.add_frames(short_count as usize);
                     session.next_message(into, link.received)
