@@ -39,12 +39,6 @@ impl<'a> Batch<'a> {
         self.count >= self.count_max || self.weight >= BATCH_BYTES_MAX
     }
 
-    /// Whether it is full, and so large that handling it takes a while.
-    #[inline]
-    pub fn is_large(&self) -> bool {
-        self.is_full() && self.weight >= BATCH_BYTES_MAX / 4
-    }
-
     /// Where the next message goes.
     #[inline]
     pub fn place(&mut self) -> &mut Message {

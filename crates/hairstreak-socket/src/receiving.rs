@@ -104,7 +104,7 @@ impl<P: Receives> Socket<P> {
         if handle.is_foreign() {
             return Err(RecvError::Forked);
         }
-        let mut state = handle.engine.before_batch(handle.engine.lock(), handle.index);
+        let mut state = handle.engine.lock();
         state.begin_to_receive(&handle.engine, handle.index);
         loop {
             state.receive_ready_many(handle.index, &mut batch);
@@ -123,7 +123,6 @@ impl<P: Receives> Socket<P> {
             }
         }
         state.end_batch(handle.index);
-        state.work_since_turn.note_batch(batch.is_large());
         handle.engine.after_call(state, Some(handle.index));
         Ok(batch.count())
     }

@@ -13,6 +13,7 @@ use hairstreak_transport::{GATHER_TIME, Poller, Readiness, Timer};
 
 use super::state::{After, Follower, State};
 use super::timers::BUSY_GATHER_TIME;
+use super::work::Work;
 use super::yielding::Sleep;
 use crate::background::Background;
 use crate::ring_link::Doorbell;
@@ -159,15 +160,6 @@ impl Engine {
         if state.work_since_turn.is_worth_a_look() && state.turn_is_due() {
             drop(self.turn(state, receiver));
         }
-    }
-
-    /// Before a call that takes a batch of the messages of `receiver`: whoever came while the caller was at the last one is in it.
-    #[inline]
-    pub fn before_batch<'a>(self: &'a Arc<Self>, state: Guard<'a>, receiver: usize) -> Guard<'a> {
-        if !state.work_since_turn.is_turn_due_before_a_batch(|| state.now.elapsed()) {
-            return state;
-        }
-        self.turn(state, Some(receiver))
     }
 
     /// As [`Engine::after_call`], for one that receives from several sockets.
@@ -406,7 +398,7 @@ impl State {
         debug_assert!(!self.leader);
         (self.leads_for, self.leader_has_news) = (socket, false);
         self.turns += 1;
-        self.work_since_turn.begin_turn();
+        self.work_since_turn = Work::default();
         if timeout != Some(Duration::ZERO) {
             self.flush_dirty(engine, true);
             self.spare_flush_tick();

@@ -1,8 +1,9 @@
 //! `Work`: what an engine has done since its last turn, and when to look whether the next is due.
 //!
 //! It counts frames as well as reads and writes: one read brings up to 32,768 empty frames, which take as long as a hundred
-//! reads. How long the application takes for them it does not know, so that the clock is looked at four times as often as a
-//! turn is due by the work alone.
+//! reads. The first frame of each message does not count. Messages of one frame go a short way, where nothing is counted; while a
+//! caller is at those the watch tick has the background thread look for others. How long the application takes for its messages
+//! the engine does not know, so that the clock is looked at four times as often as a turn is due by the work alone.
 
 use std::time::Duration;
 
@@ -23,9 +24,6 @@ const FRAMES_PER_LOOK: u32 = FRAMES_PER_TURN / 4;
 /// A turn that long ago is long enough for so little work.
 const SLOW_TURN_INTERVAL: Duration = Duration::from_millis(1);
 
-/// One that has handled a large batch takes a turn before the next, if the last is that long ago: who came meanwhile is in it.
-const BATCH_TURN_INTERVAL: Duration = Duration::from_micros(250);
-
 /// Work since the last turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
@@ -35,13 +33,11 @@ pub(crate) struct Work {
     io: u32,
     /// With so many the clock is looked at.
     look_at: u32,
-    /// The last batch was full and large: its caller has handled it by the next, and that took as long as it took.
-    has_large_batch: bool,
 }
 
 impl Default for Work {
     fn default() -> Work {
-        Work { frames: 0, io: 0, look_at: FRAMES_PER_LOOK, has_large_batch: false }
+        Work { frames: 0, io: 0, look_at: FRAMES_PER_LOOK }
     }
 }
 
@@ -53,9 +49,9 @@ impl Work {
         self.frames = self.frames.saturating_add(count.saturating_mul(FRAMES_PER_IO));
     }
 
-    /// Frames were received, whatever messages they belong to.
+    /// Messages were received that have so many frames beyond the first of each.
     #[inline]
-    pub fn add_frames(&mut self, count: usize) {
+    pub fn add_further_frames(&mut self, count: usize) {
         self.frames = self.frames.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
     }
 
@@ -86,23 +82,6 @@ impl Work {
             self.look_at = (2 * self.frames).min(FRAMES_PER_TURN);
         }
         is_due
-    }
-
-    /// A batch was received; `is_large`: handling it takes a while, and there may be more.
-    #[inline]
-    pub fn note_batch(&mut self, is_large: bool) {
-        self.has_large_batch = is_large;
-    }
-
-    /// Whether a turn is due before the next batch; `since_turn` says how long ago the last was.
-    #[inline]
-    pub fn is_turn_due_before_a_batch(&self, since_turn: impl FnOnce() -> Duration) -> bool {
-        self.has_large_batch && since_turn() >= BATCH_TURN_INTERVAL
-    }
-
-    /// A turn begins.
-    pub fn begin_turn(&mut self) {
-        *self = Work { has_large_batch: self.has_large_batch, ..Work::default() };
     }
 
     pub fn in_frames(&self) -> u32 {
@@ -152,7 +131,7 @@ mod tests {
     fn a_caller_takes_its_turns_by_the_frames_that_it_receives() {
         // What is here was read before: by reads alone there is one turn at most.
         for (messages, frame_count, in_batches) in
-            [(60, 1000, false), (60, 1000, true), (6_000, 10, false), (6_000, 10, true), (60_000, 1, true)]
+            [(60, 1000, false), (60, 1000, true), (6_000, 10, false), (6_000, 10, true)]
         {
             let turns = turns_for(messages, frame_count, in_batches);
             assert!(turns >= 4, "{turns} for {messages} of {frame_count}, {in_batches}");
@@ -163,7 +142,7 @@ mod tests {
     fn messages_per_turn(frame_count: usize, since_turn: Duration) -> u32 {
         let mut work = Work::default();
         for messages in 1.. {
-            work.add_frames(frame_count);
+            work.add_further_frames(frame_count - 1);
             if work.is_worth_a_look() && work.is_turn_due(since_turn) {
                 return messages;
             }
@@ -173,24 +152,24 @@ mod tests {
 
     #[test]
     fn frames_add_up_over_messages_whatever_their_number() {
-        for (frame_count, messages) in [(1, 4096), (2, 2048), (10, 410), (1000, 5), (100_000, 1)] {
+        for (frame_count, messages) in [(2, 4096), (3, 2048), (11, 410), (1001, 5), (100_000, 1)] {
             assert_eq!(messages_per_turn(frame_count, FRAMES_TURN_INTERVAL), messages, "of {frame_count}");
         }
     }
 
     #[test]
     fn one_that_takes_long_for_its_messages_has_its_turn_sooner() {
-        assert_eq!(messages_per_turn(1, SLOW_TURN_INTERVAL), 1024);
-        assert_eq!(messages_per_turn(1000, SLOW_TURN_INTERVAL), 2);
+        assert_eq!(messages_per_turn(2, SLOW_TURN_INTERVAL), 1024);
+        assert_eq!(messages_per_turn(1001, SLOW_TURN_INTERVAL), 2);
     }
 
     #[test]
     fn reads_and_writes_count_beside_frames() {
         let mut work = Work::default();
         work.add_io(15);
-        work.add_frames(255);
+        work.add_further_frames(255);
         assert!(work.is_worth_a_look() && !work.is_turn_due(FRAMES_TURN_INTERVAL));
-        work.add_frames(1);
+        work.add_further_frames(1);
         assert!(work.is_worth_a_look() && work.is_turn_due(FRAMES_TURN_INTERVAL));
         assert!(!work.is_turn_due(TURN_INTERVAL));
         work.add_io(1);
@@ -211,20 +190,9 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_large_batch_that_took_long_there_is_a_turn_before_the_next() {
-        let mut work = Work::default();
-        for is_large in [true, false] {
-            work.note_batch(is_large);
-            work.begin_turn();
-            assert_eq!(work.is_turn_due_before_a_batch(|| BATCH_TURN_INTERVAL), is_large);
-            assert!(!work.is_turn_due_before_a_batch(|| SOON));
-        }
-    }
-
-    #[test]
     fn more_than_can_be_counted_is_the_most() {
         let mut work = Work::default();
-        work.add_frames(usize::MAX);
+        work.add_further_frames(usize::MAX);
         work.add_io(u32::MAX);
         assert_eq!(work.in_frames(), u32::MAX);
         assert!(!work.is_turn_due(SOON) && work.is_worth_a_look_behind_a_wait());

@@ -31,7 +31,8 @@ impl Session {
     }
 
     /// Appends messages that are here, whatever lies between them, at most `max`, to `into`, and reads nothing. `handed`: how
-    /// many the application has had. Returns how many frames they have.
+    /// many the application has had. Returns how many frames they have
+    /// beyond the first of each.
     pub fn take_here_many(
         &mut self,
         into: &mut Vec<Message>,
@@ -39,7 +40,6 @@ impl Session {
         handed: u64,
     ) -> (usize, Result<(), SessionError>) {
         let before = into.len();
-        // Beyond the first of each.
         let mut further_frames = 0;
         let result = loop {
             if self.ended && self.ahead.is_empty() {
@@ -70,9 +70,8 @@ impl Session {
                 None => break Ok(()),
             }
         };
-        let count = into.len() - before;
-        self.handed = handed + count as u64;
-        (count + further_frames, result.and_then(|()| self.check_sender()))
+        self.handed = handed + (into.len() - before) as u64;
+        (further_frames, result.and_then(|()| self.check_sender()))
     }
 
     /// Puts the next whole message into `into`, reading up to [`READS_MAX`] times. False: nothing

@@ -85,7 +85,7 @@ pub(crate) struct Session {
     /// What is kept of messages that are settled, if they are.
     pub(super) settling: Option<Settling>,
     /// Messages handed to the application, as the engine last said.
-    pub handed: u64,
+    pub(super) handed: u64,
     /// ZMTP minor version shared with the peer; PING needs 1.
     pub minor: u8,
     /// Whether any message was sent.

@@ -159,12 +159,7 @@ impl State {
             let index = state.with_messages[turn];
             let link = &mut self.links[index];
             let next = match &mut link.kind {
-                LinkKind::Stream(session) => {
-                    // What went the short way since: messages of one frame.
-                    let short_count = link.received.saturating_sub(session.handed);
-                    self.work_since_turn.add_frames(short_count as usize);
-                    session.next_message(into, link.received)
-                }
+                LinkKind::Stream(session) => session.next_message(into, link.received),
                 LinkKind::Ring(ring) => {
                     let popped = ring.pop(into);
                     self.ring_traffic += ring.take_traffic();
@@ -184,8 +179,7 @@ impl State {
                     let mut unread = false;
                     if let LinkKind::Stream(session) = &mut link.kind {
                         self.work_since_turn.add_io(session.connection.take_read_count());
-                        self.work_since_turn.add_frames(into.frame_count());
-                        session.handed = link.received;
+                        self.work_since_turn.add_further_frames(into.frame_count() - 1);
                         unread = session.connection.is_readable() || session.is_over();
                     }
                     if unread && self.watched {
