@@ -1,5 +1,7 @@
 # The ways into this checkout. `make` alone lists them; what a recipe needs more than three lines for is in scripts/.
 .DEFAULT_GOAL := help
+# A fresh checkout builds each crate once: what is written down for building a crate again in part costs time and space.
+export CARGO_INCREMENTAL ?= 0
 .PHONY: help run test soak bench fmt lint clean
 
 help: ## list these targets

@@ -12,7 +12,7 @@
 //! | [`Seeds`] | runs a world for many seeds, and prints the command that replays a failure |
 //!
 //! Invariants: a seed decides everything that happens, so that a failure can be replayed; no type reads a real clock,
-//! opens a socket or starts a thread; no crate of the workspace is known here, so that each may use the test kit.
+//! opens a socket or starts a thread ([`beside_a_sleeper`], for tests of real processes, is no part of a simulation); no crate of the workspace is known here, so that each may use the test kit.
 //!
 //! A device keeps its own state and puts its events into the queue of the simulator that each call lends to the device.
 //! The event type of the world holds the events of each device by a `From` implementation: [`NetworkEvent`] today. A
@@ -65,6 +65,7 @@
 //! assert_eq!(answer, "answer");
 //! ```
 
+mod lateness;
 mod network;
 mod nodes;
 mod seeds;
@@ -74,6 +75,7 @@ mod wakeup;
 
 pub use fastrand::Rng;
 
+pub use lateness::beside_a_sleeper;
 pub use network::{Full, Link, Loss, Network, NetworkEvent, Packet, Path, Payload};
 pub use nodes::{Life, Nodes};
 pub use seeds::{Seeds, assert_replays};

@@ -1,10 +1,11 @@
-//! The benchmark: relay, then node with peers of both versions.
+//! The benchmark: relay, then node with peers of both versions, then letters between loops.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use super::clients::Way;
 use super::error::{ConnectionsError, failed};
+use super::mail;
 use super::peers::Peers;
 use super::report::{Report, Row};
 use super::server::{Running, ServerKind};
@@ -22,7 +23,9 @@ const NODE_BYTES_MAX: f64 = 3072.0;
 pub fn run(settings: &ConnectionsSettings) -> Result<(), ConnectionsError> {
     let run = Run::new(&RivalSettings { no_rival: true, libzmq: String::new() });
     let rows = vec![relay(settings)?, node(settings, 1)?, node(settings, 0)?];
-    let report = Report { run, rows };
+    let (window_count, window) = windows(settings);
+    let mail = mail::measure(window_count, window)?;
+    let report = Report { run, rows, mail };
     if settings.json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {
@@ -36,14 +39,19 @@ fn idle_time(settings: &ConnectionsSettings) -> Duration {
     Duration::from_secs(if settings.quick { 5 } else { 30 })
 }
 
+/// How often something is measured, and for how long each time.
+fn windows(settings: &ConnectionsSettings) -> (u32, Duration) {
+    if settings.quick { (3, Duration::from_millis(100)) } else { (5, Duration::from_secs(1)) }
+}
+
 fn relay(settings: &ConnectionsSettings) -> Result<Row, ConnectionsError> {
     let failed_to = failed("a connection through the relay");
     let far = TcpListener::bind("127.0.0.1:0").map_err(&failed_to)?;
     let onward = far.local_addr().map_err(&failed_to)?;
     let server = Running::start(ServerKind::Relay, Some(onward))?;
-    let (window_count, window) = if settings.quick { (3, 100) } else { (5, 1000) };
+    let (window_count, window) = windows(settings);
     let measure = |way: &mut Way| {
-        let windows = (0..window_count).map(|_| way.round_trips(Duration::from_millis(window)));
+        let windows = (0..window_count).map(|_| way.round_trips(window));
         windows.collect::<Result<Vec<f64>, _>>()
     };
     let mut good = Way::open(server.address, &far).map_err(&failed_to)?;

@@ -7,12 +7,15 @@
 //! - `node`: the node's broker of services. The peers are idle ZMTP clients, which answer PINGs (ZMTP 3.1) or know
 //!   none (3.0).
 //!
+//! Besides, two event loops in the benchmark's own process hand letters to each other.
+//!
 //! Memory is what the server's process has in memory (`VmRSS`) beyond what it had before; what the kernel keeps for its
 //! sockets is not in it. Processor time is the server's own, as the kernel counts it in steps of 10 ms.
 
 mod benchmark;
 mod clients;
 mod error;
+mod mail;
 mod peers;
 mod report;
 mod server;

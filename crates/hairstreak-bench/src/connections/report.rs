@@ -1,7 +1,8 @@
-//! The report: one row for each server and kind of peer.
+//! The report: one row for each server and kind of peer, and one for each size of batches of letters.
 
 use serde::Serialize;
 
+use super::mail::MailRow;
 use crate::run::Run;
 use crate::statistics::Spread;
 
@@ -10,6 +11,8 @@ use crate::statistics::Spread;
 pub(super) struct Report {
     pub run: Run,
     pub rows: Vec<Row>,
+    /// Letters between two event loops, by the size of their batches.
+    pub mail: Vec<MailRow>,
 }
 
 /// What was measured of one server.
@@ -38,6 +41,15 @@ impl Report {
         let mut text = self.run.heading("connections");
         for row in &self.rows {
             text.push_str(&row.render());
+        }
+        text.push_str("letters between two event loops\n");
+        for row in &self.mail {
+            if let Some(each) = &row.ns_per_letter {
+                text.push_str(&format!(
+                    "  batches of {:4}  {:8.1} ns a letter   ({:.1} to {:.1})\n",
+                    row.batch_size, each.median, each.min, each.max
+                ));
+            }
         }
         text
     }

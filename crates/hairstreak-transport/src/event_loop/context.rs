@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use super::address::Address;
 use super::letter::Letter;
+use super::loop_set::LoopSet;
 use super::post::Post;
-use super::shared::Shared;
 use crate::connection::Connection;
 use crate::stream::Stream;
 
@@ -17,7 +17,7 @@ pub struct Context<'a, P, M> {
     pub now: Instant,
     pub(super) address: Address,
     pub(super) post: &'a mut Post<Letter<P, M>>,
-    pub(super) shared: &'a Shared<Letter<P, M>>,
+    pub(super) loops: &'a LoopSet<Letter<P, M>>,
     pub(super) wish: &'a mut Wish,
 }
 
@@ -42,13 +42,13 @@ impl<P, M> Context<'_, P, M> {
     /// Adds a connection to a loop: `loop_index`, or the loop with the fewest connections. The protocol learns
     /// its address in `Protocol::handle_start`.
     pub fn add(&mut self, loop_index: Option<usize>, stream: Stream, protocol: P) {
-        let loop_index = self.shared.place(loop_index);
+        let loop_index = self.loops.place(loop_index);
         self.post.put(loop_index, Letter::Adopt { stream, protocol: Box::new(protocol) });
     }
 
     /// How many loops there are.
     pub fn loop_count(&self) -> usize {
-        self.shared.loop_count()
+        self.loops.loop_count()
     }
 
     /// Reads no more until [`Context::resume`]; the peer is slowed.

@@ -7,10 +7,10 @@ use std::thread::JoinHandle;
 use super::address::Address;
 use super::letter::Letter;
 use super::listening::Listening;
+use super::loop_set::LoopSet;
 use super::mailbox::Mailbox;
 use super::options::LoopOptions;
 use super::protocol::Protocol;
-use super::shared::Shared;
 use super::turn::Loop;
 use crate::listener::Listener;
 use crate::poller::Poller;
@@ -24,12 +24,12 @@ pub struct EventLoops<P: Protocol> {
 
 /// A way to the loops from any thread.
 pub struct Handle<P: Protocol> {
-    shared: Arc<Shared<Letter<P, P::Mail>>>,
+    loops: Arc<LoopSet<Letter<P, P::Mail>>>,
 }
 
 impl<P: Protocol> Clone for Handle<P> {
     fn clone(&self) -> Handle<P> {
-        Handle { shared: Arc::clone(&self.shared) }
+        Handle { loops: Arc::clone(&self.loops) }
     }
 }
 
@@ -42,11 +42,11 @@ impl<P: Protocol> EventLoops<P> {
         let mailboxes = (0..loop_count).map(|_| Ok(Mailbox::new(Poller::new()?)));
         let mailboxes = mailboxes.collect::<io::Result<Vec<_>>>()?;
         let name = options.name.clone();
-        let shared = Arc::new(Shared::new(options, mailboxes));
-        let mut loops = EventLoops { handle: Handle { shared: Arc::clone(&shared) }, threads: Vec::new() };
+        let set = Arc::new(LoopSet::new(options, mailboxes));
+        let mut loops = EventLoops { handle: Handle { loops: Arc::clone(&set) }, threads: Vec::new() };
         for index in 0..loop_count {
-            let shared = Arc::clone(&shared);
-            let run = move || Loop::new(shared, index).run();
+            let set = Arc::clone(&set);
+            let run = move || Loop::new(set, index).run();
             loops.threads.push(std::thread::Builder::new().name(format!("{name}-{index}")).spawn(run)?);
         }
         Ok(loops)
@@ -87,13 +87,13 @@ impl<P: Protocol> Drop for EventLoops<P> {
 
 impl<P: Protocol> Handle<P> {
     fn put(&self, loop_index: usize, letter: Letter<P, P::Mail>) {
-        self.shared.mailbox(loop_index).put(&mut vec![letter]);
+        self.loops.mailbox(loop_index).put(&mut vec![letter]);
     }
 
     /// Adds a connection to a loop: `loop_index`, or the loop with the fewest connections. The protocol learns
     /// its address when the connection is established.
     pub fn add(&self, loop_index: Option<usize>, stream: Stream, protocol: P) {
-        let loop_index = self.shared.place(loop_index);
+        let loop_index = self.loops.place(loop_index);
         self.put(loop_index, Letter::Adopt { stream, protocol: Box::new(protocol) });
     }
 
@@ -104,11 +104,11 @@ impl<P: Protocol> Handle<P> {
 
     /// Connections of all loops, those on their way to one among them.
     pub fn connection_count(&self) -> usize {
-        self.shared.connection_counts().sum()
+        self.loops.connection_counts().sum()
     }
 
     /// Connections of each loop.
     pub fn connection_counts(&self) -> Vec<usize> {
-        self.shared.connection_counts().collect()
+        self.loops.connection_counts().collect()
     }
 }

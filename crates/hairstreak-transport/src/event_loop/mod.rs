@@ -11,7 +11,7 @@
 //! of bytes; then all that was put out is written and all mail is posted. Nothing blocks but the wait for events, which lasts until
 //! the next timer.
 //!
-//! Reading order: `protocol` and `context` (what a protocol is given), `letter`, `mailbox`, `post`, `shared`, `table` (the connections of a
+//! Reading order: `protocol` and `context` (what a protocol is given), `letter`, `mailbox`, `post`, `loop_set`, `table` (the connections of a
 //! loop), `turn` (one turn), `listening`, `loops` (the threads).
 
 mod address;
@@ -19,12 +19,12 @@ mod context;
 mod end;
 mod letter;
 mod listening;
+mod loop_set;
 mod loops;
 mod mailbox;
 mod options;
 mod post;
 mod protocol;
-mod shared;
 mod table;
 mod turn;
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::shared::Shared;
+use super::loop_set::LoopSet;
 
 /// Letters on their way out of one loop.
 pub(super) struct Post<L> {
@@ -32,13 +32,13 @@ impl<L> Post<L> {
     }
 
     /// Posts what has gathered for the other loops.
-    pub fn send(&mut self, shared: &Shared<L>) {
+    pub fn send(&mut self, loops: &LoopSet<L>) {
         if !std::mem::take(&mut self.has_others) {
             return;
         }
         for (loop_index, letters) in self.others.iter_mut().enumerate() {
             if !letters.is_empty() {
-                shared.mailbox(loop_index).put(letters);
+                loops.mailbox(loop_index).put(letters);
             }
         }
     }

@@ -10,9 +10,9 @@ use super::context::{Context, Wish};
 use super::end::End;
 use super::letter::Letter;
 use super::listening::{Accepted, Listening};
+use super::loop_set::LoopSet;
 use super::post::Post;
 use super::protocol::Protocol;
-use super::shared::Shared;
 use super::table::{Entry, Phase, Table};
 use crate::connection::{Connection, Drained, Read};
 use crate::poller::Readiness;
@@ -33,7 +33,7 @@ const OWN_LETTERS_MAX: usize = 4096;
 
 /// One loop.
 pub(super) struct Loop<P: Protocol> {
-    shared: Arc<Shared<Letter<P, P::Mail>>>,
+    loops: Arc<LoopSet<Letter<P, P::Mail>>>,
     index: usize,
     pool: Arc<BlockPool>,
     table: Table<P>,
@@ -48,10 +48,10 @@ pub(super) struct Loop<P: Protocol> {
 }
 
 impl<P: Protocol> Loop<P> {
-    pub fn new(shared: Arc<Shared<Letter<P, P::Mail>>>, index: usize) -> Loop<P> {
+    pub fn new(loops: Arc<LoopSet<Letter<P, P::Mail>>>, index: usize) -> Loop<P> {
         Loop {
-            post: Post::new(shared.loop_count(), index),
-            shared,
+            post: Post::new(loops.loop_count(), index),
+            loops,
             index,
             pool: BlockPool::new(),
             table: Table::new(index),
@@ -74,7 +74,7 @@ impl<P: Protocol> Loop<P> {
             self.read_ready();
             self.handle_own_letters();
             self.look_after_touched();
-            self.post.send(&self.shared);
+            self.post.send(&self.loops);
         }
         Ok(())
     }
@@ -82,8 +82,8 @@ impl<P: Protocol> Loop<P> {
     /// Sleeps until something is to be done.
     fn wait(&mut self) -> io::Result<()> {
         let is_busy = self.table.ready_count() + self.table.touched_count() + self.post.own.len() > 0;
-        let shared = Arc::clone(&self.shared);
-        let mailbox = shared.mailbox(self.index);
+        let loops = Arc::clone(&self.loops);
+        let mailbox = loops.mailbox(self.index);
         let timeout = if is_busy || !mailbox.may_sleep() {
             Some(Duration::ZERO)
         } else {
@@ -120,7 +120,7 @@ impl<P: Protocol> Loop<P> {
 
     fn handle_letters(&mut self) {
         let mut letters = std::mem::take(&mut self.letters);
-        self.shared.mailbox(self.index).take(&mut letters);
+        self.loops.mailbox(self.index).take(&mut letters);
         for letter in letters.drain(..) {
             self.handle_letter(letter);
         }
@@ -174,12 +174,12 @@ impl<P: Protocol> Loop<P> {
 
     /// A connection begins here.
     fn adopt(&mut self, stream: Stream, protocol: P) {
-        let deadline = self.now + self.shared.options.establish_timeout;
+        let deadline = self.now + self.loops.options.establish_timeout;
         let connection = Connection::new(stream, &self.pool, deadline, self.now);
         let index = self.table.add(connection, protocol);
         let Some(entry) = self.table.get_mut(index) else { return };
         let token = u64::from(entry.address.serial) << 32 | index as u64;
-        let watched = entry.connection.watch(&self.shared.mailbox(self.index).poller, token);
+        let watched = entry.connection.watch(&self.loops.mailbox(self.index).poller, token);
         if let Err(error) = watched {
             return self.end(index, End::Failed(error));
         }
@@ -222,7 +222,7 @@ impl<P: Protocol> Loop<P> {
 
     /// Reads within the budget and hands the bytes to the protocol.
     fn read(&mut self, index: usize) -> Result<(), End<P::Error>> {
-        for _ in 0..self.shared.options.reads_per_turn.max(1) {
+        for _ in 0..self.loops.options.reads_per_turn.max(1) {
             let Some(entry) = self.table.get_mut(index) else { return Ok(()) };
             if entry.phase != Phase::Open || entry.connection.is_paused() {
                 return Ok(());
@@ -274,7 +274,7 @@ impl<P: Protocol> Loop<P> {
         if entry.phase != Phase::Open {
             return;
         }
-        match call_entry(entry, &self.shared, &mut self.post, self.now, act) {
+        match call_entry(entry, &self.loops, &mut self.post, self.now, act) {
             (Ok(()), wish) if wish.closes => self.close(index),
             (Ok(()), wish) => {
                 let connection = &entry.connection;
@@ -309,7 +309,7 @@ impl<P: Protocol> Loop<P> {
     }
 
     fn close(&mut self, index: usize) {
-        let deadline = self.now + self.shared.options.drain_timeout;
+        let deadline = self.now + self.loops.options.drain_timeout;
         if let Some(entry) = self.table.get_mut(index) {
             entry.phase = Phase::Draining;
             entry.connection.deadline = deadline;
@@ -371,15 +371,15 @@ impl<P: Protocol> Loop<P> {
     fn end(&mut self, index: usize, end: End<P::Error>) {
         let Some(mut entry) = self.table.remove(index) else { return };
         self.timers.cancel(index as u32 + FIRST_KEY);
-        entry.connection.unwatch(&self.shared.mailbox(self.index).poller);
+        entry.connection.unwatch(&self.loops.mailbox(self.index).poller);
         let tell = |protocol: &mut P, context: &mut Context<'_, P, P::Mail>| {
             protocol.handle_end(end, context);
             Ok(())
         };
         let _: (Result<(), P::Error>, Wish) =
-            call_entry(&mut entry, &self.shared, &mut self.post, self.now, tell);
+            call_entry(&mut entry, &self.loops, &mut self.post, self.now, tell);
         entry.connection.end();
-        self.shared.connection_has_ended(self.index);
+        self.loops.connection_has_ended(self.index);
     }
 
     fn listen(&mut self, listening: Listening<P>) {
@@ -389,7 +389,7 @@ impl<P: Protocol> Loop<P> {
 
     /// Watches the listeners that are not watched, or sees to it that this is tried again.
     fn resume_listeners(&mut self) {
-        let poller = &self.shared.mailbox(self.index).poller;
+        let poller = &self.loops.mailbox(self.index).poller;
         for (at, listening) in self.listeners.iter_mut().enumerate() {
             if let Some(due) = listening.watch(poller, at as u64 | LISTENER_BIT, self.now) {
                 self.timers.set_earlier(LISTENERS_KEY, due);
@@ -399,10 +399,10 @@ impl<P: Protocol> Loop<P> {
 
     fn accept(&mut self, at: usize) {
         let Some(listening) = self.listeners.get_mut(at) else { return };
-        let (shared, post) = (&self.shared, &mut self.post);
-        let hand_over = |stream, protocol| post.put(shared.place(None), Letter::Adopt { stream, protocol });
-        let poller = &shared.mailbox(self.index).poller;
-        match listening.accept(poller, self.now, || shared.has_room(), hand_over) {
+        let (loops, post) = (&self.loops, &mut self.post);
+        let hand_over = |stream, protocol| post.put(loops.place(None), Letter::Adopt { stream, protocol });
+        let poller = &loops.mailbox(self.index).poller;
+        match listening.accept(poller, self.now, || loops.has_room(), hand_over) {
             Accepted::All => {}
             Accepted::RestsUntil(due) => {
                 self.timers.set_earlier(LISTENERS_KEY, due);
@@ -412,7 +412,7 @@ impl<P: Protocol> Loop<P> {
 
     fn stop(&mut self) {
         self.is_stopping = true;
-        let poller = &self.shared.mailbox(self.index).poller;
+        let poller = &self.loops.mailbox(self.index).poller;
         self.listeners.drain(..).for_each(|listening| listening.unwatch(poller));
         for index in self.table.indexes() {
             match self.table.get_mut(index).map(|entry| entry.phase) {
@@ -426,14 +426,14 @@ impl<P: Protocol> Loop<P> {
 
 fn call_entry<P: Protocol>(
     entry: &mut Entry<P>,
-    shared: &Shared<Letter<P, P::Mail>>,
+    loops: &LoopSet<Letter<P, P::Mail>>,
     post: &mut Post<Letter<P, P::Mail>>,
     now: Instant,
     act: impl FnOnce(&mut P, &mut Context<'_, P, P::Mail>) -> Result<(), P::Error>,
 ) -> (Result<(), P::Error>, Wish) {
     let mut wish = Wish::default();
     let Entry { connection, protocol, address, .. } = entry;
-    let mut context = Context { connection, now, address: *address, post, shared, wish: &mut wish };
+    let mut context = Context { connection, now, address: *address, post, loops, wish: &mut wish };
     let result = act(protocol, &mut context);
     (result, wish)
 }

@@ -1,22 +1,22 @@
-//! `Shared`: what all loops and all threads that hand something to the loops have in common.
+//! `LoopSet`: all loops as the others see them.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::mailbox::Mailbox;
 use super::options::LoopOptions;
 
-/// What the loops share: their mailboxes with letters `L`, and how many connections each has.
-pub(super) struct Shared<L> {
+/// All loops as the others see them: their mailboxes with letters `L`, and how many connections each has.
+pub(super) struct LoopSet<L> {
     pub options: LoopOptions,
     mailboxes: Vec<Mailbox<L>>,
     /// Connections of each loop, those on their way to it among them.
     counts: Vec<AtomicUsize>,
 }
 
-impl<L> Shared<L> {
-    pub fn new(options: LoopOptions, mailboxes: Vec<Mailbox<L>>) -> Shared<L> {
+impl<L> LoopSet<L> {
+    pub fn new(options: LoopOptions, mailboxes: Vec<Mailbox<L>>) -> LoopSet<L> {
         let counts = mailboxes.iter().map(|_| AtomicUsize::new(0)).collect();
-        Shared { options, mailboxes, counts }
+        LoopSet { options, mailboxes, counts }
     }
 
     pub fn loop_count(&self) -> usize {

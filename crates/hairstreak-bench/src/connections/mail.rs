@@ -1,0 +1,169 @@
+//! Letters between two event loops: what a letter costs in batches of several sizes.
+//!
+//! One connection of each of two loops hands letters to the other. A round is a batch of letters and one letter back, as
+//! a protocol with a window does: with a batch of 1 a round is a round trip between two threads, both of which sleep.
+
+use std::io;
+use std::net::TcpListener;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use hairstreak_transport::Stream;
+use hairstreak_transport::event_loop::{Address, Context, EventLoops, Handle, LoopOptions, Protocol};
+use serde::Serialize;
+use thiserror::Error;
+
+use super::error::{ConnectionsError, failed};
+use crate::statistics::Spread;
+
+/// Letters of a batch.
+const BATCH_SIZES: [u32; 3] = [1, 16, 1024];
+/// Nothing came back for as long: the benchmark fails.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Letters of one size of batch.
+#[derive(Debug, Serialize)]
+pub(super) struct MailRow {
+    pub batch_size: u32,
+    /// Nanoseconds for each letter, those that come back not counted.
+    pub ns_per_letter: Option<Spread>,
+}
+
+/// What the two connections hand to each other.
+enum Mail {
+    /// The partner is there; from the benchmark.
+    Partner(Address),
+    /// Send so many letters, so many times; from the benchmark.
+    Run { batch_size: u32, batch_count: u32 },
+    /// One of a batch; the last one wants an answer.
+    Letter { is_last: bool },
+    /// A whole batch came.
+    Answer,
+}
+
+/// One of the two connections. Its bytes are not used.
+struct Party {
+    tell: SyncSender<Told>,
+    partner: Option<Address>,
+    batch_size: u32,
+    batches_left: u32,
+}
+
+/// What a connection tells the benchmark.
+enum Told {
+    Here(Address),
+    Done,
+}
+
+/// The benchmark is gone.
+#[derive(Debug, Error)]
+#[error("nobody waits for the letters")]
+struct Alone;
+
+impl Party {
+    fn send_batch(&mut self, context: &mut Context<'_, Party, Mail>) -> Result<(), Alone> {
+        let Some(partner) = self.partner else { return Err(Alone) };
+        if self.batches_left == 0 {
+            return self.tell.try_send(Told::Done).map_err(|_| Alone);
+        }
+        self.batches_left -= 1;
+        for number in 1..=self.batch_size {
+            context.send(partner, Mail::Letter { is_last: number == self.batch_size });
+        }
+        Ok(())
+    }
+}
+
+impl Protocol for Party {
+    type Mail = Mail;
+    type Error = Alone;
+
+    fn handle_start(&mut self, context: &mut Context<'_, Party, Mail>) -> Result<(), Alone> {
+        self.tell.try_send(Told::Here(context.address())).map_err(|_| Alone)
+    }
+
+    fn handle_bytes(&mut self, _context: &mut Context<'_, Party, Mail>) -> Result<(), Alone> {
+        Ok(())
+    }
+
+    fn handle_mail(&mut self, mail: Mail, context: &mut Context<'_, Party, Mail>) -> Result<(), Alone> {
+        match mail {
+            Mail::Partner(partner) => self.partner = Some(partner),
+            Mail::Run { batch_size, batch_count } => {
+                (self.batch_size, self.batches_left) = (batch_size, batch_count);
+                return self.send_batch(context);
+            }
+            Mail::Letter { is_last: false } => {}
+            Mail::Letter { is_last: true } => {
+                if let Some(partner) = self.partner {
+                    context.send(partner, Mail::Answer);
+                }
+            }
+            Mail::Answer => return self.send_batch(context),
+        }
+        Ok(())
+    }
+}
+
+/// Measures each size of batch, `window_count` times about `window` each.
+pub(super) fn measure(window_count: u32, window: Duration) -> Result<Vec<MailRow>, ConnectionsError> {
+    let failed_to = failed("letters between loops");
+    let loops =
+        EventLoops::start(LoopOptions { loop_count: 2, ..LoopOptions::default() }).map_err(&failed_to)?;
+    let handle = loops.handle();
+    let (tell, told) = sync_channel(4);
+    // A connection needs a stream. The other ends wait in the listener's queue: nothing is written to them.
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(&failed_to)?;
+    let there = listener.local_addr().map_err(&failed_to)?;
+    let mut parties = Vec::new();
+    for loop_index in 0..2 {
+        let party = Party { tell: tell.clone(), partner: None, batch_size: 0, batches_left: 0 };
+        let stream = Stream::connect_tcp(there).map_err(&failed_to)?;
+        handle.add(Some(loop_index), stream, party);
+        parties.push(address(&told).map_err(&failed_to)?);
+    }
+    handle.send(parties[0], Mail::Partner(parties[1]));
+    handle.send(parties[1], Mail::Partner(parties[0]));
+
+    let mut rows = Vec::new();
+    for batch_size in BATCH_SIZES {
+        let run = |batch_count| run(&handle, &told, parties[0], batch_size, batch_count);
+        // How many batches take about as long as a window is found out by a shorter run.
+        let mut batch_count = 100;
+        let mut time = run(batch_count).map_err(&failed_to)?;
+        while time < window / 10 {
+            batch_count *= 2;
+            time = run(batch_count).map_err(&failed_to)?;
+        }
+        let batch_count = (f64::from(batch_count) * window.as_secs_f64() / time.as_secs_f64()) as u32;
+        let times = (0..window_count).map(|_| run(batch_count)).collect::<io::Result<Vec<Duration>>>();
+        let letter_count = f64::from(batch_count) * f64::from(batch_size);
+        let each = times.map_err(&failed_to)?.into_iter().map(|time| time.as_secs_f64() * 1e9 / letter_count);
+        rows.push(MailRow { batch_size, ns_per_letter: Spread::of(each) });
+    }
+    loops.stop().map_err(&failed_to)?;
+    Ok(rows)
+}
+
+fn address(told: &Receiver<Told>) -> io::Result<Address> {
+    match told.recv_timeout(PATIENCE) {
+        Ok(Told::Here(address)) => Ok(address),
+        _ => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
+/// Sends so many batches. Returns how long it took until the last one was answered.
+fn run(
+    handle: &Handle<Party>,
+    told: &Receiver<Told>,
+    from: Address,
+    batch_size: u32,
+    batch_count: u32,
+) -> io::Result<Duration> {
+    let start = Instant::now();
+    handle.send(from, Mail::Run { batch_size, batch_count });
+    match told.recv_timeout(PATIENCE + Duration::from_secs(60)) {
+        Ok(Told::Done) => Ok(start.elapsed()),
+        _ => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
