@@ -46,6 +46,7 @@ impl Message {
     }
 
     /// How many frames; at least one.
+    #[inline]
     pub fn frame_count(&self) -> usize {
         self.as_frames().len()
     }

@@ -77,7 +77,7 @@ impl<P: Receives> Socket<P> {
     }
 
     /// Waits for a message, then takes those that are here, at most `max` (at least 1) and about a
-    /// mebibyte: more at once would only be cold memory. Puts them in the place of what `into` holds, so that one list
+    /// mebibyte, each frame counted as 256 bytes more: others have their turn then. Puts them in the place of what `into` holds, so that one list
     /// serves again and again, and returns how many there are; on an error there are none.
     pub fn recv_many(&self, into: &mut Vec<Message>, max: usize) -> Result<usize, RecvError> {
         self.recv_many_until(into, max, None)

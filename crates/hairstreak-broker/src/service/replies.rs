@@ -13,7 +13,7 @@ use super::workers::{Dialect, Worker, WorkerRef};
 use crate::outbox::Outbox;
 
 /// Frames of the parts of one reply that are gathered for a client of MDP 0.1, which takes one message only.
-const GATHERED_COUNT_MAX: usize = 1_000;
+const GATHERED_COUNT_MAX: usize = mdp::BODY_FRAME_COUNT_MAX;
 
 /// A reply of a worker, or a part of one.
 #[derive(Clone, Copy)]

@@ -16,7 +16,7 @@ fn client(at: &str, options: ClientOptions) -> Client {
 }
 
 /// What the process has in memory, in KiB.
-fn memory(process: u32) -> usize {
+pub fn memory(process: u32) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()

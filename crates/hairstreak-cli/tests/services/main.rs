@@ -8,6 +8,7 @@ mod soak;
 
 mod bounds;
 mod commands;
+mod floods;
 mod kills;
 mod matrix;
 mod part;

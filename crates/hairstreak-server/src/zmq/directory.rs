@@ -13,9 +13,13 @@ use hairstreak_broker::directory::{Change, Directory, DirectoryOutbox, Options, 
 use hairstreak_broker::{Outbox, Sent};
 use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::{Options as SocketOptions, PeerInfo, Router, RouterNotify};
+use hairstreak_wire::directory;
 
 use super::machine::Machine;
 use super::outbox::{IDLE_HEARTBEAT, SocketOutbox};
+
+/// Frames of a message, the routing id before those that the directory sends among them.
+const FRAME_COUNT_MAX: usize = 1 + directory::FRAME_COUNT_MAX;
 
 /// Told of everything that happens to a name.
 type OnChange = Box<dyn FnMut(&Change) + Send>;
@@ -114,6 +118,7 @@ impl DirectoryOutbox for Lent<'_> {
 pub(crate) fn socket_options() -> SocketOptions {
     SocketOptions {
         message_size_max: 256 << 10,
+        frame_count_max: FRAME_COUNT_MAX,
         send_count_max: 1024,
         send_bytes_max: 64 << 10,
         receive_count_max: 64,

@@ -5,11 +5,14 @@ use std::time::Duration;
 use hairstreak_base::Message;
 use hairstreak_broker::service::{Broker, Options};
 use hairstreak_socket::{Options as SocketOptions, PeerInfo, RouterNotify};
+use hairstreak_wire::mdp;
 use hairstreak_wire::numbered::Numbered;
 
 use super::machine::Machine;
 use super::outbox::SocketOutbox;
 
+/// Frames of a message, the routing id before those that the broker sends among them.
+const FRAME_COUNT_MAX: usize = 1 + mdp::FRAME_COUNT_MAX;
 /// Messages that wait for one peer in the socket; further ones wait in the broker.
 const SEND_COUNT_MAX: usize = 65_536;
 /// Their bytes.
@@ -58,6 +61,7 @@ pub(crate) fn queued_bytes_tight(options: &Options) -> usize {
 pub(crate) fn socket_options(options: &Options) -> SocketOptions {
     SocketOptions {
         connections_max: options.clients_max.saturating_add(options.workers_max),
+        frame_count_max: FRAME_COUNT_MAX,
         send_count_max: SEND_COUNT_MAX,
         send_bytes_max: SEND_BYTES_MAX,
         router_mandatory: true,

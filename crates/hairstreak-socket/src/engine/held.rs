@@ -61,7 +61,7 @@ impl State {
             state.drops.oldest += 1;
         }
         // Who never waits still has to see that peers made room; if nobody calls, the background thread.
-        self.io_since_turn += 1;
+        self.work_since_turn.add_io(1);
         if self.links[index].is_ring() {
             self.rings_awaited = true;
             self.arm_look(engine);

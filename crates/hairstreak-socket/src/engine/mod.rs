@@ -17,6 +17,7 @@
 //! - `state`: the tables, and what a socket is
 //! - `link`: what a connection is
 //! - `wait`: leading, following, leaving
+//! - `work`: what is done between two turns
 //! - `waiters`: tasks and pollers that wait for a socket
 //! - `authenticating`: the application's verdicts on who wants to be let in
 //! - `rings`: looking at what has no event
@@ -50,6 +51,7 @@ mod unread;
 mod wait;
 mod waiters;
 mod wiring;
+mod work;
 mod yielding;
 
 pub(crate) use link::{Across, Link, LinkKind, Origin};

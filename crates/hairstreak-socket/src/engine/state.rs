@@ -14,6 +14,7 @@ use super::link::{Link, LinkPlace, Origin};
 use super::ticks::Ticks;
 use super::timers::Timers;
 use super::waiters::Waiters;
+use super::work::Work;
 use super::yielding::Yielding;
 use crate::monitor::{ConnectionId, MonitorSender};
 use crate::options::{Distribution, Options, Overflow};
@@ -83,8 +84,8 @@ pub(crate) struct State {
     pub turns: u64,
     /// Whether the events of a turn are being handled.
     pub handles_events: bool,
-    /// Reads and writes since the last turn: control work is due when it grows.
-    pub io_since_turn: u32,
+    /// Control work is due when it grows.
+    pub work_since_turn: Work,
     /// What had used up its turn with more to be read: the leader must not sleep on it.
     pub unread: Vec<Unread>,
     /// A message encoded for several peers; kept for its memory.
@@ -362,7 +363,7 @@ impl State {
             after: Vec::new(),
             turns: 0,
             handles_events: false,
-            io_since_turn: 0,
+            work_since_turn: Work::default(),
             unread: Vec::new(),
             encoded: Vec::new(),
             next_waiter: 0,

@@ -10,7 +10,7 @@ use crate::background::Background;
 impl State {
     /// Grows with every turn, read and write: whether a caller was here since.
     fn io_seen(&self) -> (u64, u32) {
-        (self.turns, self.io_since_turn)
+        (self.turns, self.work_since_turn.in_frames())
     }
 
     /// Bytes gather: they are to be written soon, whatever the caller does next.

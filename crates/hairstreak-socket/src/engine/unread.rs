@@ -12,7 +12,7 @@ impl State {
         if !self.unread.contains(&what) {
             self.unread.push(what);
         }
-        self.io_since_turn += 1;
+        self.work_since_turn.add_io(1);
         if self.leader {
             self.doorbell.poller.wake();
         }

@@ -13,17 +13,11 @@ use hairstreak_transport::{GATHER_TIME, Poller, Readiness, Timer};
 
 use super::state::{After, Follower, State};
 use super::ticks::BUSY_GATHER_TIME;
+use super::work::Work;
 use super::yielding::Sleep;
 use crate::background::Background;
 use crate::ring_link::Doorbell;
 
-/// Reads and writes after which a caller that never waits takes a turn at the poller all the same.
-const IO_PER_TURN: u32 = 16;
-/// But not sooner after the last: in shared memory so many take a microsecond, which is what the turn costs.
-const TURN_INTERVAL: Duration = Duration::from_micros(20);
-/// The same for one that found what it waited for without sleeping: it has it in its hands, so that whoever also
-/// sends takes its turn with a message that is on its way.
-const IO_PER_TURN_LOOKING: u32 = 4 * IO_PER_TURN;
 /// Messages since the last sleep that make a ring busy; one that is sent and published alone counts as many.
 pub(super) const RING_TRAFFIC_BUSY: usize = 16;
 /// Events handled in one turn.
@@ -163,7 +157,7 @@ impl Engine {
     /// socket whose messages the caller takes.
     #[inline]
     pub fn after_call(self: &Arc<Self>, mut state: Guard<'_>, receiver: Option<usize>) {
-        if state.io_since_turn >= IO_PER_TURN && state.turn_is_due() {
+        if state.work_since_turn.is_worth_a_look() && state.turn_is_due() {
             drop(self.turn(state, receiver));
         }
     }
@@ -174,7 +168,7 @@ impl Engine {
         mut state: Guard<'_>,
         receivers: impl Iterator<Item = usize> + Clone,
     ) {
-        if state.io_since_turn >= IO_PER_TURN && state.turn_is_due() {
+        if state.work_since_turn.is_worth_a_look() && state.turn_is_due() {
             drop(self.turn_for(state, receivers));
         }
     }
@@ -253,7 +247,7 @@ impl Engine {
             state.stop_looking(self, socket);
         }
         self.leave(&mut state);
-        if state.io_since_turn >= IO_PER_TURN_LOOKING && state.turn_is_due() {
+        if state.work_since_turn.is_worth_a_look_behind_a_wait() && state.turn_is_due() {
             drop(self.turn(state, Some(socket)));
         }
         result
@@ -382,14 +376,10 @@ impl State {
         }
     }
 
-    /// Whether the last turn was some time ago; else it is asked again after some more reads and writes.
+    /// Whether the last turn was long enough ago for the work since.
     #[cold]
     fn turn_is_due(&mut self) -> bool {
-        let is_due = self.now.elapsed() >= TURN_INTERVAL;
-        if !is_due {
-            self.io_since_turn = IO_PER_TURN / 2;
-        }
-        is_due
+        self.work_since_turn.is_turn_due(self.now.elapsed())
     }
 
     /// Whether messages crossed a ring since the last sleep, enough to expect more at once.
@@ -408,7 +398,7 @@ impl State {
         debug_assert!(!self.leader);
         (self.leads_for, self.leader_has_news) = (socket, false);
         self.turns += 1;
-        self.io_since_turn = 0;
+        self.work_since_turn = Work::default();
         if timeout != Some(Duration::ZERO) {
             self.flush_dirty(engine, true);
             self.spare_flush_tick();

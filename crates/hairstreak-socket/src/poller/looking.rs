@@ -64,7 +64,7 @@ impl Group {
         }
         if ready.len() > before {
             // Who always finds something never waits, and still has to see what else comes.
-            state.io_since_turn += 1;
+            state.work_since_turn.add_io(1);
             let receivers = self.members.iter().filter(|member| member.interest.readable);
             self.engine.after_look(state, receivers.map(|member| member.index));
         }

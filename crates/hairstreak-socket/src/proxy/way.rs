@@ -9,11 +9,12 @@ use hairstreak_base::{Bytes, Message};
 
 use super::port::{ProxyEnd, ProxySocket};
 use super::statistics::{ProxyStats, ProxyTraffic};
+use crate::batch::weight;
 use crate::engine::{Guard, Sent, State};
 
 /// Messages of one way in one go; then the other way has its turn.
 const BURST_COUNT_MAX: usize = 256;
-/// Bytes of one way in one go; the message that passes it is the last.
+/// Bytes of one way in one go, as a batch counts them; the message that passes it is the last.
 const BURST_BYTES_MAX: usize = 1 << 20;
 
 /// Why a burst has ended.
@@ -83,21 +84,21 @@ impl Way {
 
     /// Moves messages until one of the two, or the capture, cannot go on, or the burst is over.
     pub fn burst(&mut self, ports: &Ports<'_>, statistics: &mut ProxyStats) -> Ended {
-        let mut bytes = 0;
+        let mut weight = 0;
         let mut shared = ports.lock();
         for _ in 0..BURST_COUNT_MAX {
             match self.move_one(ports, &mut shared, statistics) {
-                Ok(size) => bytes += size,
+                Ok(moved) => weight += moved,
                 Err(ended) => return ended,
             }
-            if bytes >= BURST_BYTES_MAX {
+            if weight >= BURST_BYTES_MAX {
                 break;
             }
         }
         Ended::Burst
     }
 
-    /// Returns the size of what was moved.
+    /// Returns the weight of what was moved.
     fn move_one(
         &mut self,
         ports: &Ports<'_>,
@@ -128,8 +129,9 @@ impl Way {
             Sent::Closed => return Err(self.keep(held, Ended::Closed(self.to))),
             Sent::Unroutable | Sent::OutOfTurn | Sent::Refused(_) => statistics.refused += 1,
         }
+        let weight = weight(&held.message);
         self.spare = held.message;
-        Ok(size)
+        Ok(weight)
     }
 
     /// The next message, if all who are to get it have room.

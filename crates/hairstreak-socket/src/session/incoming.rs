@@ -9,6 +9,8 @@ use super::zmtp::Session;
 
 /// Reads in one go; then other connections, and whoever waits for the lock, have their turn.
 const READS_MAX: u32 = 4;
+/// Frames of messages of several that are read ahead in one go, which take as long as those reads.
+const FRAMES_AHEAD_MAX: usize = 1024;
 
 /// Bodies longer than this are read straight into their own allocation.
 pub(super) const OWN_BODY_SIZE: usize = 16 * 1024;
@@ -29,14 +31,16 @@ impl Session {
     }
 
     /// Appends messages that are here, whatever lies between them, at most `max`, to `into`, and reads nothing. `handed`: how
-    /// many the application has had.
+    /// many the application has had. Returns how many frames they have
+    /// beyond the first of each.
     pub fn take_here_many(
         &mut self,
         into: &mut Vec<Message>,
         max: usize,
         handed: u64,
-    ) -> Result<(), SessionError> {
+    ) -> (usize, Result<(), SessionError>) {
         let before = into.len();
+        let mut further_frames = 0;
         let result = loop {
             if self.ended && self.ahead.is_empty() {
                 break Ok(());
@@ -59,12 +63,15 @@ impl Session {
             };
             self.keep_step();
             match next {
-                Some(message) => into.push(message),
+                Some(message) => {
+                    further_frames += message.frame_count() - 1;
+                    into.push(message);
+                }
                 None => break Ok(()),
             }
         };
         self.handed = handed + (into.len() - before) as u64;
-        result.and_then(|()| self.check_sender())
+        (further_frames, result.and_then(|()| self.check_sender()))
     }
 
     /// Puts the next whole message into `into`, reading up to [`READS_MAX`] times. False: nothing
@@ -105,8 +112,8 @@ impl Session {
         self.decode()
     }
 
-    /// Reads ahead of an application that is not receiving, up to the limits and [`READS_MAX`] times, so
-    /// that commands are answered and the end of the stream is seen. `handed`: how many messages the application has had.
+    /// Reads ahead of an application that is not receiving, up to the limits, [`READS_MAX`] times and
+    /// [`FRAMES_AHEAD_MAX`], so that commands are answered and the end of the stream is seen. `handed`: how many messages the application has had.
     pub fn read_ahead(&mut self, handed: u64) -> Result<(), SessionError> {
         self.handed = handed;
         let result = self.read_until_full();
@@ -125,6 +132,7 @@ impl Session {
 
     fn read_until_full(&mut self) -> Result<(), SessionError> {
         self.decoded_bytes = 0;
+        let mut further_frames = 0;
         for _ in 0..READS_MAX {
             while self.has_room_ahead() {
                 match self.decode()? {
@@ -132,9 +140,15 @@ impl Session {
                         let frames = message.frame_count() * size_of::<Bytes>();
                         let charge = frames + std::mem::take(&mut self.decoded_bytes);
                         self.ahead_bytes += charge;
+                        further_frames += message.frame_count() - 1;
                         self.ahead.push_back((message, charge, self.decoded_position()));
                     }
                     None => break,
+                }
+                if further_frames >= FRAMES_AHEAD_MAX {
+                    // No edge will tell of what lies in the buffer.
+                    self.connection.mark_readable();
+                    return Ok(());
                 }
             }
             if !self.has_room_ahead()
@@ -317,5 +331,48 @@ impl Session {
         }
         self.partial_size = 0;
         Ok(Some(self.partial.drain(..).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::engine::LinkKind;
+    use crate::{Context, Pull, Push};
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// The most messages of so many empty frames that are read ahead in one go, of so many that are there.
+    fn most_in_one_go(messages: usize, frame_count: usize) -> usize {
+        let (pull, push) = (Pull::new(&Context::new()).unwrap(), Push::new(&Context::new()).unwrap());
+        push.connect(&pull.bind("tcp://127.0.0.1:*").unwrap().to_string()).unwrap();
+        assert!(pull.wait_for_peers(1, PATIENCE) && push.wait_for_peers(1, PATIENCE));
+        // Nobody else reads meanwhile.
+        let mut state = pull.handle.engine.lock();
+        let message = Message::from_frames(vec![b""; frame_count]);
+        (0..messages).for_each(|_| push.send(&message).unwrap());
+        push.flush();
+        let (_, link) = state.links.iter_mut().next().unwrap();
+        let LinkKind::Stream(session) = &mut link.kind else { panic!("a ring") };
+        let (mut ahead, mut most) = (0, 0);
+        while ahead < messages {
+            session.connection.mark_readable();
+            session.read_ahead(0).unwrap();
+            let now = session.ahead.len();
+            (ahead, most) = (now, most.max(now - ahead));
+            if ahead < messages {
+                assert!(session.connection.is_readable() || session.connection.input.unread().is_empty());
+            }
+        }
+        most
+    }
+
+    #[test]
+    fn frames_are_read_ahead_in_goes_and_none_is_left_behind() {
+        for (messages, frame_count, most) in [(15, 1000, 2), (15, 1024, 2), (1_500, 10, 114)] {
+            assert!(most_in_one_go(messages, frame_count) <= most, "{messages} of {frame_count}");
+        }
     }
 }

@@ -14,6 +14,7 @@ mod arriving;
 mod connections;
 mod elders;
 mod endings;
+mod frames;
 mod handshakes;
 mod limits;
 mod memory;

@@ -31,5 +31,5 @@ pub use envelope::{Envelope, EnvelopeError, PROTOCOL, REQUEST_ID_SIZE_MAX, Reque
 pub use field::FieldError;
 pub use name::{NAME_SIZE_MAX, Name};
 pub use owner::{OWNER_SIZE, Owner};
-pub use reply::{ErrorCode, LIST_ENTRY_COUNT_MAX, Reply, ReplyError, TEXT_SIZE_MAX};
+pub use reply::{ErrorCode, FRAME_COUNT_MAX, LIST_ENTRY_COUNT_MAX, Reply, ReplyError, TEXT_SIZE_MAX};
 pub use request::{RefusedRequest, Registration, Request, RequestError};

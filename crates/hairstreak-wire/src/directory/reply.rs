@@ -20,6 +20,9 @@ use crate::escaped::escaped;
 /// The largest number of entries in a LIST reply.
 pub const LIST_ENTRY_COUNT_MAX: usize = 256;
 
+/// The largest number of frames of a message: a LIST reply to one that began with an empty frame. Requests have 40 at most.
+pub const FRAME_COUNT_MAX: usize = 5 + 2 * LIST_ENTRY_COUNT_MAX;
+
 /// The longest text of an ERROR reply, in bytes.
 pub const TEXT_SIZE_MAX: usize = 255;
 

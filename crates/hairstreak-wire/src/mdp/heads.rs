@@ -8,6 +8,12 @@ use super::version::{Version, WorkerCommand};
 /// Up to so many frames stand before a body.
 const HEAD_FRAME_COUNT_MAX: usize = 5;
 
+/// Frames of a body. MDP itself has no such limit: our clients, workers and brokers have.
+pub const BODY_FRAME_COUNT_MAX: usize = 256;
+
+/// Frames of a message with the largest body behind the longest head.
+pub const FRAME_COUNT_MAX: usize = HEAD_FRAME_COUNT_MAX + BODY_FRAME_COUNT_MAX;
+
 /// The frames before a body.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {

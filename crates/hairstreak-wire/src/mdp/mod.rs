@@ -45,7 +45,8 @@ mod version;
 pub use address::{ADDRESS_SIZE, Address};
 pub use error::MdpError;
 pub use heads::{
-    Head, client_reply, client_request, worker_command, worker_ready, worker_reply, worker_request,
+    BODY_FRAME_COUNT_MAX, FRAME_COUNT_MAX, Head, client_reply, client_request, worker_command, worker_ready,
+    worker_reply, worker_request,
 };
 pub use incoming::{FromClient, FromPeer, FromWorker, parse};
 pub use replies::{Reply, ToWorker, parse_reply, parse_to_worker};

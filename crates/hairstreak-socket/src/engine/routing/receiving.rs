@@ -178,7 +178,8 @@ impl State {
                     }
                     let mut unread = false;
                     if let LinkKind::Stream(session) = &mut link.kind {
-                        self.io_since_turn += session.connection.take_read_count();
+                        self.work_since_turn.add_io(session.connection.take_read_count());
+                        self.work_since_turn.add_further_frames(into.frame_count() - 1);
                         unread = session.connection.is_readable() || session.is_over();
                     }
                     if unread && self.watched {
@@ -225,7 +226,7 @@ impl State {
         self.unlist_messages(index);
         let link = &self.links[index];
         // A look in vain by one that keeps looking is no work for which others would have to get a turn.
-        self.io_since_turn += u32::from(!self.sockets[link.socket].looked_at);
+        self.work_since_turn.add_io(u32::from(!self.sockets[link.socket].looked_at));
         match &link.kind {
             LinkKind::Stream(_) => {
                 self.flush_answers(engine, index);

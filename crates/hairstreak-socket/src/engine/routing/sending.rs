@@ -219,7 +219,7 @@ impl State {
     /// other.
     pub fn overflow(&mut self, socket: usize, link: Option<usize>) -> Sent {
         // Who never waits still has to see that peers made room.
-        self.io_since_turn += 1;
+        self.work_since_turn.add_io(1);
         let state = &mut self.sockets[socket];
         match state.overflow {
             Overflow::Block | Overflow::Error => return Sent::Full,
@@ -341,7 +341,7 @@ impl State {
                 return;
             }
         }
-        self.io_since_turn += 1;
+        self.work_since_turn.add_io(1);
         match self.links.get_mut(index) {
             Some(link) => {
                 link.drops.newest += 1;
@@ -412,7 +412,7 @@ impl State {
     #[inline]
     pub fn has_pushed(&mut self, engine: &Engine, index: usize, gathers: bool) {
         if !gathers {
-            self.io_since_turn += 1;
+            self.work_since_turn.add_io(1);
             self.links[index].wrote = true;
         } else if !self.links[index].listed_dirty {
             self.list_dirty(engine, index);

@@ -287,7 +287,8 @@ impl State {
         let before = into.len();
         let link = &mut self.links[mark.link];
         let LinkKind::Stream(session) = &mut link.kind else { return None };
-        let taken = session.take_here_many(into, max.saturating_sub(1), link.received);
+        let (further_frames, taken) = session.take_here_many(into, max.saturating_sub(1), link.received);
+        self.work_since_turn.add_further_frames(further_frames);
         let count = 1 + (into.len() - before) as u64;
         link.received += count - 1;
         let runs = self.tasks_of(mark, count);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hairstreak_socket::Options;
-use hairstreak_wire::mdp::Version;
+use hairstreak_wire::mdp::{self, Version};
 use hairstreak_wire::numbered::Numbered;
 
 /// Limits and times of a client.
@@ -54,6 +54,7 @@ impl Default for ClientOptions {
 impl ClientOptions {
     pub(super) fn socket(&self) -> Options {
         Options {
+            frame_count_max: mdp::FRAME_COUNT_MAX,
             send_count_max: self.window.max(1),
             heartbeat_ms: self.heartbeat_ms,
             heartbeat_timeout_ms: self.heartbeat_timeout_ms,

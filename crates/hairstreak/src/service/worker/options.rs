@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hairstreak_socket::Options;
-use hairstreak_wire::mdp::Version;
+use hairstreak_wire::mdp::{self, Version};
 use hairstreak_wire::numbered::Numbered;
 
 /// Limits and times of a worker.
@@ -59,6 +59,7 @@ impl WorkerOptions {
 
     pub(super) fn socket(&self) -> Options {
         Options {
+            frame_count_max: mdp::FRAME_COUNT_MAX,
             heartbeat_ms: self.heartbeat_ms,
             heartbeat_timeout_ms: self.heartbeat_timeout_ms,
             // Brokers wait no longer than a heartbeat of theirs for who has a request.
