@@ -203,10 +203,16 @@ impl Socket<PushPattern> {
         }
         let mut state = self.handle.engine.lock();
         let socket = state.sockets.get_mut(self.handle.index);
-        socket
-            .and_then(|socket| socket.backlog.as_mut())
-            .map_or(Vec::new(), |backlog| backlog.redelivery.take_refusals())
+        let Some(backlog) = socket.and_then(|socket| socket.backlog.as_mut()) else { return Vec::new() };
+        backlog.redelivery.expect_taker(Instant::now);
+        let refusals = backlog.redelivery.take_refusals();
+        if !refusals.is_empty() {
+            // A send may wait for that.
+            state.notify(self.handle.index);
+        }
+        refusals
     }
+
     /// Which tasks receivers rejected, or were sent too often, since the last call: for those who wait for their results. The
     /// messages are kept for [`Socket::take_refusals`].
     pub fn take_refused(&self) -> RefusedTasks {
