@@ -20,7 +20,8 @@ pub struct Unsettled {
     pub count: u64,
     /// Of those, waiting for a receiver to be sent again.
     pub waiting_count: u64,
-    /// Messages refused so far: rejected, or given up after too many deliveries.
+    /// Messages refused so far: rejected, or given up after too many deliveries or for want of time; without those that were
+    /// reported as done before they were taken.
     pub refused_count: u64,
     /// Refusals lost because nobody took them in time.
     pub lost_refusals: u64,
@@ -196,7 +197,8 @@ impl Socket<PushPattern> {
         }
     }
 
-    /// The messages that receivers rejected, that were sent too often or had their time, since the last call.
+    /// The messages that receivers rejected, that were sent too often or had their time, since the last call. Those that were given up
+    /// may have been dealt with all the same; what was reported as done since ([`Pull::report`](crate::Pull::report)) is not among them.
     pub fn take_refusals(&self) -> Vec<Refusal> {
         if self.handle.is_foreign() {
             return Vec::new();

@@ -144,8 +144,10 @@ impl<M> Redelivery<M> {
         self.waiting.pop_front()
     }
 
-    /// These tasks, `count` in sequence from `first` on, are done: they are not sent again.
+    /// These tasks, `count` in sequence from `first` on, are done: they are not sent again, and those that were refused and
+    /// not taken count as refused no more.
     pub fn forget_tasks(&mut self, first: TaskId, count: u64) {
+        self.refused_count -= self.refusals.strike(first, count);
         if !self.waiting.is_empty() {
             let done = first.sequence..first.sequence.saturating_add(count);
             let is_done = |task: TaskId| task.epoch == first.epoch && done.contains(&task.sequence);
@@ -237,7 +239,7 @@ impl<M> Redelivery<M> {
         std::mem::replace(&mut self.untold, RefusedTasks::Runs(Vec::new()))
     }
 
-    /// Messages refused so far.
+    /// Messages refused so far, without those that turned out to be done before they were taken.
     pub fn refused_count(&self) -> u64 {
         self.refused_count
     }
@@ -327,6 +329,17 @@ mod tests {
         assert_eq!(redelivery.waiting().map(|task| task.id.sequence).collect::<Vec<_>>(), [3, 8, 5]);
         redelivery.forget_tasks(task(4, 0).id, u64::MAX);
         assert_eq!(redelivery.waiting().collect::<Vec<_>>(), [task(3, 1), other]);
+    }
+
+    #[test]
+    fn what_was_refused_and_is_done_is_refused_no_more_unless_it_was_taken() {
+        let mut redelivery = Redelivery::new(RULES);
+        redelivery.take_back([5, 6].map(|sequence| returned(sequence, Outcome::Rejected)));
+        redelivery.forget_tasks(task(6, 0).id, 9);
+        assert_eq!(redelivery.refused_count(), 1);
+        assert_eq!(redelivery.take_refusals()[0].task, task(5, 0).id);
+        redelivery.forget_tasks(task(5, 0).id, 1);
+        assert_eq!(redelivery.refused_count(), 1);
     }
 
     #[test]

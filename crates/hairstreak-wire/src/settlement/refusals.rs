@@ -30,7 +30,8 @@ pub enum RefusalCause {
     Rejected(Vec<u8>),
     /// It was sent as often as its sender allows.
     DeliveriesMax,
-    /// It was not settled in its time. Whoever has it may still do it.
+    /// It was not settled in its time. It may be done all the same: its result may be on its way or have been delivered, and whoever
+    /// has the message may still do it.
     Deadline,
 }
 
@@ -85,6 +86,17 @@ impl<M> Refusals<M> {
             self.by_task.remove(&(oldest.task, place));
             self.lost_count += 1;
         }
+    }
+
+    /// These tasks, `count` in sequence from `first` on, turn out to be done. Returns how many were among the refusals, and are no more.
+    pub fn strike(&mut self, first: TaskId, count: u64) -> u64 {
+        let end = TaskId { sequence: first.sequence.saturating_add(count), ..first };
+        let done = self.by_task.range((first, 0)..(end, 0)).copied().collect::<Vec<_>>();
+        for entry in &done {
+            self.by_task.remove(entry);
+            self.in_turn.remove(&entry.1);
+        }
+        done.len() as u64
     }
 
     /// All of them, in the order in which they came.
@@ -174,5 +186,17 @@ mod tests {
         refusals.expect_taker(Instant::now);
         push(&mut refusals, 0..9);
         assert_eq!((refusals.held_until(Instant::now), refusals.lost_count), (None, 6));
+    }
+
+    #[test]
+    fn what_turns_out_to_be_done_is_struck() {
+        let mut refusals = Refusals::new(9, None);
+        push(&mut refusals, [8, 3, 5, 4, 9]);
+        let other = TaskId { epoch: 2, sequence: 4 };
+        assert_eq!(refusals.strike(other, 9), 0);
+        assert_eq!(refusals.strike(task(4), 2), 2);
+        assert_eq!(refusals.strike(task(9), u64::MAX), 1);
+        assert_eq!(take(&mut refusals), [8, 3]);
+        assert_eq!(refusals.strike(task(0), 99), 0, "it was taken");
     }
 }

@@ -26,8 +26,9 @@ pub struct Ventilator {
 pub struct Finished {
     /// Tasks that were sent.
     pub count: u64,
-    /// Of those: rejected by a worker or the sink, or given up after too many deliveries. The sink may have delivered a result of one that
-    /// was given up: see [`Completion::rejected_count`](super::Completion::rejected_count).
+    /// Of those: rejected by a worker or the sink, given up after too many deliveries, or not settled in their time. One that was given
+    /// up may be done all the same. It does not count if the sink has reported that before [`Ventilator::take_refusals`] returned it.
+    /// The sink may have delivered a result of others, too: see [`Completion::rejected_count`](super::Completion::rejected_count).
     pub rejected: u64,
     /// Of those: tasks that [`Ventilator::take_refusals`] has not returned and will not, as nobody called it before there were too many.
     pub unnamed: u64,
@@ -124,6 +125,11 @@ impl Ventilator {
     }
 
     /// The tasks that were rejected, or given up, since the last call. None with [`PipelineOptions::dead_letters`].
+    ///
+    /// A task that was given up ([`RefusalCause::Deadline`](super::RefusalCause), `DeliveriesMax`) may be done all the same: the ventilator
+    /// decides by its own clock, and the sink may have delivered the result, or may be about to. Tasks that the sink has reported as
+    /// done are not among those returned. Others may turn out to be done later: only the sink knows. Sent again, they are done
+    /// twice.
     ///
     /// Twice as many as the window has are kept, and at least 1,000: the whole window can be refused at one instant. While as many
     /// are not taken, [`Ventilator::send`] waits for the next call, up to ten seconds after the last one: of an application that
