@@ -9,7 +9,7 @@ use hairstreak::service::{
     ClientId, Held, MemoryStore, ReplyStore, Request, StoredReply, Worker, WorkerControl, WorkerOptions,
 };
 use hairstreak_socket::Message;
-use hairstreak_wire::numbered::{Header, RequestId};
+use hairstreak_wire::numbered::{Header, RequestId, ToBroker, parse_to_broker};
 
 use crate::broker::{Broker, CLIENT, PATIENCE, place};
 
@@ -104,6 +104,40 @@ fn a_reply_that_no_message_can_hold_is_a_refusal() {
         let error = broker.reply().unwrap_err();
         assert!(error.contains("frame_count_max"), "{error}");
     }
+}
+
+#[test]
+fn all_parts_of_a_reply_name_one_run_and_saying_it_once_more_another() {
+    let place = place(11);
+    let worker = connect(&place, 1);
+    thread::spawn(move || {
+        worker.run(|request| {
+            request.send_part("one");
+            Ok("two".into())
+        })
+    });
+    let broker = Broker::at(&place);
+    broker.welcome();
+    broker.until_ready();
+    let mut runs = Vec::new();
+    for number in [1, 2, 1] {
+        broker.ask(number);
+        for _ in 0..2 {
+            let frames = broker.frames();
+            let Ok(ToBroker::Reply(part)) = parse_to_broker(&frames) else { panic!("{frames:?}") };
+            runs.push(part.run.unwrap());
+        }
+    }
+    let [first, _, second, _, again, _] = runs[..] else { panic!("{runs:?}") };
+    assert_eq!(runs, [first, first, second, second, again, again]);
+    assert!(first != second && first != again && second != again);
+    // A broker that takes no runs is told none.
+    let request = RequestId { client: CLIENT, number: 3 };
+    let (lifetime_ms, deliveries) = (0, 0);
+    let header =
+        Header::Request { request, first: 1, lifetime_ms, deliveries, is_repeated: false, takes_runs: false };
+    broker.send(header, &[b"x"]);
+    assert_eq!([broker.frames(), broker.frames()].map(|frames| frames[0][4]), [3, 4]);
 }
 
 /// A worker of one thread whose handler waits until it is told how to go on, and how it is asked to leave.

@@ -173,15 +173,18 @@ impl<'a> Intake<'a> {
     }
 
     fn begin(&mut self, job: Job) {
-        let Origin::Numbered { request, first, .. } = job.origin else { return self.begun.push(job) };
+        let Origin::Numbered { request, first, takes_runs, .. } = job.origin else {
+            return self.begun.push(job);
+        };
+        self.shared.links[job.link].note_runs(takes_runs);
         let begin = self.shared.board().begin(request, first, job.link);
         match begin {
             Begin::Run => self.begun.push(job),
             Begin::Runs => {}
             Begin::Over => self.shared.links[job.link].send_refused(request, "its client has had the reply"),
-            Begin::Replied(reply) => {
+            Begin::Replied(reply, run) => {
                 self.shared.replayed.fetch_add(1, Ordering::Relaxed);
-                self.shared.links[job.link].send_stored(request, &reply);
+                self.shared.links[job.link].send_stored(request, run, &reply);
             }
         }
     }
@@ -205,7 +208,10 @@ impl<'a> Intake<'a> {
     fn take_leave(&self, index: usize) {
         let link = &self.shared.links[index];
         let replies = self.shared.board().replies_until(self.sessions[index].ended_before);
-        replies.iter().for_each(|(request, reply)| link.send_stored(*request, reply));
+        for (request, reply) in &replies {
+            let run = self.shared.board().next_run();
+            link.send_stored(*request, run, reply);
+        }
         link.send_header(Header::Drain);
     }
 

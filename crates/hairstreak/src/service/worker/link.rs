@@ -1,5 +1,6 @@
 //! `Link`: one broker's socket, which threads that have a reply share.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use hairstreak_base::Bytes;
 use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::{Context, Dealer, Message, Outgoing, SendError};
 use hairstreak_wire::mdp::{self, Version, WorkerCommand};
-use hairstreak_wire::numbered::{Header, Numbered, Refusal, RequestId, with_body};
+use hairstreak_wire::numbered::{Header, Numbered, PartPlace, Refusal, RequestId, with_body};
 
 use super::error::WorkerError;
 use super::options::WorkerOptions;
@@ -22,13 +23,16 @@ pub(super) struct Link {
     broker: String,
     dealer: Mutex<Dealer>,
     version: Version,
+    /// The broker takes parts that name their run.
+    takes_runs: AtomicBool,
 }
 
 impl Link {
     pub fn open(context: &Context, broker: &str, options: &WorkerOptions) -> Result<Link, WorkerError> {
         let dealer = Dealer::with_options(context, options.socket())?;
         dealer.connect(broker)?;
-        Ok(Link { broker: broker.to_owned(), dealer: Mutex::new(dealer), version: options.plain_version })
+        let (broker, dealer, version) = (broker.to_owned(), Mutex::new(dealer), options.plain_version);
+        Ok(Link { broker, dealer, version, takes_runs: AtomicBool::new(false) })
     }
 
     pub fn dealer(&self) -> Dealer {
@@ -103,10 +107,19 @@ impl Link {
         self.tell(&[header.encode().as_ref()], &[]);
     }
 
-    pub fn send_part(&self, request: RequestId, index: u32, is_final: bool, body: &Message) {
+    /// Whether the broker takes parts that name their run: each request says so.
+    pub fn note_runs(&self, takes_runs: bool) {
+        self.takes_runs.store(takes_runs, Ordering::Relaxed);
+    }
+
+    pub fn send_part(&self, request: RequestId, place: PartPlace, body: &Message) {
+        let PartPlace { run, index, is_final } = place;
+        // A whole reply needs no name.
+        let is_whole = is_final && index == 0;
+        let run = Some(run).filter(|_| !is_whole && self.takes_runs.load(Ordering::Relaxed));
         let header = match is_final {
-            true => Header::Final { request, index },
-            false => Header::Partial { request, index },
+            true => Header::Final { request, index, run },
+            false => Header::Partial { request, index, run },
         };
         if let Err(error) =
             with_body(header, None, body.as_frames(), |first, behind| self.post(&[first], behind))
@@ -121,11 +134,11 @@ impl Link {
     }
 
     /// A reply that was kept, as it was sent the first time.
-    pub fn send_stored(&self, request: RequestId, reply: &StoredReply) {
+    pub fn send_stored(&self, request: RequestId, run: u64, reply: &StoredReply) {
         let count = reply.parts.len();
         for (index, part) in reply.parts.iter().enumerate() {
             let is_final = index + 1 == count && reply.failure.is_none();
-            self.send_part(request, index as u32, is_final, part);
+            self.send_part(request, PartPlace { run, index: index as u32, is_final }, part);
         }
         if let Some(text) = &reply.failure {
             self.send_refused(request, text);

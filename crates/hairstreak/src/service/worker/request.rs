@@ -54,8 +54,9 @@ impl Request<'_> {
         self.id().is_some_and(|request| self.shared.board().is_cancelled(request))
     }
 
-    /// Sends a part of the reply; what the handler returns is the last. Clients of MDP 0.1 get all at once. When the request is
-    /// done once more, its client gets of each place the part that came first.
+    /// Sends a part of the reply; what the handler returns is the last. Clients of MDP 0.1 get all at once. When the worker dies and
+    /// the request is done once more, a call gets the second reply alone. A client that has taken parts one by one gets the rest only if the
+    /// second reply begins with the same parts: handlers should say the same again.
     pub fn send_part(&self, part: impl Into<Message>) {
         self.shared.send_part(self.origin, self.link, &part.into());
     }

@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 use hairstreak_base::Body;
 use hairstreak_socket::{Context, Message};
 use hairstreak_wire::mdp::{is_management, is_service_name};
+use hairstreak_wire::numbered::PartPlace;
 
-use super::board::Board;
+use super::board::{Board, PartTo};
 use super::deputy::{Deputy, Post};
 use super::error::WorkerError;
 use super::intake::Intake;
@@ -304,9 +305,11 @@ impl Shared {
     fn reply(&self, origin: &Origin, link: usize, result: &Result<Message, String>) {
         match origin {
             Origin::Numbered { request, .. } => {
-                let Some((index, link)) = self.board().end(*request, result) else { return };
+                let Some(PartTo { link, run, index }) = self.board().end(*request, result) else { return };
                 match result {
-                    Ok(last) => self.links[link].send_part(*request, index, true, last),
+                    Ok(last) => {
+                        self.links[link].send_part(*request, PartPlace { run, index, is_final: true }, last);
+                    }
                     Err(text) => self.links[link].send_refused(*request, text),
                 }
             }
@@ -322,8 +325,8 @@ impl Shared {
     pub fn send_part(&self, origin: &Origin, link: usize, part: &Message) {
         match origin {
             Origin::Numbered { request, .. } => {
-                let Some((index, link)) = self.board().add_part(*request, part) else { return };
-                self.links[link].send_part(*request, index, false, part);
+                let Some(PartTo { link, run, index }) = self.board().add_part(*request, part) else { return };
+                self.links[link].send_part(*request, PartPlace { run, index, is_final: false }, part);
             }
             Origin::Plain { address } => self.links[link].send_plain_reply(address, false, part),
         }

@@ -47,7 +47,7 @@ pub(super) enum Wanted {
 /// Where a request came from, and so where its reply goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    Numbered { request: RequestId, first: u64, deliveries: u16, is_repeated: bool },
+    Numbered { request: RequestId, first: u64, deliveries: u16, is_repeated: bool, takes_runs: bool },
     Plain { address: Bytes },
 }
 
@@ -103,8 +103,9 @@ impl Session {
                 (self.mode, self.is_drained) = (Mode::Numbered, false);
                 Wanted::Ready { patience: Duration::from_millis(heartbeat_ms.into()) }
             }
-            FromBroker::Request { request, first, deliveries, is_repeated, body } => {
-                Wanted::Request { origin: Origin::Numbered { request, first, deliveries, is_repeated }, body }
+            FromBroker::Request { request, first, deliveries, is_repeated, takes_runs, body } => {
+                let origin = Origin::Numbered { request, first, deliveries, is_repeated, takes_runs };
+                Wanted::Request { origin, body }
             }
             FromBroker::Cancel(request) => Wanted::Cancel(request),
             FromBroker::Disconnect { .. } => Wanted::Reconnect,
