@@ -186,6 +186,53 @@ fn a_busy_worker_of_one_thread_tells_a_new_broker_what_runs_and_hears_what_is_ca
 }
 
 #[test]
+fn a_request_whose_connection_is_over_or_that_is_taken_back_before_it_begins_is_marked() {
+    let place = place(13);
+    let worker = connect(&place, 1);
+    let (begin, begun) = mpsc::channel();
+    let (end, ends) = mpsc::channel::<()>();
+    let ends = Mutex::new(ends);
+    thread::spawn(move || {
+        worker.run(|request| {
+            // Of what was taken back the worker hears by and by.
+            while request.body() == b"4" && !request.is_cancelled() {
+                thread::yield_now();
+            }
+            let _ = begin.send((request.body().to_vec(), request.is_repeated()));
+            let _ = ends.lock().unwrap().recv_timeout(PATIENCE);
+            Ok(request.body().into())
+        })
+    });
+    let begins = |number: u64, is_marked: bool| {
+        assert_eq!(begun.recv_timeout(PATIENCE), Ok((number.to_string().into_bytes(), is_marked)));
+    };
+    let first = Broker::at(&place);
+    first.welcome();
+    first.until_ready();
+    first.ask(1);
+    begins(1, false);
+    first.ask(2);
+    first.router.flush();
+    // tidy: allow(sleeps) the second one arrives
+    thread::sleep(Duration::from_millis(100));
+    drop(first);
+    let second = Broker::at(&place);
+    second.welcome();
+    assert_eq!(second.until_ready().1, [1, 2]);
+    end.send(()).unwrap();
+    begins(2, true);
+    // What the present connection brings is not.
+    second.ask(3);
+    second.ask(4);
+    end.send(()).unwrap();
+    begins(3, false);
+    second.send(Header::Cancel { request: RequestId { client: CLIENT, number: 4 } }, &[]);
+    end.send(()).unwrap();
+    begins(4, true);
+    end.send(()).unwrap();
+}
+
+#[test]
 fn one_that_leaves_hands_over_what_a_broker_that_was_away_has_not_had() {
     // It may see that it is to leave before the broker is back, or after it has said READY there.
     for (test, is_early) in [(7, true), (8, false)] {

@@ -183,6 +183,11 @@ impl Board {
         self.running(request).is_some_and(|running| running.is_cancelled)
     }
 
+    /// Whether the broker has said that nobody waits for it, or has taken it back, which it says in the same way.
+    pub fn was_cancelled(&mut self, request: RequestId) -> bool {
+        self.running(request).is_some_and(|running| running.was_cancelled)
+    }
+
     fn running(&mut self, request: RequestId) -> Option<&mut Running> {
         let client = self.clients.get_mut(&request.client)?;
         let place = place_of(&client.running, request.number).ok()?;

@@ -1,8 +1,8 @@
 //! `Link`: one broker's socket, which threads that have a reply share.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hairstreak_base::Bytes;
 use hairstreak_socket::monitor::ConnectionId;
@@ -12,16 +12,25 @@ use hairstreak_wire::numbered::{Header, Numbered, PartPlace, Refusal, RequestId,
 
 use super::error::WorkerError;
 use super::options::WorkerOptions;
-use super::session::Session;
 use super::store::StoredReply;
 
 /// How often one that waits for room looks whether the broker is still there.
 const ROOM_LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
+/// A connection of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Connection {
+    /// The how manieth socket's.
+    socket: u64,
+    connection: ConnectionId,
+}
+
 #[derive(Debug)]
 pub(super) struct Link {
     broker: String,
     dealer: Mutex<Dealer>,
+    /// Sockets before this one.
+    reopened: AtomicU64,
     version: Version,
     /// The broker takes parts that name their run.
     takes_runs: AtomicBool,
@@ -32,7 +41,7 @@ impl Link {
         let dealer = Dealer::with_options(context, options.socket())?;
         dealer.connect(broker)?;
         let (broker, dealer, version) = (broker.to_owned(), Mutex::new(dealer), options.plain_version);
-        Ok(Link { broker, dealer, version, takes_runs: AtomicBool::new(false) })
+        Ok(Link { broker, dealer, reopened: AtomicU64::new(0), version, takes_runs: AtomicBool::new(false) })
     }
 
     pub fn dealer(&self) -> Dealer {
@@ -44,18 +53,25 @@ impl Link {
     }
 
     /// Begins again on a new connection.
-    pub fn reopen(&self, context: &Context, options: &WorkerOptions) -> Result<Session, WorkerError> {
+    pub fn reopen(&self, context: &Context, options: &WorkerOptions) -> Result<(), WorkerError> {
         let dealer = Dealer::with_options(context, options.socket())?;
         dealer.connect(&self.broker)?;
         let before = std::mem::replace(&mut *self.lock_dealer(), dealer);
+        self.reopened.fetch_add(1, Ordering::Relaxed);
         before.close();
-        Ok(Session::new(Instant::now()))
+        Ok(())
     }
 
     /// The connection to the broker, and whether it says that it numbers requests; `None`: it is not there.
     pub fn peer(&self) -> Option<(ConnectionId, bool)> {
         let peers = self.dealer().peers();
         peers.first().map(|peer| (peer.connection, Numbered::of(&peer.properties).is_some()))
+    }
+
+    /// The connection that there is, told from all others.
+    pub fn connection(&self) -> Option<Connection> {
+        let (connection, _) = self.peer()?;
+        Some(Connection { socket: self.reopened.load(Ordering::Relaxed), connection })
     }
 
     /// Sends, and waits while the broker has no room, for as long as it is there. What is not sent because it is gone is asked for

@@ -6,7 +6,7 @@ use hairstreak_base::Bytes;
 use hairstreak_socket::Message;
 use hairstreak_wire::numbered::RequestId;
 
-use super::run::Shared;
+use super::run::{Arrival, Shared};
 use super::session::Origin;
 
 /// A request to be answered.
@@ -15,6 +15,7 @@ pub struct Request<'a> {
     pub(super) link: usize,
     pub(super) origin: &'a Origin,
     pub(super) body: &'a [Bytes],
+    pub(super) arrival: Arrival,
 }
 
 impl Request<'_> {
@@ -44,9 +45,17 @@ impl Request<'_> {
         }
     }
 
-    /// Another worker may have done it, wholly or in part.
+    /// Another worker may have done it, wholly or in part: it had the request before; or the broker may have given the request away since it came
+    /// here, as far as is known now. That is so when the connection has ended, when this process has not run for
+    /// [`heartbeat_timeout_ms`](super::WorkerOptions::heartbeat_timeout_ms), and when the broker has taken the request back. Of a pause behind
+    /// this call nobody is told. False where the broker numbers none.
     pub fn is_repeated(&self) -> bool {
-        matches!(self.origin, Origin::Numbered { is_repeated: true, .. })
+        match *self.origin {
+            Origin::Numbered { request, is_repeated, .. } => {
+                is_repeated || self.shared.is_doubtful(request, self.link, self.arrival)
+            }
+            Origin::Plain { .. } => false,
+        }
     }
 
     /// Nobody waits for the reply any more.

@@ -16,14 +16,15 @@ use std::time::{Duration, Instant};
 use hairstreak_base::Body;
 use hairstreak_socket::{Context, Message};
 use hairstreak_wire::mdp::{is_management, is_service_name};
-use hairstreak_wire::numbered::PartPlace;
+use hairstreak_wire::numbered::{PartPlace, RequestId};
 
 use super::board::{Board, PartTo};
 use super::deputy::{Deputy, Post};
 use super::error::WorkerError;
 use super::intake::Intake;
-use super::link::Link;
+use super::link::{Connection, Link};
 use super::options::WorkerOptions;
+use super::pauses::Pauses;
 use super::request::Request;
 use super::session::Origin;
 use super::store::{MemoryStore, ReplyStore};
@@ -68,6 +69,7 @@ pub(super) struct Shared {
     handled: AtomicU64,
     failed: AtomicU64,
     pub replayed: AtomicU64,
+    pub pauses: Pauses,
 }
 
 #[derive(Default)]
@@ -83,6 +85,16 @@ pub(super) struct Job {
     pub link: usize,
     pub origin: Origin,
     pub body: Body,
+    pub arrival: Arrival,
+}
+
+/// What was known when a request was taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    /// The connection that brought it, as far as that is known.
+    pub connection: Option<Connection>,
+    /// Pauses before it came.
+    pub pause_count: u64,
 }
 
 impl std::fmt::Debug for Worker {
@@ -128,6 +140,8 @@ impl Worker {
         }
         let context = Context::new();
         let links = brokers.iter().map(|broker| Link::open(&context, broker, &options));
+        // Whether a broker has given it up the worker cannot know better than by what it would do itself.
+        let pauses = Pauses::new(Duration::from_millis(options.heartbeat_timeout_ms), Instant::now());
         let shared = Shared {
             service: service.to_owned(),
             links: links.collect::<Result<_, _>>()?,
@@ -139,6 +153,7 @@ impl Worker {
             handled: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             replayed: AtomicU64::new(0),
+            pauses,
         };
         Ok(Worker { shared: Arc::new(shared), context })
     }
@@ -267,6 +282,15 @@ impl Shared {
         }
     }
 
+    /// Whether the broker may have given the request to another worker since it came: its connection is over, the process has
+    /// not run for long, or the broker has taken it back.
+    pub fn is_doubtful(&self, request: RequestId, link: usize, arrival: Arrival) -> bool {
+        arrival.pause_count != self.pauses.look(Instant::now())
+            || arrival.connection.is_none()
+            || arrival.connection != self.links[link].connection()
+            || self.board().was_cancelled(request)
+    }
+
     /// Whether it was asked to leave.
     pub fn leaves(&self) -> bool {
         self.leaves.load(Ordering::Relaxed)
@@ -284,7 +308,8 @@ impl Shared {
         begin: Instant,
         handler: &impl Fn(&Request<'_>) -> Result<Message, HandlerError>,
     ) -> Instant {
-        let request = Request { shared: self, link: job.link, origin: &job.origin, body: job.body.frames() };
+        let Job { link, arrival, .. } = job;
+        let request = Request { shared: self, link, origin: &job.origin, body: job.body.frames(), arrival };
         let result = panic::catch_unwind(AssertUnwindSafe(|| handler(&request)));
         let result = match result {
             Ok(result) => result.map_err(|error| error.to_string()),

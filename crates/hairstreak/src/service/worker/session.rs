@@ -14,6 +14,8 @@ use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_wire::mdp::{self, ToWorker};
 use hairstreak_wire::numbered::{BodyPlace, FromBroker, Header, RequestId, parse_from_broker};
 
+use super::link::Connection;
+
 /// Heartbeats of plain MDP after which a silent broker is gone.
 const LIVENESS: u32 = 3;
 
@@ -58,6 +60,8 @@ pub(super) struct Session {
     pub is_drained: bool,
     /// How many requests the worker had ended when it greeted this broker: of those the broker has had no reply.
     pub ended_before: u64,
+    /// The connection that the broker was told on what the worker has.
+    pub greeted: Option<Connection>,
     /// The connection that it was plain on.
     connection: Option<ConnectionId>,
     /// When the broker was heard of.
@@ -72,6 +76,7 @@ impl Session {
             mode: Mode::Unknown,
             is_drained: false,
             ended_before: 0,
+            greeted: None,
             connection: None,
             heard: now,
             told: now,
