@@ -188,6 +188,7 @@ fn frames_of(command: Command) -> Vec<Vec<u8>> {
                 lifetime_ms: lifetime_ms.into(),
                 deliveries: 0,
                 is_repeated,
+                takes_runs: is_repeated,
             };
             with_body(header, Some(service(name)), &[body(size)], all)
         }
@@ -196,9 +197,12 @@ fn frames_of(command: Command) -> Vec<Vec<u8>> {
         }
         Command::Held(ranges) => numbered(Header::Held, &[&held(ranges)]),
         Command::Reply { client, number, index, is_final, size } => {
+            let run = (index % 2 == 1).then_some(u64::from(index));
             let (request, index) = (id(client, number), index.into());
-            let header =
-                if is_final { Header::Final { request, index } } else { Header::Partial { request, index } };
+            let header = match is_final {
+                true => Header::Final { request, index, run },
+                false => Header::Partial { request, index, run },
+            };
             with_body(header, None, &[body(size)], all)
         }
         Command::Refused { client, number } => {

@@ -7,7 +7,7 @@ use hairstreak_wire::mdp::is_management;
 use hairstreak_wire::numbered::{Refusal, RequestId};
 
 use super::broker::Broker;
-use super::requests::{Arrival, RequestState, size_of_request};
+use super::requests::{Arrival, Place, RequestState, size_of_request};
 use super::services::Asks;
 use super::window::Slot;
 use super::workers::{Dialect, WorkerRef};
@@ -103,7 +103,7 @@ impl Broker {
     /// A request that was sent before waits for the worker that has it, if there is one.
     pub(super) fn hold(&mut self, key: usize, id: RequestId, out: &mut impl Outbox) {
         if let Some(early) = self.early.take(id) {
-            return self.finish(key, Slot::Unknown, None, early.frames(), out);
+            return self.finish(key, Slot::Unknown, Place::WHOLE, early.frames(), out);
         }
         if let (Some(reference), Some(request)) = (self.requests.reference(key), self.requests.get_mut(key)) {
             request.state = RequestState::Holding;

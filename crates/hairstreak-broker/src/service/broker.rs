@@ -1,6 +1,7 @@
 //! `Broker`: the state of mod.rs, and the events that change it.
 
 use std::collections::VecDeque;
+use std::hash::BuildHasher;
 use std::time::Duration;
 
 use foldhash::{HashMap, HashMapExt};
@@ -82,7 +83,8 @@ impl Broker {
             clients: Clients::default(),
             services: Services::default(),
             workers: Workers::default(),
-            requests: Requests::default(),
+            // Other brokers name other runs.
+            requests: Requests::new(foldhash::fast::FixedState::default().hash_one(id)),
             holding: RequestList::default(),
             early: EarlyReplies::default(),
             stalled: VecDeque::new(),

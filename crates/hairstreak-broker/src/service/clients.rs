@@ -25,6 +25,8 @@ pub(super) struct Client {
     /// Where it is now, if it is.
     pub routing_id: Option<Box<[u8]>>,
     pub dialect: Dialect,
+    /// Parts of its replies may name their run.
+    pub takes_runs: bool,
     /// Since when it is gone.
     pub gone_since: Option<Duration>,
     /// Its place among those that make room, if it is there.
@@ -61,6 +63,7 @@ impl Client {
             id,
             routing_id: None,
             dialect,
+            takes_runs: false,
             gone_since: None,
             departure: None,
             window: Window::new(first),
@@ -164,6 +167,11 @@ impl Clients {
 
     pub fn find(&self, id: ClientId) -> Option<usize> {
         self.by_id.get(&id).copied()
+    }
+
+    /// Whether parts of its replies may name their run.
+    pub fn takes_runs(&self, index: usize) -> bool {
+        self.get(index).is_some_and(|client| client.takes_runs)
     }
 
     /// The places of the next ones, from where the last look ended.

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use hairstreak_wire::mdp::{self, Address};
+use hairstreak_wire::mdp::{self, Address, Version};
 use hairstreak_wire::numbered::{Header, Refusal, with_body};
 
 use super::broker::{Broker, Role};
@@ -207,7 +207,6 @@ impl Broker {
                 request.last_worker = Some(reference);
                 request.other_holder = request.other_holder.filter(|other| *other != reference);
                 request.is_repeated = true;
-                request.part_count = 0;
                 // One that was too slow with it has it still: it counts once.
                 let id = request.id;
                 worker.told = now;
@@ -218,7 +217,7 @@ impl Broker {
                         worker.outstanding += u32::from(!worker.remove_overdue(id));
                     });
                 }
-                self.requests.take_gathered(key);
+                self.requests.begin_run(key);
             }
             Sent::Full => {
                 self.change_worker(reference, |worker| worker.is_full = true);
@@ -264,14 +263,23 @@ impl Broker {
     /// A request whose worker does not answer: it goes to another one that has it already, waits again, for
     /// whoever may have it or before all others, or has been given to as many as it may.
     pub(super) fn take_back(&mut self, now: Duration, key: usize, out: &mut impl Outbox) {
+        let mut has_begun = false;
         if let Some(request) = self.requests.get_mut(key) {
             request.waits_since = now;
+            has_begun = request.parts.count > 0;
         }
+        // The next worker begins the reply anew.
+        self.requests.begin_run(key);
         let Some(request) = self.requests.get(key) else { return };
-        if self.clients.get(request.client).is_none_or(|client| client.routing_id.is_none()) {
+        let Some(client) = self.clients.get(request.client).filter(|client| client.routing_id.is_some())
+        else {
             // Another broker may have it by now; if not, it comes again.
             self.unlist(key);
             return self.forget(key, out);
+        };
+        if has_begun && client.dialect == Dialect::Plain(Version::V02) {
+            // Its client would take what the next one says for the rest of the reply, and cannot be told.
+            return self.give_up(key, Refusal::GivenUp, "its worker is gone in the middle of the reply", out);
         }
         if let Some(holder) =
             request.other_holder.filter(|worker| self.can_ask_again(*worker, request.service))
@@ -311,6 +319,7 @@ fn send(request: &Request, worker: &Worker, out: &mut impl Outbox) -> Sent {
                 lifetime_ms: 0,
                 deliveries: request.deliveries,
                 is_repeated: request.is_repeated,
+                takes_runs: true,
             };
             with_body(header, None, request.body.frames(), |first, behind| {
                 out.send(&worker.routing_id, &[first], behind)

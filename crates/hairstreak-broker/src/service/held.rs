@@ -6,7 +6,7 @@ use hairstreak_base::Body;
 use hairstreak_wire::numbered::{HeldList, RequestId};
 
 use super::broker::Broker;
-use super::requests::RequestState;
+use super::requests::{Place, RequestState};
 use super::window::{Slot, Told};
 use super::workers::WorkerRef;
 use crate::outbox::Outbox;
@@ -98,7 +98,7 @@ impl Broker {
         });
         match waiting {
             Some(key) => {
-                self.finish(key, Slot::Unknown, None, reply.frames(), out);
+                self.finish(key, Slot::Unknown, Place::WHOLE, reply.frames(), out);
             }
             None => self.early.insert(self.held_until(now), id, reply),
         }

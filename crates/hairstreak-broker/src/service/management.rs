@@ -104,9 +104,12 @@ impl Broker {
         let (answers, body) = (Some((id.number, Slot::Unknown)), [reply]);
         match dialect {
             Some(Dialect::Numbered) => {
-                with_body(Header::Final { request: id, index: 0 }, None, &body, |first, behind| {
-                    self.send_reply(client, answers, &[first], behind, out)
-                });
+                with_body(
+                    Header::Final { request: id, index: 0, run: None },
+                    None,
+                    &body,
+                    |first, behind| self.send_reply(client, answers, &[first], behind, out),
+                );
             }
             Some(Dialect::Plain(version)) => {
                 let head = mdp::client_reply(version, service, true);

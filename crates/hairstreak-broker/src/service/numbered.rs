@@ -8,6 +8,7 @@ use hairstreak_wire::numbered::{self, BodyPlace, ClientId, Header, Part, Refusal
 use super::arrivals::Asked;
 use super::broker::{Broker, Role};
 use super::replies::Answer;
+use super::requests::Place;
 use super::window::Slot;
 use super::workers::{Dialect, WorkerRef};
 use crate::outbox::{Outbox, Sent};
@@ -22,11 +23,19 @@ impl Broker {
         out: &mut impl Outbox,
     ) {
         match numbered::parse_to_broker(&message.as_frames()[1..]) {
-            Ok(ToBroker::Request { request: id, first, lifetime_ms, is_repeated, service, body }) => {
+            Ok(ToBroker::Request {
+                request: id,
+                first,
+                lifetime_ms,
+                is_repeated,
+                takes_runs,
+                service,
+                body,
+            }) => {
                 let service = Bytes::copy_of(service);
                 let body = body_of(message, body);
                 let asked = Asked { id, first, lifetime_ms, is_repeated, service, body };
-                self.take_numbered_request(now, peer, asked, out);
+                self.take_numbered_request(now, peer, asked, takes_runs, out);
             }
             Ok(ToBroker::Cancel(id)) => self.cancel(peer, id, out),
             Ok(ToBroker::Ready { capacity, service, held }) => {
@@ -88,13 +97,14 @@ impl Broker {
     }
 
     fn take_part(&mut self, now: Duration, worker: WorkerRef, part: Part, body: Body, out: &mut impl Outbox) {
-        let Part { request: id, index, is_final, .. } = part;
+        let Part { request: id, index, run, is_final, .. } = part;
         let is_whole = is_final && index == 0;
         if is_whole && self.is_unheard(worker, id) {
             // One that leaves says what another broker, or this one's predecessor, was not told.
             return self.take_early(now, id, body, out);
         }
-        let answer = Answer { id, index: Some(index), is_final, is_whole, body: body.frames() };
+        let place = Place { index: Some(index), run };
+        let answer = Answer { id, place, is_final, is_whole, body: body.frames() };
         self.take_reply(now, worker, answer, out);
     }
 
@@ -155,7 +165,14 @@ impl Broker {
         }
     }
 
-    fn take_numbered_request(&mut self, now: Duration, peer: &[u8], asked: Asked, out: &mut impl Outbox) {
+    fn take_numbered_request(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        asked: Asked,
+        takes_runs: bool,
+        out: &mut impl Outbox,
+    ) {
         let client = match self.client_at(peer, asked.id.client, asked.first, out) {
             Ok(client) => client,
             Err(_) if self.worker_of(peer).is_some() => {
@@ -163,6 +180,9 @@ impl Broker {
             }
             Err((refusal, reason)) => return self.refuse_peer(now, peer, asked.id, refusal, reason, out),
         };
+        if let Some(client) = self.clients.get_mut(client) {
+            client.takes_runs = takes_runs;
+        }
         for key in self.clients.advance(client, asked.first, &self.options) {
             self.forget(key, out);
         }

@@ -9,6 +9,7 @@ use hairstreak_wire::numbered::RequestId;
 use super::arrivals::Asked;
 use super::broker::{Broker, Role};
 use super::replies::Answer;
+use super::requests::Place;
 use super::workers::{Dialect, Worker, WorkerRef};
 use crate::outbox::Outbox;
 
@@ -112,7 +113,8 @@ impl Broker {
                 }
                 let Some(id) = id else { return self.drops.late += 1 };
                 let is_whole = version == Version::V01;
-                self.take_reply(now, worker, Answer { id, index: None, is_final, is_whole, body }, out);
+                let place = Place { index: None, run: None };
+                self.take_reply(now, worker, Answer { id, place, is_final, is_whole, body }, out);
             }
             (FromWorker::Heartbeat, Some(_)) => {}
             (FromWorker::Reply { address, body_index, .. }, None) => {

@@ -7,7 +7,7 @@ use hairstreak_wire::mdp::{self, Version};
 use hairstreak_wire::numbered::{Header, Refusal, RequestId, with_body};
 
 use super::broker::Broker;
-use super::requests::{Request, RequestState, size_of_frames};
+use super::requests::{Place, Request, RequestState, size_of_frames};
 use super::window::Slot;
 use super::workers::{Dialect, Worker, WorkerRef};
 use crate::outbox::Outbox;
@@ -19,8 +19,7 @@ const GATHERED_COUNT_MAX: usize = mdp::BODY_FRAME_COUNT_MAX;
 #[derive(Clone, Copy)]
 pub(super) struct Answer<'a> {
     pub id: RequestId,
-    /// Its place among the parts; of plain MDP they are counted here.
-    pub index: Option<u32>,
+    pub place: Place,
     pub is_final: bool,
     /// No part can have gone before.
     pub is_whole: bool,
@@ -39,8 +38,19 @@ impl Broker {
         let Some(key) = self.answered_by(worker, answer.id, answer.is_whole) else {
             return self.take_late(now, worker, answer.id, answer.is_final, out);
         };
+        let request = self.requests.get(key).filter(|request| request.is_behind_gap(answer.place));
+        let client = request.and_then(|request| self.clients.get(request.client));
+        if client.is_some_and(|client| !client.is_numbered()) {
+            // One that numbers its requests finds the gap by itself. The worker went on on a new connection with what it had begun on another one.
+            if answer.is_final {
+                self.free(now, worker, answer.id);
+                self.unlist(key);
+                self.give_holder(now, key, worker, out);
+            }
+            return;
+        }
         if !answer.is_final {
-            return self.pass_part(key, worker, answer.index, answer.body, out);
+            return self.pass_part(key, worker, answer.place, answer.body, out);
         }
         self.free(now, worker, answer.id);
         let has_it = self.requests.get(key).is_some_and(|request| request.is_with(worker));
@@ -50,7 +60,7 @@ impl Broker {
             // It does nothing before it has another one, and its client has the reply soon enough behind that.
             self.deal(now, service, out);
         }
-        self.finish(key, Slot::With(worker), answer.index, answer.body, out);
+        self.finish(key, Slot::With(worker), answer.place, answer.body, out);
         self.dispatch_to(now, worker, out);
     }
 
@@ -132,18 +142,20 @@ impl Broker {
         &mut self,
         key: usize,
         worker: WorkerRef,
-        index: Option<u32>,
+        place: Place,
         body: &[Bytes],
         out: &mut impl Outbox,
     ) {
         let Some(request) = self.requests.get_mut(key) else { return };
-        let index = index.unwrap_or(request.part_count);
-        request.part_count = index.saturating_add(1);
+        let index = place.index.unwrap_or(request.parts.count);
+        let run = place.run.unwrap_or(request.parts.run);
+        request.parts.count = index.saturating_add(1);
         let (id, client, service) = (request.id, request.client, request.service);
         let gathered_count = request.gathered.len();
         let is_taken = match self.clients.get(client).map(|client| client.dialect) {
             Some(Dialect::Numbered) => {
-                with_body(Header::Partial { request: id, index }, None, body, |first, behind| {
+                let run = Some(run).filter(|_| self.clients.takes_runs(client));
+                with_body(Header::Partial { request: id, index, run }, None, body, |first, behind| {
                     self.send_reply(client, None, &[first], behind, out)
                 })
             }
@@ -180,14 +192,15 @@ impl Broker {
         &mut self,
         key: usize,
         holder: Slot,
-        index: Option<u32>,
+        place: Place,
         body: &[Bytes],
         out: &mut impl Outbox,
     ) {
         let gathered = self.requests.take_gathered(key);
         let Some(request) = self.requests.get(key) else { return };
         let (id, client, service) = (request.id, request.client, request.service);
-        let index = index.unwrap_or(request.part_count);
+        let index = place.index.unwrap_or(request.parts.count);
+        let run = place.run.unwrap_or(request.parts.run);
         let Some(service) = self.services.get_mut(service) else { return };
         service.counts.replies += 1;
         let name = service.name.clone();
@@ -195,8 +208,10 @@ impl Broker {
         match self.clients.get(client).map(|client| client.dialect) {
             Some(Dialect::Numbered) => {
                 let answers = Some((id.number, holder));
+                // A whole reply needs no name.
+                let run = Some(run).filter(|_| index > 0 && self.clients.takes_runs(client));
                 let is_taken =
-                    with_body(Header::Final { request: id, index }, None, body, |first, behind| {
+                    with_body(Header::Final { request: id, index, run }, None, body, |first, behind| {
                         self.send_reply(client, answers, &[first], behind, out)
                     });
                 if !is_taken && index > 0 {

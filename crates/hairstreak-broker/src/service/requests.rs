@@ -14,6 +14,8 @@ pub(super) struct Requests {
     slab: Slab<Request>,
     /// Of the next one: tells apart those that had the same key.
     next_serial: u32,
+    /// The next run of a worker that names none.
+    next_run: u64,
     /// Bytes of all of them.
     pub bytes: usize,
     /// Where the next look at the old ones begins.
@@ -55,14 +57,37 @@ pub(super) struct Request {
     pub waits_since: Duration,
     /// When its client waits no more.
     pub expires: Option<Duration>,
-    /// Parts of the reply that have come from the worker that has it.
-    pub part_count: u32,
+    /// What has come of the reply.
+    pub parts: RunParts,
     /// Parts for a client that takes one message only.
     pub gathered: Vec<Bytes>,
     /// Bytes that it is counted with.
     size: usize,
     gathered_bytes: usize,
     serial: u32,
+}
+
+/// What has come from the worker that has a request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RunParts {
+    /// Parts of the reply.
+    pub count: u32,
+    /// What names the run, where its worker does not.
+    pub run: u64,
+}
+
+/// Where a part belongs, as far as its worker says so.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// Its place among the parts; of plain MDP they are counted here.
+    pub index: Option<u32>,
+    /// The run that says it; else it is named here.
+    pub run: Option<u64>,
+}
+
+impl Place {
+    /// The only part.
+    pub const WHOLE: Place = Place { index: Some(0), run: None };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +142,11 @@ impl Request {
         }
     }
 
+    /// Whether parts before that one are missing.
+    pub fn is_behind_gap(&self, place: Place) -> bool {
+        place.index.is_some_and(|index| index != self.parts.count)
+    }
+
     /// Bytes that it is counted with.
     pub fn size(&self) -> usize {
         self.size
@@ -124,6 +154,19 @@ impl Request {
 }
 
 impl Requests {
+    /// None. `runs_from`: a random number.
+    pub fn new(runs_from: u64) -> Requests {
+        Requests { next_run: runs_from, ..Requests::default() }
+    }
+
+    /// A worker is about to do the request from its beginning: no part has come of it.
+    pub fn begin_run(&mut self, key: usize) {
+        let Some(request) = self.slab.get_mut(key) else { return };
+        request.parts = RunParts { count: 0, run: self.next_run };
+        self.next_run = self.next_run.wrapping_add(1);
+        self.take_gathered(key);
+    }
+
     pub fn len(&self) -> usize {
         self.slab.len()
     }
@@ -152,7 +195,7 @@ impl Requests {
             arrived,
             waits_since: arrived,
             expires,
-            part_count: 0,
+            parts: RunParts::default(),
             gathered: Vec::new(),
             size,
             gathered_bytes: 0,

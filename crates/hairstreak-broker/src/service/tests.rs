@@ -8,6 +8,7 @@ mod management;
 mod numbered;
 mod plain;
 mod recovery;
+mod runs;
 mod simulation;
 mod slowness;
 mod suspects;
@@ -90,11 +91,18 @@ fn again(client: char, number: u64) -> Header {
 }
 
 fn request_from(client: char, number: u64, first: u64, is_repeated: bool) -> Header {
-    Header::Request { request: request_id(client, number), first, lifetime_ms: 0, deliveries: 0, is_repeated }
+    Header::Request {
+        request: request_id(client, number),
+        first,
+        lifetime_ms: 0,
+        deliveries: 0,
+        is_repeated,
+        takes_runs: true,
+    }
 }
 
 fn finish(client: char, number: u64) -> Header {
-    Header::Final { request: request_id(client, number), index: 0 }
+    Header::Final { request: request_id(client, number), index: 0, run: None }
 }
 
 fn held(ranges: &[(char, u64, u64)]) -> Vec<u8> {
@@ -235,7 +243,7 @@ fn line(peer: &str, frames: &[Vec<u8>]) -> Option<String> {
     }
     Some(match parse_from_broker(frames).unwrap() {
         FromBroker::Welcome { .. } => return None,
-        FromBroker::Request { request, first: _, deliveries, is_repeated, body: place } => {
+        FromBroker::Request { request, deliveries, is_repeated, body: place, .. } => {
             let times = if deliveries > 0 { format!(" after {deliveries}") } else { String::new() };
             let mark = if is_repeated { " again" } else { "" };
             format!("{peer}: REQUEST {} {}{times}{mark}", name(request), body(place))

@@ -62,7 +62,8 @@ Examples:
 ///
 /// The command is run once for each request: it reads the body from standard input, and what it writes to standard output is the
 /// reply. If it fails, so does the request. HAIRSTREAK_REQUEST in its environment names the request, the same whenever it is
-/// done again; HAIRSTREAK_REPEATED is 1 if somebody else may have done it, wholly or in part.
+/// done again; HAIRSTREAK_REPEATED is 1 if somebody else may have done it, wholly or in part, as far as the worker knows when the
+/// command starts. A worker that is stopped after that, and goes on, has started the command unmarked.
 ///
 /// A command whose request nobody waits for any more gets a SIGTERM, and two seconds later a SIGKILL.
 ///

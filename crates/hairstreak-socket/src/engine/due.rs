@@ -29,6 +29,7 @@ impl State {
                 Some(Due::Listener(index)) => self.resume_listener(engine, index),
                 Some(Due::Deadlines(socket)) => self.run_deadlines(engine, socket),
                 Some(Due::Room(socket)) => self.run_room(engine, socket),
+                Some(Due::Refusals(socket)) => self.notify(socket),
                 Some(Due::Settled) => self.settle_unattended(engine),
             }
         }

@@ -16,7 +16,7 @@ const ROOM_TICK: Duration = Duration::from_millis(5);
 /// A heartbeat may come so many parts of its interval late, so that the heartbeats of many links share a turn.
 const HEARTBEAT_PARTS: u32 = 16;
 /// How many kinds of timers there are.
-const KIND_COUNT: usize = 6;
+const KIND_COUNT: usize = 7;
 
 /// What a timer is for, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub(crate) enum Due {
     Deadlines(usize),
     /// Connections of this socket wait for room for what they have still to bring.
     Room(usize),
+    /// Senders of this socket wait for the application to take refusals.
+    Refusals(usize),
     /// What the application has settled while it took messages as they lie there.
     Settled,
 }
@@ -43,7 +45,8 @@ impl Due {
             Due::Listener(index) => (index, 2),
             Due::Deadlines(index) => (index, 3),
             Due::Room(index) => (index, 4),
-            Due::Settled => (0, 5),
+            Due::Refusals(index) => (index, 5),
+            Due::Settled => (0, 6),
         };
         (index * KIND_COUNT + kind) as u32
     }
@@ -56,6 +59,7 @@ impl Due {
             2 => Due::Listener(index),
             3 => Due::Deadlines(index),
             4 => Due::Room(index),
+            5 => Due::Refusals(index),
             _ => Due::Settled,
         }
     }

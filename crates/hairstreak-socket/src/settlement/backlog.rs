@@ -62,8 +62,14 @@ pub(crate) struct SocketName {
 
 impl Backlog {
     pub fn new(settings: Settlement) -> Backlog {
-        let Settlement { deliveries_max, refused_count_max, in_order, alone_deliveries, .. } = settings;
-        let rules = RedeliveryRules { deliveries_max, refused_count_max, in_order, alone_deliveries };
+        let Settlement { in_order, .. } = settings;
+        let rules = RedeliveryRules {
+            deliveries_max: settings.deliveries_max,
+            refused_count_max: settings.refused_count_max,
+            refusals_patience: settings.refusals_patience,
+            in_order,
+            alone_deliveries: settings.alone_deliveries,
+        };
         Backlog {
             window: Window::new(settings.unsettled_count_max, settings.grows),
             next: TaskRun {

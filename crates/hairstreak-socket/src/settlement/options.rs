@@ -19,8 +19,12 @@ pub struct Settlement {
     /// ([`Push::pass_on`](crate::Push::pass_on)) has no such time.
     pub deadline: Option<Duration>,
     /// PUSH: messages that were rejected or given up and are kept for the application; of more the oldest are lost,
-    /// and counted.
+    /// and counted ([`Unsettled::lost_refusals`](super::Unsettled)). All that is unsettled may be given up at one instant.
     pub refused_count_max: usize,
+    /// PUSH: none is lost of an application that takes them: after [`Push::take_refusals`](crate::Push::take_refusals), sends wait
+    /// while `refused_count_max` are kept, so that there are at most as many more as may be unsettled. When nobody has taken any for
+    /// this time, a send that waits goes on, and the oldest are lost until some are taken. `None`: no send waits.
+    pub refusals_patience: Option<Duration>,
     /// PUSH: messages are settled in the order of their tasks: what is sent again does not wait for a receiver that has
     /// settled all that it was sent.
     pub in_order: bool,
@@ -63,7 +67,8 @@ impl Default for Settlement {
             grows: false,
             deliveries_max: 0,
             deadline: None,
-            refused_count_max: 1000,
+            refused_count_max: 10_000,
+            refusals_patience: None,
             in_order: false,
             alone_deliveries: 2,
             credit_count: 10_000,

@@ -20,7 +20,8 @@ pub struct Unsettled {
     pub count: u64,
     /// Of those, waiting for a receiver to be sent again.
     pub waiting_count: u64,
-    /// Messages refused so far: rejected, or given up after too many deliveries.
+    /// Messages refused so far: rejected, or given up after too many deliveries or for want of time; without those that were
+    /// reported as done before they were taken.
     pub refused_count: u64,
     /// Refusals lost because nobody took them in time.
     pub lost_refusals: u64,
@@ -196,17 +197,24 @@ impl Socket<PushPattern> {
         }
     }
 
-    /// The messages that receivers rejected, that were sent too often or had their time, since the last call.
+    /// The messages that receivers rejected, that were sent too often or had their time, since the last call. Those that were given up
+    /// may have been dealt with all the same; what was reported as done since ([`Pull::report`](crate::Pull::report)) is not among them.
     pub fn take_refusals(&self) -> Vec<Refusal> {
         if self.handle.is_foreign() {
             return Vec::new();
         }
         let mut state = self.handle.engine.lock();
         let socket = state.sockets.get_mut(self.handle.index);
-        socket
-            .and_then(|socket| socket.backlog.as_mut())
-            .map_or(Vec::new(), |backlog| backlog.redelivery.take_refusals())
+        let Some(backlog) = socket.and_then(|socket| socket.backlog.as_mut()) else { return Vec::new() };
+        backlog.redelivery.expect_taker(Instant::now);
+        let refusals = backlog.redelivery.take_refusals();
+        if !refusals.is_empty() {
+            // A send may wait for that.
+            state.notify(self.handle.index);
+        }
+        refusals
     }
+
     /// Which tasks receivers rejected, or were sent too often, since the last call: for those who wait for their results. The
     /// messages are kept for [`Socket::take_refusals`].
     pub fn take_refused(&self) -> RefusedTasks {

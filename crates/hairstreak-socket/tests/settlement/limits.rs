@@ -5,10 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-use hairstreak_socket::settlement::{RefusalCause, RefusedTasks, Settlement};
+use hairstreak_socket::settlement::{Refusal, RefusalCause, RefusedTasks, Settlement};
 use hairstreak_socket::{Context, Dealer, Distribution, Options, Overflow, Push, SendError};
 
 use crate::{LONG, by_hand, check, take, until, window};
+
+/// So short that it is over before anything else is.
+const SOON: Duration = Duration::from_millis(20);
 
 #[test]
 fn the_window_is_full_until_something_is_settled() {
@@ -107,6 +110,54 @@ fn a_message_is_sent_so_often_and_refusals_are_kept_so_many() {
         let left = push.take_refusals();
         assert_eq!(left.iter().map(|refusal| refusal.message.body()).collect::<Vec<_>>(), [b"b", b"c"]);
         assert_eq!(push.unsettled().lost_refusals, 1);
+    });
+}
+
+#[test]
+fn a_send_waits_for_who_takes_refusals_and_none_is_lost() {
+    let limits = Settlement { refused_count_max: 2, refusals_patience: Some(LONG), ..window(3) };
+    check(|cell| {
+        let (push, place) = cell.push(limits.clone());
+        let pull = cell.pull(&place, by_hand(1000));
+        assert!(push.take_refusals().is_empty());
+        let bodies = |refusals: Vec<Refusal>| -> Vec<u8> {
+            refusals.iter().map(|refusal| refusal.message.body()[0]).collect()
+        };
+        for body in 0..3u8 {
+            push.send_timeout(&[body], LONG).unwrap();
+        }
+        let taken = take(&pull, 3, 0);
+        assert!(taken.iter().all(|delivery| pull.reject(delivery, "")));
+        assert!(push.wait_settled(LONG));
+        assert_eq!(push.send_timeout(&[3u8], SOON), Err(SendError::TimedOut));
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| push.send_timeout(&[3u8], LONG));
+            assert_eq!(bodies(push.take_refusals()), [0, 1, 2]);
+            waiting.join().unwrap().unwrap();
+        });
+        assert!(pull.reject(&take(&pull, 1, 0)[0], ""));
+        assert!(push.wait_settled(LONG));
+        assert_eq!(bodies(push.take_refusals()), [3]);
+        assert_eq!(push.unsettled().lost_refusals, 0);
+    });
+}
+
+#[test]
+fn a_send_goes_on_when_nobody_has_taken_refusals_for_long() {
+    let limits = Settlement { refused_count_max: 2, refusals_patience: Some(SOON), ..window(3) };
+    check(|cell| {
+        let (push, place) = cell.push(limits.clone());
+        let pull = cell.pull(&place, by_hand(1000));
+        for round in 1..3 {
+            assert_eq!(push.take_refusals().len(), if round == 1 { 0 } else { 2 });
+            for body in 0..4u8 {
+                // Without a time of its own.
+                push.send(&[body]).unwrap();
+                assert!(pull.reject(&take(&pull, 1, 0)[0], ""));
+                assert!(push.wait_settled(LONG));
+            }
+            assert_eq!(push.unsettled().lost_refusals, 2 * round);
+        }
     });
 }
 

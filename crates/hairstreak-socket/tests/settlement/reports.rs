@@ -1,5 +1,7 @@
 //! Tasks that a third party reports as done: they are settled at their source, whichever way their results went.
 
+use std::time::Duration;
+
 use hairstreak_socket::RecvError;
 use hairstreak_socket::settlement::{Settlement, TaskId};
 
@@ -84,6 +86,29 @@ fn what_waits_to_be_sent_again_may_be_done_already() {
         let other = cell.pull(&place, by_hand(1000));
         let again = take(&other, 7, 1);
         assert!(again.iter().all(|delivery| !tasks[2..5].contains(&delivery.task.unwrap())));
+    });
+}
+
+#[test]
+fn what_was_refused_and_is_reported_as_done_is_no_refusal() {
+    check(|cell| {
+        let (push, place) = cell.push(window(1000));
+        let (pull, reporter) = (cell.pull(&place, by_hand(1000)), cell.pull(&place, reporting()));
+        let soon = Duration::from_millis(20);
+        (0..10u8).for_each(|number| push.send_within(&[number], soon).unwrap());
+        let tasks = take(&pull, 10, 0).iter().map(|delivery| delivery.task.unwrap()).collect::<Vec<_>>();
+        until("they have had their time", || push.unsettled().refused_count == 10);
+        until("the reporter is there", || reporter.report(&[(tasks[2], 3), (tasks[9], 1)]));
+        until("some are done", || push.unsettled().refused_count == 6);
+        let left = push.take_refusals().iter().map(|refusal| refusal.message.body()[0]).collect::<Vec<_>>();
+        assert_eq!(left, [0, 1, 5, 6, 7, 8]);
+        assert!(reporter.report(&[(tasks[0], 10)]));
+        // Behind the report on the same link.
+        push.send_timeout("one more", LONG).unwrap();
+        let last = take(&pull, 1, 0)[0].task.unwrap();
+        assert!(reporter.report(&[(last, 1)]));
+        assert!(push.wait_settled(LONG));
+        assert_eq!(push.unsettled().refused_count, 6, "the others were taken");
     });
 }
 

@@ -25,6 +25,8 @@ pub enum ToBroker<'a> {
         lifetime_ms: u32,
         /// It may have been sent before.
         is_repeated: bool,
+        /// Parts of the reply may name their run.
+        takes_runs: bool,
         /// For which service.
         service: &'a [u8],
         /// Where the body is.
@@ -80,6 +82,8 @@ pub enum FromBroker<'a> {
         deliveries: u16,
         /// Another worker may have done it.
         is_repeated: bool,
+        /// Parts of the reply may name their run.
+        takes_runs: bool,
         /// Where the body is.
         body: BodyPlace,
     },
@@ -112,6 +116,8 @@ pub struct Part {
     pub request: RequestId,
     /// Its place among the parts, from 0.
     pub index: u32,
+    /// Which run of the request says it, if it names it.
+    pub run: Option<u64>,
     /// Whether nothing follows.
     pub is_final: bool,
     /// Where the body is.
@@ -246,15 +252,16 @@ fn open<F: AsRef<[u8]>>(frames: &[F]) -> Result<(Header, Behind<'_, F>), Numbere
 pub fn parse_to_broker<F: AsRef<[u8]>>(frames: &[F]) -> Result<ToBroker<'_>, NumberedError> {
     let (header, behind) = open(frames)?;
     Ok(match header {
-        Header::Request { request, first, lifetime_ms, is_repeated, .. } => {
+        Header::Request { request, first, lifetime_ms, is_repeated, takes_runs, .. } => {
             let (service, behind) = behind.split_service()?;
-            ToBroker::Request { request, first, lifetime_ms, is_repeated, service, body: behind.body()? }
+            let body = behind.body()?;
+            ToBroker::Request { request, first, lifetime_ms, is_repeated, takes_runs, service, body }
         }
-        Header::Partial { request, index } => {
-            ToBroker::Reply(Part { request, index, is_final: false, body: behind.body()? })
+        Header::Partial { request, index, run } => {
+            ToBroker::Reply(Part { request, index, run, is_final: false, body: behind.body()? })
         }
-        Header::Final { request, index } => {
-            ToBroker::Reply(Part { request, index, is_final: true, body: behind.body()? })
+        Header::Final { request, index, run } => {
+            ToBroker::Reply(Part { request, index, run, is_final: true, body: behind.body()? })
         }
         Header::Refused { request, refusal } => ToBroker::Refused { request, refusal, text: behind.text()? },
         Header::Cancel { request } => behind.ends_after(0).map(|()| ToBroker::Cancel(request))?,
@@ -280,14 +287,15 @@ pub fn parse_from_broker<F: AsRef<[u8]>>(frames: &[F]) -> Result<FromBroker<'_>,
         Header::Welcome { broker, heartbeat_ms } => {
             behind.ends_after(0).map(|()| FromBroker::Welcome { broker, heartbeat_ms })?
         }
-        Header::Request { request, first, deliveries, is_repeated, .. } => {
-            FromBroker::Request { request, first, deliveries, is_repeated, body: behind.body()? }
+        Header::Request { request, first, deliveries, is_repeated, takes_runs, .. } => {
+            let body = behind.body()?;
+            FromBroker::Request { request, first, deliveries, is_repeated, takes_runs, body }
         }
-        Header::Partial { request, index } => {
-            FromBroker::Reply(Part { request, index, is_final: false, body: behind.body()? })
+        Header::Partial { request, index, run } => {
+            FromBroker::Reply(Part { request, index, run, is_final: false, body: behind.body()? })
         }
-        Header::Final { request, index } => {
-            FromBroker::Reply(Part { request, index, is_final: true, body: behind.body()? })
+        Header::Final { request, index, run } => {
+            FromBroker::Reply(Part { request, index, run, is_final: true, body: behind.body()? })
         }
         Header::Refused { request, refusal } => {
             FromBroker::Refused { request, refusal, text: behind.text()? }

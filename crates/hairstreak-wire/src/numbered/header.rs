@@ -11,6 +11,7 @@ pub const PROTOCOL: &[u8; 4] = b"HSN1";
 pub const HEADER_SIZE_MAX: usize = 44;
 
 const REPEATED: u8 = 1;
+const TAKES_RUNS: u8 = 2;
 
 /// A command, without the frames behind its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub enum Header {
         deliveries: u16,
         /// From a client: it may have been sent before. To a worker: another one may have done it.
         is_repeated: bool,
+        /// Parts of the reply may name their run.
+        takes_runs: bool,
     },
     /// A part of a reply.
     Partial {
@@ -41,6 +44,8 @@ pub enum Header {
         request: RequestId,
         /// The how manieth part, from 0.
         index: u32,
+        /// Which run of the request says it, if it names it.
+        run: Option<u64>,
     },
     /// All of a reply, or its last part.
     Final {
@@ -48,6 +53,8 @@ pub enum Header {
         request: RequestId,
         /// How many parts went before.
         index: u32,
+        /// Which run of the request says it, if it names it.
+        run: Option<u64>,
     },
     /// There is no reply.
     Refused {
@@ -110,16 +117,20 @@ impl Header {
                 out.push(broker);
                 out.push(heartbeat_ms.to_be_bytes());
             }
-            Header::Request { request, first, lifetime_ms, deliveries, is_repeated } => {
+            Header::Request { request, first, lifetime_ms, deliveries, is_repeated, takes_runs } => {
                 out.push_request(request);
                 out.push(first.to_be_bytes());
                 out.push(lifetime_ms.to_be_bytes());
                 out.push(deliveries.to_be_bytes());
-                out.push([if is_repeated { REPEATED } else { 0 }]);
+                let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+                out.push([flag(is_repeated, REPEATED) | flag(takes_runs, TAKES_RUNS)]);
             }
-            Header::Partial { request, index } | Header::Final { request, index } => {
+            Header::Partial { request, index, run } | Header::Final { request, index, run } => {
                 out.push_request(request);
                 out.push(index.to_be_bytes());
+                if let Some(run) = run {
+                    out.push(run.to_be_bytes());
+                }
             }
             Header::Refused { request, refusal } => {
                 out.push_request(request);
@@ -136,14 +147,16 @@ impl Header {
         match self {
             Header::Welcome { .. } => 1,
             Header::Request { .. } => 2,
-            Header::Partial { .. } => 3,
-            Header::Final { .. } => 4,
+            Header::Partial { run: None, .. } => 3,
+            Header::Final { run: None, .. } => 4,
             Header::Refused { .. } => 5,
             Header::Cancel { .. } => 6,
             Header::Ready { .. } => 7,
             Header::Held => 8,
             Header::Drain => 9,
             Header::Disconnect => 10,
+            Header::Partial { run: Some(_), .. } => 11,
+            Header::Final { run: Some(_), .. } => 12,
         }
     }
 
@@ -179,14 +192,16 @@ impl Header {
         let header = match command {
             1 => fields.welcome(),
             2 => fields.request(),
-            3 => fields.part().map(|(request, index)| Header::Partial { request, index }),
-            4 => fields.part().map(|(request, index)| Header::Final { request, index }),
+            3 => fields.part().map(|(request, index)| Header::Partial { request, index, run: None }),
+            4 => fields.part().map(|(request, index)| Header::Final { request, index, run: None }),
             5 => fields.refused(),
             6 => fields.request_id().map(|request| Header::Cancel { request }),
             7 => fields.u32().map(|capacity| Header::Ready { capacity }),
             8 => Some(Header::Held),
             9 => Some(Header::Drain),
             10 => Some(Header::Disconnect),
+            11 => fields.part_of_run().map(|(request, index, run)| Header::Partial { request, index, run }),
+            12 => fields.part_of_run().map(|(request, index, run)| Header::Final { request, index, run }),
             other => return Err(NumberedError::UnknownCommand(other)),
         };
         match header {
@@ -232,19 +247,22 @@ impl Fields<'_> {
         Some((self.request_id()?, self.u32()?))
     }
 
+    fn part_of_run(&mut self) -> Option<(RequestId, u32, Option<u64>)> {
+        let (request, index) = self.part()?;
+        Some((request, index, Some(self.u64()?)))
+    }
+
     fn welcome(&mut self) -> Option<Header> {
         Some(Header::Welcome { broker: self.take()?, heartbeat_ms: self.u32()? })
     }
 
     fn request(&mut self) -> Option<Header> {
-        Some(Header::Request {
-            request: self.request_id()?,
-            first: self.u64()?,
-            lifetime_ms: self.u32()?,
-            deliveries: self.u16()?,
-            // Further flags are a later version's.
-            is_repeated: self.take::<1>()?[0] & REPEATED != 0,
-        })
+        let (request, first) = (self.request_id()?, self.u64()?);
+        let (lifetime_ms, deliveries) = (self.u32()?, self.u16()?);
+        // Further flags are a later version's.
+        let [flags] = self.take()?;
+        let (is_repeated, takes_runs) = (flags & REPEATED != 0, flags & TAKES_RUNS != 0);
+        Some(Header::Request { request, first, lifetime_ms, deliveries, is_repeated, takes_runs })
     }
 
     fn refused(&mut self) -> Option<Header> {

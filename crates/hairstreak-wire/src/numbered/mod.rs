@@ -20,14 +20,17 @@
 //! HELD        08                                                                      held        worker to broker
 //! DRAIN       09                                                                      -           worker to broker, and back
 //! DISCONNECT  10                                                                      text        each way
+//! PARTIAL     11  | client (16) | number (8) | index (4) | run (8)                    body ...    as 3, where the request takes runs
+//! FINAL       12  | client (16) | number (8) | index (4) | run (8)                    body ...    as 4, of several parts, likewise
 //!
 //! held        | client (16) | first (8) | last (8) | ...                              requests that run or have their reply cached
-//! flags       1: sent before (client), given to a worker before (to a worker)
+//! flags       1: sent before (client), given to a worker before (to a worker); 2: parts of the reply may name their run
 //! ```
 //!
 //! `client` is 128 random bits, `number` counts a client's requests from 1, `first` is the first of them that it has
 //! no reply to: what is below may be forgotten. `index` counts the parts of a reply from 0. `lifetime_ms` is how long the
-//! client waits still, 0 for ever. `deliveries` counts the workers that had the request before.
+//! client waits still, 0 for ever. `deliveries` counts the workers that had the request before. `run` is a random number: all parts of a
+//! reply that one worker says while it does the request once have the same one, and parts of another reply have another.
 //!
 //! A worker answers every REQUEST of a connection with one FINAL or REFUSED, one that was cancelled too: its place is
 //! taken until then. A client that gets WELCOME sends again what it has no reply to, marked as sent before; one that finds
@@ -40,6 +43,7 @@
 //! - `commands`: whole commands, as a broker gets them and as its peers do
 //! - `held`: the list of requests that a worker knows
 //! - `refusal`: what instead of a reply
+//! - `reply_parts`: which parts of a reply a client takes
 //! - `request_id`: client and number
 //! - `terms`: the property in READY
 
@@ -48,6 +52,7 @@ mod error;
 mod header;
 mod held;
 mod refusal;
+mod reply_parts;
 mod request_id;
 mod terms;
 #[cfg(test)]
@@ -61,5 +66,6 @@ pub use error::NumberedError;
 pub use header::{Encoded, HEADER_SIZE_MAX, Header, PROTOCOL};
 pub use held::{HELD_COUNT_MAX, Held, encode_held, parse_held};
 pub use refusal::Refusal;
+pub use reply_parts::{PartPlace, PartStep, ReplyParts};
 pub use request_id::{ClientId, RequestId};
 pub use terms::Numbered;

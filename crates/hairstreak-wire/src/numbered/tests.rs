@@ -10,15 +10,24 @@ const REQUEST: RequestId = RequestId { client: ClientId([7; 16]), number: 9 };
 fn every_header() -> Vec<Header> {
     vec![
         Header::Welcome { broker: [1; 16], heartbeat_ms: 2500 },
-        Header::Request { request: REQUEST, first: 3, lifetime_ms: 30_000, deliveries: 2, is_repeated: true },
-        Header::Partial { request: REQUEST, index: 4 },
-        Header::Final { request: REQUEST, index: 5 },
+        Header::Request {
+            request: REQUEST,
+            first: 3,
+            lifetime_ms: 30_000,
+            deliveries: 2,
+            is_repeated: true,
+            takes_runs: false,
+        },
+        Header::Partial { request: REQUEST, index: 4, run: None },
+        Header::Final { request: REQUEST, index: 5, run: None },
         Header::Refused { request: REQUEST, refusal: Refusal::Full },
         Header::Cancel { request: REQUEST },
         Header::Ready { capacity: 64 },
         Header::Held,
         Header::Drain,
         Header::Disconnect,
+        Header::Partial { request: REQUEST, index: 4, run: Some(u64::MAX) },
+        Header::Final { request: REQUEST, index: 5, run: Some(0) },
     ]
 }
 
@@ -40,7 +49,7 @@ fn every_header_comes_back_as_it_was_written_and_in_no_other_size() {
             _ => assert!(Header::parse(&more).is_err(), "{header:?} and more"),
         }
     }
-    assert_eq!(Header::parse(b"HSN1\x0b"), Err(NumberedError::UnknownCommand(11)));
+    assert_eq!(Header::parse(b"HSN1\x0d"), Err(NumberedError::UnknownCommand(13)));
     assert_eq!(Header::parse(b"HSN2\x09"), Err(NumberedError::OtherProtocol));
 }
 
@@ -61,6 +70,27 @@ fn the_bytes_of_a_request_are_those_of_the_documentation() {
     assert_eq!(with_body(header, Some(b"echo"), &[b"body"], owned), vec![to_broker]);
     let to_worker = [&bytes.concat()[..], b"body"].concat();
     assert_eq!(with_body(header, None, &[b"body"], owned), vec![to_worker]);
+    for (flags, is_repeated, takes_runs) in [(0, false, false), (2, false, true), (3, true, true)] {
+        let (request, first, lifetime_ms, deliveries) = (REQUEST, 3, 30_000, 2);
+        let header = Header::Request { request, first, lifetime_ms, deliveries, is_repeated, takes_runs };
+        assert_eq!(header.encode().as_ref().last(), Some(&flags));
+    }
+}
+
+#[test]
+fn parts_that_name_their_run_are_commands_of_their_own() {
+    let [.., partial, last] = every_header()[..] else { unreachable!() };
+    for (header, command, index, run) in [(partial, 11, 4_u32, u64::MAX), (last, 12, 5, 0)] {
+        let bytes = [
+            &b"HSN1"[..],
+            &[command],
+            &[7; 16],
+            &9_u64.to_be_bytes(),
+            &index.to_be_bytes(),
+            &run.to_be_bytes(),
+        ];
+        assert_eq!(header.encode().as_ref(), bytes.concat());
+    }
 }
 
 fn owned<F: AsRef<[u8]>>(first: &[u8], behind: &[F]) -> Vec<Vec<u8>> {
@@ -87,7 +117,8 @@ fn bodies_of_any_shape_come_back() {
             Ok(FromBroker::Request { body, .. }) => check(frames.clone(), body),
             other => panic!("{other:?}"),
         }
-        for header in [partial, last] {
+        let [.., partial_of_run, last_of_run] = every_header()[..] else { unreachable!() };
+        for header in [partial, last, partial_of_run, last_of_run] {
             let frames = with_body(header, None, body, owned);
             let (Ok(ToBroker::Reply(part)), Ok(FromBroker::Reply(same))) =
                 (parse_to_broker(&frames), parse_from_broker(&frames))
@@ -111,7 +142,14 @@ fn refusals_keep_their_codes() {
 fn a_request_whose_first_open_number_is_behind_it_is_refused() {
     for (number, first) in [(3, 4), (3, 0), (0, 0)] {
         let request = RequestId { number, ..REQUEST };
-        let header = Header::Request { request, first, lifetime_ms: 0, deliveries: 0, is_repeated: false };
+        let header = Header::Request {
+            request,
+            first,
+            lifetime_ms: 0,
+            deliveries: 0,
+            is_repeated: false,
+            takes_runs: false,
+        };
         let frames = with_body(header, Some(b"echo"), &[b"body"], owned);
         assert_eq!(parse_to_broker(&frames), Err(NumberedError::Number { number, first }));
     }
@@ -181,7 +219,7 @@ fn peers_that_number_requests_say_so_and_others_do_not() {
 
 proptest! {
     #[test]
-    fn nothing_that_comes_panics(frames in vec(vec(any::<u8>(), 0..60), 0..5), command in 0..13_u8) {
+    fn nothing_that_comes_panics(frames in vec(vec(any::<u8>(), 0..60), 0..5), command in 0..15_u8) {
         let mut frames = frames;
         let _ = (parse_to_broker(&frames), parse_from_broker(&frames));
         if let Some(first) = frames.first_mut() {

@@ -7,7 +7,7 @@
 //! All numbers are big endian. Only a rejected task has a reason, in the receiver's words.
 
 use super::command::REJECTION_SIZE_MAX;
-use super::redelivery::RefusalCause;
+use super::refusals::RefusalCause;
 use super::task::TaskId;
 
 /// The version of the bytes.

@@ -3,7 +3,9 @@
 //! Invariants: `waiting` ascends by task; none in it was sent as often as is allowed.
 
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
+use super::refusals::{Refusal, RefusalCause, Refusals};
 use super::task::{Outcome, TaskId, TaskRun};
 
 /// Runs of refused tasks that are kept to be told; when there are more, it is only known that there are too many.
@@ -22,30 +24,6 @@ pub struct Returned<M> {
     pub reason: Vec<u8>,
 }
 
-/// A message that its sender has got back and sends no more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal<M> {
-    /// The message.
-    pub message: M,
-    /// What names it.
-    pub task: TaskId,
-    /// How often it was sent.
-    pub deliveries: u16,
-    /// Why it comes back.
-    pub cause: RefusalCause,
-}
-
-/// Why a message comes back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RefusalCause {
-    /// A receiver rejected it, with this reason, up to 255 bytes.
-    Rejected(Vec<u8>),
-    /// It was sent as often as its sender allows.
-    DeliveriesMax,
-    /// It was not settled in its time. Whoever has it may still do it.
-    Deadline,
-}
-
 /// What a sender does with what comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RedeliveryRules {
@@ -53,6 +31,8 @@ pub struct RedeliveryRules {
     pub deliveries_max: u16,
     /// Refusals that are kept, at least one; of more the oldest are lost.
     pub refused_count_max: usize,
+    /// How long sends wait instead, once so many are not taken, for an application that has taken some; `None`: not at all.
+    pub refusals_patience: Option<Duration>,
     /// What is sent is settled in the order of its tasks.
     pub in_order: bool,
     /// A message that was sent so often travels alone; 0: none does.
@@ -85,12 +65,9 @@ pub struct Redelivery<M> {
     rules: RedeliveryRules,
     /// Receivers only collect what others have done.
     is_collected: bool,
-    /// Refusals are taken whenever there are some.
-    hands_on_refusals: bool,
     waiting: VecDeque<(TaskRun, M)>,
-    refusals: VecDeque<Refusal<M>>,
+    refusals: Refusals<M>,
     refused_count: u64,
-    lost_refusals: u64,
     untold: RefusedTasks,
 }
 
@@ -100,11 +77,9 @@ impl<M> Redelivery<M> {
         Redelivery {
             rules,
             is_collected: false,
-            hands_on_refusals: false,
             waiting: VecDeque::new(),
-            refusals: VecDeque::new(),
+            refusals: Refusals::new(rules.refused_count_max, rules.refusals_patience),
             refused_count: 0,
-            lost_refusals: 0,
             untold: RefusedTasks::Runs(Vec::new()),
         }
     }
@@ -132,7 +107,7 @@ impl<M> Redelivery<M> {
 
     /// Whoever causes refusals takes them at once: none is lost.
     pub fn hand_on_refusals(&mut self) {
-        self.hands_on_refusals = true;
+        self.refusals.keep_all();
     }
 
     /// Whether the task is to be the only one that its receiver has: connections have ended with it, so that it may be what
@@ -169,8 +144,10 @@ impl<M> Redelivery<M> {
         self.waiting.pop_front()
     }
 
-    /// These tasks, `count` in sequence from `first` on, are done: they are not sent again.
+    /// These tasks, `count` in sequence from `first` on, are done: they are not sent again, and those that were refused and
+    /// not taken count as refused no more.
     pub fn forget_tasks(&mut self, first: TaskId, count: u64) {
+        self.refused_count -= self.refusals.strike(first, count);
         if !self.waiting.is_empty() {
             let done = first.sequence..first.sequence.saturating_add(count);
             let is_done = |task: TaskId| task.epoch == first.epoch && done.contains(&task.sequence);
@@ -239,11 +216,7 @@ impl<M> Redelivery<M> {
     fn refuse(&mut self, task: TaskRun, message: M, cause: RefusalCause) {
         self.refused_count += 1;
         self.note_untold(task.id);
-        if !self.hands_on_refusals && self.refusals.len() >= self.rules.refused_count_max.max(1) {
-            self.refusals.pop_front();
-            self.lost_refusals += 1;
-        }
-        self.refusals.push_back(Refusal { message, task: task.id, deliveries: task.deliveries, cause });
+        self.refusals.push(Refusal { message, task: task.id, deliveries: task.deliveries, cause });
     }
 
     fn note_untold(&mut self, task: TaskId) {
@@ -266,19 +239,29 @@ impl<M> Redelivery<M> {
         std::mem::replace(&mut self.untold, RefusedTasks::Runs(Vec::new()))
     }
 
-    /// Messages refused so far.
+    /// Messages refused so far, without those that turned out to be done before they were taken.
     pub fn refused_count(&self) -> u64 {
         self.refused_count
     }
 
     /// Refusals that were lost because nobody took them.
     pub fn lost_refusals(&self) -> u64 {
-        self.lost_refusals
+        self.refusals.lost_count
     }
 
     /// The refusals since the last call.
     pub fn take_refusals(&mut self) -> Vec<Refusal<M>> {
-        self.refusals.drain(..).collect()
+        self.refusals.take()
+    }
+
+    /// The application takes refusals: none is lost while sends wait for it to take the next ones.
+    pub fn expect_taker(&mut self, now: impl FnOnce() -> Instant) {
+        self.refusals.expect_taker(now);
+    }
+
+    /// Until when nothing new is sent, unless refusals are taken before; `None`: there is no need to wait.
+    pub fn held_until(&mut self, now: impl FnOnce() -> Instant) -> Option<Instant> {
+        self.refusals.held_until(now)
     }
 }
 
@@ -287,8 +270,13 @@ mod tests {
     use super::super::task::Content;
     use super::*;
 
-    const RULES: RedeliveryRules =
-        RedeliveryRules { deliveries_max: 3, refused_count_max: 2, in_order: false, alone_deliveries: 2 };
+    const RULES: RedeliveryRules = RedeliveryRules {
+        deliveries_max: 3,
+        refused_count_max: 2,
+        refusals_patience: None,
+        in_order: false,
+        alone_deliveries: 2,
+    };
 
     fn task(sequence: u64, deliveries: u16) -> TaskRun {
         TaskRun { id: TaskId { epoch: 1, sequence }, deliveries, content: Content::Message }
@@ -341,6 +329,17 @@ mod tests {
         assert_eq!(redelivery.waiting().map(|task| task.id.sequence).collect::<Vec<_>>(), [3, 8, 5]);
         redelivery.forget_tasks(task(4, 0).id, u64::MAX);
         assert_eq!(redelivery.waiting().collect::<Vec<_>>(), [task(3, 1), other]);
+    }
+
+    #[test]
+    fn what_was_refused_and_is_done_is_refused_no_more_unless_it_was_taken() {
+        let mut redelivery = Redelivery::new(RULES);
+        redelivery.take_back([5, 6].map(|sequence| returned(sequence, Outcome::Rejected)));
+        redelivery.forget_tasks(task(6, 0).id, 9);
+        assert_eq!(redelivery.refused_count(), 1);
+        assert_eq!(redelivery.take_refusals()[0].task, task(5, 0).id);
+        redelivery.forget_tasks(task(5, 0).id, 1);
+        assert_eq!(redelivery.refused_count(), 1);
     }
 
     #[test]

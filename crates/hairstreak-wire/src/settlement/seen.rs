@@ -17,8 +17,18 @@ const RANGE_COUNT_MAX: usize = 200_000;
 pub enum Ready<M> {
     /// A result for the application.
     Result(TaskId, M),
-    /// A task that has none, or whose result came again.
+    /// A task that is done and has none.
     Over(TaskId),
+    /// A task whose result is not delivered: it came again, or its task was refused. Nobody is to be told that the task is done.
+    Dropped(TaskId),
+}
+
+impl<M> Ready<M> {
+    /// Which task it is.
+    pub fn task(&self) -> TaskId {
+        let (Ready::Result(task, _) | Ready::Over(task) | Ready::Dropped(task)) = self;
+        *task
+    }
 }
 
 /// What a sink knows of one source.
@@ -82,9 +92,9 @@ impl<M> Seen<M> {
             let sequence = id.sequence;
             if !is_new && (sequence < self.floor || !self.seen.insert(sequence..sequence + 1)) {
                 self.duplicate_count += 1;
-                if keep_order && !self.waiting.contains_key(&sequence) {
+                if !self.waiting.contains_key(&sequence) {
                     // What has not had its turn is settled by name with the first that came.
-                    ready(Ready::Over(id));
+                    ready(Ready::Dropped(id));
                 }
                 continue;
             }
@@ -149,9 +159,8 @@ impl<M> Seen<M> {
         }
         let waiting = self.waiting.range(range.clone()).map(|(sequence, _)| *sequence).collect::<Vec<_>>();
         for dropped in waiting.iter().filter_map(|sequence| self.waiting.remove(sequence)) {
-            let (Ready::Result(task, _) | Ready::Over(task)) = dropped.next;
             self.duplicate_count += 1;
-            ready(Ready::Over(task));
+            ready(Ready::Dropped(dropped.next.task()));
         }
         for part in self.seen.missing_in(range).collect::<Vec<_>>() {
             if self.seen.range_count() < RANGE_COUNT_MAX {
@@ -187,6 +196,8 @@ impl<M> Seen<M> {
         match next {
             Ready::Result(..) => self.count += 1,
             Ready::Over(_) => self.blank_count += 1,
+            // Nothing that waits was dropped.
+            Ready::Dropped(_) => {}
         }
         self.redelivered_count += u64::from(is_redelivered);
         ready(next);
@@ -254,7 +265,7 @@ mod tests {
     fn sequence_of(next: Ready<&str>) -> Option<u64> {
         match next {
             Ready::Result(task, _) => Some(task.sequence),
-            Ready::Over(_) => None,
+            Ready::Over(_) | Ready::Dropped(_) => None,
         }
     }
 
@@ -306,8 +317,7 @@ mod tests {
     fn pass_over(seen: &mut Seen<&'static str>, first: u64, count: u64) -> Vec<(u64, bool)> {
         let mut ready = Vec::new();
         seen.pass_over(first, count, &mut |next| {
-            let (Ready::Result(task, _) | Ready::Over(task)) = next;
-            ready.push((task.sequence, matches!(next, Ready::Result(..))));
+            ready.push((next.task().sequence, matches!(next, Ready::Result(..))));
         });
         ready
     }
@@ -349,7 +359,7 @@ mod tests {
         pass_over(&mut seen, 3, 2);
         let run = TaskRun { id: TaskId { epoch: 1, sequence: 2 }, deliveries: 0, content: Content::Message };
         seen.take(run, 3, ["x"; 3].into_iter(), true, &mut |next| over.push(next));
-        assert_eq!(over, [Ready::Over(run.plus(1).id), Ready::Over(run.plus(2).id)]);
+        assert_eq!(over, [Ready::Dropped(run.plus(1).id), Ready::Dropped(run.plus(2).id)]);
         assert_eq!(take(&mut seen, 0, 2, 0, true), [0, 1, 2]);
         let next = TaskRun { id: TaskId { epoch: 1, sequence: 5 }, ..run };
         assert!(seen.take_new(next, 1, true), "it has its turn");

@@ -25,6 +25,7 @@
 //! | of X-DONE, one more is done; the sink does not heed REFUSED | 1 |
 //! | what is settled lazily is not told at last; the sink does not heed LEFT | 24 |
 //! | what is reported has not been delivered | 73 or 763 |
+//! | a result that is dropped, as its task was refused, is reported as done | 350 |
 //! | what waits in order and is refused, or comes for a task that is, is not settled | 119 or 230 |
 //! | results wait to travel alone (a bug that was) | 1245 |
 //! | results are passed on again while under way, in order (a bug that was) | about 250,000: in the long form |

@@ -158,7 +158,13 @@ impl Scenario {
 
     pub fn redelivery(&self) -> RedeliveryRules {
         let (deliveries_max, in_order) = (self.deliveries_max, self.keep_order);
-        RedeliveryRules { deliveries_max, refused_count_max: 1000, in_order, alone_deliveries: 2 }
+        RedeliveryRules {
+            deliveries_max,
+            refused_count_max: 1000,
+            refusals_patience: None,
+            in_order,
+            alone_deliveries: 2,
+        }
     }
 
     pub fn redelivery_of_results(&self) -> RedeliveryRules {

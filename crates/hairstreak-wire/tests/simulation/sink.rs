@@ -1,11 +1,11 @@
 //! `Sink`: takes results as the pipeline's sink does, around the real `Seen`: each once, in order if that is wanted. It reports
 //! what is done to the ventilator, and settles in bulk while that is heard.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
 use hairstreak_testkit::Life;
-use hairstreak_wire::settlement::{Content, ControlMessage, Outcome, Ready, Seen, TaskId, TaskRun};
+use hairstreak_wire::settlement::{Content, ControlMessage, Outcome, Ranges, Ready, Seen, TaskId, TaskRun};
 
 use crate::endpoint::{Endpoint, Frame, LinkError};
 use crate::ledger::{Ledger, NO_ROOM};
@@ -39,6 +39,8 @@ pub struct Sink {
     sources: BTreeMap<u64, Seen<Body>>,
     ready: VecDeque<Ready<Body>>,
     batch: Option<Taken>,
+    /// Of the batch: tasks whose results were not delivered.
+    dropped: BTreeSet<TaskId>,
     last: Option<TaskId>,
     keep_order: bool,
     is_busy: bool,
@@ -85,6 +87,7 @@ impl Sink {
             sources,
             ready: VecDeque::new(),
             batch: None,
+            dropped: BTreeSet::new(),
             last: None,
             keep_order: scenario.keep_order,
             is_busy: false,
@@ -163,11 +166,30 @@ impl Sink {
                     }
                     continue;
                 }
+                Some(Ready::Dropped(task)) => {
+                    if self.keep_order {
+                        self.results.settle_tasks(net, task, 1, Outcome::Accepted, b"");
+                    } else {
+                        self.dropped.insert(task);
+                    }
+                    continue;
+                }
                 None => {}
             }
             if let Some(Taken { link, numbers, tasks }) = self.batch.take() {
                 self.results.settle(net, link, numbers, Outcome::Accepted, b"");
-                tasks.into_iter().for_each(|(first, count)| self.note_done(net, first, count));
+                let dropped = std::mem::take(&mut self.dropped);
+                for (first, count) in tasks {
+                    let mut delivered = Ranges::new();
+                    delivered.insert(first.sequence..first.sequence + count);
+                    for task in dropped.range(first..first.plus(count)) {
+                        delivered.remove(task.sequence..task.sequence + 1);
+                    }
+                    for range in delivered.iter() {
+                        let first = TaskId { sequence: range.start, ..first };
+                        self.note_done(net, first, range.end - range.start);
+                    }
+                }
             }
             let hears_first = !self.is_introduced || net.sim.rng.u8(0..8) == 0;
             if hears_first && self.hear(net) {

@@ -18,6 +18,8 @@ pub struct Ventilator {
     life: Life<Party>,
     pub tasks: Push,
     produced: u64,
+    /// The application takes what is refused at once; else at the end, so that some of it turns out to be done before.
+    takes_refusals: bool,
     not_before: u64,
     floor: Option<TaskId>,
     end: Option<ControlMessage<'static>>,
@@ -31,6 +33,7 @@ impl Ventilator {
             life,
             tasks: Push::new(scenario.window, scenario.redelivery(), false),
             produced: 0,
+            takes_refusals: scenario.window.is_multiple_of(2),
             not_before: 0,
             floor: None,
             end: None,
@@ -105,11 +108,18 @@ impl Ventilator {
         }
     }
 
-    pub fn go_on(&mut self, net: &mut Net, ledger: &mut Ledger) {
-        self.tell_refused(net);
+    /// The application takes what is refused.
+    fn take_refusals(&mut self, net: &mut Net, ledger: &mut Ledger) {
         for refusal in self.tasks.redelivery.take_refusals() {
             net.sim.note(|| format!("ventilator: {} refused: {:?}", refusal.task.sequence, refusal.cause));
             ledger.refuse(refusal.task, refusal.cause);
+        }
+    }
+
+    pub fn go_on(&mut self, net: &mut Net, ledger: &mut Ledger) {
+        self.tell_refused(net);
+        if self.takes_refusals {
+            self.take_refusals(net, ledger);
         }
         self.tasks.send_waiting_again(net);
         let Scenario { task_count, produce_max, window, .. } = net.scenario;
@@ -127,6 +137,7 @@ impl Ventilator {
         assert!(unsettled <= window, "{unsettled} unsettled, in a window of {window}");
         if self.produced == task_count && unsettled == 0 && self.end.is_none() {
             self.tasks.end(net);
+            self.take_refusals(net, ledger);
             let rejected = self.tasks.redelivery.refused_count();
             let end = ControlMessage::End { epoch: EPOCH, count: task_count, rejected };
             self.end = Some(end);

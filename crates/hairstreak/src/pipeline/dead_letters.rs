@@ -8,7 +8,8 @@ use hairstreak_socket::{Context, Endpoint, Message, Pull, RecvError};
 use super::error::PipelineError;
 use super::options::PipelineOptions;
 
-/// A task that was refused.
+/// A task that was refused. One that was given up, after too many deliveries or for want of time, may be done all the same: its
+/// result may have been delivered, or may come. Only the sink of the results knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
     /// What names it: it may come again, with the same name.

@@ -13,6 +13,11 @@ const AHEAD_TIME: Duration = Duration::from_millis(500);
 /// Connecting may take so long however soon a connection is given up.
 const HANDSHAKE_TIMEOUT_MIN_MS: u64 = 2_000;
 
+/// Refused tasks that are kept for the application, at least: with a small window it may take them seldom.
+const REFUSED_COUNT_MIN: usize = 1_000;
+/// An application that has taken no refused task for this long is not expected to take any.
+const REFUSALS_PATIENCE: Duration = Duration::from_secs(10);
+
 /// The window where none is asked for.
 const WINDOW_COUNT_MAX: usize = 10_000;
 /// What a window that grows by itself does not grow beyond.
@@ -109,6 +114,9 @@ impl PipelineOptions {
             grows: self.window == Window::Auto,
             deliveries_max: self.deliveries_max,
             deadline: self.deadline,
+            // The whole window may be refused at one instant, and what is sent next before the thread that sends it takes any.
+            refused_count_max: self.window.count_max().saturating_mul(2).max(REFUSED_COUNT_MIN),
+            refusals_patience: Some(REFUSALS_PATIENCE),
             in_order: self.keep_order,
             ahead_time: Some(AHEAD_TIME),
             ..self.passing_settlement()

@@ -68,8 +68,11 @@ impl Reports {
         }
     }
 
-    /// These tasks are done, and were received by `results`.
+    /// These tasks are done, if there are any: the application has dealt with their results, which `results` received.
     pub fn note(&mut self, first: TaskId, count: u64, results: &Pull) {
+        if count == 0 {
+            return;
+        }
         self.unreported_count += count;
         match self.unreported.last_mut() {
             Some((before, number)) if before.plus(*number) == first => *number += count,

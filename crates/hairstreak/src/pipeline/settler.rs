@@ -1,6 +1,6 @@
 //! `Settler`: settles results that a sink's application has dealt with, and tells the ventilator; or rejects them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hairstreak_socket::Pull;
 use hairstreak_socket::settlement::{Batch, ControlMessage, SequenceRuns, TaskId};
@@ -18,28 +18,40 @@ pub(super) struct Settler {
     /// Tasks whose results the application has rejected, and why. Copies that come before the ventilator has said that it has
     /// refused them are rejected too: accepted, they would be done.
     rejected: BTreeMap<TaskId, String>,
+    /// Of what is settled next: tasks with a result that was not delivered. The ventilator is not told that they are done: they may
+    /// have been refused, and their names wait to be taken.
+    dropped: BTreeSet<TaskId>,
 }
 
 impl Settler {
     /// Of what comes to `results`.
     pub fn new(results: Pull, reports: Reports) -> Settler {
-        Settler { results, reports, rejected: BTreeMap::new() }
+        Settler { results, reports, rejected: BTreeMap::new(), dropped: BTreeSet::new() }
+    }
+
+    /// The application is not given what came of this task, which is settled next.
+    pub fn note_dropped(&mut self, task: TaskId) {
+        self.dropped.insert(task);
     }
 
     /// The application has dealt with all that came in the batch.
     pub fn settle_batch(&mut self, batch: &Batch) {
         if self.rejected.is_empty() && self.results.accept_batch(batch) {
-            for (run, count) in &batch.runs {
-                self.reports.note(run.id, *count, &self.results);
-            }
+            batch.runs.iter().for_each(|(run, count)| self.report(run.id, *count));
         } else {
             // Some of it was rejected, or its worker is gone.
-            batch.runs.iter().for_each(|(run, count)| self.settle(run.id, *count));
+            batch.runs.iter().for_each(|(run, count)| self.settle_run(run.id, *count));
         }
+        self.dropped.clear();
     }
 
     /// The application has dealt with these tasks, `count` in sequence from `first` on.
     pub fn settle(&mut self, first: TaskId, count: u64) {
+        self.settle_run(first, count);
+        self.dropped.clear();
+    }
+
+    fn settle_run(&mut self, first: TaskId, count: u64) {
         let rejected = self.rejected.range(first..first.plus(count));
         let rejected = rejected.map(|(task, reason)| (*task, reason.clone())).collect::<Vec<_>>();
         let mut next = first;
@@ -54,8 +66,19 @@ impl Settler {
     fn accept(&mut self, first: TaskId, count: u64) {
         if count > 0 {
             self.results.accept_tasks(first, count);
-            self.reports.note(first, count, &self.results);
+            self.report(first, count);
         }
+    }
+
+    /// Reports what was delivered of these.
+    fn report(&mut self, first: TaskId, count: u64) {
+        let end = first.plus(count);
+        let mut next = first;
+        for task in self.dropped.range(first..end) {
+            self.reports.note(next, task.sequence - next.sequence, &self.results);
+            next = task.plus(1);
+        }
+        self.reports.note(next, end.sequence - next.sequence, &self.results);
     }
 
     /// The application cannot deal with the result of a task. Returns whether it had not said so before.

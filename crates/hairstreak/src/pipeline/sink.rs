@@ -261,18 +261,21 @@ impl Sink {
     /// order, the next task.
     fn take_along(&mut self) -> Option<Done> {
         loop {
-            if let Some(Ready::Result(task, _) | Ready::Over(task)) = self.ready.front() {
+            if let Some(next) = self.ready.front() {
                 if self.keep_order {
+                    // What is dropped is settled by itself: it is not reported.
                     let (first, count) = self.returned.as_mut()?;
-                    if first.plus(*count) != *task {
+                    if first.plus(*count) != next.task() || matches!(next, Ready::Dropped(_)) {
                         return None;
                     }
                     *count += 1;
                 }
                 match self.ready.pop_front() {
                     Some(Ready::Result(task, arrival)) => return self.begin(task, arrival),
-                    _ => continue,
+                    Some(Ready::Dropped(task)) => self.settler.note_dropped(task),
+                    Some(Ready::Over(_)) | None => {}
                 }
+                continue;
             }
             if self.keep_order || !self.begin_run() {
                 return None;
@@ -300,6 +303,7 @@ impl Sink {
             match self.results.recv_batch(&mut self.messages, self.batch_count_max, Duration::ZERO) {
                 Ok(batch) => self.begin_batch(batch)?,
                 Err(RecvError::TimedOut | RecvError::Ended) if self.sources.have_ended() => {
+                    self.settler.tell();
                     self.results.settle_lazily(false);
                     return Ok(None);
                 }
@@ -326,6 +330,10 @@ impl Sink {
                     return self.begin(task, arrival);
                 }
                 Some(Ready::Over(task)) => self.returned = self.keep_order.then_some((task, 1)),
+                Some(Ready::Dropped(task)) => {
+                    self.settler.note_dropped(task);
+                    self.returned = self.keep_order.then_some((task, 1));
+                }
                 None if self.begin_run() => {
                     if let Some(done) = self.take_present() {
                         return Some(done);

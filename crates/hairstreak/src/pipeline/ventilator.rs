@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hairstreak_socket::settlement::{ControlMessage, Refusal};
+use hairstreak_socket::settlement::{ControlMessage, Refusal, Unsettled};
 use hairstreak_socket::{BindError, Context, Endpoint, Outgoing, Push, SendError};
 
 use super::control::Control;
@@ -26,9 +26,12 @@ pub struct Ventilator {
 pub struct Finished {
     /// Tasks that were sent.
     pub count: u64,
-    /// Of those: rejected by a worker or the sink, or given up after too many deliveries. The sink may have delivered a result of one that
-    /// was given up: see [`Completion::rejected_count`](super::Completion::rejected_count).
+    /// Of those: rejected by a worker or the sink, given up after too many deliveries, or not settled in their time. One that was given
+    /// up may be done all the same. It does not count if the sink has reported that before [`Ventilator::take_refusals`] returned it.
+    /// The sink may have delivered a result of others, too: see [`Completion::rejected_count`](super::Completion::rejected_count).
     pub rejected: u64,
+    /// Of those: tasks that [`Ventilator::take_refusals`] has not returned and will not, as nobody called it before there were too many.
+    pub unnamed: u64,
 }
 
 /// One that waits for room looks so often whether a sink wants it to stop.
@@ -69,8 +72,9 @@ impl Ventilator {
         &self.control.endpoint
     }
 
-    /// Hands out a task, waiting while the window is full, no worker is there, the sink wants a pause, or
-    /// [`PipelineOptions::dead_letters_max`] refused tasks are not taken.
+    /// Hands out a task, waiting while the window is full, no worker is there, the sink wants a pause,
+    /// [`PipelineOptions::dead_letters_max`] dead letters are not taken, or too many refused tasks
+    /// ([`Ventilator::take_refusals`]).
     /// [`SendError::Closed`] when the sink wants no more tasks.
     pub fn send<'a>(&self, task: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
         let task = task.into();
@@ -120,8 +124,17 @@ impl Ventilator {
         self.letters.as_ref().map_or(0, |letters| letters.unsettled().count)
     }
 
-    /// The tasks that were rejected, or given up, since the last call; of more than 1,000 the oldest are lost. None with
-    /// [`PipelineOptions::dead_letters`].
+    /// The tasks that were rejected, or given up, since the last call. None with [`PipelineOptions::dead_letters`].
+    ///
+    /// A task that was given up ([`RefusalCause::Deadline`](super::RefusalCause), `DeliveriesMax`) may be done all the same: the ventilator
+    /// decides by its own clock, and the sink may have delivered the result, or may be about to. Tasks that the sink has reported as
+    /// done are not among those returned. Others may turn out to be done later: only the sink knows. Sent again, they are done
+    /// twice.
+    ///
+    /// Twice as many as the window has are kept, and at least 1,000: the whole window can be refused at one instant. While as many
+    /// are not taken, [`Ventilator::send`] waits for the next call, up to ten seconds after the last one: of an application that
+    /// calls this within that time none is lost. For one that has never called this, or not for so long, no send waits: the oldest are
+    /// lost, and counted ([`Finished::unnamed`]). [`Ventilator::finish`] waits for no call.
     pub fn take_refusals(&self) -> Vec<Refusal> {
         self.tasks.take_refusals()
     }
@@ -137,12 +150,12 @@ impl Ventilator {
             return Err(FinishError::Unfinished { unsettled: self.unsettled_count() });
         }
         let count = self.tasks.stats().sent;
-        let rejected = self.tasks.unsettled().refused_count;
+        let Unsettled { refused_count: rejected, lost_refusals: unnamed, .. } = self.tasks.unsettled();
         let end = ControlMessage::End { epoch: self.epoch, count, rejected };
         self.control.end(end, left().min(self.lost_after));
         if let Some(letters) = self.letters.as_ref().filter(|letters| !letters.wait_settled(left())) {
             return Err(FinishError::LettersLeft { letters: letters.unsettled().count });
         }
-        Ok(Finished { count, rejected })
+        Ok(Finished { count, rejected, unnamed })
     }
 }

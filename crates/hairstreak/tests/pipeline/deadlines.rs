@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use hairstreak::pipeline::{
-    DeadLetter, DeadLetterSink, Finished, PipelineOptions, RefusalCause, Reply, Sink, Worker,
+    DeadLetter, DeadLetterSink, Finished, PipelineOptions, RefusalCause, Reply, Sink, Task, Worker,
 };
 
 use hairstreak_socket::RecvError;
@@ -71,13 +71,60 @@ fn a_task_on_which_a_worker_hangs_is_given_up_and_all_others_are_done() {
             (0..500).for_each(|number| ventilator.send(&number.to_string()).unwrap());
             assert_eq!(expired(&mut letters), (50, 1));
             assert_eq!(letters.try_recv(), Err(RecvError::TimedOut));
-            assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 500, rejected: 1 });
+            assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 500, rejected: 1, unnamed: 0 });
             let mut numbers = results.join().unwrap();
             assert!(!keep_order || numbers.is_sorted());
             numbers.sort_unstable();
             assert!(numbers.into_iter().eq((0..500).filter(|number| *number != 50)));
             drop(workers);
         }
+    });
+}
+
+#[test]
+fn each_task_has_a_result_or_is_named_though_a_whole_window_is_refused_at_once() {
+    bounded(|| {
+        let (count, hangs_on) = (12_000, 3_000);
+        let options =
+            PipelineOptions { deadline: Some(Duration::from_millis(300)), ..PipelineOptions::default() };
+        let (ventilator, sink) = ends(&options);
+        let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
+        let (go_on, goes_on) = mpsc::channel::<()>();
+        let worker = thread::spawn(move || {
+            let work = |task: Task<'_>| {
+                if number(task.message.body()) == hangs_on {
+                    goes_on.recv().unwrap();
+                }
+                Reply::Same
+            };
+            Worker::connect(&from, &to, &options).unwrap().run(work)
+        });
+        let results = thread::spawn(|| results(sink));
+        let mut named = Vec::new();
+        let mut take = || {
+            let refusals = ventilator.take_refusals();
+            named.extend(refusals.iter().map(|refusal| number(refusal.message.body())));
+            named.len()
+        };
+        for number in 0..count {
+            ventilator.send(&number.to_string()).unwrap();
+            take();
+        }
+        while take() == 0 {
+            thread::yield_now();
+        }
+        go_on.send(()).unwrap();
+        let finished = ventilator.finish(LONG).unwrap();
+        take();
+        let rejected = named.len() as u64;
+        assert_eq!(finished, Finished { count, rejected, unnamed: 0 });
+        assert!(rejected > 1_000, "{rejected} were refused");
+        // A result that was delivered before its task was given up has both.
+        named.extend(results.join().unwrap());
+        named.sort_unstable();
+        named.dedup();
+        assert!(named.into_iter().eq(0..count));
+        worker.join().unwrap().unwrap();
     });
 }
 
@@ -97,7 +144,7 @@ fn tasks_that_wait_for_a_worker_that_never_comes_are_given_up_while_nobody_asks(
         late.sort_unstable();
         assert!(late.into_iter().eq(0..20));
         let results = thread::spawn(|| results(sink));
-        assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 20, rejected: 20 });
+        assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 20, rejected: 20, unnamed: 0 });
         assert!(results.join().unwrap().is_empty());
     });
 }
@@ -118,7 +165,7 @@ fn what_was_behind_a_task_that_had_its_time_is_done_when_its_worker_is_killed() 
         hanging.kill();
         let worker = Part::start(&words);
         let results = thread::spawn(|| results(sink));
-        assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 16, rejected: 1 });
+        assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 16, rejected: 1, unnamed: 0 });
         let mut numbers = results.join().unwrap();
         numbers.sort_unstable();
         assert!(numbers.into_iter().eq(1..16));
@@ -161,7 +208,7 @@ fn a_result_that_comes_too_late_is_not_delivered() {
             assert_eq!(sink.recv().unwrap(), None);
             sink.completion()
         });
-        assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 2, rejected: 1 });
+        assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 2, rejected: 1, unnamed: 0 });
         assert_eq!(results.join().unwrap().to_string(), "all 2 done, 0 redelivered, 1 rejected");
         assert_eq!(late.join().unwrap().unwrap().result_count, 1);
         assert!(quick.last_words().starts_with("ended"));

@@ -66,7 +66,10 @@ fn all_results_of_a_task_come_together_through_two_stages() {
                 twos.iter().for_each(|two| drop(scope.spawn(|| two.run(further).unwrap())));
                 scope.spawn(|| {
                     (0..2000).for_each(|number| ventilator.send(&number.to_string()).unwrap());
-                    assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 2000, rejected: 20 });
+                    assert_eq!(
+                        ventilator.finish(LONG).unwrap(),
+                        Finished { count: 2000, rejected: 20, unnamed: 0 }
+                    );
                     let refusals = ventilator.take_refusals();
                     let because = RefusalCause::Rejected(b"the sixth".to_vec());
                     assert!(refusals.iter().all(|refusal| number(&refusal.message) % 100 == 66));
@@ -156,7 +159,7 @@ fn a_result_that_is_too_large_is_rejected_and_the_worker_goes_on() {
             });
             [1023, 1024, 2].into_iter().for_each(|number: u64| ventilator.send(&number.to_string()).unwrap());
             let results = scope.spawn(move || std::iter::from_fn(|| sink.recv().unwrap()).count());
-            assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 3, rejected: 1 });
+            assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 3, rejected: 1, unnamed: 0 });
             assert_eq!(results.join().unwrap(), 1023 + 2);
             let refusal = &ventilator.take_refusals()[0];
             let reason =

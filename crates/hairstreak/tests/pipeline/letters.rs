@@ -70,7 +70,7 @@ fn what_workers_reject_is_taken_with_its_reason_before_the_work_is_finished() {
         };
         assert_eq!(left, "all tasks are done or refused, but 1 dead letters are not taken");
         assert_eq!(letters.try_recv(), Err(RecvError::TimedOut));
-        assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 5000, rejected: 1000 });
+        assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 5000, rejected: 1000, unnamed: 0 });
         assert!(ventilator.take_refusals().is_empty());
         assert!(results.join().unwrap().into_iter().eq((0..5000).filter(|number| number % 5 != 0)));
         taken.sort_unstable_by_key(|letter| letter.task);
@@ -105,7 +105,7 @@ fn a_task_that_kills_its_workers_is_given_up_and_all_others_are_done() {
             assert_eq!((letter.message.body(), letter.task.sequence), (&b"1999"[..], 1999));
             assert_eq!((letter.deliveries, letter.cause), (3, RefusalCause::DeliveriesMax));
             assert_eq!(letters.try_recv(), Err(RecvError::TimedOut));
-            assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 2000, rejected: 1 });
+            assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 2000, rejected: 1, unnamed: 0 });
             assert!(results.join().unwrap().into_iter().eq(0..1999));
         });
         assert_eq!(deaths.into_inner(), 3);
@@ -162,7 +162,7 @@ fn letters_come_again_when_their_sink_is_killed() {
             numbers.extend(std::iter::from_fn(|| letter_of(&mut dead_letters)));
             dead_letters = start();
         }
-        assert_eq!(sender.join().unwrap(), Finished { count, rejected: count });
+        assert_eq!(sender.join().unwrap(), Finished { count, rejected: count, unnamed: 0 });
         dead_letters.kill();
         numbers.extend(std::iter::from_fn(|| letter_of(&mut dead_letters)));
         let all = numbers.len();
@@ -208,7 +208,7 @@ fn the_ventilator_waits_for_a_dead_letter_sink_that_is_slow() {
                 }
             }
             let (finished, most) = sender.join().unwrap();
-            assert_eq!(finished, Finished { count, rejected: count });
+            assert_eq!(finished, Finished { count, rejected: count, unnamed: 0 });
             assert!(most <= limit + window, "{most} waited");
             assert_eq!(numbers.len(), count as usize);
             assert_eq!(worker.join().unwrap().task_count, count);
@@ -235,7 +235,7 @@ fn a_plain_receiver_takes_letters_and_what_is_none_is_rejected() {
             assert_eq!(frames[..2], [b"two", &b"frames"[..]]);
             let LetterNote { task, deliveries, cause } = LetterNote::decode(frames[2]).unwrap();
             assert_eq!((frames.len(), task.sequence, deliveries, cause), (3, 0, 1, rejected()));
-            assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 1, rejected: 1 });
+            assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 1, rejected: 1, unnamed: 0 });
         });
         let (mut letters, place) = dead_letter_sink();
         let settlement = Some(hairstreak_socket::settlement::Settlement::default());

@@ -1,6 +1,8 @@
 //! Tasks that are rejected or given up: the sink hears of it at once, waits for none of them, and counts each task once.
 
+use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use hairstreak::Message;
 use hairstreak::pipeline::{PipelineOptions, RefusalCause, Reply, Sink, Task, Worker};
@@ -9,6 +11,13 @@ use hairstreak_socket::{Context, Dealer, Interest, Options, Poller, Push, Router
 
 use crate::part::{self, bounded};
 use crate::{LONG, ends};
+
+/// Waits until it is so.
+fn until(mut is_so: impl FnMut() -> bool) {
+    while !is_so() {
+        thread::yield_now();
+    }
+}
 
 /// Two tasks under way, in order: each that is refused would hold up all.
 fn narrow() -> PipelineOptions {
@@ -138,6 +147,89 @@ fn a_task_that_is_given_up_behind_its_result_counts_as_done() {
         let completion = sink.completion();
         assert_eq!((completion.result_count, completion.rejected_count), (1, 0));
     });
+}
+
+#[test]
+fn a_task_that_was_given_up_is_not_named_if_the_sink_had_its_result() {
+    bounded(|| {
+        let options = PipelineOptions::default();
+        let (ventilator, mut sink) = ends(&options);
+        let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
+        let worker =
+            thread::spawn(move || Worker::connect(&from, &to, &options).unwrap().run(|_| Reply::Same));
+        // The sink is to have heard of the ventilator.
+        ventilator.send("0").unwrap();
+        assert_eq!(number(&sink.recv().unwrap().unwrap().message), 0);
+        assert_eq!(sink.try_recv().unwrap(), None, "the first is settled");
+        let (mut next, mut time, mut delivered) = (1, Duration::from_millis(50), vec![0]);
+        // The results lie in the sink's socket while their tasks are given up; unless the word of that comes before them.
+        while delivered.len() == 1 {
+            (next..next + 10).for_each(|number| ventilator.send_within(&number.to_string(), time).unwrap());
+            (next, time) = (next + 10, 2 * time);
+            until(|| ventilator.unsettled_count() == 0);
+            until(|| {
+                delivered.extend(sink.try_recv().unwrap().map(|done| number(&done.message)));
+                delivered.len() as u64 + sink.completion().duplicate_count == next
+            });
+        }
+        // The last ones are reported when the next result is asked for.
+        let results = thread::spawn(move || (sink.recv().unwrap(), sink.completion()));
+        let rejected = next - delivered.len() as u64;
+        until(|| ventilator.finish(LONG).unwrap().rejected == rejected);
+        delivered.extend(ventilator.take_refusals().iter().map(|refusal| number(&refusal.message)));
+        delivered.sort_unstable();
+        assert!(delivered.into_iter().eq(0..next));
+        let (result, completion) = results.join().unwrap();
+        assert_eq!((result, completion.rejected_count), (None, rejected));
+        worker.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn a_task_that_was_given_up_is_named_though_its_result_comes_and_is_dropped() {
+    for keep_order in [false, true] {
+        bounded(move || {
+            let options = PipelineOptions { keep_order, ..PipelineOptions::default() };
+            let (ventilator, mut sink) = ends(&options);
+            let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
+            let (go_on, goes_on) = mpsc::channel::<()>();
+            let work = move |task: Task<'_>| {
+                if number(task.message) > 0 {
+                    goes_on.recv().unwrap();
+                }
+                Reply::Same
+            };
+            let worker = thread::spawn(move || Worker::connect(&from, &to, &options).unwrap().run(work));
+            ventilator.send("0").unwrap();
+            assert_eq!(number(&sink.recv().unwrap().unwrap().message), 0);
+            assert_eq!(sink.try_recv().unwrap(), None, "the first is settled");
+            let mut next = 1;
+            // Unless the result comes before the word that its task was given up.
+            while sink.completion().duplicate_count == 0 {
+                ventilator.send_within(&next.to_string(), Duration::from_millis(20)).unwrap();
+                next += 1;
+                until(|| ventilator.unsettled_count() == 0);
+                (0..100).for_each(|_| assert_eq!(sink.try_recv().unwrap(), None));
+                go_on.send(()).unwrap();
+                until(|| {
+                    sink.try_recv().unwrap();
+                    let completion = sink.completion();
+                    completion.result_count + completion.duplicate_count == next
+                });
+            }
+            go_on.send(()).unwrap();
+            // What is reported by then is heard before this.
+            ventilator.send(&next.to_string()).unwrap();
+            assert_eq!(number(&sink.recv().unwrap().unwrap().message), next);
+            let results = thread::spawn(move || (sink.recv().unwrap(), sink.completion()));
+            let finished = ventilator.finish(LONG).unwrap();
+            let named = ventilator.take_refusals();
+            let (result, completion) = results.join().unwrap();
+            assert_eq!((result, named.len() as u64), (None, finished.rejected));
+            assert_eq!(named.len() as u64 + completion.result_count, next + 1, "{finished:?}, {completion}");
+            worker.join().unwrap().unwrap();
+        });
+    }
 }
 
 /// What the ventilator says next.

@@ -194,7 +194,7 @@ fn workers_of_either_stage_leave_and_join_while_the_others_go_on() {
             one.leaver().leave();
             assert_eq!(first_one.join().unwrap().unwrap().redelivered_count, 0);
             assert!(send(2000..3000));
-            assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 3000, rejected: 0 });
+            assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 3000, rejected: 0, unnamed: 0 });
             let (results, completion) = results.join().unwrap();
             assert!(results.into_iter().eq(0..3000));
             assert_eq!(completion.to_string(), "all 3000 done, 0 redelivered, 0 rejected");
@@ -255,7 +255,7 @@ fn a_worker_of_the_first_stage_that_hangs_does_not_keep_the_second_from_its_end(
             assert!(ventilator.wait_for_workers(2, LONG));
             ventilator.send_within("0", Duration::from_millis(20)).unwrap();
             let results = scope.spawn(move || std::iter::from_fn(|| sink.recv().unwrap()).count());
-            assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 1, rejected: 1 });
+            assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 1, rejected: 1, unnamed: 0 });
             assert_eq!(results.join().unwrap(), 0);
             twos.into_iter().for_each(|two| assert_eq!(two.join().unwrap().unwrap().task_count, 0));
             drop(go_on);
@@ -286,7 +286,7 @@ fn a_task_that_kills_workers_of_the_second_stage_is_rejected_and_all_others_are_
             scope.spawn(|| one.run(echo).unwrap());
             let results = scope.spawn(move || numbers(&mut sink));
             (0..2000).for_each(|number| ventilator.send(&number.to_string()).unwrap());
-            assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 2000, rejected: 1 });
+            assert_eq!(ventilator.finish(LONG).unwrap(), Finished { count: 2000, rejected: 1, unnamed: 0 });
             let refusals = ventilator.take_refusals();
             let reason = b"given to workers 3 times, and not settled".to_vec();
             assert_eq!(

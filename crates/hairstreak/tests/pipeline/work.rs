@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use hairstreak::pipeline::{
-    PipelineOptions, RefusalCause, Reply, Sink, SinkError, Task, Window, Worker, WorkerError,
+    Finished, PipelineOptions, RefusalCause, Reply, Sink, SinkError, Task, Window, Worker, WorkerError,
 };
 use hairstreak::{Message, SendError};
 
@@ -158,6 +158,26 @@ fn a_pause_is_heard_before_the_next_task_though_tasks_are_few_and_slow() {
     });
     assert!(sent_by_then < 16, "{sent_by_then} tasks were handed out");
     assert_eq!(sink.completion().to_string(), "all 200 done, 0 redelivered, 199 rejected");
+}
+
+#[test]
+fn of_refused_tasks_that_nobody_takes_the_last_are_named_and_the_others_counted() {
+    let options = PipelineOptions { window: 10.into(), ..PipelineOptions::default() };
+    let (ventilator, mut sink) = ends(&options);
+    let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
+    thread::scope(|scope| {
+        let work = |_: Task<'_>| Reply::Reject("no".into());
+        let (from, to, options) = (&from, &to, &options);
+        scope.spawn(move || Worker::connect(from, to, options).unwrap().run(work).unwrap());
+        scope.spawn(|| while sink.recv().unwrap().is_some() {});
+        (0..3000).for_each(|number| ventilator.send(&number.to_string()).unwrap());
+        let finished = ventilator.finish(LONG).unwrap();
+        assert_eq!(finished, Finished { count: 3000, rejected: 3000, unnamed: 2000 });
+        let mut named: Vec<_> =
+            ventilator.take_refusals().iter().map(|refusal| number(&refusal.message)).collect();
+        named.sort_unstable();
+        assert!(named.into_iter().eq(2000..3000));
+    });
 }
 
 #[test]

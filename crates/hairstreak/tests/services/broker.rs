@@ -76,7 +76,14 @@ impl Broker {
 
     pub fn ask(&self, number: u64) {
         let request = RequestId { client: CLIENT, number };
-        let header = Header::Request { request, first: 1, lifetime_ms: 0, deliveries: 0, is_repeated: false };
+        let header = Header::Request {
+            request,
+            first: 1,
+            lifetime_ms: 0,
+            deliveries: 0,
+            is_repeated: false,
+            takes_runs: true,
+        };
         self.send(header, &[number.to_string().as_bytes()]);
     }
 

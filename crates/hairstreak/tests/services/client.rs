@@ -36,7 +36,7 @@ fn answer(broker: &Broker) -> (u64, Vec<u8>) {
         panic!("{frames:?}");
     };
     let body = body.body(&frames).next().unwrap();
-    broker.send(Header::Final { request, index: 0 }, &[body]);
+    broker.send(Header::Final { request, index: 0, run: None }, &[body]);
     (request.number, body.to_vec())
 }
 
@@ -183,7 +183,7 @@ fn a_client_that_meets_a_numbering_broker_on_a_plain_connection_begins_anew() {
             ours.welcome();
         } else if let Ok(ToBroker::Request { request, body, .. }) = parse_to_broker(frames) {
             assert!(!plain_peers.contains(peer), "it speaks both on one connection");
-            ours.send(Header::Final { request, index: 0 }, &body.body(frames).collect::<Vec<_>>());
+            ours.send(Header::Final { request, index: 0, run: None }, &body.body(frames).collect::<Vec<_>>());
             break;
         } else {
             plain_peers.push(peer.clone());
@@ -206,6 +206,96 @@ fn what_a_numbering_broker_had_is_asked_of_a_plain_one_that_is_next() {
         answer_plainly(&other, "one");
     });
     assert_eq!(said, "one");
+}
+
+/// Takes a request, and says parts of its reply: of each the run, whether it is the last, and what it says.
+fn say(broker: &Broker, parts: &[(u64, bool, &str)]) {
+    let frames = broker.frames();
+    let Ok(ToBroker::Request { request, takes_runs: true, .. }) = parse_to_broker(&frames) else {
+        panic!("{frames:?}");
+    };
+    let mut place = (0, 0);
+    for &(run, is_final, text) in parts {
+        place = if place.0 == run { (run, place.1 + 1) } else { (run, 0) };
+        let (index, run) = (place.1, Some(run));
+        let header = match is_final {
+            true => Header::Final { request, index, run },
+            false => Header::Partial { request, index, run },
+        };
+        broker.send(header, &[text.as_bytes()]);
+    }
+}
+
+#[test]
+fn a_reply_is_of_one_worker_or_there_is_an_error() {
+    let place = place(31);
+    let client = connect(&[&place], 10);
+    let frames = |message: Message| message.frames().map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let broker = thread::spawn({
+        let place = place.clone();
+        move || {
+            let broker = Broker::at(&place);
+            broker.welcome();
+            broker
+        }
+    });
+    assert_eq!(client.is_numbered(PATIENCE), Some(true));
+    let broker = broker.join().unwrap();
+    // The second worker says it in one part, in other parts, and in parts whose borders lie elsewhere.
+    let first = (7, false, "first half, ");
+    let others: [&[(u64, bool, &str)]; 3] = [
+        &[(8, true, "first half, second half")],
+        &[(8, false, "first "), (8, true, "half, second half")],
+        &[(8, false, "first half, second "), (8, true, "half")],
+    ];
+    for other in others {
+        let expected: Vec<_> = other.iter().map(|(.., text)| text.as_bytes().to_vec()).collect();
+        let parts = [&[first], other].concat();
+        let (asking, parts) = (client.clone(), &parts);
+        thread::scope(|scope| {
+            let call = scope.spawn(|| asking.call("echo", "x").unwrap());
+            say(&broker, parts);
+            assert_eq!(frames(call.join().unwrap()), expected);
+            let stream = scope.spawn(|| asking.stream("echo", "x").unwrap().collect::<Vec<_>>());
+            say(&broker, parts);
+            let seen = stream.join().unwrap();
+            assert_eq!(seen, [Ok("first half, ".into()), Err(RequestError::RepliesDiffer)]);
+            // It is withdrawn.
+            assert!(matches!(parse_to_broker(&broker.frames()), Ok(ToBroker::Cancel(_))));
+        });
+    }
+    // The second worker says the same again.
+    let parts = [first, (8, false, "first half, "), (8, true, "second half")];
+    thread::scope(|scope| {
+        let stream = scope.spawn(|| client.stream("echo", "x").unwrap().collect::<Result<Vec<_>, _>>());
+        say(&broker, &parts);
+        assert_eq!(stream.join().unwrap().unwrap(), ["first half, ", "second half"].map(Message::from));
+    });
+}
+
+#[test]
+fn parts_of_a_plain_broker_that_died_are_not_joined_to_those_of_the_next() {
+    let place = place(32);
+    let options = ClientOptions {
+        timeout: Some(PATIENCE),
+        plain_version: hairstreak::service::Version::V02,
+        ..ClientOptions::default()
+    };
+    let client = Client::with_options(&[&place], options).unwrap();
+    let asking = thread::spawn(move || client.call("echo", "x"));
+    let first = Broker::plain_at(&place);
+    assert_eq!(first.frames()[3..], [b"x"]);
+    first.send_frames(&[b"MDPC02", b"\x02", b"echo", b"first half, "]);
+    // tidy: allow(sleeps) the part arrives
+    thread::sleep(Duration::from_millis(100));
+    drop(first);
+    let second = Broker::plain_at(&place);
+    let (peer, _) = second.frames_of_anybody(PATIENCE).unwrap();
+    let second = second.with_peer(&peer);
+    second.send_frames(&[b"MDPC02", b"\x02", b"echo", b"first "]);
+    second.send_frames(&[b"MDPC02", b"\x03", b"echo", b"half, second half"]);
+    let expected = Message::from_frames(["first ", "half, second half"]);
+    assert_eq!(asking.join().unwrap().unwrap(), expected);
 }
 
 #[test]

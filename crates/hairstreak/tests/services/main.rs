@@ -2,4 +2,5 @@
 
 mod broker;
 mod client;
+mod paused;
 mod worker;

@@ -9,7 +9,7 @@ use hairstreak::service::{
     ClientId, Held, MemoryStore, ReplyStore, Request, StoredReply, Worker, WorkerControl, WorkerOptions,
 };
 use hairstreak_socket::Message;
-use hairstreak_wire::numbered::{Header, RequestId};
+use hairstreak_wire::numbered::{Header, RequestId, ToBroker, parse_to_broker};
 
 use crate::broker::{Broker, CLIENT, PATIENCE, place};
 
@@ -106,6 +106,40 @@ fn a_reply_that_no_message_can_hold_is_a_refusal() {
     }
 }
 
+#[test]
+fn all_parts_of_a_reply_name_one_run_and_saying_it_once_more_another() {
+    let place = place(11);
+    let worker = connect(&place, 1);
+    thread::spawn(move || {
+        worker.run(|request| {
+            request.send_part("one");
+            Ok("two".into())
+        })
+    });
+    let broker = Broker::at(&place);
+    broker.welcome();
+    broker.until_ready();
+    let mut runs = Vec::new();
+    for number in [1, 2, 1] {
+        broker.ask(number);
+        for _ in 0..2 {
+            let frames = broker.frames();
+            let Ok(ToBroker::Reply(part)) = parse_to_broker(&frames) else { panic!("{frames:?}") };
+            runs.push(part.run.unwrap());
+        }
+    }
+    let [first, _, second, _, again, _] = runs[..] else { panic!("{runs:?}") };
+    assert_eq!(runs, [first, first, second, second, again, again]);
+    assert!(first != second && first != again && second != again);
+    // A broker that takes no runs is told none.
+    let request = RequestId { client: CLIENT, number: 3 };
+    let (lifetime_ms, deliveries) = (0, 0);
+    let header =
+        Header::Request { request, first: 1, lifetime_ms, deliveries, is_repeated: false, takes_runs: false };
+    broker.send(header, &[b"x"]);
+    assert_eq!([broker.frames(), broker.frames()].map(|frames| frames[0][4]), [3, 4]);
+}
+
 /// A worker of one thread whose handler waits until it is told how to go on, and how it is asked to leave.
 fn held_worker(
     place: &str,
@@ -149,6 +183,53 @@ fn a_busy_worker_of_one_thread_tells_a_new_broker_what_runs_and_hears_what_is_ca
     }
     end.send(()).unwrap();
     second.replies_with(1);
+}
+
+#[test]
+fn a_request_whose_connection_is_over_or_that_is_taken_back_before_it_begins_is_marked() {
+    let place = place(13);
+    let worker = connect(&place, 1);
+    let (begin, begun) = mpsc::channel();
+    let (end, ends) = mpsc::channel::<()>();
+    let ends = Mutex::new(ends);
+    thread::spawn(move || {
+        worker.run(|request| {
+            // Of what was taken back the worker hears by and by.
+            while request.body() == b"4" && !request.is_cancelled() {
+                thread::yield_now();
+            }
+            let _ = begin.send((request.body().to_vec(), request.is_repeated()));
+            let _ = ends.lock().unwrap().recv_timeout(PATIENCE);
+            Ok(request.body().into())
+        })
+    });
+    let begins = |number: u64, is_marked: bool| {
+        assert_eq!(begun.recv_timeout(PATIENCE), Ok((number.to_string().into_bytes(), is_marked)));
+    };
+    let first = Broker::at(&place);
+    first.welcome();
+    first.until_ready();
+    first.ask(1);
+    begins(1, false);
+    first.ask(2);
+    first.router.flush();
+    // tidy: allow(sleeps) the second one arrives
+    thread::sleep(Duration::from_millis(100));
+    drop(first);
+    let second = Broker::at(&place);
+    second.welcome();
+    assert_eq!(second.until_ready().1, [1, 2]);
+    end.send(()).unwrap();
+    begins(2, true);
+    // What the present connection brings is not.
+    second.ask(3);
+    second.ask(4);
+    end.send(()).unwrap();
+    begins(3, false);
+    second.send(Header::Cancel { request: RequestId { client: CLIENT, number: 4 } }, &[]);
+    end.send(()).unwrap();
+    begins(4, true);
+    end.send(()).unwrap();
 }
 
 #[test]

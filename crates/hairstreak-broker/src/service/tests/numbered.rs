@@ -42,8 +42,8 @@ fn numbered_clients_meet_plain_workers_and_plain_clients_numbered_workers() {
     let mut id = [b'B'; 16];
     id[8..].copy_from_slice(&1_u64.to_be_bytes());
     let plain = RequestId { client: ClientId(id), number: 1 };
-    bench.send("w", Header::Partial { request: plain, index: 0 }, &[b"one"]);
-    bench.send("w", Header::Final { request: plain, index: 1 }, &[b"two"]);
+    bench.send("w", Header::Partial { request: plain, index: 0, run: None }, &[b"one"]);
+    bench.send("w", Header::Final { request: plain, index: 1, run: None }, &[b"two"]);
     assert_eq!(bench.said(), ["d: |MDPC01|echo|one|two"]);
     // Its worker may refuse: plain MDP has no words for that.
     bench.frames("d", &[b"", b"MDPC01", b"echo", b"body"]);
@@ -60,9 +60,9 @@ fn parts_keep_the_places_that_their_worker_gave_them() {
     bench.ready("w", 1);
     bench.ask("c", 'a', 1);
     bench.said();
-    bench.send("w", Header::Partial { request: request_id('a', 1), index: 0 }, &[b"x"]);
-    bench.send("w", Header::Partial { request: request_id('a', 1), index: 1 }, &[b"y"]);
-    bench.send("w", Header::Final { request: request_id('a', 1), index: 2 }, &[b"z"]);
+    bench.send("w", Header::Partial { request: request_id('a', 1), index: 0, run: None }, &[b"x"]);
+    bench.send("w", Header::Partial { request: request_id('a', 1), index: 1, run: None }, &[b"y"]);
+    bench.send("w", Header::Final { request: request_id('a', 1), index: 2, run: None }, &[b"z"]);
     assert_eq!(bench.said(), ["c: PARTIAL a/1 #0 x", "c: PARTIAL a/1 #1 y", "c: FINAL a/1 #2 z"]);
 }
 
@@ -220,7 +220,7 @@ fn a_worker_that_drains_gets_nothing_new() {
 #[test]
 fn a_client_that_speaks_as_a_worker_is_answered_with_disconnect() {
     let (partial, refused) = (
-        Header::Partial { request: request_id('a', 1), index: 0 },
+        Header::Partial { request: request_id('a', 1), index: 0, run: None },
         Header::Refused { request: request_id('a', 1), refusal: Refusal::Failed },
     );
     let cases: &[(Header, &[&[u8]])] = &[
@@ -295,10 +295,17 @@ fn a_connection_is_one_clients_and_a_client_speaks_as_it_began() {
     let mut id = [b'B'; 16];
     id[8..].copy_from_slice(&1_u64.to_be_bytes());
     let request = RequestId { client: ClientId(id), number: 1 };
-    let header = Header::Request { request, first: 1, lifetime_ms: 0, deliveries: 0, is_repeated: true };
+    let header = Header::Request {
+        request,
+        first: 1,
+        lifetime_ms: 0,
+        deliveries: 0,
+        is_repeated: true,
+        takes_runs: true,
+    };
     bench.send("thief", header, &[b"echo", b""]);
     assert_eq!(bench.said(), ["thief: REFUSED plain1/1 400"]);
     bench.ready("w", 9);
-    bench.send("w", Header::Final { request, index: 0 }, &[b"done"]);
+    bench.send("w", Header::Final { request, index: 0, run: None }, &[b"done"]);
     assert_eq!(bench.said_to("p"), ["|MDPC01|echo|done"]);
 }

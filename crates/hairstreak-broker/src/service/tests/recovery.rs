@@ -142,7 +142,7 @@ fn what_a_worker_says_before_ready_is_heard_as_far_as_it_can_be_and_asked_for_ag
     // Whole replies, to what has come and to what has not; a part; and a refusal.
     bench.reply("w", 'a', 1);
     bench.reply("w", 'a', 2);
-    bench.send("w", Header::Final { request: request_id('a', 3), index: 1 }, &[b"end"]);
+    bench.send("w", Header::Final { request: request_id('a', 3), index: 1, run: None }, &[b"end"]);
     bench.send("w", Header::Refused { request: request_id('a', 4), refusal: Refusal::Failed }, &[b"failed"]);
     bench.send("w", Header::Held, &[&held(&[('a', 3, 4)])]);
     for number in 2..=4 {

@@ -1,10 +1,10 @@
 //! Services in a deterministic simulator: numbered clients that go from broker to broker, workers with reply caches and plain
-//! ones without, round real [`Broker`]s on a virtual clock.
+//! ones without, round real [`Broker`]s on a virtual clock. Workers cut the same reply differently.
 //!
 //! A seed decides how many there are, their limits, and what goes wrong: connections end, with what is under way on them;
 //! brokers and workers die with all they knew and start again; peers do not read for a while, so that outboxes are full;
 //! messages of different connections overtake each other; some requests kill whoever does them. [`ledger::Ledger`] says what holds: each request of a client that
-//! stays is answered once; a worker that lives does none twice; a request done once more is marked, and explained by a
+//! stays is answered once, by parts of one worker's reply; a worker that lives does none twice; a request done once more is marked, and explained by a
 //! death; once nothing goes wrong any more everything ends, and then nothing is left. A seed that fails is printed, with the
 //! command that replays it and prints what happened.
 

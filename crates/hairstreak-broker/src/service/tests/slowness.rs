@@ -39,7 +39,7 @@ fn a_slow_worker_that_answers_before_anybody_else_has_the_request_answers_it() {
     bench.ask("c", 'a', 2);
     bench.pass(11_000);
     bench.said();
-    bench.send("slow", Header::Partial { request: request_id('a', 2), index: 0 }, &[b"x"]);
+    bench.send("slow", Header::Partial { request: request_id('a', 2), index: 0, run: None }, &[b"x"]);
     assert_eq!(bench.said(), [""; 0]);
     bench.send("slow", Header::Refused { request: request_id('a', 2), refusal: Refusal::Failed }, &[]);
     assert_eq!(bench.said(), ["slow: REQUEST a/2 2 after 1 again"]);
@@ -108,6 +108,7 @@ fn a_client_that_waits_no_longer_has_no_request() {
         lifetime_ms,
         deliveries: 0,
         is_repeated: false,
+        takes_runs: true,
     };
     bench.send("c", with_lifetime(1, 500), &[b"echo", b""]);
     bench.send("c", with_lifetime(2, 0), &[b"echo", b""]);

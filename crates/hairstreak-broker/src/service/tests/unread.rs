@@ -116,7 +116,8 @@ fn a_client_of_plain_mdp_that_does_not_read_loses_what_has_no_room() {
     bench.wire.full.insert("c".to_owned());
     let mut id = [b'B'; 16];
     id[8..].copy_from_slice(&1_u64.to_be_bytes());
-    let finish = |number| Header::Final { request: RequestId { client: ClientId(id), number }, index: 0 };
+    let finish =
+        |number| Header::Final { request: RequestId { client: ClientId(id), number }, index: 0, run: None };
     (1..=2).for_each(|number| bench.send("w", finish(number), &[b"done"]));
     bench.said();
     assert_eq!(bench.broker.report(bench.now).drops.unread, 1);
@@ -135,11 +136,11 @@ fn a_reply_in_parts_of_which_one_has_no_room_ends_there_for_a_client_of_plain_md
     let mut id = [b'B'; 16];
     id[8..].copy_from_slice(&1_u64.to_be_bytes());
     let request = RequestId { client: ClientId(id), number: 1 };
-    bench.send("w", Header::Partial { request, index: 0 }, &[b"one"]);
+    bench.send("w", Header::Partial { request, index: 0, run: None }, &[b"one"]);
     bench.wire.full.insert("c".to_owned());
-    bench.send("w", Header::Partial { request, index: 1 }, &[b"two"]);
+    bench.send("w", Header::Partial { request, index: 1, run: None }, &[b"two"]);
     bench.wire.full.clear();
-    bench.send("w", Header::Final { request, index: 2 }, &[b"three"]);
+    bench.send("w", Header::Final { request, index: 2, run: None }, &[b"three"]);
     let expected = ["w: REQUEST plain1/1 body", "c: MDPC02|\\x02|echo|one", "w: CANCEL plain1/1"];
     assert_eq!(bench.said(), expected);
     bench.assert_quiet();
@@ -252,13 +253,13 @@ fn a_reply_in_parts_of_which_one_has_no_room_is_refused_and_not_begun_over_and_o
         bench.ready("w", 9);
         bench.ask("c", 'a', 1);
         let request = request_id('a', 1);
-        bench.send("w", Header::Partial { request, index: 0 }, &[b"one"]);
+        bench.send("w", Header::Partial { request, index: 0, run: None }, &[b"one"]);
         bench.wire.full.insert("c".to_owned());
         if is_final {
-            bench.send("w", Header::Final { request, index: 1 }, &[b"two"]);
+            bench.send("w", Header::Final { request, index: 1, run: None }, &[b"two"]);
         } else {
-            bench.send("w", Header::Partial { request, index: 1 }, &[b"two"]);
-            bench.send("w", Header::Final { request, index: 2 }, &[b"three"]);
+            bench.send("w", Header::Partial { request, index: 1, run: None }, &[b"two"]);
+            bench.send("w", Header::Final { request, index: 2, run: None }, &[b"three"]);
         }
         bench.wire.full.clear();
         bench.said();

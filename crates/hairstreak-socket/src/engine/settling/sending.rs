@@ -20,6 +20,7 @@ use crate::engine::link::LinkKind;
 use crate::engine::routing::Sent;
 use crate::engine::settling::pace::{self, LARGE_BLOCK_TIME};
 use crate::engine::state::{After, State};
+use crate::engine::timers::Due;
 use crate::outgoing::{Outgoing, Parcel};
 use crate::session::{Session, SettledNews};
 use crate::settlement::GrantedLink;
@@ -140,8 +141,15 @@ impl State {
         if self.has_letters_enough(socket) {
             return None;
         }
+        let backlog = self.sockets[socket].backlog.as_mut()?;
         if left == 0 {
-            self.sockets[socket].backlog.as_mut()?.window.note_full();
+            backlog.window.note_full();
+            return None;
+        }
+        if let Some(until) = backlog.redelivery.held_until(Instant::now) {
+            // Whoever waits is to look again then.
+            self.timers.set_earlier(Due::Refusals(socket), until);
+            self.due_soon(engine);
             return None;
         }
         let company = self.sockets[socket].backlog.as_ref()?.company_of_new();
@@ -419,10 +427,13 @@ impl State {
         if self.granted_link(socket).is_some() {
             return true;
         }
-        let Some(backlog) = &self.sockets[socket].backlog else { return false };
+        let unsettled = self.unsettled_count(socket);
+        let Some(backlog) = &mut self.sockets[socket].backlog else { return false };
+        let company = backlog.company_of_new();
         !backlog.holds_up_new()
-            && backlog.room(self.unsettled_count(socket)) > 0
+            && backlog.room(unsettled) > 0
+            && backlog.redelivery.held_until(Instant::now).is_none()
             && !self.has_letters_enough(socket)
-            && self.choose_link(socket, backlog.company_of_new()).is_some()
+            && self.choose_link(socket, company).is_some()
     }
 }

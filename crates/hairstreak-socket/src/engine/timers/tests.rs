@@ -12,6 +12,7 @@ fn keys_come_back_as_what_they_stand_for() {
         }
         assert_eq!(Due::of(Due::Deadlines(index).key()), Due::Deadlines(index));
         assert_eq!(Due::of(Due::Room(index).key()), Due::Room(index));
+        assert_eq!(Due::of(Due::Refusals(index).key()), Due::Refusals(index));
     }
     assert_eq!(Due::of(Due::Settled.key()), Due::Settled);
 }

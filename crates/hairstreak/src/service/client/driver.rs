@@ -52,6 +52,8 @@ pub(super) struct Driver {
     /// First sockets so far, and sets of them.
     generation: u64,
     change_count: u64,
+    /// Requests to plain brokers so far, each time that one was sent.
+    asked_count: u64,
     /// To be woken when the sockets are others.
     watchers: Vec<Waker>,
     mode: Mode,
@@ -82,6 +84,7 @@ impl Driver {
             current: 0,
             generation: 0,
             change_count: 0,
+            asked_count: 0,
             watchers: Vec::new(),
             mode: Mode::Unknown,
             id,
@@ -205,9 +208,10 @@ impl Driver {
             let Some(request) = self.open.get_mut(number) else { return };
             let head = mdp::client_request(version, &request.service);
             let message = Outgoing::Headed { head: head.frames(), body: request.body.as_frames() };
+            self.asked_count += 1;
             let mut sent = Err(SendError::WouldBlock);
             for lane in &mut self.lanes {
-                sent = lane.send(number, message);
+                sent = lane.send(number, self.asked_count, message);
                 if sent != Err(SendError::WouldBlock) {
                     break;
                 }
@@ -288,12 +292,12 @@ impl Driver {
             }
         } else if self.mode == Mode::Plain
             && let Ok(reply) = mdp::parse_reply(frames)
-            && let Some((number, count)) = self.lanes[index].take(reply.is_final)
+            && let Some((number, place)) = self.lanes[index].take(reply.is_final)
         {
-            let next = self.open.take_plain(number, count, reply.is_final, &frames[reply.body_index..]);
-            if next == Next::Withdraw {
+            if self.open.take_at(number, place, &frames[reply.body_index..]) == Next::Withdraw {
                 self.tell_withdrawn(number);
-            } else if reply.is_final {
+            }
+            if reply.is_final {
                 self.flush();
             }
         }

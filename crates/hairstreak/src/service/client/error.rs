@@ -44,6 +44,10 @@ pub enum RequestError {
     /// The request cannot be sent, as it is too large.
     #[error(transparent)]
     Send(#[from] socket::SendError),
+    /// Parts of a reply were handed out, and their worker died. The worker that did the request once more says something else, or
+    /// says it in other parts. The request is withdrawn.
+    #[error("the rest of the reply is lost: its worker died, and the next one says it otherwise")]
+    RepliesDiffer,
     /// Nobody receives the replies to what was sent.
     #[error("{0} replies have come that nobody has received")]
     Unread(usize),

@@ -72,22 +72,25 @@ impl Client {
         Ok(Client(Arc::new(Shared { state, turn, options, process })))
     }
 
-    /// Asks, and waits for the whole reply; its parts, if it comes in several, are one message.
+    /// Asks, and waits for the whole reply; its parts, if it comes in several, are one message. All of them are of one worker's
+    /// reply: where a worker dies in the middle, what it said is dropped.
     pub fn call(&self, service: &str, body: impl Into<Message>) -> Result<Message, RequestError> {
-        let mut replies = self.stream(service, body)?;
-        let first = replies.next().unwrap_or_else(|| Ok(Message::new()))?;
-        let Some(second) = replies.next() else { return Ok(first) };
-        let mut frames = first.as_frames().to_vec();
-        frames.extend_from_slice(second?.as_frames());
-        for part in replies {
-            frames.extend_from_slice(part?.as_frames());
+        let (number, deadline) = self.ask(service, body.into(), Taker::Call)?;
+        let mut replies = Replies { client: self, number, deadline, is_over: false };
+        let mut whole = WholeReply::default();
+        loop {
+            match replies.wait() {
+                Found::End(end) => return end.map(|()| whole.into_message()),
+                found => whole.take(found),
+            }
         }
-        Ok(frames.into_iter().collect())
     }
 
-    /// Asks; the reply is an iterator of its parts. Dropped before its end, it withdraws the request.
+    /// Asks; the reply is an iterator of its parts. Dropped before its end, it withdraws the request. Where a worker dies behind parts that
+    /// were returned, the next one has to begin with the same parts: then the others follow. Else the last item is
+    /// [`RequestError::RepliesDiffer`]. So is what [`Client::recv`] returns.
     pub fn stream(&self, service: &str, body: impl Into<Message>) -> Result<Replies<'_>, RequestError> {
-        let (number, deadline) = self.ask(service, body.into(), Taker::Caller)?;
+        let (number, deadline) = self.ask(service, body.into(), Taker::Stream)?;
         Ok(Replies { client: self, number, deadline, is_over: false })
     }
 
@@ -323,30 +326,70 @@ impl Iterator for Replies<'_> {
     type Item = Result<Message, RequestError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.wait() {
+                Found::Part(part) => return Some(Ok(part)),
+                Found::End(end) => return end.err().map(Err),
+                // A stream does not begin anew.
+                Found::Anew | Found::Nothing => {}
+            }
+        }
+    }
+}
+
+impl Replies<'_> {
+    /// Waits for what comes next; behind the end there is another.
+    fn wait(&mut self) -> Found {
         if self.is_over {
-            return None;
+            return Found::End(Ok(()));
         }
         if self.client.is_forked() {
             self.is_over = true;
-            return Some(Err(RequestError::Forked));
+            return Found::End(Err(RequestError::Forked));
         }
         let mut state = self.client.lock();
         loop {
             match state.driver.open.collect(self.number) {
-                Found::Part(part) => return Some(Ok(part)),
-                Found::End(end) => {
-                    self.is_over = true;
-                    return end.err().map(Err);
-                }
                 Found::Nothing => {}
+                found => {
+                    self.is_over = matches!(found, Found::End(_));
+                    return found;
+                }
             }
             if let Err(error) = self.client.check_time(self.deadline) {
                 state.driver.withdraw(self.number);
                 self.is_over = true;
-                return Some(Err(error));
+                return Found::End(Err(error));
             }
             state = self.client.take_turn(state, self.deadline);
         }
+    }
+}
+
+/// The parts of a reply, to be one message.
+#[derive(Debug, Default)]
+pub(super) struct WholeReply {
+    first: Option<Message>,
+    rest: Vec<Message>,
+}
+
+impl WholeReply {
+    /// The next part, or that the reply begins anew.
+    pub fn take(&mut self, found: Found) {
+        match found {
+            Found::Part(part) if self.first.is_none() => self.first = Some(part),
+            Found::Part(part) => self.rest.push(part),
+            Found::Anew => *self = WholeReply::default(),
+            Found::End(_) | Found::Nothing => {}
+        }
+    }
+
+    pub fn into_message(self) -> Message {
+        let first = self.first.unwrap_or_default();
+        if self.rest.is_empty() {
+            return first;
+        }
+        std::iter::once(&first).chain(&self.rest).flat_map(Message::as_frames).cloned().collect()
     }
 }
 

@@ -3,6 +3,7 @@
 
 use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::{Dealer, Outgoing, SendError};
+use hairstreak_wire::numbered::PartPlace;
 
 #[derive(Debug)]
 pub(super) struct Lane {
@@ -13,6 +14,8 @@ pub(super) struct Lane {
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     number: u64,
+    /// Tells this asking from others.
+    run: u64,
     /// Parts of its reply so far.
     part_count: u32,
     connection: ConnectionId,
@@ -28,22 +31,23 @@ impl Lane {
         self.under_way.map(|under_way| under_way.number)
     }
 
-    /// Sends a request, if none is under way and there is a broker.
-    pub fn send(&mut self, number: u64, message: Outgoing<'_>) -> Result<(), SendError> {
+    /// Sends a request, if none is under way and there is a broker. `run` tells this asking from others.
+    pub fn send(&mut self, number: u64, run: u64, message: Outgoing<'_>) -> Result<(), SendError> {
         if self.under_way.is_some() {
             return Err(SendError::WouldBlock);
         }
         let connection = self.connection().ok_or(SendError::WouldBlock)?;
         self.dealer.try_send(message)?;
-        self.under_way = Some(UnderWay { number, part_count: 0, connection });
+        self.under_way = Some(UnderWay { number, run, part_count: 0, connection });
         Ok(())
     }
 
-    /// A part of a reply has come. Returns whose it is, and how many came before.
-    pub fn take(&mut self, is_final: bool) -> Option<(u64, u32)> {
+    /// A part of a reply has come. Returns whose it is, and its place.
+    pub fn take(&mut self, is_final: bool) -> Option<(u64, PartPlace)> {
         let under_way = self.under_way.as_mut()?;
-        let part = (under_way.number, under_way.part_count);
-        under_way.part_count += 1;
+        let place = PartPlace { run: under_way.run, index: under_way.part_count, is_final };
+        let part = (under_way.number, place);
+        under_way.part_count = under_way.part_count.saturating_add(1);
         if is_final {
             self.under_way = None;
         }

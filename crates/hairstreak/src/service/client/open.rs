@@ -4,13 +4,15 @@
 //! at once; a number below the first has had its reply, and what comes for it again is dropped.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+use foldhash::quality::RandomState;
 use hairstreak_base::Bytes;
 use hairstreak_socket::Message;
-use hairstreak_wire::numbered::{ClientId, Header, Part, RequestId};
+use hairstreak_wire::numbered::{ClientId, Header, Part, PartPlace, PartStep, ReplyParts, RequestId};
 
 use super::error::RequestError;
 
@@ -37,8 +39,10 @@ pub struct Reply {
 pub(super) enum Taker {
     /// Whoever receives.
     Inbox,
-    /// The caller that waits for it.
-    Caller,
+    /// A caller that sees each part as it comes.
+    Stream,
+    /// A caller that sees the whole reply.
+    Call,
 }
 
 /// One request.
@@ -50,8 +54,8 @@ pub(super) struct OpenRequest {
     pub sent_to: Option<[u8; 16]>,
     /// Another broker may have it, or have given it to a worker.
     is_repeated: bool,
-    /// The part of the reply that comes next.
-    next_part: u32,
+    /// What has come of the reply.
+    parts: ReplyParts,
     pub expires: Option<Instant>,
     taker: Taker,
 }
@@ -61,6 +65,8 @@ pub(super) struct OpenRequest {
 struct Collected {
     parts: VecDeque<Message>,
     bytes: usize,
+    /// The reply begins anew: what was handed out of it is dropped.
+    begins_anew: bool,
     end: Option<Result<(), RequestError>>,
     waker: Option<Waker>,
 }
@@ -76,6 +82,8 @@ pub(super) struct OpenRequests {
     inbox_bytes: usize,
     /// The name of the service that was asked last, which is likely to be asked next.
     last_service: Arc<[u8]>,
+    /// Of parts, to compare them with those that come again.
+    hashes: RandomState,
 }
 
 /// What a part that came asks for.
@@ -84,7 +92,7 @@ pub(super) enum Next {
     Nothing,
     /// Parts are missing that will not come: the request is to be sent again.
     Again,
-    /// Nobody reads the reply: it is given up.
+    /// Nobody reads the reply, or its rest is lost: it is given up.
     Withdraw,
 }
 
@@ -92,6 +100,8 @@ pub(super) enum Next {
 pub(super) enum Found {
     /// A part of the reply.
     Part(Message),
+    /// The parts before are dropped: the reply begins anew. For a call alone.
+    Anew,
     /// There is no more.
     End(Result<(), RequestError>),
     /// Not yet.
@@ -109,6 +119,7 @@ impl OpenRequests {
             inbox: VecDeque::new(),
             inbox_bytes: 0,
             last_service: Arc::from([]),
+            hashes: RandomState::default(),
         }
     }
 
@@ -137,11 +148,11 @@ impl OpenRequests {
             self.last_service = service.into();
         }
         let service = Arc::clone(&self.last_service);
-        let request =
-            OpenRequest { service, body, sent_to: None, is_repeated: false, next_part: 0, expires, taker };
+        let parts = ReplyParts::default();
+        let request = OpenRequest { service, body, sent_to: None, is_repeated: false, parts, expires, taker };
         self.slots.push_back(Some(request));
         self.open_count += 1;
-        if taker == Taker::Caller {
+        if taker != Taker::Inbox {
             self.collected.insert(number, Collected::default());
         }
         number
@@ -180,6 +191,7 @@ impl OpenRequests {
             lifetime_ms: left.map_or(0, |left| u32::try_from(left + LIFETIME_MARGIN_MS).unwrap_or(u32::MAX)),
             deliveries: 0,
             is_repeated: request.is_repeated,
+            takes_runs: true,
         };
         Some((header, request))
     }
@@ -191,18 +203,39 @@ impl OpenRequests {
 
     /// A part of a reply came. What came before is dropped, and so is what comes behind a gap.
     pub fn take_part(&mut self, part: Part, body: &[Bytes]) -> Next {
-        let number = part.request.number;
-        if !self.is_ours(part.request) {
+        let Part { request, index, run, is_final, .. } = part;
+        if !self.is_ours(request) {
             return Next::Nothing;
         }
+        let place = PartPlace { run: run.unwrap_or_default(), index, is_final };
+        self.take_at(request.number, place, body)
+    }
+
+    /// A part of the reply to that request came. A broker that numbers none has one request under way on a connection: then `run` tells
+    /// one asking from another, and parts are counted by the connection.
+    pub fn take_at(&mut self, number: u64, place: PartPlace, body: &[Bytes]) -> Next {
+        let hashes = self.hashes.clone();
         let Some(request) = self.get_mut(number) else { return Next::Nothing };
-        let has_gap = part.index > request.next_part;
-        // A worker that did it once more may have less to say than the one before: then that is the end, too.
-        if has_gap || (part.index < request.next_part && !part.is_final) {
-            return if has_gap && part.is_final { Next::Again } else { Next::Nothing };
+        let may_begin_anew = request.taker == Taker::Call;
+        match request.parts.take(place, may_begin_anew, |before| hash_of(&hashes, before, body)) {
+            PartStep::Take => {}
+            PartStep::TakeAnew => self.begin_anew(number),
+            PartStep::Drop => return Next::Nothing,
+            PartStep::AskAgain => return Next::Again,
+            PartStep::Differ => {
+                self.fail(number, RequestError::RepliesDiffer);
+                return Next::Withdraw;
+            }
         }
-        request.next_part += 1;
-        self.deliver_part(number, body, part.is_final)
+        self.deliver_part(number, body, place.is_final)
+    }
+
+    /// What came for a call is dropped, what it has taken already too.
+    fn begin_anew(&mut self, number: u64) {
+        if let Some(collected) = self.collected.get_mut(&number) {
+            collected.parts.clear();
+            (collected.bytes, collected.begins_anew) = (0, true);
+        }
     }
 
     fn deliver_part(&mut self, number: u64, body: &[Bytes], is_final: bool) -> Next {
@@ -227,17 +260,6 @@ impl OpenRequests {
         }
     }
 
-    /// A part of the reply to the one request that is under way with a broker that numbers none; the how manieth, from 0. What came
-    /// before, from another connection, is dropped.
-    pub fn take_plain(&mut self, number: u64, index: u32, is_final: bool, body: &[Bytes]) -> Next {
-        let Some(request) = self.get_mut(number) else { return Next::Nothing };
-        if index < request.next_part && !is_final {
-            return Next::Nothing;
-        }
-        request.next_part = index + 1;
-        self.deliver_part(number, body, is_final)
-    }
-
     /// There will be no reply.
     pub fn fail(&mut self, number: u64, error: RequestError) {
         self.deliver(number, Err(error), true);
@@ -250,7 +272,7 @@ impl OpenRequests {
                 self.inbox_bytes += size_of_reply(&result);
                 self.inbox.push_back(Reply { number, result, is_last });
             }
-            Taker::Caller => {
+            Taker::Stream | Taker::Call => {
                 if let Some(collected) = self.collected.get_mut(&number) {
                     let end = match result {
                         Ok(message) => {
@@ -297,6 +319,9 @@ impl OpenRequests {
     /// What has come for a caller.
     pub fn collect(&mut self, number: u64) -> Found {
         let Some(collected) = self.collected.get_mut(&number) else { return Found::End(Ok(())) };
+        if std::mem::take(&mut collected.begins_anew) {
+            return Found::Anew;
+        }
         if let Some(part) = collected.parts.pop_front() {
             collected.bytes -= part.size();
             return Found::Part(part);
@@ -312,7 +337,8 @@ impl OpenRequests {
 
     /// Whether something has come for a caller.
     pub fn has_come(&self, number: u64) -> bool {
-        self.collected.get(&number).is_none_or(|found| !found.parts.is_empty() || found.end.is_some())
+        let has_come = |found: &Collected| !found.parts.is_empty() || found.end.is_some();
+        self.collected.get(&number).is_none_or(has_come)
     }
 
     /// Whoever waits for the number in a task.
@@ -358,6 +384,18 @@ impl OpenRequests {
     }
 }
 
+/// What stands for the parts before this one, which `before` stands for, and this one.
+fn hash_of(hashes: &RandomState, before: u64, body: &[Bytes]) -> u64 {
+    let mut hasher = hashes.build_hasher();
+    hasher.write_u64(before);
+    hasher.write_usize(body.len());
+    for frame in body {
+        hasher.write_usize(frame.size());
+        hasher.write(frame.as_bytes());
+    }
+    hasher.finish()
+}
+
 fn size_of_reply(result: &Result<Message, RequestError>) -> usize {
     result.as_ref().map_or(0, Message::size)
 }
@@ -376,6 +414,7 @@ mod tests {
         Part {
             request: RequestId { client: CLIENT, number },
             index,
+            run: None,
             is_final,
             body: BodyPlace { index: 1, start: 0 },
         }
@@ -458,10 +497,78 @@ mod tests {
         assert_eq!(said, ["a", "b", "c", "d"].map(Message::from));
     }
 
+    fn part_of(run: u64, index: u32, is_final: bool) -> Part {
+        Part { run: Some(run), ..part(1, index, is_final) }
+    }
+
+    /// What a caller has of the first request until it has to wait; or why it has no more.
+    fn collect(open: &mut OpenRequests) -> (Vec<Message>, Option<Result<(), RequestError>>) {
+        let mut parts = Vec::new();
+        loop {
+            match open.collect(1) {
+                Found::Part(part) => parts.push(part),
+                Found::Anew => parts.clear(),
+                Found::End(end) => return (parts, Some(end)),
+                Found::Nothing => return (parts, None),
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_has_nothing_of_a_worker_that_died_in_the_middle() {
+        for is_waiting in [false, true] {
+            let mut open = OpenRequests::new(CLIENT);
+            open.add(b"echo", Message::new(), None, Taker::Call);
+            open.take_part(part_of(7, 0, false), &body("first half, "));
+            if is_waiting {
+                assert_eq!(collect(&mut open), (vec!["first half, ".into()], None));
+            }
+            open.take_part(part(1, 0, true), &body("first half, second half"));
+            assert_eq!(collect(&mut open), (vec!["first half, second half".into()], Some(Ok(()))));
+        }
+    }
+
+    #[test]
+    fn who_has_seen_parts_gets_the_rest_of_the_same_reply_or_an_error() {
+        for taker in [Taker::Stream, Taker::Inbox] {
+            for (again, next) in [("one", Next::Nothing), ("another", Next::Withdraw)] {
+                let mut open = OpenRequests::new(CLIENT);
+                open.add(b"echo", Message::new(), None, taker);
+                open.take_part(part_of(7, 0, false), &body("one"));
+                assert_eq!(open.take_part(part_of(8, 0, false), &body(again)), next);
+                open.take_part(part_of(8, 1, true), &body("two"));
+                let (result, is_last) = match next {
+                    Next::Nothing => (Ok("two".into()), true),
+                    _ => (Err(RequestError::RepliesDiffer), true),
+                };
+                if taker == Taker::Inbox {
+                    let first = Reply { number: 1, result: Ok("one".into()), is_last: false };
+                    let second = Reply { number: 1, result, is_last };
+                    assert_eq!([open.pop_inbox(), open.pop_inbox()], [Some(first), Some(second)]);
+                } else {
+                    let (parts, end) = match result {
+                        Ok(two) => (vec!["one".into(), two], Ok(())),
+                        Err(error) => (vec!["one".into()], Err(error)),
+                    };
+                    assert_eq!(collect(&mut open), (parts, Some(end)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn frames_that_are_cut_otherwise_are_another_part() {
+        let mut open = OpenRequests::new(CLIENT);
+        open.add(b"echo", Message::new(), None, Taker::Stream);
+        let frames = |texts: [&str; 2]| texts.map(|text| Bytes::copy_of(text.as_bytes()));
+        open.take_part(part_of(7, 0, false), &frames(["ab", "c"]));
+        assert_eq!(open.take_part(part_of(8, 0, false), &frames(["a", "bc"])), Next::Withdraw);
+    }
+
     #[test]
     fn a_reply_in_parts_that_nobody_reads_is_given_up() {
         let part_bytes = Bytes::from_vec(vec![0; STREAM_BYTES_MAX / 4]);
-        for (taker, count_max) in [(Taker::Caller, 4), (Taker::Inbox, 16)] {
+        for (taker, count_max) in [(Taker::Stream, 4), (Taker::Inbox, 16)] {
             let mut open = OpenRequests::new(CLIENT);
             open.add(b"echo", Message::new(), None, taker);
             for index in 0..count_max {
@@ -479,7 +586,7 @@ mod tests {
     fn what_waits_for_too_long_fails_and_what_is_withdrawn_is_dropped() {
         let now = Instant::now();
         let mut open = OpenRequests::new(CLIENT);
-        let short = open.add(b"echo", Message::new(), Some(now), Taker::Caller);
+        let short = open.add(b"echo", Message::new(), Some(now), Taker::Stream);
         let long = open.add(b"echo", Message::new(), Some(now + Duration::from_secs(9)), Taker::Inbox);
         assert_eq!(open.expire(now, Duration::from_secs(1)), [short]);
         let timed_out = RequestError::TimedOut(Duration::from_secs(1));

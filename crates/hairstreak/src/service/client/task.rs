@@ -12,7 +12,7 @@ use hairstreak_socket::Message;
 
 use super::bell::Bell;
 use super::error::RequestError;
-use super::handle::{Client, Guard, Replies, State};
+use super::handle::{Client, Guard, Replies, State, WholeReply};
 use super::open::{Found, Taker};
 
 /// The tasks that wait.
@@ -44,16 +44,16 @@ impl Client {
         let number = self.ask_async(service, body, deadline).await?;
         // Withdraws what is not over when it is dropped.
         let mut replies = Replies { client: self, number, deadline, is_over: false };
-        let mut frames = Vec::new();
+        let mut whole = WholeReply::default();
         loop {
             let found = self.lock().driver.open.collect(number);
             match found {
-                Found::Part(part) => frames.extend_from_slice(part.as_frames()),
                 Found::End(end) => {
                     replies.is_over = true;
-                    return end.map(|()| frames.into_iter().collect());
+                    return end.map(|()| whole.into_message());
                 }
                 Found::Nothing => self.arrival(Awaited::Reply(number)).await?,
+                found => whole.take(found),
             }
         }
     }
@@ -75,7 +75,7 @@ impl Client {
             self.arrival(Awaited::Room(ticket, deadline)).await?;
         }
         let mut state = self.lock();
-        let number = state.driver.open.add(service.as_bytes(), body, deadline, Taker::Caller);
+        let number = state.driver.open.add(service.as_bytes(), body, deadline, Taker::Call);
         state.driver.flush();
         Ok(number)
     }

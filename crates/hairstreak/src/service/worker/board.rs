@@ -1,6 +1,8 @@
 //! `Board`: which requests run, who wants their replies, and what has been replied.
 
 use std::collections::VecDeque;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 
 use foldhash::{HashMap, HashMapExt};
 use hairstreak_socket::Message;
@@ -23,10 +25,21 @@ pub(super) enum Begin {
     Run,
     /// It runs: whoever asked last gets the reply.
     Runs,
-    /// It has been replied to.
-    Replied(StoredReply),
+    /// It has been replied to: the reply, and what names saying it once more.
+    Replied(StoredReply, u64),
     /// Its client has had the reply: it comes from a broker that did not know.
     Over,
+}
+
+/// Where a part of a reply goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PartTo {
+    /// To which broker.
+    pub link: usize,
+    /// Of which run.
+    pub run: u64,
+    /// Its place among the parts.
+    pub index: u32,
 }
 
 pub(super) struct Board {
@@ -37,6 +50,7 @@ pub(super) struct Board {
     ended_count: u64,
     /// What it has is not what it had when brokers were told last.
     has_changed: bool,
+    next_run: u64,
 }
 
 #[derive(Default)]
@@ -50,6 +64,8 @@ struct Client {
 struct Running {
     /// The broker that asked last.
     link: usize,
+    /// What names its parts.
+    run: u64,
     /// Parts that have been sent, if they are kept; how many there are, and their bytes.
     parts: Vec<Message>,
     part_count: u32,
@@ -61,11 +77,26 @@ struct Running {
 
 impl Board {
     pub fn new(store: Box<dyn ReplyStore>) -> Board {
-        Board { clients: HashMap::new(), store, last: VecDeque::new(), ended_count: 0, has_changed: false }
+        Board {
+            clients: HashMap::new(),
+            store,
+            last: VecDeque::new(),
+            ended_count: 0,
+            has_changed: false,
+            // A random number: other workers name other runs.
+            next_run: RandomState::new().hash_one(0),
+        }
+    }
+
+    /// What names a reply that is about to be said, and nothing else.
+    pub fn next_run(&mut self) -> u64 {
+        self.next_run = self.next_run.wrapping_add(1);
+        self.next_run
     }
 
     /// A broker gives a request, of a client whose first open number is this.
     pub fn begin(&mut self, request: RequestId, first: u64, link: usize) -> Begin {
+        let run = self.next_run();
         if self.clients.len() >= CLIENTS_COUNT_MAX && !self.clients.contains_key(&request.client) {
             self.clients.retain(|_, client| !client.running.is_empty());
         }
@@ -85,10 +116,11 @@ impl Board {
             }
             Err(place) => {
                 if let Some(reply) = self.store.find(request) {
-                    return Begin::Replied(reply);
+                    return Begin::Replied(reply, run);
                 }
                 let running = Running {
                     link,
+                    run,
                     parts: Vec::new(),
                     part_count: 0,
                     part_bytes: 0,
@@ -102,8 +134,8 @@ impl Board {
         }
     }
 
-    /// A part is about to be sent. Returns its index and to which broker.
-    pub fn add_part(&mut self, request: RequestId, part: &Message) -> Option<(u32, usize)> {
+    /// A part is about to be sent. Returns its place.
+    pub fn add_part(&mut self, request: RequestId, part: &Message) -> Option<PartTo> {
         let running = self.running(request)?;
         running.part_bytes += part.size();
         if running.part_bytes <= PARTS_BYTES_MAX {
@@ -112,17 +144,18 @@ impl Board {
             running.parts = Vec::new();
         }
         running.part_count += 1;
-        Some((running.part_count - 1, running.link))
+        Some(PartTo { link: running.link, run: running.run, index: running.part_count - 1 })
     }
 
-    /// The request is done. Returns the index of the last part, and to which broker it goes.
-    pub fn end(&mut self, request: RequestId, result: &Result<Message, String>) -> Option<(u32, usize)> {
+    /// The request is done. Returns the place of the last part.
+    pub fn end(&mut self, request: RequestId, result: &Result<Message, String>) -> Option<PartTo> {
         let client = self.clients.get_mut(&request.client)?;
         let place = place_of(&client.running, request.number).ok()?;
         let (_, running) = client.running.remove(place)?;
-        let Running { link, mut parts, part_count: index, part_bytes, was_cancelled, .. } = running;
+        let Running { link, run, mut parts, part_count: index, part_bytes, was_cancelled, .. } = running;
+        let place = PartTo { link, run, index };
         if part_bytes > PARTS_BYTES_MAX || was_cancelled && result.is_err() {
-            return Some((index, link));
+            return Some(place);
         }
         let failure = match result {
             Ok(last) => {
@@ -137,7 +170,7 @@ impl Board {
         }
         self.last.push_back(request);
         self.ended_count += 1;
-        Some((index, link))
+        Some(place)
     }
 
     pub fn cancel(&mut self, request: RequestId) {
@@ -148,6 +181,11 @@ impl Board {
 
     pub fn is_cancelled(&mut self, request: RequestId) -> bool {
         self.running(request).is_some_and(|running| running.is_cancelled)
+    }
+
+    /// Whether the broker has said that nobody waits for it, or has taken it back, which it says in the same way.
+    pub fn was_cancelled(&mut self, request: RequestId) -> bool {
+        self.running(request).is_some_and(|running| running.was_cancelled)
     }
 
     fn running(&mut self, request: RequestId) -> Option<&mut Running> {
@@ -207,8 +245,8 @@ mod tests {
                 // Somebody wants it after all.
                 assert!(matches!(board.begin(REQUEST, 1, 0), Begin::Runs));
             }
-            assert_eq!(board.end(REQUEST, &Err("ended".into())), Some((0, 0)));
-            assert_eq!(matches!(board.begin(REQUEST, 1, 0), Begin::Replied(_)), is_kept);
+            assert_eq!(board.end(REQUEST, &Err("ended".into())).map(|place| place.index), Some(0));
+            assert_eq!(matches!(board.begin(REQUEST, 1, 0), Begin::Replied(..)), is_kept);
         }
     }
 
@@ -216,11 +254,11 @@ mod tests {
     fn parts_beyond_what_is_kept_are_counted_and_the_reply_is_not_kept() {
         let mut board = board();
         let part = Message::from(vec![0; PARTS_BYTES_MAX / 2 + 1]);
-        assert_eq!(
-            [(); 3].map(|()| board.add_part(REQUEST, &part)),
-            [Some((0, 0)), Some((1, 0)), Some((2, 0))]
-        );
-        assert_eq!(board.end(REQUEST, &Ok(Message::new())), Some((3, 0)));
+        let parts = [(); 3].map(|()| board.add_part(REQUEST, &part).unwrap());
+        let last = board.end(REQUEST, &Ok(Message::new())).unwrap();
+        assert_eq!(parts.map(|part| part.index), [0, 1, 2]);
+        assert_eq!(last.index, 3);
+        assert!(parts.iter().all(|part| part.run == last.run));
         assert!(matches!(board.begin(REQUEST, 1, 0), Begin::Run));
     }
 }

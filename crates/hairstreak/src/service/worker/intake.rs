@@ -10,7 +10,7 @@ use hairstreak_wire::numbered::Header;
 
 use super::board::Begin;
 use super::error::WorkerError;
-use super::run::{Job, Shared};
+use super::run::{Arrival, Job, Shared};
 use super::session::{Mode, Origin, Session, Wanted};
 
 /// How often connections and times are looked at.
@@ -18,6 +18,8 @@ pub(super) const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// How often several brokers are told what it has, at least: so many times while they wait for whoever has what was sent to
 /// another before.
 const TELLINGS: u32 = 3;
+/// So long nothing comes when all that lies here has been read.
+const SETTLING_TIME: Duration = Duration::from_millis(10);
 /// Messages that are taken in one turn.
 const BATCH_COUNT_MAX: usize = 1024;
 
@@ -32,6 +34,8 @@ pub(super) struct Intake<'a> {
     next_look: Instant,
     next_telling: Instant,
     telling_interval: Duration,
+    /// Pauses so far that it has seen to.
+    pause_count: u64,
     /// Requests that came and are on the board, before they are handled.
     begun: Vec<Job>,
     /// Brokers to begin again with on a new connection. A socket is fastest in the thread that opens it, which the deputy's is not.
@@ -53,6 +57,7 @@ impl<'a> Intake<'a> {
             next_look: now,
             next_telling: now,
             telling_interval: Duration::MAX,
+            pause_count: shared.pauses.look(now),
             begun: Vec::new(),
             reopening: Vec::new(),
             messages: Vec::new(),
@@ -82,10 +87,14 @@ impl<'a> Intake<'a> {
     /// Takes what comes within a while. Returns whether the worker has left.
     pub fn step(&mut self) -> Result<bool, WorkerError> {
         for link in std::mem::take(&mut self.reopening) {
-            self.sessions[link] = self.shared.links[link].reopen(self.context, &self.shared.options)?;
+            self.shared.links[link].reopen(self.context, &self.shared.options)?;
+            self.sessions[link] = Session::new(Instant::now());
             self.watch_links()?;
         }
         let now = Instant::now();
+        if self.was_paused(now) {
+            self.resume(None)?;
+        }
         if now >= self.next_look {
             self.next_look = now + LOOK_INTERVAL;
             self.look(now);
@@ -108,9 +117,50 @@ impl<'a> Intake<'a> {
     pub fn step_aside(&mut self) {
         let now = Instant::now();
         self.next_look = now + LOOK_INTERVAL;
-        self.look(now);
         // What cannot be received now the worker itself will find.
+        if self.was_paused(now) {
+            let _ = self.resume(None);
+        }
+        self.look(now);
         let _ = self.take(Duration::ZERO);
+    }
+
+    /// Whether there was a pause that it has not seen to.
+    fn was_paused(&self, now: Instant) -> bool {
+        self.shared.pauses.look(now) != self.pause_count
+    }
+
+    /// There was a pause. What lies here came before or meanwhile: it is dropped where the connection is over, as its broker has given it
+    /// to others, and may be another's where not. `in_hand`: what has been received of one of the brokers.
+    fn resume(&mut self, mut in_hand: Option<(usize, Vec<Message>)>) -> Result<(), WorkerError> {
+        for link in 0..self.sessions.len() {
+            let mut messages =
+                in_hand.take_if(|(of, _)| *of == link).map_or(Vec::new(), |(_, messages)| messages);
+            self.read_all(link, &mut messages)?;
+            let is_over = self.sessions[link].greeted != self.shared.links[link].connection();
+            let is_kept = |message: &Message| !is_over || !is_request(message);
+            if self.take_messages(link, messages.drain(..).filter(is_kept)) {
+                self.greet(link);
+            }
+        }
+        self.pause_count = self.shared.pauses.look(Instant::now());
+        self.shared.enqueue(self.begun.drain(..));
+        Ok(())
+    }
+
+    /// Reads what is here, and with it whether the connection is over.
+    fn read_all(&self, link: usize, messages: &mut Vec<Message>) -> Result<(), WorkerError> {
+        let dealer = self.shared.links[link].dealer();
+        let count_max = BATCH_COUNT_MAX + self.shared.options.capacity() as usize;
+        let mut more = Vec::new();
+        while messages.len() < count_max {
+            match dealer.recv_many_timeout(&mut more, BATCH_COUNT_MAX, SETTLING_TIME) {
+                Ok(_) => messages.append(&mut more),
+                Err(RecvError::TimedOut | RecvError::WouldBlock) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     fn take(&mut self, patience: Duration) -> Result<(), WorkerError> {
@@ -131,10 +181,11 @@ impl<'a> Intake<'a> {
                 Err(RecvError::TimedOut | RecvError::WouldBlock) => break,
                 Err(error) => return Err(error.into()),
             }
-            let now = Instant::now();
-            for message in messages.drain(..) {
-                is_welcome |= self.take_message(now, link, message);
+            if self.was_paused(Instant::now()) {
+                self.resume(Some((link, std::mem::take(&mut messages))))?;
+                break;
             }
+            is_welcome |= self.take_messages(link, messages.drain(..));
             if !is_welcome {
                 break;
             }
@@ -149,11 +200,20 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
+    /// Returns whether the broker's WELCOME was among them.
+    fn take_messages(&mut self, link: usize, messages: impl Iterator<Item = Message>) -> bool {
+        let now = Instant::now();
+        messages.fold(false, |is_welcome, message| is_welcome | self.take_message(now, link, message))
+    }
+
     /// Returns whether it was the broker's WELCOME.
     fn take_message(&mut self, now: Instant, link: usize, message: Message) -> bool {
         match self.sessions[link].take(now, message.as_frames()) {
             Wanted::Request { origin, body } => {
-                self.begin(Job { link, origin, body: Body::new(message, body.index, body.start) });
+                let connection = self.sessions[link].greeted;
+                let arrival = Arrival { connection, pause_count: self.pause_count };
+                let body = Body::new(message, body.index, body.start);
+                self.begin(Job { link, origin, body, arrival });
             }
             Wanted::Ready { patience } => {
                 self.telling_interval = self.telling_interval.min(patience / TELLINGS);
@@ -173,15 +233,18 @@ impl<'a> Intake<'a> {
     }
 
     fn begin(&mut self, job: Job) {
-        let Origin::Numbered { request, first, .. } = job.origin else { return self.begun.push(job) };
+        let Origin::Numbered { request, first, takes_runs, .. } = job.origin else {
+            return self.begun.push(job);
+        };
+        self.shared.links[job.link].note_runs(takes_runs);
         let begin = self.shared.board().begin(request, first, job.link);
         match begin {
             Begin::Run => self.begun.push(job),
             Begin::Runs => {}
             Begin::Over => self.shared.links[job.link].send_refused(request, "its client has had the reply"),
-            Begin::Replied(reply) => {
+            Begin::Replied(reply, run) => {
                 self.shared.replayed.fetch_add(1, Ordering::Relaxed);
-                self.shared.links[job.link].send_stored(request, &reply);
+                self.shared.links[job.link].send_stored(request, run, &reply);
             }
         }
     }
@@ -194,6 +257,7 @@ impl<'a> Intake<'a> {
             (board.held(), board.ended_count())
         };
         self.sessions[index].ended_before = ended_count;
+        self.sessions[index].greeted = link.connection();
         if self.leaving.is_none() {
             link.send_ready(&shared.service, shared.options.capacity(), &held);
         } else {
@@ -205,7 +269,10 @@ impl<'a> Intake<'a> {
     fn take_leave(&self, index: usize) {
         let link = &self.shared.links[index];
         let replies = self.shared.board().replies_until(self.sessions[index].ended_before);
-        replies.iter().for_each(|(request, reply)| link.send_stored(*request, reply));
+        for (request, reply) in &replies {
+            let run = self.shared.board().next_run();
+            link.send_stored(*request, run, reply);
+        }
         link.send_header(Header::Drain);
     }
 
@@ -277,4 +344,10 @@ impl<'a> Intake<'a> {
         }
         true
     }
+}
+
+/// Whether it is a request that has a number.
+fn is_request(message: &Message) -> bool {
+    let header = message.frame(0).map(Header::parse);
+    matches!(header, Some(Ok((Header::Request { .. }, _))))
 }

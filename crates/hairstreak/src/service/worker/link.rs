@@ -1,34 +1,47 @@
 //! `Link`: one broker's socket, which threads that have a reply share.
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hairstreak_base::Bytes;
 use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::{Context, Dealer, Message, Outgoing, SendError};
 use hairstreak_wire::mdp::{self, Version, WorkerCommand};
-use hairstreak_wire::numbered::{Header, Numbered, Refusal, RequestId, with_body};
+use hairstreak_wire::numbered::{Header, Numbered, PartPlace, Refusal, RequestId, with_body};
 
 use super::error::WorkerError;
 use super::options::WorkerOptions;
-use super::session::Session;
 use super::store::StoredReply;
 
 /// How often one that waits for room looks whether the broker is still there.
 const ROOM_LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
+/// A connection of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Connection {
+    /// The how manieth socket's.
+    socket: u64,
+    connection: ConnectionId,
+}
+
 #[derive(Debug)]
 pub(super) struct Link {
     broker: String,
     dealer: Mutex<Dealer>,
+    /// Sockets before this one.
+    reopened: AtomicU64,
     version: Version,
+    /// The broker takes parts that name their run.
+    takes_runs: AtomicBool,
 }
 
 impl Link {
     pub fn open(context: &Context, broker: &str, options: &WorkerOptions) -> Result<Link, WorkerError> {
         let dealer = Dealer::with_options(context, options.socket())?;
         dealer.connect(broker)?;
-        Ok(Link { broker: broker.to_owned(), dealer: Mutex::new(dealer), version: options.plain_version })
+        let (broker, dealer, version) = (broker.to_owned(), Mutex::new(dealer), options.plain_version);
+        Ok(Link { broker, dealer, reopened: AtomicU64::new(0), version, takes_runs: AtomicBool::new(false) })
     }
 
     pub fn dealer(&self) -> Dealer {
@@ -40,18 +53,25 @@ impl Link {
     }
 
     /// Begins again on a new connection.
-    pub fn reopen(&self, context: &Context, options: &WorkerOptions) -> Result<Session, WorkerError> {
+    pub fn reopen(&self, context: &Context, options: &WorkerOptions) -> Result<(), WorkerError> {
         let dealer = Dealer::with_options(context, options.socket())?;
         dealer.connect(&self.broker)?;
         let before = std::mem::replace(&mut *self.lock_dealer(), dealer);
+        self.reopened.fetch_add(1, Ordering::Relaxed);
         before.close();
-        Ok(Session::new(Instant::now()))
+        Ok(())
     }
 
     /// The connection to the broker, and whether it says that it numbers requests; `None`: it is not there.
     pub fn peer(&self) -> Option<(ConnectionId, bool)> {
         let peers = self.dealer().peers();
         peers.first().map(|peer| (peer.connection, Numbered::of(&peer.properties).is_some()))
+    }
+
+    /// The connection that there is, told from all others.
+    pub fn connection(&self) -> Option<Connection> {
+        let (connection, _) = self.peer()?;
+        Some(Connection { socket: self.reopened.load(Ordering::Relaxed), connection })
     }
 
     /// Sends, and waits while the broker has no room, for as long as it is there. What is not sent because it is gone is asked for
@@ -103,10 +123,19 @@ impl Link {
         self.tell(&[header.encode().as_ref()], &[]);
     }
 
-    pub fn send_part(&self, request: RequestId, index: u32, is_final: bool, body: &Message) {
+    /// Whether the broker takes parts that name their run: each request says so.
+    pub fn note_runs(&self, takes_runs: bool) {
+        self.takes_runs.store(takes_runs, Ordering::Relaxed);
+    }
+
+    pub fn send_part(&self, request: RequestId, place: PartPlace, body: &Message) {
+        let PartPlace { run, index, is_final } = place;
+        // A whole reply needs no name.
+        let is_whole = is_final && index == 0;
+        let run = Some(run).filter(|_| !is_whole && self.takes_runs.load(Ordering::Relaxed));
         let header = match is_final {
-            true => Header::Final { request, index },
-            false => Header::Partial { request, index },
+            true => Header::Final { request, index, run },
+            false => Header::Partial { request, index, run },
         };
         if let Err(error) =
             with_body(header, None, body.as_frames(), |first, behind| self.post(&[first], behind))
@@ -121,11 +150,11 @@ impl Link {
     }
 
     /// A reply that was kept, as it was sent the first time.
-    pub fn send_stored(&self, request: RequestId, reply: &StoredReply) {
+    pub fn send_stored(&self, request: RequestId, run: u64, reply: &StoredReply) {
         let count = reply.parts.len();
         for (index, part) in reply.parts.iter().enumerate() {
             let is_final = index + 1 == count && reply.failure.is_none();
-            self.send_part(request, index as u32, is_final, part);
+            self.send_part(request, PartPlace { run, index: index as u32, is_final }, part);
         }
         if let Some(text) = &reply.failure {
             self.send_refused(request, text);

@@ -2,6 +2,7 @@
 //!
 //! - `run`: [`Worker`], its threads, and [`WorkerControl`]
 //! - `intake`, `deputy`: the receiving side, and who does it while a handler takes long
+//! - `pauses`: notices that the process has not run for a while
 //! - `request`: what a handler is given
 //! - `board`: what runs, and what has been replied
 //! - `store`: where replies are kept
@@ -15,6 +16,7 @@ mod error;
 mod intake;
 mod link;
 mod options;
+mod pauses;
 mod request;
 mod run;
 mod session;

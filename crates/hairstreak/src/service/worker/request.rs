@@ -6,7 +6,7 @@ use hairstreak_base::Bytes;
 use hairstreak_socket::Message;
 use hairstreak_wire::numbered::RequestId;
 
-use super::run::Shared;
+use super::run::{Arrival, Shared};
 use super::session::Origin;
 
 /// A request to be answered.
@@ -15,6 +15,7 @@ pub struct Request<'a> {
     pub(super) link: usize,
     pub(super) origin: &'a Origin,
     pub(super) body: &'a [Bytes],
+    pub(super) arrival: Arrival,
 }
 
 impl Request<'_> {
@@ -44,9 +45,17 @@ impl Request<'_> {
         }
     }
 
-    /// Another worker may have done it, wholly or in part.
+    /// Another worker may have done it, wholly or in part: it had the request before; or the broker may have given the request away since it came
+    /// here, as far as is known now. That is so when the connection has ended, when this process has not run for
+    /// [`heartbeat_timeout_ms`](super::WorkerOptions::heartbeat_timeout_ms), and when the broker has taken the request back. Of a pause behind
+    /// this call nobody is told. False where the broker numbers none.
     pub fn is_repeated(&self) -> bool {
-        matches!(self.origin, Origin::Numbered { is_repeated: true, .. })
+        match *self.origin {
+            Origin::Numbered { request, is_repeated, .. } => {
+                is_repeated || self.shared.is_doubtful(request, self.link, self.arrival)
+            }
+            Origin::Plain { .. } => false,
+        }
     }
 
     /// Nobody waits for the reply any more.
@@ -54,8 +63,9 @@ impl Request<'_> {
         self.id().is_some_and(|request| self.shared.board().is_cancelled(request))
     }
 
-    /// Sends a part of the reply; what the handler returns is the last. Clients of MDP 0.1 get all at once. When the request is
-    /// done once more, its client gets of each place the part that came first.
+    /// Sends a part of the reply; what the handler returns is the last. Clients of MDP 0.1 get all at once. When the worker dies and
+    /// the request is done once more, a call gets the second reply alone. A client that has taken parts one by one gets the rest only if the
+    /// second reply begins with the same parts: handlers should say the same again.
     pub fn send_part(&self, part: impl Into<Message>) {
         self.shared.send_part(self.origin, self.link, &part.into());
     }

@@ -16,13 +16,15 @@ use std::time::{Duration, Instant};
 use hairstreak_base::Body;
 use hairstreak_socket::{Context, Message};
 use hairstreak_wire::mdp::{is_management, is_service_name};
+use hairstreak_wire::numbered::{PartPlace, RequestId};
 
-use super::board::Board;
+use super::board::{Board, PartTo};
 use super::deputy::{Deputy, Post};
 use super::error::WorkerError;
 use super::intake::Intake;
-use super::link::Link;
+use super::link::{Connection, Link};
 use super::options::WorkerOptions;
+use super::pauses::Pauses;
 use super::request::Request;
 use super::session::Origin;
 use super::store::{MemoryStore, ReplyStore};
@@ -67,6 +69,7 @@ pub(super) struct Shared {
     handled: AtomicU64,
     failed: AtomicU64,
     pub replayed: AtomicU64,
+    pub pauses: Pauses,
 }
 
 #[derive(Default)]
@@ -82,6 +85,16 @@ pub(super) struct Job {
     pub link: usize,
     pub origin: Origin,
     pub body: Body,
+    pub arrival: Arrival,
+}
+
+/// What was known when a request was taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    /// The connection that brought it, as far as that is known.
+    pub connection: Option<Connection>,
+    /// Pauses before it came.
+    pub pause_count: u64,
 }
 
 impl std::fmt::Debug for Worker {
@@ -127,6 +140,8 @@ impl Worker {
         }
         let context = Context::new();
         let links = brokers.iter().map(|broker| Link::open(&context, broker, &options));
+        // Whether a broker has given it up the worker cannot know better than by what it would do itself.
+        let pauses = Pauses::new(Duration::from_millis(options.heartbeat_timeout_ms), Instant::now());
         let shared = Shared {
             service: service.to_owned(),
             links: links.collect::<Result<_, _>>()?,
@@ -138,6 +153,7 @@ impl Worker {
             handled: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             replayed: AtomicU64::new(0),
+            pauses,
         };
         Ok(Worker { shared: Arc::new(shared), context })
     }
@@ -266,6 +282,15 @@ impl Shared {
         }
     }
 
+    /// Whether the broker may have given the request to another worker since it came: its connection is over, the process has
+    /// not run for long, or the broker has taken it back.
+    pub fn is_doubtful(&self, request: RequestId, link: usize, arrival: Arrival) -> bool {
+        arrival.pause_count != self.pauses.look(Instant::now())
+            || arrival.connection.is_none()
+            || arrival.connection != self.links[link].connection()
+            || self.board().was_cancelled(request)
+    }
+
     /// Whether it was asked to leave.
     pub fn leaves(&self) -> bool {
         self.leaves.load(Ordering::Relaxed)
@@ -283,7 +308,8 @@ impl Shared {
         begin: Instant,
         handler: &impl Fn(&Request<'_>) -> Result<Message, HandlerError>,
     ) -> Instant {
-        let request = Request { shared: self, link: job.link, origin: &job.origin, body: job.body.frames() };
+        let Job { link, arrival, .. } = job;
+        let request = Request { shared: self, link, origin: &job.origin, body: job.body.frames(), arrival };
         let result = panic::catch_unwind(AssertUnwindSafe(|| handler(&request)));
         let result = match result {
             Ok(result) => result.map_err(|error| error.to_string()),
@@ -304,9 +330,11 @@ impl Shared {
     fn reply(&self, origin: &Origin, link: usize, result: &Result<Message, String>) {
         match origin {
             Origin::Numbered { request, .. } => {
-                let Some((index, link)) = self.board().end(*request, result) else { return };
+                let Some(PartTo { link, run, index }) = self.board().end(*request, result) else { return };
                 match result {
-                    Ok(last) => self.links[link].send_part(*request, index, true, last),
+                    Ok(last) => {
+                        self.links[link].send_part(*request, PartPlace { run, index, is_final: true }, last);
+                    }
                     Err(text) => self.links[link].send_refused(*request, text),
                 }
             }
@@ -322,8 +350,8 @@ impl Shared {
     pub fn send_part(&self, origin: &Origin, link: usize, part: &Message) {
         match origin {
             Origin::Numbered { request, .. } => {
-                let Some((index, link)) = self.board().add_part(*request, part) else { return };
-                self.links[link].send_part(*request, index, false, part);
+                let Some(PartTo { link, run, index }) = self.board().add_part(*request, part) else { return };
+                self.links[link].send_part(*request, PartPlace { run, index, is_final: false }, part);
             }
             Origin::Plain { address } => self.links[link].send_plain_reply(address, false, part),
         }

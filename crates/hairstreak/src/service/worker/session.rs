@@ -14,6 +14,8 @@ use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_wire::mdp::{self, ToWorker};
 use hairstreak_wire::numbered::{BodyPlace, FromBroker, Header, RequestId, parse_from_broker};
 
+use super::link::Connection;
+
 /// Heartbeats of plain MDP after which a silent broker is gone.
 const LIVENESS: u32 = 3;
 
@@ -47,7 +49,7 @@ pub(super) enum Wanted {
 /// Where a request came from, and so where its reply goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    Numbered { request: RequestId, first: u64, deliveries: u16, is_repeated: bool },
+    Numbered { request: RequestId, first: u64, deliveries: u16, is_repeated: bool, takes_runs: bool },
     Plain { address: Bytes },
 }
 
@@ -58,6 +60,8 @@ pub(super) struct Session {
     pub is_drained: bool,
     /// How many requests the worker had ended when it greeted this broker: of those the broker has had no reply.
     pub ended_before: u64,
+    /// The connection that the broker was told on what the worker has.
+    pub greeted: Option<Connection>,
     /// The connection that it was plain on.
     connection: Option<ConnectionId>,
     /// When the broker was heard of.
@@ -72,6 +76,7 @@ impl Session {
             mode: Mode::Unknown,
             is_drained: false,
             ended_before: 0,
+            greeted: None,
             connection: None,
             heard: now,
             told: now,
@@ -103,8 +108,9 @@ impl Session {
                 (self.mode, self.is_drained) = (Mode::Numbered, false);
                 Wanted::Ready { patience: Duration::from_millis(heartbeat_ms.into()) }
             }
-            FromBroker::Request { request, first, deliveries, is_repeated, body } => {
-                Wanted::Request { origin: Origin::Numbered { request, first, deliveries, is_repeated }, body }
+            FromBroker::Request { request, first, deliveries, is_repeated, takes_runs, body } => {
+                let origin = Origin::Numbered { request, first, deliveries, is_repeated, takes_runs };
+                Wanted::Request { origin, body }
             }
             FromBroker::Cancel(request) => Wanted::Cancel(request),
             FromBroker::Disconnect { .. } => Wanted::Reconnect,

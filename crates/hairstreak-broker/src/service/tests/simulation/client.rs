@@ -1,19 +1,25 @@
 //! `Client`: numbers its requests, keeps what is open, and sends it again to whichever broker welcomes it.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use hairstreak_wire::numbered::{ClientId, FromBroker, Header, RequestId, parse_from_broker, with_body};
+use hairstreak_wire::numbered::{
+    ClientId, FromBroker, Header, PartPlace, PartStep, ReplyParts, RequestId, parse_from_broker, with_body,
+};
 
 use super::ledger::Ledger;
 use super::net::{Frames, Net};
+use super::worker::assert_whole;
 
 pub struct Client {
     pub id: ClientId,
     pub link: Option<usize>,
     /// Where it goes next.
     pub broker: usize,
-    /// Requests that it has no reply to, and the parts that came.
-    open: BTreeMap<u64, u32>,
+    /// Requests that it has no reply to, and what came.
+    open: BTreeMap<u64, (ReplyParts, Vec<String>)>,
+    /// Its callers see each part as it comes.
+    streams: bool,
     next: u64,
     last: u64,
     window: usize,
@@ -31,6 +37,7 @@ impl Client {
             link: None,
             broker: index,
             open,
+            streams: index % 2 == 1,
             next: 1,
             last: requests,
             window,
@@ -57,8 +64,14 @@ impl Client {
 
     fn send(&self, net: &mut Net, number: u64, is_repeated: bool) {
         let request = RequestId { client: self.id, number };
-        let header =
-            Header::Request { request, first: self.first(), lifetime_ms: 0, deliveries: 0, is_repeated };
+        let header = Header::Request {
+            request,
+            first: self.first(),
+            lifetime_ms: 0,
+            deliveries: 0,
+            is_repeated,
+            takes_runs: true,
+        };
         let Some(link) = self.link else { return };
         let body = [number.to_string()];
         net.say(link, with_body(header, Some(b"echo"), &body, |first, _| vec![first.to_vec()]));
@@ -69,7 +82,7 @@ impl Client {
         while self.is_welcome && self.open.len() < self.window && self.next <= self.last {
             let number = self.next;
             self.next += 1;
-            self.open.insert(number, 0);
+            self.open.insert(number, Default::default());
             self.send(net, number, false);
             if net.sim.rng.u64(..100) < self.cancels {
                 let request = RequestId { client: self.id, number };
@@ -85,24 +98,42 @@ impl Client {
         match parse_from_broker(frames).expect("a command") {
             FromBroker::Welcome { .. } => {
                 self.is_welcome = true;
-                self.open.values_mut().for_each(|parts| *parts = 0);
                 self.open.keys().for_each(|number| self.send(net, *number, true));
             }
             FromBroker::Reply(part) => {
                 assert_eq!(part.request.client, self.id);
                 let number = part.request.number;
-                let body = part.body.body(frames).next();
-                assert_eq!(body, Some(format!("{number}.{}", part.index).as_bytes()));
-                let Some(parts) = self.open.get_mut(&number) else { return false };
-                if !part.is_final {
-                    // It begins anew with another worker.
-                    *parts = if part.index == 0 { 1 } else { *parts + u32::from(part.index == *parts) };
-                } else if *parts == part.index {
-                    self.open.remove(&number);
-                    ledger.answer(part.request, false);
-                } else {
-                    *parts = 0;
-                    self.send(net, number, true);
+                let body = part.body.body(frames).next().expect("a body");
+                let Some((parts, said)) = self.open.get_mut(&number) else { return false };
+                let place = PartPlace {
+                    run: part.run.unwrap_or_default(),
+                    index: part.index,
+                    is_final: part.is_final,
+                };
+                let step = parts.take(place, !self.streams, |before| {
+                    let mut hasher = DefaultHasher::new();
+                    (before, body).hash(&mut hasher);
+                    hasher.finish()
+                });
+                match step {
+                    PartStep::Take | PartStep::TakeAnew => {
+                        if step == PartStep::TakeAnew {
+                            said.clear();
+                        }
+                        said.push(String::from_utf8_lossy(body).into_owned());
+                        if part.is_final {
+                            assert_whole(number, said);
+                            self.open.remove(&number);
+                            ledger.answer(part.request, false);
+                        }
+                    }
+                    PartStep::Drop => {}
+                    PartStep::AskAgain => self.send(net, number, true),
+                    PartStep::Differ => {
+                        assert!(self.streams, "nobody has seen a part of {number}");
+                        self.open.remove(&number);
+                        ledger.answer(part.request, false);
+                    }
                 }
             }
             FromBroker::Refused { request, .. } => {

@@ -8,7 +8,20 @@ use hairstreak_wire::numbered::{
 };
 
 use super::ledger::{Ledger, Life};
-use super::net::{Event, Frames, Net};
+use super::net::{Event, Frames, Net, Node};
+
+/// The reply to a request of that number, by a worker that cuts it in that way.
+fn reply_of(number: u64, cut: u64) -> Vec<String> {
+    (0..=(number + 2 * cut) % 3).map(|index| format!("{number} cut {cut} part {index}")).collect()
+}
+
+/// All of it is of one worker.
+pub fn assert_whole(number: u64, said: &[String]) {
+    assert!((0..CUTS).any(|cut| reply_of(number, cut) == said), "parts of several replies: {said:?}");
+}
+
+/// Ways to cut a reply.
+const CUTS: u64 = 3;
 
 pub struct Worker {
     pub life: Life,
@@ -22,6 +35,8 @@ pub struct Worker {
     /// What a plain one has not begun.
     inbox: VecDeque<RequestId>,
     next_run: u64,
+    /// Replies that it has said, each time.
+    reply_count: u64,
     /// Clients' first open numbers.
     firsts: BTreeMap<ClientId, u64>,
     pub run_time_max: u64,
@@ -32,7 +47,6 @@ pub struct Worker {
 #[derive(Default)]
 struct Entry {
     is_done: bool,
-    parts: u32,
     /// Brokers that asked, and are to be answered by whichever connection there is then.
     brokers: BTreeSet<usize>,
 }
@@ -54,6 +68,7 @@ impl Worker {
             runs: BTreeMap::new(),
             inbox: VecDeque::new(),
             next_run: 0,
+            reply_count: 0,
             firsts: BTreeMap::new(),
             run_time_max,
             is_strict,
@@ -96,8 +111,8 @@ impl Worker {
 
     /// Returns whether it is told to begin again.
     pub fn take(&mut self, net: &mut Net, ledger: &mut Ledger, link: usize, frames: &Frames) -> bool {
-        if let Some(version) = self.version {
-            return self.take_plain(net, version, frames);
+        if self.version.is_some() {
+            return self.take_plain(net, frames);
         }
         let broker = self.links.iter().find(|(_, of_it)| **of_it == link).map(|(broker, _)| *broker);
         match parse_from_broker(frames).expect("a command") {
@@ -117,7 +132,6 @@ impl Worker {
                 let entry = self.known.entry(request).or_default();
                 entry.brokers.extend(broker);
                 if is_new {
-                    entry.parts = net.sim.rng.u32(..3);
                     ledger.run(request, self.life, net.sim.now(), is_repeated, self.is_strict);
                     self.run(net, request);
                 } else if entry.is_done {
@@ -135,17 +149,13 @@ impl Worker {
         false
     }
 
-    fn take_plain(&mut self, net: &mut Net, version: Version, frames: &Frames) -> bool {
+    fn take_plain(&mut self, net: &mut Net, frames: &Frames) -> bool {
         match parse_to_worker(frames).expect("a command") {
             ToWorker::Request { address, .. } => {
                 let id = Address::parse(address).expect("an address of ours");
                 let count = self.runs.len() + self.inbox.len();
                 assert!(count < self.capacity as usize, "a plain worker has more requests than it may");
-                let entry = Entry { parts: net.sim.rng.u32(..3), ..Entry::default() };
-                self.known.insert(
-                    id,
-                    Entry { parts: if version == Version::V01 { 0 } else { entry.parts }, ..entry },
-                );
+                self.known.insert(id, Entry::default());
                 self.inbox.push_back(id);
                 self.run_next(net);
                 false
@@ -202,18 +212,31 @@ impl Worker {
     /// A numbered one has the body in a frame of its own, where clients have it in the header's.
     fn answer(&mut self, net: &mut Net, id: RequestId) {
         let Some(entry) = self.known.get_mut(&id) else { return };
+        let Node::Worker(index) = self.life.node else { return };
+        let (index, life) = (index as u64, u64::from(self.life.number));
+        // One of MDP 0.1 says it in one part.
+        let mut cut = (index + life) % CUTS;
+        while self.version == Some(Version::V01) && reply_of(id.number, cut).len() > 1 {
+            cut = (cut + 1) % CUTS;
+        }
+        let reply = reply_of(id.number, cut);
         for link in std::mem::take(&mut entry.brokers).iter().filter_map(|broker| self.links.get(broker)) {
-            for index in 0..=entry.parts {
-                let is_final = index == entry.parts;
-                let body = format!("{}.{index}", id.number).into_bytes();
+            self.reply_count += 1;
+            let run = Some(index << 48 | life << 32 | self.reply_count).filter(|_| reply.len() > 1);
+            for (index, body) in (0..).zip(&reply) {
+                let is_final = index as usize == reply.len() - 1;
                 let mut frames = match self.version {
                     Some(version) => {
                         owned(mdp::worker_reply(version, Address::from(id).as_bytes(), is_final).frames())
                     }
-                    None if is_final => vec![Header::Final { request: id, index }.encode().as_ref().to_vec()],
-                    None => vec![Header::Partial { request: id, index }.encode().as_ref().to_vec()],
+                    None if is_final => {
+                        vec![Header::Final { request: id, index, run }.encode().as_ref().to_vec()]
+                    }
+                    None => {
+                        vec![Header::Partial { request: id, index, run }.encode().as_ref().to_vec()]
+                    }
                 };
-                frames.push(body);
+                frames.push(body.clone().into_bytes());
                 net.say(*link, frames);
             }
         }
