@@ -14,7 +14,7 @@ run: ## build the release binaries and run the real job: a monolith against a bu
 test: ## install what the tests need, then run every check and every test
 	scripts/test-setup
 	cargo fmt --all --check && $(MAKE) --no-print-directory lint
-	cargo test --workspace --locked && scripts/loom
+	scripts/test
 
 soak: ## run the long forms of the tests and the fuzzers (SOAK_SECONDS each, an hour by default)
 	scripts/test-setup && scripts/soak
