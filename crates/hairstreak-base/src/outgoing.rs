@@ -9,7 +9,7 @@
 //!
 //! Invariants: the queue holds no empty segment; `written` counts into the first segment; a header
 //! and a copied body are never split between segments. The tail is empty when all of it has been written, unless it is
-//! retained: then it goes on growing. An empty tail has no memory.
+//! retained: then it goes on growing. An empty tail has no memory unless it is to keep it.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -63,6 +63,8 @@ pub struct OutgoingBuffer {
     tail_count: usize,
     /// The last that was appended to the tail is not the end of a message.
     tail_is_open: bool,
+    /// An empty tail keeps its memory.
+    keeps_tail: bool,
     /// Bytes of the first segment (of the queue, else of the tail) that have been written.
     written: usize,
     /// Bytes in `queue`, written ones included.
@@ -85,6 +87,7 @@ impl OutgoingBuffer {
             tail: Vec::new(),
             tail_count: 0,
             tail_is_open: false,
+            keeps_tail: false,
             written: 0,
             queue_bytes: 0,
             queue_count: 0,
@@ -305,10 +308,26 @@ impl OutgoingBuffer {
     /// buffer at rest keeps none.
     fn empty_tail(&mut self) {
         self.written = 0;
-        if self.tail.capacity() == SEGMENT_SIZE {
+        if self.tail.capacity() == SEGMENT_SIZE && self.keeps_tail {
+            self.tail.clear();
+        } else if self.tail.capacity() == SEGMENT_SIZE {
             self.pool.give_segment(std::mem::take(&mut self.tail));
         } else {
             self.tail = Vec::new();
+        }
+    }
+
+    /// From here on an empty tail keeps its memory, until [`OutgoingBuffer::give_tail_back`].
+    #[inline]
+    pub fn keep_tail(&mut self) {
+        self.keeps_tail = true;
+    }
+
+    /// Ends [`OutgoingBuffer::keep_tail`]: the memory of an empty tail goes back to the pool.
+    pub fn give_tail_back(&mut self) {
+        self.keeps_tail = false;
+        if self.tail.is_empty() && self.tail.capacity() > 0 {
+            self.empty_tail();
         }
     }
 

@@ -38,6 +38,8 @@ pub struct ReadBuffer {
     end: usize,
     /// References this buffer may still give away; it keeps the last for itself.
     credit: usize,
+    /// The buffer keeps its block at rest.
+    keeps_block: bool,
 }
 
 // SAFETY: the buffer owns its references and is the block's only writer.
@@ -53,7 +55,21 @@ impl ReadBuffer {
             start: 0,
             end: 0,
             credit: 0,
+            keeps_block: false,
         }
+    }
+
+    /// Has [`ReadBuffer::rest`] keep the block until [`ReadBuffer::give_block_back`]: borrowing takes a lock. Returns
+    /// whether it did so before.
+    #[inline]
+    pub fn keep_block(&mut self) -> bool {
+        std::mem::replace(&mut self.keeps_block, true)
+    }
+
+    /// Ends [`ReadBuffer::keep_block`], and rests.
+    pub fn give_block_back(&mut self) {
+        self.keeps_block = false;
+        self.rest();
     }
 
     /// Gives the block back to the pool if nothing is unread and no slice of the block lives. Slices that live keep
@@ -61,7 +77,8 @@ impl ReadBuffer {
     /// buffer has no block.
     #[inline]
     pub fn rest(&mut self) -> bool {
-        let is_free = |block: Block| self.start == self.end && block.references() == self.credit;
+        let is_free =
+            |block: Block| !self.keeps_block && self.start == self.end && block.references() == self.credit;
         if self.block.is_some_and(is_free) {
             self.give_back();
         }
@@ -125,7 +142,7 @@ impl ReadBuffer {
     }
 
     /// As [`ReadBuffer::take`], in place, for any size.
-    #[inline]
+    #[inline(never)]
     fn take_slice(&mut self, frame: &mut Bytes, skip: usize, size: usize) {
         if size <= INLINE_SIZE_MAX {
             *frame = self.take(skip, size);
@@ -155,7 +172,7 @@ impl ReadBuffer {
 
     /// Takes a message of one frame, as `F` frames it, that is here whole. Returns false, taking nothing, for
     /// anything else.
-    #[inline]
+    #[inline(always)]
     pub fn take_single<F: Framing>(&mut self, message: &mut Message) -> bool {
         let Some(header) = F::single(self.unread()) else { return false };
         let whole_size = header.size.saturating_add(header.body_size);

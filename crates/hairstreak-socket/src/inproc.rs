@@ -177,7 +177,7 @@ fn side(state: &State, socket: usize) -> Option<Side> {
             bytes_max: options.send_bytes_max.max(1),
             bytes_low: low_mark(options.send_bytes_low, options.send_bytes_max),
         },
-        pool: Arc::clone(&state.pool),
+        pool: Arc::clone(&state.memory.pool),
         settles: socket.options.settlement.is_some(),
     })
 }

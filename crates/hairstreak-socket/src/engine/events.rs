@@ -47,6 +47,7 @@ impl State {
             self.look_at_rings(engine);
         }
         self.run_timers(engine);
+        self.memory.rest_if_many(&mut self.links);
     }
 
     fn on_link(&mut self, engine: &Engine, index: usize, event: &Readiness) {
@@ -215,7 +216,7 @@ impl State {
         let Ok(handshake) = handshake else { return false };
         let index = self.links.vacant_key();
         let arriving = Arc::clone(&state.arriving);
-        let shares = SessionShares { arriving, pool: Arc::clone(&self.pool), link: index };
+        let shares = SessionShares { arriving, pool: Arc::clone(&self.memory.pool), link: index };
         let mut session = Session::new(stream, handshake, limits, shares, deadline, self.now);
         if let Some(wish) = shared_wish {
             session.set_shared_wish(wish);

@@ -5,10 +5,11 @@ use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use hairstreak_base::{Bytes, Message};
-use hairstreak_transport::Endpoint;
+use hairstreak_transport::{Connection, Endpoint};
 use hairstreak_wire::zmtp::RemotePeer;
 
 use super::held::Held;
+use super::memory::Carrier;
 use super::settling::Pace;
 use super::wait::Engine;
 use crate::ages::LinkAges;
@@ -94,6 +95,12 @@ pub(crate) struct Across {
     pub engine: Weak<Engine>,
     pub index: usize,
     pub serial: u32,
+}
+
+impl Carrier for Link {
+    fn connection_mut(&mut self) -> Option<&mut Connection> {
+        self.session_mut().map(|session| &mut session.connection)
+    }
 }
 
 impl Link {

@@ -18,6 +18,7 @@
 //! - `link`: what a connection is
 //! - `wait`: leading, following, leaving
 //! - `work`: what is done between two turns
+//! - `memory`: the pool, and the links that keep memory of the pool while they are busy
 //! - `waiters`: tasks and pollers that wait for a socket
 //! - `authenticating`: the application's verdicts on who wants to be let in
 //! - `rings`: looking at what has no event
@@ -38,6 +39,7 @@ mod due;
 mod events;
 mod held;
 mod link;
+mod memory;
 mod rings;
 mod routing;
 mod settling;

@@ -5,12 +5,12 @@ use std::task::Waker;
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use hairstreak_base::BlockPool;
 use hairstreak_transport::{Endpoint, Listener, ResolveError};
 use hairstreak_wire::zmtp::SocketType;
 use slab::Slab;
 
 use super::link::{Link, LinkPlace, Origin};
+use super::memory::Memory;
 use super::ticks::Ticks;
 use super::timers::Timers;
 use super::waiters::Waiters;
@@ -33,8 +33,8 @@ use super::routing::{SHORT_SIZE_MAX, SetAside, ShortIn, ShortOut};
 pub(crate) struct State {
     /// Wakes the leader.
     pub doorbell: Arc<Doorbell>,
-    /// Spare memory for messages.
-    pub pool: Arc<BlockPool>,
+    /// Spare memory for messages, and the links that keep some of it.
+    pub memory: Memory,
     pub sockets: Slab<SocketState>,
     pub links: Slab<Link>,
     pub listeners: Slab<BoundListener>,
@@ -336,7 +336,7 @@ impl State {
     pub fn new(doorbell: Arc<Doorbell>, now: Instant) -> State {
         State {
             doorbell,
-            pool: BlockPool::new(),
+            memory: Memory::new(),
             sockets: Slab::new(),
             links: Slab::new(),
             listeners: Slab::new(),

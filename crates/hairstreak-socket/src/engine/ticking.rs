@@ -89,7 +89,8 @@ impl State {
             self.settle_unattended(engine);
         }
         if !self.leader && nobody_came {
-            self.pool.trim();
+            self.memory.rest(&mut self.links);
+            self.memory.pool.trim();
             self.watch(engine);
             if self.is_awaited() {
                 self.expect_rings(engine);

@@ -402,6 +402,7 @@ impl State {
         if timeout != Some(Duration::ZERO) {
             self.flush_dirty(engine, true);
             self.spare_flush_tick();
+            self.memory.rest(&mut self.links);
             self.take_over(engine);
             if self.expect_rings(engine) || !self.unread.is_empty() {
                 timeout = Some(Duration::ZERO);
@@ -426,7 +427,7 @@ impl Drop for Engine {
     /// The poller lives on in the peers' rings, and would wake the background thread for nobody.
     fn drop(&mut self) {
         Background::running().unwatch(self);
-        self.state.lock().pool.close();
+        self.state.lock().memory.pool.close();
     }
 }
 

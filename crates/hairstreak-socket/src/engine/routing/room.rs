@@ -19,7 +19,10 @@ impl State {
     /// Writes or publishes what a link has gathered.
     pub fn flush_link(&mut self, engine: &Engine, index: usize) {
         let result = match &mut self.links[index].kind {
-            LinkKind::Stream(session) => session.flush(),
+            LinkKind::Stream(session) => {
+                self.memory.keep(index, &mut session.connection);
+                session.flush()
+            }
             LinkKind::Ring(ring) => {
                 ring.publish();
                 Ok(())
@@ -160,6 +163,9 @@ impl State {
         let link = &mut self.links[index];
         if !link.listed_messages {
             link.listed_messages = true;
+            if let LinkKind::Stream(session) = &mut link.kind {
+                self.memory.keep(index, &mut session.connection);
+            }
             self.sockets[link.socket].with_messages.push(index);
         }
     }

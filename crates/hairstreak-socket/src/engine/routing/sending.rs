@@ -372,6 +372,9 @@ impl State {
     pub fn push_to_link(&mut self, engine: &Engine, index: usize, parcel: &Parcel<'_>) -> bool {
         let link = &mut self.links[index];
         let slept = std::mem::replace(&mut link.sleep_count_seen, self.sleep_count) != self.sleep_count;
+        if let LinkKind::Stream(session) = &mut link.kind {
+            self.memory.keep(index, &mut session.connection);
+        }
         match &mut link.kind {
             LinkKind::Stream(session) => match session.push(parcel, slept) {
                 Ok(gathers) => {
