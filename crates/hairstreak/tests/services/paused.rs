@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hairstreak::service::{MemoryStore, Worker, WorkerOptions};
 use rustix::process::{Pid, Signal, kill_process};
@@ -32,6 +32,24 @@ impl Part {
 
     fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.0), signal).unwrap();
+    }
+
+    /// Stops the process. The threads of a process stop one after the other: one that is not stopped yet could still take a message.
+    fn stop(&self) {
+        self.signal(Signal::STOP);
+        let end = Instant::now() + PATIENCE;
+        while !self.is_stopped() {
+            assert!(Instant::now() < end, "a thread goes on");
+            thread::yield_now();
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.0.id())).unwrap();
+        tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("stat"))).all(|stat| {
+            // A thread that has ended has no state. The name before the state ends with a parenthesis.
+            stat.map_or(true, |stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T')))
+        })
     }
 
     /// The number of the next request that it begins, and whether that is marked as repeated.
@@ -85,7 +103,7 @@ fn what_came_to_a_worker_that_was_stopped_is_marked_or_dropped_if_its_connection
     let first = Broker::at(&place);
     first.welcome();
     first.until_ready();
-    part.signal(Signal::STOP);
+    part.stop();
     first.ask(1);
     first.router.flush();
     // tidy: allow(sleeps) so long the process does not run
@@ -93,7 +111,7 @@ fn what_came_to_a_worker_that_was_stopped_is_marked_or_dropped_if_its_connection
     part.signal(Signal::CONT);
     assert_eq!(part.begins(), (1, true), "its broker may have given it to another");
     first.replies_with(1);
-    part.signal(Signal::STOP);
+    part.stop();
     first.ask(2);
     first.router.flush();
     // tidy: allow(sleeps) the request arrives
