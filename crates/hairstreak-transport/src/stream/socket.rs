@@ -11,8 +11,13 @@ use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, 
 
 use crate::endpoint::IpcAddress;
 
-/// More of them in a row Linux does not ask for.
+/// More keepalives in a row Linux does not send.
 const MOST_KEEPALIVES: u64 = 127;
+/// Fewer in a row are sent to no peer: a network loses a packet now and then, and a host many at once when thousands of connections ask in
+/// the same millisecond.
+const FEWEST_KEEPALIVES: u64 = 3;
+/// Keepalives within the timeout, if there are seconds enough.
+const KEEPALIVES_WANTED: u64 = 4;
 const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 
 /// Starts to connect to a tcp address. Returns the socket and whether it is connected already.
@@ -107,11 +112,12 @@ pub(super) fn shutdown_write(socket: BorrowedFd<'_>) {
 
 /// See [`Stream::keep_alive`](super::byte_stream::Stream::keep_alive).
 pub(super) fn keep_alive(socket: BorrowedFd<'_>, interval: Duration, timeout: Duration) -> io::Result<()> {
-    let second = Duration::from_secs(1);
-    let interval = interval.max(second);
-    let count = timeout.as_secs().div_ceil(interval.as_secs()).clamp(1, MOST_KEEPALIVES);
-    sockopt::set_tcp_keepidle(socket, interval)?;
-    sockopt::set_tcp_keepintvl(socket, interval)?;
+    // The kernel counts in seconds.
+    let idle = interval.as_secs().max(1);
+    let between = (timeout.as_secs() / KEEPALIVES_WANTED).clamp(1, idle);
+    let count = timeout.as_secs().div_ceil(between).clamp(FEWEST_KEEPALIVES, MOST_KEEPALIVES);
+    sockopt::set_tcp_keepidle(socket, Duration::from_secs(idle))?;
+    sockopt::set_tcp_keepintvl(socket, Duration::from_secs(between))?;
     sockopt::set_tcp_keepcnt(socket, count as u32)?;
     Ok(sockopt::set_socket_keepalive(socket, true)?)
 }
@@ -121,4 +127,30 @@ pub(crate) fn unix_address(address: &IpcAddress) -> io::Result<SocketAddrUnix> {
         IpcAddress::Path(path) => SocketAddrUnix::new(path)?,
         IpcAddress::Abstract(name) => SocketAddrUnix::new_abstract_name(name.as_bytes())?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn the_kernel_asks_several_times_before_a_host_is_gone() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let asked = |interval_ms, timeout_ms| {
+            let (interval, timeout) = (Duration::from_millis(interval_ms), Duration::from_millis(timeout_ms));
+            keep_alive(stream.as_fd(), interval, timeout).unwrap();
+            let idle = sockopt::tcp_keepidle(&stream).unwrap().as_secs();
+            let between = sockopt::tcp_keepintvl(&stream).unwrap().as_secs();
+            (idle, between, sockopt::tcp_keepcnt(&stream).unwrap())
+        };
+        assert_eq!(asked(15_000, 10_000), (15, 2, 5));
+        assert_eq!(asked(10_000, 30_000), (10, 7, 5));
+        assert_eq!(asked(1_000, 3_000), (1, 1, 3));
+        assert_eq!(asked(100, 300), (1, 1, 3));
+        assert_eq!(asked(2_000, 600_000), (2, 2, 127));
+    }
 }
