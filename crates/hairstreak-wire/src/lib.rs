@@ -9,6 +9,7 @@
 //! - memory is taken for bytes that have arrived, never for bytes that a length field announces,
 //!   and never beyond a named limit.
 
+pub mod amqp;
 mod blame;
 pub mod directory;
 mod escaped;

@@ -1,0 +1,93 @@
+//! `DecodeError`: why the payload of a frame was refused.
+
+use super::field::{DEPTH_MAX, FIELD_COUNT_MAX};
+use super::reply_code::ReplyCode;
+use crate::Blame;
+
+/// Why a method, a content header, properties or a field table was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// The payload is too short for the ids of a method or the fixed fields of a content header.
+    #[error("a payload of {size} bytes is too short")]
+    ShortPayload {
+        /// The size of the payload, in bytes.
+        size: usize,
+    },
+    /// No class has that id.
+    #[error("class {class} with method {method} is unknown")]
+    UnknownClass {
+        /// The class id.
+        class: u16,
+        /// The method id.
+        method: u16,
+    },
+    /// The class has no method with that id.
+    #[error("class {class} has no method {method}")]
+    UnknownMethod {
+        /// The class id.
+        class: u16,
+        /// The method id.
+        method: u16,
+    },
+    /// The bytes end inside a field.
+    #[error("the bytes end inside a field")]
+    Cut,
+    /// Bytes follow the last field.
+    #[error("{size} bytes follow the last field")]
+    Surplus {
+        /// How many bytes.
+        size: usize,
+    },
+    /// The type of a field in a table or an array is unknown.
+    #[error("field type {letter:#04x} is unknown")]
+    UnknownFieldType {
+        /// The letter that stands for the type.
+        letter: u8,
+    },
+    /// Tables and arrays lie deeper in each other than [`DEPTH_MAX`].
+    #[error("tables and arrays lie deeper in each other than {DEPTH_MAX}")]
+    TooDeep,
+    /// More fields than [`FIELD_COUNT_MAX`] in one table, those of the tables and arrays in it included.
+    #[error("a table has more than {FIELD_COUNT_MAX} fields")]
+    TooManyFields,
+    /// A flag that stands for no property is set.
+    #[error("property flags {flags:#06x} name a property that does not exist")]
+    UnknownProperty {
+        /// The flags.
+        flags: u16,
+    },
+    /// The weight of a content header is not zero.
+    #[error("a content header has weight {weight}")]
+    Weight {
+        /// The weight.
+        weight: u16,
+    },
+    /// The response of a SASL mechanism is malformed.
+    #[error("the response for {mechanism} is malformed")]
+    Response {
+        /// The mechanism.
+        mechanism: &'static str,
+    },
+}
+
+impl DecodeError {
+    /// The reply code of the close that answers the error.
+    pub fn reply_code(&self) -> ReplyCode {
+        match self {
+            DecodeError::ShortPayload { .. } => ReplyCode::FrameError,
+            DecodeError::UnknownClass { .. } => ReplyCode::CommandInvalid,
+            DecodeError::UnknownMethod { .. } => ReplyCode::NotImplemented,
+            DecodeError::Weight { .. } => ReplyCode::UnexpectedFrame,
+            DecodeError::Response { .. } => ReplyCode::AccessRefused,
+            _ => ReplyCode::SyntaxError,
+        }
+    }
+
+    /// Whose fault it is.
+    pub fn blame(&self) -> Blame {
+        match self {
+            DecodeError::UnknownClass { .. } | DecodeError::UnknownMethod { .. } => Blame::PeerIncompatible,
+            _ => Blame::PeerMisbehaved,
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Field tables: the arguments of declarations, the headers of messages, the properties of peers.
+//!
+//! ```text
+//! table:  size (4) | field ...
+//! field:  name size (1) | name | type letter (1) | value
+//! array:  size (4) | { type letter (1) | value } ...
+//! ```
+//!
+//! - `value`: `FieldTable` and `FieldValue`
+//! - `split`: fields as they lie in their bytes, without allocation
+//! - `decode`, `encode`: owned tables from bytes and back
+
+mod decode;
+mod encode;
+mod split;
+mod value;
+
+pub(super) use decode::decode_table;
+pub use split::{Field, Fields};
+pub use value::{DEPTH_MAX, FIELD_COUNT_MAX, FieldTable, FieldValue};

@@ -1,0 +1,232 @@
+//! `FieldTable` and `FieldValue`: named values of many types, owned. Encoding them is in `encode`, decoding in `decode`.
+
+/// How deep tables and arrays may lie in each other. The outermost table has depth 1.
+pub const DEPTH_MAX: usize = 64;
+
+/// How many fields a table may have, those of the tables and arrays in it included.
+pub const FIELD_COUNT_MAX: usize = 65_536;
+
+/// Named values in the order in which they were sent or inserted. A peer may send a name twice: then the first one
+/// counts, as in RabbitMQ.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FieldTable {
+    pub(super) fields: Vec<(Box<[u8]>, FieldValue)>,
+}
+
+/// A value of a field table or an array. The letters are RabbitMQ's, which differ from the specification's for
+/// integers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FieldValue {
+    /// `t`
+    Bool(bool),
+    /// `b`
+    I8(i8),
+    /// `B`
+    U8(u8),
+    /// `s`
+    I16(i16),
+    /// `u`
+    U16(u16),
+    /// `I`
+    I32(i32),
+    /// `i`
+    U32(u32),
+    /// `l`
+    I64(i64),
+    /// `L`
+    U64(u64),
+    /// `f`
+    F32(f32),
+    /// `d`
+    F64(f64),
+    /// `D`: `value` divided by 10 to the power of `scale`.
+    Decimal {
+        /// How many digits stand behind the point.
+        scale: u8,
+        /// The digits.
+        value: i32,
+    },
+    /// `S`
+    LongString(Box<[u8]>),
+    /// `A`
+    Array(Vec<FieldValue>),
+    /// `T`: seconds since 1970.
+    Timestamp(u64),
+    /// `F`
+    Table(FieldTable),
+    /// `V`
+    Void,
+    /// `x`
+    Bytes(Box<[u8]>),
+}
+
+impl FieldTable {
+    /// An empty table.
+    pub const fn new() -> FieldTable {
+        FieldTable { fields: Vec::new() }
+    }
+
+    /// Sets the value of the field `name`, which keeps its place if it exists. A name has at most 255 bytes.
+    pub fn insert(&mut self, name: impl AsRef<[u8]>, value: impl Into<FieldValue>) {
+        let (name, value) = (name.as_ref(), value.into());
+        debug_assert!(name.len() <= 255, "a field's name has {} bytes", name.len());
+        match self.fields.iter_mut().find(|(other, _)| **other == *name) {
+            Some((_, old)) => *old = value,
+            None => self.fields.push((name.into(), value)),
+        }
+    }
+
+    /// The value of the field `name`.
+    pub fn get(&self, name: impl AsRef<[u8]>) -> Option<&FieldValue> {
+        let name = name.as_ref();
+        self.iter().find(|(other, _)| *other == name).map(|(_, value)| value)
+    }
+
+    /// Takes the field `name` out.
+    pub fn remove(&mut self, name: impl AsRef<[u8]>) -> Option<FieldValue> {
+        let name = name.as_ref();
+        let index = self.fields.iter().position(|(other, _)| **other == *name)?;
+        let (_, value) = self.fields.remove(index);
+        self.fields.retain(|(other, _)| **other != *name);
+        Some(value)
+    }
+
+    /// The fields in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &FieldValue)> {
+        self.fields.iter().map(|(name, value)| (&**name, value))
+    }
+
+    /// How many fields there are.
+    pub fn len(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// Whether there is no field.
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+}
+
+impl<N: AsRef<[u8]>, V: Into<FieldValue>> FromIterator<(N, V)> for FieldTable {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(fields: I) -> FieldTable {
+        let mut table = FieldTable::new();
+        for (name, value) in fields {
+            table.insert(name, value);
+        }
+        table
+    }
+}
+
+impl FieldValue {
+    /// The value of an integer of any size. None for other types, and for an integer that is too large.
+    pub fn as_i64(&self) -> Option<i64> {
+        match *self {
+            FieldValue::I8(value) => Some(value.into()),
+            FieldValue::U8(value) => Some(value.into()),
+            FieldValue::I16(value) => Some(value.into()),
+            FieldValue::U16(value) => Some(value.into()),
+            FieldValue::I32(value) => Some(value.into()),
+            FieldValue::U32(value) => Some(value.into()),
+            FieldValue::I64(value) => Some(value),
+            FieldValue::U64(value) => value.try_into().ok(),
+            _ => None,
+        }
+    }
+
+    /// The value of a boolean.
+    pub fn as_bool(&self) -> Option<bool> {
+        match *self {
+            FieldValue::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The bytes of a long string or of a byte array.
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        match self {
+            FieldValue::LongString(bytes) | FieldValue::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// The values of an array.
+    pub fn as_array(&self) -> Option<&[FieldValue]> {
+        match self {
+            FieldValue::Array(values) => Some(values),
+            _ => None,
+        }
+    }
+
+    /// The fields of a table.
+    pub fn as_table(&self) -> Option<&FieldTable> {
+        match self {
+            FieldValue::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The name that RabbitMQ gives the type in its texts, such as `longstr`.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            FieldValue::Bool(_) => "bool",
+            FieldValue::I8(_) => "byte",
+            FieldValue::U8(_) => "unsignedbyte",
+            FieldValue::I16(_) => "short",
+            FieldValue::U16(_) => "unsignedshort",
+            FieldValue::I32(_) => "signedint",
+            FieldValue::U32(_) => "unsignedint",
+            FieldValue::I64(_) => "long",
+            FieldValue::U64(_) => "unsignedlong",
+            FieldValue::F32(_) => "float",
+            FieldValue::F64(_) => "double",
+            FieldValue::Decimal { .. } => "decimal",
+            FieldValue::LongString(_) => "longstr",
+            FieldValue::Array(_) => "array",
+            FieldValue::Timestamp(_) => "timestamp",
+            FieldValue::Table(_) => "table",
+            FieldValue::Void => "void",
+            FieldValue::Bytes(_) => "binary",
+        }
+    }
+
+    /// Whether two values are equal where RabbitMQ compares arguments or headers: the size of an integer does not
+    /// matter, nor that of a floating point number. Values of other types are equal only to their own type.
+    pub fn is_equivalent(&self, other: &FieldValue) -> bool {
+        match (self, other) {
+            (FieldValue::F32(one), FieldValue::F64(other)) | (FieldValue::F64(other), FieldValue::F32(one)) => {
+                f64::from(*one) == *other
+            }
+            _ => match (self.as_i64(), other.as_i64()) {
+                (Some(one), Some(other)) => one == other,
+                _ => self == other,
+            },
+        }
+    }
+}
+
+macro_rules! from {
+    ($($type:ty => $variant:ident),* $(,)?) => {
+        $(impl From<$type> for FieldValue {
+            fn from(value: $type) -> FieldValue {
+                FieldValue::$variant(value.into())
+            }
+        })*
+    };
+}
+
+from! {
+    bool => Bool,
+    i32 => I32,
+    u32 => U32,
+    i64 => I64,
+    f64 => F64,
+    &[u8] => LongString,
+    FieldTable => Table,
+    Vec<FieldValue> => Array,
+}
+
+impl From<&str> for FieldValue {
+    fn from(value: &str) -> FieldValue {
+        value.as_bytes().into()
+    }
+}

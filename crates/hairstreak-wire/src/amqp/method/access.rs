@@ -1,0 +1,29 @@
+//! Class access: realms of AMQP 0-8, which old clients still ask for. RabbitMQ grants every request.
+
+use super::arguments::{ArgumentReader, ArgumentWriter};
+use super::class_macro::{argument, class, domain};
+use crate::amqp::error::DecodeError;
+
+class! {
+    30;
+    /// The client asks for access to a realm.
+    Request<'a> = 10, "access.request" {
+        /// The name of the realm.
+        realm: shortstr,
+        /// Nobody else may have access.
+        exclusive: bit,
+        /// Access to check for objects.
+        passive: bit,
+        /// Access to create and delete objects.
+        active: bit,
+        /// Access to publish.
+        write: bit,
+        /// Access to consume.
+        read: bit,
+    }
+    /// Access is granted.
+    RequestOk = 11, "access.request-ok" {
+        /// The ticket, which later methods carry and nobody reads.
+        ticket: short,
+    }
+}

@@ -1,0 +1,152 @@
+//! Class basic: publishing, delivering and settling messages.
+
+use super::arguments::{ArgumentReader, ArgumentWriter};
+use super::class_macro::{argument, class, domain};
+use crate::amqp::error::DecodeError;
+use crate::amqp::field::FieldTable;
+
+class! {
+    60;
+    /// Limits how many messages are delivered ahead of their acknowledgement.
+    Qos = 10, "basic.qos" {
+        /// In bytes; RabbitMQ takes only 0: no limit.
+        prefetch_size: long,
+        /// How many messages; 0: no limit.
+        prefetch_count: short,
+        /// RabbitMQ's meaning: for the channel, not for each new consumer.
+        global: bit,
+    }
+    /// The limit holds.
+    QosOk = 11, "basic.qos-ok" {}
+    /// Starts a consumer.
+    Consume<'a> = 20, "basic.consume" {
+        _: short,
+        /// The name of the queue; empty: the one that the channel declared last.
+        queue: shortstr,
+        /// What the client calls the consumer; empty: the server makes a name.
+        consumer_tag: shortstr,
+        /// No messages that the connection published itself. RabbitMQ ignores this.
+        no_local: bit,
+        /// Messages count as acknowledged when they are sent.
+        no_ack: bit,
+        /// Nobody else may consume from the queue.
+        exclusive: bit,
+        /// No answer.
+        no_wait: bit,
+        /// Further arguments.
+        arguments: table,
+    }
+    /// The consumer is there.
+    ConsumeOk<'a> = 21, "basic.consume-ok" {
+        /// What the consumer is called.
+        consumer_tag: shortstr,
+    }
+    /// Ends a consumer. The server sends it, too, when the queue is gone.
+    Cancel<'a> = 30, "basic.cancel" {
+        /// What the consumer is called.
+        consumer_tag: shortstr,
+        /// No answer.
+        no_wait: bit,
+    }
+    /// The consumer is gone.
+    CancelOk<'a> = 31, "basic.cancel-ok" {
+        /// What the consumer was called.
+        consumer_tag: shortstr,
+    }
+    /// Publishes the content that follows.
+    Publish<'a> = 40, "basic.publish" {
+        _: short,
+        /// The name of the exchange; empty: the default exchange.
+        exchange: shortstr,
+        /// The routing key.
+        routing_key: shortstr,
+        /// The message comes back if no queue gets it.
+        mandatory: bit,
+        /// The message comes back if no consumer is ready. RabbitMQ refuses this.
+        immediate: bit,
+    }
+    /// Gives back the content that follows: nobody got it.
+    Return<'a> = 50, "basic.return" {
+        /// Why, as a number.
+        reply_code: short,
+        /// Why, as a text.
+        reply_text: shortstr,
+        /// The exchange to which the message was published.
+        exchange: shortstr,
+        /// The routing key with which the message was published.
+        routing_key: shortstr,
+    }
+    /// Delivers the content that follows to a consumer.
+    Deliver<'a> = 60, "basic.deliver" {
+        /// What the consumer is called.
+        consumer_tag: shortstr,
+        /// The number of the delivery on the channel.
+        delivery_tag: longlong,
+        /// The message may have been delivered before.
+        redelivered: bit,
+        /// The exchange to which the message was published.
+        exchange: shortstr,
+        /// The routing key with which the message was published.
+        routing_key: shortstr,
+    }
+    /// Asks for one message.
+    Get<'a> = 70, "basic.get" {
+        _: short,
+        /// The name of the queue; empty: the one that the channel declared last.
+        queue: shortstr,
+        /// The message counts as acknowledged when it is sent.
+        no_ack: bit,
+    }
+    /// Answers with the content that follows.
+    GetOk<'a> = 71, "basic.get-ok" {
+        /// The number of the delivery on the channel.
+        delivery_tag: longlong,
+        /// The message may have been delivered before.
+        redelivered: bit,
+        /// The exchange to which the message was published.
+        exchange: shortstr,
+        /// The routing key with which the message was published.
+        routing_key: shortstr,
+        /// How many messages are left in the queue.
+        message_count: long,
+    }
+    /// The queue has no message.
+    GetEmpty = 72, "basic.get-empty" {
+        _: shortstr,
+    }
+    /// The client has dealt with messages, or the server with what was published.
+    Ack = 80, "basic.ack" {
+        /// The number of the delivery, or of what was published, on the channel.
+        delivery_tag: longlong,
+        /// All up to that number; with number 0 all there are.
+        multiple: bit,
+    }
+    /// The client refuses a message.
+    Reject = 90, "basic.reject" {
+        /// The number of the delivery on the channel.
+        delivery_tag: longlong,
+        /// The message goes back to its queue.
+        requeue: bit,
+    }
+    /// Gives back all messages without acknowledgement, with no answer.
+    RecoverAsync = 100, "basic.recover-async" {
+        /// Messages may go to other consumers.
+        requeue: bit,
+    }
+    /// Gives back all messages without acknowledgement.
+    Recover = 110, "basic.recover" {
+        /// Messages may go to other consumers.
+        requeue: bit,
+    }
+    /// The messages are back.
+    RecoverOk = 111, "basic.recover-ok" {}
+    /// The client refuses messages, or the server what was published.
+    Nack = 120, "basic.nack" {
+        /// The number of the delivery, or of what was published, on the channel.
+        delivery_tag: longlong,
+        /// All up to that number; with number 0 all there are.
+        multiple: bit,
+        /// The messages go back to their queues.
+        requeue: bit,
+    }
+}

@@ -1,0 +1,16 @@
+//! Class confirm: RabbitMQ's acknowledgements for those who publish.
+
+use super::arguments::{ArgumentReader, ArgumentWriter};
+use super::class_macro::{argument, class, domain};
+use crate::amqp::error::DecodeError;
+
+class! {
+    85;
+    /// From now on the server acknowledges what is published on the channel.
+    Select = 10, "confirm.select" {
+        /// No answer.
+        no_wait: bit,
+    }
+    /// The channel is in confirm mode.
+    SelectOk = 11, "confirm.select-ok" {}
+}

@@ -1,0 +1,20 @@
+//! Methods: what the two sides of a connection ask of each other.
+//!
+//! - one file for each class: the structs of its methods, written by `class_macro`
+//! - `method`: any of them
+//! - `arguments`: the fields of a method, one by one
+
+pub mod access;
+mod arguments;
+pub mod basic;
+pub mod channel;
+mod class_macro;
+pub mod confirm;
+pub mod connection;
+pub mod exchange;
+#[expect(clippy::module_inception, reason = "the module's main type")]
+mod method;
+pub mod queue;
+pub mod tx;
+
+pub use method::{Method, method_id};

@@ -1,0 +1,97 @@
+//! Class queue: queues and their bindings.
+
+use super::arguments::{ArgumentReader, ArgumentWriter};
+use super::class_macro::{argument, class, domain};
+use crate::amqp::error::DecodeError;
+use crate::amqp::field::FieldTable;
+
+class! {
+    50;
+    /// Creates a queue, or checks one.
+    Declare<'a> = 10, "queue.declare" {
+        _: short,
+        /// The name of the queue; empty: the server makes one.
+        queue: shortstr,
+        /// Only checks that the queue exists.
+        passive: bit,
+        /// The queue survives a restart.
+        durable: bit,
+        /// Only this connection may use the queue, which goes with the connection.
+        exclusive: bit,
+        /// The queue goes with its last consumer.
+        auto_delete: bit,
+        /// No answer.
+        no_wait: bit,
+        /// Further arguments.
+        arguments: table,
+    }
+    /// The queue exists.
+    DeclareOk<'a> = 11, "queue.declare-ok" {
+        /// The name of the queue.
+        queue: shortstr,
+        /// How many messages are ready.
+        message_count: long,
+        /// How many consumers the queue has.
+        consumer_count: long,
+    }
+    /// Binds a queue to an exchange.
+    Bind<'a> = 20, "queue.bind" {
+        _: short,
+        /// The name of the queue; empty: the one that the channel declared last.
+        queue: shortstr,
+        /// The name of the exchange.
+        exchange: shortstr,
+        /// The routing key of the binding.
+        routing_key: shortstr,
+        /// No answer.
+        no_wait: bit,
+        /// Further arguments.
+        arguments: table,
+    }
+    /// The binding exists.
+    BindOk = 21, "queue.bind-ok" {}
+    /// Drops the ready messages of a queue.
+    Purge<'a> = 30, "queue.purge" {
+        _: short,
+        /// The name of the queue; empty: the one that the channel declared last.
+        queue: shortstr,
+        /// No answer.
+        no_wait: bit,
+    }
+    /// The messages are gone.
+    PurgeOk = 31, "queue.purge-ok" {
+        /// How many there were.
+        message_count: long,
+    }
+    /// Deletes a queue.
+    Delete<'a> = 40, "queue.delete" {
+        _: short,
+        /// The name of the queue; empty: the one that the channel declared last.
+        queue: shortstr,
+        /// Only if the queue has no consumers.
+        if_unused: bit,
+        /// Only if the queue has no messages.
+        if_empty: bit,
+        /// No answer.
+        no_wait: bit,
+    }
+    /// The queue is gone.
+    DeleteOk = 41, "queue.delete-ok" {
+        /// How many messages went with the queue.
+        message_count: long,
+    }
+    /// Removes a binding of a queue.
+    Unbind<'a> = 50, "queue.unbind" {
+        _: short,
+        /// The name of the queue; empty: the one that the channel declared last.
+        queue: shortstr,
+        /// The name of the exchange.
+        exchange: shortstr,
+        /// The routing key of the binding.
+        routing_key: shortstr,
+        /// Further arguments.
+        arguments: table,
+    }
+    /// The binding is gone.
+    UnbindOk = 51, "queue.unbind-ok" {}
+}

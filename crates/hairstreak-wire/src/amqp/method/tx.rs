@@ -1,0 +1,21 @@
+//! Class tx: transactions on a channel.
+
+use super::arguments::{ArgumentReader, ArgumentWriter};
+use super::class_macro::{argument, class, domain};
+use crate::amqp::error::DecodeError;
+
+class! {
+    90;
+    /// From now on publishes and acknowledgements wait for a commit.
+    Select = 10, "tx.select" {}
+    /// The channel is in transaction mode.
+    SelectOk = 11, "tx.select-ok" {}
+    /// Does what waits.
+    Commit = 20, "tx.commit" {}
+    /// What waited is done.
+    CommitOk = 21, "tx.commit-ok" {}
+    /// Forgets what waits.
+    Rollback = 30, "tx.rollback" {}
+    /// What waited is forgotten.
+    RollbackOk = 31, "tx.rollback-ok" {}
+}

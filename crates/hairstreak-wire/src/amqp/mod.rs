@@ -1,0 +1,50 @@
+//! AMQP 0-9-1 with RabbitMQ's extensions, both sides.
+//!
+//! A connection begins with the [`PROTOCOL_HEADER`] of the client. What follows is a stream of frames: methods, and
+//! for the methods that carry content a content header and the frames of the body.
+//!
+//! ```text
+//! basic.publish, basic.deliver, basic.return, basic.get-ok:
+//!
+//! | method frame | header frame | body frame | body frame ...
+//! ```
+//!
+//! Not here: which method may come when (the server and the clients), and what a broker does with messages.
+//!
+//! Short strings are bytes of any encoding, at most 255. Nothing is allocated for what a length announces; what is
+//! decoded without tables borrows from its bytes and allocates nothing.
+//!
+//! - `frame`: cuts the stream, and frames of bodies and heartbeats
+//! - `method`: methods and their ids; `hot` encodes the frequent ones directly
+//! - `content_header`, `properties`: what is said about a message
+//! - `field`: field tables
+//! - `reply_code`: why something is closed
+//! - `tuning`: how two sides agree on limits
+//! - `sasl`: how a client says who it is
+
+mod content_header;
+mod cursor;
+mod error;
+mod field;
+mod frame;
+mod hot;
+mod method;
+mod properties;
+mod protocol_header;
+mod reply_code;
+pub mod sasl;
+mod tuning;
+
+pub use content_header::{CLASS_BASIC, CONTENT_HEADER_SIZE, ContentHeader, encode_content_header};
+pub use error::DecodeError;
+pub use field::{DEPTH_MAX, FIELD_COUNT_MAX, Field, FieldTable, FieldValue, Fields};
+pub use frame::{
+    FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, FRAME_SIZE_MIN, Frame, FrameError, FrameKind,
+    HEARTBEAT_FRAME, decode_frame, encode_body, encode_frame_header,
+};
+pub use hot::{ACK_FRAME_SIZE, DeliverTemplate, ack_frame, encode_ack, encode_deliver};
+pub use method::{Method, access, basic, channel, confirm, connection, exchange, method_id, queue, tx};
+pub use properties::Properties;
+pub use protocol_header::{PROTOCOL_HEADER, ProtocolHeaderError, decode_protocol_header};
+pub use reply_code::{ReplyCode, Scope};
+pub use tuning::{Tuning, TuningError};

@@ -1,0 +1,110 @@
+//! Reply codes: why a channel or a connection is closed or a message comes back, with RabbitMQ's names.
+
+/// What a reply code ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// A soft error: the channel is closed, the connection goes on.
+    Channel,
+    /// A hard error: the connection is closed.
+    Connection,
+}
+
+/// The longest reply text, in bytes: the text is a short string.
+const REPLY_TEXT_SIZE: usize = 255;
+
+macro_rules! reply_codes {
+    ($($(#[$doc:meta])* $code:ident = $number:literal, $name:literal, $scope:ident;)*) => {
+        /// A reply code of connection.close, channel.close and basic.return.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u16)]
+        pub enum ReplyCode {
+            $($(#[$doc])* $code = $number,)*
+        }
+
+        impl ReplyCode {
+            /// Every reply code, in the order of the numbers.
+            pub const ALL: &'static [ReplyCode] = &[$(ReplyCode::$code,)*];
+
+            /// The reply code with that number on the wire.
+            pub const fn from_number(number: u16) -> Option<ReplyCode> {
+                match number {
+                    $($number => Some(ReplyCode::$code),)*
+                    _ => None,
+                }
+            }
+
+            /// The name that RabbitMQ puts before the reply text, such as `NOT_FOUND`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(ReplyCode::$code => $name,)*
+                }
+            }
+
+            /// What the code ends.
+            pub const fn scope(self) -> Scope {
+                match self {
+                    $(ReplyCode::$code => Scope::$scope,)*
+                }
+            }
+        }
+    };
+}
+
+reply_codes! {
+    /// 200: a close without an error.
+    Success = 200, "REPLY_SUCCESS", Channel;
+    /// 311: the content is larger than the receiver takes.
+    ContentTooLarge = 311, "CONTENT_TOO_LARGE", Channel;
+    /// 312: no queue is bound for a mandatory message.
+    NoRoute = 312, "NO_ROUTE", Channel;
+    /// 313: no consumer is ready for an immediate message.
+    NoConsumers = 313, "NO_CONSUMERS", Channel;
+    /// 320: an operator closed the connection.
+    ConnectionForced = 320, "CONNECTION_FORCED", Connection;
+    /// 402: the virtual host is unknown.
+    InvalidPath = 402, "INVALID_PATH", Connection;
+    /// 403: the client may not do this.
+    AccessRefused = 403, "ACCESS_REFUSED", Channel;
+    /// 404: the queue or exchange does not exist.
+    NotFound = 404, "NOT_FOUND", Channel;
+    /// 405: another connection has exclusive use of the queue.
+    ResourceLocked = 405, "RESOURCE_LOCKED", Channel;
+    /// 406: a precondition does not hold, such as equal arguments on a second declaration.
+    PreconditionFailed = 406, "PRECONDITION_FAILED", Channel;
+    /// 501: a frame cannot be decoded.
+    FrameError = 501, "FRAME_ERROR", Connection;
+    /// 502: a field of a frame has an illegal value.
+    SyntaxError = 502, "SYNTAX_ERROR", Connection;
+    /// 503: the method is invalid, or not valid now.
+    CommandInvalid = 503, "COMMAND_INVALID", Connection;
+    /// 504: the channel is not open, or is opened twice.
+    ChannelError = 504, "CHANNEL_ERROR", Connection;
+    /// 505: a frame that cannot come here, such as a body without a content header.
+    UnexpectedFrame = 505, "UNEXPECTED_FRAME", Connection;
+    /// 506: resources are missing.
+    ResourceError = 506, "RESOURCE_ERROR", Connection;
+    /// 530: the client tries what is not allowed for anyone.
+    NotAllowed = 530, "NOT_ALLOWED", Connection;
+    /// 540: the server does not implement the method.
+    NotImplemented = 540, "NOT_IMPLEMENTED", Connection;
+    /// 541: an internal error of the server.
+    InternalError = 541, "INTERNAL_ERROR", Connection;
+}
+
+impl ReplyCode {
+    /// The number on the wire.
+    pub const fn number(self) -> u16 {
+        self as u16
+    }
+
+    /// The reply text of a close: name and `text`, as in `NOT_FOUND - no queue 'q' in vhost '/'`. A text that is too
+    /// long for a short string ends with `...`, as RabbitMQ's.
+    pub fn reply_text(self, text: &str) -> Vec<u8> {
+        let mut reply = format!("{} - {text}", self.name()).into_bytes();
+        if reply.len() > REPLY_TEXT_SIZE {
+            reply.truncate(REPLY_TEXT_SIZE - 3);
+            reply.extend_from_slice(b"...");
+        }
+        reply
+    }
+}

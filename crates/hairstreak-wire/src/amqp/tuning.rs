@@ -1,0 +1,108 @@
+//! `Tuning`: the limits that connection.tune proposes and connection.tune-ok settles.
+
+use super::frame::FRAME_SIZE_MIN;
+use super::method::connection::{Tune, TuneOk};
+use super::reply_code::ReplyCode;
+use crate::Blame;
+
+/// The limits of a connection. Zero means: no limit, no heartbeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// The highest channel number.
+    pub channel_max: u16,
+    /// The largest frame in bytes, header and end included.
+    pub frame_max: u32,
+    /// The interval of heartbeats in seconds.
+    pub heartbeat: u16,
+}
+
+/// A client settles a limit that the server does not allow. The text is RabbitMQ's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TuningError {
+    /// Too low.
+    #[error("negotiated {field} = {value} is lower than the minimum allowed value ({minimum})")]
+    TooLow {
+        /// Which limit.
+        field: &'static str,
+        /// What the client wants.
+        value: u32,
+        /// The least that it may want.
+        minimum: u32,
+    },
+    /// Too high, or no limit where the server has one.
+    #[error("negotiated {field} = {value}{} is higher than the maximum allowed value ({maximum})", no_limit(.value))]
+    TooHigh {
+        /// Which limit.
+        field: &'static str,
+        /// What the client wants; 0: no limit.
+        value: u32,
+        /// The most that it may want.
+        maximum: u32,
+    },
+}
+
+impl TuningError {
+    /// The reply code of the close that answers the error.
+    pub fn reply_code(&self) -> ReplyCode {
+        ReplyCode::NotAllowed
+    }
+
+    /// Whose fault it is.
+    pub fn blame(&self) -> Blame {
+        Blame::PeerMisbehaved
+    }
+}
+
+fn no_limit(value: &u32) -> &'static str {
+    if *value == 0 { " (no limit)" } else { "" }
+}
+
+impl Tuning {
+    /// The server's proposal.
+    pub fn tune(self) -> Tune {
+        let Tuning { channel_max, frame_max, heartbeat } = self;
+        Tune { channel_max, frame_max, heartbeat }
+    }
+
+    /// The client's answer.
+    pub fn tune_ok(self) -> TuneOk {
+        let Tuning { channel_max, frame_max, heartbeat } = self;
+        TuneOk { channel_max, frame_max, heartbeat }
+    }
+
+    /// What a client answers that wants `self` to a server that proposes `tune`. Of each limit the lower; where one
+    /// side has none, the other's.
+    pub fn answer(self, tune: &Tune) -> Tuning {
+        Tuning {
+            channel_max: lower(self.channel_max.into(), tune.channel_max.into()) as u16,
+            frame_max: match lower(self.frame_max, tune.frame_max) {
+                0 => 0,
+                frame_max => frame_max.max(FRAME_SIZE_MIN as u32),
+            },
+            heartbeat: lower(self.heartbeat.into(), tune.heartbeat.into()) as u16,
+        }
+    }
+
+    /// What holds on a server that proposed `self`, when the client answers `tune_ok`.
+    pub fn settle(self, tune_ok: &TuneOk) -> Result<Tuning, TuningError> {
+        check("frame_max", FRAME_SIZE_MIN as u32, self.frame_max, tune_ok.frame_max)?;
+        check("channel_max", 1, self.channel_max.into(), tune_ok.channel_max.into())?;
+        let TuneOk { channel_max, frame_max, heartbeat } = *tune_ok;
+        Ok(Tuning { channel_max, frame_max, heartbeat })
+    }
+}
+
+/// The lower of two limits, of which 0 is none.
+fn lower(one: u32, other: u32) -> u32 {
+    if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
+}
+
+fn check(field: &'static str, minimum: u32, maximum: u32, value: u32) -> Result<(), TuningError> {
+    if value != 0 && value < minimum {
+        return Err(TuningError::TooLow { field, value, minimum });
+    }
+    if maximum != 0 && (value == 0 || value > maximum) {
+        return Err(TuningError::TooHigh { field, value, maximum });
+    }
+    Ok(())
+}
