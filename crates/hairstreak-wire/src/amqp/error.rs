@@ -32,6 +32,9 @@ pub enum DecodeError {
     /// The bytes end inside a field.
     #[error("the bytes end inside a field")]
     Cut,
+    /// A table or an array ends inside one of its fields.
+    #[error("a table or an array ends inside one of its fields")]
+    CutTable,
     /// Bytes follow the last field.
     #[error("{size} bytes follow the last field")]
     Surplus {
@@ -71,14 +74,16 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// The reply code of the close that answers the error.
+    /// The reply code of the close that answers the error. RabbitMQ, too, answers 501 to fields that do not fill their
+    /// frame.
     pub fn reply_code(&self) -> ReplyCode {
         match self {
-            DecodeError::ShortPayload { .. } => ReplyCode::FrameError,
+            DecodeError::ShortPayload { .. } | DecodeError::Cut | DecodeError::Surplus { .. } => {
+                ReplyCode::FrameError
+            }
             DecodeError::UnknownClass { .. } => ReplyCode::CommandInvalid,
             DecodeError::UnknownMethod { .. } => ReplyCode::NotImplemented,
             DecodeError::Weight { .. } => ReplyCode::UnexpectedFrame,
-            DecodeError::Response { .. } => ReplyCode::AccessRefused,
             _ => ReplyCode::SyntaxError,
         }
     }

@@ -7,54 +7,147 @@
 //! bit 15 of the flags: content-type is there ... bit 2: cluster-id is there; bits 1 and 0 are zero
 //! ```
 
-use super::field::FieldTable;
+use super::cursor::{Cursor, put_short_string};
+use super::error::DecodeError;
+use super::field::{FieldTable, Fields, check_table, decode_table};
 
-/// The properties of a message of class basic.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Properties<'a> {
-    /// The MIME type of the body.
-    pub content_type: Option<&'a [u8]>,
-    /// The MIME encoding of the body.
-    pub content_encoding: Option<&'a [u8]>,
-    /// What the application adds.
-    pub headers: Option<FieldTable>,
-    /// 1: transient, 2: persistent.
-    pub delivery_mode: Option<u8>,
-    /// The priority; higher goes first.
-    pub priority: Option<u8>,
-    /// Which request a reply answers.
-    pub correlation_id: Option<&'a [u8]>,
-    /// The queue for replies.
-    pub reply_to: Option<&'a [u8]>,
-    /// After how many milliseconds the message expires, in decimal digits.
-    pub expiration: Option<&'a [u8]>,
-    /// What the application calls the message.
-    pub message_id: Option<&'a [u8]>,
-    /// When the message was made, in seconds since 1970.
-    pub timestamp: Option<u64>,
-    /// What kind of message it is: the property `type`.
-    pub kind: Option<&'a [u8]>,
-    /// Which user published the message. The server checks it.
-    pub user_id: Option<&'a [u8]>,
-    /// Which application published the message.
-    pub app_id: Option<&'a [u8]>,
-    /// Reserved.
-    pub cluster_id: Option<&'a [u8]>,
+/// Bits of the flags that have no property. The lowest would announce further flags.
+const NO_PROPERTY: u16 = 0b11;
+
+/// The type of a property of a domain.
+macro_rules! property {
+    ($lt:lifetime shortstr) => {
+        &$lt[u8]
+    };
+    ($lt:lifetime octet) => {
+        u8
+    };
+    ($lt:lifetime timestamp) => {
+        u64
+    };
+    ($lt:lifetime table) => {
+        FieldTable
+    };
 }
 
-const CONTENT_TYPE: u16 = 1 << 15;
-const CONTENT_ENCODING: u16 = 1 << 14;
-const HEADERS: u16 = 1 << 13;
-const DELIVERY_MODE: u16 = 1 << 12;
-const PRIORITY: u16 = 1 << 11;
-const CORRELATION_ID: u16 = 1 << 10;
-const REPLY_TO: u16 = 1 << 9;
-const EXPIRATION: u16 = 1 << 8;
-const MESSAGE_ID: u16 = 1 << 7;
-const TIMESTAMP: u16 = 1 << 6;
-const KIND: u16 = 1 << 5;
-const USER_ID: u16 = 1 << 4;
-const APP_ID: u16 = 1 << 3;
-const CLUSTER_ID: u16 = 1 << 2;
-/// Another word of flags follows, or a bit that has no property.
-const NO_PROPERTY: u16 = 0b11;
+/// Takes a property of a domain from a cursor; the last argument decodes tables.
+macro_rules! take {
+    (shortstr, $cursor:ident, $table:ident) => {
+        Some($cursor.short_string()?)
+    };
+    (octet, $cursor:ident, $table:ident) => {
+        Some($cursor.octet()?)
+    };
+    (timestamp, $cursor:ident, $table:ident) => {
+        Some(u64::from_be_bytes($cursor.array()?))
+    };
+    (table, $cursor:ident, $table:ident) => {
+        $table($cursor.long_string()?)?
+    };
+}
+
+/// Appends a property of a domain.
+macro_rules! put {
+    (shortstr, $value:ident, $out:ident) => {
+        put_short_string($value, $out)
+    };
+    (octet, $value:ident, $out:ident) => {
+        $out.push(*$value)
+    };
+    (timestamp, $value:ident, $out:ident) => {
+        $out.extend_from_slice(&$value.to_be_bytes())
+    };
+    (table, $value:ident, $out:ident) => {
+        $value.encode($out)
+    };
+}
+
+macro_rules! properties {
+    ($($(#[$doc:meta])* $bit:literal $name:ident: $kind:ident,)*) => {
+        /// The properties of a message of class basic.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct Properties<'a> {
+            $($(#[$doc])* pub $name: Option<property!('a $kind)>,)*
+        }
+
+        impl<'a> Properties<'a> {
+            /// Decodes properties; `decode_headers` does as it likes with the table of the headers.
+            fn decode_with(
+                bytes: &'a [u8],
+                mut decode_headers: impl FnMut(&'a [u8]) -> Result<Option<FieldTable>, DecodeError>,
+            ) -> Result<Properties<'a>, DecodeError> {
+                let mut cursor = Cursor(bytes);
+                let flags = u16::from_be_bytes(cursor.array()?);
+                if flags & NO_PROPERTY != 0 {
+                    return Err(DecodeError::UnknownProperty { flags });
+                }
+                let mut properties = Properties::default();
+                $(if flags & 1 << $bit != 0 {
+                    properties.$name = take!($kind, cursor, decode_headers);
+                })*
+                cursor.finish()?;
+                Ok(properties)
+            }
+
+            /// Appends the encoded properties: flags and list.
+            pub fn encode(&self, out: &mut Vec<u8>) {
+                let mut flags = 0_u16;
+                $(flags |= u16::from(self.$name.is_some()) << $bit;)*
+                out.extend_from_slice(&flags.to_be_bytes());
+                $(if let Some(value) = &self.$name {
+                    put!($kind, value, out);
+                })*
+            }
+        }
+    };
+}
+
+properties! {
+    /// The MIME type of the body.
+    15 content_type: shortstr,
+    /// The MIME encoding of the body.
+    14 content_encoding: shortstr,
+    /// What the application adds.
+    13 headers: table,
+    /// 1: transient, 2: persistent.
+    12 delivery_mode: octet,
+    /// The priority; higher goes first.
+    11 priority: octet,
+    /// Which request a reply answers.
+    10 correlation_id: shortstr,
+    /// The queue for replies.
+    9 reply_to: shortstr,
+    /// After how many milliseconds the message expires, in decimal digits.
+    8 expiration: shortstr,
+    /// What the application calls the message.
+    7 message_id: shortstr,
+    /// When the message was made, in seconds since 1970.
+    6 timestamp: timestamp,
+    /// What kind of message it is: the property `type`.
+    5 kind: shortstr,
+    /// Which user published the message. A server checks the name.
+    4 user_id: shortstr,
+    /// Which application published the message.
+    3 app_id: shortstr,
+    /// Reserved.
+    2 cluster_id: shortstr,
+}
+
+impl<'a> Properties<'a> {
+    /// Decodes properties that take all of `bytes`.
+    pub fn decode(bytes: &'a [u8]) -> Result<Properties<'a>, DecodeError> {
+        Properties::decode_with(bytes, |headers| decode_table(headers).map(Some))
+    }
+
+    /// Like [`decode`](Properties::decode), but without allocation: the headers stay encoded, checked as a whole, and
+    /// are the second value.
+    pub fn decode_flat(bytes: &'a [u8]) -> Result<(Properties<'a>, Option<Fields<'a>>), DecodeError> {
+        let mut fields = None;
+        let properties = Properties::decode_with(bytes, |headers| {
+            check_table(headers)?;
+            fields = Some(Fields::new(headers));
+            Ok(None)
+        })?;
+        Ok((properties, fields))
+    }
+}

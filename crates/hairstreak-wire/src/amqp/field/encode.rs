@@ -34,7 +34,6 @@ impl FieldValue {
             FieldValue::I32(value) => put(b'I', &value.to_be_bytes()),
             FieldValue::U32(value) => put(b'i', &value.to_be_bytes()),
             FieldValue::I64(value) => put(b'l', &value.to_be_bytes()),
-            FieldValue::U64(value) => put(b'L', &value.to_be_bytes()),
             FieldValue::F32(value) => put(b'f', &value.to_be_bytes()),
             FieldValue::F64(value) => put(b'd', &value.to_be_bytes()),
             FieldValue::Timestamp(value) => put(b'T', &value.to_be_bytes()),

@@ -8,13 +8,16 @@
 //!
 //! - `value`: `FieldTable` and `FieldValue`
 //! - `split`: fields as they lie in their bytes, without allocation
+//! - `check`: a whole table, without allocation
 //! - `decode`, `encode`: owned tables from bytes and back
 
+mod check;
 mod decode;
 mod encode;
 mod split;
 mod value;
 
+pub(super) use check::check_table;
 pub(super) use decode::decode_table;
-pub use split::{Field, Fields};
+pub use split::{Field, Fields, Values};
 pub use value::{DEPTH_MAX, FIELD_COUNT_MAX, FieldTable, FieldValue};

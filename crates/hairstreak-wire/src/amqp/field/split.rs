@@ -1,5 +1,5 @@
-//! `Fields` and `Field`: the fields of a table as they lie in their bytes. Nothing is allocated, and what lies in a
-//! field is not looked at.
+//! `Fields`, `Values` and `Field`: what is in a table or an array, as it lies in its bytes. Nothing is allocated, and
+//! tables and arrays that lie in a field are not looked at.
 
 use crate::amqp::cursor::Cursor;
 use crate::amqp::error::DecodeError;
@@ -20,11 +20,37 @@ impl<'a> Field<'a> {
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
         matches!(self.letter, b'S' | b'x').then_some(self.value)
     }
+
+    fn take_named(cursor: &mut Cursor<'a>) -> Result<Field<'a>, DecodeError> {
+        let name = cursor.short_string()?;
+        Ok(Field { name, ..Field::take_unnamed(cursor)? })
+    }
+
+    fn take_unnamed(cursor: &mut Cursor<'a>) -> Result<Field<'a>, DecodeError> {
+        let letter = cursor.octet()?;
+        let value = match letter {
+            b'S' | b'x' | b'F' | b'A' => cursor.long_string(),
+            b'V' => cursor.bytes(0),
+            b't' | b'b' | b'B' => cursor.bytes(1),
+            b's' | b'u' => cursor.bytes(2),
+            b'I' | b'i' | b'f' => cursor.bytes(4),
+            b'D' => cursor.bytes(5),
+            b'l' | b'L' | b'd' | b'T' => cursor.bytes(8),
+            letter => Err(DecodeError::UnknownFieldType { letter }),
+        }?;
+        Ok(Field { name: &[], letter, value })
+    }
 }
 
 /// The fields of a table, in order. Ends with the first error.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
+    cursor: Cursor<'a>,
+}
+
+/// The values of an array, in order. Ends with the first error.
+#[derive(Clone, Debug)]
+pub struct Values<'a> {
     cursor: Cursor<'a>,
 }
 
@@ -35,33 +61,43 @@ impl<'a> Fields<'a> {
     }
 }
 
+impl<'a> Values<'a> {
+    /// The values in `values`: an array without its size.
+    pub fn new(values: &'a [u8]) -> Values<'a> {
+        Values { cursor: Cursor(values) }
+    }
+}
+
 impl<'a> Iterator for Fields<'a> {
     type Item = Result<Field<'a>, DecodeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.cursor.0.is_empty() {
-            return None;
-        }
-        let field = self.cursor.short_string().and_then(|name| take_value(name, &mut self.cursor));
-        if field.is_err() {
-            self.cursor.0 = &[];
-        }
-        Some(field)
+        next(&mut self.cursor, Field::take_named)
     }
 }
 
-/// Takes the letter of a type and the value.
-pub(super) fn take_value<'a>(name: &'a [u8], cursor: &mut Cursor<'a>) -> Result<Field<'a>, DecodeError> {
-    let letter = cursor.octet()?;
-    let value = match letter {
-        b't' | b'b' | b'B' => cursor.bytes(1),
-        b's' | b'u' => cursor.bytes(2),
-        b'I' | b'i' | b'f' => cursor.bytes(4),
-        b'D' => cursor.bytes(5),
-        b'l' | b'L' | b'd' | b'T' => cursor.bytes(8),
-        b'S' | b'x' | b'F' | b'A' => cursor.long_string(),
-        b'V' => cursor.bytes(0),
-        letter => Err(DecodeError::UnknownFieldType { letter }),
-    }?;
-    Ok(Field { name, letter, value })
+impl<'a> Iterator for Values<'a> {
+    type Item = Result<Field<'a>, DecodeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        next(&mut self.cursor, Field::take_unnamed)
+    }
+}
+
+/// What `take` takes, until nothing is left. Nothing is left after an error.
+fn next<'a>(
+    cursor: &mut Cursor<'a>,
+    take: impl FnOnce(&mut Cursor<'a>) -> Result<Field<'a>, DecodeError>,
+) -> Option<Result<Field<'a>, DecodeError>> {
+    if cursor.0.is_empty() {
+        return None;
+    }
+    let field = take(cursor);
+    if field.is_err() {
+        cursor.0 = &[];
+    }
+    Some(field.map_err(|error| match error {
+        DecodeError::Cut => DecodeError::CutTable,
+        error => error,
+    }))
 }

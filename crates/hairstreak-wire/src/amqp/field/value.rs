@@ -31,10 +31,8 @@ pub enum FieldValue {
     I32(i32),
     /// `i`
     U32(u32),
-    /// `l`
+    /// `l`; `L` is read as the same type
     I64(i64),
-    /// `L`
-    U64(u64),
     /// `f`
     F32(f32),
     /// `d`
@@ -44,7 +42,7 @@ pub enum FieldValue {
         /// How many digits stand behind the point.
         scale: u8,
         /// The digits.
-        value: i32,
+        value: u32,
     },
     /// `S`
     LongString(Box<[u8]>),
@@ -118,7 +116,7 @@ impl<N: AsRef<[u8]>, V: Into<FieldValue>> FromIterator<(N, V)> for FieldTable {
 }
 
 impl FieldValue {
-    /// The value of an integer of any size. None for other types, and for an integer that is too large.
+    /// The value of an integer of any size. None for other types.
     pub fn as_i64(&self) -> Option<i64> {
         match *self {
             FieldValue::I8(value) => Some(value.into()),
@@ -128,7 +126,6 @@ impl FieldValue {
             FieldValue::I32(value) => Some(value.into()),
             FieldValue::U32(value) => Some(value.into()),
             FieldValue::I64(value) => Some(value),
-            FieldValue::U64(value) => value.try_into().ok(),
             _ => None,
         }
     }
@@ -176,7 +173,6 @@ impl FieldValue {
             FieldValue::I32(_) => "signedint",
             FieldValue::U32(_) => "unsignedint",
             FieldValue::I64(_) => "long",
-            FieldValue::U64(_) => "unsignedlong",
             FieldValue::F32(_) => "float",
             FieldValue::F64(_) => "double",
             FieldValue::Decimal { .. } => "decimal",
@@ -193,9 +189,8 @@ impl FieldValue {
     /// matter, nor that of a floating point number. Values of other types are equal only to their own type.
     pub fn is_equivalent(&self, other: &FieldValue) -> bool {
         match (self, other) {
-            (FieldValue::F32(one), FieldValue::F64(other)) | (FieldValue::F64(other), FieldValue::F32(one)) => {
-                f64::from(*one) == *other
-            }
+            (FieldValue::F32(one), FieldValue::F64(other))
+            | (FieldValue::F64(other), FieldValue::F32(one)) => f64::from(*one) == *other,
             _ => match (self.as_i64(), other.as_i64()) {
                 (Some(one), Some(other)) => one == other,
                 _ => self == other,

@@ -94,7 +94,11 @@ pub(super) struct ArgumentWriter<'o> {
 
 impl<'o> ArgumentWriter<'o> {
     #[inline(always)]
-    pub(super) fn begin(channel: u16, (class, method): (u16, u16), out: &'o mut Vec<u8>) -> ArgumentWriter<'o> {
+    pub(super) fn begin(
+        channel: u16,
+        (class, method): (u16, u16),
+        out: &'o mut Vec<u8>,
+    ) -> ArgumentWriter<'o> {
         let start = out.len();
         let ([c1, c2], [m1, m2]) = (class.to_be_bytes(), method.to_be_bytes());
         out.extend_from_slice(&[0; FRAME_HEADER_SIZE]);

@@ -10,14 +10,30 @@
 
 /// The Rust type of a domain.
 macro_rules! domain {
-    ($($lt:lifetime)? bit) => { bool };
-    ($($lt:lifetime)? octet) => { u8 };
-    ($($lt:lifetime)? short) => { u16 };
-    ($($lt:lifetime)? long) => { u32 };
-    ($($lt:lifetime)? longlong) => { u64 };
-    ($lt:lifetime shortstr) => { &$lt [u8] };
-    ($lt:lifetime longstr) => { &$lt [u8] };
-    ($($lt:lifetime)? table) => { FieldTable };
+    ($($lt:lifetime)? bit) => {
+        bool
+    };
+    ($($lt:lifetime)? octet) => {
+        u8
+    };
+    ($($lt:lifetime)? short) => {
+        u16
+    };
+    ($($lt:lifetime)? long) => {
+        u32
+    };
+    ($($lt:lifetime)? longlong) => {
+        u64
+    };
+    ($lt:lifetime shortstr) => {
+        &$lt[u8]
+    };
+    ($lt:lifetime longstr) => {
+        &$lt[u8]
+    };
+    ($($lt:lifetime)? table) => {
+        FieldTable
+    };
 }
 
 /// A field as the writer takes it.
