@@ -1,0 +1,10 @@
+//! Messages: as they arrive, as they lie in memory, and as a consumer sees them.
+//!
+//! - `message`: the message that is published, and the view of one that is delivered
+//! - `record`: the bytes of a stored message; the disk store writes the same
+//! - `segment`, `slots`: where records lie, and how a queue names one in four bytes
+//! - [`Store`]: the messages of one virtual host, shared by all its queues
+
+mod message;
+
+pub use message::{Attributes, BodyView, Message, MessageView};
