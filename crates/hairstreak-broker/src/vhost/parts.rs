@@ -1,5 +1,7 @@
 //! `Parts`: the parts of a virtual host. Each owns its fields; the turn of the virtual host lets them work together.
 
+use hairstreak_wire::amqp::ReplyCode;
+
 use super::channels::Channels;
 use super::letters::Letters;
 use super::names::{NameSource, QueueName};
@@ -11,7 +13,6 @@ use crate::exchange::Exchanges;
 use crate::message::Store;
 use crate::queue::{Consumers, Queue, QueueId, Queues};
 use crate::refusal::Refusal;
-use hairstreak_wire::amqp::ReplyCode;
 
 /// The parts of a virtual host.
 pub(super) struct Parts {
@@ -86,6 +87,20 @@ impl Parts {
         if let Some(expires_ms) = queue.settings.expires_ms {
             self.timers.set_queue_expiry(id, now.saturating_add(expires_ms));
         }
+    }
+
+    /// How many persistent messages lie in durable queues.
+    pub(super) fn durable_message_count(&self) -> u64 {
+        let is_kept = |queue: &Queue, message| {
+            queue.declaration.is_durable && !queue.is_deleted && self.store.is_persistent(message)
+        };
+        let ready = self.queues.iter().map(|queue| {
+            queue.ready.iter().filter(|entry| is_kept(queue, entry.message)).count()
+        });
+        let delivered = self.channels.iter().flat_map(|channel| channel.unacked().iter());
+        let delivered =
+            delivered.filter(|unacked| is_kept(self.queues.get(unacked.queue), unacked.entry.message));
+        ready.sum::<usize>() as u64 + delivered.count() as u64
     }
 
     /// The memory of messages, entries and deliveries.

@@ -103,15 +103,15 @@ impl<O: HostOutbox> Turn<'_, O> {
     #[inline]
     fn deliver_front(&mut self, id: QueueId, consumer_id: ConsumerId, front: &Entry) {
         self.remove_front(id, front);
-        let queue = self.parts.queues.get_mut(id);
-        let no_ack = self.parts.consumers.get(consumer_id).no_ack;
+        let parts = &mut *self.parts;
+        let queue = parts.queues.get_mut(id);
+        let no_ack = parts.consumers.get(consumer_id).no_ack;
         queue.unacknowledged += u64::from(!no_ack);
         let mut properties = Vec::new();
-        let mut view = self.parts.store.view(front.message);
+        let mut view = parts.store.view(front.message);
         if queue.kind == QueueKind::Quorum && front.return_count > 0 {
             count_deliveries(&mut view, front.return_count, &mut properties);
         }
-        let parts = &mut *self.parts;
         let tag = hand_over(
             &parts.consumers,
             &mut parts.channels,

@@ -1,7 +1,10 @@
 //! Leaving: consumers, channels, connections and queues go.
 
+use hairstreak_wire::amqp::ReplyCode;
+
 use super::turn::Turn;
 use crate::queue::{QueueId, Standing};
+use crate::refusal::Refusal;
 use crate::vhost::{ChannelId, ConnectionId, ConsumerId, HostOutbox};
 
 impl<O: HostOutbox> Turn<'_, O> {
@@ -60,6 +63,31 @@ impl<O: HostOutbox> Turn<'_, O> {
         queues.into_iter().for_each(|queue| self.delete_queue(queue));
         self.parts.channels.close_connection(id);
         self.finish();
+    }
+
+    /// Deletes the queue of that name, and returns how many messages waited.
+    pub(in crate::vhost) fn delete_named(
+        &mut self,
+        user: ConnectionId,
+        name: &[u8],
+        if_unused: bool,
+        if_empty: bool,
+    ) -> Result<u32, Refusal> {
+        let Some(id) = self.parts.queues.find(name) else { return Ok(0) };
+        let queue = self.parts.queues.get(id);
+        self.parts.check_access(queue, user)?;
+        let refuse = |text| Err(Refusal::new(ReplyCode::PreconditionFailed, text));
+        let shown = self.parts.show(name);
+        if if_unused && !queue.consumers.is_empty() {
+            return refuse(format!("{shown} in use"));
+        }
+        if if_empty && !queue.ready.is_empty() {
+            return refuse(format!("{shown} not empty"));
+        }
+        let message_count = queue.message_count();
+        self.delete_queue(id);
+        self.finish();
+        Ok(message_count)
     }
 
     /// Deletes a queue with the messages that wait. The consumers are told.
