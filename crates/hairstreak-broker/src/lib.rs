@@ -9,6 +9,7 @@
 //! [`vhost`].
 
 pub mod directory;
+pub mod exchange;
 pub mod message;
 mod outbox;
 pub mod queue;

@@ -2,9 +2,15 @@
 //!
 //! - `message`: the message that is published, and the view of one that is delivered
 //! - `record`: the bytes of a stored message; the disk store writes the same
-//! - `segment`, `slots`: where records lie, and how a queue names one in four bytes
-//! - [`Store`]: the messages of one virtual host, shared by all its queues
+//! - `segments`, `slots`: where records lie, and how a queue names one in four bytes
+//! - `store`: the messages of one virtual host, shared by all its queues
 
 mod message;
+mod record;
+mod segments;
+mod slots;
+mod store;
 
-pub use message::{Attributes, BodyView, Message, MessageView};
+pub use message::{Attributes, BodyView, EXPIRY_MS_MAX, Message, MessageView};
+pub use slots::MessageId;
+pub(crate) use store::Store;

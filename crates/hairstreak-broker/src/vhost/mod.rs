@@ -14,16 +14,30 @@
 //!
 //! Files:
 //! - `options`, `outbox`, `route`: what the machine is given
-//! - `connections`, `channel`, `channels`, `unacked`: who is there, and which messages each channel has to settle
-//! - `parts`, `turn`: the parts of the machine, and one call of the machine; the `turn_...` files hold its operations
+//! - `channels`, `unacked`: who is there, and which messages each channel has to settle
+//! - `timers`, `letters`, `replies`, `names`: expiry, dead letters on their way, direct replies, names that are given
+//! - `parts`, `declare`: the parts of the machine, and operations without effects on consumers
+//! - `turn`: one call of the machine, with the operations that have effects
 //! - `virtual_host`: the public face
 
+mod channels;
+mod declare;
+mod letters;
+mod names;
 mod options;
 mod outbox;
+mod parts;
+mod replies;
 mod route;
+#[cfg(test)]
+mod tests;
+mod timers;
+mod turn;
+mod unacked;
 mod virtual_host;
 
 pub use options::Limits;
 pub use outbox::{ChannelId, ConnectionId, ConsumerId, HostOutbox, Recipient, Room};
 pub use route::{Published, Route};
-pub use virtual_host::{Got, MessageCounts, VirtualHost};
+pub use turn::Got;
+pub use virtual_host::{MessageCounts, VirtualHost};

@@ -1,7 +1,6 @@
 //! `Route`: where the messages with one exchange and routing key go, kept by whoever publishes them.
 
 use crate::queue::QueueId;
-use crate::vhost::ConsumerId;
 
 /// The targets of one exchange and routing key, and of one set of headers where the exchange looks at them.
 ///
@@ -10,8 +9,8 @@ use crate::vhost::ConsumerId;
 #[derive(Clone, Debug, Default)]
 pub struct Route {
     pub(super) targets: Vec<QueueId>,
-    /// The reply consumers that the keys name.
-    pub(super) replies: Vec<ConsumerId>,
+    /// The keys that are addresses of reply consumers.
+    pub(super) replies: Vec<Box<[u8]>>,
     /// The generation of the topology that the route holds for.
     pub(super) generation: u64,
     /// Whether further messages may take the route.
