@@ -8,7 +8,14 @@
 //! `next_timeout` says when `handle_timeout` is due.
 
 pub mod directory;
+mod equivalence;
+mod erlang;
+pub mod exchange;
+mod index;
 mod outbox;
+pub mod queue;
+mod refusal;
 pub mod service;
 
 pub use outbox::{Outbox, Sent};
+pub use refusal::Refusal;

@@ -1,0 +1,5 @@
+//! Queues of a virtual host.
+
+mod id;
+
+pub use id::QueueId;
