@@ -1,9 +1,5 @@
 //! Class access: realms of AMQP 0-8, which old clients still ask for. RabbitMQ grants every request.
 
-use super::arguments::{ArgumentReader, ArgumentWriter};
-use super::class_macro::{argument, class, domain};
-use crate::amqp::error::DecodeError;
-
 class! {
     30;
     /// The client asks for access to a realm.

@@ -1,10 +1,5 @@
 //! Class basic: publishing, delivering and settling messages.
 
-use super::arguments::{ArgumentReader, ArgumentWriter};
-use super::class_macro::{argument, class, domain};
-use crate::amqp::error::DecodeError;
-use crate::amqp::field::FieldTable;
-
 class! {
     60;
     /// Limits how many messages are delivered ahead of their acknowledgement.

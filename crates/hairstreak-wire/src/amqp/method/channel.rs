@@ -1,9 +1,5 @@
 //! Class channel: opening, flow and closing of a channel.
 
-use super::arguments::{ArgumentReader, ArgumentWriter};
-use super::class_macro::{argument, class, domain};
-use crate::amqp::error::DecodeError;
-
 class! {
     20;
     /// The client opens a channel.

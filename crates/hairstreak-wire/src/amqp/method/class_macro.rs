@@ -8,31 +8,31 @@
 //! }
 //! ```
 
-/// The Rust type of a domain.
+/// The Rust type of a domain. The lifetime of the struct stands in brackets, if the struct has one.
 macro_rules! domain {
-    ($($lt:lifetime)? bit) => {
+    ($lifetime:tt bit) => {
         bool
     };
-    ($($lt:lifetime)? octet) => {
+    ($lifetime:tt octet) => {
         u8
     };
-    ($($lt:lifetime)? short) => {
+    ($lifetime:tt short) => {
         u16
     };
-    ($($lt:lifetime)? long) => {
+    ($lifetime:tt long) => {
         u32
     };
-    ($($lt:lifetime)? longlong) => {
+    ($lifetime:tt longlong) => {
         u64
     };
-    ($lt:lifetime shortstr) => {
-        &$lt[u8]
+    ([$lifetime:lifetime] shortstr) => {
+        &$lifetime[u8]
     };
-    ($lt:lifetime longstr) => {
-        &$lt[u8]
+    ([$lifetime:lifetime] longstr) => {
+        &$lifetime[u8]
     };
-    ($($lt:lifetime)? table) => {
-        FieldTable
+    ($lifetime:tt table) => {
+        $crate::amqp::FieldTable
     };
 }
 
@@ -51,50 +51,61 @@ macro_rules! class {
         $class:literal;
         $(
             $(#[$doc:meta])*
-            $name:ident $(<$lt:lifetime>)? = $method:literal, $text:literal {
-                $(_: $before:ident,)*
-                $($(#[$field_doc:meta])* $field:ident: $kind:ident,)*
-                $(; _: $after:ident)*
-            }
+            $name:ident $(<$lifetime:lifetime>)? = $method:literal, $text:literal $fields:tt
         )*
     ) => {
-        $(
+        $(method! {
             $(#[$doc])*
-            #[derive(Clone, Debug, Default, PartialEq)]
-            pub struct $name<$($lt)?> {
-                $($(#[$field_doc])* pub $field: domain!($($lt)? $kind),)*
-            }
-
-            impl<$($lt)?> $name<$($lt)?> {
-                /// The class id and the method id.
-                pub const ID: (u16, u16) = ($class, $method);
-
-                /// The name in the specification.
-                pub const NAME: &'static str = $text;
-
-                /// Decodes the fields: what follows the ids in the payload of a method frame.
-                #[inline]
-                pub fn decode<'r $(: $lt)?>(fields: &'r [u8]) -> Result<Self, DecodeError> {
-                    let mut reader = ArgumentReader::new(fields);
-                    $(reader.$before()?;)*
-                    $(let $field = reader.$kind()?;)*
-                    $(reader.$after()?;)*
-                    reader.finish()?;
-                    Ok(Self { $($field,)* })
-                }
-
-                /// Appends a whole method frame.
-                #[inline]
-                pub fn encode(&self, channel: u16, out: &mut Vec<u8>) {
-                    let mut writer = ArgumentWriter::begin(channel, Self::ID, out);
-                    $(writer.$before(Default::default());)*
-                    $(writer.$kind(argument!(self $field $kind));)*
-                    $(writer.$after(Default::default());)*
-                    writer.finish();
-                }
-            }
-        )*
+            $name [$($lifetime)?] [$($lifetime)?] = ($class, $method), $text $fields
+        })*
     };
 }
 
-pub(super) use {argument, class, domain};
+/// One method of a class. The lifetime comes twice: for the struct, and for each of its fields.
+macro_rules! method {
+    (
+        $(#[$doc:meta])*
+        $name:ident [$($lt:lifetime)?] $lifetime:tt = $id:expr, $text:literal {
+            $(_: $before:ident,)*
+            $($(#[$field_doc:meta])* $field:ident: $kind:ident,)*
+            $(; _: $after:ident)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $name<$($lt)?> {
+            $($(#[$field_doc])* pub $field: domain!($lifetime $kind),)*
+        }
+
+        impl<$($lt)?> $name<$($lt)?> {
+            /// The class id and the method id.
+            pub const ID: (u16, u16) = $id;
+
+            /// The name in the specification.
+            pub const NAME: &'static str = $text;
+
+            /// Decodes the fields: what follows the ids in the payload of a method frame.
+            #[inline]
+            #[allow(unused_mut, reason = "a method may have no fields")]
+            pub fn decode(fields: &$($lt)? [u8]) -> Result<Self, $crate::amqp::DecodeError> {
+                let mut reader = $crate::amqp::method::arguments::ArgumentReader::new(fields);
+                $(reader.$before()?;)*
+                $(let $field = reader.$kind()?;)*
+                $(reader.$after()?;)*
+                reader.finish()?;
+                Ok(Self { $($field,)* })
+            }
+
+            /// Appends a whole method frame.
+            #[inline]
+            #[allow(unused_mut, reason = "a method may have no fields")]
+            pub fn encode(&self, channel: u16, out: &mut Vec<u8>) {
+                let mut writer = $crate::amqp::method::arguments::ArgumentWriter::begin(channel, Self::ID, out);
+                $(writer.$before(Default::default());)*
+                $(writer.$kind(argument!(self $field $kind));)*
+                $(writer.$after(Default::default());)*
+                writer.finish();
+            }
+        }
+    };
+}

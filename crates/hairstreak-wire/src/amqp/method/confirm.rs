@@ -1,9 +1,5 @@
 //! Class confirm: RabbitMQ's acknowledgements for those who publish.
 
-use super::arguments::{ArgumentReader, ArgumentWriter};
-use super::class_macro::{argument, class, domain};
-use crate::amqp::error::DecodeError;
-
 class! {
     85;
     /// From now on the server acknowledges what is published on the channel.

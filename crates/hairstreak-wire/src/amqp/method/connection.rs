@@ -1,10 +1,5 @@
 //! Class connection: negotiation, opening and closing.
 
-use super::arguments::{ArgumentReader, ArgumentWriter};
-use super::class_macro::{argument, class, domain};
-use crate::amqp::error::DecodeError;
-use crate::amqp::field::FieldTable;
-
 class! {
     10;
     /// The server's first method: what it speaks.

@@ -1,10 +1,5 @@
 //! Class exchange: exchanges, and RabbitMQ's bindings between them.
 
-use super::arguments::{ArgumentReader, ArgumentWriter};
-use super::class_macro::{argument, class, domain};
-use crate::amqp::error::DecodeError;
-use crate::amqp::field::FieldTable;
-
 class! {
     40;
     /// Creates an exchange, or checks one.

@@ -4,11 +4,13 @@
 //! - `method`: any of them
 //! - `arguments`: the fields of a method, one by one
 
+#[macro_use]
+mod class_macro;
+
 pub mod access;
 mod arguments;
 pub mod basic;
 pub mod channel;
-mod class_macro;
 pub mod confirm;
 pub mod connection;
 pub mod exchange;

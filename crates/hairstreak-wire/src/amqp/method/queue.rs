@@ -1,10 +1,5 @@
 //! Class queue: queues and their bindings.
 
-use super::arguments::{ArgumentReader, ArgumentWriter};
-use super::class_macro::{argument, class, domain};
-use crate::amqp::error::DecodeError;
-use crate::amqp::field::FieldTable;
-
 class! {
     50;
     /// Creates a queue, or checks one.

@@ -1,9 +1,5 @@
 //! Class tx: transactions on a channel.
 
-use super::arguments::{ArgumentReader, ArgumentWriter};
-use super::class_macro::{argument, class, domain};
-use crate::amqp::error::DecodeError;
-
 class! {
     90;
     /// From now on publishes and acknowledgements wait for a commit.
