@@ -9,7 +9,10 @@
 //! [`vhost`].
 
 pub mod directory;
+mod equivalence;
+mod erlang;
 pub mod exchange;
+mod index;
 pub mod message;
 mod outbox;
 pub mod queue;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use hairstreak_wire::directory::{Attributes, Endpoint, Name, Owner, Registration};
 
 use super::deadlines::Deadlines;
-use super::index::Index;
+use crate::index::Index;
 use super::{Origin, Peer};
 
 /// What is known of a name.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hairstreak_wire::directory::{Envelope, Name};
 
 use super::deadlines::Deadlines;
-use super::index::Index;
+use crate::index::Index;
 use super::{Origin, Peer};
 
 /// One LOOKUP that waits.

@@ -5,6 +5,9 @@
 //!
 //! Invariants: the sequence numbers rise strictly; no page is empty but the only one.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 
 use super::entry::Entry;
@@ -28,10 +31,6 @@ impl Entries {
         Entries::default()
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.length
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -43,13 +42,6 @@ impl Entries {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.first.iter().chain(self.rest.iter().flatten())
-    }
-
-    /// The memory of the pages, in bytes. Visits each page.
-    #[cfg(test)]
-    pub(super) fn memory_bytes(&self) -> usize {
-        let capacity: usize = self.rest.iter().map(VecDeque::capacity).sum();
-        (capacity + self.first.capacity()) * size_of::<Entry>()
     }
 
     /// Appends an entry with the largest sequence number. Returns by how many bytes the memory grew.

@@ -48,7 +48,7 @@ impl Parts {
         if queue.owner != declaration.is_exclusive.then_some(owner) {
             return Err(self.locked(&declaration.name));
         }
-        check_equivalence(&queue.declaration, declaration, &self.show(&declaration.name))?;
+        check_equivalence(&queue.declaration, declaration, &self.show(&declaration.name).to_string())?;
         let status = queue.status();
         self.note_use(id, now);
         Ok(status)

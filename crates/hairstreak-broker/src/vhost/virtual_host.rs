@@ -24,7 +24,7 @@ pub struct MessageCounts {
 
 /// One virtual host: its exchanges, queues, channels and messages. `now`: see the module.
 pub struct VirtualHost {
-    parts: Parts,
+    pub(super) parts: Parts,
 }
 
 /// Connections and channels.

@@ -15,26 +15,28 @@
 //! decoded without tables borrows from its bytes and allocates nothing.
 //!
 //! - `frame`: cuts the stream, and frames of bodies and heartbeats
-//! - `method`: methods and their ids; `hot` encodes the frequent ones directly
+//! - `method`: methods and their ids; `ack` encodes the most frequent one directly
 //! - `content_header`, `properties`: what is said about a message
 //! - `field`: field tables
 //! - `reply_code`: why something is closed
 //! - `tuning`: how two sides agree on limits
 //! - `sasl`: how a client says who it is
 
+mod ack;
 mod content_header;
 mod cursor;
 mod error;
 mod field;
 mod frame;
-mod hot;
 mod method;
 mod properties;
 mod protocol_header;
 mod reply_code;
 pub mod sasl;
+mod strings;
 mod tuning;
 
+pub use ack::{ACK_FRAME_SIZE, ack_frame, encode_ack};
 pub use content_header::{CLASS_BASIC, CONTENT_HEADER_SIZE, ContentHeader, encode_content_header};
 pub use error::DecodeError;
 pub use field::{DEPTH_MAX, FIELD_COUNT_MAX, Field, FieldTable, FieldValue, Fields, Values};
@@ -42,9 +44,9 @@ pub use frame::{
     FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, FRAME_SIZE_MIN, Frame, FrameError, FrameKind,
     HEARTBEAT_FRAME, decode_frame, encode_body, encode_frame_header,
 };
-pub use hot::{ACK_FRAME_SIZE, DeliverTemplate, ack_frame, encode_ack, encode_deliver};
 pub use method::{Method, access, basic, channel, confirm, connection, exchange, method_id, queue, tx};
 pub use properties::Properties;
 pub use protocol_header::{PROTOCOL_HEADER, ProtocolHeaderError, decode_protocol_header};
 pub use reply_code::{ReplyCode, Scope};
+pub use strings::SHORT_STRING_SIZE_MAX;
 pub use tuning::{Tuning, TuningError};

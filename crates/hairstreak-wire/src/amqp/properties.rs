@@ -7,9 +7,10 @@
 //! bit 15 of the flags: content-type is there ... bit 2: cluster-id is there; bits 1 and 0 are zero
 //! ```
 
-use super::cursor::{Cursor, put_short_string};
+use super::cursor::Cursor;
 use super::error::DecodeError;
 use super::field::{FieldTable, Fields, check_table, decode_table};
+use super::strings::put_short_string;
 
 /// Bits of the flags that have no property. The lowest would announce further flags.
 const NO_PROPERTY: u16 = 0b11;

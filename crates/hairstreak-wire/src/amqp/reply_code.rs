@@ -1,5 +1,7 @@
 //! Reply codes: why a channel or a connection is closed or a message comes back, with RabbitMQ's names.
 
+use super::strings::SHORT_STRING_SIZE_MAX;
+
 /// What a reply code ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
@@ -8,9 +10,6 @@ pub enum Scope {
     /// A hard error: the connection is closed.
     Connection,
 }
-
-/// The longest reply text, in bytes: the text is a short string.
-const REPLY_TEXT_SIZE: usize = 255;
 
 macro_rules! reply_codes {
     ($($(#[$doc:meta])* $code:ident = $number:literal, $name:literal, $scope:ident;)*) => {
@@ -101,8 +100,8 @@ impl ReplyCode {
     /// long for a short string ends with `...`, as RabbitMQ's.
     pub fn reply_text(self, text: &str) -> Vec<u8> {
         let mut reply = format!("{} - {text}", self.name()).into_bytes();
-        if reply.len() > REPLY_TEXT_SIZE {
-            reply.truncate(REPLY_TEXT_SIZE - 3);
+        if reply.len() > SHORT_STRING_SIZE_MAX {
+            reply.truncate(SHORT_STRING_SIZE_MAX - 3);
             reply.extend_from_slice(b"...");
         }
         reply

@@ -5,6 +5,8 @@ use super::method::connection::{Tune, TuneOk};
 use super::reply_code::ReplyCode;
 use crate::Blame;
 
+const CHANNEL_LIMIT: &str = "channel_max";
+
 /// The limits of a connection. Zero means: no limit, no heartbeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
@@ -30,7 +32,7 @@ pub enum TuningError {
         minimum: u32,
     },
     /// Too high, or no limit where the server has one.
-    #[error("negotiated {field} = {value}{} is higher than the maximum allowed value ({maximum})", no_limit(.value))]
+    #[error("negotiated {field} = {value}{} is higher than the maximum allowed value ({maximum})", no_limit(.field, .value))]
     TooHigh {
         /// Which limit.
         field: &'static str,
@@ -53,8 +55,9 @@ impl TuningError {
     }
 }
 
-fn no_limit(value: &u32) -> &'static str {
-    if *value == 0 { " (no limit)" } else { "" }
+/// RabbitMQ explains only this zero.
+fn no_limit(field: &str, value: &u32) -> &'static str {
+    if field == CHANNEL_LIMIT && *value == 0 { " (no limit)" } else { "" }
 }
 
 impl Tuning {
@@ -86,7 +89,7 @@ impl Tuning {
     /// What holds on a server that proposed `self`, when the client answers `tune_ok`.
     pub fn settle(self, tune_ok: &TuneOk) -> Result<Tuning, TuningError> {
         check("frame_max", FRAME_SIZE_MIN as u32, self.frame_max, tune_ok.frame_max)?;
-        check("channel_max", 1, self.channel_max.into(), tune_ok.channel_max.into())?;
+        check(CHANNEL_LIMIT, 1, self.channel_max.into(), tune_ok.channel_max.into())?;
         let TuneOk { channel_max, frame_max, heartbeat } = *tune_ok;
         Ok(Tuning { channel_max, frame_max, heartbeat })
     }

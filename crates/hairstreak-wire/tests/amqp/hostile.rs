@@ -25,7 +25,7 @@ fn survive(bytes: &[u8]) {
     }
     let properties = Properties::decode(bytes);
     let flat = Properties::decode_flat(bytes);
-    assert_eq!(properties.as_ref().map(drop).err(), flat.as_ref().map(drop).err().as_ref());
+    assert_eq!(properties.as_ref().err(), flat.as_ref().err());
     if let Ok(properties) = properties {
         out.clear();
         properties.encode(&mut out);

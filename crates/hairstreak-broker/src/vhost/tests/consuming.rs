@@ -35,7 +35,7 @@ fn a_higher_priority_goes_first_while_it_has_credit() {
     bench.ack(channel, 2, false).unwrap();
     assert_eq!(bench.delivered(), ["low:3"]);
     bench.ack(channel, 1, false).unwrap();
-    bench.publish("q", "4");
+    bench.publish_all("q", &["4"]);
     assert_eq!(bench.delivered(), ["high:4"]);
 }
 

@@ -191,7 +191,7 @@ fn a_dead_letter_is_delivered_at_once_and_more_than_a_slice_follow() {
     let channel = bench.open(ALICE);
     bench.consume_no_ack(channel, "a");
     for number in 0..10 {
-        bench.publish("source", &number.to_string());
+        bench.publish_all("source", &[&number.to_string()]);
         assert!(bench.get(channel, "source", false).is_some());
     }
     let last = bench.get(channel, "source", false);

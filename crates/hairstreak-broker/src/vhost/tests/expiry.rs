@@ -79,7 +79,7 @@ fn many_messages_expire_in_slices() {
     let mut bench = Bench::with(Limits { slice_max: 10, ..Limits::default() });
     bench.declare(&queue("q", arguments([("x-message-ttl", 5.into())]))).unwrap();
     for number in 0..25 {
-        bench.publish("q", &number.to_string());
+        bench.publish_all("q", &[&number.to_string()]);
     }
     bench.now += 5;
     for left in [15, 5, 0] {

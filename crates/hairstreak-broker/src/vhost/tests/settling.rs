@@ -7,7 +7,7 @@ fn with_deliveries(count: u64) -> (Bench, ChannelId) {
     let (mut bench, channel) = Bench::with_queue(FieldTable::new());
     bench.consume(channel, "a");
     for number in 1..=count {
-        bench.publish("q", &number.to_string());
+        bench.publish_all("q", &[&number.to_string()]);
     }
     bench.said.deliveries.clear();
     (bench, channel)
@@ -110,7 +110,7 @@ fn tags_are_settled_in_any_order_beside_deliveries_without_acknowledgement() {
     bench.consume(channel, "a");
     bench.consume_no_ack(channel, "b");
     for number in 0..1_000 {
-        bench.publish("q", &number.to_string());
+        bench.publish_all("q", &[&number.to_string()]);
     }
     let mut tags: Vec<u64> =
         bench.take_deliveries().iter().filter(|d| d.consumer == "a").map(|d| d.tag).collect();
@@ -129,7 +129,7 @@ fn a_message_that_comes_back_too_often_is_dropped() {
     let mut bench = Bench::new();
     bench.declare(&quorum("q", arguments([("x-delivery-limit", 2.into())]))).unwrap();
     let channel = bench.open(ALICE);
-    bench.publish("q", "1");
+    bench.publish_all("q", &["1"]);
     for count in 0..3 {
         let (got, _) = bench.get(channel, "q", false).unwrap();
         let expected = (count > 0).then_some(FieldValue::I64(count));

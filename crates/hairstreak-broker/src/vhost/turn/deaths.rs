@@ -95,7 +95,7 @@ impl<O: HostOutbox> Turn<'_, O> {
             ..Routing::default()
         };
         let queues = &parts.queues;
-        if parts.exchanges.route(&routing, &|queue| queues.get(queue).load(), targets).is_err() {
+        if parts.exchanges.route_internally(&routing, &|queue| queues.get(queue).load(), targets).is_err() {
             targets.clear();
         }
         if letter.reason != Reason::Rejected

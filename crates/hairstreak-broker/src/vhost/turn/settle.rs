@@ -88,6 +88,7 @@ impl<O: HostOutbox> Turn<'_, O> {
 
     /// Deliveries return to their places, the last one first: each is then the first of its queue, which costs least.
     fn requeue(&mut self, channel: ChannelId, returned: &[Unacked]) {
+        let mut dead = Vec::new();
         for unacked in returned.iter().rev() {
             let (id, mut entry) = (unacked.queue, unacked.entry);
             if !self.settle(channel, unacked) {
@@ -98,7 +99,7 @@ impl<O: HostOutbox> Turn<'_, O> {
             entry.return_count = entry.return_count.saturating_add(1);
             let queue = self.parts.queues.get_mut(id);
             if queue.is_over_delivery_limit(entry.return_count) {
-                self.bury(id, entry, Reason::DeliveryLimit);
+                dead.push((id, entry));
                 continue;
             }
             let before = queue.ready.memory_bytes();
@@ -106,6 +107,9 @@ impl<O: HostOutbox> Turn<'_, O> {
             let after = queue.ready.memory_bytes();
             self.parts.queues.note_memory(before, after);
             self.touch(id);
+        }
+        for (id, entry) in dead.into_iter().rev() {
+            self.bury(id, entry, Reason::DeliveryLimit);
         }
     }
 

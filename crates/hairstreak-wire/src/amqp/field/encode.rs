@@ -1,7 +1,7 @@
 //! Encoding field tables.
 
 use super::value::{FieldTable, FieldValue};
-use crate::amqp::cursor::{put_long_string, put_short_string, put_sized};
+use crate::amqp::strings::{put_long_string, put_short_string, put_sized};
 
 impl FieldTable {
     /// Appends the table, its size first.

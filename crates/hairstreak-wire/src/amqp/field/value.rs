@@ -1,5 +1,7 @@
 //! `FieldTable` and `FieldValue`: named values of many types, owned. Encoding them is in `encode`, decoding in `decode`.
 
+use crate::amqp::strings::SHORT_STRING_SIZE_MAX;
+
 /// How deep tables and arrays may lie in each other. The outermost table has depth 1.
 pub const DEPTH_MAX: usize = 64;
 
@@ -64,10 +66,11 @@ impl FieldTable {
         FieldTable { fields: Vec::new() }
     }
 
-    /// Sets the value of the field `name`, which keeps its place if it exists. A name has at most 255 bytes.
+    /// Sets the value of the field `name`, which keeps its place if it exists. A name has at most
+    /// [`SHORT_STRING_SIZE_MAX`] bytes.
     pub fn insert(&mut self, name: impl AsRef<[u8]>, value: impl Into<FieldValue>) {
         let (name, value) = (name.as_ref(), value.into());
-        debug_assert!(name.len() <= 255, "a field's name has {} bytes", name.len());
+        debug_assert!(name.len() <= SHORT_STRING_SIZE_MAX, "a field's name has {} bytes", name.len());
         match self.fields.iter_mut().find(|(other, _)| **other == *name) {
             Some((_, old)) => *old = value,
             None => self.fields.push((name.into(), value)),

@@ -3,10 +3,11 @@
 //!
 //! Bits that follow each other share an octet, the first one lowest.
 
-use crate::amqp::cursor::{Cursor, put_long_string, put_short_string};
+use crate::amqp::cursor::Cursor;
 use crate::amqp::error::DecodeError;
 use crate::amqp::field::{FieldTable, decode_table};
 use crate::amqp::frame::{FRAME_END, FRAME_HEADER_SIZE, FrameKind, encode_frame_header};
+use crate::amqp::strings::{put_long_string, put_short_string};
 
 /// How many bits share an octet.
 const BITS: u8 = 8;

@@ -87,7 +87,7 @@ macro_rules! method {
             /// Decodes the fields: what follows the ids in the payload of a method frame.
             #[inline]
             #[allow(unused_mut, reason = "a method may have no fields")]
-            pub fn decode<'r $(: $lt)?>(fields: &'r [u8]) -> Result<Self, $crate::amqp::DecodeError> {
+            pub fn decode(fields: &$($lt)? [u8]) -> Result<Self, $crate::amqp::DecodeError> {
                 let mut reader = $crate::amqp::method::arguments::ArgumentReader::new(fields);
                 $(reader.$before()?;)*
                 $(let $field = reader.$kind()?;)*
