@@ -52,8 +52,7 @@ impl Segments {
     #[inline]
     pub(super) fn reserve(&mut self, size: usize) -> (u32, &mut Vec<u8>) {
         let current = &self.segments[self.current as usize].bytes;
-        let number =
-            if current.len() + size <= current.capacity() { self.current } else { self.open(size) };
+        let number = if current.len() + size <= current.capacity() { self.current } else { self.open(size) };
         self.live_bytes += size;
         let segment = &mut self.segments[number as usize];
         segment.live_bytes += size;

@@ -99,9 +99,9 @@ impl Entries {
             return self.insert_first(entry);
         }
         // The last page that begins before the entry.
-        let later = self.rest.partition_point(|page| {
-            page.front().is_some_and(|front| front.sequence < entry.sequence)
-        });
+        let later = self
+            .rest
+            .partition_point(|page| page.front().is_some_and(|front| front.sequence < entry.sequence));
         let page = if later == 0 { &mut self.first } else { &mut self.rest[later - 1] };
         let place = page.partition_point(|other| other.sequence < entry.sequence);
         if page.len() < PAGE_LENGTH_MAX {

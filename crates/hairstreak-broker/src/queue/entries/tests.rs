@@ -98,8 +98,12 @@ fn an_empty_list_keeps_little_memory() {
 #[test]
 fn a_full_page_is_split_where_an_entry_returns() {
     let mut pair = Pair::default();
-    (0..3 * PAGE_LENGTH_MAX as u64).filter(|sequence| sequence % 3 != 1).for_each(|sequence| pair.push(sequence));
-    (0..3 * PAGE_LENGTH_MAX as u64).filter(|sequence| sequence % 3 == 1).for_each(|sequence| pair.insert(sequence));
+    (0..3 * PAGE_LENGTH_MAX as u64)
+        .filter(|sequence| sequence % 3 != 1)
+        .for_each(|sequence| pair.push(sequence));
+    (0..3 * PAGE_LENGTH_MAX as u64)
+        .filter(|sequence| sequence % 3 == 1)
+        .for_each(|sequence| pair.insert(sequence));
     pair.check();
     (0..3 * PAGE_LENGTH_MAX as u64).for_each(|sequence| assert_eq!(pair.pop(), Some(sequence)));
 }

@@ -5,9 +5,7 @@ use hairstreak_wire::amqp::{FieldValue, ReplyCode};
 use super::dispatch::count_deliveries;
 use super::turn::Turn;
 use crate::message::MessageView;
-use crate::queue::{
-    Consumer, ConsumerDeclaration, QueueId, QueueKind, Standing, check_consumer_arguments,
-};
+use crate::queue::{Consumer, ConsumerDeclaration, QueueId, QueueKind, Standing, check_consumer_arguments};
 use crate::refusal::Refusal;
 use crate::vhost::channels::ReplyConsumer;
 use crate::vhost::replies::{ADDRESS_PREFIX, REPLY_TO};

@@ -167,7 +167,9 @@ impl World {
         for delivery in self.bench.take_deliveries() {
             let consumer = self.plain.consumers.iter().find(|consumer| consumer.tag == delivery.consumer);
             let consumer = consumer.cloned().unwrap_or_else(|| panic!("no consumer for {delivery:?}"));
-            self.note(|| format!("    delivered {} from {} to {}", delivery.body, consumer.queue, consumer.tag));
+            self.note(|| {
+                format!("    delivered {} from {} to {}", delivery.body, consumer.queue, consumer.tag)
+            });
             if !may_be_expired {
                 self.plain.expire(consumer.queue);
             }
