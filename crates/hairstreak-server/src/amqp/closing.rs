@@ -56,7 +56,7 @@ impl Session {
         id: (u16, u16),
         turn: &mut Turn<'_>,
     ) -> Result<(), Fault> {
-        if id == channel::CloseOk::ID || id == channel::Close::ID {
+        if id == channel::CloseOk::ID {
             self.closing_channels.retain(|closing| *closing != number);
         }
         if id == channel::Close::ID {

@@ -45,7 +45,6 @@ impl Channel {
                 result
             }
             Method::BasicRecoverAsync(recover) => self.recover(recover.requeue, turn),
-            // A client that was told of a cancel answers.
             _ => Ok(()),
         };
         result.map_err(|refusal| Fault::in_method(refusal, method.id()))

@@ -59,7 +59,7 @@ impl Session {
         match decode_frame(bytes, self.tuned.frame_size_max) {
             Ok(Some(frame)) => self.handle_frame(&frame, bytes, turn),
             Ok(None) => (self.begins_long(bytes), Ok(())),
-            Err(error) => (0, Err((Fault::of_frame(&error), 0))),
+            Err(error) => (0, Err((Fault::of_frame(&error, bytes), 0))),
         }
     }
 
@@ -72,8 +72,7 @@ impl Session {
         let size = u32::from_be_bytes([s0, s1, s2, s3]) as usize;
         let size_max = self.tuned.frame_body_max();
         if size > size_max {
-            let text = format!("type 3, size of {size} exceeds maximum of {size_max}");
-            return Err(Fault::new(ReplyCode::FrameError, text, (0, 0)));
+            return Err(Fault::frame_too_large(kind, size, size_max));
         }
         self.reading = Reading::Body { channel: u16::from_be_bytes([c0, c1]), missing: size };
         Ok(true)
@@ -140,7 +139,7 @@ impl Session {
         match decode_frame(&gathered, self.tuned.frame_size_max) {
             Ok(Some(frame)) => (count, self.handle_frame(&frame, &gathered, turn).1),
             Ok(None) => (count, Ok(())),
-            Err(error) => (0, Err((Fault::of_frame(&error), 0))),
+            Err(error) => (0, Err((Fault::of_frame(&error, &gathered), 0))),
         }
     }
 
@@ -148,10 +147,11 @@ impl Session {
     fn handle_frame(&mut self, frame: &Frame<'_>, bytes: &[u8], turn: &mut Turn<'_>) -> Step {
         let (channel, size) = (frame.channel, frame.size());
         let result = match frame.kind {
-            FrameKind::Heartbeat if channel == 0 => Ok(()),
+            FrameKind::Heartbeat if channel == 0 && frame.payload.is_empty() => Ok(()),
             FrameKind::Heartbeat => {
-                let text = format!("heartbeat on channel {channel}");
-                Err(Fault::new(ReplyCode::FrameError, text, (0, 0)))
+                let code = if channel == 0 { ReplyCode::FrameError } else { ReplyCode::UnexpectedFrame };
+                let text = format!("type 8, all octets = <<{}>>", octets(frame.payload));
+                Err(Fault::new(code, text, (0, 0)))
             }
             FrameKind::Header => self.take_header(channel, frame.payload, turn),
             // Bodies went another way.
@@ -173,4 +173,10 @@ impl Session {
         let method = Method::decode(payload).map_err(|error| Fault::of_payload(&error, id))?;
         self.handle_method(channel, method, turn)
     }
+}
+
+/// Bytes as RabbitMQ writes them in its texts.
+fn octets(bytes: &[u8]) -> String {
+    let shown: Vec<String> = bytes.iter().take(16).map(u8::to_string).collect();
+    shown.join(",")
 }

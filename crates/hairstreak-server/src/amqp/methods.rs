@@ -5,7 +5,7 @@ use hairstreak_wire::amqp::{Method, ReplyCode, access, channel, confirm, connect
 use super::channel::Channel;
 use super::confirms::Confirms;
 use super::fault::Fault;
-use super::publishing::{no_channel, publish_pending};
+use super::publishing::{no_channel, out_of_turn, publish_pending};
 use super::session::{Outcome, Session};
 use super::transaction::Transaction;
 use super::turn::Turn;
@@ -25,10 +25,9 @@ impl Session {
         if let Method::ChannelOpen(_) = method {
             return self.open_channel(number, turn);
         }
-        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel(number)) };
+        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel()) };
         if channel.is_in_content() {
-            let text = "expected content header for class 60, got non content header frame instead";
-            return Err(Fault::new(ReplyCode::UnexpectedFrame, text, id));
+            return Err(out_of_turn(&channel.content));
         }
         match method {
             Method::BasicPublish(publish) => self.begin_publish(number, &publish),
@@ -63,7 +62,6 @@ impl Session {
             Method::BasicQos(_)
             | Method::BasicConsume(_)
             | Method::BasicCancel(_)
-            | Method::BasicCancelOk(_)
             | Method::BasicGet(_)
             | Method::BasicAck(_)
             | Method::BasicReject(_)

@@ -10,7 +10,7 @@ use hairstreak_broker::Refusal;
 use hairstreak_broker::message::{Attributes, BodyView, Message};
 use hairstreak_broker::vhost::Published;
 use hairstreak_wire::amqp::{
-    ContentHeader, FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, Frame, FrameKind, Method, ReplyCode, basic,
+    ContentHeader, DecodeError, FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, Frame, FrameKind, Method, ReplyCode, basic,
     connection, decode_frame, method_id,
 };
 
@@ -112,11 +112,15 @@ impl Session {
         if self.is_channel_closing(number) {
             return Ok(());
         }
-        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel(number)) };
+        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel()) };
+        let Content::Header(_) = &channel.content else { return Err(out_of_turn(&channel.content)) };
+        let content = ContentHeader::decode(payload).map_err(|error| match error {
+            DecodeError::Weight { .. } => out_of_turn(&channel.content),
+            error => Fault::of_payload(&error, id),
+        })?;
         let Content::Header(publish) = std::mem::replace(&mut channel.content, Content::None) else {
-            return Err(unexpected("content header", number));
+            return Ok(());
         };
-        let content = ContentHeader::decode(payload).map_err(|error| Fault::of_payload(&error, id))?;
         if content.class != id.0 {
             let text = format!(
                 "expected content header for class {}, got one for class {} instead",
@@ -148,9 +152,9 @@ impl Session {
         if self.is_channel_closing(number) {
             return Ok(());
         }
-        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel(number)) };
+        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel()) };
         let Content::Body(assembly) = &mut channel.content else {
-            return Err(unexpected("content body", number));
+            return Err(out_of_turn(&channel.content));
         };
         if bytes.len() as u64 > assembly.missing() {
             let text = "content body is longer than its header says";
@@ -218,7 +222,7 @@ impl Session {
 
     /// basic.publish came without the rest of its message.
     pub(super) fn begin_publish(&mut self, number: u16, method: &basic::Publish<'_>) -> Result<(), Fault> {
-        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel(number)) };
+        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel()) };
         channel.content = Content::Header(Publish::new(&PublishFields::of(method)));
         Ok(())
     }
@@ -302,10 +306,16 @@ fn whole_body(bytes: &[u8], channel: u16, size: u64) -> Option<(&[u8], usize)> {
 }
 
 /// There is no such channel.
-pub(super) fn no_channel(number: u16) -> Fault {
-    Fault::new(ReplyCode::ChannelError, format!("expected 'channel.open' on channel {number}"), (0, 0))
+pub(super) fn no_channel() -> Fault {
+    Fault::new(ReplyCode::ChannelError, "expected 'channel.open'", (0, 0))
 }
 
-fn unexpected(what: &str, number: u16) -> Fault {
-    Fault::new(ReplyCode::UnexpectedFrame, format!("unexpected {what} on channel {number}"), (0, 0))
+/// A frame came that cannot come while `content` is on its way.
+pub(super) fn out_of_turn(content: &Content) -> Fault {
+    let text = match content {
+        Content::None => "expected method frame, got non method frame instead",
+        Content::Header(_) => "expected content header for class 60, got non content header frame instead",
+        Content::Body(_) => "expected content body, got non content body frame instead",
+    };
+    Fault::new(ReplyCode::UnexpectedFrame, text, (0, 0))
 }
