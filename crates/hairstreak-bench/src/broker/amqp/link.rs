@@ -96,11 +96,6 @@ impl Link {
         self.queue(name, 0).map(drop)
     }
 
-    /// How many messages are ready in a queue, all that this channel has published before counted.
-    pub fn count_messages(&mut self, queue: &str) -> Result<u32, AmqpError> {
-        self.queue(queue, PASSIVE)
-    }
-
     fn queue(&mut self, name: &str, bits: u8) -> Result<u32, AmqpError> {
         let arguments = [Argument::U16(0), Argument::Short(name), Argument::U8(bits), Argument::EmptyTable];
         let answer = self.call(CHANNEL, QUEUE_DECLARE, &arguments, QUEUE_DECLARE_OK)?;
@@ -148,6 +143,16 @@ impl Link {
     /// Asks for confirms.
     pub fn select_confirms(&mut self) -> Result<(), AmqpError> {
         self.call(CHANNEL, CONFIRM_SELECT, &[Argument::U8(0)], CONFIRM_SELECT_OK).map(drop)
+    }
+
+    /// Waits for the confirm of the only message that has been published since confirms were asked for.
+    pub fn wait_for_confirm(&mut self) -> Result<(), AmqpError> {
+        self.answer(BASIC_ACK).map(drop)
+    }
+
+    /// How many messages are ready in a queue.
+    pub fn count_messages(&mut self, queue: &str) -> Result<u32, AmqpError> {
+        self.queue(queue, PASSIVE)
     }
 
     /// Sends a method and waits for its answer, whose arguments are returned.

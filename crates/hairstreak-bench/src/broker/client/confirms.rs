@@ -26,9 +26,6 @@ pub fn publish(link: &mut Link, block: &Block, flow: &Flow, window: u32) -> Resu
     while confirms.waiting_count() > 0 {
         wait(link, &mut walk, &mut confirms)?;
     }
-    if flow.consumer_count > 0 {
-        block.write_marker(&mut link.stream)?;
-    }
     Ok(count)
 }
 

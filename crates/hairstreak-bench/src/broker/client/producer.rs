@@ -24,35 +24,53 @@ pub fn run(task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), ClientError> 
         links.push(link);
     }
     let meter = Meter::start()?;
-    let counts = thread::scope(|scope| {
+    let ends = thread::scope(|scope| {
         let threads: Vec<_> = links
             .iter_mut()
             .zip(0..)
             .map(|(link, number)| scope.spawn(move || publish(link, &task.flow, number)))
             .collect();
-        let counts = threads.into_iter().map(|thread| thread.join().map_err(|_| ClientError::Thread)?);
-        counts.collect::<Result<Vec<u64>, ClientError>>()
+        let ends = threads.into_iter().map(|thread| thread.join().map_err(|_| ClientError::Thread)?);
+        ends.collect::<Result<Vec<End>, ClientError>>()
     })?;
-    meter.end(counts.iter().sum(), now_ns(), &Histogram::new(), orders)
+    let (count, end_ns) = (ends.iter().map(|end| end.count).sum(), ends.iter().map(|end| end.ns).max());
+    meter.end(count, end_ns.unwrap_or_default(), &Histogram::new(), orders)
 }
 
-/// Publishes through one connection. Returns how many messages that were.
-fn publish(link: &mut Link, flow: &Flow, number: u32) -> Result<u64, ClientError> {
+/// What one connection published.
+struct End {
+    count: u64,
+    /// When the last of it was written, confirmed or stored.
+    ns: u64,
+}
+
+/// Publishes through one connection.
+fn publish(link: &mut Link, flow: &Flow, number: u32) -> Result<End, ClientError> {
     let mut block = Block::new(link, flow, number);
     let count = match (flow.confirm_window, flow.rate_per_s) {
-        (Some(window), _) => return confirms::publish(link, &block, flow, window),
+        (Some(window), _) => confirms::publish(link, &block, flow, window)?,
         (None, Some(rate)) => paced::publish(link, &mut block, flow, rate)?,
         (None, None) => publish_all(link, &block, flow)?,
     };
     if flow.consumer_count > 0 {
         block.write_marker(&mut link.stream)?;
-        return Ok(count);
+        return Ok(End { count, ns: now_ns() });
     }
-    // Nobody says that the last message has come, so that the broker is asked.
+    let count = count + publish_confirmed(link, &block)?;
+    let ns = now_ns();
     let found = u64::from(link.count_messages(&queue_name(number % flow.queue_count))?);
     if found != count {
         return Err(ClientError::Stored { found, expected: count });
     }
+    Ok(End { count, ns })
+}
+
+/// Publishes one more message, and waits until it is confirmed: then all before it are in the queue. To ask for the
+/// number of messages would not do, because RabbitMQ's queues answer that before they have taken what waits.
+fn publish_confirmed(link: &mut Link, block: &Block) -> Result<u64, ClientError> {
+    link.select_confirms()?;
+    let count = block.write(&mut link.stream, 1)?;
+    link.wait_for_confirm()?;
     Ok(count)
 }
 
