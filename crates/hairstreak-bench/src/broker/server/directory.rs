@@ -8,6 +8,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
+
 use super::super::amqp::Link;
 use super::error::{ServerError, failed};
 
@@ -62,6 +65,9 @@ impl Directory {
             if child.try_wait().map_err(failed("the process of a broker"))?.is_some() {
                 return Err(ServerError::Ended { program, output: self.said() });
             }
+            if is_abandoned() {
+                return Err(ServerError::Abandoned);
+            }
             if start.elapsed() > ANSWER_TIME_MAX {
                 return Err(ServerError::Silent { program, error, output: self.said() });
             }
@@ -85,6 +91,15 @@ impl Drop for Directory {
         // What is left lies among the temporary files.
         let _ = fs::remove_dir_all(&self.path);
     }
+}
+
+/// Whether the benchmark has gone, whose end of this process's standard input is closed then.
+fn is_abandoned() -> bool {
+    let input = io::stdin();
+    let mut watched = [PollFd::new(&input, PollFlags::IN)];
+    // What cannot be found out is found out later.
+    let _ = poll(&mut watched, Some(&Timespec::default()));
+    watched[0].revents().contains(PollFlags::HUP)
 }
 
 /// A port of the loopback interface that nobody uses now.

@@ -36,6 +36,9 @@ pub enum ServerError {
         /// The end of what it said.
         output: String,
     },
+    /// The benchmark has ended before the broker answered.
+    #[error("the benchmark is gone")]
+    Abandoned,
     /// The keeper has said why on standard error.
     #[error("{0} could not be started")]
     Keeper(&'static str),
