@@ -222,11 +222,12 @@ impl<O: HostOutbox> Turn<'_, O> {
         let parts = self.parts.channels.get_mut(channel);
         if is_global {
             parts.prefetch = prefetch;
-            self.revive_channel(channel);
-            self.finish();
         } else {
-            parts.consumer_prefetch = prefetch;
+            // As in RabbitMQ the limit of the whole channel ends with that of its consumers to come.
+            (parts.consumer_prefetch, parts.prefetch) = (prefetch, u32::MAX);
         }
+        self.revive_channel(channel);
+        self.finish();
     }
 
     pub(in crate::vhost) fn set_flow(&mut self, channel: ChannelId, is_active: bool) {

@@ -5,6 +5,7 @@ use hairstreak_wire::amqp::ReplyCode;
 use super::turn::Turn;
 use crate::queue::Reason;
 use crate::refusal::Refusal;
+use crate::vhost::channels::unknown_tag;
 use crate::vhost::unacked::Unacked;
 use crate::vhost::{ChannelId, HostOutbox};
 
@@ -17,12 +18,12 @@ impl<O: HostOutbox> Turn<'_, O> {
     ) -> Result<(), Refusal> {
         let was_blocked = self.is_blocked(channel);
         if multiple {
-            let last = self.last_of(channel, tag)?;
+            let last = self.parts.channels.last_of(channel, tag)?;
             while let Some(unacked) = self.parts.channels.take_first_unacked(channel, last) {
                 self.ack_one(channel, &unacked);
             }
         } else {
-            let unacked = self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown(tag))?;
+            let unacked = self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown_tag(tag))?;
             self.ack_one(channel, &unacked);
         }
         self.end_settling(channel, was_blocked);
@@ -45,12 +46,12 @@ impl<O: HostOutbox> Turn<'_, O> {
         let was_blocked = self.is_blocked(channel);
         let mut rejected = Vec::new();
         if multiple {
-            let last = self.last_of(channel, tag)?;
+            let last = self.parts.channels.last_of(channel, tag)?;
             while let Some(unacked) = self.parts.channels.take_first_unacked(channel, last) {
                 rejected.push(unacked);
             }
         } else {
-            rejected.push(self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown(tag))?);
+            rejected.push(self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown_tag(tag))?);
         }
         if requeue {
             self.requeue(channel, &rejected);
@@ -140,18 +141,4 @@ impl<O: HostOutbox> Turn<'_, O> {
         channel.delivered >= channel.prefetch
             || channel.unacked().count() >= self.parts.limits.unacknowledged_per_channel_max
     }
-
-    /// The last tag of those up to `tag`.
-    fn last_of(&self, channel: ChannelId, tag: u64) -> Result<u64, Refusal> {
-        match tag {
-            0 => Ok(u64::MAX),
-            tag if self.parts.channels.get(channel).unacked().contains(tag) => Ok(tag),
-            tag => Err(unknown(tag)),
-        }
-    }
-}
-
-#[cold]
-fn unknown(tag: u64) -> Refusal {
-    Refusal::new(ReplyCode::PreconditionFailed, format!("unknown delivery tag {tag}"))
 }

@@ -328,7 +328,11 @@ impl World {
         self.note(|| format!("prefetch {count} of channel {number}, global {is_global}"));
         let channel = self.plain.channels.get_mut(&number).unwrap();
         let limit = if count == 0 { usize::MAX } else { count.into() };
-        *(if is_global { &mut channel.prefetch } else { &mut channel.consumer_prefetch }) = limit;
+        if is_global {
+            channel.prefetch = limit;
+        } else {
+            (channel.consumer_prefetch, channel.prefetch) = (limit, usize::MAX);
+        }
         self.bench.prefetch(id, count, is_global);
         self.take_deliveries(false);
     }
