@@ -20,8 +20,8 @@ impl<O: HostOutbox> Turn<'_, O> {
                 break;
             }
             self.budget -= 1;
-            self.remove_front(id, &front);
-            self.bury(id, front, Reason::Expired);
+            self.parts.remove_front(id, &front);
+            self.parts.bury(id, front.message, Reason::Expired);
         }
         let next_expiry = self.parts.queues.get(id).ready.next_expiry();
         self.parts.timers.set_message_expiry(id, next_expiry);
@@ -36,8 +36,8 @@ impl<O: HostOutbox> Turn<'_, O> {
                 break;
             }
             let Some(front) = queue.ready.front().copied() else { break };
-            self.remove_front(id, &front);
-            self.bury(id, front, Reason::MaxLength);
+            self.parts.remove_front(id, &front);
+            self.parts.bury(id, front.message, Reason::MaxLength);
         }
     }
 
@@ -150,7 +150,7 @@ impl<O: HostOutbox> Turn<'_, O> {
     /// Time has passed: messages and queues expire, and dead letters that were left go on.
     pub(in crate::vhost) fn handle_timeout(&mut self) {
         while let Some(id) = self.parts.timers.pop_message_expiry(self.now) {
-            self.touch(id);
+            self.parts.touch(id);
             if !self.expire_fronts(id) {
                 break;
             }
