@@ -29,7 +29,7 @@ impl<K: Eq + Hash + Clone, V: Ord> Index<K, V> {
     }
 
     /// The values of a key.
-    pub(crate) fn iter(&self, key: &K) -> impl Iterator<Item = &V> {
+    pub(crate) fn iter<'a>(&'a self, key: &K) -> impl Iterator<Item = &'a V> + use<'a, K, V> {
         self.0.get(key).into_iter().flatten()
     }
 

@@ -43,12 +43,7 @@ struct Entry {
 
 impl RouteCache {
     /// The queues of an exchange and a routing key, if they are known.
-    pub(super) fn find(
-        &mut self,
-        generation: u64,
-        exchange: ExchangeId,
-        key: &[u8],
-    ) -> Option<&[QueueId]> {
+    pub(super) fn find(&mut self, generation: u64, exchange: ExchangeId, key: &[u8]) -> Option<&[QueueId]> {
         if self.generation != generation {
             self.clear();
             self.generation = generation;
