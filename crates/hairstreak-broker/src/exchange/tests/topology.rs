@@ -6,6 +6,9 @@ use crate::exchange::{Cacheable, ExchangeDeclaration, Exchanges, Routing};
 use crate::queue::QueueId;
 use crate::refusal::Refusal;
 
+/// No queue.
+pub(super) const NOWHERE: [u32; 0] = [];
+
 /// Exchanges, and queues with the names q0, q1 and so on.
 pub(super) struct Topology {
     pub(super) exchanges: Exchanges,
