@@ -13,31 +13,24 @@
 //! active too, because `#` also stands for no word. In the end the active nodes' destinations are found. So a key costs at
 //! most its words times the nodes that match a part of it, whatever the patterns, and nothing is visited twice.
 //!
-//! Nodes are small and a node lies beside its parent if the two were made together, and the children by words are one
-//! hash table of all nodes: with many bindings a word costs about two cache lines, whatever the number of bindings.
+//! Nodes are small, and the children by words are one hash table of all nodes: a word costs a few cache lines, however many
+//! bindings there are.
 
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use super::ends::{End, Ends};
+use super::ends::Ends;
+use super::nodes::{NONE, Node, NodeId, Nodes};
 use super::word::{LongWords, Word, words};
 use crate::exchange::destination::Destination;
 use crate::exchange::stamps::Stamps;
 
-/// The number of a node: the index into the list of nodes.
-type NodeId = u32;
-
 const ROOT: NodeId = 0;
-/// Stands for a node that is not there.
-const NONE: NodeId = NodeId::MAX;
-
 #[derive(Debug)]
 pub(super) struct Trie {
-    nodes: Vec<Node>,
-    /// Nodes that are not used.
-    free: Vec<NodeId>,
+    nodes: Nodes,
     /// The nodes of words that stand for themselves, by parent and word.
     literals: HashTable<NodeId>,
     hasher: RandomState,
@@ -50,25 +43,12 @@ pub(super) struct Trie {
     active_hashes: Stamps,
 }
 
-#[derive(Debug)]
-#[repr(align(32))]
-struct Node {
-    word: Word,
-    end: End,
-    parent: NodeId,
-    star: NodeId,
-    hash: NodeId,
-    /// How many children stand for themselves.
-    literal_count: u32,
-}
-
-const _: () = assert!(size_of::<Node>() == 32, "two nodes are a cache line");
-
 impl Default for Trie {
     fn default() -> Trie {
+        let mut nodes = Nodes::default();
+        nodes.add(Node::new(NONE, Word::Star));
         Trie {
-            nodes: vec![Node::new(NONE, Word::Star)],
-            free: Vec::new(),
+            nodes,
             literals: HashTable::new(),
             hasher: RandomState::default(),
             long_words: LongWords::default(),
@@ -87,7 +67,7 @@ impl Trie {
             NONE => self.add_child(node, word),
             child => child,
         });
-        self.ends.add(&mut self.nodes[node as usize].end, destination);
+        self.ends.add(&mut self.nodes[node].end, destination);
     }
 
     /// Removes a destination of a pattern, and the nodes that nothing needs any more.
@@ -99,8 +79,8 @@ impl Trie {
                 return;
             }
         }
-        self.ends.remove(&mut self.nodes[node as usize].end, destination);
-        while node != ROOT && self.nodes[node as usize].is_needless() {
+        self.ends.remove(&mut self.nodes[node].end, destination);
+        while node != ROOT && self.nodes[node].is_needless() {
             node = self.remove_node(node);
         }
     }
@@ -117,7 +97,7 @@ impl Trie {
             }
         }
         for node in &self.active {
-            self.ends.find(self.nodes[*node as usize].end, found);
+            self.ends.find(self.nodes[*node].end, found);
         }
     }
 
@@ -126,7 +106,7 @@ impl Trie {
         self.active_hashes.clear();
         for index in 0..self.active.len() {
             let id = self.active[index];
-            let Node { star, literal_count, word: own_word, .. } = self.nodes[id as usize];
+            let Node { star, literal_count, word: own_word, .. } = self.nodes[id];
             if literal_count > 0 {
                 self.activate(self.literal(id, word));
             }
@@ -141,7 +121,7 @@ impl Trie {
     /// Makes a node active in the next step, together with its `#`.
     fn activate(&mut self, mut id: NodeId) {
         while id != NONE {
-            let Node { hash, word, .. } = self.nodes[id as usize];
+            let Node { hash, word, .. } = self.nodes[id];
             if matches!(word, Word::Hash) && !self.active_hashes.add(id) {
                 return;
             }
@@ -156,7 +136,7 @@ impl Trie {
     }
 
     fn child(&self, parent: NodeId, word: &[u8]) -> NodeId {
-        let node = &self.nodes[parent as usize];
+        let node = &self.nodes[parent];
         match word {
             b"*" => node.star,
             b"#" => node.hash,
@@ -167,7 +147,7 @@ impl Trie {
     /// The child of a word that stands for itself.
     fn literal(&self, parent: NodeId, word: &[u8]) -> NodeId {
         let is_child = |id: &NodeId| {
-            let node = &self.nodes[*id as usize];
+            let node = &self.nodes[*id];
             node.parent == parent && self.long_words.literal(&node.word) == Some(word)
         };
         self.literals.find(hash(&self.hasher, parent, word), is_child).copied().unwrap_or(NONE)
@@ -175,8 +155,8 @@ impl Trie {
 
     fn add_child(&mut self, parent: NodeId, word: &[u8]) -> NodeId {
         let own_word = self.long_words.add(word);
-        let id = self.add_node(Node::new(parent, own_word));
-        let node = &mut self.nodes[parent as usize];
+        let id = self.nodes.add(Node::new(parent, own_word));
+        let node = &mut self.nodes[parent];
         match own_word {
             Word::Star => node.star = id,
             Word::Hash => node.hash = id,
@@ -184,7 +164,7 @@ impl Trie {
                 node.literal_count += 1;
                 let (nodes, long_words, hasher) = (&self.nodes, &self.long_words, &self.hasher);
                 self.literals.insert_unique(hash(hasher, parent, word), id, |id| {
-                    let node = &nodes[*id as usize];
+                    let node = &nodes[*id];
                     hash(hasher, node.parent, long_words.literal(&node.word).unwrap_or_default())
                 });
             }
@@ -192,23 +172,10 @@ impl Trie {
         id
     }
 
-    fn add_node(&mut self, node: Node) -> NodeId {
-        match self.free.pop() {
-            Some(id) => {
-                self.nodes[id as usize] = node;
-                id
-            }
-            None => {
-                self.nodes.push(node);
-                self.nodes.len() as NodeId - 1
-            }
-        }
-    }
-
     /// Takes out a node without children, and returns its parent.
     fn remove_node(&mut self, id: NodeId) -> NodeId {
-        let Node { parent, word, .. } = self.nodes[id as usize];
-        let node = &mut self.nodes[parent as usize];
+        let Node { parent, word, .. } = self.nodes[id];
+        let node = &mut self.nodes[parent];
         match word {
             Word::Star => node.star = NONE,
             Word::Hash => node.hash = NONE,
@@ -223,19 +190,8 @@ impl Trie {
             }
         }
         self.long_words.remove(word);
-        self.free.push(id);
+        self.nodes.remove(id);
         parent
-    }
-}
-
-impl Node {
-    fn new(parent: NodeId, word: Word) -> Node {
-        Node { word, end: End::NONE, parent, star: NONE, hash: NONE, literal_count: 0 }
-    }
-
-    /// Whether nothing is found here or below.
-    fn is_needless(&self) -> bool {
-        self.end == End::NONE && self.literal_count == 0 && self.star == NONE && self.hash == NONE
     }
 }
 
@@ -370,7 +326,7 @@ mod tests {
             for (pattern, number) in left {
                 trie.remove(pattern.as_bytes(), destination(*number));
             }
-            prop_assert_eq!((trie.nodes.len() - trie.free.len(), trie.literals.len()), (1, 0));
+            prop_assert_eq!((trie.nodes.count(), trie.literals.len()), (1, 0));
             prop_assert_eq!((trie.long_words.count(), trie.ends.count()), (0, 0));
         }
     }
