@@ -149,7 +149,10 @@ mod tests {
     fn values_are_printed_as_erlang_terms() {
         assert_eq!(print(&"a\"b".into()), r#"<<"a\"b">>"#);
         assert_eq!(print(&FieldValue::Bytes([0, 255].into())), "<<0,255>>");
-        assert_eq!(print(&vec!["a".into(), FieldValue::I32(1)].into()), r#"[{longstr,<<"a">>},{signedint,1}]"#);
+        assert_eq!(
+            print(&vec!["a".into(), FieldValue::I32(1)].into()),
+            r#"[{longstr,<<"a">>},{signedint,1}]"#
+        );
         assert_eq!(
             print(&FieldTable::from_iter([("k", FieldValue::Void)]).into()),
             r#"[{<<"k">>,void,undefined}]"#

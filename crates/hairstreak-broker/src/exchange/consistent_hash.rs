@@ -183,9 +183,9 @@ fn parse_weight(key: &[u8]) -> Result<u32, Refusal> {
     if is_negative || digits.iter().all(|digit| *digit == b'0') {
         return refuse("The binding key must be greater than 0".to_owned());
     }
-    let weight = digits.iter().fold(0_u32, |weight, digit| {
-        weight.saturating_mul(10).saturating_add(u32::from(digit - b'0'))
-    });
+    let weight = digits
+        .iter()
+        .fold(0_u32, |weight, digit| weight.saturating_mul(10).saturating_add(u32::from(digit - b'0')));
     if weight > WEIGHT_MAX {
         return refuse(format!("The binding key must not exceed {WEIGHT_MAX}"));
     }
