@@ -114,9 +114,9 @@ fn parse_expiration(text: &[u8]) -> Result<u64, Refusal> {
     if !rest.is_empty() {
         return refuse(format!("{{leftover_string,\"{}\"}}", rest.escape_ascii()));
     }
-    let value = digits.iter().fold(0_u128, |value, digit| {
-        value.saturating_mul(10).saturating_add(u128::from(digit - b'0'))
-    });
+    let value = digits
+        .iter()
+        .fold(0_u128, |value, digit| value.saturating_mul(10).saturating_add(u128::from(digit - b'0')));
     match u64::try_from(value) {
         _ if is_negative && value > 0 => refuse(format!("{{value_negative,-{value}}}")),
         Ok(ms) if ms <= EXPIRY_MS_MAX => Ok(ms),

@@ -116,15 +116,15 @@ impl Queue {
     /// Adds a consumer. Returns whether it may take messages: the single active consumer is another one otherwise.
     pub(crate) fn add_consumer(&mut self, consumer: ConsumerId) -> bool {
         self.consumers.push(consumer);
-        if self.is_single_active {
-            *self.active.get_or_insert(consumer) == consumer
-        } else {
-            true
-        }
+        if self.is_single_active { *self.active.get_or_insert(consumer) == consumer } else { true }
     }
 
     /// Takes a consumer out. Returns the consumer that is the single active one from now on, if that changes.
-    pub(crate) fn remove_consumer(&mut self, consumer: ConsumerId, consumers: &Consumers) -> Option<ConsumerId> {
+    pub(crate) fn remove_consumer(
+        &mut self,
+        consumer: ConsumerId,
+        consumers: &Consumers,
+    ) -> Option<ConsumerId> {
         self.consumers.retain(|other| *other != consumer);
         self.rotation.remove(consumer, consumers.get(consumer).priority);
         if self.active != Some(consumer) {
@@ -132,8 +132,7 @@ impl Queue {
         }
         // The first one of the highest priority.
         let highest = self.consumers.iter().map(|id| consumers.get(*id).priority).max();
-        self.active =
-            self.consumers.iter().copied().find(|id| Some(consumers.get(*id).priority) == highest);
+        self.active = self.consumers.iter().copied().find(|id| Some(consumers.get(*id).priority) == highest);
         self.active
     }
 }

@@ -99,9 +99,10 @@ impl Ready {
     /// The highest priority of a message that waits.
     #[inline]
     fn highest(&self) -> Option<u8> {
-        (0..4).rev().find(|word| self.occupied[*word] != 0).map(|word| {
-            (word * 64) as u8 + (63 - self.occupied[word].leading_zeros() as u8)
-        })
+        (0..4)
+            .rev()
+            .find(|word| self.occupied[*word] != 0)
+            .map(|word| (word * 64) as u8 + (63 - self.occupied[word].leading_zeros() as u8))
     }
 
     /// The message that is delivered next.

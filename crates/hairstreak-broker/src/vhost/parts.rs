@@ -114,9 +114,10 @@ impl Parts {
         let is_kept = |queue: &Queue, message| {
             queue.declaration.is_durable && !queue.is_deleted && self.store.is_persistent(message)
         };
-        let ready = self.queues.iter().map(|queue| {
-            queue.ready.iter().filter(|entry| is_kept(queue, entry.message)).count()
-        });
+        let ready = self
+            .queues
+            .iter()
+            .map(|queue| queue.ready.iter().filter(|entry| is_kept(queue, entry.message)).count());
         let delivered = self.channels.iter().flat_map(|channel| channel.unacked().iter());
         let delivered =
             delivered.filter(|unacked| is_kept(self.queues.get(unacked.queue), unacked.entry.message));

@@ -139,7 +139,13 @@ impl Bench {
         self.host.declare_queue(ALICE, declaration, self.now)
     }
 
-    fn publish_with(&mut self, exchange: &str, key: &str, body: &str, properties: &Properties<'_>) -> Published {
+    fn publish_with(
+        &mut self,
+        exchange: &str,
+        key: &str,
+        body: &str,
+        properties: &Properties<'_>,
+    ) -> Published {
         let mut encoded = Vec::new();
         properties.encode(&mut encoded);
         let extra: Vec<Vec<u8>> = properties

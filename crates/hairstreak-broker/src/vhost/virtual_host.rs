@@ -99,7 +99,12 @@ impl VirtualHost {
     /// # Errors
     ///
     /// `NOT_FOUND`, `RESOURCE_LOCKED`.
-    pub fn check_queue(&mut self, owner: ConnectionId, name: &[u8], now: u64) -> Result<QueueStatus, Refusal> {
+    pub fn check_queue(
+        &mut self,
+        owner: ConnectionId,
+        name: &[u8],
+        now: u64,
+    ) -> Result<QueueStatus, Refusal> {
         self.parts.check_queue(owner, name, now)
     }
 
@@ -241,7 +246,13 @@ impl VirtualHost {
     }
 
     /// Ends a consumer. Its unacknowledged deliveries stay with the channel. An unknown tag is no error.
-    pub fn cancel(&mut self, channel: ChannelId, consumer_tag: &[u8], now: u64, outbox: &mut impl HostOutbox) {
+    pub fn cancel(
+        &mut self,
+        channel: ChannelId,
+        consumer_tag: &[u8],
+        now: u64,
+        outbox: &mut impl HostOutbox,
+    ) {
         Turn::new(&mut self.parts, now, outbox).cancel(channel, consumer_tag);
     }
 

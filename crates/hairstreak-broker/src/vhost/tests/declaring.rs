@@ -21,8 +21,7 @@ fn a_queue_without_a_name_gets_one() {
     assert_ne!(names[0], names[1]);
     bench.publish_all(&names[0], &["1"]);
     let reserved = refused(bench.declare(&queue(&names[0], FieldTable::new())));
-    let expected =
-        format!("ACCESS_REFUSED - queue name '{}' contains reserved prefix 'amq.*'", names[0]);
+    let expected = format!("ACCESS_REFUSED - queue name '{}' contains reserved prefix 'amq.*'", names[0]);
     assert_eq!(reserved, expected);
 }
 
@@ -76,7 +75,9 @@ fn arguments_are_checked() {
         let expected = format!("invalid arg '{name}' for queue 'q' in vhost '/': {reason}");
         assert_eq!(refused_argument(name, value), expected);
     }
-    for (name, value) in [("x-queue-mode", "lazy".into()), ("x-unknown", "any".into()), ("x-expires", 1.into())] {
+    for (name, value) in
+        [("x-queue-mode", "lazy".into()), ("x-unknown", "any".into()), ("x-expires", 1.into())]
+    {
         assert_eq!(refused_argument(name, value), "accepted", "{name}");
     }
     let expected = "queue type 'stream' of queue 'q' in vhost '/' is not supported by this broker";
@@ -91,11 +92,26 @@ fn quorum_queues_are_durable_and_shared_and_have_names() {
     let mut bench = Bench::new();
     let plain = quorum("q", FieldTable::new());
     let cases = [
-        (QueueDeclaration { is_durable: false, ..plain.clone() }, "invalid property 'non-durable' for queue 'q' in vhost '/'"),
-        (QueueDeclaration { is_auto_delete: true, ..plain.clone() }, "invalid property 'auto-delete' for queue 'q' in vhost '/'"),
-        (QueueDeclaration { is_exclusive: true, ..plain.clone() }, "invalid property 'exclusive-owner' for queue 'q' in vhost '/'"),
-        (QueueDeclaration { name: Box::default(), ..plain.clone() }, "Cannot declare a server-named queue for type rabbit_quorum_queue"),
-        (quorum("q", arguments([("x-max-priority", 1.into())])), "invalid arg 'x-max-priority' for queue 'q' in vhost '/' of queue type rabbit_quorum_queue"),
+        (
+            QueueDeclaration { is_durable: false, ..plain.clone() },
+            "invalid property 'non-durable' for queue 'q' in vhost '/'",
+        ),
+        (
+            QueueDeclaration { is_auto_delete: true, ..plain.clone() },
+            "invalid property 'auto-delete' for queue 'q' in vhost '/'",
+        ),
+        (
+            QueueDeclaration { is_exclusive: true, ..plain.clone() },
+            "invalid property 'exclusive-owner' for queue 'q' in vhost '/'",
+        ),
+        (
+            QueueDeclaration { name: Box::default(), ..plain.clone() },
+            "Cannot declare a server-named queue for type rabbit_quorum_queue",
+        ),
+        (
+            quorum("q", arguments([("x-max-priority", 1.into())])),
+            "invalid arg 'x-max-priority' for queue 'q' in vhost '/' of queue type rabbit_quorum_queue",
+        ),
     ];
     for (declaration, expected) in cases {
         assert_eq!(bench.declare(&declaration).unwrap_err().text, expected);
@@ -120,14 +136,31 @@ fn a_second_declaration_asks_for_the_same() {
         changed
     };
     let cases = [
-        (QueueDeclaration { is_durable: true, ..first.clone() }, "'durable'", "received 'true' but current is 'false'"),
-        (QueueDeclaration { is_auto_delete: true, ..first.clone() }, "'auto_delete'", "received 'true' but current is 'false'"),
+        (
+            QueueDeclaration { is_durable: true, ..first.clone() },
+            "'durable'",
+            "received 'true' but current is 'false'",
+        ),
+        (
+            QueueDeclaration { is_auto_delete: true, ..first.clone() },
+            "'auto_delete'",
+            "received 'true' but current is 'false'",
+        ),
         (with("x-max-length", 11.into()), "'x-max-length'", "received '11' but current is '10'"),
-        (with("x-message-ttl", 5.into()), "'x-message-ttl'", "received the value '5' of type 'signedint' but current is none"),
-        (without("x-overflow"), "'x-overflow'", "received none but current is the value 'reject-publish' of type 'longstr'"),
+        (
+            with("x-message-ttl", 5.into()),
+            "'x-message-ttl'",
+            "received the value '5' of type 'signedint' but current is none",
+        ),
+        (
+            without("x-overflow"),
+            "'x-overflow'",
+            "received none but current is the value 'reject-publish' of type 'longstr'",
+        ),
     ];
     for (declaration, name, difference) in cases {
-        let expected = format!("PRECONDITION_FAILED - inequivalent arg {name} for queue 'q' in vhost '/': {difference}");
+        let expected =
+            format!("PRECONDITION_FAILED - inequivalent arg {name} for queue 'q' in vhost '/': {difference}");
         assert_eq!(refused(bench.declare(&declaration)), expected);
     }
     // The size of an integer, the default type and what means nothing make no difference.
@@ -140,7 +173,8 @@ fn a_second_declaration_asks_for_the_same() {
 fn an_exclusive_queue_is_locked_for_others_and_goes_with_its_connection() {
     let mut bench = Bench::new();
     let channel = bench.open(ALICE);
-    let exclusive = QueueDeclaration { is_exclusive: true, is_durable: true, ..queue("q", FieldTable::new()) };
+    let exclusive =
+        QueueDeclaration { is_exclusive: true, is_durable: true, ..queue("q", FieldTable::new()) };
     bench.declare(&exclusive).unwrap();
     bench.declare(&exclusive).unwrap();
     let expected = "RESOURCE_LOCKED - cannot obtain exclusive access to locked queue 'q' in vhost '/'. It could be \

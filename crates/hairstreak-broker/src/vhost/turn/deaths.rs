@@ -6,9 +6,7 @@ use hairstreak_wire::amqp::Properties;
 use super::turn::Turn;
 use crate::exchange::Routing;
 use crate::message::{Attributes, BodyView, Message};
-use crate::queue::{
-    DeadLetterTarget, Death, Overflow, QueueId, Reason, add_death, extra_keys, is_cycle,
-};
+use crate::queue::{DeadLetterTarget, Death, Overflow, QueueId, Reason, add_death, extra_keys, is_cycle};
 use crate::vhost::HostOutbox;
 use crate::vhost::letters::Letter;
 

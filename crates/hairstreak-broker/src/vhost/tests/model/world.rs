@@ -151,7 +151,8 @@ impl World {
         };
         let published = self.bench.publish_with("", name, &body, &properties);
         let queue = &self.plain.queues[name];
-        let is_refused = queue.rules.rejects && queue.rules.length_max.is_some_and(|max| queue.ready.len() >= max);
+        let is_refused =
+            queue.rules.rejects && queue.rules.length_max.is_some_and(|max| queue.ready.len() >= max);
         assert_eq!(published, if is_refused { Published::Refused } else { Published::Routed });
         if !is_refused {
             self.plain.publish(name, &body, priority, ttl);
@@ -176,7 +177,9 @@ impl World {
         for delivery in deliveries {
             let consumer = self.plain.consumers.iter().find(|consumer| consumer.tag == delivery.consumer);
             let consumer = consumer.cloned().unwrap_or_else(|| panic!("no consumer for {delivery:?}"));
-            self.note(|| format!("    delivered {} from {} to {}", delivery.body, consumer.queue, consumer.tag));
+            self.note(|| {
+                format!("    delivered {} from {} to {}", delivery.body, consumer.queue, consumer.tag)
+            });
             if !may_be_expired {
                 self.plain.expire(consumer.queue);
             }
