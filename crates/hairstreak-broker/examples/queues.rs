@@ -69,9 +69,10 @@ impl Bench {
     }
 
     fn consume(&mut self, queue: usize, no_ack: bool) {
+        let (queue, tag) = (format!("q{queue}"), format!("c{queue}"));
         let declaration = ConsumerDeclaration {
-            queue: format!("q{queue}").as_bytes(),
-            consumer_tag: format!("c{queue}").as_bytes(),
+            queue: queue.as_bytes(),
+            consumer_tag: tag.as_bytes(),
             no_ack,
             is_exclusive: false,
             arguments: &FieldTable::new(),

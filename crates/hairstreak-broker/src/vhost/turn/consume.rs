@@ -100,6 +100,8 @@ impl<O: HostOutbox> Turn<'_, O> {
         let connection = self.parts.channels.get(channel).connection;
         let id = self.parts.find_queue(connection, queue)?;
         self.parts.note_use(id, self.now);
+        // However many messages have expired: the first one that has not is the answer.
+        self.budget = usize::MAX;
         let is_taken = self.expire_fronts(id) && self.take_front(channel, id, no_ack, take);
         self.finish();
         Ok(is_taken)

@@ -147,6 +147,8 @@ impl<O: HostOutbox> Turn<'_, O> {
 
     /// Time has passed: messages and queues expire, and dead letters that were left go on.
     pub(in crate::vhost) fn handle_timeout(&mut self) {
+        // Letters go first, so that no more of them wait than one call leaves.
+        self.write_letters();
         while let Some(id) = self.parts.timers.pop_message_expiry(self.now) {
             self.parts.touch(id);
             if !self.expire_fronts(id) {

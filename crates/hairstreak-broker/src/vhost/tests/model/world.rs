@@ -181,7 +181,7 @@ impl World {
                 format!("    delivered {} from {} to {}", delivery.body, consumer.queue, consumer.tag)
             });
             if !may_be_expired {
-                self.plain.expire(consumer.queue);
+                QUEUES.iter().chain(&DEAD).for_each(|name| self.plain.expire(name));
             }
             let able = self.plain.able(consumer.queue);
             let highest = able.iter().map(|consumer| consumer.priority).max();
