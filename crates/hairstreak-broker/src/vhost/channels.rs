@@ -1,12 +1,10 @@
 //! `Channels`: the connections of a virtual host and their channels.
 
-use hairstreak_wire::amqp::ReplyCode;
 use slab::Slab;
 
 use super::outbox::{ChannelId, ConnectionId, ConsumerId};
 use super::unacked::{Unacked, UnackedRing};
 use crate::queue::QueueId;
-use crate::refusal::Refusal;
 
 /// A channel.
 #[derive(Debug)]
@@ -76,19 +74,6 @@ impl Channels {
 
     pub(super) fn count(&self) -> usize {
         self.channels.len()
-    }
-
-    /// The last tag of those that end with `tag`; 0 stands for all.
-    ///
-    /// # Errors
-    ///
-    /// The channel has no such delivery: `PRECONDITION_FAILED`.
-    pub(super) fn last_of(&self, channel: ChannelId, tag: u64) -> Result<u64, Refusal> {
-        match tag {
-            0 => Ok(u64::MAX),
-            tag if self.get(channel).unacked.contains(tag) => Ok(tag),
-            tag => Err(unknown_tag(tag)),
-        }
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
@@ -182,9 +167,4 @@ impl Channels {
         self.ring_bytes = self.ring_bytes + ring.memory_bytes() - before;
         result
     }
-}
-
-#[cold]
-pub(super) fn unknown_tag(tag: u64) -> Refusal {
-    Refusal::new(ReplyCode::PreconditionFailed, format!("unknown delivery tag {tag}"))
 }

@@ -316,7 +316,7 @@ impl VirtualHost {
     ///
     /// As [`ack`](VirtualHost::ack).
     pub fn check_delivery(&self, channel: ChannelId, delivery_tag: u64) -> Result<(), Refusal> {
-        self.parts.channels.last_of(channel, delivery_tag).map(drop)
+        self.parts.last_of(channel, delivery_tag).map(drop)
     }
 
     /// Rejects deliveries: they return to their places in the queue (`requeue`), or are dead-lettered.

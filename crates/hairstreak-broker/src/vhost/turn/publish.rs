@@ -52,7 +52,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         }
         if queue.ready.is_empty()
             && !queue.rotation.is_empty()
-            && let Some(consumer) = self.next_consumer(id)
+            && let Some(consumer) = self.parts.next_consumer(id)
         {
             self.deliver_direct(id, consumer, message, stored);
         } else {
@@ -82,22 +82,16 @@ impl<O: HostOutbox> Turn<'_, O> {
             parts.queues.note_memory(before, after);
         }
         if is_limited || may_expire {
-            self.tend(id);
+            self.shorten(id);
+            self.expire_fronts(id);
         }
-    }
-
-    /// Drops what is too much, and what has expired.
-    #[inline(never)]
-    fn tend(&mut self, id: QueueId) {
-        self.shorten(id);
-        self.expire_fronts(id);
     }
 
     #[cold]
     fn refuse(&mut self, id: QueueId, message: &Message<'_>, stored: &mut Option<MessageId>) {
         if self.parts.queues.get(id).settings.overflow == Overflow::RejectPublishDeadLetter {
             let message = store_once(&mut self.parts.store, message, stored);
-            self.bury_message(id, message, Reason::MaxLength);
+            self.parts.bury(id, message, Reason::MaxLength);
         }
     }
 }
