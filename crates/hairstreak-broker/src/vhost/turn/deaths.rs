@@ -3,6 +3,7 @@
 use hairstreak_base::Bytes;
 use hairstreak_wire::amqp::Properties;
 
+use super::dispatch::end_publish;
 use super::turn::Turn;
 use crate::exchange::Routing;
 use crate::message::{Attributes, BodyView, Message};
@@ -142,6 +143,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         for target in targets {
             self.enqueue(*target, &message, &mut stored);
         }
+        end_publish(&mut self.parts.store, stored);
         self.parts.letters.body = copied;
     }
 

@@ -125,7 +125,8 @@ pub(super) fn hand_over(
     tag
 }
 
-/// Stores a message at its first use, and counts each further one.
+/// Stores a message at its first use, and counts each further one. Whoever publishes holds a reference of its own until it gives that back by
+/// [`end_publish`]: a queue may drop the message before the next queue gets it.
 #[inline]
 pub(super) fn store_once(
     store: &mut Store,
@@ -137,7 +138,19 @@ pub(super) fn store_once(
             store.retain(id);
             id
         }
-        None => *stored.insert(store.add(message)),
+        None => {
+            let id = *stored.insert(store.add(message));
+            store.retain(id);
+            id
+        }
+    }
+}
+
+/// The message is in all its queues.
+#[inline]
+pub(super) fn end_publish(store: &mut Store, stored: Option<MessageId>) {
+    if let Some(id) = stored {
+        store.release(id);
     }
 }
 

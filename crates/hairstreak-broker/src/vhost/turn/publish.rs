@@ -1,6 +1,6 @@
 //! Publishing: a message takes its route into queues and to reply consumers.
 
-use super::dispatch::{hand_over, store_once};
+use super::dispatch::{end_publish, hand_over, store_once};
 use super::turn::Turn;
 use crate::message::{Message, MessageId};
 use crate::queue::{Entry, Overflow, QueueId, Reason};
@@ -23,6 +23,7 @@ impl<O: HostOutbox> Turn<'_, O> {
                 published = Published::Refused;
             }
         }
+        end_publish(&mut self.parts.store, stored);
         self.finish();
         published
     }
