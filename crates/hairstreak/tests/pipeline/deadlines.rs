@@ -110,7 +110,8 @@ fn each_task_has_a_result_or_is_named_though_a_whole_window_is_refused_at_once()
             ventilator.send(&number.to_string()).unwrap();
             take();
         }
-        while take() == 0 {
+        // More than a list of the default length would keep: whoever hangs has them all.
+        while take() <= 1_000 {
             thread::yield_now();
         }
         go_on.send(()).unwrap();
@@ -118,7 +119,6 @@ fn each_task_has_a_result_or_is_named_though_a_whole_window_is_refused_at_once()
         take();
         let rejected = named.len() as u64;
         assert_eq!(finished, Finished { count, rejected, unnamed: 0 });
-        assert!(rejected > 1_000, "{rejected} were refused");
         // A result that was delivered before its task was given up has both.
         named.extend(results.join().unwrap());
         named.sort_unstable();
