@@ -11,7 +11,7 @@
 //! All numbers are little-endian. `size` is the size of the whole record. `slot` is the message's place in the table of
 //! slots. A record whose flags say [`IS_SHARED`] has the number of a shared body (4 bytes) where the body would be.
 
-use super::message::{BodyView, Message, MessageView};
+use super::views::{BodyView, Message, MessageView};
 use super::slots::MessageId;
 
 pub(super) const HEADER_SIZE: usize = 20;

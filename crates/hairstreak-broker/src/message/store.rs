@@ -12,7 +12,7 @@
 use hairstreak_base::Bytes;
 use slab::Slab;
 
-use super::message::{BodyView, Message, MessageView};
+use super::views::{BodyView, Message, MessageView};
 use super::record::{Record, append_record, record_size};
 use super::segments::Segments;
 use super::slots::{MessageId, Slot, Slots};

@@ -3,7 +3,7 @@
 use hairstreak_wire::amqp::FieldValue;
 
 use super::dispatch::count_deliveries;
-use super::turn::Turn;
+use super::context::Turn;
 use crate::message::MessageView;
 use crate::queue::{Consumer, ConsumerDeclaration, QueueId, QueueKind, Standing};
 use crate::refusal::Refusal;

@@ -16,7 +16,7 @@ mod dispatch;
 mod leave;
 mod publish;
 mod settle;
-mod turn;
+mod context;
 
 pub use consume::Got;
-pub(super) use turn::Turn;
+pub(super) use context::Turn;
