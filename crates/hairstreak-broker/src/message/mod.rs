@@ -5,12 +5,12 @@
 //! - `segments`, `slots`: where records lie, and how a queue names one in four bytes
 //! - `store`: the messages of one virtual host, shared by all its queues
 
-mod views;
 mod record;
 mod segments;
 mod slots;
 mod store;
+mod views;
 
-pub use views::{Attributes, BodyView, EXPIRY_MS_MAX, Message, MessageView};
 pub use slots::MessageId;
 pub(crate) use store::Store;
+pub use views::{Attributes, BodyView, EXPIRY_MS_MAX, Message, MessageView};

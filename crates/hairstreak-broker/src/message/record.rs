@@ -11,8 +11,10 @@
 //! All numbers are little-endian. `size` is the size of the whole record. `slot` is the message's place in the table of
 //! slots. A record whose flags say [`IS_SHARED`] has the number of a shared body (4 bytes) where the body would be.
 
-use super::views::{BodyView, Message, MessageView};
 use super::slots::MessageId;
+use hairstreak_base::AppendBuffer;
+
+use super::views::{BodyView, Message, MessageView};
 
 pub(super) const HEADER_SIZE: usize = 20;
 /// Delivery mode 2.
@@ -93,7 +95,7 @@ pub(super) fn record_size(message: &Message<'_>) -> usize {
 /// Appends a message's record. `shared_body` is the number of a shared body.
 #[inline]
 pub(super) fn append_record(
-    segment: &mut Vec<u8>,
+    segment: &mut AppendBuffer,
     message: &Message<'_>,
     size: usize,
     id: MessageId,
@@ -109,12 +111,12 @@ pub(super) fn append_record(
     header[11] = message.attributes.priority;
     header[12..16].copy_from_slice(&(message.properties.len() as u32).to_le_bytes());
     header[16..20].copy_from_slice(&(message.body.as_bytes().len() as u32).to_le_bytes());
-    segment.extend_from_slice(&header);
-    segment.extend_from_slice(message.exchange);
-    segment.extend_from_slice(message.routing_key);
-    segment.extend_from_slice(message.properties);
+    segment.append(&header);
+    segment.append(message.exchange);
+    segment.append(message.routing_key);
+    segment.append(message.properties);
     match message.body {
-        BodyView::Copied(body) => segment.extend_from_slice(body),
-        BodyView::Shared(_) => segment.extend_from_slice(&shared_body.to_le_bytes()),
+        BodyView::Copied(body) => segment.append(body),
+        BodyView::Shared(_) => segment.append(&shared_body.to_le_bytes()),
     }
 }

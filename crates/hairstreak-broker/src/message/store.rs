@@ -12,10 +12,10 @@
 use hairstreak_base::Bytes;
 use slab::Slab;
 
-use super::views::{BodyView, Message, MessageView};
 use super::record::{Record, append_record, record_size};
 use super::segments::Segments;
 use super::slots::{MessageId, Slot, Slots};
+use super::views::{BodyView, Message, MessageView};
 
 /// Records that one release looks at in a segment that is compacted.
 const COMPACTED_RECORD_COUNT: usize = 8;
