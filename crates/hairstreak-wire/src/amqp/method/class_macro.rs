@@ -1,12 +1,14 @@
 //! `class!`: the structs of a class's methods, with what encodes and decodes them, from one list of their fields.
 //!
 //! ```text
-//! Deliver<'a> = 60, "basic.deliver" {          the struct, the method id, the name
-//!     consumer_tag: shortstr,                  a field and its domain in the specification
-//!     _: short,                                in front of all fields: one that is reserved, sent as zero
-//!     ; _: bit                                 behind all fields: the same
+//! Open<'a> = 40, "connection.open" {       the struct, the method id, the name
+//!     _: short,                            before all fields: a reserved field, sent as zero
+//!     virtual_host: shortstr,              a field and its domain in the specification
+//!     ; _: shortstr                        behind all fields: reserved fields, sent as zero or empty
 //! }
 //! ```
+//!
+//! The structs borrow their strings. A struct without strings has no lifetime.
 
 /// The Rust type of a domain. The lifetime of the struct stands in brackets, if the struct has one.
 macro_rules! domain {

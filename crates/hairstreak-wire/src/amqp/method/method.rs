@@ -19,7 +19,8 @@ macro_rules! methods {
         }
 
         impl<'a> Method<'a> {
-            /// Decodes the payload of a method frame. Fields behind the known ones are refused, as in RabbitMQ.
+            /// Decodes the payload of a method frame. Bytes behind the last field are refused, as in RabbitMQ. Whoever
+            /// expects one method calls the `decode` of its struct.
             #[inline]
             pub fn decode(payload: &'a [u8]) -> Result<Method<'a>, DecodeError> {
                 let Some((&[c1, c2, m1, m2], fields)) = payload.split_first_chunk() else {
