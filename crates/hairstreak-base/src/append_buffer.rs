@@ -41,8 +41,7 @@ impl AppendBuffer {
 
     /// A buffer for `capacity` bytes, rounded up to huge pages, on huge pages where the system has them.
     pub fn huge(capacity: usize) -> AppendBuffer {
-        let buffer =
-            AppendBuffer::with_alignment(capacity.next_multiple_of(HUGE_PAGE_SIZE), HUGE_PAGE_SIZE);
+        let buffer = AppendBuffer::with_alignment(capacity.next_multiple_of(HUGE_PAGE_SIZE), HUGE_PAGE_SIZE);
         if !cfg!(miri) && buffer.capacity > 0 {
             // Without huge pages the memory works all the same.
             // SAFETY: the range is this buffer's memory, and the advice changes no bytes.
