@@ -5,9 +5,10 @@
 //! Nothing here knows a protocol, a socket or a clock. The lock and the ring run under loom
 //! (`RUSTFLAGS="--cfg loom"`).
 //!
-//! Reading order: [`Bytes`], [`Message`] and [`Body`], [`ReadBuffer`], [`OutgoingBuffer`], [`BlockPool`], [`ring`],
+//! Reading order: [`Bytes`], [`Message`] and [`Body`], [`ReadBuffer`], [`OutgoingBuffer`], [`BlockPool`], [`AppendBuffer`], [`ring`],
 //! [`byte_ring`], [`Lock`], [`fence`], [`sync`], [`TimerQueue`].
 
+mod append_buffer;
 mod block;
 mod body;
 pub mod byte_ring;
@@ -29,6 +30,7 @@ mod rounds;
 pub mod sync;
 mod timer_queue;
 
+pub use append_buffer::{AppendBuffer, HUGE_PAGE_SIZE};
 pub use body::Body;
 pub use bytes::{Bytes, INLINE_SIZE_MAX};
 pub use framing::{FrameShape, Framing, Header};

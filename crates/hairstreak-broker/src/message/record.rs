@@ -11,14 +11,18 @@
 //! All numbers are little-endian. `size` is the size of the whole record. `slot` is the message's place in the table of
 //! slots. A record whose flags say [`IS_SHARED`] has the number of a shared body (4 bytes) where the body would be.
 
-use super::message::{BodyView, Message, MessageView};
+use hairstreak_base::{AppendBuffer, Bytes};
+
 use super::slots::MessageId;
+use super::views::{BodyView, Message, MessageView};
 
 pub(super) const HEADER_SIZE: usize = 20;
 /// Delivery mode 2.
 const IS_PERSISTENT: u8 = 1;
 /// The body lies elsewhere.
 const IS_SHARED: u8 = 2;
+/// A body of at least this size that has memory of its own stays there.
+const REFERENCE_MIN: usize = 512 * 1024;
 /// The size of the number of a shared body.
 const SHARED_SIZE: usize = 4;
 
@@ -80,27 +84,34 @@ impl<'a> Record<'a> {
     }
 }
 
+/// The body, if it stays by reference. A smaller one is copied, though it has memory of its own: on the huge pages of a segment the copy costs less than
+/// the page faults of that memory, which the next body takes over.
+#[inline]
+pub(super) fn kept_by_reference<'a>(message: &Message<'a>) -> Option<&'a Bytes> {
+    match message.body {
+        BodyView::Shared(body) if body.size() >= REFERENCE_MIN => Some(body),
+        _ => None,
+    }
+}
+
 /// The size of a message's record.
 #[inline]
 pub(super) fn record_size(message: &Message<'_>) -> usize {
-    let body_size = match message.body {
-        BodyView::Copied(body) => body.len(),
-        BodyView::Shared(_) => SHARED_SIZE,
-    };
+    let body_size = kept_by_reference(message).map_or(message.body.as_bytes().len(), |_| SHARED_SIZE);
     HEADER_SIZE + message.exchange.len() + message.routing_key.len() + message.properties.len() + body_size
 }
 
 /// Appends a message's record. `shared_body` is the number of a shared body.
 #[inline]
 pub(super) fn append_record(
-    segment: &mut Vec<u8>,
+    segment: &mut AppendBuffer,
     message: &Message<'_>,
     size: usize,
     id: MessageId,
     shared_body: u32,
 ) {
     let mut header = [0; HEADER_SIZE];
-    let is_shared = matches!(message.body, BodyView::Shared(_));
+    let is_shared = kept_by_reference(message).is_some();
     header[..4].copy_from_slice(&(size as u32).to_le_bytes());
     header[4..8].copy_from_slice(&id.0.to_le_bytes());
     header[8] = u8::from(message.attributes.is_persistent) * IS_PERSISTENT + u8::from(is_shared) * IS_SHARED;
@@ -109,12 +120,13 @@ pub(super) fn append_record(
     header[11] = message.attributes.priority;
     header[12..16].copy_from_slice(&(message.properties.len() as u32).to_le_bytes());
     header[16..20].copy_from_slice(&(message.body.as_bytes().len() as u32).to_le_bytes());
-    segment.extend_from_slice(&header);
-    segment.extend_from_slice(message.exchange);
-    segment.extend_from_slice(message.routing_key);
-    segment.extend_from_slice(message.properties);
-    match message.body {
-        BodyView::Copied(body) => segment.extend_from_slice(body),
-        BodyView::Shared(_) => segment.extend_from_slice(&shared_body.to_le_bytes()),
+    segment.append(&header);
+    segment.append(message.exchange);
+    segment.append(message.routing_key);
+    segment.append(message.properties);
+    if is_shared {
+        segment.append(&shared_body.to_le_bytes());
+    } else {
+        segment.append(message.body.as_bytes());
     }
 }

@@ -1,15 +1,23 @@
 //! `Segments`: the memory that records lie in, append-only pieces that all queues share.
 //!
+//! The first segments are on common pages, so that a host with few messages takes little memory; further ones are huge pages.
+//!
 //! Invariants: only the current segment grows; a segment without live bytes is the current one, or spare, or gone.
 
+use hairstreak_base::{AppendBuffer, HUGE_PAGE_SIZE};
+
 /// The size of a segment. A larger record has a segment for itself.
-pub(super) const SEGMENT_SIZE: usize = 1 << 20;
+const SEGMENT_SIZE: usize = HUGE_PAGE_SIZE;
+/// The size of the first segments.
+const FIRST_SIZE: usize = 1 << 20;
+/// How many segments are on common pages.
+const FIRST_COUNT: usize = 4;
 /// Empty segments that are kept for the next messages.
-const SPARE_COUNT: usize = 4;
+const SPARE_COUNT: usize = 2;
 
 #[derive(Debug, Default)]
 struct Segment {
-    bytes: Vec<u8>,
+    bytes: AppendBuffer,
     live_bytes: usize,
     /// Whether the segment is in the list of those to be compacted.
     is_listed: bool,
@@ -21,7 +29,7 @@ pub(super) struct Segments {
     current: u32,
     /// Numbers without a segment.
     unused: Vec<u32>,
-    spares: Vec<Vec<u8>>,
+    spares: Vec<AppendBuffer>,
     live_bytes: usize,
     capacity: usize,
 }
@@ -50,7 +58,7 @@ impl Segments {
 
     /// The segment that takes a record of this size, with room for the record, and its end.
     #[inline]
-    pub(super) fn reserve(&mut self, size: usize) -> (u32, &mut Vec<u8>) {
+    pub(super) fn reserve(&mut self, size: usize) -> (u32, &mut AppendBuffer) {
         let current = &self.segments[self.current as usize].bytes;
         let number = if current.len() + size <= current.capacity() { self.current } else { self.open(size) };
         self.live_bytes += size;
@@ -63,10 +71,14 @@ impl Segments {
     #[cold]
     fn open(&mut self, size: usize) -> u32 {
         let bytes = match self.spares.pop() {
-            Some(spare) if size <= SEGMENT_SIZE => spare,
+            Some(spare) if size <= spare.capacity() => spare,
             spare => {
                 self.spares.extend(spare);
-                let bytes = Vec::with_capacity(size.max(SEGMENT_SIZE));
+                let is_first = self.segments.len() - self.unused.len() <= FIRST_COUNT;
+                let bytes = match size {
+                    ..=FIRST_SIZE if is_first => AppendBuffer::new(FIRST_SIZE),
+                    _ => AppendBuffer::huge(size.max(SEGMENT_SIZE)),
+                };
                 self.capacity += bytes.capacity();
                 bytes
             }
@@ -88,7 +100,7 @@ impl Segments {
 
     #[inline]
     pub(super) fn bytes(&self, segment: u32, offset: u32) -> &[u8] {
-        &self.segments[segment as usize].bytes[offset as usize..]
+        &self.segments[segment as usize].bytes.as_bytes()[offset as usize..]
     }
 
     pub(super) fn size(&self, segment: u32) -> usize {
@@ -130,7 +142,7 @@ impl Segments {
         let bytes = std::mem::take(&mut self.segments[from as usize].bytes);
         let (to, target) = self.reserve(size);
         let moved = target.len() as u32;
-        target.extend_from_slice(&bytes[start..end]);
+        target.append(&bytes.as_bytes()[start..end]);
         self.segments[from as usize].bytes = bytes;
         (to, moved)
     }
@@ -142,7 +154,7 @@ impl Segments {
         }
         let mut bytes = std::mem::take(&mut segment.bytes);
         self.unused.push(number);
-        if bytes.capacity() == SEGMENT_SIZE && self.spares.len() < SPARE_COUNT {
+        if bytes.capacity() <= SEGMENT_SIZE && bytes.capacity() > 0 && self.spares.len() < SPARE_COUNT {
             bytes.clear();
             self.spares.push(bytes);
         } else {

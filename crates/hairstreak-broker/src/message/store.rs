@@ -12,10 +12,10 @@
 use hairstreak_base::Bytes;
 use slab::Slab;
 
-use super::message::{BodyView, Message, MessageView};
-use super::record::{Record, append_record, record_size};
+use super::record::{Record, append_record, kept_by_reference, record_size};
 use super::segments::Segments;
 use super::slots::{MessageId, Slot, Slots};
+use super::views::{BodyView, Message, MessageView};
 
 /// Records that one release looks at in a segment that is compacted.
 const COMPACTED_RECORD_COUNT: usize = 8;
@@ -62,10 +62,7 @@ impl Store {
     #[inline]
     pub(crate) fn add(&mut self, message: &Message<'_>) -> MessageId {
         let size = record_size(message);
-        let shared_body = match message.body {
-            BodyView::Copied(_) => 0,
-            BodyView::Shared(body) => self.add_body(body),
-        };
+        let shared_body = kept_by_reference(message).map_or(0, |body| self.add_body(body));
         let (segment, bytes) = self.segments.reserve(size);
         let offset = bytes.len() as u32;
         let id = self.slots.take(Slot { segment, offset, references: 1 });

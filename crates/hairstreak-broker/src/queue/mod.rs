@@ -4,7 +4,7 @@
 //! - `settings`: how a queue behaves, apart from what was declared
 //! - `entry`, `entries`, `ready`: the messages that wait, by priority and in their order
 //! - `consumer`, `rotation`: who takes messages, and whose turn it is
-//! - `queue`, `queues`: one queue, and all of a virtual host
+//! - `live`, `queues`: one queue, and all of a virtual host
 //! - `death`: the headers of messages that died or came back
 
 mod arguments;
@@ -16,7 +16,7 @@ mod entry;
 mod equivalence;
 mod id;
 mod kind;
-mod queue;
+mod live;
 mod queues;
 mod ready;
 mod rotation;
@@ -30,6 +30,6 @@ pub(crate) use entry::Entry;
 pub(crate) use equivalence::check_equivalence;
 pub use id::QueueId;
 pub(crate) use kind::QueueKind;
-pub(crate) use queue::Queue;
+pub(crate) use live::Queue;
 pub(crate) use queues::Queues;
 pub(crate) use settings::{DeadLetterTarget, Overflow};

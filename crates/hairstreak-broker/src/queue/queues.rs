@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use slab::Slab;
 
 use super::id::QueueId;
-use super::queue::Queue;
+use super::live::Queue;
 
 /// All queues. A number stays taken until the unacknowledged messages of its queue are settled.
 #[derive(Debug, Default)]

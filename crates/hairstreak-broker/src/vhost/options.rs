@@ -23,7 +23,7 @@ impl Default for Limits {
         Limits {
             queues_max: 1_000_000,
             channels_max: 1_000_000,
-            consumers_per_channel_max: 65_536,
+            consumers_per_channel_max: 8_192,
             unacknowledged_per_channel_max: 4_194_304,
             messages_max: 1_000_000_000,
             slice_max: 1_024,

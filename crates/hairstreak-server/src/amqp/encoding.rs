@@ -22,6 +22,8 @@ const BASIC: [u8; 2] = [0, 60];
 const DELIVER: [u8; 2] = [0, 60];
 const GET_OK: [u8; 2] = [0, 71];
 const RETURN: [u8; 2] = [0, 50];
+/// A longer body is copied in pieces of this size.
+const COPIED_PIECE_SIZE: usize = 32 * 1024;
 const METHOD_FRAME: u8 = 1;
 const HEADER_FRAME: u8 = 2;
 const BODY_FRAME: u8 = 3;
@@ -148,7 +150,7 @@ fn push_content(
         out.push(FRAME_END);
     };
     match message.body {
-        BodyView::Copied(body) if body_size <= frame_body_max => {
+        BodyView::Copied(body) if body_size <= frame_body_max.min(COPIED_PIECE_SIZE) => {
             output.push_with(head_size + FRAME_OVERHEAD + body_size, |out| {
                 push_head(out);
                 if !body.is_empty() {
@@ -159,7 +161,10 @@ fn push_content(
         BodyView::Copied(body) => {
             output.push_with(head_size, push_head);
             for part in body.chunks(frame_body_max) {
-                output.push_with(FRAME_OVERHEAD + part.len(), |out| push_body_frame(out, channel, part));
+                output.push_copy(&frame_head(BODY_FRAME, channel, part.len()), &[], false);
+                // In pieces that fit the segments of the output.
+                part.chunks(COPIED_PIECE_SIZE).for_each(|piece| output.push_copy(&[], piece, false));
+                output.push_copy(&[FRAME_END], &[], true);
             }
         }
         BodyView::Shared(body) => {

@@ -83,7 +83,7 @@ fn many_messages_expire_in_slices() {
     }
     bench.now += 5;
     for left in [15, 5, 0] {
-        assert_eq!(bench.host.next_timeout().is_some_and(|due| due <= bench.now), true);
+        assert!(bench.host.next_timeout().is_some_and(|due| due <= bench.now));
         bench.host.handle_timeout(bench.now, &mut bench.said);
         assert_eq!(bench.count("q"), left);
     }

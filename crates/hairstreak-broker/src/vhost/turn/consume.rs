@@ -2,8 +2,8 @@
 
 use hairstreak_wire::amqp::FieldValue;
 
+use super::context::Turn;
 use super::dispatch::count_deliveries;
-use super::turn::Turn;
 use crate::message::MessageView;
 use crate::queue::{Consumer, ConsumerDeclaration, QueueId, QueueKind, Standing};
 use crate::refusal::Refusal;

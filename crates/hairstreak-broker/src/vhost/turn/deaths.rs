@@ -3,8 +3,8 @@
 use hairstreak_base::Bytes;
 use hairstreak_wire::amqp::Properties;
 
+use super::context::Turn;
 use super::dispatch::end_publish;
-use super::turn::Turn;
 use crate::exchange::Routing;
 use crate::message::{Attributes, BodyView, Message};
 use crate::queue::{DeadLetterTarget, Death, Overflow, QueueId, Reason, add_death, extra_keys, is_cycle};

@@ -2,7 +2,7 @@
 
 use hairstreak_wire::amqp::Properties;
 
-use super::turn::Turn;
+use super::context::Turn;
 use crate::message::{Message, MessageId, MessageView, Store};
 use crate::queue::{Consumers, Entry, QueueId, QueueKind, add_delivery_count};
 use crate::vhost::channels::Channels;
@@ -20,7 +20,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         }
     }
 
-    #[cold]
+    #[inline(never)]
     fn dispatch_touched(&mut self) {
         while let Some(id) = self.parts.touched.pop() {
             self.parts.queues.get_mut(id).is_touched = false;

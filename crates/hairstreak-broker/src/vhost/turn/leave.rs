@@ -2,7 +2,7 @@
 
 use hairstreak_wire::amqp::ReplyCode;
 
-use super::turn::Turn;
+use super::context::Turn;
 use crate::queue::QueueId;
 use crate::refusal::Refusal;
 use crate::vhost::{ChannelId, ConnectionId, ConsumerId, HostOutbox};

@@ -11,12 +11,12 @@
 //! Invariant between two turns: a queue with messages that have not expired has no consumer with credit.
 
 mod consume;
+mod context;
 mod deaths;
 mod dispatch;
 mod leave;
 mod publish;
 mod settle;
-mod turn;
 
 pub use consume::Got;
-pub(super) use turn::Turn;
+pub(super) use context::Turn;

@@ -1,7 +1,7 @@
 //! Publishing: a message takes its route into queues and to reply consumers.
 
+use super::context::Turn;
 use super::dispatch::{end_publish, hand_over, store_once};
-use super::turn::Turn;
 use crate::message::{Message, MessageId};
 use crate::queue::{Entry, Overflow, QueueId, Reason};
 use crate::vhost::{HostOutbox, Published, Route};
