@@ -253,8 +253,8 @@ def qos_global_holds_the_channel(b):
 def qos_global_and_per_consumer_hold_together(b):
     wire = confirm(b.wire().open(2))
     name = queue(wire)
-    wire.call(Basic.Qos(prefetch_count=3, global_qos=True), 2)
     wire.call(Basic.Qos(prefetch_count=2), 2)
+    wire.call(Basic.Qos(prefetch_count=3, global_qos=True), 2)
     consume(wire, name, channel=2)
     fill(wire, name, *(b"%d" % number for number in range(5)))
     equal([delivery(wire).body for _ in range(2)], [b"0", b"1"])
@@ -262,6 +262,19 @@ def qos_global_and_per_consumer_hold_together(b):
     consume(wire, name, channel=2)
     equal(delivery(wire).body, b"2")
     equal(depth(wire, name)[0], 2)
+
+
+@check()
+def qos_of_consumers_lifts_that_of_the_channel(b):
+    wire = confirm(b.wire().open(2))
+    name = queue(wire)
+    wire.call(Basic.Qos(prefetch_count=1, global_qos=True), 2)
+    wire.call(Basic.Qos(prefetch_count=2), 2)
+    consume(wire, name, channel=2)
+    consume(wire, name, channel=2)
+    fill(wire, name, *(b"%d" % number for number in range(5)))
+    equal({delivery(wire).body for _ in range(4)}, {b"0", b"1", b"2", b"3"})
+    equal(depth(wire, name)[0], 1)
 
 
 @check()
@@ -310,8 +323,9 @@ def consumer_priority_goes_first(b):
 @check()
 def consumer_priority_that_is_no_number(b):
     wire = b.wire()
-    text = "PRECONDITION_FAILED - invalid arg 'x-priority' for queue 'q': ?"
-    channel_error(wire, Basic.Consume(queue=queue(wire), arguments={"x-priority": "high"}), 406, text)
+    name = queue(wire)
+    text = f"PRECONDITION_FAILED - invalid arg 'x-priority' for queue '{name}' in vhost 'checks': \"expected integer, got longstr\""
+    channel_error(wire, Basic.Consume(queue=name, arguments={"x-priority": "high"}), 406, text)
 
 
 @check()
@@ -335,7 +349,7 @@ def direct_reply_to(b):
     address = question.properties.reply_to
     assert address.startswith("amq.rabbitmq.reply-to.") and address != "amq.rabbitmq.reply-to.", address
     equal(answering.call(Queue.Declare(queue=address, passive=True)).queue, address)
-    answering.publish("", address, b"answer", spec.BasicProperties(correlation_id="7"), mandatory=True)
+    answering.publish("", address, b"answer", spec.BasicProperties(correlation_id="7"))
     item = delivery(asking)
     method = item.method
     equal((item.body, item.properties.correlation_id, method.consumer_tag), (b"answer", "7", tag))
@@ -396,5 +410,17 @@ def direct_reply_to_of_a_channel_that_is_gone(b):
 def direct_reply_to_is_no_queue_otherwise(b):
     wire = b.wire()
     equal(wire.call(Queue.Declare(queue="amq.rabbitmq.reply-to", passive=True)).queue, "amq.rabbitmq.reply-to")
-    wire.send(Basic.Get(queue="amq.rabbitmq.reply-to"))
-    equal(str(wire.receive()), "?")
+    text = "NOT_FOUND - no queue 'amq.rabbitmq.reply-to' in vhost 'checks'"
+    channel_error(wire, Basic.Get(queue="amq.rabbitmq.reply-to"), 404, text)
+
+
+@check()
+def direct_reply_to_returns_what_is_mandatory_and_delivers_it(b):
+    asking, answering = b.wire(), b.wire()
+    name = queue(answering, b.name(), exclusive=False)
+    consume(answering, name, no_ack=True)
+    consume(asking, "amq.rabbitmq.reply-to", no_ack=True)
+    asking.publish("", name, b"question", spec.BasicProperties(reply_to="amq.rabbitmq.reply-to"))
+    answering.publish("", delivery(answering).properties.reply_to, b"answer", mandatory=True)
+    equal(answering.expect(Basic.Return).body, b"answer")
+    equal(delivery(asking).body, b"answer")
