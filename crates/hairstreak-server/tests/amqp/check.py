@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import subprocess
 import traceback
 from contextlib import contextmanager
 
@@ -17,6 +18,8 @@ PROPERTIES = (
 ).split()
 
 registry = []
+# Sets the alarm of the broker under test, followed by "on" or "off".
+alarm_command = []
 run_id = f"{os.getpid():x}"
 
 
@@ -93,6 +96,15 @@ class Broker:
 
     def channel(self, **options):
         return self.connect(**options).channel()
+
+    @contextmanager
+    def alarm(self):
+        """While this lasts, the broker believes that it is short of memory."""
+        subprocess.run([*alarm_command, "on"], check=True, stdout=subprocess.DEVNULL)
+        try:
+            yield
+        finally:
+            subprocess.run([*alarm_command, "off"], check=True, stdout=subprocess.DEVNULL)
 
     def leave(self):
         for connection in self.connections:

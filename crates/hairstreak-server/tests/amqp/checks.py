@@ -1,9 +1,10 @@
 """Checks of an AMQP 0-9-1 broker, the same for RabbitMQ and for Hairstreak:
 
-    python checks.py HOST:PORT [--only NAME] [--jobs N] [--without NEED]... [--list]
+    python checks.py HOST:PORT [--only NAME] [--jobs N] [--without NEED]... [--alarm COMMAND] [--list]
 
 The broker has the users guest (password guest, everything) and limited (password limited, only what begins with "mine"),
-and the virtual hosts "/", "checks", "other" (all three for guest) and "closed" (for nobody)."""
+the largest message is 16 MiB, and the virtual hosts are "/", "checks", "other" (all three
+for guest) and "closed" (for nobody). What a broker lacks of that is left out by --without permissions."""
 
 import argparse
 import sys
@@ -21,6 +22,7 @@ def arguments():
     parser.add_argument("--only", metavar="NAME", help="run the checks whose names contain NAME")
     parser.add_argument("--jobs", type=int, default=8, metavar="N")
     parser.add_argument("--without", action="append", default=[], metavar="NEED", help="leave out what needs this of a broker")
+    parser.add_argument("--alarm", default="", metavar="COMMAND", help='COMMAND "on" has the broker believe that it is short of memory')
     parser.add_argument("--list", action="store_true", help="name the checks and run none")
     return parser.parse_args()
 
@@ -30,17 +32,21 @@ def main():
     host, port = options.address.rsplit(":", 1)
     address = (host, int(port))
     everything.load()
+    if not options.alarm:
+        options.without.append("alarm")
     chosen = [c for c in check.registry if c.needs not in options.without and (options.only or "") in c.name]
     if options.list:
         print("\n".join(f"{c.name}{f'  (needs {c.needs})' if c.needs else ''}" for c in chosen))
         return 0
     coverage.watch_pika()
+    check.alarm_command += options.alarm.split()
     began = time.monotonic()
     failed = 0
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for one, problem in zip(chosen, pool.map(lambda c: run(c, address), chosen)):
-            failed += problem is not None
-            print(f"{one.name:70} {'ok' if problem is None else 'FAILED: ' + problem}", flush=True)
+    for jobs, group in ((options.jobs, [c for c in chosen if c.needs != "alarm"]), (1, [c for c in chosen if c.needs == "alarm"])):
+        with ThreadPoolExecutor(jobs) as pool:
+            for one, problem in zip(group, pool.map(lambda c: run(c, address), group)):
+                failed += problem is not None
+                print(f"{one.name:70} {'ok' if problem is None else 'FAILED: ' + problem}", flush=True)
     missing = [] if options.only or options.without else coverage.report()
     print(f"{len(chosen)} checks, {failed} failed, {time.monotonic() - began:.1f} s")
     return 1 if failed or missing or not chosen else 0

@@ -43,8 +43,7 @@ def watch_pika():
 def watched(member, feature):
     @functools.wraps(member)
     def call(*arguments, **options):
-        if getattr(current, "name", None):
-            features[feature].add(current.name)
+        features[feature].add(getattr(current, "name", None) or "a thread of a check")
         return member(*arguments, **options)
 
     return call

@@ -3,10 +3,9 @@
 import importlib
 
 MODULES = """handshake channels exchanges routing queues arguments publishing confirms consuming acknowledging transactions
-expiry lengths dead_letters priorities exclusive_consumers quorum hostile blocking asynchronous""".split()
+expiry lengths dead_letters priorities exclusive_consumers quorum hostile blocking asynchronous alarm""".split()
 
 
 def load():
     for module in MODULES:
-        if not __import__("os").path.exists(f"checks/{module}.py"): continue
         importlib.import_module(f"checks.{module}")

@@ -40,9 +40,9 @@ def quorum_is_durable_and_nobodys(b):
     wire = b.wire()
     name = b.name()
     for options, why in (
-        ({"durable": False}, "?"),
-        ({"durable": True, "exclusive": True}, "?"),
-        ({"durable": True, "auto_delete": True}, "?"),
+        ({"durable": False}, "non-durable"),
+        ({"durable": True, "exclusive": True}, "exclusive-owner"),
+        ({"durable": True, "auto_delete": True}, "auto-delete"),
     ):
         text = f"PRECONDITION_FAILED - invalid property '{why}' for queue '{name}' in vhost 'checks'"
         channel_error(wire, Queue.Declare(queue=name, arguments=QUORUM, **options), 406, text)
@@ -58,15 +58,6 @@ def quorum_arguments_that_it_does_not_have(b):
 
 
 @check()
-def quorum_overflow_reject_publish_dlx_is_refused(b):
-    wire = b.wire()
-    name = b.name()
-    text = f"PRECONDITION_FAILED - invalid arg 'x-overflow' for queue '{name}' in vhost 'checks': ?"
-    arguments = {**QUORUM, "x-overflow": "reject-publish-dlx"}
-    channel_error(wire, Queue.Declare(queue=name, durable=True, arguments=arguments), 406, text)
-
-
-@check()
 def quorum_arguments_that_it_has(b):
     wire = b.wire()
     for argument, value in (
@@ -78,6 +69,7 @@ def quorum_arguments_that_it_has(b):
         ("x-message-ttl", 60000),
         ("x-expires", 60000),
         ("x-overflow", "reject-publish"),
+        ("x-overflow", "reject-publish-dlx"),
         ("x-single-active-consumer", True),
         ("x-quorum-initial-group-size", 3),
         ("x-queue-leader-locator", "client-local"),
@@ -179,4 +171,5 @@ def stream_needs_a_prefetch_count_and_acknowledgements(b):
     name = queue(wire, b.name(), exclusive=False, durable=True, arguments={"x-queue-type": "stream"})
     channel_error(wire, Basic.Consume(queue=name), 406, f"PRECONDITION_FAILED - consumer prefetch count is not set for 'queue '{name}' in vhost 'checks''")
     wire.call(Basic.Qos(prefetch_count=5))
-    connection_error(wire, Basic.Consume(queue=name, no_ack=True), 540, "?")
+    text = f"NOT_IMPLEMENTED - automatic acknowledgement not supported by stream queues queue '{name}' in vhost 'checks'"
+    connection_error(wire, Basic.Consume(queue=name, no_ack=True), 540, text)
