@@ -3,7 +3,7 @@
 What is seen is made comparable: each consumer's deliveries are a list of their own, because no order is promised between
 queues; delivery tags are numbers of a consumer; confirms are a set; and times are left out."""
 
-import time
+import select
 
 from pika import spec
 
@@ -176,9 +176,9 @@ ALLOWED = []
 
 def settle(sides, pause_s=0.0):
     """Lets both brokers finish, and compares what was seen. Queues work on their own, so a difference gets time to go away."""
-    time.sleep(pause_s)
+    silence(sides, pause_s)
     for number, wait_s in enumerate((0.001, 0.002, 0.01, 0.03, 0.1, 0.3, 0.6)):
-        time.sleep(wait_s)
+        silence(sides, wait_s)
         for side in sides:
             side.ask()
         for side in sides:
@@ -190,6 +190,14 @@ def settle(sides, pause_s=0.0):
         raise Unequal(difference(first, second))
     for side in sides:
         side.seen = {}
+
+
+def silence(sides, seconds):
+    """Reads until no broker has said anything for this long."""
+    wires = {wire.socket: wire for side in sides for wire in side.wires.values()}
+    while ready := select.select(wires, [], [], seconds)[0]:
+        for one in ready:
+            wires[one].fill()
 
 
 def views(sides):
