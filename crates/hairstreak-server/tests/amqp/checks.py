@@ -44,17 +44,18 @@ def main():
     failed = 0
     for jobs, group in ((options.jobs, [c for c in chosen if c.needs != "alarm"]), (1, [c for c in chosen if c.needs == "alarm"])):
         with ThreadPoolExecutor(jobs) as pool:
-            for one, problem in zip(group, pool.map(lambda c: run(c, address), group)):
+            for one, (problem, took_s) in zip(group, pool.map(lambda c: run(c, address), group)):
                 failed += problem is not None
-                print(f"{one.name:70} {'ok' if problem is None else 'FAILED: ' + problem}", flush=True)
-    missing = [] if options.only or options.without else coverage.report()
+                print(f"{one.name:70} {took_s:6.3f} s  {'ok' if problem is None else 'FAILED: ' + problem}", flush=True)
+    missing = [] if options.only else coverage.report(options.without)
     print(f"{len(chosen)} checks, {failed} failed, {time.monotonic() - began:.1f} s")
     return 1 if failed or missing or not chosen else 0
 
 
 def run(one, address):
+    began = time.monotonic()
     with coverage.check(one):
-        return one.run(address)
+        return one.run(address), time.monotonic() - began
 
 
 if __name__ == "__main__":

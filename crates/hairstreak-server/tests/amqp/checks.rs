@@ -7,8 +7,17 @@ use crate::rabbitmq::rabbitmq;
 #[test]
 fn rabbitmq_passes_the_checks() {
     let rabbitmq = rabbitmq();
+    let _others = rabbitmq.together();
     let mut checks = python("checks.py");
-    checks.arg(rabbitmq.address.to_string()).arg("--alarm").arg(rabbitmq.alarm());
+    println!("{}", run(checks.arg(rabbitmq.address.to_string())));
+}
+
+#[test]
+fn rabbitmq_passes_the_checks_while_it_is_short_of_memory() {
+    let rabbitmq = rabbitmq();
+    let _nobody = rabbitmq.alone();
+    let mut checks = python("checks.py");
+    checks.arg(rabbitmq.address.to_string()).args(["--only", "alarm_", "--alarm"]).arg(rabbitmq.alarm());
     println!("{}", run(&mut checks));
 }
 

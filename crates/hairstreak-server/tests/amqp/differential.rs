@@ -10,6 +10,7 @@ use crate::soak::amount;
 #[test]
 fn rabbitmq_differs_in_nothing_from_itself() {
     let rabbitmq = rabbitmq();
+    let _others = rabbitmq.together();
     compare((rabbitmq.address, "checks"), (rabbitmq.address, "other"), amount(600, 20_000));
 }
 
@@ -17,6 +18,7 @@ fn rabbitmq_differs_in_nothing_from_itself() {
 fn our_node_differs_from_rabbitmq_in_nothing_that_has_no_reason() {
     let Ok(node) = our_node() else { return };
     let rabbitmq = rabbitmq();
+    let _others = rabbitmq.together();
     compare((rabbitmq.address, "checks"), (node.address, "checks"), amount(1200, 20_000));
 }
 

@@ -20,7 +20,9 @@ const MESSAGE_COUNT: &str = "500";
 
 #[test]
 fn rabbitmq_serves_perf_test() {
-    serves_perf_test(rabbitmq().address);
+    let rabbitmq = rabbitmq();
+    let _others = rabbitmq.together();
+    serves_perf_test(rabbitmq.address);
 }
 
 #[test]

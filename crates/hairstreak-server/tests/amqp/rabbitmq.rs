@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 const PROGRAM: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 
@@ -23,6 +23,7 @@ epmd -port "$3" -address 127.0.0.1 </dev/null >/dev/null 2>&1 & mapper=$!
 "$5" </dev/null & server=$!
 read -r _
 kill -KILL -- "-$server" "-$mapper"
+wait
 "#;
 
 /// Has the node believe that it is short of memory, or no longer.
@@ -66,6 +67,7 @@ pub struct RabbitMq {
     script: Child,
     /// Closed, it ends the script.
     input: Option<ChildStdin>,
+    company: RwLock<()>,
 }
 
 /// The RabbitMQ of the tests that run now, started if there is none.
@@ -98,9 +100,19 @@ impl RabbitMq {
             .unwrap();
         let input = script.stdin.take();
         let output = script.stdout.take().unwrap();
-        let started = RabbitMq { address: SocketAddr::from(([127, 0, 0, 1], amqp)), folder, script, input };
+        let started = RabbitMq { address: SocketAddr::from(([127, 0, 0, 1], amqp)), folder, script, input, company: RwLock::new(()) };
         await_start(output, &started.folder);
         started
+    }
+
+    /// To be held by a test that others do not disturb.
+    pub fn together(&self) -> RwLockReadGuard<'_, ()> {
+        self.company.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To be held by a test that disturbs all others.
+    pub fn alone(&self) -> RwLockWriteGuard<'_, ()> {
+        self.company.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The command that sets and clears the memory alarm.
