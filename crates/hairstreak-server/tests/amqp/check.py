@@ -118,10 +118,7 @@ class Broker:
 
     def forget_names(self):
         wire = Wire(self.address).login().open()
-        for name in self.names:
-            with quietly():
-                wire.call(spec.Queue.Delete(queue=name))
-                wire.call(spec.Exchange.Delete(exchange=name))
+        wire.delete(self.names)
         wire.close()
 
 

@@ -73,9 +73,7 @@ class Side:
         for wire in self.wires.values():
             wire.close()
         wire = Wire(self.address).login(virtual_host=self.virtual_host).open()
-        for name in self.names:
-            wire.call(spec.Queue.Delete(queue=name))
-            wire.call(spec.Exchange.Delete(exchange=name))
+        wire.delete(self.names)
         wire.close()
 
     # What is done.

@@ -185,6 +185,14 @@ class Wire:
         assert is_answer, f"{item} instead of {method.NAME}Ok"
         return item.method
 
+    def delete(self, names):
+        """Deletes queues and exchanges of these names, but for what is locked: that goes with its connection."""
+        for method in [kind(0, name) for name in names for kind in (spec.Queue.Delete, spec.Exchange.Delete)]:
+            self.send(method)
+            if isinstance(self.receive().method, spec.Channel.Close):
+                self.send(spec.Channel.CloseOk())
+                self.open()
+
     def expect_end(self):
         """Nothing more comes, and the broker closes the socket."""
         try:

@@ -1,8 +1,8 @@
 """Time to live of messages and queues."""
 
-from pika.spec import Basic, BasicProperties, Queue
+from pika.spec import Basic, BasicProperties, Exchange, Queue
 
-from check import await_get, bodies_of, check, confirm, consume, depth, equal, fill, get, publish_confirmed, queue
+from check import await_get, bind, bodies_of, channel_error, check, confirm, consume, depth, equal, exchange, fill, get, publish_confirmed, queue
 
 # As short as can be told from none on a busy machine.
 SHORT_MS = 40
@@ -123,57 +123,68 @@ def ttl_without_dead_letters_drops(b):
     equal(depth(wire, name), (0, 0))
 
 
-def until_gone(wire, name):
-    """Asks for the queue until there is none, and returns how it was refused."""
+def expiring(b, wire, **arguments):
+    """A queue that expires, and an exchange that goes with it: asking for the queue itself would keep it."""
+    name, witness = b.name(), exchange(wire, b.name("x"), "fanout", auto_delete=True)
+    queue(wire, name, exclusive=False, arguments={"x-expires": SHORT_MS, **arguments})
+    bind(wire, name, witness)
+    return name, witness
+
+
+def await_end(b, name, witness):
+    wire = b.wire()
     while True:
-        wire.send(Queue.Declare(queue=name, passive=True))
-        method = wire.receive().method
-        if method.NAME == "Channel.Close":
-            return method.reply_text
-        # Asking does not keep it.
+        wire.send(Exchange.Declare(exchange=witness, passive=True))
+        if wire.receive().method.NAME == "Channel.Close":
+            break
+    wire = b.wire()
+    channel_error(wire, Queue.Declare(queue=name, passive=True), 404, f"NOT_FOUND - no queue '{name}' in vhost 'checks'")
 
 
 @check()
 def expires_deletes_an_unused_queue(b):
-    wire = b.wire()
-    name = queue(wire, b.name(), exclusive=False, arguments={"x-expires": SHORT_MS})
-    equal(until_gone(b.wire(), name)[:9], "NOT_FOUND")
+    await_end(b, *expiring(b, b.wire()))
 
 
 @check()
 def expires_waits_for_the_last_consumer(b):
     wire = confirm(b.wire())
-    name = queue(wire, b.name(), exclusive=False, arguments={"x-expires": SHORT_MS})
+    name = b.name()
+    queue(wire, name, exclusive=False, arguments={"x-expires": 5 * SHORT_MS})
+    witness = exchange(wire, b.name("x"), "fanout", auto_delete=True)
+    bind(wire, name, witness)
     tag = consume(wire, name)
-    marker, marked = with_dead_letters(wire, x_message_ttl=3 * SHORT_MS)
+    marker, marked = with_dead_letters(wire, x_message_ttl=8 * SHORT_MS)
     fill(wire, marker, b"time passes")
     await_get(wire, marked)
     equal(depth(wire, name), (0, 1))
     wire.call(Basic.Cancel(consumer_tag=tag))
-    until_gone(b.wire(), name)
+    await_end(b, name, witness)
 
 
 @check()
 def expires_dead_letters_nothing(b):
     wire = confirm(b.wire())
     dead = queue(wire)
-    arguments = {"x-expires": SHORT_MS, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": dead}
-    name = queue(wire, b.name(), exclusive=False, arguments=arguments)
+    arguments = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": dead, "x-expires": 5 * SHORT_MS}
+    name, witness = expiring(b, wire, **arguments)
     fill(wire, name, b"1")
-    until_gone(b.wire(), name)
+    await_end(b, name, witness)
     equal(depth(wire, dead), (0, 0))
 
 
 @check()
-def expires_is_put_off_by_get_and_declare(b):
+def expires_is_put_off_by_get_and_by_declare(b):
     wire = confirm(b.wire())
     name = queue(wire, b.name(), exclusive=False, arguments={"x-expires": 30 * SHORT_MS})
     ticks, ticked = with_dead_letters(wire, x_message_ttl=10 * SHORT_MS)
     for number in range(4):
         publish_confirmed(wire, "", ticks, b"tick")
         await_get(wire, ticked)
-        if number % 2:
+        if number == 1:
             get(wire, name)
+        elif number == 2:
+            depth(wire, name)
         else:
             queue(wire, name, exclusive=False, arguments={"x-expires": 30 * SHORT_MS})
     equal(depth(wire, name), (0, 0))
