@@ -11,8 +11,29 @@ use crate::rabbitmq::rabbitmq;
 const RUNS: &[&[&str]] = &[
     &["--autoack"],
     &["--confirm", "100", "--qos", "50", "--multi-ack-every", "10"],
-    &["--type", "topic", "--size", "1024", "--global-qos", "100", "--flag", "mandatory", "--flag", "persistent"],
-    &["--producers", "2", "--consumers", "2", "--producer-channel-count", "2", "--consumer-channel-count", "2", "--nack"],
+    &[
+        "--type",
+        "topic",
+        "--size",
+        "1024",
+        "--global-qos",
+        "100",
+        "--flag",
+        "mandatory",
+        "--flag",
+        "persistent",
+    ],
+    &[
+        "--producers",
+        "2",
+        "--consumers",
+        "2",
+        "--producer-channel-count",
+        "2",
+        "--consumer-channel-count",
+        "2",
+        "--nack",
+    ],
     &["--ptxsize", "10", "--ctxsize", "10", "--queue-args", "x-max-priority=5"],
     &["--quorum-queue", "--queue", "perf-test", "--confirm", "50", "--auto-delete", "false"],
 ];
@@ -39,7 +60,14 @@ fn serves_perf_test(address: SocketAddr) {
         // It lives for a second: it should start soon and share the machine.
         java.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-classpath"]);
         java.arg(jars.join("*")).arg("com.rabbitmq.perf.PerfTest");
-        java.args(["--uri", &format!("amqp://{address}/checks"), "--pmessages", MESSAGE_COUNT, "--cmessages", MESSAGE_COUNT]);
+        java.args([
+            "--uri",
+            &format!("amqp://{address}/checks"),
+            "--pmessages",
+            MESSAGE_COUNT,
+            "--cmessages",
+            MESSAGE_COUNT,
+        ]);
         let said = run(java.args(*options));
         assert!(said.contains("reached message limit"), "{options:?}:\n{said}");
     }

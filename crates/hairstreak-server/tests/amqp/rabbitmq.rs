@@ -84,9 +84,13 @@ pub fn rabbitmq() -> Arc<RabbitMq> {
 
 impl RabbitMq {
     fn start() -> RabbitMq {
-        assert!(Path::new(PROGRAM).exists(), "{PROGRAM} is missing; scripts/test-setup installs rabbitmq-server");
+        assert!(
+            Path::new(PROGRAM).exists(),
+            "{PROGRAM} is missing; scripts/test-setup installs rabbitmq-server"
+        );
         let [amqp, mapper, distribution] = free_ports();
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("rabbitmq-{}-{amqp}", std::process::id()));
+        let folder =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("rabbitmq-{}-{amqp}", std::process::id()));
         lay_out(&folder, amqp, mapper);
         let mut script = Command::new("bash")
             .args(["-c", SCRIPT, "rabbitmq"])
@@ -100,7 +104,13 @@ impl RabbitMq {
             .unwrap();
         let input = script.stdin.take();
         let output = script.stdout.take().unwrap();
-        let started = RabbitMq { address: SocketAddr::from(([127, 0, 0, 1], amqp)), folder, script, input, company: RwLock::new(()) };
+        let started = RabbitMq {
+            address: SocketAddr::from(([127, 0, 0, 1], amqp)),
+            folder,
+            script,
+            input,
+            company: RwLock::new(()),
+        };
         await_start(output, &started.folder);
         started
     }
