@@ -1,5 +1,6 @@
 """A round of the differential test: random operations by seed, each done on both sides."""
 
+import os
 import random
 
 from pika import spec
@@ -46,10 +47,13 @@ class Round:
         self.random = random.Random(f"{seed} start")
         self.done = []
         self.has_time = self.random.random() < 0.1
-        self.queues = [f"diff.{seed}.q{number}" for number in range(4)]
-        self.exchanges = [f"diff.{seed}.x{number}" for number in range(3)]
+        # Several of these tests may use the same brokers.
+        self.prefix = f"diff.{os.getpid():x}.{seed}."
+        self.queues = [f"{self.prefix}q{number}" for number in range(4)]
+        self.exchanges = [f"{self.prefix}x{number}" for number in range(3)]
         for side in sides:
             side.names.update(self.queues + self.exchanges)
+        self.declared = set()
         self.consumers, self.in_transaction = [], False
         self.message_count = 0
 
@@ -88,7 +92,7 @@ class Round:
     # The words for the list of operations.
 
     def note(self, text):
-        self.done.append(text.replace(f"diff.{self.seed}.", ""))
+        self.done.append(text.replace(self.prefix, ""))
 
     def send(self, channel, method):
         fields = ", ".join(f"{name}={value!r}" for name, value in vars(method).items() if value not in (0, False, None, {}))
@@ -104,14 +108,22 @@ class Round:
     def chance(self, probability):
         return self.random.random() < probability
 
+    # An error ends the consumers of its channel, so that the errors of topology mostly have a channel of their own, and
+    # mostly what was declared is used.
+
     def channel(self):
-        return self.one(*CHANNELS)
+        return self.one((0, 1), (0, 2), (1, 1))
+
+    def channel_for_topology(self):
+        return (0, 3) if self.chance(0.9) else self.channel()
 
     def any_queue(self):
-        return self.one(*self.queues)
+        known = [name for name in self.queues if name in self.declared]
+        return self.one(*known) if known and self.chance(0.95) else self.one(*self.queues)
 
     def any_exchange(self):
-        return self.one(*self.exchanges, "amq.topic" if self.chance(0.1) else self.exchanges[0])
+        known = ["amq.topic", *(name for name in self.exchanges if name in self.declared)]
+        return self.one(*known) if self.chance(0.95) else self.one(*self.exchanges)
 
     # Topology.
 
@@ -138,53 +150,55 @@ class Round:
         if self.has_time and self.chance(0.1):
             arguments["x-expires"] = SHORT_MS
         method = spec.Queue.Declare(
-            queue=self.any_queue(),
+            queue=self.one(*self.queues),
             passive=self.chance(0.1),
             exclusive=self.chance(0.1),
             durable=self.chance(0.2),
             auto_delete=self.chance(0.1),
             arguments=arguments,
         )
-        self.send(self.channel(), method)
+        self.declared.add(method.queue)
+        self.send(self.channel_for_topology(), method)
 
     def declare_exchange(self):
         arguments = {"alternate-exchange": self.one(*self.exchanges)} if self.chance(0.2) else {}
         method = spec.Exchange.Declare(
-            exchange=self.any_exchange(),
+            exchange=self.one(*self.exchanges),
             type=self.one(*KINDS),
             passive=self.chance(0.1),
             auto_delete=self.chance(0.1),
             internal=self.chance(0.05),
             arguments=arguments,
         )
-        self.send(self.channel(), method)
+        self.declared.add(method.exchange)
+        self.send(self.channel_for_topology(), method)
 
     def delete_queue(self):
-        self.send(self.channel(), spec.Queue.Delete(queue=self.any_queue(), if_unused=self.chance(0.3), if_empty=self.chance(0.3)))
+        self.send(self.channel_for_topology(), spec.Queue.Delete(queue=self.any_queue(), if_unused=self.chance(0.3), if_empty=self.chance(0.3)))
 
     def delete_exchange(self):
-        self.send(self.channel(), spec.Exchange.Delete(exchange=self.any_exchange(), if_unused=self.chance(0.5)))
+        self.send(self.channel_for_topology(), spec.Exchange.Delete(exchange=self.any_exchange(), if_unused=self.chance(0.5)))
 
     def binding(self, **ends):
         return {**ends, "routing_key": self.one(*PATTERNS), "arguments": self.one(*MATCHES) if self.chance(0.4) else {}}
 
     def bind_queue(self):
-        self.send(self.channel(), spec.Queue.Bind(**self.binding(queue=self.any_queue(), exchange=self.any_exchange())))
+        self.send(self.channel_for_topology(), spec.Queue.Bind(**self.binding(queue=self.any_queue(), exchange=self.any_exchange())))
 
     def unbind_queue(self):
-        self.send(self.channel(), spec.Queue.Unbind(**self.binding(queue=self.any_queue(), exchange=self.any_exchange())))
+        self.send(self.channel_for_topology(), spec.Queue.Unbind(**self.binding(queue=self.any_queue(), exchange=self.any_exchange())))
 
     def bind_exchange(self):
-        self.send(self.channel(), spec.Exchange.Bind(**self.binding(destination=self.any_exchange(), source=self.any_exchange())))
+        self.send(self.channel_for_topology(), spec.Exchange.Bind(**self.binding(destination=self.any_exchange(), source=self.any_exchange())))
 
     def unbind_exchange(self):
-        self.send(self.channel(), spec.Exchange.Unbind(**self.binding(destination=self.any_exchange(), source=self.any_exchange())))
+        self.send(self.channel_for_topology(), spec.Exchange.Unbind(**self.binding(destination=self.any_exchange(), source=self.any_exchange())))
 
     def purge(self):
-        self.send(self.channel(), spec.Queue.Purge(queue=self.any_queue()))
+        self.send(self.channel_for_topology(), spec.Queue.Purge(queue=self.any_queue()))
 
     def look(self):
-        self.send(self.channel(), spec.Queue.Declare(queue=self.any_queue(), passive=True))
+        self.send(self.channel_for_topology(), spec.Queue.Declare(queue=self.any_queue(), passive=True))
 
     # Messages.
 
@@ -241,10 +255,11 @@ class Round:
     # Acknowledgements.
 
     def acknowledge(self):
-        channel = self.channel()
-        known = [side.unacknowledged[channel] for side in self.sides]
-        if not known[0]:
+        channels = [channel for channel in CHANNELS if self.sides[0].unacknowledged[channel]]
+        if not channels:
             return
+        channel = self.one(*channels)
+        known = [side.unacknowledged[channel] for side in self.sides]
         key = self.one(*known[0])
         how = self.one("ack", "ack", "nack", "reject")
         requeue = self.chance(0.5)
@@ -273,7 +288,7 @@ class Round:
     # Ends.
 
     def close_channel(self):
-        channel = self.channel()
+        channel = self.one(*CHANNELS)
         self.note(f"{channel} close and open")
         for side in self.sides:
             side.reopen(channel)

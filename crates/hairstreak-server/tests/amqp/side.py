@@ -10,8 +10,8 @@ from pika import spec
 from check import given
 from wire import Wire
 
-# Two channels on the first connection, one of them with confirms, and one on the second.
-CHANNELS = [(0, 1), (0, 2), (1, 1)]
+# Three channels on the first connection, one of them with confirms and one for topology, and one on the second.
+CHANNELS = [(0, 1), (0, 2), (0, 3), (1, 1)]
 WITH_CONFIRMS = {(0, 1)}
 
 
