@@ -1,0 +1,31 @@
+//! `checks.py` against RabbitMQ, and against our node.
+
+use crate::node::{self, our_node};
+use crate::program::{python, run};
+use crate::rabbitmq::rabbitmq;
+
+#[test]
+fn rabbitmq_passes_the_checks() {
+    let rabbitmq = rabbitmq();
+    let _others = rabbitmq.together();
+    let mut checks = python("checks.py");
+    println!("{}", run(checks.arg(rabbitmq.address.to_string())));
+}
+
+#[test]
+fn rabbitmq_passes_the_checks_while_it_is_short_of_memory() {
+    let rabbitmq = rabbitmq();
+    let _nobody = rabbitmq.alone();
+    let mut checks = python("checks.py");
+    checks.arg(rabbitmq.address.to_string()).args(["--only", "alarm_", "--alarm"]).arg(rabbitmq.alarm());
+    println!("{}", run(&mut checks));
+}
+
+#[test]
+fn our_node_passes_the_checks() {
+    let Ok(node) = our_node() else { return };
+    let mut checks = python("checks.py");
+    checks.arg(node.address.to_string());
+    checks.args(node::WITHOUT.iter().flat_map(|need| ["--without", need]));
+    println!("{}", run(&mut checks));
+}

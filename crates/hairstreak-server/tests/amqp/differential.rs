@@ -1,0 +1,31 @@
+//! `differential.py`: RabbitMQ against itself, which shows that the comparison is fair, and against our node.
+
+use std::net::SocketAddr;
+
+use crate::node::our_node;
+use crate::program::{python, run};
+use crate::rabbitmq::rabbitmq;
+use crate::soak::amount;
+
+#[test]
+fn rabbitmq_differs_in_nothing_from_itself() {
+    let rabbitmq = rabbitmq();
+    let _others = rabbitmq.together();
+    compare((rabbitmq.address, "checks"), (rabbitmq.address, "other"), amount(600, 20_000));
+}
+
+#[test]
+fn our_node_differs_from_rabbitmq_in_nothing_that_has_no_reason() {
+    let Ok(node) = our_node() else { return };
+    let rabbitmq = rabbitmq();
+    let _others = rabbitmq.together();
+    compare((rabbitmq.address, "checks"), (node.address, "checks"), amount(1200, 20_000));
+}
+
+/// Compares two brokers, or two virtual hosts of one, in this many operations.
+fn compare(first: (SocketAddr, &str), second: (SocketAddr, &str), operation_count: usize) {
+    let mut differential = python("differential.py");
+    differential.args([first, second].map(|(address, virtual_host)| format!("{address}/{virtual_host}")));
+    differential.args(["--operations", &operation_count.to_string()]);
+    println!("{}", run(&mut differential));
+}

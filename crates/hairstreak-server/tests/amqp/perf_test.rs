@@ -1,0 +1,74 @@
+//! PerfTest, RabbitMQ's load generator in Java: its short runs against both brokers.
+
+use std::net::SocketAddr;
+use std::process::Command;
+
+use crate::node::our_node;
+use crate::program::{checkout, run};
+use crate::rabbitmq::rabbitmq;
+
+/// The options of each run. All send and receive `MESSAGE_COUNT` messages, and end.
+const RUNS: &[&[&str]] = &[
+    &["--autoack"],
+    &["--confirm", "100", "--qos", "50", "--multi-ack-every", "10"],
+    &[
+        "--type",
+        "topic",
+        "--size",
+        "1024",
+        "--global-qos",
+        "100",
+        "--flag",
+        "mandatory",
+        "--flag",
+        "persistent",
+    ],
+    &[
+        "--producers",
+        "2",
+        "--consumers",
+        "2",
+        "--producer-channel-count",
+        "2",
+        "--consumer-channel-count",
+        "2",
+        "--nack",
+    ],
+    &["--ptxsize", "10", "--ctxsize", "10", "--queue-args", "x-max-priority=5"],
+    &["--quorum-queue", "--queue", "perf-test", "--confirm", "50", "--auto-delete", "false"],
+];
+const MESSAGE_COUNT: &str = "500";
+
+#[test]
+fn rabbitmq_serves_perf_test() {
+    let rabbitmq = rabbitmq();
+    let _others = rabbitmq.together();
+    serves_perf_test(rabbitmq.address);
+}
+
+#[test]
+fn our_node_serves_perf_test() {
+    let Ok(node) = our_node() else { return };
+    serves_perf_test(node.address);
+}
+
+fn serves_perf_test(address: SocketAddr) {
+    let jars = checkout().join(".perf-test");
+    assert!(jars.exists(), "{} is missing; scripts/test-setup fetches it", jars.display());
+    for options in RUNS {
+        let mut java = Command::new("java");
+        // It lives for a second: it should start soon and share the machine.
+        java.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-classpath"]);
+        java.arg(jars.join("*")).arg("com.rabbitmq.perf.PerfTest");
+        java.args([
+            "--uri",
+            &format!("amqp://{address}/checks"),
+            "--pmessages",
+            MESSAGE_COUNT,
+            "--cmessages",
+            MESSAGE_COUNT,
+        ]);
+        let said = run(java.args(*options));
+        assert!(said.contains("reached message limit"), "{options:?}:\n{said}");
+    }
+}
