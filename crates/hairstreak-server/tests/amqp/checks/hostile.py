@@ -152,7 +152,7 @@ def hostile_table_with_a_string_longer_than_it(b):
     ends(wire)
 
 
-@check()
+@check(needs="tables of any depth")
 def hostile_table_of_depth_1000(b):
     table = b""
     for _ in range(1000):
@@ -262,7 +262,7 @@ def hostile_header_with_bytes_behind_the_properties(b):
     ends(wire)
 
 
-@check()
+@check(needs="late refusal of large messages")
 def hostile_header_with_a_body_size_of_2_to_the_63(b):
     wire = b.wire()
     wire.send(Basic.Publish(routing_key=queue(wire)))

@@ -136,7 +136,7 @@ def quorum_requeues_at_the_end_and_counts_closed_channels(b):
     equal([item.method.redelivered for item in items], [True, True])
 
 
-@check()
+@check(needs="strictness of 3.10")
 def quorum_global_qos_is_not_implemented(b):
     wire = b.wire()
     name = quorum_queue(b, wire)
