@@ -7,6 +7,10 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hairstreak::topology::{MESSAGES_MAX, parse_duration};
 
+use crate::amqp::{
+    BindArguments, ConsumeArguments, DeclareArguments, DeleteArguments, PublishArguments, PurgeArguments,
+    UnbindArguments,
+};
 use crate::map::{MapArguments, MapWorkerArguments};
 use crate::place::Place;
 use crate::service::{CallArguments, Limit, ServicesArguments, WorkerArguments};
@@ -41,6 +45,13 @@ pub enum Command {
     Call(CallArguments),
     Worker(WorkerArguments),
     Services(ServicesArguments),
+    Publish(PublishArguments),
+    Consume(ConsumeArguments),
+    Declare(DeclareArguments),
+    Delete(DeleteArguments),
+    Bind(BindArguments),
+    Unbind(UnbindArguments),
+    Purge(PurgeArguments),
     Keygen(KeygenArguments),
     Bench(BenchArguments),
 }

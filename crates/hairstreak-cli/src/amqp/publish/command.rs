@@ -1,0 +1,223 @@
+//! `hairstreak publish`: sends what the source gives while the window has room, and counts what the broker says to it.
+
+use hairstreak_wire::amqp::{FieldTable, Method, basic, confirm, encode_body, encode_content_header};
+use serde_json::json;
+
+use super::arguments::PublishArguments;
+use super::source::{Next, Source};
+use super::tally::Tally;
+use crate::amqp::client::{CHANNEL, Connection, Event};
+use crate::amqp::interrupt::Interrupt;
+use crate::amqp::meter::Meter;
+use crate::amqp::session::with_connection;
+use crate::amqp::value::{PropertyValues, from_record};
+use crate::failure::Failure;
+use crate::line::one_line;
+use crate::numbers::{grouped, messages};
+use crate::output::{note, print};
+use crate::signals;
+
+/// So much may wait to be sent.
+const OUTPUT_SIZE_MAX: usize = 1 << 20;
+
+pub fn publish(arguments: &PublishArguments) -> Result<(), Failure> {
+    let form = &arguments.form;
+    if form.json && form.body.is_none() && form.count != 1 {
+        return Err(Failure::usage("--count repeats one message, and --json reads many"));
+    }
+    if !form.json && arguments.exchange.is_empty() && arguments.key.is_empty() {
+        return Err(Failure::usage(
+            "nothing says where the message goes: --key names a queue, or --exchange an exchange",
+        ));
+    }
+    let template = Template::new(arguments)?;
+    let source = Source::open(form)?;
+    let mut tally = Tally::new();
+    let mut returned_for = None;
+    let done = with_connection(&arguments.broker, |connection| {
+        connection.call(&Method::ConfirmSelect(confirm::Select { no_wait: false }))?;
+        let interrupt = Interrupt::start().map_err(Failure::failed)?;
+        let meter = Meter::start(arguments.progress);
+        let mut publisher =
+            Publisher { connection, arguments, template, source, tally: &mut tally, returned_for: None, meter };
+        let done = publisher.publish(&interrupt);
+        publisher.meter.finish();
+        returned_for = publisher.returned_for;
+        done
+    });
+    conclude(arguments, &tally, returned_for.as_deref(), done)
+}
+
+/// What messages have that do not say it themselves.
+struct Template {
+    headers: FieldTable,
+    properties: PropertyValues,
+    /// Both of them.
+    encoded: Vec<u8>,
+}
+
+impl Template {
+    fn new(arguments: &PublishArguments) -> Result<Template, Failure> {
+        let (headers, properties) = (arguments.message.headers(), arguments.message.properties());
+        let encoded = properties.encode(&headers).map_err(Failure::usage)?;
+        Ok(Template { headers, properties, encoded })
+    }
+}
+
+struct Publisher<'a> {
+    connection: &'a mut Connection,
+    arguments: &'a PublishArguments,
+    template: Template,
+    source: Source,
+    tally: &'a mut Tally,
+    /// Why the last of the messages that came back did.
+    returned_for: Option<String>,
+    meter: Meter,
+}
+
+impl Publisher<'_> {
+    fn publish(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
+        let mut failed = None;
+        let mut is_over = false;
+        loop {
+            while let Some(event) = self.connection.next_event()? {
+                self.handle(event);
+            }
+            if let Some(signal) = interrupt.signal() {
+                let name = signals::name(i32::from(signal));
+                return Err(Failure::stopped(signal, format!("stopped by {name}")));
+            }
+            let mut waits_for_input = false;
+            while !is_over && self.has_room() {
+                match self.send_next() {
+                    Ok(Sent::Message) => {}
+                    Ok(Sent::Nothing) => {
+                        waits_for_input = true;
+                        break;
+                    }
+                    Ok(Sent::End) => is_over = true,
+                    // What was sent before shall be confirmed all the same.
+                    Err(failure) => (is_over, failed) = (true, Some(failure)),
+                }
+            }
+            if is_over && self.tally.open_count() == 0 {
+                return failed.map_or(Ok(()), Err);
+            }
+            let input = if waits_for_input { self.source.input() } else { None };
+            let [_, has_input] = self.connection.wait([interrupt.as_fd(), input], self.meter.next())?;
+            if has_input && let Err(failure) = self.source.read() {
+                (is_over, failed) = (true, Some(failure));
+            }
+            let (open, total) = (self.tally.open_count(), self.tally.confirmed);
+            self.meter.show(total, "confirmed", || format!(", {} under way", grouped(open)));
+        }
+    }
+
+    fn has_room(&mut self) -> bool {
+        self.tally.open_count() < self.arguments.window && self.connection.output().len() < OUTPUT_SIZE_MAX
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Ack { delivery_tag, multiple } => self.tally.confirm(delivery_tag, multiple),
+            Event::Nack { delivery_tag, multiple } => self.tally.refuse(delivery_tag, multiple),
+            Event::Returned { reply_text, .. } => {
+                self.tally.returned += 1;
+                self.returned_for = Some(reply_text);
+            }
+            Event::Blocked(reason) => {
+                let reason = one_line(&reason);
+                note(&format!("hairstreak: the broker takes no messages for now: {reason}; waiting\n"));
+            }
+            Event::Unblocked => note("hairstreak: the broker takes messages again\n"),
+            // Nothing else was asked for.
+            _ => {}
+        }
+    }
+
+    fn send_next(&mut self) -> Result<Sent, Failure> {
+        let body = match self.source.next()? {
+            Next::Message(body) => body,
+            Next::Wait => return Ok(Sent::Nothing),
+            Next::End => return Ok(Sent::End),
+        };
+        let PublishArguments { exchange, key, mandatory, form, .. } = self.arguments;
+        let mut publish = basic::Publish {
+            exchange: exchange.as_bytes(),
+            routing_key: key.as_bytes(),
+            mandatory: *mandatory,
+            immediate: false,
+        };
+        if !form.json {
+            encode(self.connection, &publish, &self.template.encoded, body);
+            self.tally.send();
+            return Ok(Sent::Message);
+        }
+        if form.body.is_none() && body.trim_ascii().is_empty() {
+            return Ok(Sent::Message);
+        }
+        let number = self.source.number;
+        let wrong = |error: &dyn std::fmt::Display| Failure::failed(format!("message {number}: {error}"));
+        let record = from_record(body).map_err(|error| wrong(&error))?;
+        let mut headers = self.template.headers.clone();
+        record.headers.iter().for_each(|(name, value)| headers.insert(name, value.clone()));
+        let properties = record.properties.or(&self.template.properties);
+        let encoded = properties.encode(&headers).map_err(|error| wrong(&error))?;
+        publish.exchange = record.exchange.as_deref().map_or(publish.exchange, str::as_bytes);
+        publish.routing_key = record.key.as_deref().map_or(publish.routing_key, str::as_bytes);
+        encode(self.connection, &publish, &encoded, &record.body);
+        self.tally.send();
+        Ok(Sent::Message)
+    }
+}
+
+enum Sent {
+    Message,
+    /// The source has to read first.
+    Nothing,
+    End,
+}
+
+fn encode(connection: &mut Connection, publish: &basic::Publish<'_>, properties: &[u8], body: &[u8]) {
+    let frame_size_max = connection.frame_size_max;
+    let output = connection.output();
+    publish.encode(CHANNEL, output);
+    encode_content_header(CHANNEL, body.len() as u64, properties, output);
+    encode_body(CHANNEL, body, frame_size_max, output);
+}
+
+/// Says what became of the messages.
+fn conclude(
+    arguments: &PublishArguments,
+    tally: &Tally,
+    returned_for: Option<&str>,
+    done: Result<(), Failure>,
+) -> Result<(), Failure> {
+    let (published, confirmed) = (tally.published(), tally.confirmed);
+    let (returned, refused) = (tally.returned, tally.refused);
+    if arguments.form.json && (published > 0 || done.is_ok()) {
+        let result = json!({
+            "published": published, "confirmed": confirmed, "returned": returned, "refused": refused,
+        });
+        print(&format!("{result}\n"))?;
+    }
+    let mut parts = Vec::new();
+    if returned > 0 {
+        let reason = returned_for.unwrap_or("no queue");
+        parts.push(format!("{} came back: {reason}", grouped(returned)));
+    }
+    if refused > 0 {
+        parts.push(format!("{} refused by the broker", grouped(refused)));
+    }
+    if done.is_err() && published > 0 {
+        parts.push(format!("{} of {} confirmed", grouped(confirmed), messages(published)));
+    } else if !parts.is_empty() {
+        parts.insert(0, format!("{} published", messages(published)));
+    }
+    match done {
+        Err(failure) => Err(failure.with_more(&parts.join("; "))),
+        Ok(()) if !parts.is_empty() => Err(Failure::failed(parts.join("; "))),
+        Ok(()) if arguments.form.json => Ok(()),
+        Ok(()) => print(&format!("{} confirmed\n", messages(confirmed))),
+    }
+}
