@@ -25,5 +25,5 @@ mod stream;
 pub use address::Address;
 pub use connection::{CHANNEL, Connection};
 pub use error::ClientError;
-pub use event::{Content, Event, Reply};
+pub use event::{Content, Event};
 pub use login::open;

@@ -33,19 +33,16 @@ pub fn publish(arguments: &PublishArguments) -> Result<(), Failure> {
     let template = Template::new(arguments)?;
     let source = Source::open(form)?;
     let mut tally = Tally::new();
-    let mut returned_for = None;
     let done = with_connection(&arguments.broker, |connection| {
         connection.call(&Method::ConfirmSelect(confirm::Select { no_wait: false }))?;
         let interrupt = Interrupt::start().map_err(Failure::failed)?;
         let meter = Meter::start(arguments.progress);
-        let mut publisher =
-            Publisher { connection, arguments, template, source, tally: &mut tally, returned_for: None, meter };
+        let mut publisher = Publisher { connection, arguments, template, source, tally: &mut tally, meter };
         let done = publisher.publish(&interrupt);
         publisher.meter.finish();
-        returned_for = publisher.returned_for;
         done
     });
-    conclude(arguments, &tally, returned_for.as_deref(), done)
+    conclude(arguments, &tally, done)
 }
 
 /// What messages have that do not say it themselves.
@@ -70,8 +67,6 @@ struct Publisher<'a> {
     template: Template,
     source: Source,
     tally: &'a mut Tally,
-    /// Why the last of the messages that came back did.
-    returned_for: Option<String>,
     meter: Meter,
 }
 
@@ -121,10 +116,7 @@ impl Publisher<'_> {
         match event {
             Event::Ack { delivery_tag, multiple } => self.tally.confirm(delivery_tag, multiple),
             Event::Nack { delivery_tag, multiple } => self.tally.refuse(delivery_tag, multiple),
-            Event::Returned { reply_text, .. } => {
-                self.tally.returned += 1;
-                self.returned_for = Some(reply_text);
-            }
+            Event::Returned { reply_text, .. } => self.tally.give_back(reply_text),
             Event::Blocked(reason) => {
                 let reason = one_line(&reason);
                 note(&format!("hairstreak: the broker takes no messages for now: {reason}; waiting\n"));
@@ -136,8 +128,8 @@ impl Publisher<'_> {
     }
 
     fn send_next(&mut self) -> Result<Sent, Failure> {
-        let body = match self.source.next()? {
-            Next::Message(body) => body,
+        let (number, body) = match self.source.next()? {
+            Next::Message { number, bytes } => (number, bytes),
             Next::Wait => return Ok(Sent::Nothing),
             Next::End => return Ok(Sent::End),
         };
@@ -156,7 +148,6 @@ impl Publisher<'_> {
         if form.body.is_none() && body.trim_ascii().is_empty() {
             return Ok(Sent::Message);
         }
-        let number = self.source.number;
         let wrong = |error: &dyn std::fmt::Display| Failure::failed(format!("message {number}: {error}"));
         let record = from_record(body).map_err(|error| wrong(&error))?;
         let mut headers = self.template.headers.clone();
@@ -187,12 +178,7 @@ fn encode(connection: &mut Connection, publish: &basic::Publish<'_>, properties:
 }
 
 /// Says what became of the messages.
-fn conclude(
-    arguments: &PublishArguments,
-    tally: &Tally,
-    returned_for: Option<&str>,
-    done: Result<(), Failure>,
-) -> Result<(), Failure> {
+fn conclude(arguments: &PublishArguments, tally: &Tally, done: Result<(), Failure>) -> Result<(), Failure> {
     let (published, confirmed) = (tally.published(), tally.confirmed);
     let (returned, refused) = (tally.returned, tally.refused);
     if arguments.form.json && (published > 0 || done.is_ok()) {
@@ -203,8 +189,7 @@ fn conclude(
     }
     let mut parts = Vec::new();
     if returned > 0 {
-        let reason = returned_for.unwrap_or("no queue");
-        parts.push(format!("{} came back: {reason}", grouped(returned)));
+        parts.push(format!("{} came back: {}", grouped(returned), tally.returned_for));
     }
     if refused > 0 {
         parts.push(format!("{} refused by the broker", grouped(refused)));

@@ -21,7 +21,7 @@ pub struct Source {
     name: String,
     form: Form,
     /// Which message of the input was the last.
-    pub number: u64,
+    number: u64,
 }
 
 enum Form {
@@ -31,7 +31,7 @@ enum Form {
 
 /// The next message.
 pub enum Next<'a> {
-    Message(&'a [u8]),
+    Message { number: u64, bytes: &'a [u8] },
     /// More has to be read first.
     Wait,
     End,
@@ -92,7 +92,7 @@ impl Source {
             Form::One { body, left } => {
                 *left -= 1;
                 self.number += 1;
-                Ok(Next::Message(body))
+                Ok(Next::Message { number: self.number, bytes: body })
             }
             Form::Many(splitter) => {
                 let found = match splitter.next() {
@@ -103,7 +103,9 @@ impl Source {
                 self.number += 1;
                 let name = &self.name;
                 match found {
-                    Ok(Some(record)) => Ok(Next::Message(splitter.bytes(&record))),
+                    Ok(Some(record)) => {
+                        Ok(Next::Message { number: self.number, bytes: splitter.bytes(&record) })
+                    }
                     Ok(None) => Ok(Next::End),
                     Err(error) => {
                         Err(Failure::failed(format!("message {} of {name}: {error}", self.number)))

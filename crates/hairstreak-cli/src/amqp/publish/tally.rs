@@ -15,11 +15,21 @@ pub struct Tally {
     pub refused: u64,
     /// They came back before their confirm: no queue has them.
     pub returned: u64,
+    /// Why the last of these did.
+    pub returned_for: String,
 }
 
 impl Tally {
     pub fn new() -> Tally {
-        Tally { first: 1, settled: VecDeque::new(), open_count: 0, confirmed: 0, refused: 0, returned: 0 }
+        Tally {
+            first: 1,
+            settled: VecDeque::new(),
+            open_count: 0,
+            confirmed: 0,
+            refused: 0,
+            returned: 0,
+            returned_for: String::new(),
+        }
     }
 
     /// A message was sent.
@@ -45,6 +55,12 @@ impl Tally {
     /// The same for messages that it could not take.
     pub fn refuse(&mut self, delivery_tag: u64, multiple: bool) {
         self.refused += self.settle(delivery_tag, multiple);
+    }
+
+    /// A message came back.
+    pub fn give_back(&mut self, reason: String) {
+        self.returned += 1;
+        self.returned_for = reason;
     }
 
     fn settle(&mut self, delivery_tag: u64, multiple: bool) -> u64 {

@@ -13,5 +13,5 @@ mod record;
 mod typed;
 
 pub use properties::PropertyValues;
-pub use record::{RecordError, from_record, to_record};
+pub use record::{from_record, to_record};
 pub use typed::{NamedValue, short_string, table};

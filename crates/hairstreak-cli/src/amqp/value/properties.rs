@@ -4,7 +4,7 @@ use hairstreak_wire::amqp::{FieldTable, Properties, SHORT_STRING_SIZE_MAX};
 use serde::{Deserialize, Serialize};
 
 macro_rules! properties {
-    (texts: $($text:ident ($field:ident),)* numbers: $($number:ident: $type:ty,)*) => {
+    (texts { $($text:ident ($field:ident),)* } numbers { $($number:ident: $type:ty,)* }) => {
         /// The properties of a message, without headers.
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
@@ -49,7 +49,7 @@ macro_rules! properties {
 }
 
 properties! {
-    texts:
+    texts {
         content_type (content_type),
         content_encoding (content_encoding),
         correlation_id (correlation_id),
@@ -59,10 +59,12 @@ properties! {
         r#type (kind),
         user_id (user_id),
         app_id (app_id),
-    numbers:
+    }
+    numbers {
         delivery_mode: u8,
         priority: u8,
         timestamp: u64,
+    }
 }
 
 impl PropertyValues {
