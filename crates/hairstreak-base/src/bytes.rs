@@ -260,6 +260,20 @@ impl Bytes {
         }
     }
 
+    /// The first `count` bytes; all if there are no more. What is short then is copied.
+    pub fn first(mut self, count: usize) -> Bytes {
+        if count >= self.size() {
+            return self;
+        }
+        match &mut self.0 {
+            Repr::Slice(slice) if count > INLINE_SIZE_MAX => {
+                slice.size = count;
+                self
+            }
+            _ => Bytes::copy_of(&self.as_bytes()[..count]),
+        }
+    }
+
     /// Whether it keeps more than four times its size in memory: a frame that was read shares its memory with what came before and
     /// behind it, up to 64 KiB.
     pub fn is_wasteful(&self) -> bool {
@@ -359,5 +373,8 @@ mod tests {
             assert_eq!((rest.is_shared(), whole.reference_count()), (shares, if shares { 2 } else { 1 }));
         }
         assert_eq!(Bytes::copy_of(b"abc").without_first(2).as_bytes(), b"c");
+        for count in [0, 1, 62, 63, 199, 200, 201] {
+            assert_eq!(whole.clone().first(count).as_bytes(), &bytes[..count.min(200)]);
+        }
     }
 }

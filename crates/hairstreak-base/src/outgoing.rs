@@ -25,6 +25,9 @@ use crate::retained::{Retained, RetainedBytes, RetainedPart};
 /// Bytes gathered in one segment, and so the size at which a busy link writes.
 pub const SEGMENT_SIZE: usize = 64 * 1024;
 
+/// Up to so many bytes are copied when one buffer is appended to another.
+const APPENDED_COPY_MAX: usize = 4096;
+
 /// Segments carried by one vectored write.
 const SLICES_MAX: usize = 32;
 
@@ -198,6 +201,44 @@ impl OutgoingBuffer {
         self.tail_is_open = !ends_message;
     }
 
+    /// Appends one message of at most `size_max` bytes, which `encode` puts behind those that wait.
+    #[inline]
+    pub fn push_with(&mut self, size_max: usize, encode: impl FnOnce(&mut Vec<u8>)) {
+        if self.tail.capacity() - self.tail.len() < size_max {
+            self.next_segment(size_max);
+        }
+        let end_max = self.tail.len() + size_max;
+        encode(&mut self.tail);
+        debug_assert!(self.tail.len() <= end_max, "a message is larger than was said");
+        self.tail_count += 1;
+        self.tail_is_open = false;
+    }
+
+    /// Moves all that waits in `other` behind what waits here. Large segments change their owner; a few bytes are copied. Nothing of
+    /// `other` may have been written, and `other` retains nothing.
+    pub fn append(&mut self, other: &mut OutgoingBuffer) {
+        debug_assert!(other.written == 0 && other.retained.is_none());
+        if other.queue.is_empty() && other.tail.len() <= APPENDED_COPY_MAX {
+            if !other.tail.is_empty() {
+                self.push_copy(&other.tail, &[], !other.tail_is_open);
+                self.tail_count += std::mem::take(&mut other.tail_count) - usize::from(!other.tail_is_open);
+                other.tail.clear();
+            }
+            return;
+        }
+        self.seal_tail_if_any();
+        other.seal_tail_if_any();
+        self.queue_bytes += std::mem::take(&mut other.queue_bytes);
+        self.queue_count += std::mem::take(&mut other.queue_count);
+        self.queue.append(&mut other.queue);
+    }
+
+    fn seal_tail_if_any(&mut self) {
+        if !self.tail.is_empty() {
+            self.seal_tail();
+        }
+    }
+
     /// The last `size` bytes appended by [`OutgoingBuffer::push_copy`], of which none may have been written.
     #[inline]
     pub fn last_mut(&mut self, size: usize) -> &mut [u8] {
@@ -209,9 +250,7 @@ impl OutgoingBuffer {
     /// Appends a frame's header, copied, and its body, shared. The body is not empty.
     pub fn push_shared(&mut self, header: &[u8], body: Bytes, ends_message: bool) {
         self.push_copy(header, &[], false);
-        if !self.tail.is_empty() {
-            self.seal_tail();
-        }
+        self.seal_tail_if_any();
         let message_count = usize::from(ends_message);
         self.queue_bytes += body.size();
         self.queue_count += message_count;
@@ -220,9 +259,7 @@ impl OutgoingBuffer {
 
     #[cold]
     fn next_segment(&mut self, size: usize) {
-        if !self.tail.is_empty() {
-            self.seal_tail();
-        }
+        self.seal_tail_if_any();
         if size > SEGMENT_SIZE {
             self.tail.reserve(size);
         } else if self.tail.capacity() < size {
@@ -334,9 +371,7 @@ impl OutgoingBuffer {
     /// From here on what is written stays until [`OutgoingBuffer::release_through`]. What was put in before does not
     /// stay.
     pub fn retain(&mut self) {
-        if !self.tail.is_empty() {
-            self.seal_tail();
-        }
+        self.seal_tail_if_any();
         let before = self.accepted_count();
         self.retained = Some(Box::new(Retained::new(before, self.queue.len())));
     }
@@ -569,6 +604,44 @@ mod tests {
     #[test]
     fn what_was_written_stays_until_it_is_released() {
         (0..60).for_each(check_retained);
+    }
+
+    #[test]
+    fn a_buffer_is_appended_to_another_whatever_both_hold() {
+        for seed in 0..200 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let pool = BlockPool::new();
+            let (mut buffer, mut other) = (OutgoingBuffer::new(&pool), OutgoingBuffer::new(&pool));
+            let (mut expected, mut got, mut count) = (Vec::new(), Vec::new(), 0);
+            for _ in 0..random.usize(1..30) {
+                let mut waiting = Vec::new();
+                for _ in 0..random.usize(0..5) {
+                    let body = vec![random.u8(..); random.usize(1..30_000)];
+                    match random.u8(..3) {
+                        0 => other.push_with(body.len(), |out| out.extend_from_slice(&body)),
+                        1 => other.push_copy(&[], &body, true),
+                        _ => other.push_shared(&[], Bytes::from_vec(body.clone()), true),
+                    }
+                    waiting.extend(body);
+                    count += 1;
+                }
+                if random.bool() {
+                    buffer.push_copy(b"own", &[], true);
+                    expected.extend(b"own");
+                    count += 1;
+                }
+                buffer.append(&mut other);
+                expected.extend(waiting);
+                assert!(other.is_empty() && other.queued_count() == 0, "seed {seed}");
+                if random.bool() {
+                    drain_once(&mut buffer, &mut got, random.usize(..100_000));
+                }
+            }
+            while !buffer.is_empty() {
+                drain_once(&mut buffer, &mut got, usize::MAX);
+            }
+            assert_eq!((got == expected, buffer.accepted_count()), (true, count), "seed {seed}");
+        }
     }
 
     #[test]

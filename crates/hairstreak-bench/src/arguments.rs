@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::broker::{CaseName as BrokerCase, RABBITMQ_PROGRAM};
 use crate::connections::ServerKind;
 use crate::pipeline::Transport as PipelineTransport;
 use crate::sample::{Calls, CaseName, Transport};
@@ -31,6 +32,20 @@ pub enum Benchmark {
     Services(ServicesSettings),
     /// Ten thousand idle connections: how fast they come, what each costs in memory and processor time
     Connections(ConnectionsSettings),
+    /// The broker of AMQP against RabbitMQ and a bare limit program: rates, latencies, what messages and connections cost
+    Broker(BrokerSettings),
+    /// The process that keeps a broker under test (started by the benchmark itself)
+    #[command(hide = true)]
+    BrokerServer {
+        /// Which broker, as JSON.
+        task: String,
+    },
+    /// A producer's or consumer's process (started by the benchmark itself)
+    #[command(hide = true)]
+    BrokerClient {
+        /// What to do, as JSON.
+        task: String,
+    },
     /// The server's process of a benchmark of connections (started by the benchmark itself)
     #[command(hide = true)]
     ConnectionServer {
@@ -202,4 +217,55 @@ pub struct ConnectionsSettings {
     /// Connections of each server; the process may have to be allowed as many descriptors and some more
     #[arg(long = "connections", value_name = "COUNT", default_value_t = 10_000)]
     pub connection_count: usize,
+}
+
+/// What `hairstreak-bench broker` takes.
+#[derive(Clone, Debug, Args)]
+pub struct BrokerSettings {
+    /// 3 repeats of a quarter of a second, 1000 connections: some two minutes in all
+    #[arg(long)]
+    pub quick: bool,
+    /// Print the report as JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// Only these cases [default: all but hot-queue]
+    #[arg(long = "case", value_enum, value_delimiter = ',')]
+    pub cases: Vec<BrokerCase>,
+    /// Only these sizes of bodies in bytes, 8 at least [default: those of each case, from 16 to 131072]
+    #[arg(long = "size", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(8..=16_777_216))]
+    pub sizes: Vec<u32>,
+    /// Measurements per row and contender [default: 5; with --quick 3]
+    #[arg(long = "repeat", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeats: Option<u32>,
+    /// For how long a producer publishes in a sample, in milliseconds [default: 1000; with --quick 250]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(10..=600_000))]
+    pub sample_ms: Option<u64>,
+    /// Idle connections [default: 10000; with --quick 1000]
+    #[arg(long = "connections", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub connection_count: Option<u32>,
+    /// Event loops of the case hot-queue, which needs at least twice as many cores [default: 1,2,4]
+    #[arg(long = "loops", value_name = "COUNT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub loop_counts: Vec<u32>,
+    /// A node that runs already, such as tcp://127.0.0.1:5672 [default: `hairstreak serve` is started for the run]
+    #[arg(long, value_name = "ENDPOINT", value_parser = tcp_address)]
+    pub node: Option<SocketAddr>,
+    /// The process of that node; without it nothing is said about what it uses
+    #[arg(long, value_name = "ID", requires = "node")]
+    pub node_process: Option<u32>,
+    /// Leave our node out
+    #[arg(long, conflicts_with = "node")]
+    pub no_node: bool,
+    /// Leave RabbitMQ out
+    #[arg(long)]
+    pub no_rival: bool,
+    /// The script that starts RabbitMQ
+    #[arg(long, value_name = "PROGRAM", default_value = RABBITMQ_PROGRAM)]
+    pub rabbitmq: String,
+}
+
+fn tcp_address(endpoint: &str) -> Result<SocketAddr, String> {
+    let address = endpoint.strip_prefix("tcp://").and_then(|address| address.parse().ok());
+    address.ok_or_else(|| {
+        "an endpoint such as tcp://127.0.0.1:5672, with an address instead of a name".to_owned()
+    })
 }

@@ -2,8 +2,8 @@
 //!
 //! This crate alone knows the rivals. It is not linked by the product: `hairstreak bench NAME` executes the binary
 //! `hairstreak-bench`. There is one module per benchmark, [`sockets`], [`streams`] (the multi-core test), [`pipeline`]
-//! (tasks, workers, results), [`services`] (requests, replies) and [`connections`] (ten thousand that are idle), and one for what the first two have in common, the
-//! [`sample`].
+//! (tasks, workers, results), [`services`] (requests, replies), [`broker`] (AMQP against RabbitMQ) and [`connections`] (ten thousand
+//! that are idle), and one for what the first two have in common, the [`sample`].
 //!
 //! Invariants: a figure comes out of a measurement made in this run or is null; whatever is compared is interleaved;
 //! a sample counts only if its receiver saw every message in its full size.
@@ -13,11 +13,13 @@
 //!                                                   -> report -> table | JSON | charts
 //! pipeline/benchmark -> pipeline/sample -> crew -> process (six parts per sample: ventilator, sink, four workers)
 //! services/benchmark -> services/sample -> crew -> process (one process per sample, or broker, client and workers)
+//! broker/benchmark -> broker/server (RabbitMQ, node, limit: a keeper's process each) and broker/sample -> crew -> process
 //! worker processes: main -> {pipeline, services}/part | main -> sample/worker -> sample/contender/{ours, libzmq, stream_limit, ring_limit}
 //! ```
 
 pub mod allocations;
 pub mod arguments;
+pub mod broker;
 pub mod comparison;
 pub mod connections;
 mod cores;

@@ -28,6 +28,11 @@ impl Run {
     pub fn new(settings: &RivalSettings) -> Run {
         let mut notes = Vec::new();
         let rivals = Rival::find(&settings.libzmq, settings.no_rival, &mut notes).into_iter().collect();
+        Self::against(rivals, notes)
+    }
+
+    /// This program on this machine, against `rivals`.
+    pub fn against(rivals: Vec<Rival>, mut notes: Vec<String>) -> Run {
         if cfg!(debug_assertions) {
             notes.push("this is a debug build: its figures say nothing about a release build".to_owned());
         }

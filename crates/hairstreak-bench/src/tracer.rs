@@ -1,15 +1,22 @@
-//! Counts the system calls of a worker process from outside: by perf's tracepoint, else by strace.
+//! Counts the system calls of a process from outside: by perf's tracepoint, else by strace.
 //!
 //! perf only counts and hardly slows the worker down; strace stops it at each call, so its counts are those of a
 //! slower program and the report says which one was used. With neither there is no count, never an assumed one.
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
 
 const PERF_EVENT: &str = "raw_syscalls:sys_enter";
+/// Neither says when it has begun to count a process that runs already.
+const ATTACH_TIME: Duration = Duration::from_millis(300);
 
 /// A program that can count another's system calls on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +52,20 @@ impl Tracer {
         command
     }
 
+    /// Counts what the running process `process_id` calls, and its threads, until it is told to stop.
+    pub fn attach(self, process_id: u32) -> Result<Attached, io::Error> {
+        let file = CountFile::new();
+        let (name, options): (_, &[&str]) = match self {
+            Self::Perf => ("perf", &["stat", "-x", ",", "-e", PERF_EVENT, "-o"]),
+            Self::Strace => ("strace", &["-f", "-q", "-c", "-o"]),
+        };
+        let mut command = Command::new(name);
+        command.args(options).arg(&file.path).arg("-p").arg(process_id.to_string());
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        thread::sleep(ATTACH_TIME);
+        Ok(Attached { tracer: self, file, child })
+    }
+
     /// The count a finished command left in `file`; `None` if there is none.
     pub fn read(self, file: &CountFile) -> Option<u64> {
         let text = fs::read_to_string(&file.path).ok()?;
@@ -63,6 +84,33 @@ impl Tracer {
             .stderr(Stdio::null())
             .status();
         outcome.is_ok_and(|status| status.success()) && self.read(&file).is_some_and(|count| count > 0)
+    }
+}
+
+/// A tracer that counts what a process calls. Dropping it ends it.
+#[derive(Debug)]
+pub struct Attached {
+    tracer: Tracer,
+    file: CountFile,
+    child: Child,
+}
+
+impl Attached {
+    /// Stops counting; `None` if nothing could be counted.
+    pub fn stop(mut self) -> Option<u64> {
+        let id = Pid::from_raw(i32::try_from(self.child.id()).ok()?)?;
+        // It may have ended by itself: then it has left no count.
+        let _ = kill_process(id, Signal::INT);
+        self.child.wait().ok()?;
+        self.tracer.read(&self.file)
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        // Both fail only if it has ended and been reaped already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

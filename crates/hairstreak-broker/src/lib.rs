@@ -5,10 +5,20 @@
 //! the same events always have the same effects.
 //!
 //! All machines are driven alike. `handle_...` tells of an event and lends an [`Outbox`] for the effects;
-//! `next_timeout` says when `handle_timeout` is due.
+//! `next_timeout` says when `handle_timeout` is due. A virtual host has a larger face and an outbox of its own:
+//! [`vhost`].
 
 pub mod directory;
+mod equivalence;
+mod erlang;
+pub mod exchange;
+mod index;
+pub mod message;
 mod outbox;
+pub mod queue;
+mod refusal;
 pub mod service;
+pub mod vhost;
 
 pub use outbox::{Outbox, Sent};
+pub use refusal::Refusal;

@@ -157,7 +157,10 @@ stdout = true, or nothing, each with framing.";
 /// do not pass through it anyway. Clients of services ask again, and workers say what they have.
 #[derive(Debug, Args)]
 pub struct ServeArguments {
-    /// Listen on this tcp port of every interface; 0 for any free one. [default: 5682]
+    /// The node's configuration file: where AMQP listens, users, virtual hosts, limits.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Listen on this tcp port of this host only; 0 for any free one. [default: 5682]
     #[arg(long, value_name = "N", conflicts_with = "bind")]
     pub port: Option<u16>,
     /// Listen on this endpoint instead, such as tcp://eth0:5682 or ipc:///run/directory. May be
@@ -165,12 +168,16 @@ pub struct ServeArguments {
     #[arg(long, value_name = "ENDPOINT")]
     pub bind: Vec<String>,
     /// Serve services (Majordomo) on this endpoint. May be repeated. [default:
-    /// tcp://*:5555, and none where --port or --bind choose another place for the directory]
+    /// tcp://127.0.0.1:5555, and none where --port or --bind choose another place for the directory]
     #[arg(long, value_name = "ENDPOINT")]
     pub services: Vec<String>,
     /// Serve no services.
     #[arg(long, conflicts_with = "services")]
     pub no_services: bool,
+    /// Serve no AMQP. [default: AMQP on tcp://127.0.0.1:5672, and none where --port or --bind choose another place for the
+    /// directory; --config says otherwise]
+    #[arg(long)]
+    pub no_amqp: bool,
     /// A limit of one service, or of all that have none of their own: queue-count and queue-bytes of the requests that wait,
     /// queue-age (how long they wait for a worker), processing (how long a worker may have one), deliveries (how many workers
     /// one is given to), plain-capacity (how many a worker of others' is given before it has replied; its socket keeps those

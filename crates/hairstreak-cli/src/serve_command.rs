@@ -1,7 +1,12 @@
 //! `hairstreak serve`: runs the node until a signal ends it.
 
-use hairstreak_server::{DEFAULT_PORT, DirectoryOptions, SERVICES_PORT, ServeOptions, Server, StartError};
-use hairstreak_socket::BindError;
+use std::net::IpAddr;
+use std::path::Path;
+
+use hairstreak_server::{
+    AMQP_PORT, Config, DEFAULT_PORT, DirectoryOptions, SERVICES_PORT, ServeOptions, Server, StartError,
+};
+use hairstreak_socket::{BindError, Endpoint};
 use signal_hook::iterator::Signals;
 
 use crate::arguments::ServeArguments;
@@ -22,19 +27,28 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     let mut signals = Signals::new(signals::ending()).map_err(Failure::failed)?;
     let ended = signals.handle();
     let verbose = arguments.verbose;
+    let config_path = arguments.config.as_deref();
+    let config = config_path.map(Config::load).transpose().map_err(Failure::usage)?.unwrap_or_default();
+    let amqp = config.amqp_options(config_path.unwrap_or(Path::new(""))).map_err(Failure::usage)?;
+    // Whoever chooses another place for the directory may have several nodes on one host.
+    let is_moved = !arguments.bind.is_empty() || arguments.port.is_some();
     let options = ServeOptions {
         bind: match &arguments.bind[..] {
-            [] => vec![format!("tcp://*:{}", arguments.port.unwrap_or(DEFAULT_PORT))],
+            [] => vec![format!("tcp://127.0.0.1:{}", arguments.port.unwrap_or(DEFAULT_PORT))],
             endpoints => endpoints.to_vec(),
         },
         services_bind: match &arguments.services[..] {
-            // Who chooses another place for the directory may have several on one host.
-            [] if arguments.no_services || !arguments.bind.is_empty() || arguments.port.is_some() => {
-                Vec::new()
-            }
-            [] => vec![format!("tcp://*:{SERVICES_PORT}")],
+            [] if arguments.no_services || is_moved => Vec::new(),
+            [] => vec![format!("tcp://127.0.0.1:{SERVICES_PORT}")],
             endpoints => endpoints.to_vec(),
         },
+        amqp_bind: match config.amqp.bind {
+            _ if arguments.no_amqp => Vec::new(),
+            Some(endpoints) => endpoints,
+            None if is_moved => Vec::new(),
+            None => vec![format!("tcp://127.0.0.1:{AMQP_PORT}")],
+        },
+        amqp,
         services: service_options(&arguments.limits),
         directory: DirectoryOptions {
             lease_ms: arguments.lease.as_millis() as u32,
@@ -57,8 +71,45 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     for endpoint in server.service_endpoints() {
         announce(format!("services at {endpoint}\n"))?;
     }
+    for endpoint in server.amqp_endpoints() {
+        announce(format!("amqp at {endpoint}\n"))?;
+    }
+    for line in openness(&server) {
+        announce(format!("{line}\n"))?;
+    }
     // A thread's end ends the signals.
     let stopped = signals.forever().next().is_some();
-    server.stop();
+    let forgotten = server.stop();
+    if forgotten.persistent_count > 0 {
+        let count = forgotten.persistent_count;
+        note(&format!("{count} persistent messages in durable queues were in memory only and are gone\n"));
+    }
     if stopped { Ok(()) } else { Err(Failure::failed("a part of the node has ended by itself")) }
+}
+
+/// What is open to whom, and what is kept how.
+fn openness(server: &Server) -> Vec<String> {
+    let all = [server.endpoints(), server.service_endpoints(), server.amqp_endpoints()].concat();
+    let open: Vec<String> =
+        all.iter().filter(|endpoint| !is_local(endpoint)).map(Endpoint::to_string).collect();
+    let mut lines = vec![match &open[..] {
+        [] => "open to this host only".to_owned(),
+        open => format!("open to other hosts: {}", open.join(", ")),
+    }];
+    if !server.amqp_endpoints().is_empty() {
+        lines.push(
+            "amqp: durable queues and persistent messages are kept in memory until the node stops".into(),
+        );
+    }
+    lines
+}
+
+/// Whether only this host reaches the endpoint.
+fn is_local(endpoint: &Endpoint) -> bool {
+    match endpoint {
+        Endpoint::Tcp(address) => {
+            address.host == "localhost" || address.host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
+        }
+        _ => true,
+    }
 }

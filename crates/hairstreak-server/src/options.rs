@@ -5,11 +5,16 @@ use std::fmt;
 use hairstreak_broker::directory::{Change, Options};
 use hairstreak_broker::service;
 
+use crate::amqp::AmqpOptions;
+
 /// The port of the directory.
 pub const DEFAULT_PORT: u16 = 5682;
 
 /// The port of services: Majordomo's.
 pub const SERVICES_PORT: u16 = 5555;
+
+/// The port of AMQP.
+pub const AMQP_PORT: u16 = 5672;
 
 /// What a node listens on and with which limits.
 pub struct ServeOptions {
@@ -21,6 +26,10 @@ pub struct ServeOptions {
     pub services_bind: Vec<String>,
     /// Limits of services.
     pub services: service::Options,
+    /// Endpoints of AMQP. Without any there is none.
+    pub amqp_bind: Vec<String>,
+    /// Users and limits of AMQP.
+    pub amqp: AmqpOptions,
     /// Called, in the server's thread, with everything that happens to a name.
     pub on_change: Box<dyn FnMut(&Change) + Send>,
     /// Called when a thread of the node ends though nobody stopped it, as by a panic of `on_change`. What it served is not served then.
@@ -30,10 +39,12 @@ pub struct ServeOptions {
 impl Default for ServeOptions {
     fn default() -> ServeOptions {
         ServeOptions {
-            bind: vec![format!("tcp://*:{DEFAULT_PORT}")],
+            bind: vec![format!("tcp://127.0.0.1:{DEFAULT_PORT}")],
             directory: Options::default(),
             services_bind: Vec::new(),
             services: service::Options::default(),
+            amqp_bind: Vec::new(),
+            amqp: AmqpOptions::default(),
             on_change: Box::new(|_| {}),
             on_end: Box::new(|| {}),
         }
@@ -47,6 +58,8 @@ impl fmt::Debug for ServeOptions {
             .field("directory", &self.directory)
             .field("services_bind", &self.services_bind)
             .field("services", &self.services)
+            .field("amqp_bind", &self.amqp_bind)
+            .field("amqp", &self.amqp)
             .finish_non_exhaustive()
     }
 }

@@ -8,8 +8,10 @@ use std::thread::JoinHandle;
 use hairstreak_broker::service::Broker;
 use hairstreak_socket::security::fill_random;
 use hairstreak_socket::{BindError, Context, Endpoint, OpenError, Router};
+use hairstreak_transport::{Listener, resolve_bind};
 use thiserror::Error;
 
+use crate::amqp::{AmqpServer, Forgotten};
 use crate::options::ServeOptions;
 use crate::zmq::{self, Desk, DirectoryMachine, SocketOutbox};
 
@@ -19,6 +21,7 @@ pub struct Server {
     endpoints: Vec<Endpoint>,
     service_endpoints: Vec<Endpoint>,
     desks: Vec<Running>,
+    amqp: Option<AmqpServer>,
     /// The process that its threads run in: there are none to wait for in a forked child.
     process: u32,
 }
@@ -39,6 +42,14 @@ pub enum StartError {
     /// An endpoint could not be bound.
     #[error(transparent)]
     Bind(#[from] BindError),
+    /// An endpoint of AMQP could not be listened on.
+    #[error("cannot listen on {endpoint}: {reason}")]
+    Listen {
+        /// As it was given.
+        endpoint: String,
+        /// Why not.
+        reason: String,
+    },
     /// A socket could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -53,8 +64,9 @@ pub enum StartError {
 impl Server {
     /// Binds every endpoint, then serves in threads of its own.
     pub fn start(options: ServeOptions) -> Result<Server, StartError> {
-        let ServeOptions { bind, directory, services_bind, services, on_change, on_end } = options;
-        if bind.is_empty() && services_bind.is_empty() {
+        let ServeOptions { bind, directory, services_bind, services, amqp_bind, amqp, on_change, on_end } =
+            options;
+        if bind.is_empty() && services_bind.is_empty() && amqp_bind.is_empty() {
             return Err(StartError::NoEndpoint);
         }
         let on_end = Arc::new(on_end);
@@ -63,8 +75,13 @@ impl Server {
             endpoints: Vec::new(),
             service_endpoints: Vec::new(),
             desks: Vec::new(),
+            amqp: None,
             process: std::process::id(),
         };
+        if !amqp_bind.is_empty() {
+            let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>()?;
+            server.amqp = Some(AmqpServer::start(amqp, listeners).map_err(StartError::Thread)?);
+        }
         if !bind.is_empty() {
             let router = Router::with_options(&context, zmq::directory_socket_options())?;
             server.endpoints = bind_all(&router, &bind)?;
@@ -97,12 +114,18 @@ impl Server {
         &self.service_endpoints
     }
 
-    /// Closes every connection and waits until the threads have ended.
-    pub fn stop(mut self) {
-        self.end();
+    /// What AMQP listens on, with the real ports.
+    pub fn amqp_endpoints(&self) -> &[Endpoint] {
+        self.amqp.as_ref().map_or(&[], |amqp| amqp.endpoints())
     }
 
-    fn end(&mut self) {
+    /// Closes every connection and waits until the threads have ended. Returns what is forgotten with the node.
+    pub fn stop(mut self) -> Forgotten {
+        self.end()
+    }
+
+    fn end(&mut self) -> Forgotten {
+        let forgotten = self.amqp.take().map_or_else(Forgotten::default, |mut amqp| amqp.stop());
         for desk in &self.desks {
             desk.router.clone().close();
         }
@@ -112,6 +135,7 @@ impl Server {
                 let _ = desk.thread.join();
             }
         }
+        forgotten
     }
 }
 
@@ -129,6 +153,18 @@ impl Running {
         };
         let thread = std::thread::Builder::new().name(name.into()).spawn(run).map_err(StartError::Thread)?;
         Ok(Running { router, thread })
+    }
+}
+
+fn listen(endpoint: &str) -> Result<Listener, StartError> {
+    let failed = |reason: String| StartError::Listen { endpoint: endpoint.into(), reason };
+    match endpoint.parse::<Endpoint>().map_err(|error| failed(error.to_string()))? {
+        Endpoint::Tcp(address) => {
+            let socket_address = resolve_bind(&address).map_err(|error| failed(error.to_string()))?;
+            Listener::bind_tcp(socket_address, address.host == "*").map_err(|error| failed(error.to_string()))
+        }
+        Endpoint::Ipc(address) => Listener::bind_ipc(&address).map_err(|error| failed(error.to_string())),
+        _ => Err(failed("AMQP is served on tcp:// and ipc://".into())),
     }
 }
 

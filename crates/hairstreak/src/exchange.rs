@@ -152,7 +152,7 @@ impl<'n> ExchangeBuilder<'n> {
     }
 
     /// Where a global one listens: `nic`, an address or `*`, with `:port` or without, or an
-    /// endpoint. Every interface and any free port unless given.
+    /// endpoint. Unless given, the address by which this machine reaches the directory, and any free port.
     pub fn interface(mut self, interface: &str) -> Self {
         self.placement.interface = Some(interface.to_owned());
         self

@@ -10,8 +10,8 @@ use std::time::Duration;
 use hairstreak_wire::directory::{Attributes, Endpoint, Name, Owner, Registration};
 
 use super::deadlines::Deadlines;
-use super::index::Index;
 use super::{Origin, Peer};
+use crate::index::Index;
 
 /// What is known of a name.
 #[derive(Clone, Debug)]

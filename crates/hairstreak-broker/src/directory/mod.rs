@@ -30,7 +30,6 @@
 mod change;
 mod deadlines;
 mod entries;
-mod index;
 mod machine;
 mod options;
 mod outbox;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use hairstreak_wire::directory::{Envelope, Name};
 
 use super::deadlines::Deadlines;
-use super::index::Index;
 use super::{Origin, Peer};
+use crate::index::Index;
 
 /// One LOOKUP that waits.
 #[derive(Clone, Debug)]

@@ -7,6 +7,8 @@
 use std::error::Error;
 use std::time::Instant;
 
+use hairstreak_base::BodyBuffer;
+
 use super::context::Context;
 use super::end::End;
 
@@ -26,6 +28,21 @@ pub trait Protocol: Sized + Send + 'static {
     /// Bytes are in `context.connection.input`. The protocol takes what it can use and leaves the rest, to which more is added. While the
     /// buffer is full nothing is read.
     fn handle_bytes(&mut self, context: &mut Context<'_, Self, Self::Mail>) -> Result<(), Self::Error>;
+
+    /// Memory for the bytes that come next, in place of `input`, and the most bytes to read into it. The loop asks while `input` is empty, so
+    /// that a large body is read straight into its own memory. By default there is none.
+    fn body_to_read(&mut self) -> Option<(&mut BodyBuffer, usize)> {
+        None
+    }
+
+    /// `size` bytes were read into [`Protocol::body_to_read`].
+    fn handle_body_bytes(
+        &mut self,
+        _size: usize,
+        _context: &mut Context<'_, Self, Self::Mail>,
+    ) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// The peer sends nothing more; `input` holds what the protocol left. By default the connection is closed.
     fn handle_input_end(&mut self, context: &mut Context<'_, Self, Self::Mail>) -> Result<(), Self::Error> {

@@ -234,10 +234,20 @@ impl<P: Protocol> Loop<P> {
                 self.table.rest(index);
                 return Ok(());
             }
-            match entry.connection.read()? {
+            let Entry { connection, protocol, .. } = &mut *entry;
+            let body = protocol.body_to_read().filter(|_| connection.input.unread().is_empty());
+            let is_body = body.is_some();
+            let read = match body {
+                Some((body, size_max)) => connection.read_body(body, size_max)?,
+                None => connection.read()?,
+            };
+            match read {
                 Read::Nothing => {
                     self.table.rest(index);
                     return Ok(());
+                }
+                Read::Bytes(size) if is_body => {
+                    self.call(index, |protocol, context| protocol.handle_body_bytes(size, context));
                 }
                 Read::Bytes(_) => {
                     self.timers.set_earlier(MEMORY_KEY, self.now + IDLE_MEMORY_TIME);

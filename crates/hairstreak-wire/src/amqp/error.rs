@@ -35,6 +35,9 @@ pub enum DecodeError {
     /// A table or an array ends inside one of its fields.
     #[error("a table or an array ends inside one of its fields")]
     CutTable,
+    /// A short string of a method is no UTF-8.
+    #[error("Malformed UTF-8 in shortstr")]
+    Utf8,
     /// Bytes follow the last field.
     #[error("{size} bytes follow the last field")]
     Surplus {
@@ -78,7 +81,10 @@ impl DecodeError {
     /// frame.
     pub fn reply_code(&self) -> ReplyCode {
         match self {
-            DecodeError::ShortPayload { .. } | DecodeError::Cut | DecodeError::Surplus { .. } => {
+            DecodeError::ShortPayload { .. }
+            | DecodeError::Cut
+            | DecodeError::Surplus { .. }
+            | DecodeError::Utf8 => {
                 ReplyCode::FrameError
             }
             DecodeError::UnknownClass { .. } => ReplyCode::CommandInvalid,

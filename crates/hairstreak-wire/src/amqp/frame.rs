@@ -119,7 +119,7 @@ pub fn decode_frame(bytes: &[u8], frame_size_max: usize) -> Result<Option<Frame<
     let Some(kind) = FrameKind::from_number(kind) else {
         return Err(FrameError::UnknownKind { kind });
     };
-    if size as usize > frame_size_max.saturating_sub(FRAME_OVERHEAD) {
+    if u64::from(size) + FRAME_OVERHEAD as u64 > frame_size_max as u64 {
         return Err(FrameError::TooLarge { size, limit: frame_size_max });
     }
     match rest.split_at_checked(size as usize) {

@@ -39,6 +39,8 @@ fn frames_are_as_large_as_agreed_and_no_larger() {
         assert_eq!(decode_frame(&body_frame(size + 1)[..7], limit), Err(larger));
         assert_eq!(larger.reply_code(), ReplyCode::FrameError);
     }
+    let larger = FrameError::TooLarge { size: 0, limit: FRAME_OVERHEAD - 1 };
+    assert_eq!(decode_frame(&HEARTBEAT_FRAME, FRAME_OVERHEAD - 1), Err(larger));
     assert_eq!(decode_frame(b"\x03\0\0\xff\xff\xff\xff", usize::MAX), Ok(None));
 }
 

@@ -1,6 +1,7 @@
 //! Opening: an exchange or queue gets its socket, its name, and if it is global its endpoint and its
 //! entry in the directory.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -248,15 +249,23 @@ impl Node {
     }
 }
 
-/// Binds the interface that was asked for: every interface and any port unless another is.
+/// Binds the interface that was asked for, or else the local address of the connection to the directory, and any port. So what is
+/// registered with a directory on this host is reached from this host only.
 fn listen(object: &Object, placement: &Placement, client: &Client) -> Result<Endpoint, OpenError> {
-    let asked = placement.interface.as_deref().unwrap_or("*");
-    let mut endpoint = host_port::endpoint(asked, "*");
-    // `*` is every IPv4 interface; who is reached over IPv6 listens on those, too.
-    let is_ipv6 = client.local_address().flatten().is_some_and(|ip| ip.to_canonical().is_ipv6());
-    if let Some(port) = endpoint.strip_prefix("tcp://*:").filter(|_| is_ipv6) {
-        endpoint = format!("tcp://[::]:{port}");
-    }
+    let local = client.local_address().flatten().map(|ip| ip.to_canonical());
+    let endpoint = match placement.interface.as_deref() {
+        Some(asked) => host_port::endpoint(asked, "*"),
+        None => match local.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)) {
+            // A link-local address says nothing without its interface.
+            IpAddr::V6(ip) if ip.is_unicast_link_local() => "tcp://*:*".to_owned(),
+            ip => host_port::endpoint(&ip.to_string(), "*"),
+        },
+    };
+    // `*` is every IPv4 interface; whoever is reached over IPv6 listens on those, too.
+    let endpoint = match endpoint.strip_prefix("tcp://*:") {
+        Some(port) if local.is_some_and(|ip| ip.is_ipv6()) => format!("tcp://[::]:{port}"),
+        _ => endpoint,
+    };
     let bound = match &object.plug {
         Plug::Exchange(push) => push.bind(&endpoint),
         Plug::Queue(pull) => pull.bind(&endpoint),

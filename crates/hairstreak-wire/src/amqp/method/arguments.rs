@@ -64,9 +64,14 @@ impl<'a> ArgumentReader<'a> {
         self.aligned().array().map(u64::from_be_bytes)
     }
 
+    /// As in RabbitMQ a short string of a method has to be UTF-8. Those of properties and tables are any bytes.
     #[inline(always)]
     pub(super) fn shortstr(&mut self) -> Result<&'a [u8], DecodeError> {
-        self.aligned().short_string()
+        let string = self.aligned().short_string()?;
+        match std::str::from_utf8(string) {
+            Ok(_) => Ok(string),
+            Err(_) => Err(DecodeError::Utf8),
+        }
     }
 
     #[inline(always)]

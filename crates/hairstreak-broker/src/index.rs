@@ -4,22 +4,22 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
 #[derive(Debug)]
-pub(super) struct Index<K, V>(HashMap<K, BTreeSet<V>>);
+pub(crate) struct Index<K, V>(HashMap<K, BTreeSet<V>>);
 
 impl<K: Eq + Hash + Clone, V: Ord> Index<K, V> {
-    pub(super) fn new() -> Index<K, V> {
+    pub(crate) fn new() -> Index<K, V> {
         Index(HashMap::new())
     }
 
-    pub(super) fn count(&self, key: &K) -> usize {
+    pub(crate) fn count(&self, key: &K) -> usize {
         self.0.get(key).map_or(0, BTreeSet::len)
     }
 
-    pub(super) fn add(&mut self, key: &K, value: V) {
+    pub(crate) fn add(&mut self, key: &K, value: V) {
         self.0.entry(key.clone()).or_default().insert(value);
     }
 
-    pub(super) fn remove(&mut self, key: &K, value: &V) {
+    pub(crate) fn remove(&mut self, key: &K, value: &V) {
         if let Some(values) = self.0.get_mut(key) {
             values.remove(value);
             if values.is_empty() {
@@ -28,13 +28,18 @@ impl<K: Eq + Hash + Clone, V: Ord> Index<K, V> {
         }
     }
 
+    /// The values of a key.
+    pub(crate) fn iter<'a>(&'a self, key: &K) -> impl Iterator<Item = &'a V> + use<'a, K, V> {
+        self.0.get(key).into_iter().flatten()
+    }
+
     /// The first value of a key.
-    pub(super) fn first(&self, key: &K) -> Option<&V> {
+    pub(crate) fn first(&self, key: &K) -> Option<&V> {
         self.0.get(key)?.first()
     }
 
     /// Takes all values of a key out.
-    pub(super) fn take(&mut self, key: &K) -> BTreeSet<V> {
+    pub(crate) fn take(&mut self, key: &K) -> BTreeSet<V> {
         self.0.remove(key).unwrap_or_default()
     }
 }

@@ -1,0 +1,13 @@
+//! The limit: the least that a broker must do, in a process of its own between the same producers and consumers.
+//!
+//! It reads, compares each method frame of a publish with the one before, finds the end of the content, writes a
+//! basic.deliver before it and passes it to the consumers of the queue that the key leads to. It has a thread for each
+//! connection and no queue: messages without a consumer are counted and forgotten, those with one are written at once.
+//! Declarations are answered so that the same clients run against it. It is no broker for anyone else.
+
+mod connection;
+mod registry;
+mod relay;
+mod serve;
+
+pub use serve::serve;

@@ -1,0 +1,204 @@
+//! The loop of the limit: what was published becomes deliveries, or a count.
+
+use std::io::Write;
+use std::sync::atomic::Ordering;
+
+use super::super::amqp::{
+    AmqpError, Argument, BASIC_ACK, BODY, CHANNEL, CONTENT_HEADER, FRAME_END, FRAME_HEADER_SIZE, METHOD,
+    frame_size, push_method,
+};
+use super::registry::Route;
+
+/// A content header without properties has at least that.
+const BODY_SIZE_AT: usize = FRAME_HEADER_SIZE + 4;
+
+/// What one connection publishes by one method frame.
+#[derive(Debug, Default)]
+pub struct Relay {
+    /// The method frame, compared byte by byte.
+    method: Vec<u8>,
+    route: Route,
+    output: Vec<u8>,
+    /// Bodies of this much are to come, and bytes of a frame that nobody wants, where messages are forgotten.
+    body_left: u64,
+    skip: usize,
+    /// Messages since the last flush, and in all.
+    batch_count: u64,
+    message_count: u64,
+}
+
+impl Relay {
+    /// Publishes with the method frame `method` go by `route` from now on.
+    pub fn change_route(&mut self, method: &[u8], route: Route) {
+        method.clone_into(&mut self.method);
+        self.route = route;
+    }
+
+    /// Takes publishes from the front of `bytes` while they are whole. Returns how many bytes they had.
+    pub fn take(&mut self, bytes: &[u8]) -> Result<usize, AmqpError> {
+        match (self.method.is_empty(), self.route.consumers.is_empty()) {
+            (true, _) => Ok(0),
+            (false, true) => self.forget(bytes),
+            (false, false) => self.forward(bytes),
+        }
+    }
+
+    /// Whether `method` is the method of a publish whose content has not come whole.
+    pub fn is_waiting(&self, method: &[u8]) -> bool {
+        self.method == method
+    }
+
+    fn forward(&mut self, bytes: &[u8]) -> Result<usize, AmqpError> {
+        let mut at = 0;
+        while bytes[at..].starts_with(&self.method) {
+            let content = &bytes[at + self.method.len()..];
+            let Some(size) = content_size(content)? else { break };
+            let (start, tag_at) = (self.output.len(), self.route.tag_at);
+            self.message_count += 1;
+            self.batch_count += 1;
+            self.output.extend_from_slice(&self.route.deliver);
+            let tag = &mut self.output[start + tag_at..start + tag_at + 8];
+            tag.copy_from_slice(&self.message_count.to_be_bytes());
+            self.output.extend_from_slice(&content[..size]);
+            at += self.method.len() + size;
+        }
+        Ok(at)
+    }
+
+    /// Frame by frame, because the body of a large message need not be in one piece to be forgotten.
+    fn forget(&mut self, bytes: &[u8]) -> Result<usize, AmqpError> {
+        let mut at = self.skip.min(bytes.len());
+        self.skip -= at;
+        while let Some(size) = frame_size(&bytes[at..]) {
+            let frame = &bytes[at..];
+            match frame[0] {
+                METHOD if frame.starts_with(&self.method) => {}
+                CONTENT_HEADER if frame.len() >= size => self.body_left = body_size(frame)?,
+                BODY => {
+                    let left = self.body_left.checked_sub((size - FRAME_HEADER_SIZE - 1) as u64);
+                    self.body_left = left.ok_or(AmqpError::Malformed("a body that is too long"))?;
+                    if self.body_left == 0 {
+                        self.message_count += 1;
+                        self.batch_count += 1;
+                    }
+                    self.skip = size.saturating_sub(frame.len());
+                }
+                _ => break,
+            }
+            at += size.min(frame.len());
+        }
+        Ok(at)
+    }
+
+    /// Writes what was gathered to all consumers, and confirms it to `publisher`.
+    pub fn flush(&mut self, publisher: Option<&mut impl Write>) -> Result<(), AmqpError> {
+        if self.batch_count == 0 {
+            return Ok(());
+        }
+        for mut consumer in self.route.consumers.iter().map(AsRef::as_ref) {
+            consumer.write_all(&self.output)?;
+        }
+        for count in &self.route.counts {
+            count.fetch_add(self.batch_count, Ordering::Relaxed);
+        }
+        self.batch_count = 0;
+        self.output.clear();
+        if let Some(publisher) = publisher {
+            let mut ack = Vec::new();
+            push_method(&mut ack, CHANNEL, BASIC_ACK, &[Argument::U64(self.message_count), Argument::U8(1)]);
+            publisher.write_all(&ack)?;
+        }
+        Ok(())
+    }
+}
+
+/// The body's size, of a whole content header.
+#[inline]
+fn body_size(header: &[u8]) -> Result<u64, AmqpError> {
+    let size = header.get(BODY_SIZE_AT..).and_then(|rest| rest.first_chunk());
+    size.map(|size| u64::from_be_bytes(*size)).ok_or(AmqpError::Malformed("half a content header"))
+}
+
+/// The size of header and body at the front of `bytes`, if all of it is there.
+#[inline]
+fn content_size(bytes: &[u8]) -> Result<Option<usize>, AmqpError> {
+    let Some(mut at) = frame_size(bytes).filter(|&size| size <= bytes.len()) else { return Ok(None) };
+    if bytes[0] != CONTENT_HEADER {
+        return Err(AmqpError::Malformed("a publish without a content header"));
+    }
+    let mut body_left = body_size(bytes)?;
+    while body_left > 0 {
+        let Some(size) = frame_size(&bytes[at..]) else { return Ok(None) };
+        let Some(end) = bytes.get(at + size - 1) else { return Ok(None) };
+        if bytes[at] != BODY || *end != FRAME_END {
+            return Err(AmqpError::Malformed("a content without its body"));
+        }
+        let left = body_left.checked_sub((size - FRAME_HEADER_SIZE - 1) as u64);
+        body_left = left.ok_or(AmqpError::Malformed("a body that is too long"))?;
+        at += size;
+    }
+    Ok(Some(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::amqp::{CHANNEL, push_publish};
+    use super::super::registry::Registry;
+    use super::Relay;
+
+    const METHOD_SIZE: usize = 27;
+
+    /// A relay that forgets, its queue, and `count` publishes.
+    fn publishes(registry: &Registry, body_size: usize, count: usize) -> (Relay, Vec<u8>) {
+        let mut bytes = Vec::new();
+        for _ in 0..count {
+            push_publish(&mut bytes, CHANNEL, ("bench", "key.0"), &vec![0; body_size], 4096);
+        }
+        registry.declare("queue.0");
+        registry.bind("queue.0", "bench", "key.0");
+        let mut relay = Relay::default();
+        relay.change_route(&bytes[..METHOD_SIZE], registry.route("bench", "key.0"));
+        (relay, bytes)
+    }
+
+    #[test]
+    fn messages_without_a_consumer_are_counted_wherever_reads_cut_them() {
+        for body_size in [16, 10_000] {
+            let registry = Registry::default();
+            let (mut relay, bytes) = publishes(&registry, body_size, 3);
+            let mut expected = 0;
+            for cut in 0..bytes.len() {
+                let consumed = relay.take(&bytes[..cut]).unwrap();
+                let rest = relay.take(&bytes[consumed..]).unwrap();
+                assert_eq!(consumed + rest, bytes.len());
+                relay.flush(None::<&mut Vec<u8>>).unwrap();
+                expected += 3;
+                assert_eq!(registry.declare("queue.0"), expected, "{cut} of {body_size}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_publish_is_left_to_others() {
+        let registry = Registry::default();
+        let (mut relay, mut bytes) = publishes(&registry, 16, 2);
+        let whole = bytes.len();
+        push_publish(&mut bytes, CHANNEL, ("other", "key.0"), b"abc", 4096);
+        assert_eq!(relay.take(&bytes).unwrap(), whole);
+        assert_eq!(relay.take(&bytes[whole..]).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_publisher_that_asks_is_told_how_far_it_is() {
+        let (mut relay, bytes) = publishes(&Registry::default(), 16, 5);
+        relay.take(&bytes).unwrap();
+        let mut confirms = Vec::new();
+        relay.flush(Some(&mut confirms)).unwrap();
+        assert_eq!(
+            confirms,
+            b"\x01\x00\x01\x00\x00\x00\x0d\x00\x3c\x00\x50\x00\x00\x00\x00\x00\x00\x00\x05\x01\xce"
+        );
+        relay.flush(Some(&mut confirms)).unwrap();
+        assert_eq!(confirms.len(), 21);
+    }
+}

@@ -1,0 +1,116 @@
+//! A directory of a broker's own, and what the broker says in it. Dropping it removes it.
+
+use std::fs::{self, File};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
+
+use super::super::amqp::Link;
+use super::error::{ServerError, failed};
+
+/// RabbitMQ takes four seconds on an idle machine.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(90);
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+/// Of what a broker said when it failed.
+const OUTPUT_SIZE_MAX: usize = 2000;
+
+/// A directory that belongs to one broker.
+#[derive(Debug)]
+pub struct Directory {
+    /// Where.
+    pub path: PathBuf,
+}
+
+impl Directory {
+    /// Makes one among the temporary files.
+    pub fn new(name: &str) -> Result<Directory, ServerError> {
+        let path = std::env::temp_dir().join(format!("hairstreak-bench-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).map_err(failed("the directory of a broker"))?;
+        Ok(Directory { path })
+    }
+
+    /// Writes a file and returns its path.
+    pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, ServerError> {
+        let path = self.path.join(name);
+        fs::write(&path, text).map_err(failed("a file of a broker"))?;
+        Ok(path)
+    }
+
+    /// Starts a program of the broker. What it says is kept here.
+    pub fn spawn(&self, command: &mut Command) -> Result<Child, ServerError> {
+        let output = || File::options().create(true).append(true).open(self.output_path());
+        let (output, errors) =
+            output().and_then(|file| Ok((file, output()?))).map_err(failed("a file of a broker"))?;
+        let child = command.stdin(Stdio::null()).stdout(output).stderr(errors).spawn();
+        let program = || command.get_program().to_string_lossy().into_owned();
+        child.map_err(|error| ServerError::Start { program: program(), error })
+    }
+
+    /// Waits until the broker `child` opens a channel at `address`.
+    pub fn wait_for(
+        &self,
+        program: &Path,
+        child: &mut Child,
+        address: SocketAddr,
+    ) -> Result<(), ServerError> {
+        let (program, start) = (program.display().to_string(), Instant::now());
+        loop {
+            let Err(error) = Link::open(address) else { return Ok(()) };
+            if child.try_wait().map_err(failed("the process of a broker"))?.is_some() {
+                return Err(ServerError::Ended { program, output: self.said() });
+            }
+            if is_abandoned() {
+                return Err(ServerError::Abandoned);
+            }
+            if start.elapsed() > ANSWER_TIME_MAX {
+                return Err(ServerError::Silent { program, error, output: self.said() });
+            }
+            thread::sleep(LOOK_INTERVAL);
+        }
+    }
+
+    fn output_path(&self) -> PathBuf {
+        self.path.join("output")
+    }
+
+    fn said(&self) -> String {
+        let said = fs::read(self.output_path()).unwrap_or_default();
+        let end = &said[said.len().saturating_sub(OUTPUT_SIZE_MAX)..];
+        String::from_utf8_lossy(end).trim().to_owned()
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // What is left lies among the temporary files.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Whether the benchmark has gone, whose end of this process's standard input is closed then.
+fn is_abandoned() -> bool {
+    let input = io::stdin();
+    let mut watched = [PollFd::new(&input, PollFlags::IN)];
+    // What cannot be found out is found out later.
+    let _ = poll(&mut watched, Some(&Timespec::default()));
+    watched[0].revents().contains(PollFlags::HUP)
+}
+
+/// A port of the loopback interface that nobody uses now.
+pub fn free_address() -> Result<SocketAddr, ServerError> {
+    let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    address.map_err(failed("a free port"))
+}
+
+/// Ends a process and reaps it.
+pub fn end(child: &mut Child) {
+    // Both fail only if it has ended and been reaped already.
+    let _: Result<(), io::Error> = child.kill();
+    let _ = child.wait();
+}

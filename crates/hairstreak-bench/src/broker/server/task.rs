@@ -1,0 +1,52 @@
+//! What a keeper is told, in JSON, and what it answers in one line.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cores::CoreRange;
+
+/// A broker under test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerKind {
+    /// `hairstreak serve`.
+    Node,
+    /// RabbitMQ.
+    RabbitMq,
+    /// The limit program.
+    Limit,
+}
+
+impl ServerKind {
+    /// The name in messages to people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Node => "hairstreak",
+            Self::RabbitMq => "RabbitMQ",
+            Self::Limit => "limit",
+        }
+    }
+}
+
+/// Which broker to keep, and how.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerTask {
+    /// Which.
+    pub kind: ServerKind,
+    /// Event loops of the node; `None`: as many as it chooses.
+    pub loop_count: Option<u32>,
+    /// The cores to keep to; `None`: all.
+    pub cores: Option<CoreRange>,
+    /// The script that starts RabbitMQ.
+    pub rabbitmq: String,
+}
+
+/// The broker answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerAnswer {
+    /// Where it speaks AMQP.
+    pub address: SocketAddr,
+    /// Its process.
+    pub process_id: u32,
+}

@@ -1,0 +1,61 @@
+//! Equivalence: whether a second declaration asks for what is there already. The texts are RabbitMQ's.
+
+use std::fmt::Display;
+
+use hairstreak_wire::amqp::{FieldTable, FieldValue, ReplyCode};
+
+use crate::erlang;
+use crate::refusal::Refusal;
+
+/// Checks a property that each declaration has. `resource` is such as `exchange 'x' in vhost '/'`.
+///
+/// # Errors
+///
+/// `PRECONDITION_FAILED`: the property is another.
+pub(crate) fn check_property<T: PartialEq + Display>(
+    resource: &str,
+    name: &str,
+    current: T,
+    received: T,
+) -> Result<(), Refusal> {
+    if current == received {
+        return Ok(());
+    }
+    Err(inequivalent(resource, name, &format!("'{current}'"), &format!("'{received}'")))
+}
+
+/// Checks the argument `name`, which a declaration need not have.
+///
+/// # Errors
+///
+/// `PRECONDITION_FAILED`: the argument is another, or one of the two declarations lacks it.
+pub(crate) fn check_argument(
+    resource: &str,
+    name: &str,
+    current: &FieldTable,
+    received: &FieldTable,
+) -> Result<(), Refusal> {
+    match (current.get(name), received.get(name)) {
+        (None, None) => Ok(()),
+        (Some(current), Some(received)) if erlang::is_equal(current, received) => Ok(()),
+        (Some(current), Some(received)) => {
+            let [current, received] = [current, received].map(|value| format!("'{}'", erlang::show(value)));
+            Err(inequivalent(resource, name, &current, &received))
+        }
+        (current, received) => {
+            Err(inequivalent(resource, name, &show_optional(current), &show_optional(received)))
+        }
+    }
+}
+
+fn show_optional(value: Option<&FieldValue>) -> String {
+    value.map_or("none".to_owned(), |value| {
+        format!("the value '{}' of type '{}'", erlang::show(value), value.type_name())
+    })
+}
+
+fn inequivalent(resource: &str, name: &str, current: &str, received: &str) -> Refusal {
+    let text =
+        format!("inequivalent arg '{name}' for {resource}: received {received} but current is {current}");
+    Refusal::new(ReplyCode::PreconditionFailed, text)
+}

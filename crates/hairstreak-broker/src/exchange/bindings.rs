@@ -1,0 +1,88 @@
+//! `Bindings`: all bindings of a virtual host, by their identity, by their source and by their destination.
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use slab::Slab;
+
+use super::binding::{Binding, BindingId};
+use super::destination::{Destination, ExchangeId};
+use crate::index::Index;
+
+#[derive(Debug)]
+pub(super) struct Bindings {
+    bindings: Slab<Binding>,
+    /// Finds bindings by all of their fields.
+    ids: HashTable<BindingId>,
+    hasher: RandomState,
+    of_source: Index<ExchangeId, BindingId>,
+    of_destination: Index<Destination, BindingId>,
+}
+
+impl Bindings {
+    pub(super) fn new() -> Bindings {
+        Bindings {
+            bindings: Slab::new(),
+            ids: HashTable::new(),
+            hasher: RandomState::default(),
+            of_source: Index::new(),
+            of_destination: Index::new(),
+        }
+    }
+
+    /// How many bindings there are.
+    pub(super) fn count(&self) -> usize {
+        self.bindings.len()
+    }
+
+    /// Adds a binding. `None`: it is there already.
+    pub(super) fn add(&mut self, binding: Binding) -> Option<BindingId> {
+        let (bindings, hasher) = (&mut self.bindings, &self.hasher);
+        let hash = hasher.hash_one(&binding);
+        let is_same = |id: &BindingId| bindings[*id as usize] == binding;
+        let vacant = match self.ids.entry(hash, is_same, |id| hasher.hash_one(&bindings[*id as usize])) {
+            Entry::Occupied(_) => return None,
+            Entry::Vacant(vacant) => vacant,
+        };
+        let (source, destination) = (binding.source, binding.destination);
+        let id = bindings.insert(binding) as BindingId;
+        vacant.insert(id);
+        self.of_source.add(&source, id);
+        self.of_destination.add(&destination, id);
+        Some(id)
+    }
+
+    /// The number of a binding that is there.
+    pub(super) fn find(&self, binding: &Binding) -> Option<BindingId> {
+        let hash = self.hasher.hash_one(binding);
+        self.ids.find(hash, |id| self.bindings[*id as usize] == *binding).copied()
+    }
+
+    /// Takes a binding out.
+    pub(super) fn remove(&mut self, id: BindingId) -> Option<Binding> {
+        let binding = self.bindings.try_remove(id as usize)?;
+        if let Ok(entry) = self.ids.find_entry(self.hasher.hash_one(&binding), |other| *other == id) {
+            entry.remove();
+        }
+        self.of_source.remove(&binding.source, &id);
+        self.of_destination.remove(&binding.destination, &id);
+        Some(binding)
+    }
+
+    /// Whether a binding leads from the exchange.
+    pub(super) fn has_source(&self, source: ExchangeId) -> bool {
+        self.of_source.first(&source).is_some()
+    }
+
+    /// The bindings from an exchange.
+    pub(super) fn of_source(&self, source: ExchangeId) -> impl Iterator<Item = BindingId> {
+        self.of_source.iter(&source).copied()
+    }
+
+    /// The bindings to a queue or an exchange.
+    pub(super) fn of_destination(&self, destination: Destination) -> impl Iterator<Item = BindingId> {
+        self.of_destination.iter(&destination).copied()
+    }
+}

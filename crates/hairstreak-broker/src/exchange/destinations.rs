@@ -1,0 +1,107 @@
+//! `Destinations`: what the bindings with one condition lead to. A destination that several bindings lead to is one.
+//!
+//! One destination, which is what most routing keys have, lies where the `Destinations` do. All others lie in a list
+//! beside an index, so that adding and removing does not depend on how many there are.
+
+use foldhash::{HashMap, HashMapExt};
+
+use super::destination::Destination;
+
+#[derive(Debug, Default)]
+pub(super) enum Destinations {
+    #[default]
+    None,
+    One {
+        destination: Destination,
+        binding_count: u32,
+    },
+    /// At least two.
+    Many(Box<Many>),
+}
+
+#[derive(Debug)]
+pub(super) struct Many {
+    list: Vec<Destination>,
+    places: HashMap<Destination, Place>,
+}
+
+#[derive(Debug)]
+struct Place {
+    /// Where the destination is in the list.
+    index: usize,
+    binding_count: u32,
+}
+
+impl Destinations {
+    pub(super) fn as_slice(&self) -> &[Destination] {
+        match self {
+            Destinations::None => &[],
+            Destinations::One { destination, .. } => std::slice::from_ref(destination),
+            Destinations::Many(many) => &many.list,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Destinations::None)
+    }
+
+    /// A further binding leads to the destination.
+    pub(super) fn add(&mut self, added: Destination) {
+        match self {
+            Destinations::None => *self = Destinations::One { destination: added, binding_count: 1 },
+            Destinations::One { destination, binding_count } if *destination == added => *binding_count += 1,
+            Destinations::One { destination, binding_count } => {
+                let mut many = Many { list: Vec::new(), places: HashMap::new() };
+                many.add(*destination, *binding_count);
+                many.add(added, 1);
+                *self = Destinations::Many(Box::new(many));
+            }
+            Destinations::Many(many) => many.add(added, 1),
+        }
+    }
+
+    /// A binding that led to the destination is gone.
+    pub(super) fn remove(&mut self, removed: Destination) {
+        match self {
+            Destinations::One { destination, binding_count } if *destination == removed => {
+                *binding_count -= 1;
+                if *binding_count == 0 {
+                    *self = Destinations::None;
+                }
+            }
+            Destinations::Many(many) => {
+                many.remove(removed);
+                if let [destination] = many.list[..] {
+                    let binding_count = many.places[&destination].binding_count;
+                    *self = Destinations::One { destination, binding_count };
+                }
+            }
+            Destinations::None | Destinations::One { .. } => {}
+        }
+    }
+}
+
+impl Many {
+    fn add(&mut self, added: Destination, binding_count: u32) {
+        let index = self.list.len();
+        let place = self.places.entry(added).or_insert(Place { index, binding_count: 0 });
+        place.binding_count += binding_count;
+        if place.index == index {
+            self.list.push(added);
+        }
+    }
+
+    fn remove(&mut self, removed: Destination) {
+        let Some(place) = self.places.get_mut(&removed) else { return };
+        place.binding_count -= 1;
+        if place.binding_count > 0 {
+            return;
+        }
+        let index = place.index;
+        self.places.remove(&removed);
+        self.list.swap_remove(index);
+        if let Some(moved) = self.list.get(index).and_then(|moved| self.places.get_mut(moved)) {
+            moved.index = index;
+        }
+    }
+}

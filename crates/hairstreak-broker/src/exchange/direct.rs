@@ -1,0 +1,37 @@
+//! The type `direct`: a message goes where its routing key is the binding's.
+
+use foldhash::HashMap;
+use hairstreak_wire::amqp::FieldTable;
+
+use super::binding::{Binding, BindingId};
+use super::destination::Destination;
+use super::destinations::Destinations;
+use super::exchange_type::{ExchangeType, Load};
+use super::routing::{Cacheable, Routing};
+
+#[derive(Debug, Default)]
+pub(super) struct Direct {
+    keys: HashMap<Box<[u8]>, Destinations>,
+}
+
+impl ExchangeType for Direct {
+    fn bind(&mut self, _: BindingId, binding: &Binding, _: &FieldTable) {
+        self.keys.entry(binding.key.clone()).or_default().add(binding.destination);
+    }
+
+    fn unbind(&mut self, _: BindingId, binding: &Binding) {
+        if let Some(destinations) = self.keys.get_mut(&binding.key) {
+            destinations.remove(binding.destination);
+            if destinations.is_empty() {
+                self.keys.remove(&binding.key);
+            }
+        }
+    }
+
+    fn route(&mut self, message: &Routing<'_>, _: Load<'_>, found: &mut Vec<Destination>) -> Cacheable {
+        for destinations in message.keys().filter_map(|key| self.keys.get(key)) {
+            found.extend_from_slice(destinations.as_slice());
+        }
+        Cacheable::Yes
+    }
+}

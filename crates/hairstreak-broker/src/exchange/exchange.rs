@@ -1,0 +1,66 @@
+//! `Exchange`: one exchange, what it was declared to be and what its bindings do.
+
+use hairstreak_wire::amqp::{FieldTable, FieldValue};
+
+use super::declaration::ExchangeDeclaration;
+use super::exchange_type::ExchangeType;
+use super::kind::Kind;
+use super::refusals::{self, Place};
+use crate::equivalence::{check_argument, check_property};
+use crate::refusal::Refusal;
+
+const ALTERNATE_EXCHANGE: &str = "alternate-exchange";
+
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) declaration: ExchangeDeclaration,
+    pub(super) kind: Kind,
+    /// Where messages go that no binding matches. Kept apart from the declaration, because a policy may set it too.
+    pub(super) alternate: Option<Box<[u8]>>,
+    pub(super) bindings: Box<dyn ExchangeType>,
+}
+
+impl Exchange {
+    /// A new exchange. The declaration's type is `kind`.
+    ///
+    /// # Errors
+    ///
+    /// `PRECONDITION_FAILED`: an argument has a wrong type or value.
+    pub(super) fn new(
+        declaration: ExchangeDeclaration,
+        kind: Kind,
+        place: Place<'_>,
+    ) -> Result<Exchange, Refusal> {
+        let alternate = alternate_exchange(&declaration.arguments, place)?;
+        let bindings = kind.open(&declaration.arguments)?;
+        Ok(Exchange { declaration, kind, alternate, bindings })
+    }
+
+    /// Whether a second declaration of type `kind` asks for this exchange.
+    ///
+    /// # Errors
+    ///
+    /// `PRECONDITION_FAILED`: it asks for another one.
+    pub(super) fn check_equivalence(
+        &self,
+        received: &ExchangeDeclaration,
+        kind: Kind,
+        place: Place<'_>,
+    ) -> Result<(), Refusal> {
+        let current = &self.declaration;
+        let exchange = place.to_string();
+        check_property(&exchange, "type", self.kind.atom(), kind.atom())?;
+        check_property(&exchange, "durable", current.is_durable, received.is_durable)?;
+        check_property(&exchange, "auto_delete", current.is_auto_delete, received.is_auto_delete)?;
+        check_property(&exchange, "internal", current.is_internal, received.is_internal)?;
+        check_argument(&exchange, ALTERNATE_EXCHANGE, &current.arguments, &received.arguments)
+    }
+}
+
+fn alternate_exchange(arguments: &FieldTable, place: Place<'_>) -> Result<Option<Box<[u8]>>, Refusal> {
+    match arguments.get(ALTERNATE_EXCHANGE) {
+        None => Ok(None),
+        Some(FieldValue::LongString(name)) => Ok(Some(name.clone())),
+        Some(value) => Err(refusals::invalid_argument_type(value, ALTERNATE_EXCHANGE, place)),
+    }
+}

@@ -1,0 +1,258 @@
+//! `Exchanges`: the exchanges of a virtual host and where they send messages. Binding is in `bind`.
+
+use std::borrow::Cow;
+
+use super::binding::BindingId;
+use super::bindings::Bindings;
+use super::cache::RouteCache;
+use super::declaration::ExchangeDeclaration;
+use super::default::DefaultExchange;
+use super::destination::{Destination, ExchangeId};
+use super::exchange::Exchange;
+use super::kind::Kind;
+use super::refusals::{self, Place};
+use super::routing::{Cacheable, Routing};
+use super::table::ExchangeTable;
+use super::walk::Walk;
+use crate::queue::QueueId;
+use crate::refusal::Refusal;
+
+/// The exchanges that each virtual host has, besides the default exchange.
+const STANDARD_EXCHANGES: [(&str, &str); 5] = [
+    ("amq.direct", "direct"),
+    ("amq.fanout", "fanout"),
+    ("amq.topic", "topic"),
+    ("amq.headers", "headers"),
+    ("amq.match", "headers"),
+];
+const RESERVED_PREFIX: &[u8] = b"amq.";
+
+/// All exchanges and bindings of a virtual host.
+///
+/// Whoever has a queue tells of it by [`add_queue`](Exchanges::add_queue) and
+/// [`remove_queue`](Exchanges::remove_queue). Line breaks in names of exchanges do not count.
+#[derive(Debug)]
+pub struct Exchanges {
+    virtual_host: Box<str>,
+    pub(super) table: ExchangeTable,
+    pub(super) bindings: Bindings,
+    default: DefaultExchange,
+    pub(super) generation: u64,
+    cache: RouteCache,
+    walk: Walk,
+}
+
+impl Exchanges {
+    /// The exchanges that each virtual host has. The name is for the texts of refusals.
+    pub fn new(virtual_host: &str) -> Exchanges {
+        let mut exchanges = Exchanges {
+            virtual_host: virtual_host.into(),
+            table: ExchangeTable::default(),
+            bindings: Bindings::new(),
+            default: DefaultExchange::default(),
+            generation: 0,
+            cache: RouteCache::default(),
+            walk: Walk::default(),
+        };
+        for (name, kind) in STANDARD_EXCHANGES {
+            let (name, kind) = (name.as_bytes().into(), kind.as_bytes().into());
+            let declaration =
+                ExchangeDeclaration { name, kind, is_durable: true, ..ExchangeDeclaration::default() };
+            let created = exchanges.create(declaration);
+            debug_assert!(created.is_ok(), "{created:?}");
+        }
+        exchanges
+    }
+
+    /// Declares an exchange, which may exist already.
+    ///
+    /// # Errors
+    ///
+    /// - `COMMAND_INVALID`: the type is unknown
+    /// - `ACCESS_REFUSED`: the default exchange, or a new exchange with a reserved name
+    /// - `PRECONDITION_FAILED`: the exchange exists and is another one, or an argument has a wrong type or value
+    pub fn declare(&mut self, declaration: &ExchangeDeclaration) -> Result<(), Refusal> {
+        let kind =
+            Kind::from_name(&declaration.kind).ok_or_else(|| refusals::unknown_type(&declaration.kind))?;
+        let name = given_name(&declaration.name)?;
+        match self.table.find(&name).and_then(|id| self.table.get(id)) {
+            Some(exchange) => exchange.check_equivalence(declaration, kind, self.place(&name)),
+            None if name.starts_with(RESERVED_PREFIX) => Err(refusals::reserved_name(&name)),
+            None => self.create(ExchangeDeclaration { name: (*name).into(), ..declaration.clone() }),
+        }
+    }
+
+    fn create(&mut self, declaration: ExchangeDeclaration) -> Result<(), Refusal> {
+        let kind =
+            Kind::from_name(&declaration.kind).ok_or_else(|| refusals::unknown_type(&declaration.kind))?;
+        let name = declaration.name.clone();
+        let exchange = Exchange::new(declaration, kind, self.place(&name))?;
+        self.table.add(exchange);
+        self.generation += 1;
+        Ok(())
+    }
+
+    /// A passive declaration: whether an exchange exists.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND`, and `ACCESS_REFUSED` for the default exchange.
+    pub fn check(&self, name: &[u8]) -> Result<(), Refusal> {
+        self.find(&given_name(name)?).map(drop)
+    }
+
+    /// Deletes an exchange with all its bindings. An exchange that does not exist counts as deleted.
+    ///
+    /// # Errors
+    ///
+    /// `ACCESS_REFUSED` for exchanges that each virtual host has, `PRECONDITION_FAILED` by `if_unused` if a binding leads
+    /// from the exchange.
+    pub fn delete(&mut self, name: &[u8], if_unused: bool) -> Result<(), Refusal> {
+        let name = given_name(name)?;
+        if name.starts_with(RESERVED_PREFIX) {
+            return Err(refusals::system_exchange(self.place(&name)));
+        }
+        let Some(id) = self.table.find(&name) else { return Ok(()) };
+        if if_unused && self.bindings.has_source(id) {
+            return Err(refusals::in_use(self.place(&name)));
+        }
+        let from: Vec<BindingId> = self.bindings.of_source(id).collect();
+        from.into_iter().for_each(|binding| drop(self.bindings.remove(binding)));
+        self.table.remove(id);
+        self.remove_bindings(self.bindings.of_destination(Destination::Exchange(id)).collect());
+        Ok(())
+    }
+
+    /// A queue is there: the default exchange knows it by its name.
+    pub fn add_queue(&mut self, name: &[u8], queue: QueueId) {
+        self.default.add(name, queue);
+        self.generation += 1;
+    }
+
+    /// A queue is gone: its bindings go, and with them exchanges that are deleted with their last binding.
+    pub fn remove_queue(&mut self, queue: QueueId) {
+        self.default.remove(queue);
+        self.remove_bindings(self.bindings.of_destination(Destination::Queue(queue)).collect());
+    }
+
+    /// Removes bindings, the exchanges that are deleted with their last one, the bindings to these, and so on.
+    pub(super) fn remove_bindings(&mut self, mut pending: Vec<BindingId>) {
+        self.generation += 1;
+        while let Some(id) = pending.pop() {
+            let Some(binding) = self.bindings.remove(id) else { continue };
+            let source = binding.source;
+            let Some(exchange) = self.table.get_mut(source) else { continue };
+            exchange.bindings.unbind(id, &binding);
+            if exchange.declaration.is_auto_delete && !self.bindings.has_source(source) {
+                self.table.remove(source);
+                pending.extend(self.bindings.of_destination(Destination::Exchange(source)));
+            }
+        }
+    }
+
+    /// Grows with each change that may change a route.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// How many exchanges there are, without the default exchange.
+    pub fn exchange_count(&self) -> usize {
+        self.table.count()
+    }
+
+    /// How many bindings there are, without those of the default exchange.
+    pub fn binding_count(&self) -> usize {
+        self.bindings.count()
+    }
+
+    /// Replaces `targets` by the queues that get a published message, each once. `load` says how much a queue has to do.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND`, and `ACCESS_REFUSED` for an internal exchange.
+    pub fn route(
+        &mut self,
+        message: &Routing<'_>,
+        load: &dyn Fn(QueueId) -> u64,
+        targets: &mut Vec<QueueId>,
+    ) -> Result<Cacheable, Refusal> {
+        self.route_if(message, load, targets, |exchange| !exchange.declaration.is_internal)
+    }
+
+    /// As [`route`](Exchanges::route) for a message that the broker itself publishes, such as a dead letter: internal
+    /// exchanges take it too.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND`.
+    pub fn route_internally(
+        &mut self,
+        message: &Routing<'_>,
+        load: &dyn Fn(QueueId) -> u64,
+        targets: &mut Vec<QueueId>,
+    ) -> Result<Cacheable, Refusal> {
+        self.route_if(message, load, targets, |_| true)
+    }
+
+    fn route_if(
+        &mut self,
+        message: &Routing<'_>,
+        load: &dyn Fn(QueueId) -> u64,
+        targets: &mut Vec<QueueId>,
+        is_permitted: impl FnOnce(&Exchange) -> bool,
+    ) -> Result<Cacheable, Refusal> {
+        targets.clear();
+        if message.exchange.is_empty() {
+            self.walk.find_queues(message.keys(), |name| self.default.find(name), targets);
+            return Ok(by_key(message));
+        }
+        let (id, exchange) = self.find(message.exchange)?;
+        if !is_permitted(exchange) {
+            return Err(refusals::internal(self.place(message.exchange)));
+        }
+        // For the other types the cache would cost what it saves.
+        let may_be_cached = exchange.kind == Kind::Topic && message.extra_keys.is_empty();
+        if may_be_cached && let Some(known) = self.cache.find(self.generation, id, message.key) {
+            targets.extend_from_slice(known);
+            return Ok(Cacheable::Yes);
+        }
+        let cacheable = self.walk.route(&mut self.table, id, message, load, targets).and(by_key(message));
+        if may_be_cached && cacheable == Cacheable::Yes {
+            self.cache.offer(id, message.key, targets);
+        }
+        Ok(cacheable)
+    }
+
+    /// An exchange that exists.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND`.
+    pub(super) fn find(&self, name: &[u8]) -> Result<(ExchangeId, &Exchange), Refusal> {
+        let found = self.table.find(name).and_then(|id| Some((id, self.table.get(id)?)));
+        found.ok_or_else(|| refusals::not_found(self.place(name)))
+    }
+
+    fn place<'a>(&'a self, exchange: &'a [u8]) -> Place<'a> {
+        Place { virtual_host: &self.virtual_host, exchange }
+    }
+}
+
+/// Whether nothing but exchange and routing key can have decided on a route.
+fn by_key(message: &Routing<'_>) -> Cacheable {
+    if message.extra_keys.is_empty() { Cacheable::Yes } else { Cacheable::No }
+}
+
+/// The name of an exchange as a client gives it, without line breaks.
+///
+/// # Errors
+///
+/// `ACCESS_REFUSED`: it is the default exchange.
+pub(super) fn given_name(name: &[u8]) -> Result<Cow<'_, [u8]>, Refusal> {
+    let is_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
+    let name = match name.iter().any(is_break) {
+        true => Cow::Owned(name.iter().copied().filter(|byte| !is_break(byte)).collect()),
+        false => Cow::Borrowed(name),
+    };
+    if name.is_empty() { Err(refusals::default_exchange()) } else { Ok(name) }
+}

@@ -1,0 +1,52 @@
+//! The type `load_balancing`: a message goes to one of the destinations: to the one with the least load, and in turn
+//! among equals. Routing keys do not count. An exchange as a destination has no load of its own.
+//!
+//! Not RabbitMQ's. A message costs a look at each destination, until one has no load.
+
+use hairstreak_wire::amqp::FieldTable;
+
+use super::binding::{Binding, BindingId};
+use super::destination::Destination;
+use super::destinations::Destinations;
+use super::exchange_type::{ExchangeType, Load};
+use super::routing::{Cacheable, Routing};
+
+#[derive(Debug, Default)]
+pub(super) struct LoadBalancing {
+    destinations: Destinations,
+    /// The destination that is asked first for the next message. May lie behind the last one.
+    turn: usize,
+}
+
+impl ExchangeType for LoadBalancing {
+    fn bind(&mut self, _: BindingId, binding: &Binding, _: &FieldTable) {
+        self.destinations.add(binding.destination);
+    }
+
+    fn unbind(&mut self, _: BindingId, binding: &Binding) {
+        self.destinations.remove(binding.destination);
+    }
+
+    fn route(&mut self, _: &Routing<'_>, load: Load<'_>, found: &mut Vec<Destination>) -> Cacheable {
+        let destinations = self.destinations.as_slice();
+        let (before, after) = destinations.split_at(self.turn.min(destinations.len()));
+        let mut best: Option<(u64, usize)> = None;
+        for (offset, destination) in after.iter().chain(before).enumerate() {
+            let load = match destination {
+                Destination::Queue(queue) => load(*queue),
+                Destination::Exchange(_) => 0,
+            };
+            if best.is_none_or(|(least, _)| load < least) {
+                best = Some((load, (before.len() + offset) % destinations.len()));
+            }
+            if load == 0 {
+                break;
+            }
+        }
+        if let Some((_, index)) = best {
+            found.push(destinations[index]);
+            self.turn = index + 1;
+        }
+        Cacheable::No
+    }
+}

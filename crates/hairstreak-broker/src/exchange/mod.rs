@@ -1,0 +1,55 @@
+//! Exchanges and bindings of a virtual host: which queues get a message. Pure: queues are numbers here, and messages are
+//! a routing key and headers.
+//!
+//! ```text
+//!  message --> exchange --(bindings)--+--> queues
+//!                 |                   +--> exchanges, each once, however the bindings run in circles
+//!                 +--(no binding matches)--> alternate exchange
+//! ```
+//!
+//! The semantics, reply codes and texts are those of RabbitMQ 3.10.
+//!
+//! - `exchanges`, `bind`: the public face, [`Exchanges`]
+//! - `declaration`, `routing`: what exchanges and messages are said to be
+//! - `kind`: the types of exchanges by name; `exchange_type`: what a type does. Each type is a file: `direct`, `fanout`,
+//!   `topic`, `headers`, `consistent_hash`, `load_balancing`; `default` is the exchange without a name
+//! - `exchange`, `table`: one exchange, and all by name
+//! - `binding`, `bindings`: one binding, and all by their two ends
+//! - `destination`, `destinations`: what a binding leads to
+//! - `walk`: a message's way through the exchanges; `stamps`: what the way has met; `cache`: ways that were taken before
+//! - `refusals`: the texts
+//!
+//! Invariants, tested in tests/ on random topologies against a naive model: a message reaches the queues that the model
+//! says, each once; nothing is left of bindings and exchanges that were removed.
+//!
+//! Not here: permissions, and whether queues exist.
+
+mod bind;
+mod binding;
+mod bindings;
+mod cache;
+mod consistent_hash;
+mod declaration;
+mod default;
+mod destination;
+mod destinations;
+mod direct;
+mod exchange;
+mod exchange_type;
+mod exchanges;
+mod fanout;
+mod headers;
+mod kind;
+mod load_balancing;
+mod refusals;
+mod routing;
+mod stamps;
+mod table;
+#[cfg(test)]
+mod tests;
+mod topic;
+mod walk;
+
+pub use declaration::ExchangeDeclaration;
+pub use exchanges::Exchanges;
+pub use routing::{Cacheable, Routing};

@@ -1,0 +1,53 @@
+//! `Routing` and `Cacheable`: what exchanges know of a message, and whether the answer holds for the next one.
+
+use hairstreak_wire::amqp::FieldTable;
+
+/// What decides where a message goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Routing<'a> {
+    /// The exchange that the message is published to. Empty: the default exchange.
+    pub exchange: &'a [u8],
+    /// The routing key.
+    pub key: &'a [u8],
+    /// Further routing keys: those of the headers CC and BCC.
+    pub extra_keys: &'a [&'a [u8]],
+    /// The headers.
+    pub headers: Option<&'a FieldTable>,
+    /// The property `correlation-id`.
+    pub correlation_id: Option<&'a [u8]>,
+    /// The property `message-id`.
+    pub message_id: Option<&'a [u8]>,
+    /// The property `timestamp`.
+    pub timestamp: Option<u64>,
+}
+
+impl<'a> Routing<'a> {
+    /// A message without properties.
+    pub fn new(exchange: &'a [u8], key: &'a [u8]) -> Routing<'a> {
+        Routing { exchange, key, ..Routing::default() }
+    }
+
+    /// The routing key and the further ones.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &'a [u8]> {
+        std::iter::once(self.key).chain(self.extra_keys.iter().copied())
+    }
+}
+
+/// Whether a route holds for the next message with the same exchange and routing key, until the generation changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cacheable {
+    /// Exchange and routing key alone decided.
+    Yes,
+    /// Something else decided too: headers, further keys, other properties, or the load.
+    No,
+}
+
+impl Cacheable {
+    /// Whether both are cacheable.
+    pub(super) fn and(self, other: Cacheable) -> Cacheable {
+        match self {
+            Cacheable::Yes => other,
+            Cacheable::No => Cacheable::No,
+        }
+    }
+}

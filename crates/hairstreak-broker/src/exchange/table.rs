@@ -1,0 +1,51 @@
+//! `ExchangeTable`: the exchanges of a virtual host by name and by number, without the default exchange.
+
+use foldhash::HashMap;
+use slab::Slab;
+
+use super::destination::ExchangeId;
+use super::exchange::Exchange;
+
+#[derive(Debug, Default)]
+pub(super) struct ExchangeTable {
+    exchanges: Slab<Exchange>,
+    ids: HashMap<Box<[u8]>, ExchangeId>,
+}
+
+impl ExchangeTable {
+    /// How many exchanges there are.
+    pub(super) fn count(&self) -> usize {
+        self.exchanges.len()
+    }
+
+    pub(super) fn find(&self, name: &[u8]) -> Option<ExchangeId> {
+        self.ids.get(name).copied()
+    }
+
+    pub(super) fn get(&self, id: ExchangeId) -> Option<&Exchange> {
+        self.exchanges.get(id.0 as usize)
+    }
+
+    pub(super) fn get_mut(&mut self, id: ExchangeId) -> Option<&mut Exchange> {
+        self.exchanges.get_mut(id.0 as usize)
+    }
+
+    /// The exchange that takes what no binding of another one matches, if that has one that exists.
+    pub(super) fn alternate_of(&self, id: ExchangeId) -> Option<ExchangeId> {
+        self.find(self.get(id)?.alternate.as_deref()?)
+    }
+
+    /// Adds an exchange with a new name.
+    pub(super) fn add(&mut self, exchange: Exchange) {
+        let name = exchange.declaration.name.clone();
+        let id = ExchangeId(self.exchanges.insert(exchange) as u32);
+        self.ids.insert(name, id);
+    }
+
+    /// Takes an exchange out.
+    pub(super) fn remove(&mut self, id: ExchangeId) {
+        if let Some(exchange) = self.exchanges.try_remove(id.0 as usize) {
+            self.ids.remove(&exchange.declaration.name);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The type `topic`: routing keys are words with dots between them, and a binding's key is a pattern: `*` stands for one
+//! word, `#` for any number of words.
+//!
+//! - `topic`: the type
+//! - `trie`: all patterns of an exchange as one tree of words, so that what a message costs depends on its words and not
+//!   on the number of bindings
+//! - `word`: a word of a pattern
+
+#[expect(clippy::module_inception, reason = "the type is what the folder is about")]
+mod topic;
+mod trie;
+mod word;
+
+pub(super) use topic::Topic;

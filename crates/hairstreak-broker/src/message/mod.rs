@@ -1,0 +1,16 @@
+//! Messages: as they arrive, as they lie in memory, and as a consumer sees them.
+//!
+//! - `message`: the message that is published, and the view of one that is delivered
+//! - `record`: the bytes of a stored message; the disk store writes the same
+//! - `segments`, `slots`: where records lie, and how a queue names one in four bytes
+//! - `store`: the messages of one virtual host, shared by all its queues
+
+mod message;
+mod record;
+mod segments;
+mod slots;
+mod store;
+
+pub use message::{Attributes, BodyView, EXPIRY_MS_MAX, Message, MessageView};
+pub use slots::MessageId;
+pub(crate) use store::Store;

@@ -1,0 +1,189 @@
+//! The arguments of queues and consumers: which there are, and what is wrong with those of a declaration.
+//!
+//! The texts are RabbitMQ's, which are Erlang terms in part.
+
+use std::fmt::Display;
+
+use hairstreak_wire::amqp::{FieldTable, FieldValue, ReplyCode};
+
+use super::kind::QueueKind;
+use crate::message::EXPIRY_MS_MAX;
+use crate::refusal::Refusal;
+
+/// Checks the value of an argument; the second table is that of all arguments.
+type Check = fn(&FieldValue, &FieldTable) -> Result<(), String>;
+
+/// An argument of a queue.
+struct Argument {
+    name: &'static str,
+    check: Check,
+    /// The kinds of queues that have the argument.
+    kinds: &'static [QueueKind],
+}
+
+const CLASSIC: &[QueueKind] = &[QueueKind::Classic];
+const QUORUM: &[QueueKind] = &[QueueKind::Quorum];
+const BOTH: &[QueueKind] = &[QueueKind::Classic, QueueKind::Quorum];
+const STREAM: &[QueueKind] = &[];
+
+macro_rules! arguments {
+    ($($name:literal $kinds:ident $check:expr,)*) => {
+        &[$(Argument { name: $name, check: $check, kinds: $kinds },)*]
+    };
+}
+
+/// Every argument of a queue that RabbitMQ 3.10 to 4 knows. Others mean nothing, and are accepted.
+const QUEUE_ARGUMENTS: &[Argument] = arguments! {
+    "x-expires" BOTH check_expires,
+    "x-message-ttl" BOTH check_message_ttl,
+    "x-dead-letter-exchange" BOTH check_text,
+    "x-dead-letter-routing-key" BOTH check_dead_letter_routing_key,
+    "x-dead-letter-strategy" QUORUM |value, _| check_word(value, &["at-most-once", "at-least-once"], "invalid_dlx_strategy"),
+    "x-max-length" BOTH check_count,
+    "x-max-length-bytes" BOTH check_count,
+    "x-max-in-memory-length" QUORUM check_count,
+    "x-max-in-memory-bytes" QUORUM check_count,
+    "x-max-priority" CLASSIC check_max_priority,
+    "x-overflow" BOTH |value, _| check_word(value, &["drop-head", "reject-publish", "reject-publish-dlx"], "invalid_overflow"),
+    "x-queue-mode" CLASSIC |value, _| check_word(value, &["default", "lazy"], "invalid_queue_mode"),
+    "x-queue-version" CLASSIC check_queue_version,
+    "x-single-active-consumer" BOTH check_bool,
+    "x-queue-type" BOTH |value, _| check_word(value, &["classic", "quorum", "stream"], "invalid_queue_type"),
+    "x-quorum-initial-group-size" QUORUM check_group_size,
+    "x-quorum-target-group-size" QUORUM check_group_size,
+    "x-delivery-limit" QUORUM |value, _| check_integer(value).map(drop),
+    "x-consumer-timeout" BOTH check_count,
+    "x-queue-leader-locator" BOTH |value, _| check_word(value, &["client-local", "balanced", "random", "least-leaders"], "invalid_queue_locator_arg"),
+    "x-queue-master-locator" CLASSIC check_text,
+    "x-max-age" STREAM check_text,
+    "x-stream-max-segment-size-bytes" STREAM check_count,
+    "x-stream-filter-size-bytes" STREAM check_count,
+    "x-initial-cluster-size" STREAM check_group_size,
+};
+
+/// The arguments of a consumer.
+const CONSUMER_ARGUMENTS: &[(&str, Check)] = &[
+    ("x-priority", |value, _| check_integer(value).map(drop)),
+    ("x-cancel-on-ha-failover", check_bool),
+    ("x-stream-offset", |_, _| Ok(())),
+];
+
+/// The names of the arguments that a second declaration must repeat.
+pub(super) fn compared_arguments() -> impl Iterator<Item = &'static str> {
+    QUEUE_ARGUMENTS.iter().map(|argument| argument.name)
+}
+
+/// Checks the arguments of a queue that is new. `queue` is `queue 'q' in vhost '/'`.
+pub(crate) fn check_queue_arguments(arguments: &FieldTable, queue: &dyn Display) -> Result<(), Refusal> {
+    for argument in QUEUE_ARGUMENTS {
+        if let Some(value) = arguments.get(argument.name) {
+            (argument.check)(value, arguments).map_err(|reason| invalid(argument.name, queue, &reason))?;
+        }
+    }
+    let Some(kind) = QueueKind::of(arguments) else {
+        let text = format!("queue type 'stream' of {queue} is not supported by this broker");
+        return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
+    };
+    for argument in QUEUE_ARGUMENTS {
+        if arguments.get(argument.name).is_some() && !argument.kinds.contains(&kind) {
+            let (name, kind) = (argument.name, kind.module_name());
+            let text = format!("invalid arg '{name}' for {queue} of queue type {kind}");
+            return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the arguments of a consumer of that queue.
+pub(crate) fn check_consumer_arguments(arguments: &FieldTable, queue: &dyn Display) -> Result<(), Refusal> {
+    for (name, check) in CONSUMER_ARGUMENTS {
+        if let Some(value) = arguments.get(name) {
+            check(value, arguments).map_err(|reason| invalid(name, queue, &reason))?;
+        }
+    }
+    Ok(())
+}
+
+fn invalid(name: &str, queue: &dyn Display, reason: &str) -> Refusal {
+    Refusal::new(ReplyCode::PreconditionFailed, format!("invalid arg '{name}' for {queue}: {reason}"))
+}
+
+fn unacceptable<T>(value: &FieldValue) -> Result<T, String> {
+    Err(format!("{{unacceptable_type,{}}}", value.type_name()))
+}
+
+fn check_integer(value: &FieldValue) -> Result<i64, String> {
+    value.as_i64().map_or_else(|| unacceptable(value), Ok)
+}
+
+fn check_bool(value: &FieldValue, _: &FieldTable) -> Result<(), String> {
+    value.as_bool().map_or_else(|| unacceptable(value), |_| Ok(()))
+}
+
+fn check_text(value: &FieldValue, _: &FieldTable) -> Result<(), String> {
+    match value {
+        FieldValue::LongString(_) => Ok(()),
+        other => unacceptable(other),
+    }
+}
+
+fn check_word(value: &FieldValue, words: &[&str], reason: &str) -> Result<(), String> {
+    match value {
+        FieldValue::LongString(word) if words.iter().any(|other| other.as_bytes() == &**word) => Ok(()),
+        FieldValue::LongString(_) => Err(reason.to_owned()),
+        other => unacceptable(other),
+    }
+}
+
+fn check_count(value: &FieldValue, _: &FieldTable) -> Result<(), String> {
+    match check_integer(value)? {
+        count if count < 0 => Err(format!("{{value_negative,{count}}}")),
+        _ => Ok(()),
+    }
+}
+
+fn check_message_ttl(value: &FieldValue, arguments: &FieldTable) -> Result<(), String> {
+    check_count(value, arguments)?;
+    match check_integer(value)? {
+        ms if ms as u64 > EXPIRY_MS_MAX => Err(format!("{{value_too_big,{ms}}}")),
+        _ => Ok(()),
+    }
+}
+
+fn check_expires(value: &FieldValue, arguments: &FieldTable) -> Result<(), String> {
+    match check_integer(value)? {
+        0 => Err("{value_zero,0}".to_owned()),
+        _ => check_message_ttl(value, arguments),
+    }
+}
+
+fn check_max_priority(value: &FieldValue, arguments: &FieldTable) -> Result<(), String> {
+    check_count(value, arguments)?;
+    match check_integer(value)? {
+        0..=255 => Ok(()),
+        priority => Err(format!("{{max_value_exceeded,{priority}}}")),
+    }
+}
+
+fn check_group_size(value: &FieldValue, arguments: &FieldTable) -> Result<(), String> {
+    match check_integer(value)? {
+        0 => Err("{value_zero,0}".to_owned()),
+        _ => check_count(value, arguments),
+    }
+}
+
+fn check_queue_version(value: &FieldValue, arguments: &FieldTable) -> Result<(), String> {
+    check_count(value, arguments)?;
+    match check_integer(value)? {
+        1 | 2 => Ok(()),
+        version => Err(format!("{{unsupported_queue_version,{version}}}")),
+    }
+}
+
+fn check_dead_letter_routing_key(value: &FieldValue, arguments: &FieldTable) -> Result<(), String> {
+    check_text(value, arguments)?;
+    match arguments.get("x-dead-letter-exchange") {
+        Some(_) => Ok(()),
+        None => Err("routing_key_but_no_dlx_defined".to_owned()),
+    }
+}

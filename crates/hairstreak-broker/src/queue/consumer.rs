@@ -1,0 +1,90 @@
+//! `Consumer` and `Consumers`: who takes messages from queues.
+
+use slab::Slab;
+
+use super::id::QueueId;
+use crate::vhost::{ChannelId, ConsumerId, Recipient};
+
+/// Where a consumer stands in its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// In the rotation of the queue: the consumer has credit, or nobody has noticed that it has none.
+    InTurn,
+    /// Without credit: the consumer has this place in its channel's list of stalled consumers.
+    Stalled(u32),
+    /// Another consumer is the single active one.
+    Waiting,
+    /// The consumer is cancelled, and has unacknowledged deliveries.
+    Cancelled,
+}
+
+/// A consumer.
+#[derive(Debug)]
+pub(crate) struct Consumer {
+    pub(crate) recipient: Recipient,
+    pub(crate) channel: ChannelId,
+    pub(crate) queue: QueueId,
+    pub(crate) no_ack: bool,
+    pub(crate) is_exclusive: bool,
+    pub(crate) standing: Standing,
+    /// How many deliveries may be unacknowledged.
+    pub(crate) prefetch: u32,
+    pub(crate) unacknowledged: u32,
+    pub(crate) priority: i64,
+}
+
+/// All consumers of a virtual host. A number stays taken until the deliveries of its consumer are settled.
+#[derive(Debug, Default)]
+pub(crate) struct Consumers {
+    slab: Slab<Consumer>,
+}
+
+impl Consumers {
+    pub(crate) fn new() -> Consumers {
+        Consumers::default()
+    }
+
+    /// Adds a consumer, whose recipient gets the consumer's number.
+    pub(crate) fn add(&mut self, consumer: Consumer) -> ConsumerId {
+        let entry = self.slab.vacant_entry();
+        let id = ConsumerId(entry.key() as u32);
+        entry.insert(consumer).recipient.consumer = id;
+        id
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: ConsumerId) -> &Consumer {
+        &self.slab[id.0 as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: ConsumerId) -> &mut Consumer {
+        &mut self.slab[id.0 as usize]
+    }
+
+    /// The consumer is cancelled. Its number is free once nothing is unacknowledged.
+    pub(crate) fn cancel(&mut self, id: ConsumerId) {
+        let consumer = self.get_mut(id);
+        consumer.standing = Standing::Cancelled;
+        if consumer.unacknowledged == 0 {
+            self.slab.remove(id.0 as usize);
+        }
+    }
+
+    /// One delivery of the consumer is settled. Returns whether the consumer is stalled.
+    #[inline]
+    pub(crate) fn settle(&mut self, id: ConsumerId) -> bool {
+        let consumer = self.get_mut(id);
+        consumer.unacknowledged -= 1;
+        match consumer.standing {
+            Standing::InTurn | Standing::Waiting => false,
+            Standing::Stalled(_) => true,
+            Standing::Cancelled => {
+                if consumer.unacknowledged == 0 {
+                    self.slab.remove(id.0 as usize);
+                }
+                false
+            }
+        }
+    }
+}

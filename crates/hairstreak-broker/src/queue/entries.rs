@@ -1,0 +1,136 @@
+//! `Entries`: entries in the order of their sequence numbers, in pages.
+//!
+//! New messages come at the end, messages are taken at the front, and what returns finds its place by its number: at the
+//! front in most cases, in the middle of a page otherwise.
+//!
+//! Invariants: the sequence numbers rise strictly; no page is empty but the only one.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use super::entry::Entry;
+
+/// Entries of a page.
+pub(super) const PAGE_LENGTH_MAX: usize = 4_096;
+/// Entries that the page of an empty list may keep room for.
+const SPARE_LENGTH_MAX: usize = 512;
+
+/// A list of entries, sorted by sequence number.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    first: VecDeque<Entry>,
+    /// The pages behind the first.
+    rest: VecDeque<VecDeque<Entry>>,
+    length: usize,
+}
+
+impl Entries {
+    pub(super) fn new() -> Entries {
+        Entries::default()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    #[inline]
+    pub(super) fn front(&self) -> Option<&Entry> {
+        self.first.front()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.first.iter().chain(self.rest.iter().flatten())
+    }
+
+    /// Appends an entry with the largest sequence number. Returns by how many bytes the memory grew.
+    #[inline]
+    pub(super) fn push_back(&mut self, entry: Entry) -> usize {
+        self.length += 1;
+        let page = match self.rest.back_mut() {
+            Some(page) => page,
+            None => &mut self.first,
+        };
+        if page.len() < page.capacity() {
+            page.push_back(entry);
+            return 0;
+        }
+        self.push_back_growing(entry)
+    }
+
+    #[cold]
+    fn push_back_growing(&mut self, entry: Entry) -> usize {
+        let page = self.rest.back_mut().unwrap_or(&mut self.first);
+        if page.len() < PAGE_LENGTH_MAX {
+            return push_growing(page, |page| page.push_back(entry));
+        }
+        let mut page = VecDeque::new();
+        let grown = push_growing(&mut page, |page| page.push_back(entry));
+        self.rest.push_back(page);
+        grown
+    }
+
+    /// Takes the first entry. `freed` is increased by the bytes of memory that were freed.
+    #[inline]
+    pub(super) fn pop_front(&mut self, freed: &mut usize) -> Option<Entry> {
+        let entry = self.first.pop_front()?;
+        self.length -= 1;
+        if self.first.is_empty() {
+            *freed += self.drop_first_page();
+        }
+        Some(entry)
+    }
+
+    fn drop_first_page(&mut self) -> usize {
+        match self.rest.pop_front() {
+            Some(next) => std::mem::replace(&mut self.first, next).capacity() * size_of::<Entry>(),
+            None if self.first.capacity() > SPARE_LENGTH_MAX => {
+                std::mem::take(&mut self.first).capacity() * size_of::<Entry>()
+            }
+            None => 0,
+        }
+    }
+
+    /// Puts an entry where its sequence number belongs. Returns by how many bytes the memory grew.
+    pub(super) fn insert(&mut self, entry: Entry) -> usize {
+        self.length += 1;
+        if self.first.front().is_none_or(|front| entry.sequence < front.sequence) {
+            return self.insert_first(entry);
+        }
+        // The last page that begins before the entry.
+        let later = self
+            .rest
+            .partition_point(|page| page.front().is_some_and(|front| front.sequence < entry.sequence));
+        let page = if later == 0 { &mut self.first } else { &mut self.rest[later - 1] };
+        let place = page.partition_point(|other| other.sequence < entry.sequence);
+        if page.len() < PAGE_LENGTH_MAX {
+            return push_growing(page, |page| page.insert(place, entry));
+        }
+        let before = page.capacity();
+        let mut behind = page.split_off(PAGE_LENGTH_MAX / 2);
+        match place.checked_sub(page.len()) {
+            Some(place) => behind.insert(place, entry),
+            None => page.insert(place, entry),
+        }
+        let grown = (page.capacity() + behind.capacity() - before) * size_of::<Entry>();
+        self.rest.insert(later, behind);
+        grown
+    }
+
+    fn insert_first(&mut self, entry: Entry) -> usize {
+        if self.first.len() < PAGE_LENGTH_MAX {
+            return push_growing(&mut self.first, |page| page.push_front(entry));
+        }
+        let full = std::mem::take(&mut self.first);
+        self.rest.push_front(full);
+        push_growing(&mut self.first, |page| page.push_front(entry))
+    }
+}
+
+/// Runs a push, and returns by how many bytes the page grew.
+fn push_growing(page: &mut VecDeque<Entry>, push: impl FnOnce(&mut VecDeque<Entry>)) -> usize {
+    let before = page.capacity();
+    push(page);
+    (page.capacity() - before) * size_of::<Entry>()
+}

@@ -1,0 +1,28 @@
+//! Equivalence: whether a second declaration of a queue asks for the same.
+
+use super::arguments::compared_arguments;
+use super::declaration::QueueDeclaration;
+use super::kind::QueueKind;
+use crate::equivalence::{check_argument, check_property};
+use crate::refusal::Refusal;
+
+/// The argument that may be missing where the default is meant.
+const QUEUE_TYPE: &str = "x-queue-type";
+
+/// Checks that a second declaration is equivalent to the first. `queue` is `queue 'q' in vhost '/'`.
+///
+/// # Errors
+///
+/// `PRECONDITION_FAILED`: a property or an argument is another.
+pub(crate) fn check_equivalence(
+    current: &QueueDeclaration,
+    received: &QueueDeclaration,
+    queue: &str,
+) -> Result<(), Refusal> {
+    check_property(queue, "durable", current.is_durable, received.is_durable)?;
+    check_property(queue, "auto_delete", current.is_auto_delete, received.is_auto_delete)?;
+    let is_same_kind = QueueKind::of(&current.arguments) == QueueKind::of(&received.arguments);
+    compared_arguments()
+        .filter(|name| *name != QUEUE_TYPE || !is_same_kind)
+        .try_for_each(|name| check_argument(queue, name, &current.arguments, &received.arguments))
+}

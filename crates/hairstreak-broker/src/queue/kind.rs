@@ -1,0 +1,31 @@
+//! `QueueKind`: the argument `x-queue-type`.
+
+use hairstreak_wire::amqp::FieldTable;
+
+/// The kind of a queue. One node keeps both alike; a quorum queue counts deliveries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueueKind {
+    /// A queue by default.
+    Classic,
+    /// A queue that is replicated where there are several nodes.
+    Quorum,
+}
+
+impl QueueKind {
+    /// The kind that valid arguments ask for. `None`: a stream.
+    pub(crate) fn of(arguments: &FieldTable) -> Option<QueueKind> {
+        match arguments.get("x-queue-type").and_then(|kind| kind.as_bytes()) {
+            Some(b"quorum") => Some(QueueKind::Quorum),
+            Some(b"stream") => None,
+            _ => Some(QueueKind::Classic),
+        }
+    }
+
+    /// What RabbitMQ calls the kind in its texts.
+    pub(crate) fn module_name(self) -> &'static str {
+        match self {
+            QueueKind::Classic => "rabbit_classic_queue",
+            QueueKind::Quorum => "rabbit_quorum_queue",
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Queues: what is declared, the messages that wait, and who takes them.
+//!
+//! - `declaration`, `arguments`, `equivalence`, `kind`: what clients ask for
+//! - `settings`: how a queue behaves, apart from what was declared
+//! - `entry`, `entries`, `ready`: the messages that wait, by priority and in their order
+//! - `consumer`, `rotation`: who takes messages, and whose turn it is
+//! - `queue`, `queues`: one queue, and all of a virtual host
+//! - `death`: the headers of messages that died or came back
+
+mod arguments;
+mod consumer;
+mod death;
+mod declaration;
+mod entries;
+mod entry;
+mod equivalence;
+mod id;
+mod kind;
+mod queue;
+mod queues;
+mod ready;
+mod rotation;
+mod settings;
+
+pub(crate) use arguments::{check_consumer_arguments, check_queue_arguments};
+pub(crate) use consumer::{Consumer, Consumers, Standing};
+pub(crate) use death::{Death, Reason, add_death, add_delivery_count, extra_keys, is_cycle};
+pub use declaration::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
+pub(crate) use entry::Entry;
+pub(crate) use equivalence::check_equivalence;
+pub use id::QueueId;
+pub(crate) use kind::QueueKind;
+pub(crate) use queue::Queue;
+pub(crate) use queues::Queues;
+pub(crate) use settings::{DeadLetterTarget, Overflow};

@@ -1,0 +1,138 @@
+//! `Queue`: one queue, its messages and its consumers. Where messages go from here is decided in the turn of the virtual host.
+
+use super::consumer::Consumers;
+use super::declaration::{QueueDeclaration, QueueStatus};
+use super::entry::NEVER;
+use super::kind::QueueKind;
+use super::ready::Ready;
+use super::rotation::Rotation;
+use super::settings::{Overflow, Settings};
+use crate::vhost::{ConnectionId, ConsumerId};
+
+/// A queue.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    pub(crate) ready: Ready,
+    /// The consumers that can take messages. Without messages, those that could if there were any.
+    pub(crate) rotation: Rotation,
+    pub(crate) settings: Settings,
+    /// Messages that are delivered and not settled.
+    pub(crate) unacknowledged: u64,
+    pub(crate) kind: QueueKind,
+    /// Whether messages expire by the queue's settings, or the queue has a maximum length.
+    pub(crate) is_limited: bool,
+    /// Whether the queue is deleted, and remembered only for its unacknowledged messages.
+    pub(crate) is_deleted: bool,
+    /// Whether the queue stands in the list of those to be dispatched.
+    pub(crate) is_touched: bool,
+    pub(crate) declaration: QueueDeclaration,
+    /// The connection that an exclusive queue belongs to.
+    pub(crate) owner: Option<ConnectionId>,
+    /// All consumers, in the order in which they came.
+    pub(crate) consumers: Vec<ConsumerId>,
+    /// Whether one consumer at a time takes messages.
+    pub(crate) is_single_active: bool,
+    active: Option<ConsumerId>,
+    /// When the queue was declared, asked for a message, or lost its last consumer.
+    pub(crate) used_at: u64,
+}
+
+impl Queue {
+    /// A queue without messages. The arguments are valid.
+    pub(crate) fn new(declaration: QueueDeclaration, owner: Option<ConnectionId>, now: u64) -> Queue {
+        let arguments = &declaration.arguments;
+        let priority_max = arguments.get("x-max-priority").and_then(|value| value.as_i64()).unwrap_or(0);
+        let is_single_active = arguments.get("x-single-active-consumer").and_then(|value| value.as_bool());
+        let settings = Settings::of(arguments);
+        Queue {
+            ready: Ready::new(priority_max.clamp(0, 255) as u8),
+            rotation: Rotation::default(),
+            unacknowledged: 0,
+            kind: QueueKind::of(arguments).unwrap_or(QueueKind::Classic),
+            is_limited: settings.is_limiting(),
+            settings,
+            is_deleted: false,
+            is_touched: false,
+            owner,
+            consumers: Vec::new(),
+            is_single_active: is_single_active == Some(true),
+            active: None,
+            used_at: now,
+            declaration,
+        }
+    }
+
+    /// What declare-ok tells.
+    pub(crate) fn status(&self) -> QueueStatus {
+        QueueStatus {
+            name: self.declaration.name.clone(),
+            message_count: self.message_count(),
+            consumer_count: self.consumers.len() as u32,
+        }
+    }
+
+    /// How many messages the queue has to get rid of.
+    pub(crate) fn load(&self) -> u64 {
+        self.ready.count() as u64 + self.unacknowledged
+    }
+
+    /// How many messages wait.
+    pub(crate) fn message_count(&self) -> u32 {
+        self.ready.count().try_into().unwrap_or(u32::MAX)
+    }
+
+    /// When a message that comes now expires.
+    #[inline]
+    pub(crate) fn expiry_of(&self, expiration_ms: Option<u64>, now: u64) -> u64 {
+        match (expiration_ms, self.settings.message_ttl_ms) {
+            (None, None) => NEVER,
+            (one, other) => now.saturating_add(one.unwrap_or(NEVER).min(other.unwrap_or(NEVER))),
+        }
+    }
+
+    /// Whether a message that comes now is refused.
+    pub(crate) fn refuses(&self, body_size: usize) -> bool {
+        self.settings.overflow != Overflow::DropHead
+            && self
+                .settings
+                .is_over(self.ready.count() as u64 + 1, self.ready.body_bytes() + body_size as u64)
+    }
+
+    /// Whether the oldest message has to go.
+    pub(crate) fn is_too_long(&self) -> bool {
+        self.settings.is_over(self.ready.count() as u64, self.ready.body_bytes())
+    }
+
+    /// Whether a message that came back this often comes back no more.
+    pub(crate) fn is_over_delivery_limit(&self, return_count: u16) -> bool {
+        self.settings.delivery_limit.is_some_and(|limit| u64::from(return_count) > limit)
+    }
+
+    /// Whether the queue has a consumer that wants no other.
+    pub(crate) fn is_in_exclusive_use(&self, consumers: &Consumers) -> bool {
+        self.consumers.first().is_some_and(|first| consumers.get(*first).is_exclusive)
+    }
+
+    /// Adds a consumer. Returns whether it may take messages: the single active consumer is another one otherwise.
+    pub(crate) fn add_consumer(&mut self, consumer: ConsumerId) -> bool {
+        self.consumers.push(consumer);
+        if self.is_single_active { *self.active.get_or_insert(consumer) == consumer } else { true }
+    }
+
+    /// Takes a consumer out. Returns the consumer that is the single active one from now on, if that changes.
+    pub(crate) fn remove_consumer(
+        &mut self,
+        consumer: ConsumerId,
+        consumers: &Consumers,
+    ) -> Option<ConsumerId> {
+        self.consumers.retain(|other| *other != consumer);
+        self.rotation.remove(consumer, consumers.get(consumer).priority);
+        if self.active != Some(consumer) {
+            return None;
+        }
+        // The first one of the highest priority.
+        let highest = self.consumers.iter().map(|id| consumers.get(*id).priority).max();
+        self.active = self.consumers.iter().copied().find(|id| Some(consumers.get(*id).priority) == highest);
+        self.active
+    }
+}

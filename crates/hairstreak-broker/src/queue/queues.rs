@@ -1,0 +1,89 @@
+//! `Queues`: the queues of a virtual host by number and by name.
+
+use std::collections::HashMap;
+
+use slab::Slab;
+
+use super::id::QueueId;
+use super::queue::Queue;
+
+/// All queues. A number stays taken until the unacknowledged messages of its queue are settled.
+#[derive(Debug, Default)]
+pub(crate) struct Queues {
+    slab: Slab<Queue>,
+    names: HashMap<Box<[u8]>, QueueId, foldhash::fast::RandomState>,
+    /// The memory of the entries, in bytes.
+    entry_bytes: usize,
+}
+
+impl Queues {
+    pub(crate) fn new() -> Queues {
+        Queues::default()
+    }
+
+    /// How many queues there are.
+    pub(crate) fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The memory of the entries, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.entry_bytes + self.slab.capacity() * size_of::<Queue>()
+    }
+
+    /// The memory of a queue's entries has changed from `before` to `after` bytes.
+    #[inline]
+    pub(crate) fn note_memory(&mut self, before: usize, after: usize) {
+        self.entry_bytes = self.entry_bytes + after - before;
+    }
+
+    /// Adds a queue with a new name.
+    pub(crate) fn add(&mut self, queue: Queue) -> QueueId {
+        let name = queue.declaration.name.clone();
+        let id = QueueId(self.slab.insert(queue) as u32);
+        self.names.insert(name, id);
+        id
+    }
+
+    pub(crate) fn find(&self, name: &[u8]) -> Option<QueueId> {
+        self.names.get(name).copied()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: QueueId) -> &Queue {
+        &self.slab[id.0 as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: QueueId) -> &mut Queue {
+        &mut self.slab[id.0 as usize]
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Queue> {
+        self.slab.iter().map(|(_, queue)| queue)
+    }
+
+    /// The queue is gone. Its number is free once nothing is unacknowledged.
+    pub(crate) fn delete(&mut self, id: QueueId) {
+        let queue = &mut self.slab[id.0 as usize];
+        queue.is_deleted = true;
+        let has_deliveries = queue.unacknowledged > 0;
+        let name = std::mem::take(&mut queue.declaration.name);
+        self.names.remove(&name);
+        if !has_deliveries {
+            self.slab.remove(id.0 as usize);
+        }
+    }
+
+    /// One delivery is settled. Returns whether the queue still exists.
+    #[inline]
+    pub(crate) fn settle(&mut self, id: QueueId) -> bool {
+        let queue = &mut self.slab[id.0 as usize];
+        queue.unacknowledged -= 1;
+        if queue.is_deleted && queue.unacknowledged == 0 {
+            self.slab.remove(id.0 as usize);
+            return false;
+        }
+        !queue.is_deleted
+    }
+}

@@ -1,0 +1,158 @@
+//! `Ready`: the messages that wait in a queue, a list for each priority.
+//!
+//! Invariants: `occupied` has a bit for each list that is not empty; the counts and bytes are those of all lists together.
+
+use super::entries::Entries;
+use super::entry::{Entry, NEVER};
+
+/// The messages that wait in one queue, the highest priority first, each priority in the order of arrival.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    /// The lists by priority.
+    lists: Vec<Entries>,
+    occupied: [u64; 4],
+    count: usize,
+    /// The bytes of the bodies.
+    body_bytes: u64,
+    memory_bytes: usize,
+    next_sequence: u64,
+    /// Whether a message that expires has come since the lists were empty.
+    may_expire: bool,
+}
+
+impl Ready {
+    /// Lists for the priorities up to `priority_max`.
+    pub(crate) fn new(priority_max: u8) -> Ready {
+        Ready {
+            lists: (0..=priority_max).map(|_| Entries::new()).collect(),
+            occupied: [0; 4],
+            count: 0,
+            body_bytes: 0,
+            memory_bytes: 0,
+            next_sequence: 0,
+            may_expire: false,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    #[inline]
+    pub(crate) fn body_bytes(&self) -> u64 {
+        self.body_bytes
+    }
+
+    /// The memory of the lists, in bytes.
+    #[inline]
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory_bytes
+    }
+
+    /// Whether a message that waits may expire.
+    #[inline]
+    pub(crate) fn may_expire(&self) -> bool {
+        self.may_expire
+    }
+
+    /// The sequence number of the next message that arrives.
+    #[inline]
+    pub(crate) fn take_sequence(&mut self) -> u64 {
+        self.next_sequence += 1;
+        self.next_sequence - 1
+    }
+
+    /// The list of a message with this priority.
+    #[inline]
+    pub(crate) fn list_of(&self, priority: u8) -> u8 {
+        priority.min((self.lists.len() - 1) as u8)
+    }
+
+    /// Appends a message that arrives.
+    #[inline]
+    pub(crate) fn push(&mut self, entry: Entry, body_size: u32) {
+        let grown = self.lists[entry.priority as usize].push_back(entry);
+        self.note_added(&entry, body_size, grown);
+    }
+
+    /// Puts a message back in its place.
+    pub(crate) fn insert(&mut self, entry: Entry, body_size: u32) {
+        let grown = self.lists[entry.priority as usize].insert(entry);
+        self.note_added(&entry, body_size, grown);
+    }
+
+    #[inline]
+    fn note_added(&mut self, entry: &Entry, body_size: u32, grown: usize) {
+        self.memory_bytes += grown;
+        self.occupied[entry.priority as usize / 64] |= 1 << (entry.priority % 64);
+        self.count += 1;
+        self.body_bytes += u64::from(body_size);
+        self.may_expire |= entry.expires_at != NEVER;
+    }
+
+    /// The highest priority of a message that waits.
+    #[inline]
+    fn highest(&self) -> Option<u8> {
+        (0..4)
+            .rev()
+            .find(|word| self.occupied[*word] != 0)
+            .map(|word| (word * 64) as u8 + (63 - self.occupied[word].leading_zeros() as u8))
+    }
+
+    /// The message that is delivered next.
+    #[inline]
+    pub(crate) fn front(&self) -> Option<&Entry> {
+        self.lists[self.highest()? as usize].front()
+    }
+
+    /// The first message, if it has expired by `now`. As in RabbitMQ, messages behind the first one stay.
+    #[inline]
+    pub(crate) fn expired_front(&self, now: u64) -> Option<Entry> {
+        if !self.may_expire {
+            return None;
+        }
+        self.front().filter(|front| front.expires_at <= now).copied()
+    }
+
+    /// When the first message expires; [`NEVER`].
+    pub(crate) fn next_expiry(&self) -> u64 {
+        if !self.may_expire {
+            return NEVER;
+        }
+        self.front().map_or(NEVER, |front| front.expires_at)
+    }
+
+    /// Takes the first message of the list of that priority. `body_size` is the message's.
+    #[inline]
+    pub(crate) fn remove_front(&mut self, priority: u8, body_size: u32) -> Option<Entry> {
+        let list = &mut self.lists[priority as usize];
+        let mut freed = 0;
+        let entry = list.pop_front(&mut freed)?;
+        self.memory_bytes -= freed;
+        if list.is_empty() {
+            self.occupied[priority as usize / 64] &= !(1 << (priority % 64));
+        }
+        self.count -= 1;
+        self.body_bytes -= u64::from(body_size);
+        self.may_expire &= self.count > 0;
+        Some(entry)
+    }
+
+    /// All messages that wait.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.lists.iter().flat_map(Entries::iter)
+    }
+
+    /// Takes all messages and the memory of the lists.
+    pub(crate) fn take_all(&mut self) -> Ready {
+        let mut empty = Ready::new((self.lists.len() - 1) as u8);
+        empty.next_sequence = self.next_sequence;
+        std::mem::replace(self, empty)
+    }
+}

@@ -1,0 +1,170 @@
+//! `Channels`: the connections of a virtual host and their channels.
+
+use slab::Slab;
+
+use super::outbox::{ChannelId, ConnectionId, ConsumerId};
+use super::unacked::{Unacked, UnackedRing};
+use crate::queue::QueueId;
+
+/// A channel.
+#[derive(Debug)]
+pub(super) struct Channel {
+    pub(super) connection: ConnectionId,
+    pub(super) number: u16,
+    /// The prefetch count of consumers to come; `u32::MAX`: no limit.
+    pub(super) consumer_prefetch: u32,
+    /// The prefetch count of all consumers together.
+    pub(super) prefetch: u32,
+    /// Unacknowledged deliveries of consumers.
+    pub(super) delivered: u32,
+    pub(super) is_flowing: bool,
+    next_tag: u64,
+    unacked: UnackedRing,
+    pub(super) consumers: Vec<ConsumerId>,
+    /// Consumers without credit.
+    pub(super) stalled: Vec<ConsumerId>,
+    pub(super) reply_consumer: Option<ReplyConsumer>,
+}
+
+impl Channel {
+    /// The next delivery tag.
+    #[inline]
+    pub(super) fn take_tag(&mut self) -> u64 {
+        self.next_tag += 1;
+        self.next_tag
+    }
+
+    /// The deliveries that the channel has to settle.
+    #[inline]
+    pub(super) fn unacked(&self) -> &UnackedRing {
+        &self.unacked
+    }
+}
+
+/// The consumer of direct replies.
+#[derive(Debug)]
+pub(super) struct ReplyConsumer {
+    pub(super) consumer: ConsumerId,
+    /// The routing key of replies.
+    pub(super) address: Box<[u8]>,
+}
+
+/// A connection.
+#[derive(Debug, Default)]
+pub(super) struct Connection {
+    /// Whether the connection takes no more deliveries now.
+    pub(super) is_full: bool,
+    pub(super) channels: Vec<ChannelId>,
+    pub(super) exclusive_queues: Vec<QueueId>,
+}
+
+/// All connections and channels.
+#[derive(Debug, Default)]
+pub(super) struct Channels {
+    channels: Slab<Channel>,
+    connections: Vec<Connection>,
+    /// The memory of all unacknowledged deliveries' rings, in bytes.
+    ring_bytes: usize,
+}
+
+impl Channels {
+    pub(super) fn new() -> Channels {
+        Channels::default()
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.channels.len()
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        let tables = self.channels.capacity() * size_of::<Channel>()
+            + self.connections.capacity() * size_of::<Connection>();
+        self.ring_bytes + tables
+    }
+
+    pub(super) fn open(&mut self, connection: ConnectionId, number: u16) -> ChannelId {
+        let channel = Channel {
+            connection,
+            number,
+            consumer_prefetch: u32::MAX,
+            prefetch: u32::MAX,
+            delivered: 0,
+            is_flowing: true,
+            next_tag: 0,
+            unacked: UnackedRing::default(),
+            consumers: Vec::new(),
+            stalled: Vec::new(),
+            reply_consumer: None,
+        };
+        let id = ChannelId(self.channels.insert(channel) as u32);
+        self.connection_mut(connection).channels.push(id);
+        id
+    }
+
+    /// Removes a channel, whose deliveries are settled.
+    pub(super) fn close(&mut self, id: ChannelId) {
+        let channel = self.channels.remove(id.0 as usize);
+        self.ring_bytes -= channel.unacked.memory_bytes();
+        self.connection_mut(channel.connection).channels.retain(|other| *other != id);
+    }
+
+    /// Forgets a connection without channels.
+    pub(super) fn close_connection(&mut self, id: ConnectionId) {
+        *self.connection_mut(id) = Connection::default();
+    }
+
+    #[inline]
+    pub(super) fn get(&self, id: ChannelId) -> &Channel {
+        &self.channels[id.0 as usize]
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, id: ChannelId) -> &mut Channel {
+        &mut self.channels[id.0 as usize]
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Channel> {
+        self.channels.iter().map(|(_, channel)| channel)
+    }
+
+    /// Whether the connection takes no more deliveries now. The connection has, or had, a channel.
+    #[inline]
+    pub(super) fn is_full(&self, id: ConnectionId) -> bool {
+        self.connections[id.0 as usize].is_full
+    }
+
+    pub(super) fn connection_mut(&mut self, id: ConnectionId) -> &mut Connection {
+        let index = id.0 as usize;
+        if index >= self.connections.len() {
+            self.connections.resize_with(index + 1, Connection::default);
+        }
+        &mut self.connections[index]
+    }
+
+    /// The channel has one delivery more to settle.
+    #[inline]
+    pub(super) fn push_unacked(&mut self, id: ChannelId, unacked: Unacked) {
+        self.with_ring(id, |ring| ring.push(unacked));
+    }
+
+    /// Takes the delivery with that tag.
+    #[inline]
+    pub(super) fn take_unacked(&mut self, id: ChannelId, tag: u64) -> Option<Unacked> {
+        self.with_ring(id, |ring| ring.take(tag))
+    }
+
+    /// Takes the first delivery if its tag is at most `last`.
+    #[inline]
+    pub(super) fn take_first_unacked(&mut self, id: ChannelId, last: u64) -> Option<Unacked> {
+        self.with_ring(id, |ring| ring.take_first(last))
+    }
+
+    #[inline]
+    fn with_ring<T>(&mut self, id: ChannelId, change: impl FnOnce(&mut UnackedRing) -> T) -> T {
+        let ring = &mut self.channels[id.0 as usize].unacked;
+        let before = ring.memory_bytes();
+        let result = change(ring);
+        self.ring_bytes = self.ring_bytes + ring.memory_bytes() - before;
+        result
+    }
+}

@@ -1,0 +1,179 @@
+//! Declaring, purging and binding queues: the operations that have no effects on consumers.
+
+use hairstreak_wire::amqp::{FieldTable, ReplyCode};
+
+use super::outbox::ConnectionId;
+use super::parts::Parts;
+use super::replies::{REPLY_TO, is_address};
+use crate::queue::{
+    Queue, QueueDeclaration, QueueId, QueueKind, QueueStatus, check_equivalence, check_queue_arguments,
+};
+use crate::refusal::Refusal;
+
+/// Names that only the broker gives.
+const RESERVED_PREFIX: &[u8] = b"amq.";
+
+impl Parts {
+    pub(super) fn declare_queue(
+        &mut self,
+        owner: ConnectionId,
+        declaration: &QueueDeclaration,
+        now: u64,
+    ) -> Result<QueueStatus, Refusal> {
+        if let Some(status) = self.reply_status(&declaration.name) {
+            return status;
+        }
+        if declaration.name.starts_with(RESERVED_PREFIX) {
+            let name = String::from_utf8_lossy(&declaration.name);
+            let text = format!("queue name '{name}' contains reserved prefix 'amq.*'");
+            return Err(Refusal::new(ReplyCode::AccessRefused, text));
+        }
+        let mut declaration = declaration.clone();
+        // A queue that goes with its connection does not outlive the node.
+        declaration.is_durable &= !declaration.is_exclusive;
+        match self.queues.find(&declaration.name) {
+            Some(id) if !declaration.name.is_empty() => self.declare_again(id, owner, &declaration, now),
+            _ => self.declare_first(owner, declaration, now),
+        }
+    }
+
+    fn declare_again(
+        &mut self,
+        id: QueueId,
+        owner: ConnectionId,
+        declaration: &QueueDeclaration,
+        now: u64,
+    ) -> Result<QueueStatus, Refusal> {
+        let queue = self.queues.get(id);
+        if queue.owner != declaration.is_exclusive.then_some(owner) {
+            return Err(self.locked(&declaration.name));
+        }
+        check_equivalence(&queue.declaration, declaration, &self.show(&declaration.name).to_string())?;
+        let status = queue.status();
+        self.note_use(id, now);
+        Ok(status)
+    }
+
+    fn declare_first(
+        &mut self,
+        owner: ConnectionId,
+        mut declaration: QueueDeclaration,
+        now: u64,
+    ) -> Result<QueueStatus, Refusal> {
+        self.check_first(&declaration)?;
+        if declaration.name.is_empty() {
+            declaration.name = self.names.next("amq.gen-");
+        }
+        let owner = declaration.is_exclusive.then_some(owner);
+        let queue = Queue::new(declaration, owner, now);
+        let status = queue.status();
+        let id = self.queues.add(queue);
+        if let Some(owner) = owner {
+            self.channels.connection_mut(owner).exclusive_queues.push(id);
+        }
+        self.exchanges.add_queue(&status.name, id);
+        self.note_use(id, now);
+        Ok(status)
+    }
+
+    fn check_first(&self, declaration: &QueueDeclaration) -> Result<(), Refusal> {
+        let refuse = |text| Err(Refusal::new(ReplyCode::PreconditionFailed, text));
+        let queue = self.show(&declaration.name);
+        if self.queues.count() >= self.limits.queues_max {
+            let name = String::from_utf8_lossy(&declaration.name);
+            let (virtual_host, limit) = (&self.virtual_host, self.limits.queues_max);
+            return refuse(format!(
+                "cannot declare queue '{name}': queue limit in vhost '{virtual_host}' ({limit}) is reached"
+            ));
+        }
+        check_queue_arguments(&declaration.arguments, &queue)?;
+        if QueueKind::of(&declaration.arguments) == Some(QueueKind::Quorum) {
+            if declaration.name.is_empty() {
+                let kind = QueueKind::Quorum.module_name();
+                return refuse(format!("Cannot declare a server-named queue for type {kind}"));
+            }
+            let properties = [
+                (declaration.is_auto_delete, "auto-delete"),
+                (declaration.is_exclusive, "exclusive-owner"),
+                (!declaration.is_durable, "non-durable"),
+            ];
+            if let Some((_, property)) = properties.iter().find(|(is_invalid, _)| *is_invalid) {
+                return refuse(format!("invalid property '{property}' for {queue}"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_queue(
+        &mut self,
+        user: ConnectionId,
+        name: &[u8],
+        now: u64,
+    ) -> Result<QueueStatus, Refusal> {
+        if let Some(status) = self.reply_status(name) {
+            return status;
+        }
+        let id = self.find_queue(user, name)?;
+        self.note_use(id, now);
+        Ok(self.queues.get(id).status())
+    }
+
+    /// The answer to a declaration of an address for direct replies, which says whether somebody waits there.
+    fn reply_status(&self, name: &[u8]) -> Option<Result<QueueStatus, Refusal>> {
+        if name != REPLY_TO && !is_address(name) {
+            return None;
+        }
+        Some(if name == REPLY_TO || self.replies.contains_key(name) {
+            Ok(QueueStatus { name: name.into(), message_count: 0, consumer_count: 1 })
+        } else {
+            Err(Refusal::new(ReplyCode::NotFound, format!("no {}", self.show(name))))
+        })
+    }
+
+    pub(super) fn purge_queue(&mut self, user: ConnectionId, name: &[u8]) -> Result<u32, Refusal> {
+        let id = self.find_queue(user, name)?;
+        let message_count = self.queues.get(id).message_count();
+        self.drop_ready(id);
+        Ok(message_count)
+    }
+
+    /// Drops the messages that wait in a queue.
+    pub(super) fn drop_ready(&mut self, id: QueueId) {
+        let queue = self.queues.get_mut(id);
+        let ready = queue.ready.take_all();
+        let after = queue.ready.memory_bytes();
+        self.queues.note_memory(ready.memory_bytes(), after);
+        for entry in ready.iter() {
+            self.store.release(entry.message);
+        }
+    }
+
+    pub(super) fn bind_queue(
+        &mut self,
+        user: ConnectionId,
+        queue: &[u8],
+        exchange: &[u8],
+        routing_key: &[u8],
+        arguments: &FieldTable,
+    ) -> Result<(), Refusal> {
+        let id = self.find_queue(user, queue)?;
+        self.exchanges.bind_queue(exchange, id, routing_key, arguments)
+    }
+
+    pub(super) fn unbind_queue(
+        &mut self,
+        user: ConnectionId,
+        queue: &[u8],
+        exchange: &[u8],
+        routing_key: &[u8],
+        arguments: &FieldTable,
+    ) -> Result<(), Refusal> {
+        match self.queues.find(queue) {
+            None => Ok(()),
+            Some(id) => {
+                self.check_access(self.queues.get(id), user)?;
+                self.exchanges.unbind_queue(exchange, id, routing_key, arguments)
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! A virtual host: exchanges, queues, channels and consumers as one machine, events in and effects out.
+//!
+//! ```text
+//!   server --- publish, consume, ack, handle_timeout ... (now, &mut outbox) ---> VirtualHost
+//!                                                                                  |  outbox.deliver(recipient, tag, message)
+//!   consumers' connections <-------------------------------------------------------+
+//!              --------------------------------------------------------------------> |  Room: More, Full
+//! ```
+//!
+//! - Every call with effects borrows a [`HostOutbox`]. The machine uses the outbox at once and keeps nothing of it.
+//! - `now` is the time in milliseconds since 1970 and never runs backwards. The driver asks its clock once for each batch.
+//! - A channel that asks for what it may not have gets a [`Refusal`](crate::Refusal) with the reply code, whose scope says
+//!   what the server must close.
+//!
+//! Files:
+//! - `options`, `outbox`, `route`: what the machine is given
+//! - `channels`, `unacked`: who is there, and which messages each channel has to settle
+//! - `timers`, `letters`, `replies`, `names`: expiry, dead letters on their way, direct replies, names that are given
+//! - `parts`, `declare`: the parts of the machine, and operations without effects on consumers
+//! - `turn`: one call of the machine, with the operations that have effects
+//! - `virtual_host`: the public face
+
+mod channels;
+mod declare;
+mod letters;
+mod names;
+mod options;
+mod outbox;
+mod parts;
+mod replies;
+mod route;
+#[cfg(test)]
+mod tests;
+mod timers;
+mod turn;
+mod unacked;
+mod virtual_host;
+
+pub use options::Limits;
+pub use outbox::{ChannelId, ConnectionId, ConsumerId, HostOutbox, Recipient, Room};
+pub use route::{Published, Route};
+pub use turn::Got;
+pub use virtual_host::{MessageCounts, VirtualHost};

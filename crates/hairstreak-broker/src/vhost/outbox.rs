@@ -1,0 +1,55 @@
+//! `HostOutbox`: where the effects of a virtual host go, and the ids of who gets them.
+
+use crate::message::MessageView;
+
+/// A connection to a virtual host. The server chooses the number; a small one costs little.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConnectionId(pub u32);
+
+/// A channel of a virtual host. The virtual host chooses the number, and chooses it again after the channel is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ChannelId(pub u32);
+
+/// A consumer of a virtual host, or the reply consumer of a channel. A number is used again after the consumer is gone
+/// and its deliveries are settled, and stands for one consumer until then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConsumerId(pub u32);
+
+/// Who gets a delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recipient {
+    /// The connection.
+    pub connection: ConnectionId,
+    /// The number of the channel on its connection.
+    pub channel_number: u16,
+    /// The consumer, for tables of whoever implements [`HostOutbox`].
+    pub consumer: ConsumerId,
+    /// The consumer's tag.
+    pub consumer_tag: Box<[u8]>,
+}
+
+/// Whether a connection takes more deliveries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// The connection takes more.
+    More,
+    /// The connection has taken this delivery, and takes no more until `VirtualHost::handle_room`.
+    Full,
+}
+
+/// Takes the effects of a virtual host.
+///
+/// Invariant: an implementation never calls back into the virtual host, and never waits.
+pub trait HostOutbox {
+    /// Puts one delivery into the pending output of the consumer's connection.
+    fn deliver(
+        &mut self,
+        to: &Recipient,
+        delivery_tag: u64,
+        is_redelivered: bool,
+        message: &MessageView<'_>,
+    ) -> Room;
+
+    /// The broker cancelled the consumer, because its queue is gone.
+    fn cancel(&mut self, to: &Recipient);
+}

@@ -1,0 +1,111 @@
+//! `Parts`: the parts of a virtual host. Each owns its fields; the turn of the virtual host lets them work together.
+
+use hairstreak_wire::amqp::ReplyCode;
+
+use super::channels::Channels;
+use super::letters::Letters;
+use super::names::{NameSource, QueueName};
+use super::options::Limits;
+use super::outbox::ConnectionId;
+use super::replies::Replies;
+use super::timers::Timers;
+use crate::exchange::Exchanges;
+use crate::message::Store;
+use crate::queue::{Consumers, Queue, QueueId, Queues};
+use crate::refusal::Refusal;
+
+/// The parts of a virtual host.
+pub(super) struct Parts {
+    pub(super) queues: Queues,
+    pub(super) consumers: Consumers,
+    pub(super) channels: Channels,
+    pub(super) store: Store,
+    pub(super) exchanges: Exchanges,
+    pub(super) timers: Timers,
+    pub(super) letters: Letters,
+    pub(super) replies: Replies,
+    /// Queues whose consumers or messages changed in this turn.
+    pub(super) touched: Vec<QueueId>,
+    pub(super) limits: Limits,
+    pub(super) names: NameSource,
+    pub(super) virtual_host: Box<str>,
+}
+
+impl Parts {
+    pub(super) fn new(virtual_host: &str, limits: Limits) -> Parts {
+        Parts {
+            queues: Queues::new(),
+            consumers: Consumers::new(),
+            channels: Channels::new(),
+            store: Store::new(),
+            exchanges: Exchanges::new(virtual_host),
+            timers: Timers::new(),
+            letters: Letters::default(),
+            replies: Replies::default(),
+            touched: Vec::new(),
+            limits,
+            names: NameSource::default(),
+            virtual_host: virtual_host.into(),
+        }
+    }
+
+    /// How texts show a queue.
+    pub(super) fn show<'a>(&'a self, queue: &'a [u8]) -> QueueName<'a> {
+        QueueName { queue, virtual_host: &self.virtual_host }
+    }
+
+    /// The queue of that name, which this connection may use.
+    pub(super) fn find_queue(&self, user: ConnectionId, name: &[u8]) -> Result<QueueId, Refusal> {
+        let Some(id) = self.queues.find(name) else {
+            return Err(Refusal::new(ReplyCode::NotFound, format!("no {}", self.show(name))));
+        };
+        self.check_access(self.queues.get(id), user)?;
+        Ok(id)
+    }
+
+    /// Refuses a connection that a queue is locked for.
+    pub(super) fn check_access(&self, queue: &Queue, user: ConnectionId) -> Result<(), Refusal> {
+        match queue.owner {
+            Some(owner) if owner != user => Err(self.locked(&queue.declaration.name)),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn locked(&self, name: &[u8]) -> Refusal {
+        let text = format!(
+            "cannot obtain exclusive access to locked {}. It could be originally declared on another connection or \
+             the exclusive property value does not match that of the original declaration.",
+            self.show(name)
+        );
+        Refusal::new(ReplyCode::ResourceLocked, text)
+    }
+
+    /// The queue is used: its time to expiry begins again.
+    pub(super) fn note_use(&mut self, id: QueueId, now: u64) {
+        let queue = self.queues.get_mut(id);
+        queue.used_at = now;
+        if let Some(expires_ms) = queue.settings.expires_ms {
+            self.timers.set_queue_expiry(id, now.saturating_add(expires_ms));
+        }
+    }
+
+    /// How many persistent messages lie in durable queues.
+    pub(super) fn durable_message_count(&self) -> u64 {
+        let is_kept = |queue: &Queue, message| {
+            queue.declaration.is_durable && !queue.is_deleted && self.store.is_persistent(message)
+        };
+        let ready = self
+            .queues
+            .iter()
+            .map(|queue| queue.ready.iter().filter(|entry| is_kept(queue, entry.message)).count());
+        let delivered = self.channels.iter().flat_map(|channel| channel.unacked().iter());
+        let delivered =
+            delivered.filter(|unacked| is_kept(self.queues.get(unacked.queue), unacked.entry.message));
+        ready.sum::<usize>() as u64 + delivered.count() as u64
+    }
+
+    /// The memory of messages, entries and deliveries.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.store.memory_bytes() + self.queues.memory_bytes() + self.channels.memory_bytes()
+    }
+}

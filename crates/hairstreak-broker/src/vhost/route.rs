@@ -1,0 +1,39 @@
+//! `Route`: where the messages with one exchange and routing key go, kept by whoever publishes them.
+
+use crate::queue::QueueId;
+
+/// The targets of one exchange and routing key, and of one set of headers where the exchange looks at them.
+///
+/// `VirtualHost::resolve` fills a route. Keep it with the channel for further messages with the same exchange, routing
+/// key and CC and BCC headers, as long as `VirtualHost::holds` says so.
+#[derive(Clone, Debug, Default)]
+pub struct Route {
+    pub(super) targets: Vec<QueueId>,
+    /// The keys that are addresses of reply consumers.
+    pub(super) replies: Vec<Box<[u8]>>,
+    /// The generation of the topology that the route holds for.
+    pub(super) generation: u64,
+    /// Whether further messages may take the route.
+    pub(super) may_be_kept: bool,
+}
+
+impl Route {
+    /// A route that holds for no generation.
+    pub fn new() -> Route {
+        Route::default()
+    }
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Published {
+    /// Each queue of the route has the message: ack.
+    Routed,
+    /// The route leads to no queue: return the message if it is mandatory, then ack. Reply consumers are no queues.
+    Unroutable,
+    /// A queue refused the message: nack.
+    Refused,
+    /// The route does not hold any more, and nothing has happened: resolve the route, and publish again.
+    Stale,
+}

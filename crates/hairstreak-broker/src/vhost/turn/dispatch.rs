@@ -1,0 +1,226 @@
+//! Dispatching: messages that wait go to consumers with credit, and consumers lose and find their credit.
+
+use hairstreak_wire::amqp::Properties;
+
+use super::turn::Turn;
+use crate::message::{Message, MessageId, MessageView, Store};
+use crate::queue::{Consumer, Consumers, Entry, QueueId, QueueKind, Standing, add_delivery_count};
+use crate::vhost::channels::Channels;
+use crate::vhost::unacked::Unacked;
+use crate::vhost::{ChannelId, ConsumerId, HostOutbox, Room};
+
+impl<O: HostOutbox> Turn<'_, O> {
+    /// Ends the operation: see the module.
+    #[inline]
+    pub(in crate::vhost) fn finish(&mut self) {
+        while !self.parts.touched.is_empty() || !self.parts.letters.is_empty() {
+            self.dispatch_touched();
+            if !self.write_letters() {
+                break;
+            }
+        }
+    }
+
+    #[cold]
+    fn dispatch_touched(&mut self) {
+        while let Some(id) = self.parts.touched.pop() {
+            self.parts.queues.get_mut(id).is_touched = false;
+            self.shorten(id);
+            self.dispatch(id);
+        }
+    }
+
+    /// Delivers messages that wait while there are consumers with credit.
+    pub(super) fn dispatch(&mut self, id: QueueId) {
+        while let Some(front) = self.parts.queues.get(id).ready.front().copied() {
+            if front.expires_at <= self.now {
+                if !self.expire_fronts(id) {
+                    return;
+                }
+                continue;
+            }
+            let Some(consumer) = self.next_consumer(id) else { break };
+            self.deliver_front(id, consumer, &front);
+        }
+        let queue = self.parts.queues.get(id);
+        self.parts.timers.set_message_expiry(id, queue.ready.next_expiry());
+    }
+
+    /// The consumer whose turn it is. Those without credit leave the rotation until they have credit.
+    #[inline]
+    pub(super) fn next_consumer(&mut self, id: QueueId) -> Option<ConsumerId> {
+        loop {
+            let rotation = &mut self.parts.queues.get_mut(id).rotation;
+            let first = rotation.first()?;
+            let consumer = self.parts.consumers.get(first);
+            if can_take(&self.parts.channels, consumer, self.parts.limits.unacknowledged_per_channel_max) {
+                rotation.turn();
+                return Some(first);
+            }
+            rotation.remove_first();
+            self.stall(first);
+        }
+    }
+
+    fn stall(&mut self, id: ConsumerId) {
+        let consumer = self.parts.consumers.get_mut(id);
+        let stalled = &mut self.parts.channels.get_mut(consumer.channel).stalled;
+        consumer.standing = Standing::Stalled(stalled.len() as u32);
+        stalled.push(id);
+    }
+
+    /// Takes a consumer out of its channel's list of stalled ones.
+    pub(super) fn unstall(&mut self, id: ConsumerId) {
+        let consumer = self.parts.consumers.get_mut(id);
+        let Standing::Stalled(place) = consumer.standing else { return };
+        consumer.standing = Standing::InTurn;
+        let stalled = &mut self.parts.channels.get_mut(consumer.channel).stalled;
+        stalled.swap_remove(place as usize);
+        if let Some(moved) = stalled.get(place as usize) {
+            self.parts.consumers.get_mut(*moved).standing = Standing::Stalled(place);
+        }
+    }
+
+    /// A stalled consumer may have credit again.
+    pub(super) fn revive(&mut self, id: ConsumerId) {
+        let consumer = self.parts.consumers.get(id);
+        if can_take(&self.parts.channels, consumer, self.parts.limits.unacknowledged_per_channel_max) {
+            let (queue, priority) = (consumer.queue, consumer.priority);
+            self.unstall(id);
+            self.parts.queues.get_mut(queue).rotation.add(id, priority);
+            self.touch(queue);
+        }
+    }
+
+    /// All stalled consumers of a channel may have credit again.
+    pub(super) fn revive_channel(&mut self, channel: ChannelId) {
+        // Those that stalled first go first, and a consumer that stays keeps its place in the list.
+        let stalled = self.parts.channels.get(channel).stalled.clone();
+        stalled.into_iter().for_each(|consumer| self.revive(consumer));
+    }
+
+    /// Delivers the first waiting message.
+    #[inline]
+    fn deliver_front(&mut self, id: QueueId, consumer_id: ConsumerId, front: &Entry) {
+        self.remove_front(id, front);
+        let parts = &mut *self.parts;
+        let queue = parts.queues.get_mut(id);
+        let no_ack = parts.consumers.get(consumer_id).no_ack;
+        queue.unacknowledged += u64::from(!no_ack);
+        let mut properties = Vec::new();
+        let mut view = parts.store.view(front.message);
+        if queue.kind == QueueKind::Quorum && front.return_count > 0 {
+            count_deliveries(&mut view, front.return_count, &mut properties);
+        }
+        let tag = hand_over(
+            &parts.consumers,
+            &mut parts.channels,
+            self.outbox,
+            consumer_id,
+            front.is_redelivered,
+            &view,
+        );
+        if no_ack {
+            parts.store.release(front.message);
+        } else {
+            self.note_unacked(id, consumer_id, tag, *front);
+        }
+    }
+
+    /// Delivers a message that arrives to a consumer with credit, from where the message lies. The queue has no message.
+    #[inline]
+    pub(super) fn deliver_direct(
+        &mut self,
+        id: QueueId,
+        consumer_id: ConsumerId,
+        message: &Message<'_>,
+        stored: &mut Option<MessageId>,
+    ) {
+        let parts = &mut *self.parts;
+        let tag = hand_over(
+            &parts.consumers,
+            &mut parts.channels,
+            self.outbox,
+            consumer_id,
+            false,
+            &message.view(),
+        );
+        if !parts.consumers.get(consumer_id).no_ack {
+            let queue = parts.queues.get_mut(id);
+            queue.unacknowledged += 1;
+            let entry = Entry {
+                sequence: queue.ready.take_sequence(),
+                expires_at: queue.expiry_of(message.attributes.expiration_ms, self.now),
+                message: store_once(&mut parts.store, message, stored),
+                return_count: 0,
+                priority: queue.ready.list_of(message.attributes.priority),
+                is_redelivered: false,
+            };
+            self.note_unacked(id, consumer_id, tag, entry);
+        }
+    }
+
+    #[inline]
+    fn note_unacked(&mut self, id: QueueId, consumer_id: ConsumerId, tag: u64, entry: Entry) {
+        let consumer = self.parts.consumers.get_mut(consumer_id);
+        consumer.unacknowledged += 1;
+        self.parts.channels.get_mut(consumer.channel).delivered += 1;
+        let unacked = Unacked::new(tag, id, Some(consumer_id), entry);
+        self.parts.channels.push_unacked(consumer.channel, unacked);
+    }
+}
+
+/// Whether a consumer can take one more message.
+#[inline]
+pub(super) fn can_take(channels: &Channels, consumer: &Consumer, unacknowledged_max: usize) -> bool {
+    let channel = channels.get(consumer.channel);
+    let has_credit = consumer.no_ack
+        || (consumer.unacknowledged < consumer.prefetch
+            && channel.delivered < channel.prefetch
+            && channel.unacked().count() < unacknowledged_max);
+    has_credit && channel.is_flowing && !channels.is_full(channel.connection)
+}
+
+/// Gives a message to a consumer, and returns the delivery tag.
+#[inline]
+pub(super) fn hand_over(
+    consumers: &Consumers,
+    channels: &mut Channels,
+    outbox: &mut impl HostOutbox,
+    consumer: ConsumerId,
+    is_redelivered: bool,
+    view: &MessageView<'_>,
+) -> u64 {
+    let consumer = consumers.get(consumer);
+    let tag = channels.get_mut(consumer.channel).take_tag();
+    if outbox.deliver(&consumer.recipient, tag, is_redelivered, view) == Room::Full {
+        channels.connection_mut(consumer.recipient.connection).is_full = true;
+    }
+    tag
+}
+
+/// Stores a message at its first use, and counts each further one.
+#[inline]
+pub(super) fn store_once(
+    store: &mut Store,
+    message: &Message<'_>,
+    stored: &mut Option<MessageId>,
+) -> MessageId {
+    match *stored {
+        Some(id) => {
+            store.retain(id);
+            id
+        }
+        None => *stored.insert(store.add(message)),
+    }
+}
+
+/// Shows a message with the number of its returns.
+#[cold]
+pub(super) fn count_deliveries<'a>(view: &mut MessageView<'a>, count: u16, buffer: &'a mut Vec<u8>) {
+    if let Ok(mut properties) = Properties::decode(view.properties) {
+        add_delivery_count(&mut properties, count);
+        properties.encode(buffer);
+        view.properties = buffer;
+    }
+}

@@ -1,0 +1,22 @@
+//! One call of a virtual host: the operations that have effects on consumers.
+//!
+//! ```text
+//!   publish ---> enqueue ---> a consumer with credit, or ready messages
+//!   ack, reject, cancel ... ---> touched queues ---> dispatch ---> consumers with credit
+//!   expiry, reject, too long ---> letters ---> enqueue
+//! ```
+//!
+//! Each operation ends with [`Turn::finish`]: touched queues are dispatched, then dead letters find their queues.
+//!
+//! Invariant between two turns: a queue with messages that have not expired has no consumer with credit.
+
+mod consume;
+mod deaths;
+mod dispatch;
+mod leave;
+mod publish;
+mod settle;
+mod turn;
+
+pub use consume::Got;
+pub(super) use turn::Turn;

@@ -1,0 +1,157 @@
+//! Settling: deliveries are acknowledged, rejected, or come back.
+
+use hairstreak_wire::amqp::ReplyCode;
+
+use super::turn::Turn;
+use crate::queue::Reason;
+use crate::refusal::Refusal;
+use crate::vhost::unacked::Unacked;
+use crate::vhost::{ChannelId, HostOutbox};
+
+impl<O: HostOutbox> Turn<'_, O> {
+    pub(in crate::vhost) fn ack(
+        &mut self,
+        channel: ChannelId,
+        tag: u64,
+        multiple: bool,
+    ) -> Result<(), Refusal> {
+        let was_blocked = self.is_blocked(channel);
+        if multiple {
+            let last = self.last_of(channel, tag)?;
+            while let Some(unacked) = self.parts.channels.take_first_unacked(channel, last) {
+                self.ack_one(channel, &unacked);
+            }
+        } else {
+            let unacked = self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown(tag))?;
+            self.ack_one(channel, &unacked);
+        }
+        self.end_settling(channel, was_blocked);
+        Ok(())
+    }
+
+    #[inline]
+    fn ack_one(&mut self, channel: ChannelId, unacked: &Unacked) {
+        self.settle(channel, unacked);
+        self.parts.store.release(unacked.entry.message);
+    }
+
+    pub(in crate::vhost) fn reject(
+        &mut self,
+        channel: ChannelId,
+        tag: u64,
+        multiple: bool,
+        requeue: bool,
+    ) -> Result<(), Refusal> {
+        let was_blocked = self.is_blocked(channel);
+        let mut rejected = Vec::new();
+        if multiple {
+            let last = self.last_of(channel, tag)?;
+            while let Some(unacked) = self.parts.channels.take_first_unacked(channel, last) {
+                rejected.push(unacked);
+            }
+        } else {
+            rejected.push(self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown(tag))?);
+        }
+        if requeue {
+            self.requeue(channel, &rejected);
+        } else {
+            for unacked in &rejected {
+                if self.settle(channel, unacked) {
+                    self.bury(unacked.queue, unacked.entry, Reason::Rejected);
+                } else {
+                    self.parts.store.release(unacked.entry.message);
+                }
+            }
+        }
+        self.end_settling(channel, was_blocked);
+        Ok(())
+    }
+
+    pub(in crate::vhost) fn recover(&mut self, channel: ChannelId, requeue: bool) -> Result<(), Refusal> {
+        if !requeue {
+            return Err(Refusal::new(ReplyCode::NotImplemented, "requeue=false"));
+        }
+        let was_blocked = self.is_blocked(channel);
+        self.requeue_all(channel);
+        self.end_settling(channel, was_blocked);
+        Ok(())
+    }
+
+    /// All deliveries of a channel return to their places.
+    pub(super) fn requeue_all(&mut self, channel: ChannelId) {
+        let mut returned = Vec::new();
+        while let Some(unacked) = self.parts.channels.take_first_unacked(channel, u64::MAX) {
+            returned.push(unacked);
+        }
+        self.requeue(channel, &returned);
+    }
+
+    /// Deliveries return to their places, the last one first: each is then the first of its queue, which costs least.
+    fn requeue(&mut self, channel: ChannelId, returned: &[Unacked]) {
+        let mut dead = Vec::new();
+        for unacked in returned.iter().rev() {
+            let (id, mut entry) = (unacked.queue, unacked.entry);
+            if !self.settle(channel, unacked) {
+                self.parts.store.release(entry.message);
+                continue;
+            }
+            entry.is_redelivered = true;
+            entry.return_count = entry.return_count.saturating_add(1);
+            let queue = self.parts.queues.get_mut(id);
+            if queue.is_over_delivery_limit(entry.return_count) {
+                dead.push((id, entry));
+                continue;
+            }
+            let before = queue.ready.memory_bytes();
+            queue.ready.insert(entry, self.parts.store.body_size(entry.message));
+            let after = queue.ready.memory_bytes();
+            self.parts.queues.note_memory(before, after);
+            self.touch(id);
+        }
+        for (id, entry) in dead.into_iter().rev() {
+            self.bury(id, entry, Reason::DeliveryLimit);
+        }
+    }
+
+    /// Counts a delivery as settled. Returns whether its queue still exists.
+    #[inline]
+    fn settle(&mut self, channel: ChannelId, unacked: &Unacked) -> bool {
+        if let Some(consumer) = unacked.consumer() {
+            self.parts.channels.get_mut(channel).delivered -= 1;
+            if self.parts.consumers.settle(consumer) {
+                self.revive(consumer);
+            }
+        }
+        self.parts.queues.settle(unacked.queue)
+    }
+
+    #[inline]
+    fn end_settling(&mut self, channel: ChannelId, was_blocked: bool) {
+        if was_blocked {
+            self.revive_channel(channel);
+        }
+        self.finish();
+    }
+
+    /// Whether the deliveries of the channel are as many as they may be.
+    #[inline]
+    fn is_blocked(&self, channel: ChannelId) -> bool {
+        let channel = self.parts.channels.get(channel);
+        channel.delivered >= channel.prefetch
+            || channel.unacked().count() >= self.parts.limits.unacknowledged_per_channel_max
+    }
+
+    /// The last tag of those up to `tag`.
+    fn last_of(&self, channel: ChannelId, tag: u64) -> Result<u64, Refusal> {
+        match tag {
+            0 => Ok(u64::MAX),
+            tag if self.parts.channels.get(channel).unacked().contains(tag) => Ok(tag),
+            tag => Err(unknown(tag)),
+        }
+    }
+}
+
+#[cold]
+fn unknown(tag: u64) -> Refusal {
+    Refusal::new(ReplyCode::PreconditionFailed, format!("unknown delivery tag {tag}"))
+}

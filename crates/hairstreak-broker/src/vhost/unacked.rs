@@ -1,0 +1,136 @@
+//! `UnackedRing`: the deliveries that a channel has to settle, by delivery tag.
+//!
+//! Tags rise by one, so that the place of a tag follows from the first tag as long as no delivery without acknowledgement
+//! came between. A settled delivery in the middle leaves a gap, which goes when the gap comes to the front, or with all
+//! others when half of the ring is gaps.
+//!
+//! Invariants: the tags rise strictly; the first delivery is no gap.
+
+use std::collections::VecDeque;
+
+use super::outbox::ConsumerId;
+use crate::queue::{Entry, QueueId};
+
+/// Room that an empty ring may keep.
+const SPARE_LENGTH_MAX: usize = 256;
+/// A ring shorter than this keeps its gaps.
+const GAPPED_LENGTH_MAX: usize = 64;
+
+/// The queue of a gap.
+const GAP: QueueId = QueueId(u32::MAX);
+/// The consumer of a message that `basic.get` took.
+const NO_CONSUMER: ConsumerId = ConsumerId(u32::MAX);
+
+/// A message that is delivered and not settled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unacked {
+    pub(super) entry: Entry,
+    tag: u64,
+    pub(super) queue: QueueId,
+    consumer: ConsumerId,
+}
+
+const _: () = assert!(size_of::<Unacked>() == 40);
+
+impl Unacked {
+    /// `consumer` is `None` for a message that `basic.get` takes.
+    #[inline]
+    pub(super) fn new(tag: u64, queue: QueueId, consumer: Option<ConsumerId>, entry: Entry) -> Unacked {
+        Unacked { entry, tag, queue, consumer: consumer.unwrap_or(NO_CONSUMER) }
+    }
+
+    /// The consumer that has the message.
+    #[inline]
+    pub(super) fn consumer(&self) -> Option<ConsumerId> {
+        (self.consumer != NO_CONSUMER).then_some(self.consumer)
+    }
+
+    #[inline]
+    fn is_gap(&self) -> bool {
+        self.queue == GAP
+    }
+}
+
+/// The deliveries that a channel has to settle.
+#[derive(Debug, Default)]
+pub(super) struct UnackedRing {
+    ring: VecDeque<Unacked>,
+    gap_count: usize,
+}
+
+impl UnackedRing {
+    /// How many deliveries there are.
+    #[inline]
+    pub(super) fn count(&self) -> usize {
+        self.ring.len() - self.gap_count
+    }
+
+    /// The memory of the ring, in bytes.
+    #[inline]
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.ring.capacity() * size_of::<Unacked>()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Unacked> {
+        self.ring.iter().filter(|unacked| !unacked.is_gap())
+    }
+
+    /// Adds a delivery with the highest tag.
+    #[inline]
+    pub(super) fn push(&mut self, unacked: Unacked) {
+        self.ring.push_back(unacked);
+    }
+
+    fn place_of(&self, tag: u64) -> Option<usize> {
+        let first = self.ring.front()?;
+        let guess = tag.checked_sub(first.tag)? as usize;
+        let place = match self.ring.get(guess) {
+            Some(unacked) if unacked.tag == tag => guess,
+            _ => self.ring.binary_search_by_key(&tag, |unacked| unacked.tag).ok()?,
+        };
+        (!self.ring[place].is_gap()).then_some(place)
+    }
+
+    /// Whether a delivery with that tag is to be settled.
+    pub(super) fn contains(&self, tag: u64) -> bool {
+        self.place_of(tag).is_some()
+    }
+
+    /// Takes the delivery with that tag.
+    #[inline]
+    pub(super) fn take(&mut self, tag: u64) -> Option<Unacked> {
+        let place = self.place_of(tag)?;
+        let unacked = self.ring[place];
+        self.ring[place].queue = GAP;
+        self.gap_count += 1;
+        if place == 0 {
+            self.trim();
+        } else if self.gap_count > self.ring.len() / 2 && self.ring.len() > GAPPED_LENGTH_MAX {
+            self.ring.retain(|unacked| !unacked.is_gap());
+            self.gap_count = 0;
+            self.ring.shrink_to(self.ring.len() * 2);
+        }
+        Some(unacked)
+    }
+
+    /// Takes the first delivery if its tag is at most `last`.
+    #[inline]
+    pub(super) fn take_first(&mut self, last: u64) -> Option<Unacked> {
+        let first = *self.ring.front().filter(|first| first.tag <= last)?;
+        self.ring.pop_front();
+        self.trim();
+        Some(first)
+    }
+
+    /// Takes the gaps at the front away.
+    #[inline]
+    fn trim(&mut self) {
+        while self.ring.front().is_some_and(|first| first.is_gap()) {
+            self.ring.pop_front();
+            self.gap_count -= 1;
+        }
+        if self.ring.is_empty() && self.ring.capacity() > SPARE_LENGTH_MAX {
+            self.ring = VecDeque::new();
+        }
+    }
+}

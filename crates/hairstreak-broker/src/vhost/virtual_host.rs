@@ -1,0 +1,378 @@
+//! `VirtualHost`: the public face of the machine of mod.rs.
+
+use hairstreak_wire::amqp::{FieldTable, ReplyCode};
+
+use super::options::Limits;
+use super::outbox::{ChannelId, ConnectionId, HostOutbox};
+use super::parts::Parts;
+use super::replies::is_address;
+use super::route::{Published, Route};
+use super::turn::{Got, Turn};
+use crate::exchange::{Cacheable, Exchanges, Routing};
+use crate::message::{Message, MessageView};
+use crate::queue::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
+use crate::refusal::Refusal;
+
+/// The messages of a virtual host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessageCounts {
+    /// Messages that wait in queues; a message counts in each of its queues.
+    pub ready: u64,
+    /// Messages that are delivered and not settled.
+    pub unacknowledged: u64,
+}
+
+/// One virtual host: its exchanges, queues, channels and messages. `now`: see the module.
+pub struct VirtualHost {
+    pub(super) parts: Parts,
+}
+
+/// Connections and channels.
+impl VirtualHost {
+    /// A virtual host with the exchanges that each has.
+    pub fn new(name: &str, limits: Limits) -> VirtualHost {
+        VirtualHost { parts: Parts::new(name, limits) }
+    }
+
+    /// Opens a channel. `number` is the channel's number on its connection.
+    ///
+    /// # Errors
+    ///
+    /// [`Limits::channels_max`]: `RESOURCE_ERROR`.
+    pub fn open_channel(&mut self, connection: ConnectionId, number: u16) -> Result<ChannelId, Refusal> {
+        let limit = self.parts.limits.channels_max;
+        if self.parts.channels.count() >= limit {
+            let text = format!("the virtual host has {limit} channels, the limit");
+            return Err(Refusal::new(ReplyCode::ResourceError, text));
+        }
+        Ok(self.parts.channels.open(connection, number))
+    }
+
+    /// Closes a channel: the channel's consumers end, and unacknowledged messages return to their places.
+    pub fn close_channel(&mut self, channel: ChannelId, now: u64, outbox: &mut impl HostOutbox) {
+        Turn::new(&mut self.parts, now, outbox).close_channel(channel);
+    }
+
+    /// Closes the channels of a connection, and deletes the connection's exclusive queues.
+    pub fn close_connection(&mut self, connection: ConnectionId, now: u64, outbox: &mut impl HostOutbox) {
+        Turn::new(&mut self.parts, now, outbox).close_connection(connection);
+    }
+
+    /// The connection that got [`Room::Full`](super::Room) takes deliveries again.
+    pub fn handle_room(&mut self, connection: ConnectionId, now: u64, outbox: &mut impl HostOutbox) {
+        Turn::new(&mut self.parts, now, outbox).handle_room(connection);
+    }
+}
+
+/// Exchanges.
+impl VirtualHost {
+    /// The exchanges and their bindings.
+    pub fn exchanges(&self) -> &Exchanges {
+        &self.parts.exchanges
+    }
+
+    /// The exchanges, to declare, delete and bind them.
+    pub fn exchanges_mut(&mut self) -> &mut Exchanges {
+        &mut self.parts.exchanges
+    }
+}
+
+/// Queues and bindings. An empty queue name for the queue that a channel declared last is the caller's to replace.
+impl VirtualHost {
+    /// Declares a queue for a channel of the connection `owner`.
+    ///
+    /// # Errors
+    ///
+    /// RabbitMQ's: `ACCESS_REFUSED` for a reserved name, `RESOURCE_LOCKED` for an exclusive queue of another connection,
+    /// `PRECONDITION_FAILED` for invalid or inequivalent arguments and at [`Limits::queues_max`].
+    pub fn declare_queue(
+        &mut self,
+        owner: ConnectionId,
+        declaration: &QueueDeclaration,
+        now: u64,
+    ) -> Result<QueueStatus, Refusal> {
+        self.parts.declare_queue(owner, declaration, now)
+    }
+
+    /// A passive declaration, also of `amq.rabbitmq.reply-to` and of a reply address.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND`, `RESOURCE_LOCKED`.
+    pub fn check_queue(
+        &mut self,
+        owner: ConnectionId,
+        name: &[u8],
+        now: u64,
+    ) -> Result<QueueStatus, Refusal> {
+        self.parts.check_queue(owner, name, now)
+    }
+
+    /// Deletes a queue and returns how many messages waited. A queue that does not exist counts as deleted.
+    ///
+    /// # Errors
+    ///
+    /// `PRECONDITION_FAILED` by `if_unused` and `if_empty`, `RESOURCE_LOCKED`.
+    pub fn delete_queue(
+        &mut self,
+        owner: ConnectionId,
+        name: &[u8],
+        if_unused: bool,
+        if_empty: bool,
+        now: u64,
+        outbox: &mut impl HostOutbox,
+    ) -> Result<u32, Refusal> {
+        Turn::new(&mut self.parts, now, outbox).delete_named(owner, name, if_unused, if_empty)
+    }
+
+    /// Drops the messages that wait in a queue and returns how many there were.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND`, `RESOURCE_LOCKED`.
+    pub fn purge_queue(&mut self, owner: ConnectionId, name: &[u8]) -> Result<u32, Refusal> {
+        self.parts.purge_queue(owner, name)
+    }
+
+    /// Binds a queue to an exchange.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND`, `RESOURCE_LOCKED`, and those of the exchange.
+    pub fn bind_queue(
+        &mut self,
+        owner: ConnectionId,
+        queue: &[u8],
+        exchange: &[u8],
+        routing_key: &[u8],
+        arguments: &FieldTable,
+    ) -> Result<(), Refusal> {
+        self.parts.bind_queue(owner, queue, exchange, routing_key, arguments)
+    }
+
+    /// Takes a binding back. A binding or a queue that does not exist is no error.
+    ///
+    /// # Errors
+    ///
+    /// `RESOURCE_LOCKED`, and those of the exchange.
+    pub fn unbind_queue(
+        &mut self,
+        owner: ConnectionId,
+        queue: &[u8],
+        exchange: &[u8],
+        routing_key: &[u8],
+        arguments: &FieldTable,
+    ) -> Result<(), Refusal> {
+        self.parts.unbind_queue(owner, queue, exchange, routing_key, arguments)
+    }
+}
+
+/// Publishing.
+impl VirtualHost {
+    /// Whether messages with the exchange, routing key and CC headers of this route may take the route again.
+    #[inline]
+    pub fn holds(&self, route: &Route) -> bool {
+        route.may_be_kept && route.generation == self.parts.exchanges.generation()
+    }
+
+    /// Finds where messages like this one go, and puts it into `route`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the exchange: `NOT_FOUND`, and `ACCESS_REFUSED` for an internal exchange.
+    pub fn resolve(&mut self, routing: &Routing<'_>, route: &mut Route) -> Result<(), Refusal> {
+        route.targets.clear();
+        route.replies.clear();
+        let Parts { exchanges, queues, .. } = &mut self.parts;
+        let load = |queue| queues.get(queue).load();
+        let cacheable = exchanges.route(routing, &load, &mut route.targets)?;
+        if routing.exchange.is_empty() {
+            let keys = std::iter::once(&routing.key).chain(routing.extra_keys);
+            route.replies.extend(keys.filter(|key| is_address(key)).map(|key| Box::from(*key)));
+        }
+        route.generation = exchanges.generation();
+        route.may_be_kept = cacheable == Cacheable::Yes;
+        Ok(())
+    }
+
+    /// Publishes a message along its route. The route must be of the message's exchange and keys; see [`Published::Stale`].
+    #[inline]
+    pub fn publish(
+        &mut self,
+        route: &Route,
+        message: &Message<'_>,
+        now: u64,
+        outbox: &mut impl HostOutbox,
+    ) -> Published {
+        if route.generation != self.parts.exchanges.generation() {
+            return Published::Stale;
+        }
+        Turn::new(&mut self.parts, now, outbox).publish(route, message)
+    }
+
+    /// The address that replaces the property reply-to `amq.rabbitmq.reply-to` of a message that this channel publishes.
+    ///
+    /// # Errors
+    ///
+    /// The channel has no reply consumer: `PRECONDITION_FAILED`.
+    pub fn reply_address(&self, channel: ChannelId) -> Result<&[u8], Refusal> {
+        match &self.parts.channels.get(channel).reply_consumer {
+            Some(reply) => Ok(&reply.address),
+            None => {
+                let text = "fast reply consumer does not exist";
+                Err(Refusal::new(ReplyCode::PreconditionFailed, text))
+            }
+        }
+    }
+}
+
+/// Consuming.
+impl VirtualHost {
+    /// Starts a consumer. `started` gets the consumer tag before the first delivery: the place for consume-ok.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND`, `RESOURCE_LOCKED`, `ACCESS_REFUSED` (exclusive use), `NOT_ALLOWED` (the tag is in use, or too many
+    /// consumers), `PRECONDITION_FAILED` (arguments).
+    pub fn consume<O: HostOutbox>(
+        &mut self,
+        channel: ChannelId,
+        declaration: &ConsumerDeclaration<'_>,
+        now: u64,
+        outbox: &mut O,
+        started: impl FnOnce(&mut O, &[u8]),
+    ) -> Result<(), Refusal> {
+        Turn::new(&mut self.parts, now, outbox).consume(channel, declaration, started)
+    }
+
+    /// Ends a consumer. Its unacknowledged deliveries stay with the channel. An unknown tag is no error.
+    pub fn cancel(
+        &mut self,
+        channel: ChannelId,
+        consumer_tag: &[u8],
+        now: u64,
+        outbox: &mut impl HostOutbox,
+    ) {
+        Turn::new(&mut self.parts, now, outbox).cancel(channel, consumer_tag);
+    }
+
+    /// Takes one message. Returns whether there was one; `take` gets the message.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND`, `RESOURCE_LOCKED`.
+    pub fn get<O: HostOutbox>(
+        &mut self,
+        channel: ChannelId,
+        queue: &[u8],
+        no_ack: bool,
+        now: u64,
+        outbox: &mut O,
+        take: impl FnOnce(&mut O, Got, &MessageView<'_>),
+    ) -> Result<bool, Refusal> {
+        Turn::new(&mut self.parts, now, outbox).get(channel, queue, no_ack, take)
+    }
+
+    /// Sets how many unacknowledged deliveries each later consumer of the channel may have, or all consumers of the
+    /// channel together (`is_global`). 0: no limit.
+    pub fn set_prefetch(
+        &mut self,
+        channel: ChannelId,
+        count: u16,
+        is_global: bool,
+        now: u64,
+        outbox: &mut impl HostOutbox,
+    ) {
+        Turn::new(&mut self.parts, now, outbox).set_prefetch(channel, count, is_global);
+    }
+
+    /// Lets deliveries to a channel flow, or stops them.
+    pub fn set_flow(&mut self, channel: ChannelId, is_active: bool, now: u64, outbox: &mut impl HostOutbox) {
+        Turn::new(&mut self.parts, now, outbox).set_flow(channel, is_active);
+    }
+}
+
+/// Settling.
+impl VirtualHost {
+    /// Acknowledges one delivery, or all up to one; tag 0 with `multiple`: all.
+    ///
+    /// # Errors
+    ///
+    /// An unknown delivery tag: `PRECONDITION_FAILED`, and nothing is settled.
+    pub fn ack(
+        &mut self,
+        channel: ChannelId,
+        delivery_tag: u64,
+        multiple: bool,
+        now: u64,
+        outbox: &mut impl HostOutbox,
+    ) -> Result<(), Refusal> {
+        Turn::new(&mut self.parts, now, outbox).ack(channel, delivery_tag, multiple)
+    }
+
+    /// Rejects deliveries: they return to their places in the queue (`requeue`), or are dead-lettered.
+    ///
+    /// # Errors
+    ///
+    /// As [`ack`](VirtualHost::ack).
+    pub fn reject(
+        &mut self,
+        channel: ChannelId,
+        delivery_tag: u64,
+        multiple: bool,
+        requeue: bool,
+        now: u64,
+        outbox: &mut impl HostOutbox,
+    ) -> Result<(), Refusal> {
+        Turn::new(&mut self.parts, now, outbox).reject(channel, delivery_tag, multiple, requeue)
+    }
+
+    /// Delivers all unacknowledged messages of a channel again: they return to their places in the queues.
+    ///
+    /// # Errors
+    ///
+    /// Without `requeue`: `NOT_IMPLEMENTED`, as in RabbitMQ.
+    pub fn recover(
+        &mut self,
+        channel: ChannelId,
+        requeue: bool,
+        now: u64,
+        outbox: &mut impl HostOutbox,
+    ) -> Result<(), Refusal> {
+        Turn::new(&mut self.parts, now, outbox).recover(channel, requeue)
+    }
+}
+
+/// Time and figures.
+impl VirtualHost {
+    /// Messages and queues expire, and dead letters that wait go on. Due again at once while
+    /// [`next_timeout`](VirtualHost::next_timeout) is in the past.
+    pub fn handle_timeout(&mut self, now: u64, outbox: &mut impl HostOutbox) {
+        Turn::new(&mut self.parts, now, outbox).handle_timeout();
+    }
+
+    /// When [`handle_timeout`](VirtualHost::handle_timeout) has something to do.
+    pub fn next_timeout(&self) -> Option<u64> {
+        if self.parts.letters.is_empty() { self.parts.timers.next() } else { Some(0) }
+    }
+
+    /// The memory of messages, queue entries and unacknowledged deliveries, in bytes. O(1).
+    pub fn memory_bytes(&self) -> usize {
+        self.parts.memory_bytes()
+    }
+
+    /// How many messages there are, summed over the queues.
+    pub fn message_counts(&self) -> MessageCounts {
+        let mut counts = MessageCounts::default();
+        for queue in self.parts.queues.iter() {
+            counts.ready += queue.ready.count() as u64;
+            counts.unacknowledged += queue.unacknowledged;
+        }
+        counts
+    }
+
+    /// How many persistent messages lie in durable queues, unacknowledged ones included. Visits each message.
+    pub fn durable_message_count(&self) -> u64 {
+        self.parts.durable_message_count()
+    }
+}

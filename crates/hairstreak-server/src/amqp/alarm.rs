@@ -1,0 +1,66 @@
+//! `Alarm`: whether the messages of the node have too much memory.
+//!
+//! Above the watermark publishers are not read, and those that asked for it are told (connection.blocked); consumers go on, and
+//! so the memory gets less. The alarm ends at nine tenths of the watermark, so that it does not come and go with every message.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+
+/// The memory of all virtual hosts' messages, and whether that is too much.
+pub(super) struct Alarm {
+    watermark: usize,
+    bytes: AtomicUsize,
+    is_raised: AtomicBool,
+}
+
+/// What a change of memory means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    None,
+    Raised,
+    Cleared,
+}
+
+impl Alarm {
+    /// `watermark`: bytes of messages at which publishers are stopped.
+    pub fn new(watermark: usize) -> Alarm {
+        Alarm { watermark, bytes: AtomicUsize::new(0), is_raised: AtomicBool::new(false) }
+    }
+
+    /// Whether publishers have to wait.
+    #[inline]
+    pub fn is_raised(&self) -> bool {
+        self.is_raised.load(Relaxed)
+    }
+
+    /// A virtual host's memory has changed from `before` to `now`.
+    pub fn note(&self, before: usize, now: usize) -> Change {
+        let difference = now.wrapping_sub(before);
+        if difference == 0 {
+            return Change::None;
+        }
+        let bytes = self.bytes.fetch_add(difference, SeqCst).wrapping_add(difference);
+        if bytes >= self.watermark {
+            return if self.is_raised.swap(true, SeqCst) { Change::None } else { Change::Raised };
+        }
+        if bytes < self.watermark / 10 * 9 && self.is_raised() && self.is_raised.swap(false, SeqCst) {
+            return Change::Cleared;
+        }
+        Change::None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_alarm_ends_well_below_where_it_was_raised() {
+        let alarm = Alarm::new(1000);
+        assert_eq!(alarm.note(0, 600), Change::None);
+        assert_eq!(alarm.note(0, 400), Change::Raised);
+        assert_eq!(alarm.note(400, 900), Change::None);
+        assert_eq!((alarm.note(900, 350), alarm.is_raised()), (Change::None, true));
+        assert_eq!((alarm.note(600, 500), alarm.is_raised()), (Change::Cleared, false));
+        assert_eq!(alarm.note(500, 500), Change::None);
+    }
+}

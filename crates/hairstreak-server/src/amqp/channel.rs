@@ -1,0 +1,59 @@
+//! `Channel`: what a connection keeps of one channel: content on its way in, confirms, and a transaction.
+//!
+//! ```text
+//!   open --basic.publish--> Header --content header--> Body --the last body frame--> open
+//!   open --an error of its scope--> closing (all but close-ok is dropped) --channel.close-ok--> gone
+//! ```
+
+use hairstreak_broker::vhost::ChannelId;
+
+use super::body::Assembly;
+use super::confirms::Confirms;
+use super::memo::Memo;
+use super::publish::Publish;
+use super::transaction::Transaction;
+
+/// One channel.
+pub(super) struct Channel {
+    /// The virtual host's name for the channel.
+    pub id: ChannelId,
+    pub number: u16,
+    /// The last message that was published.
+    pub memo: Memo,
+    pub content: Content,
+    /// The client has asked for confirms.
+    pub confirms: Option<Confirms>,
+    /// The client has asked for transactions.
+    pub transaction: Option<Transaction>,
+    /// The queue that was declared last: what an empty name means.
+    pub last_queue: Box<[u8]>,
+}
+
+impl Channel {
+    pub fn new(id: ChannelId, number: u16) -> Channel {
+        Channel {
+            id,
+            number,
+            memo: Memo::default(),
+            content: Content::None,
+            confirms: None,
+            transaction: None,
+            last_queue: Box::default(),
+        }
+    }
+
+    /// Whether a message is on its way.
+    pub fn is_in_content(&self) -> bool {
+        !matches!(self.content, Content::None)
+    }
+}
+
+/// How much of a message is here.
+pub(super) enum Content {
+    /// None is on its way.
+    None,
+    /// basic.publish came. The content header is next.
+    Header(Publish),
+    /// The content header came. Bytes of the body are missing.
+    Body(Box<Assembly>),
+}

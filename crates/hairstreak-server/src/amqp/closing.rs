@@ -1,0 +1,84 @@
+//! Closing a channel or a connection, by either side.
+
+use hairstreak_wire::amqp::{Method, Scope, channel, connection};
+
+use super::channel::Content;
+use super::fault::Fault;
+use super::session::{Outcome, Session};
+use super::turn::Turn;
+
+impl Session {
+    /// Answers an error: its channel is closed, or the connection.
+    pub(super) fn refuse(&mut self, fault: Fault, number: u16, turn: &mut Turn<'_>) {
+        let Fault { refusal, method: (class_id, method_id) } = fault;
+        let reply_text = refusal.code.reply_text(&refusal.text);
+        let reply_code = refusal.code.number();
+        if refusal.code.scope() == Scope::Channel && number != 0 {
+            self.tell_confirms(number, turn);
+            self.close_channel(number, turn);
+            // Until the client knows, what it sends on this channel is dropped.
+            self.mark_closing(number);
+            let close = channel::Close { reply_code, reply_text: &reply_text, class_id, method_id };
+            turn.reply(number, &Method::ChannelClose(close));
+        } else {
+            turn.take_deliveries();
+            let close = connection::Close { reply_code, reply_text: &reply_text, class_id, method_id };
+            turn.reply(0, &Method::ConnectionClose(close));
+            self.outcome = Outcome::Closed;
+        }
+    }
+
+    /// The channel gives everything back. What was on its way to the client goes first.
+    pub(super) fn close_channel(&mut self, number: u16, turn: &mut Turn<'_>) {
+        if let Some(channel) = self.channels.remove(&number) {
+            let state = &mut *turn.state;
+            state.host.close_channel(channel.id, turn.now, &mut state.outlets);
+            if let Content::Body(assembly) = &channel.content {
+                self.throttle.end_partial(assembly.size);
+            }
+        }
+        turn.take_deliveries();
+    }
+
+    /// Whether all but close-ok is dropped on this channel.
+    pub(super) fn is_channel_closing(&self, number: u16) -> bool {
+        self.closing_channels.contains(&number)
+    }
+
+    fn mark_closing(&mut self, number: u16) {
+        self.closing_channels.push(number);
+    }
+
+    /// A method came on a channel that this side has closed.
+    pub(super) fn take_while_closing(
+        &mut self,
+        number: u16,
+        id: (u16, u16),
+        turn: &mut Turn<'_>,
+    ) -> Result<(), Fault> {
+        if id == channel::CloseOk::ID {
+            self.closing_channels.retain(|closing| *closing != number);
+        }
+        if id == channel::Close::ID {
+            // Both sides closed at once.
+            turn.reply(number, &Method::ChannelCloseOk(channel::CloseOk {}));
+        }
+        Ok(())
+    }
+
+    /// Sends all confirms: only the channel that published last owes some.
+    pub(super) fn tell_all_confirms(&mut self, turn: &mut Turn<'_>) {
+        if let Some(number) = self.publishing {
+            self.tell_confirms(number, turn);
+        }
+    }
+
+    /// Sends the confirms of one channel.
+    pub(super) fn tell_confirms(&mut self, number: u16, turn: &mut Turn<'_>) {
+        if let Some(channel) = self.channels.get_mut(&number)
+            && let Some(confirms) = &mut channel.confirms
+        {
+            confirms.tell(number, turn.output);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! `AmqpConnection`: one client of the node, on the loop that owns its stream.
+//!
+//! ```text
+//!   Header --protocol header--> StartOk --login--> TuneOk --limits--> Open --virtual host--> Running
+//!   any --an error of the connection, or the node stops--> Closing --close-ok, or a time-out--> Over
+//! ```
+//!
+//! Reading order: `protocol` (what the loop calls), `handshake`, `session` and what it names, `liveness`.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hairstreak_broker::vhost::ConnectionId;
+use thiserror::Error;
+
+use super::liveness::Liveness;
+use super::node::Node;
+use super::session::Session;
+use super::shared_host::SharedHost;
+use super::tuned::Tuned;
+
+/// How long a client has from the connection to connection.open, and how long for close-ok.
+pub(super) const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+
+/// One client.
+pub(crate) struct AmqpConnection {
+    pub(super) node: Arc<Node>,
+    pub(super) phase: Phase,
+    pub(super) client: Client,
+    pub(super) tuned: Tuned,
+    /// The place in a virtual host, while the phase is `Running`.
+    pub(super) member: Option<Member>,
+    pub(super) liveness: Liveness,
+    /// When the handshake or the close has to be over.
+    pub(super) deadline: Option<Instant>,
+}
+
+/// How far the conversation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The protocol header is next.
+    Header,
+    StartOk,
+    TuneOk,
+    /// connection.open is next.
+    Open,
+    Running,
+    /// This side has sent connection.close: all but the answer is dropped.
+    Closing,
+    /// Nothing more is read.
+    Over,
+}
+
+/// What is known of the client.
+#[derive(Debug, Default)]
+pub(super) struct Client {
+    pub is_loopback: bool,
+    pub user: Box<str>,
+    pub capabilities: Capabilities,
+}
+
+/// What the client says that it understands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Capabilities {
+    pub authentication_failure_close: bool,
+    pub connection_blocked: bool,
+    pub consumer_cancel_notify: bool,
+}
+
+/// The connection's place in a virtual host.
+pub(super) struct Member {
+    pub host: Arc<SharedHost>,
+    pub id: ConnectionId,
+    /// No more deliveries come until this side says what it has written.
+    pub is_full: bool,
+    pub session: Box<Session>,
+}
+
+/// Why the node ends a connection without a word.
+#[derive(Debug, Error)]
+pub(crate) enum AmqpError {
+    /// Neither frames nor heartbeats came.
+    #[error("missed heartbeats from the client")]
+    Silent,
+    /// The handshake, or the answer to connection.close, took too long.
+    #[error("the client did not go on in time")]
+    Late,
+    /// The handshake failed where RabbitMQ says nothing either.
+    #[error("handshake: {0}")]
+    Handshake(String),
+}
+
+impl AmqpConnection {
+    pub fn new(node: Arc<Node>, is_loopback: bool, now: Instant) -> AmqpConnection {
+        AmqpConnection {
+            node,
+            phase: Phase::Header,
+            client: Client { is_loopback, ..Client::default() },
+            tuned: Tuned::BEFORE,
+            member: None,
+            liveness: Liveness::new(now),
+            deadline: Some(now + HANDSHAKE_TIME),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What a message's properties mean: where it goes, what has to be checked, and what is taken out before it is stored.
+
+use hairstreak_broker::Refusal;
+use hairstreak_broker::exchange::Routing;
+use hairstreak_broker::message::Attributes;
+use hairstreak_broker::vhost::{ChannelId, Route};
+use hairstreak_wire::amqp::{FieldTable, FieldValue, Properties, ReplyCode};
+
+use super::publish::Outgoing;
+use super::turn::Turn;
+
+/// Clients answer to this name; the virtual host makes an address of it.
+const REPLY_TO: &[u8] = b"amq.rabbitmq.reply-to";
+/// Flags of properties that have to be looked at for more than attributes: headers, correlation-id, reply-to, message-id, timestamp, user-id.
+const LOOK_FLAGS: u16 = 1 << 13 | 1 << 10 | 1 << 9 | 1 << 7 | 1 << 6 | 1 << 4;
+
+/// Who publishes.
+pub(super) struct Sender<'a> {
+    pub user: &'a str,
+    /// The properties are those of the channel's memo, whose attributes hold.
+    pub is_known: bool,
+}
+
+/// What a message's properties and names mean.
+pub(super) struct Examined {
+    pub attributes: Attributes,
+    /// The properties as they are stored, if not as they came.
+    changed: Option<Vec<u8>>,
+    /// A message with the same frames means the same, as long as its route holds.
+    pub is_repeatable: bool,
+}
+
+impl Examined {
+    pub fn properties<'a>(&'a self, original: &'a [u8]) -> &'a [u8] {
+        self.changed.as_deref().unwrap_or(original)
+    }
+}
+
+/// Examines a message, and finds its route. `known`: the attributes of these very properties.
+///
+/// Errors: the user-id is another user's, a property is malformed, or the exchange cannot be published to.
+pub(super) fn examine(
+    channel: ChannelId,
+    sender: &Sender<'_>,
+    outgoing: &Outgoing<'_>,
+    known: Option<Attributes>,
+    route: &mut Route,
+    turn: &mut Turn<'_>,
+) -> Result<Examined, Refusal> {
+    let flags = outgoing.properties.first_chunk().map_or(0, |flags| u16::from_be_bytes(*flags));
+    if let Some(attributes) = known
+        && flags & LOOK_FLAGS == 0
+    {
+        resolve(outgoing, &Properties::default(), &[], route, turn)?;
+        return Ok(Examined { attributes, changed: None, is_repeatable: true });
+    }
+    let mut properties = Properties::decode(outgoing.properties)
+        .map_err(|error| Refusal::new(error.reply_code(), error.to_string()))?;
+    if let Some(mode) = properties.delivery_mode.filter(|mode| !(1..=2).contains(mode)) {
+        let text = format!("invalid message: {{delivery_mode_unknown,{mode}}}");
+        return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
+    }
+    let attributes = Attributes::of(&properties)?;
+    check_user(properties.user_id, sender.user)?;
+    let reply_to = reply_address(channel, &properties, turn)?;
+    let extra = properties.headers.as_ref().map(extra_keys).transpose()?.unwrap_or_default();
+    resolve(outgoing, &properties, &extra, route, turn)?;
+    let has_bcc = properties.headers.as_mut().is_some_and(|headers| headers.remove("BCC").is_some());
+    let changed = (reply_to.is_some() || has_bcc).then(|| {
+        if let Some(reply_to) = &reply_to {
+            properties.reply_to = Some(reply_to);
+        }
+        let mut encoded = Vec::new();
+        properties.encode(&mut encoded);
+        encoded
+    });
+    Ok(Examined { attributes, is_repeatable: changed.is_none(), changed })
+}
+
+fn resolve(
+    outgoing: &Outgoing<'_>,
+    properties: &Properties<'_>,
+    extra_keys: &[&[u8]],
+    route: &mut Route,
+    turn: &mut Turn<'_>,
+) -> Result<(), Refusal> {
+    let routing = Routing {
+        exchange: outgoing.fields.exchange,
+        key: outgoing.fields.routing_key,
+        extra_keys,
+        headers: properties.headers.as_ref(),
+        correlation_id: properties.correlation_id,
+        message_id: properties.message_id,
+        timestamp: properties.timestamp,
+    };
+    turn.state.host.resolve(&routing, route)
+}
+
+/// A user-id has to be the user's own.
+fn check_user(user_id: Option<&[u8]>, user: &str) -> Result<(), Refusal> {
+    match user_id {
+        Some(user_id) if user_id != user.as_bytes() => {
+            let claimed = String::from_utf8_lossy(user_id);
+            let text = format!("user_id property set to '{claimed}' but authenticated user was '{user}'");
+            Err(Refusal::new(ReplyCode::PreconditionFailed, text))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The address that stands in for `amq.rabbitmq.reply-to`.
+fn reply_address(
+    channel: ChannelId,
+    properties: &Properties<'_>,
+    turn: &mut Turn<'_>,
+) -> Result<Option<Box<[u8]>>, Refusal> {
+    match properties.reply_to {
+        Some(REPLY_TO) => turn.state.host.reply_address(channel).map(|address| Some(address.into())),
+        _ => Ok(None),
+    }
+}
+
+/// The keys of the headers CC and BCC. What is no string in them is passed over.
+///
+/// Errors: a header is no array.
+fn extra_keys(headers: &FieldTable) -> Result<Vec<&[u8]>, Refusal> {
+    let mut keys = Vec::new();
+    for name in ["CC", "BCC"] {
+        match headers.get(name) {
+            None => {}
+            Some(FieldValue::Array(values)) => keys.extend(values.iter().filter_map(FieldValue::as_bytes)),
+            Some(other) => {
+                let kind = other.type_name();
+                let text = format!("invalid message: {{unacceptable_type_in_header,\"{name}\",{kind}}}");
+                return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
+            }
+        }
+    }
+    Ok(keys)
+}

@@ -1,0 +1,143 @@
+//! Methods of the classes exchange and queue.
+
+use hairstreak_broker::Refusal;
+use hairstreak_broker::exchange::ExchangeDeclaration;
+use hairstreak_broker::queue::{QueueDeclaration, QueueStatus};
+use hairstreak_wire::amqp::{Method, exchange, queue};
+
+use super::channel::Channel;
+use super::fault::Fault;
+use super::names;
+use super::turn::Turn;
+
+impl Channel {
+    pub(super) fn handle_exchange_method(
+        &mut self,
+        method: &Method<'_>,
+        turn: &mut Turn<'_>,
+    ) -> Result<(), Fault> {
+        let host = &mut turn.state.host;
+        let (result, no_wait, reply) = match method {
+            Method::ExchangeDeclare(declare) => {
+                let ok = Method::ExchangeDeclareOk(exchange::DeclareOk {});
+                (declare_exchange(declare, turn), declare.no_wait, ok)
+            }
+            Method::ExchangeDelete(delete) => {
+                let ok = Method::ExchangeDeleteOk(exchange::DeleteOk {});
+                (host.exchanges_mut().delete(delete.exchange, delete.if_unused), delete.no_wait, ok)
+            }
+            Method::ExchangeBind(bind) => {
+                let (to, from, key) = (bind.destination, bind.source, bind.routing_key);
+                let result = host.exchanges_mut().bind_exchange(to, from, key, &bind.arguments);
+                (result, bind.no_wait, Method::ExchangeBindOk(exchange::BindOk {}))
+            }
+            Method::ExchangeUnbind(unbind) => {
+                let (to, from, key) = (unbind.destination, unbind.source, unbind.routing_key);
+                let result = host.exchanges_mut().unbind_exchange(to, from, key, &unbind.arguments);
+                (result, unbind.no_wait, Method::ExchangeUnbindOk(exchange::UnbindOk {}))
+            }
+            _ => return Ok(()),
+        };
+        result.map_err(|refusal| Fault::in_method(refusal, method.id()))?;
+        if !no_wait {
+            turn.reply(self.number, &reply);
+        }
+        Ok(())
+    }
+
+    pub(super) fn handle_queue_method(
+        &mut self,
+        method: &Method<'_>,
+        turn: &mut Turn<'_>,
+    ) -> Result<(), Fault> {
+        let result = match method {
+            Method::QueueDeclare(declare) => self.declare_queue(declare, turn),
+            Method::QueueBind(bind) => self.bind_queue(bind, turn),
+            Method::QueueUnbind(unbind) => self.unbind_queue(unbind, turn),
+            Method::QueuePurge(purge) => self.purge_queue(purge, turn),
+            Method::QueueDelete(delete) => self.delete_queue(delete, turn),
+            _ => Ok(()),
+        };
+        result.map_err(|refusal| Fault::in_method(refusal, method.id()))
+    }
+
+    fn declare_queue(&mut self, declare: &queue::Declare<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+        let host = &mut turn.state.host;
+        let status = if declare.passive {
+            host.check_queue(turn.connection, declare.queue, turn.now)?
+        } else {
+            let declaration = QueueDeclaration {
+                name: declare.queue.into(),
+                is_durable: declare.durable,
+                is_exclusive: declare.exclusive,
+                is_auto_delete: declare.auto_delete,
+                arguments: declare.arguments.clone(),
+            };
+            host.declare_queue(turn.connection, &declaration, turn.now)?
+        };
+        let QueueStatus { name, message_count, consumer_count } = status;
+        if !declare.no_wait {
+            let ok = queue::DeclareOk { queue: &name, message_count, consumer_count };
+            turn.reply(self.number, &Method::QueueDeclareOk(ok));
+        }
+        self.last_queue = name;
+        Ok(())
+    }
+
+    fn bind_queue(&mut self, bind: &queue::Bind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+        let name = names::queue(&self.last_queue, bind.queue)?;
+        let key = names::routing_key(&self.last_queue, bind.queue, bind.routing_key);
+        turn.state.host.bind_queue(turn.connection, name, bind.exchange, key, &bind.arguments)?;
+        if !bind.no_wait {
+            turn.reply(self.number, &Method::QueueBindOk(queue::BindOk {}));
+        }
+        Ok(())
+    }
+
+    fn unbind_queue(&mut self, unbind: &queue::Unbind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+        let name = names::queue(&self.last_queue, unbind.queue)?;
+        let key = names::routing_key(&self.last_queue, unbind.queue, unbind.routing_key);
+        turn.state.host.unbind_queue(turn.connection, name, unbind.exchange, key, &unbind.arguments)?;
+        turn.reply(self.number, &Method::QueueUnbindOk(queue::UnbindOk {}));
+        Ok(())
+    }
+
+    fn purge_queue(&mut self, purge: &queue::Purge<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+        let name = names::queue(&self.last_queue, purge.queue)?;
+        let message_count = turn.state.host.purge_queue(turn.connection, name)?;
+        if !purge.no_wait {
+            turn.reply(self.number, &Method::QueuePurgeOk(queue::PurgeOk { message_count }));
+        }
+        Ok(())
+    }
+
+    fn delete_queue(&mut self, delete: &queue::Delete<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+        let name = names::queue(&self.last_queue, delete.queue)?;
+        // A consumer of this very connection hears of its end behind the answer.
+        turn.take_deliveries();
+        let state = &mut *turn.state;
+        let (if_unused, if_empty) = (delete.if_unused, delete.if_empty);
+        let connection = turn.connection;
+        let message_count =
+            state.host.delete_queue(connection, name, if_unused, if_empty, turn.now, &mut state.outlets)?;
+        if !delete.no_wait {
+            turn.reply(self.number, &Method::QueueDeleteOk(queue::DeleteOk { message_count }));
+        }
+        Ok(())
+    }
+}
+
+fn declare_exchange(declare: &exchange::Declare<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+    let exchanges = turn.state.host.exchanges_mut();
+    if declare.passive {
+        return exchanges.check(declare.exchange);
+    }
+    exchanges.declare(&ExchangeDeclaration {
+        name: declare.exchange.into(),
+        kind: declare.kind.into(),
+        is_durable: declare.durable,
+        is_auto_delete: declare.auto_delete,
+        is_internal: declare.internal,
+        arguments: declare.arguments.clone(),
+    })
+}

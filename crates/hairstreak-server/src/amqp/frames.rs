@@ -1,0 +1,182 @@
+//! Bytes to frames: the input of a session.
+//!
+//! - A message like the last one of its channel goes the short way (`publishing`): nothing of it is decoded.
+//! - A method or a content header is decoded when its frame is here whole. A frame longer than the read buffer gathers in memory of its own.
+//! - A body is taken as it comes: its frame need not be here whole.
+
+use hairstreak_base::{BodyBuffer, READ_SIZE};
+use hairstreak_wire::amqp::{
+    FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, Frame, FrameKind, Method, ReplyCode, decode_frame,
+    method_id,
+};
+
+use super::channel::Content;
+use super::fault::Fault;
+use super::reading::Reading;
+use super::session::{Outcome, Session};
+use super::turn::Turn;
+
+/// How many bytes a step has used (0: more are needed, or the connection has to wait), and what went wrong on which channel.
+type Step = (usize, Result<(), (Fault, u16)>);
+
+impl Session {
+    /// Handles what is in `bytes`. Returns how many bytes were used; the rest is handed in again with more behind it.
+    pub(super) fn handle_frames(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> usize {
+        let mut at = 0;
+        while self.outcome == Outcome::Running {
+            let (count, result) = self.handle_next(&bytes[at..], turn);
+            at += count;
+            match result {
+                Ok(()) if count == 0 => return at,
+                Ok(()) => {}
+                Err((fault, channel)) => self.refuse(fault, channel, turn),
+            }
+        }
+        // What follows an end is not looked at.
+        bytes.len()
+    }
+
+    /// Handles the next frame, or the next messages that are like the last one.
+    fn handle_next(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> Step {
+        match &self.reading {
+            Reading::Start => {}
+            Reading::Body { channel, .. } => {
+                let channel = *channel;
+                let (count, result) = self.take_body(bytes, turn);
+                return (count, result.map_err(|fault| (fault, channel)));
+            }
+            Reading::Long(_) => return self.take_long(bytes, turn),
+        }
+        let count = self.publish_same(bytes, turn);
+        if count > 0 {
+            return (count, Ok(()));
+        }
+        match self.begins_body(bytes) {
+            Ok(true) => return (FRAME_HEADER_SIZE, Ok(())),
+            Ok(false) => {}
+            Err(fault) => return (0, Err((fault, 0))),
+        }
+        match decode_frame(bytes, self.tuned.frame_size_max) {
+            Ok(Some(frame)) => self.handle_frame(&frame, bytes, turn),
+            Ok(None) => (self.begins_long(bytes), Ok(())),
+            Err(error) => (0, Err((Fault::of_frame(&error, bytes), 0))),
+        }
+    }
+
+    /// Goes into a body frame whose header is here.
+    fn begins_body(&mut self, bytes: &[u8]) -> Result<bool, Fault> {
+        let Some(&[kind, c0, c1, s0, s1, s2, s3]) = bytes.first_chunk() else { return Ok(false) };
+        if kind != FrameKind::Body as u8 {
+            return Ok(false);
+        }
+        let size = u32::from_be_bytes([s0, s1, s2, s3]) as usize;
+        let size_max = self.tuned.frame_body_max();
+        if size > size_max {
+            return Err(Fault::frame_too_large(kind, size, size_max));
+        }
+        self.reading = Reading::Body { channel: u16::from_be_bytes([c0, c1]), missing: size };
+        Ok(true)
+    }
+
+    /// Takes what is here of a body frame's payload, and its end.
+    fn take_body(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> (usize, Result<(), Fault>) {
+        let Reading::Body { channel, missing } = &mut self.reading else { return (0, Ok(())) };
+        let count = bytes.len().min(*missing);
+        let (channel, is_whole) = (*channel, count == *missing);
+        if is_whole && bytes.get(count).is_some_and(|end| *end != FRAME_END) {
+            let text = format!("frame end of a body on channel {channel} is missing");
+            return (0, Err(Fault::new(ReplyCode::FrameError, text, (0, 0))));
+        }
+        *missing -= count;
+        let has_ended = is_whole && bytes.len() > count;
+        if has_ended {
+            self.reading = Reading::Start;
+        }
+        let result = self.append_body(channel, &bytes[..count], has_ended, turn);
+        (count + usize::from(has_ended), result)
+    }
+
+    /// The memory of the body that comes next, if it is a long one, and how much of it comes in this frame.
+    pub(super) fn long_body(&mut self) -> Option<(&mut BodyBuffer, usize)> {
+        let Reading::Body { channel, missing } = self.reading else { return None };
+        let Content::Body(assembly) = &mut self.channels.get_mut(&channel)?.content else { return None };
+        let size_max = (missing as u64).min(assembly.missing()) as usize;
+        assembly.body_to_read().filter(|_| size_max > 0).map(|body| (body, size_max))
+    }
+
+    /// `size` bytes were read into [`Session::long_body`].
+    pub(super) fn has_read_body(&mut self, size: usize) {
+        let Reading::Body { channel, missing } = &mut self.reading else { return };
+        *missing -= size;
+        if let Some(channel) = self.channels.get_mut(channel)
+            && let Content::Body(assembly) = &mut channel.content
+        {
+            assembly.has_read(size);
+        }
+    }
+
+    /// A frame that does not fit the read buffer begins to gather. Returns how many bytes were used.
+    fn begins_long(&mut self, bytes: &[u8]) -> usize {
+        if bytes.len() < READ_SIZE {
+            return 0;
+        }
+        self.reading = Reading::Long(bytes.to_vec());
+        bytes.len()
+    }
+
+    /// Gathers more of a long frame.
+    fn take_long(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> Step {
+        let Reading::Long(gathered) = &mut self.reading else { return (0, Ok(())) };
+        let Some(&[_, _, _, s0, s1, s2, s3]) = gathered.first_chunk() else { return (0, Ok(())) };
+        let size = u32::from_be_bytes([s0, s1, s2, s3]) as usize + FRAME_OVERHEAD;
+        let count = bytes.len().min(size - gathered.len());
+        gathered.extend_from_slice(&bytes[..count]);
+        if gathered.len() < size {
+            return (count, Ok(()));
+        }
+        let gathered = std::mem::take(gathered);
+        self.reading = Reading::Start;
+        match decode_frame(&gathered, self.tuned.frame_size_max) {
+            Ok(Some(frame)) => (count, self.handle_frame(&frame, &gathered, turn).1),
+            Ok(None) => (count, Ok(())),
+            Err(error) => (0, Err((Fault::of_frame(&error, &gathered), 0))),
+        }
+    }
+
+    /// Handles a frame that is here whole, at the start of `bytes`.
+    fn handle_frame(&mut self, frame: &Frame<'_>, bytes: &[u8], turn: &mut Turn<'_>) -> Step {
+        let (channel, size) = (frame.channel, frame.size());
+        let result = match frame.kind {
+            FrameKind::Heartbeat if channel == 0 && frame.payload.is_empty() => Ok(()),
+            FrameKind::Heartbeat => {
+                let code = if channel == 0 { ReplyCode::FrameError } else { ReplyCode::UnexpectedFrame };
+                let text = format!("type 8, all octets = <<{}>>", octets(frame.payload));
+                Err(Fault::new(code, text, (0, 0)))
+            }
+            FrameKind::Header => self.take_header(channel, frame.payload, turn),
+            // Bodies went another way.
+            FrameKind::Body => Ok(()),
+            FrameKind::Method if self.has_to_wait(frame.payload, turn) => return (0, Ok(())),
+            FrameKind::Method => match self.publish_whole(frame, bytes, turn) {
+                Some((size, result)) => return (size, result.map_err(|fault| (fault, channel))),
+                None => self.take_method(channel, frame.payload, turn),
+            },
+        };
+        (size, result.map_err(|fault| (fault, channel)))
+    }
+
+    fn take_method(&mut self, channel: u16, payload: &[u8], turn: &mut Turn<'_>) -> Result<(), Fault> {
+        let id = method_id(payload).unwrap_or_default();
+        if self.is_channel_closing(channel) {
+            return self.take_while_closing(channel, id, turn);
+        }
+        let method = Method::decode(payload).map_err(|error| Fault::of_payload(&error, id))?;
+        self.handle_method(channel, method, turn)
+    }
+}
+
+/// Bytes as RabbitMQ writes them in its texts.
+fn octets(bytes: &[u8]) -> String {
+    let shown: Vec<String> = bytes.iter().take(16).map(u8::to_string).collect();
+    shown.join(",")
+}

@@ -1,0 +1,202 @@
+//! From the first byte to connection.open: protocol header, login, limits, virtual host.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hairstreak_transport::event_loop::Context;
+use hairstreak_wire::amqp::sasl::Mechanism;
+use hairstreak_wire::amqp::{
+    FRAME_END, FRAME_HEADER_SIZE, FieldTable, FrameKind, Method, PROTOCOL_HEADER, ReplyCode, connection,
+    decode_frame, decode_protocol_header, method_id,
+};
+
+use super::connection::{AmqpConnection, AmqpError, Capabilities, Member, Phase};
+use super::encoding::push_method;
+use super::fault::Fault;
+use super::mail::Mail;
+use super::product;
+use super::session::Session;
+use super::tuned::Tuned;
+
+type AmqpContext<'a> = Context<'a, AmqpConnection, Mail>;
+
+impl AmqpConnection {
+    /// Takes one step of the handshake, if enough bytes are here.
+    pub(super) fn handshake(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        if self.phase == Phase::Header {
+            self.take_protocol_header(context);
+            return Ok(());
+        }
+        let input = context.connection.input.unread();
+        let wrong = |error: &dyn ToString| AmqpError::Handshake(error.to_string());
+        let frame = decode_frame(input, self.tuned.frame_size_max).map_err(|error| wrong(&error))?;
+        let Some(frame) = frame else { return Ok(()) };
+        let (kind, size) = (frame.kind, frame.size());
+        // The payload is copied, because the answer goes into the same connection. Each client does this three times.
+        let payload = frame.payload.to_vec();
+        context.connection.input.consume(size);
+        match kind {
+            FrameKind::Heartbeat => self.handshake(context),
+            FrameKind::Method => {
+                let method = Method::decode(&payload).map_err(|error| wrong(&error))?;
+                self.take_step(&method, context)
+            }
+            _ => Err(AmqpError::Handshake("content".into())),
+        }
+    }
+
+    fn take_protocol_header(&mut self, context: &mut AmqpContext<'_>) {
+        match decode_protocol_header(context.connection.input.unread()) {
+            Ok(None) => {}
+            Ok(Some(size)) => {
+                context.connection.input.consume(size);
+                let start = connection::Start {
+                    version_major: 0,
+                    version_minor: 9,
+                    server_properties: product::server_properties(),
+                    mechanisms: product::MECHANISMS,
+                    locales: product::LOCALES,
+                };
+                push_method(&mut context.connection.output, 0, &Method::ConnectionStart(start));
+                self.phase = Phase::StartOk;
+            }
+            Err(_) => {
+                context.connection.output.push_copy(&PROTOCOL_HEADER, &[], true);
+                self.phase = Phase::Over;
+            }
+        }
+    }
+
+    fn take_step(&mut self, method: &Method<'_>, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        match (self.phase, method) {
+            (Phase::StartOk, Method::ConnectionStartOk(start_ok)) => self.log_in(start_ok, context),
+            (Phase::TuneOk, Method::ConnectionTuneOk(tune_ok)) => self.take_limits(tune_ok, context),
+            (Phase::Open, Method::ConnectionOpen(open)) => {
+                self.open(open, context);
+                Ok(())
+            }
+            (_, Method::ConnectionClose(_)) => {
+                let ok = Method::ConnectionCloseOk(connection::CloseOk {});
+                push_method(&mut context.connection.output, 0, &ok);
+                self.phase = Phase::Over;
+                Ok(())
+            }
+            (_, other) => Err(AmqpError::Handshake(format!("unexpected {}", other.name()))),
+        }
+    }
+
+    /// The client says who it is.
+    fn log_in(
+        &mut self,
+        start_ok: &connection::StartOk<'_>,
+        context: &mut AmqpContext<'_>,
+    ) -> Result<(), AmqpError> {
+        self.client.capabilities = capabilities(&start_ok.client_properties);
+        let mechanism = String::from_utf8_lossy(start_ok.mechanism);
+        let wrong = |reason: String| AmqpError::Handshake(reason);
+        let chosen = Mechanism::from_name(start_ok.mechanism)
+            .ok_or_else(|| wrong(format!("unsupported mechanism '{mechanism}'")))?;
+        let given = chosen.decode(start_ok.response).map_err(|error| wrong(error.to_string()))?;
+        if let Some(user) = self.node.users.log_in(given.user, given.password, self.client.is_loopback) {
+            self.client.user = user.name.as_str().into();
+            push_method(&mut context.connection.output, 0, &Method::ConnectionTune(product::TUNING.tune()));
+            self.phase = Phase::TuneOk;
+            return Ok(());
+        }
+        if !self.client.capabilities.authentication_failure_close {
+            return Err(wrong(format!("login of '{}' refused", String::from_utf8_lossy(given.user))));
+        }
+        let text = format!(
+            "Login was refused using authentication mechanism {mechanism}. For details see the broker logfile."
+        );
+        self.close_with(&Fault::new(ReplyCode::AccessRefused, text, (0, 0)), context);
+        Ok(())
+    }
+
+    fn take_limits(
+        &mut self,
+        tune_ok: &connection::TuneOk,
+        context: &mut AmqpContext<'_>,
+    ) -> Result<(), AmqpError> {
+        let settled = product::TUNING.settle(tune_ok);
+        let settled = settled.map_err(|error| AmqpError::Handshake(error.to_string()))?;
+        self.tuned = Tuned {
+            channel_max: settled.channel_max,
+            frame_size_max: settled.frame_max as usize,
+            heartbeat: (settled.heartbeat > 0).then(|| Duration::from_secs(settled.heartbeat.into())),
+        };
+        if let Some(interval) = self.tuned.heartbeat {
+            self.liveness.start(interval, context.now);
+        }
+        self.phase = Phase::Open;
+        Ok(())
+    }
+
+    fn open(&mut self, open: &connection::Open<'_>, context: &mut AmqpContext<'_>) {
+        let name = String::from_utf8_lossy(open.virtual_host);
+        let Some(host) = self.node.host(&name) else {
+            let text = format!("vhost {name} not found");
+            let fault = Fault::new(ReplyCode::NotAllowed, text, connection::Open::ID);
+            return self.close_with(&fault, context);
+        };
+        let (body_max, hears_cancels) =
+            (self.tuned.frame_body_max(), self.client.capabilities.consumer_cancel_notify);
+        let id = host.lock().outlets.add(context.address(), body_max, hears_cancels);
+        let (node, user) = (Arc::clone(&self.node), self.client.user.clone());
+        let session = Session::new(node, self.tuned, user, self.client.capabilities.connection_blocked);
+        self.member = Some(Member { host, id, is_full: false, session: Box::new(session) });
+        self.deadline = None;
+        self.phase = Phase::Running;
+        push_method(&mut context.connection.output, 0, &Method::ConnectionOpenOk(connection::OpenOk {}));
+    }
+
+    /// Says why the connection is over, outside of any virtual host.
+    fn close_with(&mut self, fault: &Fault, context: &mut AmqpContext<'_>) {
+        let (class_id, method_id) = fault.method;
+        let reply_text = fault.refusal.code.reply_text(&fault.refusal.text);
+        let reply_code = fault.refusal.code.number();
+        let close = connection::Close { reply_code, reply_text: &reply_text, class_id, method_id };
+        push_method(&mut context.connection.output, 0, &Method::ConnectionClose(close));
+        self.phase = Phase::Closing;
+    }
+
+    /// After connection.close: only its answer counts.
+    pub(super) fn await_end(&mut self, context: &mut AmqpContext<'_>) {
+        let mut at = 0;
+        let input = context.connection.input.unread();
+        let mut answer = None;
+        while let Ok(Some(frame)) = decode_frame(&input[at..], self.tuned.frame_size_max) {
+            at += frame.size();
+            if frame.kind == FrameKind::Method && frame.channel == 0 {
+                let id = method_id(frame.payload);
+                if id == Some(connection::Close::ID) {
+                    answer = Some(Method::ConnectionCloseOk(connection::CloseOk {}));
+                }
+                if id == Some(connection::CloseOk::ID) || answer.is_some() {
+                    self.phase = Phase::Over;
+                    break;
+                }
+            }
+        }
+        // A frame that cannot be told from others would keep the buffer full.
+        let is_lost = at == 0 && input.len() > FRAME_HEADER_SIZE && input.last() == Some(&FRAME_END);
+        let used = if context.connection.input.is_full() || is_lost { input.len() } else { at };
+        context.connection.input.consume(used);
+        if let Some(answer) = answer {
+            push_method(&mut context.connection.output, 0, &answer);
+        }
+    }
+}
+
+/// What the client says that it understands.
+fn capabilities(client_properties: &FieldTable) -> Capabilities {
+    let table = client_properties.get("capabilities").and_then(|value| value.as_table());
+    let has = |name: &str| {
+        table.and_then(|table| table.get(name)).and_then(|value| value.as_bool()).unwrap_or_default()
+    };
+    Capabilities {
+        authentication_failure_close: has("authentication_failure_close"),
+        connection_blocked: has("connection.blocked"),
+        consumer_cancel_notify: has("consumer_cancel_notify"),
+    }
+}

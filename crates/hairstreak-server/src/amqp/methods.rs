@@ -1,0 +1,168 @@
+//! Which method of a session goes where.
+
+use hairstreak_wire::amqp::{Method, ReplyCode, access, channel, confirm, connection, tx};
+
+use super::channel::Channel;
+use super::confirms::Confirms;
+use super::fault::Fault;
+use super::publishing::{no_channel, out_of_turn, publish_pending};
+use super::session::{Outcome, Session};
+use super::transaction::Transaction;
+use super::turn::Turn;
+
+impl Session {
+    /// Handles a method of a channel, or of the connection (channel 0).
+    pub(super) fn handle_method(
+        &mut self,
+        number: u16,
+        method: Method<'_>,
+        turn: &mut Turn<'_>,
+    ) -> Result<(), Fault> {
+        let id = method.id();
+        if number == 0 {
+            return self.handle_connection_method(&method, turn);
+        }
+        if let Method::ChannelOpen(_) = method {
+            return self.open_channel(number, turn);
+        }
+        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel()) };
+        if channel.is_in_content() {
+            return Err(out_of_turn(&channel.content));
+        }
+        match method {
+            Method::BasicPublish(publish) => self.begin_publish(number, &publish),
+            Method::ChannelClose(_) => {
+                self.close_channel(number, turn);
+                turn.reply(number, &Method::ChannelCloseOk(channel::CloseOk {}));
+                Ok(())
+            }
+            Method::ChannelFlow(channel::Flow { active: true }) => {
+                turn.reply(number, &Method::ChannelFlowOk(channel::FlowOk { active: true }));
+                Ok(())
+            }
+            Method::ChannelFlow(_) => Err(Fault::new(ReplyCode::NotImplemented, "active=false", id)),
+            Method::ChannelFlowOk(_) => Ok(()),
+            Method::AccessRequest(_) => {
+                turn.reply(number, &Method::AccessRequestOk(access::RequestOk { ticket: 1 }));
+                Ok(())
+            }
+            Method::ConfirmSelect(select) => select_confirms(channel, select.no_wait, turn),
+            Method::TxSelect(_) => select_transactions(channel, turn),
+            Method::TxCommit(_) => self.commit(number, turn),
+            Method::TxRollback(_) => roll_back(channel, turn),
+            Method::ExchangeDeclare(_)
+            | Method::ExchangeDelete(_)
+            | Method::ExchangeBind(_)
+            | Method::ExchangeUnbind(_) => channel.handle_exchange_method(&method, turn),
+            Method::QueueDeclare(_)
+            | Method::QueueBind(_)
+            | Method::QueuePurge(_)
+            | Method::QueueDelete(_)
+            | Method::QueueUnbind(_) => channel.handle_queue_method(&method, turn),
+            Method::BasicQos(_)
+            | Method::BasicConsume(_)
+            | Method::BasicCancel(_)
+            | Method::BasicGet(_)
+            | Method::BasicAck(_)
+            | Method::BasicReject(_)
+            | Method::BasicNack(_)
+            | Method::BasicRecover(_)
+            | Method::BasicRecoverAsync(_) => {
+                self.throttle.has_consumed |= matches!(method, Method::BasicConsume(_) | Method::BasicGet(_));
+                channel.handle_basic_method(&method, turn)
+            }
+            _ => Err(Fault::new(ReplyCode::CommandInvalid, "unimplemented method", id)),
+        }
+        .map_err(|fault: Fault| fault.of_method(id))
+    }
+
+    fn handle_connection_method(&mut self, method: &Method<'_>, turn: &mut Turn<'_>) -> Result<(), Fault> {
+        match method {
+            Method::ConnectionClose(_) => {
+                self.outcome = Outcome::Left;
+                turn.reply(0, &Method::ConnectionCloseOk(connection::CloseOk {}));
+                Ok(())
+            }
+            Method::ConnectionUpdateSecret(_) => {
+                turn.reply(0, &Method::ConnectionUpdateSecretOk(connection::UpdateSecretOk {}));
+                Ok(())
+            }
+            Method::ConnectionCloseOk(_) => Ok(()),
+            other => {
+                let text = "unexpected method in connection state running";
+                Err(Fault::new(ReplyCode::ChannelError, text, other.id()))
+            }
+        }
+    }
+
+    fn open_channel(&mut self, number: u16, turn: &mut Turn<'_>) -> Result<(), Fault> {
+        let id = channel::Open::ID;
+        if self.channels.contains_key(&number) {
+            return Err(Fault::new(ReplyCode::ChannelError, "second 'channel.open' seen", id));
+        }
+        let (count, max) = (self.channels.len(), self.tuned.channel_max);
+        if count >= usize::from(max) {
+            let text =
+                format!("number of channels opened ({count}) has reached the negotiated channel_max ({max})");
+            return Err(Fault::new(ReplyCode::NotAllowed, text, id));
+        }
+        let opened = turn.state.host.open_channel(turn.connection, number);
+        let channel = opened.map_err(|refusal| Fault::in_method(refusal, id))?;
+        self.channels.insert(number, Box::new(Channel::new(channel, number)));
+        turn.reply(number, &Method::ChannelOpenOk(channel::OpenOk {}));
+        Ok(())
+    }
+
+    /// Publishes and settles what the transaction holds.
+    fn commit(&mut self, number: u16, turn: &mut Turn<'_>) -> Result<(), Fault> {
+        let id = tx::Commit::ID;
+        let Some(channel) = self.channels.get_mut(&number) else { return Ok(()) };
+        let Some(transaction) = &mut channel.transaction else {
+            return Err(Fault::new(ReplyCode::PreconditionFailed, "channel is not transactional", id));
+        };
+        let (publishes, settlements) = transaction.take();
+        for pending in &publishes {
+            publish_pending(channel, &self.user, pending, turn)
+                .map_err(|refusal| Fault::in_method(refusal, id))?;
+        }
+        for settlement in settlements {
+            channel.settle(settlement, turn).map_err(|refusal| Fault::in_method(refusal, id))?;
+        }
+        turn.take_deliveries();
+        turn.reply(number, &Method::TxCommitOk(tx::CommitOk {}));
+        Ok(())
+    }
+}
+
+fn select_confirms(channel: &mut Channel, no_wait: bool, turn: &mut Turn<'_>) -> Result<(), Fault> {
+    if channel.transaction.is_some() {
+        let text = "cannot switch from tx to confirm mode";
+        return Err(Fault::new(ReplyCode::PreconditionFailed, text, confirm::Select::ID));
+    }
+    channel.confirms.get_or_insert_with(Confirms::default);
+    if !no_wait {
+        turn.reply(channel.number, &Method::ConfirmSelectOk(confirm::SelectOk {}));
+    }
+    Ok(())
+}
+
+fn select_transactions(channel: &mut Channel, turn: &mut Turn<'_>) -> Result<(), Fault> {
+    if channel.confirms.is_some() {
+        let text = "cannot switch from confirm to tx mode";
+        return Err(Fault::new(ReplyCode::PreconditionFailed, text, tx::Select::ID));
+    }
+    channel.transaction.get_or_insert_with(Transaction::default);
+    channel.memo.forget();
+    turn.reply(channel.number, &Method::TxSelectOk(tx::SelectOk {}));
+    Ok(())
+}
+
+fn roll_back(channel: &mut Channel, turn: &mut Turn<'_>) -> Result<(), Fault> {
+    let Some(transaction) = &mut channel.transaction else {
+        let text = "channel is not transactional";
+        return Err(Fault::new(ReplyCode::PreconditionFailed, text, tx::Rollback::ID));
+    };
+    transaction.take();
+    turn.reply(channel.number, &Method::TxRollbackOk(tx::RollbackOk {}));
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! `Node`: what all AMQP connections of a process share.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hairstreak_base::BlockPool;
+use hairstreak_transport::event_loop::Address;
+
+use super::alarm::{Alarm, Change};
+use super::clock::Clock;
+use super::options::AmqpOptions;
+use super::shared_host::{HostState, SharedHost};
+use super::timekeeper::Timekeeper;
+use super::users::Users;
+
+/// What all connections share.
+pub(super) struct Node {
+    pub clock: Clock,
+    pub users: Users,
+    pub alarm: Alarm,
+    pub message_size_max: u64,
+    /// The memory of long bodies.
+    pub pool: Arc<BlockPool>,
+    pub timekeeper: Timekeeper,
+    hosts: HashMap<Box<str>, Arc<SharedHost>>,
+}
+
+impl Node {
+    pub fn new(options: &AmqpOptions) -> Node {
+        let host =
+            |name: &String| (name.as_str().into(), Arc::new(SharedHost::new(name, options.limits.clone())));
+        Node {
+            clock: Clock::start(),
+            users: Users::new(options.users.clone()),
+            alarm: Alarm::new(options.memory_watermark),
+            message_size_max: options.message_size_max,
+            pool: BlockPool::new(),
+            timekeeper: Timekeeper::new(),
+            hosts: options.virtual_hosts.iter().map(host).collect(),
+        }
+    }
+
+    pub fn host(&self, name: &str) -> Option<Arc<SharedHost>> {
+        self.hosts.get(name).cloned()
+    }
+
+    pub fn hosts(&self) -> impl Iterator<Item = &Arc<SharedHost>> {
+        self.hosts.values()
+    }
+
+    /// To be called before a host's lock is released: sees to the alarm and to the host's next timer.
+    pub fn note(&self, host: &SharedHost, state: &HostState) {
+        if let Some(due) = state.host.next_timeout() {
+            self.timekeeper.wake_by(due);
+        }
+        let bytes = state.host.memory_bytes();
+        self.note_bytes(host.note_memory(bytes), bytes);
+    }
+
+    /// What some part of the node has in memory has changed from `before` bytes to `now`.
+    pub fn note_bytes(&self, before: usize, now: usize) {
+        if self.alarm.note(before, now) == Change::Cleared {
+            self.timekeeper.wake_publishers();
+        }
+    }
+
+    /// Has what is due in the virtual hosts happen, and with `clears` all connections look at the alarm. `wake` wakes a connection. Returns
+    /// when something is due next.
+    pub fn fire(&self, clears: bool, mut wake: impl FnMut(Address)) -> Option<u64> {
+        let mut next = None::<u64>;
+        for host in self.hosts() {
+            let mut state = host.lock();
+            let HostState { host: machine, outlets } = &mut *state;
+            let now = self.clock.millis(Instant::now());
+            if machine.next_timeout().is_some_and(|due| due <= now) {
+                machine.handle_timeout(now, outlets);
+            }
+            if clears {
+                outlets.wake_all();
+            }
+            outlets.woken().for_each(&mut wake);
+            let bytes = machine.memory_bytes();
+            self.note_bytes(host.note_memory(bytes), bytes);
+            next = [next, machine.next_timeout()].into_iter().flatten().min();
+        }
+        next
+    }
+}

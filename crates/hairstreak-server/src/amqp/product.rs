@@ -1,0 +1,44 @@
+//! How the node introduces itself to AMQP clients, and what it proposes. docs/amqp.md says why in these words.
+
+use hairstreak_wire::amqp::{FieldTable, FieldValue, Tuning};
+
+/// SASL mechanisms.
+pub(super) const MECHANISMS: &[u8] = b"PLAIN AMQPLAIN";
+pub(super) const LOCALES: &[u8] = b"en_US";
+
+/// What the server proposes, as RabbitMQ does.
+pub(super) const TUNING: Tuning = Tuning { channel_max: 2047, frame_max: 131_072, heartbeat: 60 };
+
+/// Clients take their richer behaviour with this product and a version of its last permissive series.
+const PRODUCT: &str = "RabbitMQ";
+const VERSION: &str = "3.13.7";
+
+/// What clients look for.
+const CAPABILITIES: [&str; 9] = [
+    "publisher_confirms",
+    "exchange_exchange_bindings",
+    "basic.nack",
+    "consumer_cancel_notify",
+    "connection.blocked",
+    "consumer_priorities",
+    "authentication_failure_close",
+    "per_consumer_qos",
+    "direct_reply_to",
+];
+
+/// The properties of connection.start.
+pub(super) fn server_properties() -> FieldTable {
+    let capabilities: FieldTable = CAPABILITIES.iter().map(|name| (name, true)).collect();
+    let platform = concat!("Hairstreak ", env!("CARGO_PKG_VERSION"));
+    let texts = [
+        ("cluster_name", "hairstreak@localhost"),
+        ("copyright", "The Hairstreak authors"),
+        ("information", "Apache-2.0 or MIT"),
+        ("platform", platform),
+        ("product", PRODUCT),
+        ("version", VERSION),
+    ];
+    let mut table: FieldTable = texts.iter().map(|(name, text)| (name, FieldValue::from(*text))).collect();
+    table.insert("capabilities", capabilities);
+    table
+}

@@ -1,0 +1,225 @@
+//! What the event loop calls: an AMQP connection as a [`Protocol`].
+
+use std::time::Instant;
+
+use hairstreak_base::BodyBuffer;
+use hairstreak_transport::event_loop::{Context, End, Protocol};
+use hairstreak_wire::amqp::{HEARTBEAT_FRAME, Method, ReplyCode, connection};
+
+use super::connection::{AmqpConnection, AmqpError, HANDSHAKE_TIME, Member, Phase};
+use super::encoding::push_method;
+use super::fault::Fault;
+use super::liveness::Verdict;
+use super::mail::Mail;
+use super::outlets::UNWRITTEN_MAX;
+use super::session::{Outcome, Session};
+use super::shared_host::HostState;
+use super::turn::Turn;
+
+type AmqpContext<'a> = Context<'a, AmqpConnection, Mail>;
+
+impl Protocol for AmqpConnection {
+    type Mail = Mail;
+    type Error = AmqpError;
+
+    fn handle_start(&mut self, _context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        Ok(())
+    }
+
+    fn handle_bytes(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        self.handle_input(context)
+    }
+
+    fn body_to_read(&mut self) -> Option<(&mut BodyBuffer, usize)> {
+        self.member.as_mut()?.session.long_body()
+    }
+
+    fn handle_body_bytes(&mut self, size: usize, _context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        if let Some(member) = &mut self.member {
+            member.session.has_read_body(size);
+        }
+        Ok(())
+    }
+
+    fn handle_mail(&mut self, mail: Mail, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        let Mail::Outlet = mail;
+        self.in_turn(context, |_, _, _| 0);
+        self.follow_alarm(context);
+        Ok(())
+    }
+
+    fn handle_written(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        let unwritten = context.connection.output.queued_bytes();
+        let Some(member) = &mut self.member else { return Ok(()) };
+        if member.is_full && unwritten < UNWRITTEN_MAX / 2 {
+            member.is_full = false;
+            self.in_turn(context, |_, _, turn| {
+                let state = &mut *turn.state;
+                if state.outlets.has_written(turn.connection, unwritten) {
+                    state.host.handle_room(turn.connection, turn.now, &mut state.outlets);
+                }
+                0
+            });
+        }
+        Ok(())
+    }
+
+    fn handle_timeout(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        if self.deadline.is_some_and(|deadline| deadline <= context.now) {
+            return Err(AmqpError::Late);
+        }
+        let Some(interval) = self.tuned.heartbeat else { return Ok(()) };
+        let connection = &mut *context.connection;
+        let figures = (connection.output.written_bytes(), connection.read_bytes());
+        match self.liveness.look(interval, context.now, figures, connection.is_paused()) {
+            Verdict::Gone => return Err(AmqpError::Silent),
+            // What waits says more than a heartbeat.
+            Verdict::SendHeartbeat if connection.output.is_empty() => {
+                connection.output.push_copy(&HEARTBEAT_FRAME, &[], true);
+            }
+            Verdict::SendHeartbeat | Verdict::Nothing => {}
+        }
+        Ok(())
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let look = self.tuned.heartbeat.map(|_| self.liveness.due());
+        [self.deadline, look].into_iter().flatten().min()
+    }
+
+    fn handle_stop(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        self.in_turn(context, |session, _, turn| {
+            let text = "broker forced connection closure with reason 'shutdown'";
+            session.refuse(Fault::new(ReplyCode::ConnectionForced, text, (0, 0)), 0, turn);
+            0
+        });
+        self.leave(context);
+        context.close();
+        Ok(())
+    }
+
+    fn handle_input_end(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        // What the client had not settled goes to others at once, however long the rest of its output takes.
+        self.leave(context);
+        context.close();
+        Ok(())
+    }
+
+    fn handle_end(&mut self, _end: End<AmqpError>, context: &mut AmqpContext<'_>) {
+        self.leave(context);
+    }
+}
+
+impl AmqpConnection {
+    fn handle_input(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        loop {
+            match self.phase {
+                Phase::Running => {
+                    self.in_turn(context, |session, bytes, turn| session.handle_frames(bytes, turn));
+                    self.follow_alarm(context);
+                }
+                Phase::Closing => self.await_end(context),
+                Phase::Over => context.close(),
+                _ => {
+                    // The phase changes with each method of the handshake, and what follows is looked at in the next phase.
+                    let before = self.phase;
+                    self.handshake(context)?;
+                    if self.phase != before {
+                        continue;
+                    }
+                }
+            }
+            return self.end_if_over(context);
+        }
+    }
+
+    /// What the phase means once the input is used.
+    fn end_if_over(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        match self.member.as_ref().map(|member| member.session.outcome) {
+            Some(Outcome::Closed) => self.phase = Phase::Closing,
+            Some(Outcome::Left) => self.phase = Phase::Over,
+            Some(Outcome::Running) | None => {}
+        }
+        if matches!(self.phase, Phase::Closing | Phase::Over) {
+            self.leave(context);
+        }
+        match self.phase {
+            Phase::Over => context.close(),
+            // The client has a while to answer.
+            Phase::Closing => self.deadline = self.deadline.or(Some(context.now + HANDSHAKE_TIME)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Gives `act` the input and the virtual host, under the host's lock, and then sees to all that came of it: confirms, deliveries of this
+    /// connection, connections to be woken, memory. `act` returns how many bytes of the input it has used.
+    fn in_turn(
+        &mut self,
+        context: &mut AmqpContext<'_>,
+        act: impl FnOnce(&mut Session, &[u8], &mut Turn<'_>) -> usize,
+    ) {
+        let Some(member) = &mut self.member else { return };
+        let Member { host, id, is_full, session } = member;
+        let mut state = host.lock();
+        let connection = &mut *context.connection;
+        let mut turn = Turn {
+            state: &mut state,
+            output: &mut connection.output,
+            pool: &self.node.pool,
+            connection: *id,
+            now: self.node.clock.millis(context.now),
+            frame_body_max: self.tuned.frame_body_max(),
+        };
+        let used = act(session, connection.input.unread(), &mut turn);
+        session.tell_all_confirms(&mut turn);
+        *is_full = turn.take_deliveries().is_full;
+        session.throttle.note_input(used);
+        let (before, now) = session.throttle.partial_change();
+        self.node.note_bytes(before, now);
+        let own = context.address();
+        for address in state.outlets.woken() {
+            if address != own {
+                context.send(address, Mail::Outlet);
+            }
+        }
+        self.node.note(host, &state);
+        drop(state);
+        context.connection.input.consume(used);
+    }
+
+    /// Stops or goes on reading, as the alarm has it.
+    fn follow_alarm(&mut self, context: &mut AmqpContext<'_>) {
+        let Some(member) = &mut self.member else { return };
+        let session = &mut member.session;
+        if session.outcome != Outcome::Running {
+            return;
+        }
+        if self.node.alarm.is_raised() {
+            if session.throttle.has_to_wait() {
+                context.pause();
+            }
+        } else if session.throttle.unblock() {
+            if session.hears_blocked {
+                let unblocked = Method::ConnectionUnblocked(connection::Unblocked {});
+                push_method(&mut context.connection.output, 0, &unblocked);
+            }
+            context.resume();
+        }
+    }
+
+    /// The connection leaves its virtual host: what it had not settled goes back.
+    fn leave(&mut self, context: &mut AmqpContext<'_>) {
+        let Some(mut member) = self.member.take() else { return };
+        member.session.throttle.forget_partial();
+        let (before, now) = member.session.throttle.partial_change();
+        self.node.note_bytes(before, now);
+        let mut state = member.host.lock();
+        let now = self.node.clock.millis(context.now);
+        let HostState { host, outlets } = &mut *state;
+        host.close_connection(member.id, now, outlets);
+        outlets.remove(member.id);
+        outlets.woken().for_each(|address| context.send(address, Mail::Outlet));
+        self.node.note(&member.host, &state);
+    }
+}

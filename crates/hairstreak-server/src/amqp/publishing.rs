@@ -1,0 +1,321 @@
+//! Publishing: from frames to the virtual host.
+//!
+//! | way | when | what it costs |
+//! |---|---|---|
+//! | `publish_same` | the frames are as those of the channel's last message | two comparisons |
+//! | `publish_whole` | all frames of the message are here | the method and, unless known, the properties are decoded |
+//! | `take_header`, `append_body` | anything else | the message gathers in memory of its own |
+
+use hairstreak_broker::Refusal;
+use hairstreak_broker::message::{Attributes, BodyView, Message};
+use hairstreak_broker::vhost::Published;
+use hairstreak_wire::amqp::{
+    ContentHeader, DecodeError, FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, Frame, FrameKind, Method, ReplyCode, basic,
+    connection, decode_frame, method_id,
+};
+
+use super::body::{Assembly, SHARED_BODY_MIN};
+use super::channel::{Channel, Content};
+use super::confirms::Confirms;
+use super::content::{self, Sender};
+use super::encoding::push_return;
+use super::fault::Fault;
+use super::publish::{Outgoing, Publish, PublishFields};
+use super::session::Session;
+use super::transaction::PendingPublish;
+use super::turn::Turn;
+
+impl Session {
+    /// Publishes messages at the start of `bytes` that are like the last one of the channel that published last. Returns how many
+    /// bytes they have.
+    pub(super) fn publish_same(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> usize {
+        if self.node.alarm.is_raised() {
+            return 0;
+        }
+        let channel = self.publishing.and_then(|number| self.channels.get_mut(&number));
+        let Some(channel) = channel else { return 0 };
+        let body_size_max = self.tuned.frame_body_max().min(SHARED_BODY_MIN - 1);
+        let mut at = 0;
+        while let Some(same) = channel.memo.same(&bytes[at..], body_size_max) {
+            let message = Message {
+                exchange: channel.memo.exchange(),
+                routing_key: channel.memo.routing_key(),
+                properties: channel.memo.properties(),
+                attributes: channel.memo.attributes,
+                body: BodyView::Copied(same.body),
+            };
+            let state = &mut *turn.state;
+            let route = &channel.memo.route;
+            let published = state.host.publish(route, &message, turn.now, &mut state.outlets);
+            if published == Published::Stale {
+                break;
+            }
+            settle(
+                &mut channel.confirms,
+                channel.number,
+                channel.memo.is_mandatory,
+                &message,
+                published,
+                turn,
+            );
+            at += same.size;
+        }
+        at
+    }
+
+    /// Publishes the message whose basic.publish is in `frame`, at the start of `bytes`, if all its frames are here. Returns how many bytes they
+    /// have.
+    pub(super) fn publish_whole(
+        &mut self,
+        frame: &Frame<'_>,
+        bytes: &[u8],
+        turn: &mut Turn<'_>,
+    ) -> Option<(usize, Result<(), Fault>)> {
+        if method_id(frame.payload) != Some(basic::Publish::ID) {
+            return None;
+        }
+        let publish_size = frame.size();
+        let header = decode_frame(&bytes[publish_size..], self.tuned.frame_size_max).ok()??;
+        if header.kind != FrameKind::Header || header.channel != frame.channel {
+            return None;
+        }
+        let content = ContentHeader::decode(header.payload).ok()?;
+        let head_size = publish_size + header.size();
+        let (body, body_frame_size) = whole_body(&bytes[head_size..], frame.channel, content.body_size)?;
+        self.publishes_on(frame.channel, turn);
+        let channel = self.channels.get_mut(&frame.channel)?;
+        let is_usual = !channel.is_in_content() && channel.transaction.is_none();
+        if content.class != basic::Publish::ID.0 || !is_usual {
+            return None;
+        }
+        let method = basic::Publish::decode(&frame.payload[4..]).ok()?;
+        let fields = PublishFields::of(&method);
+        let outgoing = Outgoing { fields, properties: content.properties, body: BodyView::Copied(body) };
+        let sender = Sender { user: &self.user, is_known: channel.memo.has_properties(content.properties) };
+        let result = publish(channel, &sender, &outgoing, turn);
+        if let Ok(Some(attributes)) = &result {
+            let (publish_frame, header_frame) = bytes[..head_size].split_at(publish_size);
+            channel.memo.remember(publish_frame, &fields, header_frame, content.properties, *attributes);
+        }
+        let result = result.map(|_| ()).map_err(|refusal| Fault::in_method(refusal, basic::Publish::ID));
+        Some((head_size + body_frame_size, result))
+    }
+
+    /// A content header came.
+    pub(super) fn take_header(
+        &mut self,
+        number: u16,
+        payload: &[u8],
+        turn: &mut Turn<'_>,
+    ) -> Result<(), Fault> {
+        let id = basic::Publish::ID;
+        if self.is_channel_closing(number) {
+            return Ok(());
+        }
+        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel()) };
+        let Content::Header(_) = &channel.content else { return Err(out_of_turn(&channel.content)) };
+        let content = ContentHeader::decode(payload).map_err(|error| match error {
+            DecodeError::Weight { .. } => out_of_turn(&channel.content),
+            error => Fault::of_payload(&error, id),
+        })?;
+        let Content::Header(publish) = std::mem::replace(&mut channel.content, Content::None) else {
+            return Ok(());
+        };
+        if content.class != id.0 {
+            let text = format!(
+                "expected content header for class {}, got one for class {} instead",
+                id.0, content.class
+            );
+            return Err(Fault::new(ReplyCode::UnexpectedFrame, text, id));
+        }
+        let size_max = self.node.message_size_max;
+        if content.body_size > size_max {
+            let size = content.body_size;
+            let text = format!("message size {size} is larger than configured max size {size_max}");
+            return Err(Fault::new(ReplyCode::PreconditionFailed, text, id));
+        }
+        let begun = self.throttle.begin_partial(content.body_size, size_max);
+        begun.map_err(|refusal| Fault::in_method(refusal, id))?;
+        let assembly = Assembly::new(publish, content.properties, content.body_size, turn.pool);
+        channel.content = Content::Body(Box::new(assembly));
+        self.finish_body(number, turn)
+    }
+
+    /// Part of a body came; `has_ended`: its frame is over.
+    pub(super) fn append_body(
+        &mut self,
+        number: u16,
+        bytes: &[u8],
+        has_ended: bool,
+        turn: &mut Turn<'_>,
+    ) -> Result<(), Fault> {
+        if self.is_channel_closing(number) {
+            return Ok(());
+        }
+        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel()) };
+        let Content::Body(assembly) = &mut channel.content else {
+            return Err(out_of_turn(&channel.content));
+        };
+        if bytes.len() as u64 > assembly.missing() {
+            let text = "content body is longer than its header says";
+            return Err(Fault::new(ReplyCode::FrameError, text, basic::Publish::ID));
+        }
+        assembly.append(bytes);
+        if has_ended { self.finish_body(number, turn) } else { Ok(()) }
+    }
+
+    /// Publishes the channel's message if nothing of its body is missing.
+    fn finish_body(&mut self, number: u16, turn: &mut Turn<'_>) -> Result<(), Fault> {
+        self.publishes_on(number, turn);
+        let Some(channel) = self.channels.get_mut(&number) else { return Ok(()) };
+        let Content::Body(assembly) = &channel.content else { return Ok(()) };
+        if assembly.missing() > 0 {
+            return Ok(());
+        }
+        let Content::Body(assembly) = std::mem::replace(&mut channel.content, Content::None) else {
+            return Ok(());
+        };
+        self.throttle.end_partial(assembly.size);
+        let (publish_head, properties, body) = assembly.finish();
+        let fields = publish_head.fields();
+        let id = basic::Publish::ID;
+        if channel.transaction.is_some() {
+            // What is wrong is said at once, and not with the commit.
+            let outgoing = Outgoing { fields, properties: &properties, body: body.view() };
+            let sender = Sender { user: &self.user, is_known: false };
+            let route = &mut channel.memo.route;
+            let examined = content::examine(channel.id, &sender, &outgoing, None, route, turn);
+            examined.map_err(|refusal| Fault::in_method(refusal, id))?;
+        }
+        if let Some(transaction) = &mut channel.transaction {
+            let added = transaction.add_publish(&fields, &properties, body);
+            return added.map_err(|refusal| Fault::in_method(refusal, id));
+        }
+        let outgoing = Outgoing { fields, properties: &properties, body: body.view() };
+        let sender = Sender { user: &self.user, is_known: false };
+        publish(channel, &sender, &outgoing, turn)
+            .map(|_| ())
+            .map_err(|refusal| Fault::in_method(refusal, id))
+    }
+
+    /// Whether the method with this payload has to wait: it publishes, and the alarm is raised.
+    pub(super) fn has_to_wait(&mut self, payload: &[u8], turn: &mut Turn<'_>) -> bool {
+        if !self.node.alarm.is_raised() || method_id(payload) != Some(basic::Publish::ID) {
+            return false;
+        }
+        if self.throttle.block() && self.hears_blocked {
+            let blocked = connection::Blocked { reason: b"low on memory" };
+            turn.reply(0, &Method::ConnectionBlocked(blocked));
+        }
+        self.throttle.has_to_wait()
+    }
+
+    /// The channel publishes now. Confirms of the channel that published before go out, so that at the end of a turn only one channel is
+    /// looked at.
+    fn publishes_on(&mut self, number: u16, turn: &mut Turn<'_>) {
+        if let Some(before) = self.publishing.replace(number)
+            && before != number
+        {
+            self.tell_confirms(before, turn);
+        }
+    }
+
+    /// basic.publish came without the rest of its message.
+    pub(super) fn begin_publish(&mut self, number: u16, method: &basic::Publish<'_>) -> Result<(), Fault> {
+        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel()) };
+        channel.content = Content::Header(Publish::new(&PublishFields::of(method)));
+        Ok(())
+    }
+}
+
+/// Publishes a message that is not like the last one. Returns its attributes if a message with the same frames means the same.
+fn publish(
+    channel: &mut Channel,
+    sender: &Sender<'_>,
+    outgoing: &Outgoing<'_>,
+    turn: &mut Turn<'_>,
+) -> Result<Option<Attributes>, Refusal> {
+    let fields = &outgoing.fields;
+    if fields.is_immediate {
+        return Err(Refusal::new(ReplyCode::NotImplemented, "immediate=true"));
+    }
+    let known = sender.is_known.then_some(channel.memo.attributes);
+    channel.memo.forget();
+    let content = content::examine(channel.id, sender, outgoing, known, &mut channel.memo.route, turn)?;
+    let message = Message {
+        exchange: fields.exchange,
+        routing_key: fields.routing_key,
+        properties: content.properties(outgoing.properties),
+        attributes: content.attributes,
+        body: outgoing.body,
+    };
+    let state = &mut *turn.state;
+    let route = &channel.memo.route;
+    let published = state.host.publish(route, &message, turn.now, &mut state.outlets);
+    let is_repeatable = content.is_repeatable && state.host.holds(route);
+    settle(&mut channel.confirms, channel.number, fields.is_mandatory, &message, published, turn);
+    Ok(is_repeatable.then_some(content.attributes))
+}
+
+/// Publishes a message of a transaction.
+pub(super) fn publish_pending(
+    channel: &mut Channel,
+    user: &str,
+    pending: &PendingPublish,
+    turn: &mut Turn<'_>,
+) -> Result<(), Refusal> {
+    let (fields, body) = (pending.publish.fields(), pending.body.view());
+    let outgoing = Outgoing { fields, properties: &pending.properties, body };
+    publish(channel, &Sender { user, is_known: false }, &outgoing, turn).map(|_| ())
+}
+
+/// Gives an unroutable message back, and notes the confirm. The return comes before the confirm.
+#[inline]
+fn settle(
+    confirms: &mut Option<Confirms>,
+    number: u16,
+    is_mandatory: bool,
+    message: &Message<'_>,
+    published: Published,
+    turn: &mut Turn<'_>,
+) {
+    if is_mandatory && published == Published::Unroutable {
+        let code = ReplyCode::NoRoute;
+        push_return(turn.output, number, code.number(), code.name(), &message.view(), turn.frame_body_max);
+    }
+    if let Some(confirms) = confirms {
+        confirms.settle(published != Published::Refused);
+    }
+}
+
+/// The body of `size` bytes, if it is one frame of `channel` at the start of `bytes`, and the size of that frame.
+fn whole_body(bytes: &[u8], channel: u16, size: u64) -> Option<(&[u8], usize)> {
+    if size == 0 {
+        return Some((&[], 0));
+    }
+    if size >= SHARED_BODY_MIN as u64 {
+        return None;
+    }
+    let size = size as usize;
+    let (&[kind, c0, c1, s0, s1, s2, s3], rest) = bytes.split_first_chunk::<FRAME_HEADER_SIZE>()?;
+    let is_whole = kind == FrameKind::Body as u8
+        && u16::from_be_bytes([c0, c1]) == channel
+        && u32::from_be_bytes([s0, s1, s2, s3]) as usize == size
+        && *rest.get(size)? == FRAME_END;
+    is_whole.then(|| (&rest[..size], FRAME_OVERHEAD + size))
+}
+
+/// There is no such channel.
+pub(super) fn no_channel() -> Fault {
+    Fault::new(ReplyCode::ChannelError, "expected 'channel.open'", (0, 0))
+}
+
+/// A frame came that cannot come while `content` is on its way.
+pub(super) fn out_of_turn(content: &Content) -> Fault {
+    let text = match content {
+        Content::None => "expected method frame, got non method frame instead",
+        Content::Header(_) => "expected content header for class 60, got non content header frame instead",
+        Content::Body(_) => "expected content body, got non content body frame instead",
+    };
+    Fault::new(ReplyCode::UnexpectedFrame, text, (0, 0))
+}

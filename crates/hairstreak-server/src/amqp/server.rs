@@ -1,0 +1,92 @@
+//! `AmqpServer`: the loops, listeners and timers of AMQP.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hairstreak_transport::event_loop::{EventLoops, LoopOptions};
+use hairstreak_transport::{Endpoint, Listener, Stream};
+
+use super::connection::AmqpConnection;
+use super::mail::Mail;
+use super::node::Node;
+use super::options::AmqpOptions;
+
+/// AMQP on event loops. Dropping it stops it.
+pub(crate) struct AmqpServer {
+    node: Arc<Node>,
+    loops: Option<EventLoops<AmqpConnection>>,
+    endpoints: Vec<Endpoint>,
+}
+
+/// What a node held when it stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Persistent messages in durable queues.
+    pub persistent_count: u64,
+}
+
+impl AmqpServer {
+    /// Binds every endpoint, then serves.
+    ///
+    /// Errors: the system has no thread or descriptor to give.
+    pub fn start(options: AmqpOptions, listeners: Vec<Listener>) -> io::Result<AmqpServer> {
+        let node = Arc::new(Node::new(&options));
+        let defaults = LoopOptions::default();
+        let loop_count = options.loop_count.unwrap_or(defaults.loop_count);
+        let connections_max = options.connections_max;
+        let loop_options = LoopOptions { name: "amqp".into(), loop_count, connections_max, ..defaults };
+        let loops = EventLoops::start(loop_options)?;
+        let (weak, handle) = (Arc::downgrade(&node), loops.handle());
+        node.timekeeper.start(move |clears| {
+            let node = weak.upgrade()?;
+            let next = node.fire(clears, |address| handle.send(address, Mail::Outlet));
+            Some((node.clock, next))
+        })?;
+        let endpoints = listeners.iter().map(|listener| listener.endpoint().clone()).collect();
+        for listener in listeners {
+            let node = Arc::clone(&node);
+            loops.listen(listener, move |stream| {
+                Some(AmqpConnection::new(Arc::clone(&node), is_loopback(stream), Instant::now()))
+            });
+        }
+        Ok(AmqpServer { node, loops: Some(loops), endpoints })
+    }
+
+    /// What is listened on, with the real ports.
+    pub fn endpoints(&self) -> &[Endpoint] {
+        &self.endpoints
+    }
+
+    /// Closes every connection, once its client has what was on its way, and stops. Returns what is forgotten.
+    pub fn stop(&mut self) -> Forgotten {
+        let mut forgotten = Forgotten::default();
+        if let Some(loops) = self.loops.take() {
+            // A loop that failed has nothing more to say.
+            let _ = loops.stop();
+            self.node.timekeeper.stop();
+            for host in self.node.hosts() {
+                forgotten.persistent_count += host.lock().host.durable_message_count();
+            }
+        }
+        forgotten
+    }
+}
+
+impl fmt::Debug for AmqpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AmqpServer").field("endpoints", &self.endpoints).finish_non_exhaustive()
+    }
+}
+
+impl Drop for AmqpServer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// A unix socket has no address, and its peer is on this host.
+fn is_loopback(stream: &Stream) -> bool {
+    stream.remote_address().is_none_or(|address| address.ip().to_canonical().is_loopback())
+}

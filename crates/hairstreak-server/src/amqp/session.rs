@@ -1,0 +1,61 @@
+//! `Session`: a client in its virtual host, from connection.open to the end.
+//!
+//! What the session does is in `frames` (bytes to frames), `methods` (which method goes where), `publishing` and `closing`; what a channel does by itself
+//! in `consuming` and `declaring`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+
+use super::channel::Channel;
+use super::node::Node;
+use super::reading::Reading;
+use super::throttle::Throttle;
+use super::tuned::Tuned;
+
+/// A client in its virtual host.
+pub(super) struct Session {
+    pub node: Arc<Node>,
+    pub tuned: Tuned,
+    /// Who has logged in.
+    pub user: Box<str>,
+    /// The client wants to know when it has to wait (connection.blocked).
+    pub hears_blocked: bool,
+    pub channels: HashMap<u16, Box<Channel>, RandomState>,
+    /// Channels that were closed with an error and whose client has not said that it knows: all else on them is dropped.
+    pub closing_channels: Vec<u16>,
+    /// The channel that published last.
+    pub publishing: Option<u16>,
+    /// What of a long frame or of a body is here.
+    pub reading: Reading,
+    pub throttle: Throttle,
+    pub outcome: Outcome,
+}
+
+/// Whether the session goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Running,
+    /// The node has sent connection.close.
+    Closed,
+    /// The client has sent connection.close, and was answered.
+    Left,
+}
+
+impl Session {
+    pub fn new(node: Arc<Node>, tuned: Tuned, user: Box<str>, hears_blocked: bool) -> Session {
+        Session {
+            node,
+            tuned,
+            user,
+            hears_blocked,
+            channels: HashMap::default(),
+            closing_channels: Vec::new(),
+            publishing: None,
+            reading: Reading::default(),
+            throttle: Throttle::default(),
+            outcome: Outcome::Running,
+        }
+    }
+}
