@@ -46,7 +46,8 @@ impl Failure {
 
     /// Says more, behind the reason.
     pub fn with_more(self, more: &str) -> Failure {
-        let reason = self.reason.map(|reason| if more.is_empty() { reason } else { format!("{reason}; {more}") });
+        let reason =
+            self.reason.map(|reason| if more.is_empty() { reason } else { format!("{reason}; {more}") });
         Failure { reason, ..self }
     }
 

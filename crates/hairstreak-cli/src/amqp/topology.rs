@@ -69,7 +69,11 @@ fn declare_exchange(arguments: &DeclareExchange) -> Result<(), Failure> {
     if arguments.common.passive {
         return tell(arguments.common.json, &format!("exchange '{name}' exists"), &json!({"exchange": name}));
     }
-    tell(arguments.common.json, &format!("exchange '{name}': {kind}"), &json!({"exchange": name, "type": kind}))
+    tell(
+        arguments.common.json,
+        &format!("exchange '{name}': {kind}"),
+        &json!({"exchange": name, "type": kind}),
+    )
 }
 
 pub fn delete(arguments: &DeleteArguments) -> Result<(), Failure> {
@@ -145,9 +149,13 @@ fn change_binding(
         (Destination::Queue(_), false) => {
             Method::QueueUnbind(queue::Unbind { queue: name, exchange: source, routing_key, arguments })
         }
-        (Destination::Exchange(_), true) => {
-            Method::ExchangeBind(exchange::Bind { destination: name, source, routing_key, no_wait, arguments })
-        }
+        (Destination::Exchange(_), true) => Method::ExchangeBind(exchange::Bind {
+            destination: name,
+            source,
+            routing_key,
+            no_wait,
+            arguments,
+        }),
         (Destination::Exchange(_), false) => Method::ExchangeUnbind(exchange::Unbind {
             destination: name,
             source,

@@ -28,7 +28,9 @@ impl Fault {
     pub fn of_frame(error: &FrameError, bytes: &[u8]) -> Fault {
         let kind = bytes.first().copied().unwrap_or_default();
         match error {
-            FrameError::TooLarge { size, limit } => Fault::frame_too_large(kind, *size as usize, limit - FRAME_OVERHEAD),
+            FrameError::TooLarge { size, limit } => {
+                Fault::frame_too_large(kind, *size as usize, limit - FRAME_OVERHEAD)
+            }
             error => Fault::new(error.reply_code(), error.to_string(), (0, 0)),
         }
     }

@@ -10,8 +10,8 @@ use hairstreak_broker::Refusal;
 use hairstreak_broker::message::{Attributes, BodyView, Message};
 use hairstreak_broker::vhost::Published;
 use hairstreak_wire::amqp::{
-    ContentHeader, DecodeError, FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, Frame, FrameKind, Method, ReplyCode, basic,
-    connection, decode_frame, method_id,
+    ContentHeader, DecodeError, FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, Frame, FrameKind, Method,
+    ReplyCode, basic, connection, decode_frame, method_id,
 };
 
 use super::body::{Assembly, SHARED_BODY_MIN};

@@ -84,9 +84,7 @@ impl DecodeError {
             DecodeError::ShortPayload { .. }
             | DecodeError::Cut
             | DecodeError::Surplus { .. }
-            | DecodeError::Utf8 => {
-                ReplyCode::FrameError
-            }
+            | DecodeError::Utf8 => ReplyCode::FrameError,
             DecodeError::UnknownClass { .. } => ReplyCode::CommandInvalid,
             DecodeError::UnknownMethod { .. } => ReplyCode::NotImplemented,
             DecodeError::Weight { .. } => ReplyCode::UnexpectedFrame,

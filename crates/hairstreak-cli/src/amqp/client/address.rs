@@ -31,9 +31,14 @@ pub struct Address {
 /// What to connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    Tcp { host: String, port: u16 },
+    Tcp {
+        host: String,
+        port: u16,
+    },
     /// A path, or @ and an abstract name.
-    Unix { path: String },
+    Unix {
+        path: String,
+    },
 }
 
 impl fmt::Display for Place {
@@ -143,7 +148,13 @@ mod tests {
     #[test]
     fn parts_that_are_missing_are_the_usual_ones() {
         let usual = all("127.0.0.1:5672", "guest", "guest", "/");
-        for url in ["amqp://", "amqp://127.0.0.1", "AMQP://:5672/", "amqp://guest:guest@/%2F", "amqp:///%2f?heartbeat=1"] {
+        for url in [
+            "amqp://",
+            "amqp://127.0.0.1",
+            "AMQP://:5672/",
+            "amqp://guest:guest@/%2F",
+            "amqp:///%2f?heartbeat=1",
+        ] {
             assert_eq!(address(url), usual, "{url}");
         }
         assert_eq!(address("amqp://me@there:1/a"), all("there:1", "me", "", "a"));
@@ -163,7 +174,14 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused_without_the_password() {
-        for url in ["", "there", "amqps://u:secret@x", "http://u:secret@x", "amqp://u:secret@x:port", "amqp://u:secret%4@x"] {
+        for url in [
+            "",
+            "there",
+            "amqps://u:secret@x",
+            "http://u:secret@x",
+            "amqp://u:secret@x:port",
+            "amqp://u:secret%4@x",
+        ] {
             let error = url.parse::<Address>().unwrap_err();
             assert!(!error.contains("secret"), "{error}");
         }

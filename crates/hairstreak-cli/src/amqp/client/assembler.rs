@@ -74,7 +74,9 @@ impl Assembler {
                 content: named(returned.exchange, returned.routing_key),
             },
             Method::BasicAck(ack) => Event::Ack { delivery_tag: ack.delivery_tag, multiple: ack.multiple },
-            Method::BasicNack(nack) => Event::Nack { delivery_tag: nack.delivery_tag, multiple: nack.multiple },
+            Method::BasicNack(nack) => {
+                Event::Nack { delivery_tag: nack.delivery_tag, multiple: nack.multiple }
+            }
             Method::BasicCancel(_) => Event::Cancelled,
             Method::ConnectionBlocked(blocked) => Event::Blocked(text(blocked.reason)),
             Method::ConnectionUnblocked(_) => Event::Unblocked,
@@ -113,7 +115,9 @@ fn content(event: &mut Event) -> Option<&mut Content> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hairstreak_wire::amqp::{FRAME_SIZE_MIN, basic, channel, decode_frame, encode_body, encode_content_header};
+    use hairstreak_wire::amqp::{
+        FRAME_SIZE_MIN, basic, channel, decode_frame, encode_body, encode_content_header,
+    };
 
     /// The events of these frames.
     fn events(mut bytes: &[u8]) -> Result<Vec<Event>, ClientError> {
@@ -128,7 +132,8 @@ mod tests {
 
     fn deliver(body: &[u8]) -> Vec<u8> {
         let mut frames = Vec::new();
-        let deliver = basic::Deliver { delivery_tag: 7, exchange: b"x", routing_key: b"k", ..Default::default() };
+        let deliver =
+            basic::Deliver { delivery_tag: 7, exchange: b"x", routing_key: b"k", ..Default::default() };
         deliver.encode(1, &mut frames);
         encode_content_header(1, body.len() as u64, &[0, 0], &mut frames);
         encode_body(1, body, FRAME_SIZE_MIN, &mut frames);
@@ -139,7 +144,8 @@ mod tests {
     fn a_message_is_there_when_its_body_is() {
         for size in [0, 1, FRAME_SIZE_MIN * 3] {
             let body = vec![b'a'; size];
-            let content = Content { exchange: "x".into(), routing_key: "k".into(), properties: vec![0, 0], body };
+            let content =
+                Content { exchange: "x".into(), routing_key: "k".into(), properties: vec![0, 0], body };
             let expected = Event::Delivery { delivery_tag: 7, is_redelivered: false, content };
             assert_eq!(events(&deliver(&vec![b'a'; size])).unwrap(), [expected]);
         }

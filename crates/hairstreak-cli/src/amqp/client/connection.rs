@@ -40,6 +40,8 @@ pub struct Connection {
     assembler: Assembler,
     /// What came while an answer was awaited.
     events: VecDeque<Event>,
+    /// The broker has closed the channel: nothing may be asked of it.
+    is_channel_closed: bool,
     /// Nothing more comes, for this reason.
     ended: Option<io::Error>,
 }
@@ -55,6 +57,7 @@ impl Connection {
             frame_size_max: FRAME_SIZE_MIN,
             assembler: Assembler::default(),
             events: VecDeque::new(),
+            is_channel_closed: false,
             ended: None,
         }
     }
@@ -62,6 +65,11 @@ impl Connection {
     /// Where to put what is to be sent.
     pub fn output(&mut self) -> &mut Vec<u8> {
         &mut self.output
+    }
+
+    /// Whether the broker has closed the channel.
+    pub fn is_channel_closed(&self) -> bool {
+        self.is_channel_closed
     }
 
     /// The next event, if it has come. A channel or a connection that the broker closes is an error.
@@ -80,6 +88,7 @@ impl Connection {
                 None => {}
                 Some(Event::ChannelClosed(text)) => {
                     channel::CloseOk {}.encode(CHANNEL, &mut self.output);
+                    self.is_channel_closed = true;
                     return Err(ClientError::ChannelClosed(text));
                 }
                 Some(Event::ConnectionClosed(text)) => {
@@ -115,7 +124,8 @@ impl Connection {
         let given = others.iter().flatten();
         polled.extend(given.map(|other| PollFd::from_borrowed_fd(*other, PollFlags::IN)));
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let timeout = left.map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() });
+        let timeout =
+            left.map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() });
         match poll(&mut polled, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(io::Error::from(error).into()),
@@ -182,6 +192,9 @@ impl Connection {
 
     /// Asks the channel for something, and waits for the answer.
     pub fn call(&mut self, method: &Method<'_>) -> Result<Reply, ClientError> {
+        if self.is_channel_closed {
+            return Err(ClientError::Ended);
+        }
         method.encode(CHANNEL, &mut self.output);
         self.reply(method.name(), REPLY_TIMEOUT)
     }
@@ -193,7 +206,11 @@ impl Connection {
         let deadline = Instant::now() + CLOSE_TIMEOUT;
         loop {
             match self.next_event() {
-                Ok(Some(Event::Reply(reply))) if matches!(reply.method(), Ok(Method::ConnectionCloseOk(_))) => return,
+                Ok(Some(Event::Reply(reply)))
+                    if matches!(reply.method(), Ok(Method::ConnectionCloseOk(_))) =>
+                {
+                    return;
+                }
                 // What comes now comes too late.
                 Ok(Some(_)) | Err(ClientError::ChannelClosed(_)) => {}
                 Ok(None) if Instant::now() < deadline => {

@@ -15,11 +15,24 @@ pub struct Content {
 /// What a broker sends.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event {
-    Delivery { delivery_tag: u64, is_redelivered: bool, content: Content },
+    Delivery {
+        delivery_tag: u64,
+        is_redelivered: bool,
+        content: Content,
+    },
     /// No queue gets it.
-    Returned { reply_text: String, content: Content },
-    Ack { delivery_tag: u64, multiple: bool },
-    Nack { delivery_tag: u64, multiple: bool },
+    Returned {
+        reply_text: String,
+        content: Content,
+    },
+    Ack {
+        delivery_tag: u64,
+        multiple: bool,
+    },
+    Nack {
+        delivery_tag: u64,
+        multiple: bool,
+    },
     /// The broker has ended the consumer.
     Cancelled,
     /// The broker reads nothing more, for this reason.

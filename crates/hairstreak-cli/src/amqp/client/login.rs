@@ -79,7 +79,8 @@ impl Login<'_> {
         properties.insert("product", "hairstreak");
         properties.insert("version", env!("CARGO_PKG_VERSION"));
         properties.insert("connection_name", name);
-        properties.insert("capabilities", FieldTable::from_iter(CAPABILITIES.map(|capability| (capability, true))));
+        properties
+            .insert("capabilities", FieldTable::from_iter(CAPABILITIES.map(|capability| (capability, true))));
         let start_ok = connection::StartOk {
             client_properties: properties,
             mechanism: mechanism.name().as_bytes(),
@@ -105,7 +106,9 @@ impl Login<'_> {
     /// What speaks another protocol sends other bytes, or nothing.
     fn explain(&self, error: ClientError) -> ClientError {
         match error {
-            ClientError::Frame(_) | ClientError::Unexpected(_) | ClientError::Ended => ClientError::Protocol(self.address.place.to_string()),
+            ClientError::Frame(_) | ClientError::Unexpected(_) | ClientError::Ended => {
+                ClientError::Protocol(self.address.place.to_string())
+            }
             error => error,
         }
     }

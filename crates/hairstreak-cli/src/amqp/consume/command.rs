@@ -27,7 +27,8 @@ const QUIET_TIME: Duration = Duration::from_millis(50);
 
 pub fn consume(arguments: &ConsumeArguments) -> Result<(), Failure> {
     if arguments.no_ack && arguments.count.is_some() && arguments.queue.is_some() {
-        let reason = "with --no-ack the broker sends all messages at once: those beyond --count would be lost";
+        let reason =
+            "with --no-ack the broker sends all messages at once: those beyond --count would be lost";
         return Err(Failure::usage(reason));
     }
     let output = Output::open(&arguments.form)?;
@@ -40,8 +41,11 @@ pub fn consume(arguments: &ConsumeArguments) -> Result<(), Failure> {
             connection,
             arguments,
             queue,
+            consumer_tag: Vec::new(),
             output,
-            prefetch: arguments.count.map_or(arguments.prefetch.into(), |count| count.min(arguments.prefetch.into())),
+            prefetch: arguments
+                .count
+                .map_or(arguments.prefetch.into(), |count| count.min(arguments.prefetch.into())),
             written: 0,
             acknowledged: 0,
             last_came: Instant::now(),
@@ -73,7 +77,11 @@ fn bind_queue(connection: &mut Connection, exchange: &str, keys: &[String]) -> R
         };
         connection.call(&Method::QueueBind(bind))?;
     }
-    note(&format!("hairstreak: queue {} has the messages of exchange '{}'\n", one_line(&name), one_line(exchange)));
+    note(&format!(
+        "hairstreak: queue {} has the messages of exchange '{}'\n",
+        one_line(&name),
+        one_line(exchange)
+    ));
     Ok(name)
 }
 
@@ -81,6 +89,7 @@ struct Consumer<'a> {
     connection: &'a mut Connection,
     arguments: &'a ConsumeArguments,
     queue: String,
+    consumer_tag: Vec<u8>,
     output: Output,
     /// The most messages without an acknowledgement.
     prefetch: u64,
@@ -97,6 +106,7 @@ impl Consumer<'_> {
     fn consume(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
         self.start()?;
         let done = self.write_all(interrupt);
+        self.cancel();
         // Whatever ended it: what has been written is not to come again.
         let flushed = self.output.flush();
         if flushed.is_ok() {
@@ -114,7 +124,11 @@ impl Consumer<'_> {
             arguments: table(&self.arguments.arguments),
             ..basic::Consume::default()
         };
-        self.connection.call(&Method::BasicConsume(consume))?;
+        let reply = self.connection.call(&Method::BasicConsume(consume))?;
+        match reply.method().map_err(ClientError::from)? {
+            Method::BasicConsumeOk(consuming) => self.consumer_tag = consuming.consumer_tag.to_vec(),
+            other => return Err(ClientError::Unexpected(other.name()).into()),
+        }
         self.last_came = Instant::now();
         Ok(())
     }
@@ -148,6 +162,13 @@ impl Consumer<'_> {
         }
     }
 
+    /// Ends the consumer before the last acknowledgement, for which the broker would send more.
+    fn cancel(&mut self) {
+        let cancel = basic::Cancel { consumer_tag: &self.consumer_tag, no_wait: false };
+        // Where this fails the connection ends, and the consumer with it.
+        let _ = self.connection.call(&Method::BasicCancel(cancel));
+    }
+
     fn handle(&mut self, event: Event) -> Result<(), Failure> {
         match event {
             Event::Delivery { delivery_tag, is_redelivered, content } => {
@@ -176,7 +197,8 @@ impl Consumer<'_> {
 
     /// Acknowledges all up to this delivery tag.
     fn acknowledge(&mut self, delivery_tag: u64) {
-        if !self.arguments.no_ack && delivery_tag > self.acknowledged {
+        let is_open = !self.connection.is_channel_closed();
+        if is_open && !self.arguments.no_ack && delivery_tag > self.acknowledged {
             encode_ack(CHANNEL, delivery_tag, true, self.connection.output());
             self.acknowledged = delivery_tag;
         }
@@ -194,7 +216,8 @@ impl Consumer<'_> {
 
     /// Whether no message waits in the queue. One that comes while this is asked is written first.
     fn is_empty(&mut self) -> Result<bool, Failure> {
-        let check = queue::Declare { queue: self.queue.as_bytes(), passive: true, ..queue::Declare::default() };
+        let check =
+            queue::Declare { queue: self.queue.as_bytes(), passive: true, ..queue::Declare::default() };
         let reply = self.connection.call(&Method::QueueDeclare(check))?;
         let is_empty = match reply.method().map_err(ClientError::from)? {
             Method::QueueDeclareOk(declared) => declared.message_count == 0,

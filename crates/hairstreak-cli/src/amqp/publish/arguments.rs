@@ -28,11 +28,11 @@ const PERSISTENT: u8 = 2;
 #[command(after_long_help = EXAMPLES)]
 pub struct PublishArguments {
     /// The exchange. Without it the default exchange, in which each queue's name is its key.
-    #[arg(short = 'x', long, value_name = "NAME", default_value = "", hide_default_value = true, value_parser = short_string)]
-    pub exchange: String,
+    #[arg(short = 'x', long, value_name = "NAME", value_parser = short_string)]
+    pub exchange: Option<String>,
     /// The routing key.
-    #[arg(short, long, value_name = "KEY", default_value = "", hide_default_value = true, value_parser = short_string)]
-    pub key: String,
+    #[arg(short, long, value_name = "KEY", value_parser = short_string)]
+    pub key: Option<String>,
     #[command(flatten)]
     pub message: MessageArguments,
     /// A message that no queue gets comes back, and is counted.
@@ -70,7 +70,7 @@ pub struct FormArguments {
     #[arg(long, conflicts_with = "json")]
     pub length: bool,
     /// Each line is a JSON object with key, exchange, headers, properties and body (or body_base64), as consume --json
-    /// prints them. What it lacks is taken from the options. The result is a JSON object, too.
+    /// prints them. Options go before what the object says. The result is a JSON object, too.
     #[arg(long)]
     pub json: bool,
     /// Publish the message so many times.
@@ -127,7 +127,7 @@ Examples:
     hairstreak publish --key orders 'one order'                a message for the queue orders
     hairstreak publish -x events -k user.new --persistent --content-type application/json < new.json
     tail -f log | hairstreak publish -x logs --lines           a message for each line
-    hairstreak consume orders --json | hairstreak publish --json --url amqp://there
+    hairstreak consume failed --json | hairstreak publish --json -x '' -k orders
     hairstreak publish -k jobs -H tries=3 -H 'id=\"007\"' --expiration 5s --count 1000 hello
 
 Exit status: 0 the broker has confirmed all messages; 1 some were refused, came back (--mandatory)

@@ -25,7 +25,7 @@ pub fn publish(arguments: &PublishArguments) -> Result<(), Failure> {
     if form.json && form.body.is_none() && form.count != 1 {
         return Err(Failure::usage("--count repeats one message, and --json reads many"));
     }
-    if !form.json && arguments.exchange.is_empty() && arguments.key.is_empty() {
+    if !form.json && arguments.exchange.as_deref().unwrap_or_default().is_empty() && arguments.key.is_none() {
         return Err(Failure::usage(
             "nothing says where the message goes: --key names a queue, or --exchange an exchange",
         ));
@@ -134,29 +134,15 @@ impl Publisher<'_> {
             Next::End => return Ok(Sent::End),
         };
         let PublishArguments { exchange, key, mandatory, form, .. } = self.arguments;
-        let mut publish = basic::Publish {
-            exchange: exchange.as_bytes(),
-            routing_key: key.as_bytes(),
-            mandatory: *mandatory,
-            immediate: false,
-        };
         if !form.json {
-            encode(self.connection, &publish, &self.template.encoded, body);
-            self.tally.send();
+            let to = (exchange.as_deref().unwrap_or_default(), key.as_deref().unwrap_or_default());
+            encode(self.connection, to, *mandatory, &self.template.encoded, body);
+        } else if form.body.is_none() && body.trim_ascii().is_empty() {
             return Ok(Sent::Message);
+        } else {
+            let sent = send_record(self.connection, self.arguments, &self.template, body);
+            sent.map_err(|error| Failure::failed(format!("message {number}: {error}")))?;
         }
-        if form.body.is_none() && body.trim_ascii().is_empty() {
-            return Ok(Sent::Message);
-        }
-        let wrong = |error: &dyn std::fmt::Display| Failure::failed(format!("message {number}: {error}"));
-        let record = from_record(body).map_err(|error| wrong(&error))?;
-        let mut headers = self.template.headers.clone();
-        record.headers.iter().for_each(|(name, value)| headers.insert(name, value.clone()));
-        let properties = record.properties.or(&self.template.properties);
-        let encoded = properties.encode(&headers).map_err(|error| wrong(&error))?;
-        publish.exchange = record.exchange.as_deref().map_or(publish.exchange, str::as_bytes);
-        publish.routing_key = record.key.as_deref().map_or(publish.routing_key, str::as_bytes);
-        encode(self.connection, &publish, &encoded, &record.body);
         self.tally.send();
         Ok(Sent::Message)
     }
@@ -169,10 +155,40 @@ enum Sent {
     End,
 }
 
-fn encode(connection: &mut Connection, publish: &basic::Publish<'_>, properties: &[u8], body: &[u8]) {
+/// Sends the message of a JSON object. The options go before what it says.
+fn send_record(
+    connection: &mut Connection,
+    arguments: &PublishArguments,
+    template: &Template,
+    text: &[u8],
+) -> Result<(), String> {
+    let record = from_record(text).map_err(|error| error.to_string())?;
+    let exchange = arguments.exchange.as_ref().or(record.exchange.as_ref()).map_or("", String::as_str);
+    let key = match arguments.key.as_ref().or(record.key.as_ref()) {
+        Some(key) => key,
+        None if exchange.is_empty() => {
+            return Err("it has no key, and nothing else says where it goes".into());
+        }
+        None => "",
+    };
+    let mut headers = record.headers;
+    template.headers.iter().for_each(|(name, value)| headers.insert(name, value.clone()));
+    let encoded = template.properties.clone().or(&record.properties).encode(&headers)?;
+    encode(connection, (exchange, key), arguments.mandatory, &encoded, &record.body);
+    Ok(())
+}
+
+fn encode(
+    connection: &mut Connection,
+    (exchange, key): (&str, &str),
+    mandatory: bool,
+    properties: &[u8],
+    body: &[u8],
+) {
     let frame_size_max = connection.frame_size_max;
     let output = connection.output();
-    publish.encode(CHANNEL, output);
+    let (exchange, routing_key) = (exchange.as_bytes(), key.as_bytes());
+    basic::Publish { exchange, routing_key, mandatory, immediate: false }.encode(CHANNEL, output);
     encode_content_header(CHANNEL, body.len() as u64, properties, output);
     encode_body(CHANNEL, body, frame_size_max, output);
 }
@@ -195,7 +211,7 @@ fn conclude(arguments: &PublishArguments, tally: &Tally, done: Result<(), Failur
         parts.push(format!("{} refused by the broker", grouped(refused)));
     }
     if done.is_err() && published > 0 {
-        parts.push(format!("{} of {} confirmed", grouped(confirmed), messages(published)));
+        parts.push(format!("published {}, confirmed {}", grouped(published), grouped(confirmed)));
     } else if !parts.is_empty() {
         parts.insert(0, format!("{} published", messages(published)));
     }

@@ -31,7 +31,10 @@ enum Form {
 
 /// The next message.
 pub enum Next<'a> {
-    Message { number: u64, bytes: &'a [u8] },
+    Message {
+        number: u64,
+        bytes: &'a [u8],
+    },
     /// More has to be read first.
     Wait,
     End,
@@ -107,9 +110,7 @@ impl Source {
                         Ok(Next::Message { number: self.number, bytes: splitter.bytes(&record) })
                     }
                     Ok(None) => Ok(Next::End),
-                    Err(error) => {
-                        Err(Failure::failed(format!("message {} of {name}: {error}", self.number)))
-                    }
+                    Err(error) => Err(Failure::failed(format!("message {} of {name}: {error}", self.number))),
                 }
             }
         }

@@ -129,7 +129,9 @@ mod tests {
 
     #[test]
     fn integers_of_any_size_are_numbers() {
-        for value in [FieldValue::I8(5), FieldValue::U8(5), FieldValue::I16(5), FieldValue::U32(5), FieldValue::I64(5)] {
+        for value in
+            [FieldValue::I8(5), FieldValue::U8(5), FieldValue::I16(5), FieldValue::U32(5), FieldValue::I64(5)]
+        {
             assert_eq!(from_value(&value), 5);
         }
         assert!(to_value(&u64::MAX.into()).is_err());
@@ -137,7 +139,9 @@ mod tests {
 
     #[test]
     fn objects_that_stand_for_values_are_checked() {
-        for wrong in [json!({"$bytes": 1}), json!({"$timestamp": "x"}), json!({"$decimal": [1]}), json!({"$what": 1})] {
+        for wrong in
+            [json!({"$bytes": 1}), json!({"$timestamp": "x"}), json!({"$decimal": [1]}), json!({"$what": 1})]
+        {
             assert!(to_value(&wrong).is_err(), "{wrong}");
         }
         assert!(matches!(to_value(&json!({"$bytes": "", "b": 1})), Ok(FieldValue::Table(_))));

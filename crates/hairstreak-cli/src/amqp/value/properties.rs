@@ -85,7 +85,8 @@ mod tests {
             priority: Some(3),
             ..PropertyValues::default()
         };
-        let defaults = PropertyValues { priority: Some(1), delivery_mode: Some(2), ..PropertyValues::default() };
+        let defaults =
+            PropertyValues { priority: Some(1), delivery_mode: Some(2), ..PropertyValues::default() };
         let merged = values.or(&defaults);
         assert_eq!((merged.priority, merged.delivery_mode), (Some(3), Some(2)));
         let encoded = merged.encode(&FieldTable::from_iter([("a", 1)])).unwrap();

@@ -41,13 +41,13 @@ struct Record {
 /// Why a text is no message.
 #[derive(Debug, Error)]
 pub enum RecordError {
-    #[error("{0}")]
+    #[error("it is no JSON object with a message: {0}")]
     Json(#[from] serde_json::Error),
     #[error("{0}: {1}")]
     Field(&'static str, String),
 }
 
-/// A message to publish. What the object does not say is taken from the arguments.
+/// A message to publish, as far as the object says it.
 pub struct Published {
     pub exchange: Option<String>,
     pub key: Option<String>,
@@ -122,7 +122,10 @@ mod tests {
             assert!(!line.contains(&b'\n'));
             let published = from_record(&line).unwrap();
             assert_eq!((published.exchange.as_deref(), published.key.as_deref()), (Some("x"), Some("k")));
-            assert_eq!((published.headers, published.properties, &*published.body), (headers, properties, body));
+            assert_eq!(
+                (published.headers, published.properties, &*published.body),
+                (headers, properties, body)
+            );
         }
     }
 

@@ -43,7 +43,9 @@ pub fn table(values: &[NamedValue]) -> FieldTable {
 pub fn short_string(text: &str) -> Result<String, String> {
     match text.len() {
         0..=SHORT_STRING_SIZE_MAX => Ok(text.to_owned()),
-        size => Err(format!("it has {size} bytes, and {SHORT_STRING_SIZE_MAX} are the most that AMQP allows")),
+        size => {
+            Err(format!("it has {size} bytes, and {SHORT_STRING_SIZE_MAX} are the most that AMQP allows"))
+        }
     }
 }
 
