@@ -2,6 +2,7 @@
 //! against another broker such as RabbitMQ.
 
 #[path = "../workbench/daemon.rs"]
+#[expect(dead_code, reason = "what a daemon says on standard error, and how it ends, matters to others")]
 mod daemon;
 mod harness;
 

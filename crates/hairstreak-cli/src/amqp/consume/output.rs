@@ -1,4 +1,4 @@
-//! `Output`: where messages go. What was put is written when `flush` returns.
+//! `Output`: where messages go. What was put is written when `flush` returns well; after a failure it never does.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -24,7 +24,7 @@ pub struct Output {
 }
 
 enum To {
-    Stream { file: File, framing: Option<Framing>, gathered: Vec<u8> },
+    Stream { file: File, framing: Option<Framing>, gathered: Vec<u8>, has_failed: bool },
     Folder { path: PathBuf, number: u64 },
 }
 
@@ -37,7 +37,7 @@ impl Output {
             }
             None => {
                 let file = standard_output().map_err(|error| stream_failure(&error))?;
-                To::Stream { file, framing: arguments.framing(), gathered: Vec::new() }
+                To::Stream { file, framing: arguments.framing(), gathered: Vec::new(), has_failed: false }
             }
         };
         Ok(Output { is_json: arguments.json, to })
@@ -67,10 +67,15 @@ impl Output {
 
     /// Writes what was gathered.
     pub fn flush(&mut self) -> Result<(), Failure> {
-        let To::Stream { file, gathered, .. } = &mut self.to else { return Ok(()) };
-        let written = file.write_all(gathered).map_err(|error| stream_failure(&error));
+        let To::Stream { file, gathered, has_failed, .. } = &mut self.to else { return Ok(()) };
+        if *has_failed {
+            // It has been told why, and what is missing cannot be written behind the gap.
+            return Err(Failure::quiet(1));
+        }
+        let written = file.write_all(gathered);
+        *has_failed = written.is_err();
         gathered.clear();
-        written
+        written.map_err(|error| stream_failure(&error))
     }
 }
 
