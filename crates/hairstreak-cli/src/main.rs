@@ -7,6 +7,7 @@
 mod amqp;
 mod arguments;
 mod bench_command;
+mod duration;
 mod failure;
 mod keygen_command;
 mod line;
@@ -26,6 +27,7 @@ mod service;
 mod signals;
 mod silence;
 mod table;
+mod when;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

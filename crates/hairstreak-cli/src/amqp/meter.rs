@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 
-use crate::arguments::When;
 use crate::numbers::{grouped, rate};
 use crate::output::note;
+use crate::when::When;
 
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
 const LINE_INTERVAL: Duration = Duration::from_secs(1);

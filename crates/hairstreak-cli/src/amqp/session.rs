@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::client::{Address, ClientError, Connection, open};
-use crate::arguments::bounded;
+use crate::duration::bounded;
 use crate::failure::Failure;
 
 /// Where a broker is if nobody says.

@@ -7,8 +7,9 @@ use clap::Args;
 
 use crate::amqp::session::BrokerArguments;
 use crate::amqp::value::{NamedValue, short_string};
-use crate::arguments::{When, bounded};
+use crate::duration::bounded;
 use crate::map::Framing;
+use crate::when::When;
 
 /// The longest that a message may be waited for.
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);

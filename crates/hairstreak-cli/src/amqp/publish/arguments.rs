@@ -9,8 +9,9 @@ use hairstreak_wire::amqp::FieldTable;
 
 use crate::amqp::session::BrokerArguments;
 use crate::amqp::value::{NamedValue, PropertyValues, short_string, table};
-use crate::arguments::{When, bounded};
+use crate::duration::bounded;
 use crate::map::Framing;
+use crate::when::When;
 
 /// Messages without a confirm.
 const WINDOW_MAX: u64 = 1_000_000;
