@@ -47,7 +47,8 @@ pub enum Command {
     Call(CallArguments),
     Worker(WorkerArguments),
     Services(ServicesArguments),
-    Publish(PublishArguments),
+    // The largest by far.
+    Publish(Box<PublishArguments>),
     Consume(ConsumeArguments),
     Declare(DeclareArguments),
     Delete(DeleteArguments),

@@ -22,8 +22,8 @@ Examples:
     hairstreak declare exchange events --type topic --durable
 
 An argument's value that is JSON has the type that JSON says: x-max-length=10 is an integer,
-x-single-active-consumer=true a boolean, id='\"10\"' a string, list='[1,\"a\"]' an array. Any other value
-is a string: x-dead-letter-exchange=failed.";
+x-single-active-consumer=true a boolean, id='\"10\"' a string, list='[1,\"a\"]' an array. Any other
+value is a string: x-dead-letter-exchange=failed.";
 
 #[derive(Debug, Subcommand)]
 pub enum DeclareObject {

@@ -2,11 +2,10 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::harness::{Broker, HAIRSTREAK, end, folder, unique};
+use crate::harness::{Broker, end, folder, unique};
 
 /// A queue with the messages 1, 2 and so on.
 fn filled(broker: &Broker, count: usize) -> String {
@@ -17,17 +16,6 @@ fn filled(broker: &Broker, count: usize) -> String {
 
 fn numbers(first: usize, last: usize) -> String {
     (first..=last).map(|number| format!("{number}\n")).collect()
-}
-
-/// `hairstreak consume WORDS...` itself, with no process before it.
-fn start(broker: &Broker, words: &[&str]) -> Child {
-    let mut command = std::process::Command::new("env");
-    command
-        .args(["--default-signal=HUP,INT,TERM", HAIRSTREAK, "consume"])
-        .args(words)
-        .env("AMQP_URL", &broker.url);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().unwrap()
 }
 
 #[test]
@@ -79,7 +67,7 @@ fn a_signal_ends_what_follows_and_nothing_written_comes_again() {
     let broker = Broker::start();
     for signal in [Signal::INT, Signal::TERM] {
         let queue = filled(&broker, 3);
-        let mut follower = start(&broker, &[&queue, "--follow"]);
+        let mut follower = broker.spawn(&["consume", &queue, "--follow"]);
         let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
         for number in 1..=3 {
             assert_eq!(lines.next().unwrap().unwrap(), number.to_string());
@@ -97,7 +85,7 @@ fn a_signal_ends_what_follows_and_nothing_written_comes_again() {
 fn a_signal_before_the_count_is_reached_is_told() {
     let broker = Broker::start();
     let queue = filled(&broker, 1);
-    let mut waiting = start(&broker, &[&queue, "--follow", "--count", "2"]);
+    let mut waiting = broker.spawn(&["consume", &queue, "--follow", "--count", "2"]);
     let mut lines = BufReader::new(waiting.stdout.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "1");
     kill_process(Pid::from_child(&waiting), Signal::INT).unwrap();
@@ -112,8 +100,8 @@ fn an_exchange_is_followed_by_a_queue_of_its_own() {
     let exchange = unique("events");
     broker.good(&["declare", "exchange", &exchange, "--type", "topic"]);
     for (key, expected) in [(&["-k", "a.*"][..], "2\n"), (&[], "1\n")] {
-        let words = [&["-x", &exchange, "--count", "1"], key].concat();
-        let mut follower = start(&broker, &words);
+        let words = [&["consume", "-x", &exchange, "--count", "1"], key].concat();
+        let mut follower = broker.spawn(&words);
         let mut errors = BufReader::new(follower.stderr.take().unwrap());
         let mut line = String::new();
         errors.read_line(&mut line).unwrap();
@@ -151,7 +139,7 @@ fn messages_become_files() {
 fn a_queue_that_is_deleted_ends_its_consumer() {
     let broker = Broker::start();
     let queue = filled(&broker, 1);
-    let mut follower = start(&broker, &[&queue, "--follow"]);
+    let mut follower = broker.spawn(&["consume", &queue, "--follow"]);
     let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "1");
     broker.good(&["delete", "queue", &queue]);

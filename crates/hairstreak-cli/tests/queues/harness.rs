@@ -1,5 +1,6 @@
 //! `Broker`: a broker, and the program run against it.
 
+use std::fmt;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -20,7 +21,6 @@ pub struct Broker {
 }
 
 /// How a command ended, and what it wrote.
-#[derive(Debug)]
 pub struct Outcome {
     pub status: Option<i32>,
     pub stdout: Vec<u8>,
@@ -32,8 +32,13 @@ impl Broker {
         if let Ok(place) = std::env::var(OTHER_BROKER) {
             return Broker { _node: None, url: format!("amqp://{place}") };
         }
+        Broker::node("")
+    }
+
+    /// Our node, whatever the environment says, with more lines in the part `amqp` of its configuration.
+    pub fn node(more: &str) -> Broker {
         let config = folder("node").join("node.toml");
-        std::fs::write(&config, "[amqp]\nbind = [\"tcp://127.0.0.1:*\"]\n").unwrap();
+        std::fs::write(&config, format!("[amqp]\nbind = [\"tcp://127.0.0.1:*\"]\n{more}\n")).unwrap();
         let config = config.to_str().unwrap();
         let mut node = Daemon::start("serve", &["--bind", "tcp://127.0.0.1:*", "--config", config]);
         node.place("directory");
@@ -50,6 +55,14 @@ impl Broker {
             .env("AMQP_URL", &self.url);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
+    }
+
+    /// The same as a process of its own, which no signal is hidden from.
+    pub fn spawn(&self, words: &[&str]) -> Child {
+        let mut command = Command::new("env");
+        command.args(["--default-signal=HUP,INT,TERM", HAIRSTREAK]).args(words).env("AMQP_URL", &self.url);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
     }
 
     /// Runs it on that input.
@@ -97,6 +110,14 @@ pub fn end(mut child: Child, input: &[u8]) -> Outcome {
         status: output.status.code(),
         stdout: output.stdout,
         stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl fmt::Debug for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let output = String::from_utf8_lossy(&self.stdout);
+        let start: String = output.chars().take(200).collect();
+        write!(f, "status {:?}, {} bytes {start:?}, errors {:?}", self.status, self.stdout.len(), self.stderr)
     }
 }
 

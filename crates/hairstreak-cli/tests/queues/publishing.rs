@@ -1,6 +1,8 @@
 //! `publish`: where messages come from, and what becomes of them.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::{Broker, end, folder};
 
@@ -151,4 +153,36 @@ fn a_line_is_sent_as_soon_as_it_is_there() {
     }
     assert_eq!(end(publisher, b"third").good(), "3 messages confirmed\n");
     broker.good(&["delete", "queue", &queue]);
+}
+
+#[test]
+fn a_signal_ends_it_with_what_was_confirmed() {
+    let broker = Broker::start();
+    let queue = broker.queue("stopped", &[]);
+    let mut publisher = broker.spawn(&["publish", "-k", &queue, "--lines"]);
+    let mut stdin = publisher.stdin.take().unwrap();
+    stdin.write_all(b"first\n").unwrap();
+    assert_eq!(broker.good(&["consume", &queue, "--count", "1", "--timeout", "60s"]), "first\n");
+    kill_process(Pid::from_child(&publisher), Signal::INT).unwrap();
+    let output = publisher.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let reason = String::from_utf8(output.stderr).unwrap();
+    assert!(reason.starts_with("hairstreak: stopped by SIGINT; published 1, confirmed "), "{reason}");
+    broker.good(&["delete", "queue", &queue]);
+}
+
+#[test]
+fn a_broker_that_is_short_of_memory_is_waited_for() {
+    let broker = Broker::node("memory_watermark = 1_000_000");
+    let queue = broker.queue("blocked", &[]);
+    let mut publisher = broker.spawn(&["publish", "-k", &queue, "--count", "8"]);
+    let mut stdin = publisher.stdin.take().unwrap();
+    stdin.write_all(&vec![b'x'; 400_000]).unwrap();
+    drop(stdin);
+    let mut errors = BufReader::new(publisher.stderr.take().unwrap()).lines();
+    let line = errors.next().unwrap().unwrap();
+    assert!(line.starts_with("hairstreak: the broker takes no messages for now: "), "{line}");
+    broker.good(&["consume", &queue, "--count", "8", "--timeout", "60s"]);
+    let output = publisher.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"8 messages confirmed\n"[..]));
 }

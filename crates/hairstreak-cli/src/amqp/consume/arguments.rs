@@ -94,9 +94,9 @@ Examples:
 
 A body with a newline is more than one line: --json, --null and --length keep messages apart.
 
-Exit status: 0 the queue is empty, --count messages came, or a signal ended what follows; 1 the broker
-or the output failed, or fewer messages came; 2 wrong arguments; 129, 130 and 143 stopped by SIGHUP,
-SIGINT, SIGTERM before it was done; 141 nobody reads the output any more.";
+Exit status: 0 the queue is empty, --count messages came, or a signal ended what follows; 1 the
+broker or the output failed, or fewer messages came; 2 wrong arguments; 129, 130 and 143 stopped by
+SIGHUP, SIGINT, SIGTERM before it was done; 141 nobody reads the output any more.";
 
 impl OutputArguments {
     /// None: nothing is written between messages.

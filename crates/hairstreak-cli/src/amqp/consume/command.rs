@@ -1,7 +1,8 @@
 //! `hairstreak consume`: writes what is delivered, and acknowledges what has been written.
 //!
-//! With --count, at no time more messages are given to this consumer than it will write: of the last ones, as many as the prefetch,
-//! the acknowledgements are kept back until all are written. So no other message is marked as redelivered.
+//! With --count the broker is not to send more messages than are wanted: what it sends too many goes back to the queue, marked as
+//! redelivered. So the last acknowledgements, as many as the prefetch, are kept back until all is written. A queue that is empty
+//! meanwhile ends that: a message must not stay without acknowledgement for as long as it takes.
 
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,8 @@ use crate::signals;
 const ALL_KEYS: &str = "#";
 /// How long a queue must have sent nothing before this command asks whether it is empty.
 const QUIET_TIME: Duration = Duration::from_millis(50);
+/// How long it must have sent nothing before acknowledgements are not kept back any more.
+const IDLE_TIME: Duration = Duration::from_secs(1);
 
 pub fn consume(arguments: &ConsumeArguments) -> Result<(), Failure> {
     if arguments.no_ack && arguments.count.is_some() && arguments.queue.is_some() {
@@ -145,18 +148,20 @@ impl Consumer<'_> {
                 }
             }
             self.output.flush()?;
-            self.acknowledge(self.written.min(self.acknowledged_max()));
+            let now = Instant::now();
+            let is_idle = self.idle_end().is_some_and(|end| end <= now);
+            self.acknowledge(if is_idle { self.written } else { self.written.min(self.acknowledged_max()) });
             if let Some(signal) = interrupt.signal() {
                 return self.stopped(signal);
             }
-            let now = Instant::now();
             if self.patience_end().is_some_and(|end| end <= now) {
                 if self.arguments.timeout.is_some() || self.is_empty()? {
                     return self.fewer();
                 }
                 self.last_came = now;
             }
-            let deadline = [self.patience_end(), self.meter.next()].into_iter().flatten().min();
+            let deadline =
+                [self.patience_end(), self.idle_end(), self.meter.next()].into_iter().flatten().min();
             self.connection.wait([interrupt.as_fd()], deadline)?;
             self.meter.show(self.written, "written", String::new);
         }
@@ -193,6 +198,12 @@ impl Consumer<'_> {
     /// How far acknowledging lets the broker send no message too many.
     fn acknowledged_max(&self) -> u64 {
         self.arguments.count.map_or(u64::MAX, |count| count - self.prefetch)
+    }
+
+    /// When to acknowledge what has been kept back, if there is any.
+    fn idle_end(&self) -> Option<Instant> {
+        let keeps_back = !self.arguments.no_ack && self.acknowledged < self.written;
+        keeps_back.then(|| self.last_came + IDLE_TIME)
     }
 
     /// Acknowledges all up to this delivery tag.
