@@ -173,16 +173,16 @@ fn a_signal_ends_it_with_what_was_confirmed() {
 
 #[test]
 fn a_broker_that_is_short_of_memory_is_waited_for() {
-    let broker = Broker::node("memory_watermark = 1_000_000");
+    let broker = Broker::node("memory_watermark = 16_000_000");
     let queue = broker.queue("blocked", &[]);
     let mut publisher = broker.spawn(&["publish", "-k", &queue, "--count", "8"]);
     let mut stdin = publisher.stdin.take().unwrap();
-    stdin.write_all(&vec![b'x'; 400_000]).unwrap();
+    stdin.write_all(&vec![b'x'; 4_000_000]).unwrap();
     drop(stdin);
     let mut errors = BufReader::new(publisher.stderr.take().unwrap()).lines();
     let line = errors.next().unwrap().unwrap();
     assert!(line.starts_with("hairstreak: the broker takes no messages for now: "), "{line}");
-    broker.good(&["consume", &queue, "--count", "8", "--timeout", "60s"]);
+    broker.good(&["consume", &queue, "--count", "8", "--timeout", "30s"]);
     let output = publisher.wait_with_output().unwrap();
     assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"8 messages confirmed\n"[..]));
 }
