@@ -12,8 +12,8 @@ run: ## build the release binaries and run the real job: a monolith against a bu
 	@$${CARGO_TARGET_DIR:-target}/release/textjob
 
 test: ## install what the tests need, then run every check and every test
-	scripts/test-setup
-	cargo fmt --all --check && $(MAKE) --no-print-directory lint
+	cargo fmt --all --check
+	scripts/test-setup & $(MAKE) --no-print-directory lint; lint=$$?; wait $$! && exit $$lint
 	scripts/test
 
 soak: ## run the long forms of the tests and the fuzzers (SOAK_SECONDS each, an hour by default)

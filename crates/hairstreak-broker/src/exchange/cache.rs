@@ -37,7 +37,6 @@ struct Entry {
     key_start: u32,
     target_start: u32,
     target_count: u32,
-    hash: u64,
     key_size: u8,
 }
 
@@ -48,7 +47,7 @@ impl RouteCache {
             self.clear();
             self.generation = generation;
         }
-        let hash = self.hash(exchange, key);
+        let hash = hash_of(&self.hasher, exchange, key);
         let entry = self.entries.find(hash, |entry| self.is_of(entry, exchange, key))?;
         let start = entry.target_start as usize;
         Some(&self.targets[start..start + entry.target_count as usize])
@@ -73,18 +72,18 @@ impl RouteCache {
         if is_full {
             self.clear();
         }
-        let hash = self.hash(exchange, key);
+        let hash = hash_of(&self.hasher, exchange, key);
         let entry = Entry {
             exchange,
             key_start: self.keys.len() as u32,
             target_start: self.targets.len() as u32,
             target_count: targets.len() as u32,
-            hash,
             key_size,
         };
         self.keys.extend_from_slice(key);
         self.targets.extend_from_slice(targets);
-        self.entries.insert_unique(hash, entry, |entry| entry.hash);
+        let (keys, hasher) = (&self.keys, &self.hasher);
+        self.entries.insert_unique(hash, entry, |entry| hash_of(hasher, entry.exchange, entry.key(keys)));
     }
 
     fn clear(&mut self) {
@@ -93,15 +92,21 @@ impl RouteCache {
         self.targets.clear();
     }
 
-    fn hash(&self, exchange: ExchangeId, key: &[u8]) -> u64 {
-        let mut hasher = self.hasher.build_hasher();
-        hasher.write_u32(exchange.0);
-        hasher.write(key);
-        hasher.finish()
-    }
-
     fn is_of(&self, entry: &Entry, exchange: ExchangeId, key: &[u8]) -> bool {
-        let start = entry.key_start as usize;
-        entry.exchange == exchange && self.keys[start..start + usize::from(entry.key_size)] == *key
+        entry.exchange == exchange && entry.key(&self.keys) == key
     }
+}
+
+impl Entry {
+    fn key<'a>(&self, keys: &'a [u8]) -> &'a [u8] {
+        let start = self.key_start as usize;
+        &keys[start..start + usize::from(self.key_size)]
+    }
+}
+
+fn hash_of(hasher: &RandomState, exchange: ExchangeId, key: &[u8]) -> u64 {
+    let mut hasher = hasher.build_hasher();
+    hasher.write_u32(exchange.0);
+    hasher.write(key);
+    hasher.finish()
 }

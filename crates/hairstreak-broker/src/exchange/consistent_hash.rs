@@ -133,10 +133,11 @@ impl Hashed {
         let mut hasher = FixedState::with_seed(SEED).build_hasher();
         match self {
             Hashed::RoutingKey => hasher.write(message.key),
-            Hashed::Header(name) => match message.headers.and_then(|headers| headers.get(name)) {
-                Some(value) => hash_value(value, &mut hasher),
-                None => {}
-            },
+            Hashed::Header(name) => {
+                if let Some(value) = message.headers.and_then(|headers| headers.get(name)) {
+                    hash_value(value, &mut hasher);
+                }
+            }
             Hashed::CorrelationId => hasher.write(message.correlation_id.unwrap_or_default()),
             Hashed::MessageId => hasher.write(message.message_id.unwrap_or_default()),
             Hashed::Timestamp => message.timestamp.hash(&mut hasher),

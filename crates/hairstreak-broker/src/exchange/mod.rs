@@ -34,6 +34,7 @@ mod default;
 mod destination;
 mod destinations;
 mod direct;
+#[expect(clippy::module_inception, reason = "one exchange of the folder of exchanges")]
 mod exchange;
 mod exchange_type;
 mod exchanges;

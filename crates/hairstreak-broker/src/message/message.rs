@@ -5,8 +5,8 @@ use hairstreak_wire::amqp::{Properties, ReplyCode};
 
 use crate::refusal::Refusal;
 
-/// The longest expiration and time to live, in milliseconds: RabbitMQ's.
-pub const EXPIRY_MS_MAX: u64 = 4_294_967_295;
+/// The longest expiration and time to live, in milliseconds: RabbitMQ's ten years.
+pub const EXPIRY_MS_MAX: u64 = 315_360_000_000;
 
 /// The body of a message.
 #[derive(Clone, Copy)]
@@ -120,6 +120,6 @@ fn parse_expiration(text: &[u8]) -> Result<u64, Refusal> {
     match u64::try_from(value) {
         _ if is_negative && value > 0 => refuse(format!("{{value_negative,-{value}}}")),
         Ok(ms) if ms <= EXPIRY_MS_MAX => Ok(ms),
-        _ => refuse(format!("{{value_too_big,{value}}}")),
+        _ => refuse(format!("{{value_too_large,{value}}}")),
     }
 }

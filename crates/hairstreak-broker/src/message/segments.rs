@@ -5,7 +5,7 @@
 /// The size of a segment. A larger record has a segment for itself.
 pub(super) const SEGMENT_SIZE: usize = 1 << 20;
 /// Empty segments that are kept for the next messages.
-const SPARE_COUNT_MAX: usize = 4;
+const SPARE_COUNT: usize = 4;
 
 #[derive(Debug, Default)]
 struct Segment {
@@ -45,7 +45,7 @@ impl Segments {
 
     /// Whether the segments have so much free memory inside that compacting is worth the copies.
     pub(super) fn are_sparse(&self) -> bool {
-        self.capacity > 2 * self.live_bytes + (SPARE_COUNT_MAX + 2) * SEGMENT_SIZE
+        self.capacity > 2 * self.live_bytes + (SPARE_COUNT + 2) * SEGMENT_SIZE
     }
 
     /// The segment that takes a record of this size, with room for the record, and its end.
@@ -142,7 +142,7 @@ impl Segments {
         }
         let mut bytes = std::mem::take(&mut segment.bytes);
         self.unused.push(number);
-        if bytes.capacity() == SEGMENT_SIZE && self.spares.len() < SPARE_COUNT_MAX {
+        if bytes.capacity() == SEGMENT_SIZE && self.spares.len() < SPARE_COUNT {
             bytes.clear();
             self.spares.push(bytes);
         } else {

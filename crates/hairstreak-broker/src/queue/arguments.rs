@@ -21,13 +21,16 @@ struct Argument {
     kinds: &'static [QueueKind],
 }
 
+/// The argument whose wrong type has words of its own.
+const DEAD_LETTER_EXCHANGE: &str = "x-dead-letter-exchange";
+
 const CLASSIC: &[QueueKind] = &[QueueKind::Classic];
 const QUORUM: &[QueueKind] = &[QueueKind::Quorum];
 const BOTH: &[QueueKind] = &[QueueKind::Classic, QueueKind::Quorum];
 const STREAM: &[QueueKind] = &[];
 
 macro_rules! arguments {
-    ($($name:literal $kinds:ident $check:expr,)*) => {
+    ($($name:tt $kinds:ident $check:expr,)*) => {
         &[$(Argument { name: $name, check: $check, kinds: $kinds },)*]
     };
 }
@@ -36,7 +39,7 @@ macro_rules! arguments {
 const QUEUE_ARGUMENTS: &[Argument] = arguments! {
     "x-expires" BOTH check_expires,
     "x-message-ttl" BOTH check_message_ttl,
-    "x-dead-letter-exchange" BOTH check_text,
+    DEAD_LETTER_EXCHANGE BOTH check_text,
     "x-dead-letter-routing-key" BOTH check_dead_letter_routing_key,
     "x-dead-letter-strategy" QUORUM |value, _| check_word(value, &["at-most-once", "at-least-once"], "invalid_dlx_strategy"),
     "x-max-length" BOTH check_count,
@@ -45,10 +48,10 @@ const QUEUE_ARGUMENTS: &[Argument] = arguments! {
     "x-max-in-memory-bytes" QUORUM check_count,
     "x-max-priority" CLASSIC check_max_priority,
     "x-overflow" BOTH |value, _| check_word(value, &["drop-head", "reject-publish", "reject-publish-dlx"], "invalid_overflow"),
-    "x-queue-mode" CLASSIC |value, _| check_word(value, &["default", "lazy"], "invalid_queue_mode"),
+    "x-queue-mode" CLASSIC check_queue_mode,
     "x-queue-version" CLASSIC check_queue_version,
     "x-single-active-consumer" BOTH check_bool,
-    "x-queue-type" BOTH |value, _| check_word(value, &["classic", "quorum", "stream"], "invalid_queue_type"),
+    "x-queue-type" BOTH |value, _| check_queue_type(value),
     "x-quorum-initial-group-size" QUORUM check_group_size,
     "x-quorum-target-group-size" QUORUM check_group_size,
     "x-delivery-limit" QUORUM |value, _| check_integer(value).map(drop),
@@ -75,21 +78,29 @@ pub(super) fn compared_arguments() -> impl Iterator<Item = &'static str> {
 
 /// Checks the arguments of a queue that is new. `queue` is `queue 'q' in vhost '/'`.
 pub(crate) fn check_queue_arguments(arguments: &FieldTable, queue: &dyn Display) -> Result<(), Refusal> {
-    for argument in QUEUE_ARGUMENTS {
-        if let Some(value) = arguments.get(argument.name) {
-            (argument.check)(value, arguments).map_err(|reason| invalid(argument.name, queue, &reason))?;
-        }
+    if let Some(value) = arguments.get("x-queue-type") {
+        check_queue_type(value).map_err(|reason| invalid("x-queue-type", queue, &reason))?;
     }
     let Some(kind) = QueueKind::of(arguments) else {
         let text = format!("queue type 'stream' of {queue} is not supported by this broker");
         return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
     };
-    for argument in QUEUE_ARGUMENTS {
-        if arguments.get(argument.name).is_some() && !argument.kinds.contains(&kind) {
-            let (name, kind) = (argument.name, kind.module_name());
-            let text = format!("invalid arg '{name}' for {queue} of queue type {kind}");
-            return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
-        }
+    let given =
+        || QUEUE_ARGUMENTS.iter().filter_map(|argument| Some((argument, arguments.get(argument.name)?)));
+    for (argument, _) in given().filter(|(argument, _)| !argument.kinds.contains(&kind)) {
+        let (name, kind) = (argument.name, kind.module_name());
+        let text = format!("invalid arg '{name}' for {queue} of queue type {kind}");
+        return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
+    }
+    if let Some(value) = arguments.get(DEAD_LETTER_EXCHANGE)
+        && !matches!(value, FieldValue::LongString(_))
+    {
+        let kind = value.type_name();
+        let text = format!("invalid type '{kind}' for arg '{DEAD_LETTER_EXCHANGE}' in {queue}");
+        return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
+    }
+    for (argument, value) in given() {
+        (argument.check)(value, arguments).map_err(|reason| invalid(argument.name, queue, &reason))?;
     }
     Ok(())
 }
@@ -113,7 +124,26 @@ fn unacceptable<T>(value: &FieldValue) -> Result<T, String> {
 }
 
 fn check_integer(value: &FieldValue) -> Result<i64, String> {
-    value.as_i64().map_or_else(|| unacceptable(value), Ok)
+    value.as_i64().ok_or_else(|| format!("\"expected integer, got {}\"", value.type_name()))
+}
+
+fn check_queue_type(value: &FieldValue) -> Result<(), String> {
+    check_supported(value, "type", &["classic", "quorum", "stream"])
+}
+
+fn check_queue_mode(value: &FieldValue, _: &FieldTable) -> Result<(), String> {
+    check_supported(value, "mode", &["default", "lazy"])
+}
+
+fn check_supported(value: &FieldValue, what: &str, words: &[&str]) -> Result<(), String> {
+    match value {
+        FieldValue::LongString(word) => {
+            let word = String::from_utf8_lossy(word);
+            let is_known = words.contains(&&*word);
+            is_known.then_some(()).ok_or_else(|| format!("\"unsupported queue {what} '{word}'\""))
+        }
+        other => unacceptable(other),
+    }
 }
 
 fn check_bool(value: &FieldValue, _: &FieldTable) -> Result<(), String> {
@@ -145,7 +175,7 @@ fn check_count(value: &FieldValue, _: &FieldTable) -> Result<(), String> {
 fn check_message_ttl(value: &FieldValue, arguments: &FieldTable) -> Result<(), String> {
     check_count(value, arguments)?;
     match check_integer(value)? {
-        ms if ms as u64 > EXPIRY_MS_MAX => Err(format!("{{value_too_big,{ms}}}")),
+        ms if ms as u64 > EXPIRY_MS_MAX => Err(format!("{{value_too_large,{ms}}}")),
         _ => Ok(()),
     }
 }
@@ -176,13 +206,13 @@ fn check_queue_version(value: &FieldValue, arguments: &FieldTable) -> Result<(),
     check_count(value, arguments)?;
     match check_integer(value)? {
         1 | 2 => Ok(()),
-        version => Err(format!("{{unsupported_queue_version,{version}}}")),
+        version => Err(format!("\"unsupported queue version '{version}'\"")),
     }
 }
 
 fn check_dead_letter_routing_key(value: &FieldValue, arguments: &FieldTable) -> Result<(), String> {
     check_text(value, arguments)?;
-    match arguments.get("x-dead-letter-exchange") {
+    match arguments.get(DEAD_LETTER_EXCHANGE) {
         Some(_) => Ok(()),
         None => Err("routing_key_but_no_dlx_defined".to_owned()),
     }

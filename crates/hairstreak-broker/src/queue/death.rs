@@ -86,14 +86,14 @@ fn new_entry(death: &Death<'_>, expiration: Option<&[u8]>, headers: &FieldTable)
     let keys = std::iter::once(death.routing_key).chain(extra_keys(headers));
     let mut entry = FieldTable::new();
     entry.insert("count", FieldValue::I64(1));
+    entry.insert("reason", death.reason.name());
+    entry.insert("queue", death.queue);
+    entry.insert("time", FieldValue::Timestamp(death.time));
     entry.insert("exchange", death.exchange);
+    entry.insert("routing-keys", keys.map(FieldValue::from).collect::<Vec<_>>());
     if let Some(expiration) = expiration {
         entry.insert("original-expiration", expiration);
     }
-    entry.insert("queue", death.queue);
-    entry.insert("reason", death.reason.name());
-    entry.insert("routing-keys", keys.map(FieldValue::from).collect::<Vec<_>>());
-    entry.insert("time", FieldValue::Timestamp(death.time));
     FieldValue::Table(entry)
 }
 

@@ -13,9 +13,9 @@ use std::collections::VecDeque;
 use super::entry::Entry;
 
 /// Entries of a page.
-pub(super) const PAGE_LENGTH_MAX: usize = 4_096;
+pub(super) const PAGE_LENGTH: usize = 4_096;
 /// Entries that the page of an empty list may keep room for.
-const SPARE_LENGTH_MAX: usize = 512;
+const SPARE_LENGTH: usize = 512;
 
 /// A list of entries, sorted by sequence number.
 #[derive(Debug, Default)]
@@ -62,7 +62,7 @@ impl Entries {
     #[cold]
     fn push_back_growing(&mut self, entry: Entry) -> usize {
         let page = self.rest.back_mut().unwrap_or(&mut self.first);
-        if page.len() < PAGE_LENGTH_MAX {
+        if page.len() < PAGE_LENGTH {
             return push_growing(page, |page| page.push_back(entry));
         }
         let mut page = VecDeque::new();
@@ -85,7 +85,7 @@ impl Entries {
     fn drop_first_page(&mut self) -> usize {
         match self.rest.pop_front() {
             Some(next) => std::mem::replace(&mut self.first, next).capacity() * size_of::<Entry>(),
-            None if self.first.capacity() > SPARE_LENGTH_MAX => {
+            None if self.first.capacity() > SPARE_LENGTH => {
                 std::mem::take(&mut self.first).capacity() * size_of::<Entry>()
             }
             None => 0,
@@ -104,11 +104,11 @@ impl Entries {
             .partition_point(|page| page.front().is_some_and(|front| front.sequence < entry.sequence));
         let page = if later == 0 { &mut self.first } else { &mut self.rest[later - 1] };
         let place = page.partition_point(|other| other.sequence < entry.sequence);
-        if page.len() < PAGE_LENGTH_MAX {
+        if page.len() < PAGE_LENGTH {
             return push_growing(page, |page| page.insert(place, entry));
         }
         let before = page.capacity();
-        let mut behind = page.split_off(PAGE_LENGTH_MAX / 2);
+        let mut behind = page.split_off(PAGE_LENGTH / 2);
         match place.checked_sub(page.len()) {
             Some(place) => behind.insert(place, entry),
             None => page.insert(place, entry),
@@ -119,7 +119,7 @@ impl Entries {
     }
 
     fn insert_first(&mut self, entry: Entry) -> usize {
-        if self.first.len() < PAGE_LENGTH_MAX {
+        if self.first.len() < PAGE_LENGTH {
             return push_growing(&mut self.first, |page| page.push_front(entry));
         }
         let full = std::mem::take(&mut self.first);

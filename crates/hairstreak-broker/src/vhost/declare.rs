@@ -20,6 +20,8 @@ impl Parts {
         declaration: &QueueDeclaration,
         now: u64,
     ) -> Result<QueueStatus, Refusal> {
+        let mut declaration = declaration.clone();
+        declaration.name = without_line_ends(&declaration.name);
         if let Some(status) = self.reply_status(&declaration.name) {
             return status;
         }
@@ -28,7 +30,6 @@ impl Parts {
             let text = format!("queue name '{name}' contains reserved prefix 'amq.*'");
             return Err(Refusal::new(ReplyCode::AccessRefused, text));
         }
-        let mut declaration = declaration.clone();
         // A queue that goes with its connection does not outlive the node.
         declaration.is_durable &= !declaration.is_exclusive;
         match self.queues.find(&declaration.name) {
@@ -156,6 +157,8 @@ impl Parts {
         routing_key: &[u8],
         arguments: &FieldTable,
     ) -> Result<(), Refusal> {
+        // Of two that are missing RabbitMQ names the exchange.
+        self.exchanges.check(exchange)?;
         let id = self.find_queue(user, queue)?;
         self.exchanges.bind_queue(exchange, id, routing_key, arguments)
     }
@@ -176,4 +179,9 @@ impl Parts {
             }
         }
     }
+}
+
+/// A name as RabbitMQ takes it: without carriage returns and line feeds.
+fn without_line_ends(name: &[u8]) -> Box<[u8]> {
+    name.iter().copied().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect()
 }

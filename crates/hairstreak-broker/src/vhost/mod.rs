@@ -16,11 +16,13 @@
 //! - `options`, `outbox`, `route`: what the machine is given
 //! - `channels`, `unacked`: who is there, and which messages each channel has to settle
 //! - `timers`, `letters`, `replies`, `names`: expiry, dead letters on their way, direct replies, names that are given
-//! - `parts`, `declare`: the parts of the machine, and operations without effects on consumers
+//! - `parts`, `declare`, `consumers`, `credit`: the parts of the machine, and what they do without effects on consumers
 //! - `turn`: one call of the machine, with the operations that have effects
 //! - `virtual_host`: the public face
 
 mod channels;
+mod consumers;
+mod credit;
 mod declare;
 mod letters;
 mod names;

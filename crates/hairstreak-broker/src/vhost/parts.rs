@@ -3,15 +3,15 @@
 use hairstreak_wire::amqp::ReplyCode;
 
 use super::channels::Channels;
-use super::letters::Letters;
+use super::letters::{Letter, Letters};
 use super::names::{NameSource, QueueName};
 use super::options::Limits;
 use super::outbox::ConnectionId;
 use super::replies::Replies;
 use super::timers::Timers;
 use crate::exchange::Exchanges;
-use crate::message::Store;
-use crate::queue::{Consumers, Queue, QueueId, Queues};
+use crate::message::{MessageId, Store};
+use crate::queue::{Consumers, Entry, Queue, QueueId, Queues, Reason};
 use crate::refusal::Refusal;
 
 /// The parts of a virtual host.
@@ -87,6 +87,26 @@ impl Parts {
         if let Some(expires_ms) = queue.settings.expires_ms {
             self.timers.set_queue_expiry(id, now.saturating_add(expires_ms));
         }
+    }
+
+    /// The message is dead for its queue: a dead letter if the queue has an exchange for them. No list has the message.
+    pub(super) fn bury(&mut self, id: QueueId, message: MessageId, reason: Reason) {
+        if self.queues.get(id).settings.dead_letter.is_some() {
+            self.letters.push(Letter { message, queue: id, reason });
+        } else {
+            self.store.release(message);
+        }
+    }
+
+    /// Takes the first waiting message, which `front` has shown, out of the queue.
+    #[inline]
+    pub(super) fn remove_front(&mut self, id: QueueId, front: &Entry) {
+        let body_size = self.store.body_size(front.message);
+        let ready = &mut self.queues.get_mut(id).ready;
+        let before = ready.memory_bytes();
+        ready.remove_front(front.priority, body_size);
+        let after = ready.memory_bytes();
+        self.queues.note_memory(before, after);
     }
 
     /// How many persistent messages lie in durable queues.

@@ -227,14 +227,14 @@ impl Bench {
     }
 
     fn get(&mut self, channel: ChannelId, queue: &str, no_ack: bool) -> Option<(Delivery, u32)> {
-        let mut count = 0;
+        let (mut count, mut place) = (0, 0);
         let take = |said: &mut Said, got: Got, view: &MessageView<'_>| {
+            (count, place) = (got.message_count, said.deliveries.len());
             said.note(b"", got.delivery_tag, got.is_redelivered, view);
-            count = got.message_count;
         };
         let is_there =
             self.host.get(channel, queue.as_bytes(), no_ack, self.now, &mut self.said, take).unwrap();
-        is_there.then(|| (self.said.deliveries.pop().unwrap(), count))
+        is_there.then(|| (self.said.deliveries.remove(place), count))
     }
 
     /// The bodies that are in a queue, taken out.

@@ -12,9 +12,9 @@ use super::outbox::ConsumerId;
 use crate::queue::{Entry, QueueId};
 
 /// Room that an empty ring may keep.
-const SPARE_LENGTH_MAX: usize = 256;
+const SPARE_LENGTH: usize = 256;
 /// A ring shorter than this keeps its gaps.
-const GAPPED_LENGTH_MAX: usize = 64;
+const GAPPED_LENGTH: usize = 64;
 
 /// The queue of a gap.
 const GAP: QueueId = QueueId(u32::MAX);
@@ -105,7 +105,7 @@ impl UnackedRing {
         self.gap_count += 1;
         if place == 0 {
             self.trim();
-        } else if self.gap_count > self.ring.len() / 2 && self.ring.len() > GAPPED_LENGTH_MAX {
+        } else if self.gap_count > self.ring.len() / 2 && self.ring.len() > GAPPED_LENGTH {
             self.ring.retain(|unacked| !unacked.is_gap());
             self.gap_count = 0;
             self.ring.shrink_to(self.ring.len() * 2);
@@ -129,7 +129,7 @@ impl UnackedRing {
             self.ring.pop_front();
             self.gap_count -= 1;
         }
-        if self.ring.is_empty() && self.ring.capacity() > SPARE_LENGTH_MAX {
+        if self.ring.is_empty() && self.ring.capacity() > SPARE_LENGTH {
             self.ring = VecDeque::new();
         }
     }

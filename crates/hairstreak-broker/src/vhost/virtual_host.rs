@@ -310,6 +310,15 @@ impl VirtualHost {
         Turn::new(&mut self.parts, now, outbox).ack(channel, delivery_tag, multiple)
     }
 
+    /// Checks that a delivery can be settled, and settles nothing. Tag 0 stands for all.
+    ///
+    /// # Errors
+    ///
+    /// As [`ack`](VirtualHost::ack).
+    pub fn check_delivery(&self, channel: ChannelId, delivery_tag: u64) -> Result<(), Refusal> {
+        self.parts.last_of(channel, delivery_tag).map(drop)
+    }
+
     /// Rejects deliveries: they return to their places in the queue (`requeue`), or are dead-lettered.
     ///
     /// # Errors

@@ -118,6 +118,8 @@ impl Channel {
     fn settle_or_note(&mut self, settlement: Settlement, turn: &mut Turn<'_>) -> Result<(), Refusal> {
         match &mut self.transaction {
             Some(transaction) => {
+                // What is wrong is said at once, and not with the commit.
+                turn.state.host.check_delivery(self.id, settlement.delivery_tag)?;
                 transaction.add_settlement(settlement);
                 Ok(())
             }

@@ -25,7 +25,7 @@ impl Session {
         if let Method::ChannelOpen(_) = method {
             return self.open_channel(number, turn);
         }
-        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel()) };
+        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel().of_method(id)) };
         if channel.is_in_content() {
             return Err(out_of_turn(&channel.content));
         }

@@ -110,15 +110,16 @@ fn each_task_has_a_result_or_is_named_though_a_whole_window_is_refused_at_once()
             ventilator.send(&number.to_string()).unwrap();
             take();
         }
-        while take() == 0 {
+        // More than a list of the default length would keep: whoever hangs has them all.
+        while take() <= 1_000 {
             thread::yield_now();
         }
         go_on.send(()).unwrap();
         let finished = ventilator.finish(LONG).unwrap();
         take();
-        let rejected = named.len() as u64;
-        assert_eq!(finished, Finished { count, rejected, unnamed: 0 });
-        assert!(rejected > 1_000, "{rejected} were refused");
+        assert_eq!((finished.count, finished.unnamed), (count, 0));
+        // Tasks whose results the sink delivers late are taken off the list, also behind the end.
+        assert!(finished.rejected >= named.len() as u64, "{finished:?}: {} are named", named.len());
         // A result that was delivered before its task was given up has both.
         named.extend(results.join().unwrap());
         named.sort_unstable();

@@ -4,8 +4,10 @@
 //! - `topic`: the type
 //! - `trie`: all patterns of an exchange as one tree of words, so that what a message costs depends on its words and not
 //!   on the number of bindings
-//! - `word`: a word of a pattern
+//! - `nodes`, `word`, `ends`: the nodes of the tree, their words and destinations, in few bytes
 
+mod ends;
+mod nodes;
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod topic;
 mod trie;

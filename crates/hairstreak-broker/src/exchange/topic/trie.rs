@@ -13,66 +13,49 @@
 //! active too, because `#` also stands for no word. In the end the active nodes' destinations are found. So a key costs at
 //! most its words times the nodes that match a part of it, whatever the patterns, and nothing is visited twice.
 //!
-//! A node is one cache line, and the children by words are one hash table of all nodes: with many bindings a word costs
-//! about one line that is not in the cache.
+//! Nodes are small, and the children by words are one hash table of all nodes: a word costs a few cache lines, however many
+//! bindings there are.
 
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use slab::Slab;
 
-use super::word::{Word, words};
+use super::ends::Ends;
+use super::nodes::{NONE, Node, NodeId, Nodes};
+use super::word::{LongWords, Word, words};
 use crate::exchange::destination::Destination;
-use crate::exchange::destinations::Destinations;
-
-/// The number of a node.
-type NodeId = u32;
+use crate::exchange::stamps::Stamps;
 
 const ROOT: NodeId = 0;
-/// Stands for a node that is not there.
-const NONE: NodeId = NodeId::MAX;
-
 #[derive(Debug)]
 pub(super) struct Trie {
-    nodes: Slab<Node>,
+    nodes: Nodes,
     /// The nodes of words that stand for themselves, by parent and word.
     literals: HashTable<NodeId>,
     hasher: RandomState,
-    /// Counts the steps of matching, over all keys.
-    step: u64,
+    long_words: LongWords,
+    ends: Ends,
     /// The active nodes, and those of the next step.
     active: Vec<NodeId>,
     next: Vec<NodeId>,
+    /// Which `#` are among those of the next step.
+    active_hashes: Stamps,
 }
-
-#[derive(Debug)]
-#[repr(align(64))]
-struct Node {
-    word: Word,
-    destinations: Destinations,
-    parent: NodeId,
-    star: NodeId,
-    hash: NodeId,
-    /// How many children stand for themselves.
-    literal_count: u32,
-    /// The step in which this `#` became active last.
-    active_at: u64,
-}
-
-const _: () = assert!(size_of::<Option<Node>>() == 64, "a node is a cache line");
 
 impl Default for Trie {
     fn default() -> Trie {
-        let mut nodes = Slab::new();
-        nodes.insert(Node::new(ROOT, Word::new(b"")));
+        let mut nodes = Nodes::default();
+        nodes.add(Node::new(NONE, Word::Star));
         Trie {
             nodes,
             literals: HashTable::new(),
             hasher: RandomState::default(),
-            step: 0,
+            long_words: LongWords::default(),
+            ends: Ends::default(),
             active: Vec::new(),
             next: Vec::new(),
+            active_hashes: Stamps::default(),
         }
     }
 }
@@ -84,7 +67,7 @@ impl Trie {
             NONE => self.add_child(node, word),
             child => child,
         });
-        self.nodes[node as usize].destinations.add(destination);
+        self.ends.add(&mut self.nodes[node].end, destination);
     }
 
     /// Removes a destination of a pattern, and the nodes that nothing needs any more.
@@ -96,65 +79,64 @@ impl Trie {
                 return;
             }
         }
-        self.nodes[node as usize].destinations.remove(destination);
-        while node != ROOT && self.nodes[node as usize].is_needless() {
+        self.ends.remove(&mut self.nodes[node].end, destination);
+        while node != ROOT && self.nodes[node].is_needless() {
             node = self.remove_node(node);
         }
     }
 
     /// Appends the destinations of all patterns that match a key.
     pub(super) fn find(&mut self, key: &[u8], found: &mut Vec<Destination>) {
-        self.active.clear();
-        self.step += 1;
+        self.active_hashes.clear();
         self.activate(ROOT);
-        std::mem::swap(&mut self.active, &mut self.next);
+        self.finish_step();
         for word in words(key) {
+            self.step(word);
             if self.active.is_empty() {
                 return;
             }
-            self.step(word);
         }
         for node in &self.active {
-            found.extend_from_slice(self.nodes[*node as usize].destinations.as_slice());
+            self.ends.find(self.nodes[*node].end, found);
         }
     }
 
     /// Goes on by one word.
     fn step(&mut self, word: &[u8]) {
-        self.step += 1;
+        self.active_hashes.clear();
         for index in 0..self.active.len() {
             let id = self.active[index];
-            let node = &self.nodes[id as usize];
-            let (star, stays) = (node.star, node.word == Word::Hash);
-            if node.literal_count > 0 {
+            let Node { star, literal_count, word: own_word, .. } = self.nodes[id];
+            if literal_count > 0 {
                 self.activate(self.literal(id, word));
             }
             self.activate(star);
-            if stays {
+            if matches!(own_word, Word::Hash) {
                 self.activate(id);
             }
         }
-        self.active.clear();
-        std::mem::swap(&mut self.active, &mut self.next);
+        self.finish_step();
     }
 
     /// Makes a node active in the next step, together with its `#`.
     fn activate(&mut self, mut id: NodeId) {
         while id != NONE {
-            let node = &mut self.nodes[id as usize];
-            if matches!(node.word, Word::Hash) {
-                if node.active_at == self.step {
-                    return;
-                }
-                node.active_at = self.step;
+            let Node { hash, word, .. } = self.nodes[id];
+            if matches!(word, Word::Hash) && !self.active_hashes.add(id) {
+                return;
             }
             self.next.push(id);
-            id = node.hash;
+            id = hash;
         }
     }
 
+    fn finish_step(&mut self) {
+        self.active.clear();
+        std::mem::swap(&mut self.active, &mut self.next);
+    }
+
     fn child(&self, parent: NodeId, word: &[u8]) -> NodeId {
-        let node = &self.nodes[parent as usize];
+        let node = &self.nodes[parent];
         match word {
             b"*" => node.star,
             b"#" => node.hash,
@@ -165,66 +147,51 @@ impl Trie {
     /// The child of a word that stands for itself.
     fn literal(&self, parent: NodeId, word: &[u8]) -> NodeId {
         let is_child = |id: &NodeId| {
-            let node = &self.nodes[*id as usize];
-            node.parent == parent && node.word.as_literal() == Some(word)
+            let node = &self.nodes[*id];
+            node.parent == parent && self.long_words.literal(&node.word) == Some(word)
         };
         self.literals.find(hash(&self.hasher, parent, word), is_child).copied().unwrap_or(NONE)
     }
 
     fn add_child(&mut self, parent: NodeId, word: &[u8]) -> NodeId {
-        let word = Word::new(word);
-        let id = self.nodes.insert(Node::new(parent, word.clone())) as NodeId;
-        let node = &mut self.nodes[parent as usize];
-        match word.as_literal() {
-            Some(word) => {
+        let own_word = self.long_words.add(word);
+        let id = self.nodes.add(Node::new(parent, own_word));
+        let node = &mut self.nodes[parent];
+        match own_word {
+            Word::Star => node.star = id,
+            Word::Hash => node.hash = id,
+            Word::Short { .. } | Word::Long(_) => {
                 node.literal_count += 1;
-                let (nodes, hasher) = (&self.nodes, &self.hasher);
+                let (nodes, long_words, hasher) = (&self.nodes, &self.long_words, &self.hasher);
                 self.literals.insert_unique(hash(hasher, parent, word), id, |id| {
-                    let node = &nodes[*id as usize];
-                    hash(hasher, node.parent, node.word.as_literal().unwrap_or_default())
+                    let node = &nodes[*id];
+                    hash(hasher, node.parent, long_words.literal(&node.word).unwrap_or_default())
                 });
             }
-            None if word == Word::Star => node.star = id,
-            None => node.hash = id,
         }
         id
     }
 
     /// Takes out a node without children, and returns its parent.
     fn remove_node(&mut self, id: NodeId) -> NodeId {
-        let Node { parent, word, .. } = self.nodes.remove(id as usize);
-        let node = &mut self.nodes[parent as usize];
-        match word.as_literal() {
-            Some(word) => {
+        let Node { parent, word, .. } = self.nodes[id];
+        let node = &mut self.nodes[parent];
+        match word {
+            Word::Star => node.star = NONE,
+            Word::Hash => node.hash = NONE,
+            Word::Short { .. } | Word::Long(_) => {
                 node.literal_count -= 1;
-                let entry = self.literals.find_entry(hash(&self.hasher, parent, word), |other| *other == id);
+                let literal = self.long_words.literal(&word).unwrap_or_default();
+                let entry =
+                    self.literals.find_entry(hash(&self.hasher, parent, literal), |other| *other == id);
                 if let Ok(entry) = entry {
                     entry.remove();
                 }
             }
-            None if word == Word::Star => node.star = NONE,
-            None => node.hash = NONE,
         }
+        self.long_words.remove(word);
+        self.nodes.remove(id);
         parent
-    }
-}
-
-impl Node {
-    fn new(parent: NodeId, word: Word) -> Node {
-        Node {
-            word,
-            destinations: Destinations::None,
-            parent,
-            star: NONE,
-            hash: NONE,
-            literal_count: 0,
-            active_at: 0,
-        }
-    }
-
-    /// Whether nothing is found here or below.
-    fn is_needless(&self) -> bool {
-        self.destinations.is_empty() && self.literal_count == 0 && self.star == NONE && self.hash == NONE
     }
 }
 
@@ -303,8 +270,10 @@ mod tests {
         let long = "w".repeat(200);
         check(&format!("{long}.b"), &format!("{long}.b"), true);
         check(&format!("{long}.b"), &format!("{}v.b", &long[1..]), false);
-        check(&"w".repeat(22), &"w".repeat(22), true);
-        check(&"w".repeat(22), &"w".repeat(23), false);
+        for size in [9, 10, 11, 12] {
+            check(&"w".repeat(size), &"w".repeat(size), true);
+            check(&"w".repeat(size), &"w".repeat(size + 1), false);
+        }
     }
 
     #[test]
@@ -315,12 +284,12 @@ mod tests {
     }
 
     fn pattern() -> impl Strategy<Value = String> {
-        prop::collection::vec(prop::sample::select(vec!["a", "b", "", "*", "#"]), 0..6)
+        prop::collection::vec(prop::sample::select(vec!["a", "a long word", "", "*", "#"]), 0..6)
             .prop_map(|words| words.join("."))
     }
 
     fn key() -> impl Strategy<Value = String> {
-        prop::collection::vec(prop::sample::select(vec!["a", "b", "c", ""]), 0..6)
+        prop::collection::vec(prop::sample::select(vec!["a", "a long word", "c", ""]), 0..6)
             .prop_map(|words| words.join("."))
     }
 
@@ -357,7 +326,8 @@ mod tests {
             for (pattern, number) in left {
                 trie.remove(pattern.as_bytes(), destination(*number));
             }
-            prop_assert_eq!((trie.nodes.len(), trie.literals.len()), (1, 0));
+            prop_assert_eq!((trie.nodes.count(), trie.literals.len()), (1, 0));
+            prop_assert_eq!((trie.long_words.count(), trie.ends.count()), (0, 0));
         }
     }
 }

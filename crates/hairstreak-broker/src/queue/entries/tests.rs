@@ -54,7 +54,7 @@ impl Pair {
         assert!(self.entries.iter().eq(self.model.values()));
         assert_eq!(self.entries.is_empty(), self.model.is_empty());
         assert_eq!(self.memory, memory_of(&self.entries));
-        assert!(self.entries.rest.iter().all(|page| !page.is_empty() && page.len() <= PAGE_LENGTH_MAX));
+        assert!(self.entries.rest.iter().all(|page| !page.is_empty() && page.len() <= PAGE_LENGTH));
     }
 }
 
@@ -89,21 +89,19 @@ fn an_empty_list_keeps_little_memory() {
     let mut pair = Pair::default();
     (0..100_000).for_each(|sequence| pair.push(sequence));
     assert!(pair.memory >= 100_000 * size_of::<Entry>());
-    assert!(pair.memory <= 25 * PAGE_LENGTH_MAX * size_of::<Entry>());
+    assert!(pair.memory <= 25 * PAGE_LENGTH * size_of::<Entry>());
     while pair.pop().is_some() {}
     pair.check();
-    assert!(pair.memory <= SPARE_LENGTH_MAX * size_of::<Entry>());
+    assert!(pair.memory <= SPARE_LENGTH * size_of::<Entry>());
 }
 
 #[test]
 fn a_full_page_is_split_where_an_entry_returns() {
     let mut pair = Pair::default();
-    (0..3 * PAGE_LENGTH_MAX as u64)
-        .filter(|sequence| sequence % 3 != 1)
-        .for_each(|sequence| pair.push(sequence));
-    (0..3 * PAGE_LENGTH_MAX as u64)
+    (0..3 * PAGE_LENGTH as u64).filter(|sequence| sequence % 3 != 1).for_each(|sequence| pair.push(sequence));
+    (0..3 * PAGE_LENGTH as u64)
         .filter(|sequence| sequence % 3 == 1)
         .for_each(|sequence| pair.insert(sequence));
     pair.check();
-    (0..3 * PAGE_LENGTH_MAX as u64).for_each(|sequence| assert_eq!(pair.pop(), Some(sequence)));
+    (0..3 * PAGE_LENGTH as u64).for_each(|sequence| assert_eq!(pair.pop(), Some(sequence)));
 }

@@ -225,6 +225,6 @@ fn consuming_what_does_not_exist_is_refused() {
     let wrong = arguments([("x-priority", "high".into())]);
     assert_eq!(
         refused(bench.consume_with(channel, "a", true, false, &wrong)),
-        "PRECONDITION_FAILED - invalid arg 'x-priority' for queue 'q' in vhost '/': {unacceptable_type,longstr}"
+        "PRECONDITION_FAILED - invalid arg 'x-priority' for queue 'q' in vhost '/': \"expected integer, got longstr\""
     );
 }

@@ -56,12 +56,12 @@ fn a_dead_letter_says_where_and_why_it_died() {
     let [death] = &deaths(&letter)[..] else { panic!("not one death") };
     let expected = arguments([
         ("count", FieldValue::I64(1)),
-        ("exchange", "amq.direct".into()),
-        ("original-expiration", "5000".into()),
-        ("queue", "q".into()),
         ("reason", "rejected".into()),
-        ("routing-keys", vec!["key".into()].into()),
+        ("queue", "q".into()),
         ("time", FieldValue::Timestamp(1_000)),
+        ("exchange", "amq.direct".into()),
+        ("routing-keys", vec!["key".into()].into()),
+        ("original-expiration", "5000".into()),
     ]);
     assert_eq!(*death, expected);
 }

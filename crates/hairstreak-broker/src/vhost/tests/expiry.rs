@@ -97,13 +97,13 @@ fn an_expiration_is_a_number_of_milliseconds() {
         ("", "no_integer"),
         ("10a", "{leftover_string,\"a\"}"),
         ("-5", "{value_negative,-5}"),
-        ("4294967296", "{value_too_big,4294967296}"),
+        ("315360000001", "{value_too_large,315360000001}"),
     ];
     for (expiration, reason) in cases {
         let refusal = refused(Attributes::of(&expiring(expiration)));
         assert_eq!(refusal, format!("PRECONDITION_FAILED - invalid expiration '{expiration}': {reason}"));
     }
-    assert_eq!(Attributes::of(&expiring("4294967295")).unwrap().expiration_ms, Some(4_294_967_295));
+    assert_eq!(Attributes::of(&expiring("315360000000")).unwrap().expiration_ms, Some(315_360_000_000));
     assert_eq!(Attributes::of(&expiring("+0")).unwrap().expiration_ms, Some(0));
 }
 

@@ -84,3 +84,17 @@ fn messages_in_memory_have_a_bound() {
     assert_eq!(bench.publish("q", "3"), Published::Refused);
     assert_eq!(bench.drain("q"), ["1", "2"]);
 }
+
+#[test]
+fn what_one_queue_drops_at_once_the_next_one_still_gets() {
+    let (mut bench, _) = Bench::with_queue(arguments([("x-max-length", 0.into())]));
+    bench.declare(&queue("other", FieldTable::new())).unwrap();
+    for queue in ["q", "other"] {
+        let table = FieldTable::new();
+        bench.host.bind_queue(ConnectionId(1), queue.as_bytes(), b"amq.fanout", b"", &table).unwrap();
+    }
+    for body in ["1", "2"] {
+        assert_eq!(bench.publish_with("amq.fanout", "", body, &Properties::default()), Published::Routed);
+    }
+    assert_eq!((bench.drain("q").len(), bench.drain("other")), (0, vec!["1".to_owned(), "2".to_owned()]));
+}

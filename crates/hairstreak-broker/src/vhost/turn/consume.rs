@@ -1,16 +1,15 @@
 //! Consuming: consumers begin and end, and messages are taken one by one.
 
-use hairstreak_wire::amqp::{FieldValue, ReplyCode};
+use hairstreak_wire::amqp::FieldValue;
 
 use super::dispatch::count_deliveries;
 use super::turn::Turn;
 use crate::message::MessageView;
-use crate::queue::{Consumer, ConsumerDeclaration, QueueId, QueueKind, Standing, check_consumer_arguments};
+use crate::queue::{Consumer, ConsumerDeclaration, QueueId, QueueKind, Standing};
 use crate::refusal::Refusal;
-use crate::vhost::channels::ReplyConsumer;
-use crate::vhost::replies::{ADDRESS_PREFIX, REPLY_TO};
+use crate::vhost::replies::REPLY_TO;
 use crate::vhost::unacked::Unacked;
-use crate::vhost::{ChannelId, ConnectionId, ConsumerId, HostOutbox, Recipient};
+use crate::vhost::{ChannelId, ConnectionId, HostOutbox};
 
 /// What `basic.get` tells beside the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,53 +29,21 @@ impl<O: HostOutbox> Turn<'_, O> {
         declaration: &ConsumerDeclaration<'_>,
         started: impl FnOnce(&mut O, &[u8]),
     ) -> Result<(), Refusal> {
-        self.check_tag(channel, declaration.consumer_tag)?;
+        self.parts.check_tag(channel, declaration.consumer_tag)?;
         let tag = match declaration.consumer_tag {
             [] => self.parts.names.next("amq.ctag-"),
             tag => tag.into(),
         };
         if declaration.queue == REPLY_TO {
-            self.add_reply_consumer(channel, declaration, &tag)?;
+            self.parts.add_reply_consumer(channel, declaration, &tag)?;
             started(self.outbox, &tag);
             return Ok(());
         }
-        let queue = self.check_consumer(channel, declaration)?;
+        let queue = self.parts.check_consumer(channel, declaration)?;
         started(self.outbox, &tag);
         self.add_consumer(channel, queue, declaration, tag);
         self.finish();
         Ok(())
-    }
-
-    fn check_tag(&self, channel: ChannelId, tag: &[u8]) -> Result<(), Refusal> {
-        let refuse = |text| Err(Refusal::new(ReplyCode::NotAllowed, text));
-        if self.find_consumer(channel, tag).is_some() {
-            return refuse(format!("attempt to reuse consumer tag '{}'", String::from_utf8_lossy(tag)));
-        }
-        let limit = self.parts.limits.consumers_per_channel_max;
-        if self.parts.channels.get(channel).consumers.len() >= limit {
-            return refuse(format!("reached maximum ({limit}) of consumers per channel"));
-        }
-        Ok(())
-    }
-
-    /// Checks what the queue has to say. Returns the queue.
-    fn check_consumer(
-        &self,
-        channel: ChannelId,
-        declaration: &ConsumerDeclaration<'_>,
-    ) -> Result<QueueId, Refusal> {
-        let parts = &*self.parts;
-        let connection = parts.channels.get(channel).connection;
-        let id = parts.find_queue(connection, declaration.queue)?;
-        let name = parts.show(declaration.queue);
-        check_consumer_arguments(declaration.arguments, &name)?;
-        let queue = parts.queues.get(id);
-        let is_taken = queue.is_in_exclusive_use(&parts.consumers)
-            || declaration.is_exclusive && (!queue.consumers.is_empty() || queue.is_single_active);
-        if is_taken {
-            return Err(Refusal::new(ReplyCode::AccessRefused, format!("{name} in exclusive use")));
-        }
-        Ok(id)
     }
 
     fn add_consumer(
@@ -89,7 +56,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         let prefetch = self.parts.channels.get(channel).consumer_prefetch;
         let priority = declaration.arguments.get("x-priority").and_then(FieldValue::as_i64).unwrap_or(0);
         let id = self.parts.consumers.add(Consumer {
-            recipient: self.recipient(channel, tag),
+            recipient: self.parts.recipient(channel, tag),
             channel,
             queue: queue_id,
             no_ack: declaration.no_ack,
@@ -105,60 +72,12 @@ impl<O: HostOutbox> Turn<'_, O> {
         if queue.add_consumer(id) {
             queue.rotation.add(id, priority);
             self.parts.consumers.get_mut(id).standing = Standing::InTurn;
-            self.touch(queue_id);
+            self.parts.touch(queue_id);
         }
-    }
-
-    fn recipient(&self, channel: ChannelId, consumer_tag: Box<[u8]>) -> Recipient {
-        let channel = self.parts.channels.get(channel);
-        Recipient {
-            connection: channel.connection,
-            channel_number: channel.number,
-            consumer: ConsumerId(0),
-            consumer_tag,
-        }
-    }
-
-    fn add_reply_consumer(
-        &mut self,
-        channel: ChannelId,
-        declaration: &ConsumerDeclaration<'_>,
-        tag: &[u8],
-    ) -> Result<(), Refusal> {
-        let refuse = |text| Err(Refusal::new(ReplyCode::PreconditionFailed, text));
-        if !declaration.no_ack {
-            return refuse("reply consumer cannot acknowledge");
-        }
-        if self.parts.channels.get(channel).reply_consumer.is_some() {
-            return refuse("reply consumer already set");
-        }
-        let address = self.parts.names.next(ADDRESS_PREFIX);
-        let consumer = self.parts.consumers.add(Consumer {
-            recipient: self.recipient(channel, tag.into()),
-            channel,
-            queue: QueueId(u32::MAX),
-            no_ack: true,
-            is_exclusive: false,
-            standing: Standing::Waiting,
-            prefetch: u32::MAX,
-            unacknowledged: 0,
-            priority: 0,
-        });
-        self.parts.replies.insert(address.clone(), consumer);
-        self.parts.channels.get_mut(channel).reply_consumer = Some(ReplyConsumer { consumer, address });
-        Ok(())
-    }
-
-    /// The channel's consumer with that tag. An empty tag is nobody's.
-    fn find_consumer(&self, channel: ChannelId, tag: &[u8]) -> Option<ConsumerId> {
-        let channel = self.parts.channels.get(channel);
-        let replies = channel.reply_consumer.as_ref().map(|reply| reply.consumer);
-        let mut all = channel.consumers.iter().copied().chain(replies);
-        all.find(|id| *self.parts.consumers.get(*id).recipient.consumer_tag == *tag)
     }
 
     pub(in crate::vhost) fn cancel(&mut self, channel: ChannelId, tag: &[u8]) {
-        let Some(id) = self.find_consumer(channel, tag) else { return };
+        let Some(id) = self.parts.find_consumer(channel, tag) else { return };
         let replies = &mut self.parts.channels.get_mut(channel).reply_consumer;
         if let Some(reply) = replies.take_if(|reply| reply.consumer == id) {
             self.parts.replies.remove(&reply.address);
@@ -181,6 +100,8 @@ impl<O: HostOutbox> Turn<'_, O> {
         let connection = self.parts.channels.get(channel).connection;
         let id = self.parts.find_queue(connection, queue)?;
         self.parts.note_use(id, self.now);
+        // However many messages have expired: the first one that has not is the answer.
+        self.budget = usize::MAX;
         let is_taken = self.expire_fronts(id) && self.take_front(channel, id, no_ack, take);
         self.finish();
         Ok(is_taken)
@@ -194,7 +115,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         take: impl FnOnce(&mut O, Got, &MessageView<'_>),
     ) -> bool {
         let Some(front) = self.parts.queues.get(id).ready.front().copied() else { return false };
-        self.remove_front(id, &front);
+        self.parts.remove_front(id, &front);
         let queue = self.parts.queues.get_mut(id);
         queue.unacknowledged += u64::from(!no_ack);
         let got = Got {
@@ -222,17 +143,18 @@ impl<O: HostOutbox> Turn<'_, O> {
         let parts = self.parts.channels.get_mut(channel);
         if is_global {
             parts.prefetch = prefetch;
-            self.revive_channel(channel);
-            self.finish();
         } else {
-            parts.consumer_prefetch = prefetch;
+            // As in RabbitMQ the limit of the whole channel ends with that of its consumers to come.
+            (parts.consumer_prefetch, parts.prefetch) = (prefetch, u32::MAX);
         }
+        self.parts.revive_channel(channel);
+        self.finish();
     }
 
     pub(in crate::vhost) fn set_flow(&mut self, channel: ChannelId, is_active: bool) {
         self.parts.channels.get_mut(channel).is_flowing = is_active;
         if is_active {
-            self.revive_channel(channel);
+            self.parts.revive_channel(channel);
             self.finish();
         }
     }
@@ -243,7 +165,7 @@ impl<O: HostOutbox> Turn<'_, O> {
             return;
         }
         let channels = connection.channels.clone();
-        channels.into_iter().for_each(|channel| self.revive_channel(channel));
+        channels.into_iter().for_each(|channel| self.parts.revive_channel(channel));
         self.finish();
     }
 }

@@ -3,6 +3,7 @@
 use hairstreak_base::Bytes;
 use hairstreak_wire::amqp::Properties;
 
+use super::dispatch::end_publish;
 use super::turn::Turn;
 use crate::exchange::Routing;
 use crate::message::{Attributes, BodyView, Message};
@@ -18,8 +19,8 @@ impl<O: HostOutbox> Turn<'_, O> {
                 break;
             }
             self.budget -= 1;
-            self.remove_front(id, &front);
-            self.bury(id, front, Reason::Expired);
+            self.parts.remove_front(id, &front);
+            self.parts.bury(id, front.message, Reason::Expired);
         }
         let next_expiry = self.parts.queues.get(id).ready.next_expiry();
         self.parts.timers.set_message_expiry(id, next_expiry);
@@ -34,8 +35,8 @@ impl<O: HostOutbox> Turn<'_, O> {
                 break;
             }
             let Some(front) = queue.ready.front().copied() else { break };
-            self.remove_front(id, &front);
-            self.bury(id, front, Reason::MaxLength);
+            self.parts.remove_front(id, &front);
+            self.parts.bury(id, front.message, Reason::MaxLength);
         }
     }
 
@@ -142,13 +143,16 @@ impl<O: HostOutbox> Turn<'_, O> {
         for target in targets {
             self.enqueue(*target, &message, &mut stored);
         }
+        end_publish(&mut self.parts.store, stored);
         self.parts.letters.body = copied;
     }
 
     /// Time has passed: messages and queues expire, and dead letters that were left go on.
     pub(in crate::vhost) fn handle_timeout(&mut self) {
+        // Letters go first, so that no more of them wait than one call leaves.
+        self.write_letters();
         while let Some(id) = self.parts.timers.pop_message_expiry(self.now) {
-            self.touch(id);
+            self.parts.touch(id);
             if !self.expire_fronts(id) {
                 break;
             }

@@ -1,13 +1,12 @@
-//! Dispatching: messages that wait go to consumers with credit, and consumers lose and find their credit.
+//! Dispatching: messages that wait go to consumers with credit.
 
 use hairstreak_wire::amqp::Properties;
 
 use super::turn::Turn;
 use crate::message::{Message, MessageId, MessageView, Store};
-use crate::queue::{Consumer, Consumers, Entry, QueueId, QueueKind, Standing, add_delivery_count};
+use crate::queue::{Consumers, Entry, QueueId, QueueKind, add_delivery_count};
 use crate::vhost::channels::Channels;
-use crate::vhost::unacked::Unacked;
-use crate::vhost::{ChannelId, ConsumerId, HostOutbox, Room};
+use crate::vhost::{ConsumerId, HostOutbox, Room};
 
 impl<O: HostOutbox> Turn<'_, O> {
     /// Ends the operation: see the module.
@@ -39,70 +38,17 @@ impl<O: HostOutbox> Turn<'_, O> {
                 }
                 continue;
             }
-            let Some(consumer) = self.next_consumer(id) else { break };
+            let Some(consumer) = self.parts.next_consumer(id) else { break };
             self.deliver_front(id, consumer, &front);
         }
         let queue = self.parts.queues.get(id);
         self.parts.timers.set_message_expiry(id, queue.ready.next_expiry());
     }
 
-    /// The consumer whose turn it is. Those without credit leave the rotation until they have credit.
-    #[inline]
-    pub(super) fn next_consumer(&mut self, id: QueueId) -> Option<ConsumerId> {
-        loop {
-            let rotation = &mut self.parts.queues.get_mut(id).rotation;
-            let first = rotation.first()?;
-            let consumer = self.parts.consumers.get(first);
-            if can_take(&self.parts.channels, consumer, self.parts.limits.unacknowledged_per_channel_max) {
-                rotation.turn();
-                return Some(first);
-            }
-            rotation.remove_first();
-            self.stall(first);
-        }
-    }
-
-    fn stall(&mut self, id: ConsumerId) {
-        let consumer = self.parts.consumers.get_mut(id);
-        let stalled = &mut self.parts.channels.get_mut(consumer.channel).stalled;
-        consumer.standing = Standing::Stalled(stalled.len() as u32);
-        stalled.push(id);
-    }
-
-    /// Takes a consumer out of its channel's list of stalled ones.
-    pub(super) fn unstall(&mut self, id: ConsumerId) {
-        let consumer = self.parts.consumers.get_mut(id);
-        let Standing::Stalled(place) = consumer.standing else { return };
-        consumer.standing = Standing::InTurn;
-        let stalled = &mut self.parts.channels.get_mut(consumer.channel).stalled;
-        stalled.swap_remove(place as usize);
-        if let Some(moved) = stalled.get(place as usize) {
-            self.parts.consumers.get_mut(*moved).standing = Standing::Stalled(place);
-        }
-    }
-
-    /// A stalled consumer may have credit again.
-    pub(super) fn revive(&mut self, id: ConsumerId) {
-        let consumer = self.parts.consumers.get(id);
-        if can_take(&self.parts.channels, consumer, self.parts.limits.unacknowledged_per_channel_max) {
-            let (queue, priority) = (consumer.queue, consumer.priority);
-            self.unstall(id);
-            self.parts.queues.get_mut(queue).rotation.add(id, priority);
-            self.touch(queue);
-        }
-    }
-
-    /// All stalled consumers of a channel may have credit again.
-    pub(super) fn revive_channel(&mut self, channel: ChannelId) {
-        // Those that stalled first go first, and a consumer that stays keeps its place in the list.
-        let stalled = self.parts.channels.get(channel).stalled.clone();
-        stalled.into_iter().for_each(|consumer| self.revive(consumer));
-    }
-
     /// Delivers the first waiting message.
     #[inline]
     fn deliver_front(&mut self, id: QueueId, consumer_id: ConsumerId, front: &Entry) {
-        self.remove_front(id, front);
+        self.parts.remove_front(id, front);
         let parts = &mut *self.parts;
         let queue = parts.queues.get_mut(id);
         let no_ack = parts.consumers.get(consumer_id).no_ack;
@@ -123,7 +69,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         if no_ack {
             parts.store.release(front.message);
         } else {
-            self.note_unacked(id, consumer_id, tag, *front);
+            self.parts.note_unacked(id, consumer_id, tag, *front);
         }
     }
 
@@ -156,29 +102,9 @@ impl<O: HostOutbox> Turn<'_, O> {
                 priority: queue.ready.list_of(message.attributes.priority),
                 is_redelivered: false,
             };
-            self.note_unacked(id, consumer_id, tag, entry);
+            self.parts.note_unacked(id, consumer_id, tag, entry);
         }
     }
-
-    #[inline]
-    fn note_unacked(&mut self, id: QueueId, consumer_id: ConsumerId, tag: u64, entry: Entry) {
-        let consumer = self.parts.consumers.get_mut(consumer_id);
-        consumer.unacknowledged += 1;
-        self.parts.channels.get_mut(consumer.channel).delivered += 1;
-        let unacked = Unacked::new(tag, id, Some(consumer_id), entry);
-        self.parts.channels.push_unacked(consumer.channel, unacked);
-    }
-}
-
-/// Whether a consumer can take one more message.
-#[inline]
-pub(super) fn can_take(channels: &Channels, consumer: &Consumer, unacknowledged_max: usize) -> bool {
-    let channel = channels.get(consumer.channel);
-    let has_credit = consumer.no_ack
-        || (consumer.unacknowledged < consumer.prefetch
-            && channel.delivered < channel.prefetch
-            && channel.unacked().count() < unacknowledged_max);
-    has_credit && channel.is_flowing && !channels.is_full(channel.connection)
 }
 
 /// Gives a message to a consumer, and returns the delivery tag.
@@ -199,7 +125,8 @@ pub(super) fn hand_over(
     tag
 }
 
-/// Stores a message at its first use, and counts each further one.
+/// Stores a message at its first use, and counts each further one. Whoever publishes holds a reference of its own until it gives that back by
+/// [`end_publish`]: a queue may drop the message before the next queue gets it.
 #[inline]
 pub(super) fn store_once(
     store: &mut Store,
@@ -211,7 +138,19 @@ pub(super) fn store_once(
             store.retain(id);
             id
         }
-        None => *stored.insert(store.add(message)),
+        None => {
+            let id = *stored.insert(store.add(message));
+            store.retain(id);
+            id
+        }
+    }
+}
+
+/// The message is in all its queues.
+#[inline]
+pub(super) fn end_publish(store: &mut Store, stored: Option<MessageId>) {
+    if let Some(id) = stored {
+        store.release(id);
     }
 }
 

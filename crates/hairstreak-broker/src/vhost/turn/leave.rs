@@ -3,14 +3,14 @@
 use hairstreak_wire::amqp::ReplyCode;
 
 use super::turn::Turn;
-use crate::queue::{QueueId, Standing};
+use crate::queue::QueueId;
 use crate::refusal::Refusal;
 use crate::vhost::{ChannelId, ConnectionId, ConsumerId, HostOutbox};
 
 impl<O: HostOutbox> Turn<'_, O> {
     /// Takes a consumer out of its channel and its queue. Returns the queue if it has to go with its last consumer.
     pub(super) fn remove_consumer(&mut self, id: ConsumerId) -> Option<QueueId> {
-        self.unstall(id);
+        self.parts.unstall(id);
         let consumer = self.parts.consumers.get(id);
         let (queue_id, channel) = (consumer.queue, consumer.channel);
         self.parts.channels.get_mut(channel).consumers.retain(|other| *other != id);
@@ -20,21 +20,12 @@ impl<O: HostOutbox> Turn<'_, O> {
         let is_auto_delete = queue.declaration.is_auto_delete;
         self.parts.consumers.cancel(id);
         if let Some(next) = next {
-            self.activate(next);
+            self.parts.activate(next);
         }
         if is_unused {
             self.parts.note_use(queue_id, self.now);
         }
         (is_unused && is_auto_delete).then_some(queue_id)
-    }
-
-    /// A consumer that waited is the single active one now.
-    fn activate(&mut self, id: ConsumerId) {
-        let consumer = self.parts.consumers.get_mut(id);
-        consumer.standing = Standing::InTurn;
-        let (queue, priority) = (consumer.queue, consumer.priority);
-        self.parts.queues.get_mut(queue).rotation.add(id, priority);
-        self.touch(queue);
     }
 
     pub(in crate::vhost) fn close_channel(&mut self, id: ChannelId) {
@@ -98,7 +89,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         let consumers = std::mem::take(&mut self.parts.queues.get_mut(id).consumers);
         for consumer in consumers {
             self.outbox.cancel(&self.parts.consumers.get(consumer).recipient);
-            self.unstall(consumer);
+            self.parts.unstall(consumer);
             let channel = self.parts.consumers.get(consumer).channel;
             self.parts.channels.get_mut(channel).consumers.retain(|other| *other != consumer);
             self.parts.consumers.cancel(consumer);

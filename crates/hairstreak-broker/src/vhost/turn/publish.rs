@@ -1,6 +1,6 @@
 //! Publishing: a message takes its route into queues and to reply consumers.
 
-use super::dispatch::{hand_over, store_once};
+use super::dispatch::{end_publish, hand_over, store_once};
 use super::turn::Turn;
 use crate::message::{Message, MessageId};
 use crate::queue::{Entry, Overflow, QueueId, Reason};
@@ -23,6 +23,7 @@ impl<O: HostOutbox> Turn<'_, O> {
                 published = Published::Refused;
             }
         }
+        end_publish(&mut self.parts.store, stored);
         self.finish();
         published
     }
@@ -52,7 +53,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         }
         if queue.ready.is_empty()
             && !queue.rotation.is_empty()
-            && let Some(consumer) = self.next_consumer(id)
+            && let Some(consumer) = self.parts.next_consumer(id)
         {
             self.deliver_direct(id, consumer, message, stored);
         } else {
@@ -82,22 +83,16 @@ impl<O: HostOutbox> Turn<'_, O> {
             parts.queues.note_memory(before, after);
         }
         if is_limited || may_expire {
-            self.tend(id);
+            self.shorten(id);
+            self.expire_fronts(id);
         }
-    }
-
-    /// Drops what is too much, and what has expired.
-    #[inline(never)]
-    fn tend(&mut self, id: QueueId) {
-        self.shorten(id);
-        self.expire_fronts(id);
     }
 
     #[cold]
     fn refuse(&mut self, id: QueueId, message: &Message<'_>, stored: &mut Option<MessageId>) {
         if self.parts.queues.get(id).settings.overflow == Overflow::RejectPublishDeadLetter {
             let message = store_once(&mut self.parts.store, message, stored);
-            self.bury_message(id, message, Reason::MaxLength);
+            self.parts.bury(id, message, Reason::MaxLength);
         }
     }
 }

@@ -5,6 +5,7 @@ use hairstreak_wire::amqp::ReplyCode;
 use super::turn::Turn;
 use crate::queue::Reason;
 use crate::refusal::Refusal;
+use crate::vhost::credit::unknown_tag;
 use crate::vhost::unacked::Unacked;
 use crate::vhost::{ChannelId, HostOutbox};
 
@@ -15,24 +16,20 @@ impl<O: HostOutbox> Turn<'_, O> {
         tag: u64,
         multiple: bool,
     ) -> Result<(), Refusal> {
-        let was_blocked = self.is_blocked(channel);
+        let was_blocked = self.parts.is_blocked(channel);
         if multiple {
-            let last = self.last_of(channel, tag)?;
+            let last = self.parts.last_of(channel, tag)?;
             while let Some(unacked) = self.parts.channels.take_first_unacked(channel, last) {
-                self.ack_one(channel, &unacked);
+                self.parts.settle(channel, &unacked);
+                self.parts.store.release(unacked.entry.message);
             }
         } else {
-            let unacked = self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown(tag))?;
-            self.ack_one(channel, &unacked);
+            let unacked = self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown_tag(tag))?;
+            self.parts.settle(channel, &unacked);
+            self.parts.store.release(unacked.entry.message);
         }
         self.end_settling(channel, was_blocked);
         Ok(())
-    }
-
-    #[inline]
-    fn ack_one(&mut self, channel: ChannelId, unacked: &Unacked) {
-        self.settle(channel, unacked);
-        self.parts.store.release(unacked.entry.message);
     }
 
     pub(in crate::vhost) fn reject(
@@ -42,22 +39,22 @@ impl<O: HostOutbox> Turn<'_, O> {
         multiple: bool,
         requeue: bool,
     ) -> Result<(), Refusal> {
-        let was_blocked = self.is_blocked(channel);
+        let was_blocked = self.parts.is_blocked(channel);
         let mut rejected = Vec::new();
         if multiple {
-            let last = self.last_of(channel, tag)?;
+            let last = self.parts.last_of(channel, tag)?;
             while let Some(unacked) = self.parts.channels.take_first_unacked(channel, last) {
                 rejected.push(unacked);
             }
         } else {
-            rejected.push(self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown(tag))?);
+            rejected.push(self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown_tag(tag))?);
         }
         if requeue {
             self.requeue(channel, &rejected);
         } else {
             for unacked in &rejected {
-                if self.settle(channel, unacked) {
-                    self.bury(unacked.queue, unacked.entry, Reason::Rejected);
+                if self.parts.settle(channel, unacked) {
+                    self.parts.bury(unacked.queue, unacked.entry.message, Reason::Rejected);
                 } else {
                     self.parts.store.release(unacked.entry.message);
                 }
@@ -71,7 +68,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         if !requeue {
             return Err(Refusal::new(ReplyCode::NotImplemented, "requeue=false"));
         }
-        let was_blocked = self.is_blocked(channel);
+        let was_blocked = self.parts.is_blocked(channel);
         self.requeue_all(channel);
         self.end_settling(channel, was_blocked);
         Ok(())
@@ -91,7 +88,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         let mut dead = Vec::new();
         for unacked in returned.iter().rev() {
             let (id, mut entry) = (unacked.queue, unacked.entry);
-            if !self.settle(channel, unacked) {
+            if !self.parts.settle(channel, unacked) {
                 self.parts.store.release(entry.message);
                 continue;
             }
@@ -106,52 +103,18 @@ impl<O: HostOutbox> Turn<'_, O> {
             queue.ready.insert(entry, self.parts.store.body_size(entry.message));
             let after = queue.ready.memory_bytes();
             self.parts.queues.note_memory(before, after);
-            self.touch(id);
+            self.parts.touch(id);
         }
         for (id, entry) in dead.into_iter().rev() {
-            self.bury(id, entry, Reason::DeliveryLimit);
+            self.parts.bury(id, entry.message, Reason::DeliveryLimit);
         }
-    }
-
-    /// Counts a delivery as settled. Returns whether its queue still exists.
-    #[inline]
-    fn settle(&mut self, channel: ChannelId, unacked: &Unacked) -> bool {
-        if let Some(consumer) = unacked.consumer() {
-            self.parts.channels.get_mut(channel).delivered -= 1;
-            if self.parts.consumers.settle(consumer) {
-                self.revive(consumer);
-            }
-        }
-        self.parts.queues.settle(unacked.queue)
     }
 
     #[inline]
     fn end_settling(&mut self, channel: ChannelId, was_blocked: bool) {
         if was_blocked {
-            self.revive_channel(channel);
+            self.parts.revive_channel(channel);
         }
         self.finish();
     }
-
-    /// Whether the deliveries of the channel are as many as they may be.
-    #[inline]
-    fn is_blocked(&self, channel: ChannelId) -> bool {
-        let channel = self.parts.channels.get(channel);
-        channel.delivered >= channel.prefetch
-            || channel.unacked().count() >= self.parts.limits.unacknowledged_per_channel_max
-    }
-
-    /// The last tag of those up to `tag`.
-    fn last_of(&self, channel: ChannelId, tag: u64) -> Result<u64, Refusal> {
-        match tag {
-            0 => Ok(u64::MAX),
-            tag if self.parts.channels.get(channel).unacked().contains(tag) => Ok(tag),
-            tag => Err(unknown(tag)),
-        }
-    }
-}
-
-#[cold]
-fn unknown(tag: u64) -> Refusal {
-    Refusal::new(ReplyCode::PreconditionFailed, format!("unknown delivery tag {tag}"))
 }

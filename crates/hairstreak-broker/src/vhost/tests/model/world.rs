@@ -151,27 +151,37 @@ impl World {
         };
         let published = self.bench.publish_with("", name, &body, &properties);
         let queue = &self.plain.queues[name];
-        let is_refused = queue.rules.rejects && queue.rules.length_max == Some(queue.ready.len());
+        let is_refused =
+            queue.rules.rejects && queue.rules.length_max.is_some_and(|max| queue.ready.len() >= max);
         assert_eq!(published, if is_refused { Published::Refused } else { Published::Routed });
         if !is_refused {
             self.plain.publish(name, &body, priority, ttl);
         }
-        // A consumer takes a message before a queue may be too long, or before it expires.
-        self.take_deliveries(true);
+        // A consumer takes a message before the queue may be too long, and before the message expires.
+        let mut deliveries = self.bench.take_deliveries();
+        let direct = usize::from(deliveries.first().is_some_and(|first| first.routing_key == name));
+        let letters = deliveries.split_off(direct);
+        self.give(deliveries, true);
         self.plain.shorten(name);
         self.plain.expire(name);
+        self.give(letters, false);
+    }
+
+    fn take_deliveries(&mut self) {
+        let deliveries = self.bench.take_deliveries();
+        self.give(deliveries, false);
     }
 
     /// Gives what was delivered to the model's consumers.
-    fn take_deliveries(&mut self, may_be_expired: bool) {
-        for delivery in self.bench.take_deliveries() {
+    fn give(&mut self, deliveries: Vec<Delivery>, may_be_expired: bool) {
+        for delivery in deliveries {
             let consumer = self.plain.consumers.iter().find(|consumer| consumer.tag == delivery.consumer);
             let consumer = consumer.cloned().unwrap_or_else(|| panic!("no consumer for {delivery:?}"));
             self.note(|| {
                 format!("    delivered {} from {} to {}", delivery.body, consumer.queue, consumer.tag)
             });
             if !may_be_expired {
-                self.plain.expire(consumer.queue);
+                QUEUES.iter().chain(&DEAD).for_each(|name| self.plain.expire(name));
             }
             let able = self.plain.able(consumer.queue);
             let highest = able.iter().map(|consumer| consumer.priority).max();
@@ -212,6 +222,7 @@ impl World {
             Some((delivery, _)) => self.take_first(name, number, None, no_ack, &delivery),
             None => assert!(self.plain.queues[name].ready.is_empty()),
         }
+        self.take_deliveries();
     }
 
     fn settle(&mut self, requeue: Option<bool>) {
@@ -237,7 +248,7 @@ impl World {
 
     fn after_return(&mut self) {
         QUEUES.iter().for_each(|name| self.plain.shorten(name));
-        self.take_deliveries(false);
+        self.take_deliveries();
     }
 
     fn consume(&mut self) {
@@ -264,7 +275,7 @@ impl World {
         };
         let now = self.bench.now;
         self.bench.host.consume(id, &declaration, now, &mut self.bench.said, |_, _| {}).unwrap();
-        self.take_deliveries(false);
+        self.take_deliveries();
     }
 
     fn cancel(&mut self) {
@@ -276,7 +287,7 @@ impl World {
         self.note(|| format!("cancel {}", consumer.tag));
         let id = self.channels[&consumer.channel];
         self.bench.cancel(id, &consumer.tag);
-        self.take_deliveries(false);
+        self.take_deliveries();
     }
 
     fn pass(&mut self) {
@@ -285,7 +296,7 @@ impl World {
             self.bench.pass(1);
             self.plain.now = self.bench.now;
             QUEUES.iter().chain(&DEAD).for_each(|name| self.plain.expire(name));
-            self.take_deliveries(false);
+            self.take_deliveries();
         }
     }
 
@@ -328,9 +339,13 @@ impl World {
         self.note(|| format!("prefetch {count} of channel {number}, global {is_global}"));
         let channel = self.plain.channels.get_mut(&number).unwrap();
         let limit = if count == 0 { usize::MAX } else { count.into() };
-        *(if is_global { &mut channel.prefetch } else { &mut channel.consumer_prefetch }) = limit;
+        if is_global {
+            channel.prefetch = limit;
+        } else {
+            (channel.consumer_prefetch, channel.prefetch) = (limit, usize::MAX);
+        }
         self.bench.prefetch(id, count, is_global);
-        self.take_deliveries(false);
+        self.take_deliveries();
     }
 
     fn purge(&mut self) {
@@ -361,7 +376,7 @@ impl World {
         for name in QUEUES.iter().chain(&DEAD) {
             self.plain.expire(name);
         }
-        self.take_deliveries(false);
+        self.take_deliveries();
         let unacked: usize = self.plain.channels.values().map(|channel| channel.unacked.len()).sum();
         let mut ready = 0;
         for name in QUEUES.iter().chain(&DEAD) {

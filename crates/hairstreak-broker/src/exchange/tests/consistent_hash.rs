@@ -1,0 +1,160 @@
+//! The type x-consistent-hash.
+
+use hairstreak_wire::amqp::{FieldTable, FieldValue};
+
+use super::topology::{Topology, declaration, table, text};
+use crate::exchange::{Cacheable, ExchangeDeclaration, Routing};
+
+const KEY_COUNT: usize = 10_000;
+
+fn routes(topology: &mut Topology) -> Vec<u32> {
+    (0..KEY_COUNT).flat_map(|number| topology.route("x", &format!("key {number}"))).collect()
+}
+
+/// How many of the keys go to each queue.
+fn shares(routes: &[u32], queue_count: u32) -> Vec<usize> {
+    (0..queue_count).map(|queue| routes.iter().filter(|route| **route == queue).count()).collect()
+}
+
+#[test]
+fn each_message_goes_to_one_queue_and_weights_are_shares() {
+    let mut topology = Topology::bound("x-consistent-hash", &["1", "1", "2"]);
+    let routes = routes(&mut topology);
+    assert_eq!(routes.len(), KEY_COUNT);
+    for (share, expected) in shares(&routes, 3).into_iter().zip([2_500, 2_500, 5_000]) {
+        assert!(share.abs_diff(expected) < 250, "{share} of {expected}");
+    }
+}
+
+#[test]
+fn a_key_stays_with_its_queue() {
+    let mut topology = Topology::bound("x-consistent-hash", &["3", "3"]);
+    let message = Routing::new(b"x", b"key");
+    let first = topology.try_route(&message).unwrap();
+    assert_eq!(first.1, Cacheable::Yes);
+    assert_eq!(topology.try_route(&message).unwrap(), first);
+}
+
+#[test]
+fn a_new_queue_takes_its_share_and_moves_nothing_else() {
+    let mut topology = Topology::bound("x-consistent-hash", &["10"; 5]);
+    topology.unbind("x", 4, "10");
+    let before = routes(&mut topology);
+    topology.bind("x", 4, "10");
+    let after = routes(&mut topology);
+    let moved: Vec<u32> =
+        before.iter().zip(&after).filter(|(old, new)| old != new).map(|(_, new)| *new).collect();
+    assert!(moved.iter().all(|queue| *queue == 4));
+    assert!(moved.len().abs_diff(KEY_COUNT / 5) < 250, "{} moved", moved.len());
+}
+
+#[test]
+fn a_queue_that_goes_moves_at_most_twice_its_share() {
+    let mut topology = Topology::bound("x-consistent-hash", &["10"; 10]);
+    let before = routes(&mut topology);
+    topology.unbind("x", 3, "10");
+    let after = routes(&mut topology);
+    let moved = before.iter().zip(&after).filter(|(old, new)| old != new).count();
+    assert!(moved < KEY_COUNT / 5 + 250, "{moved} moved");
+    assert_eq!(shares(&after, 10)[3], 0);
+}
+
+#[test]
+fn the_first_binding_of_a_queue_says_its_weight() {
+    let mut topology = Topology::bound("x-consistent-hash", &["1", "1"]);
+    topology.bind("x", 1, "100");
+    let share = shares(&routes(&mut topology), 2)[0];
+    assert!(share.abs_diff(KEY_COUNT / 2) < 250, "{share}");
+    topology.unbind("x", 1, "1");
+    let share = shares(&routes(&mut topology), 2)[0];
+    assert!(share < KEY_COUNT / 50, "{share}");
+    topology.unbind("x", 1, "100");
+    assert_eq!(shares(&routes(&mut topology), 2)[0], KEY_COUNT);
+}
+
+#[test]
+fn a_header_or_a_property_may_be_hashed_instead_of_the_key() {
+    let mut topology = Topology::new(8);
+    let cases = [
+        ("header", table([("hash-header", "to".into())])),
+        ("correlation", table([("hash-property", "correlation_id".into())])),
+        ("message", table([("hash-property", "message_id".into())])),
+        ("timestamp", table([("hash-property", "timestamp".into())])),
+    ];
+    for (name, arguments) in cases {
+        topology.declare_with(name, "x-consistent-hash", arguments);
+        (0..8).for_each(|queue| topology.bind(name, queue, "1"));
+        let mut queues = std::collections::BTreeSet::new();
+        for number in 0..100_u64 {
+            let text = number.to_string();
+            let headers = table([("to", text.as_str().into())]);
+            let message = Routing {
+                headers: Some(&headers),
+                correlation_id: Some(text.as_bytes()),
+                message_id: Some(text.as_bytes()),
+                timestamp: Some(number),
+                ..Routing::new(name.as_bytes(), b"the same key")
+            };
+            let (routed, cacheable) = topology.try_route(&message).unwrap();
+            assert_eq!((routed.len(), cacheable), (1, Cacheable::No));
+            assert_eq!(topology.route_message(&Routing { key: b"other", ..message }), routed);
+            queues.extend(routed);
+        }
+        assert_eq!(queues.len(), 8, "{name}");
+        // Without what is hashed, all messages go to one queue.
+        assert_eq!(topology.route(name, "a"), topology.route(name, "b"));
+    }
+}
+
+#[test]
+fn weights_are_positive_integers_of_a_limited_size() {
+    let mut topology = Topology::new(2);
+    topology.declare("x", "x-consistent-hash");
+    let mut refused = |key| text(topology.bind_with("x", 0, key, &FieldTable::new()));
+    let integer = "PRECONDITION_FAILED - The binding key must be an integer:";
+    assert_eq!(refused("a"), format!("{integer} <<\"a\">>"));
+    assert_eq!(refused(""), format!("{integer} <<>>"));
+    assert_eq!(refused("1.5"), format!("{integer} <<\"1.5\">>"));
+    for key in ["0", "-1", "-0", "+00"] {
+        assert_eq!(refused(key), "PRECONDITION_FAILED - The binding key must be greater than 0");
+    }
+    for key in ["10001", "99999999999999999999999999"] {
+        assert_eq!(refused(key), "PRECONDITION_FAILED - The binding key must not exceed 10000");
+    }
+    topology.bind("x", 0, "+5");
+    topology.bind("x", 1, "10000");
+}
+
+#[test]
+fn the_weights_of_an_exchange_are_limited_together() {
+    let mut topology = Topology::new(106);
+    topology.declare("x", "x-consistent-hash");
+    (0..104).for_each(|queue| topology.bind("x", queue, "10000"));
+    topology.bind("x", 104, "8576");
+    assert_eq!(
+        text(topology.bind_with("x", 105, "1", &FieldTable::new())),
+        "PRECONDITION_FAILED - The weights of an exchange must not exceed 1048576 together"
+    );
+}
+
+#[test]
+fn arguments_are_checked_when_the_exchange_is_declared() {
+    let mut topology = Topology::new(0);
+    let mut refused = |arguments| {
+        let declared = declaration("x", "x-consistent-hash");
+        text(topology.exchanges.declare(&ExchangeDeclaration { arguments, ..declared }))
+    };
+    assert_eq!(
+        refused(table([("hash-property", "user_id".into())])),
+        "PRECONDITION_FAILED - Unsupported property: user_id"
+    );
+    assert_eq!(
+        refused(table([("hash-header", "a".into()), ("hash-property", "message_id".into())])),
+        "PRECONDITION_FAILED - hash-header and hash-property are mutually exclusive"
+    );
+    assert_eq!(
+        refused(table([("hash-header", FieldValue::Bool(true))])),
+        "PRECONDITION_FAILED - invalid type 'bool' for arg 'hash-header'"
+    );
+    topology.check_nothing_left();
+}

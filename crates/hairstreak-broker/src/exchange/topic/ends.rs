@@ -1,0 +1,83 @@
+//! `End` and `Ends`: the destinations of a node in four bytes, since most nodes have none or one.
+//!
+//! ```text
+//!  | queue, exchange or index (30) | 0: none, 1: a queue, 2: an exchange, 3: others (2) |
+//! ```
+
+use slab::Slab;
+
+use crate::exchange::destination::{Destination, ExchangeId};
+use crate::exchange::destinations::Destinations;
+use crate::queue::QueueId;
+
+/// The destinations of a node: none, one that one binding leads to, or an index into the [`Ends`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct End(u32);
+
+/// The destinations that do not fit into an `End`.
+#[derive(Debug, Default)]
+pub(super) struct Ends(Slab<Destinations>);
+
+impl End {
+    pub(super) const NONE: End = End(0);
+
+    fn new(number: u32, kind: u32) -> Option<End> {
+        (number < 1 << 30).then_some(End(number << 2 | kind))
+    }
+
+    fn of(destination: Destination) -> Option<End> {
+        match destination {
+            Destination::Queue(QueueId(number)) => End::new(number, 1),
+            Destination::Exchange(ExchangeId(number)) => End::new(number, 2),
+        }
+    }
+}
+
+impl Ends {
+    /// Appends the destinations.
+    pub(super) fn find(&self, End(end): End, found: &mut Vec<Destination>) {
+        match (end & 3, end >> 2) {
+            (0, _) => {}
+            (1, number) => found.push(Destination::Queue(QueueId(number))),
+            (2, number) => found.push(Destination::Exchange(ExchangeId(number))),
+            (_, index) => found.extend_from_slice(self.0[index as usize].as_slice()),
+        }
+    }
+
+    /// A further binding leads from the end to the destination.
+    pub(super) fn add(&mut self, end: &mut End, added: Destination) {
+        match (end.0 & 3, End::of(added)) {
+            (0, Some(one)) => *end = one,
+            (3, _) => self.0[(end.0 >> 2) as usize].add(added),
+            _ => {
+                let mut all = Vec::new();
+                self.find(*end, &mut all);
+                all.push(added);
+                let mut destinations = Destinations::None;
+                all.into_iter().for_each(|destination| destinations.add(destination));
+                *end = End((self.0.insert(destinations) as u32) << 2 | 3);
+            }
+        }
+    }
+
+    /// A binding that led from the end to the destination is gone.
+    pub(super) fn remove(&mut self, end: &mut End, removed: Destination) {
+        if end.0 & 3 != 3 {
+            if End::of(removed) == Some(*end) {
+                *end = End::NONE;
+            }
+            return;
+        }
+        let index = (end.0 >> 2) as usize;
+        self.0[index].remove(removed);
+        if self.0[index].is_empty() {
+            self.0.remove(index);
+            *end = End::NONE;
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+}

@@ -1,0 +1,92 @@
+//! Consumers as they are asked for: what is refused, and the consumers of direct replies.
+
+use hairstreak_wire::amqp::ReplyCode;
+
+use super::channels::ReplyConsumer;
+use super::outbox::{ChannelId, ConsumerId, Recipient};
+use super::parts::Parts;
+use super::replies::ADDRESS_PREFIX;
+use crate::queue::{Consumer, ConsumerDeclaration, QueueId, Standing, check_consumer_arguments};
+use crate::refusal::Refusal;
+
+impl Parts {
+    pub(super) fn check_tag(&self, channel: ChannelId, tag: &[u8]) -> Result<(), Refusal> {
+        let refuse = |text| Err(Refusal::new(ReplyCode::NotAllowed, text));
+        if self.find_consumer(channel, tag).is_some() {
+            return refuse(format!("attempt to reuse consumer tag '{}'", String::from_utf8_lossy(tag)));
+        }
+        let limit = self.limits.consumers_per_channel_max;
+        if self.channels.get(channel).consumers.len() >= limit {
+            return refuse(format!("reached maximum ({limit}) of consumers per channel"));
+        }
+        Ok(())
+    }
+
+    /// Checks what the queue has to say. Returns the queue.
+    pub(super) fn check_consumer(
+        &self,
+        channel: ChannelId,
+        declaration: &ConsumerDeclaration<'_>,
+    ) -> Result<QueueId, Refusal> {
+        let parts = self;
+        let connection = parts.channels.get(channel).connection;
+        let id = parts.find_queue(connection, declaration.queue)?;
+        let name = parts.show(declaration.queue);
+        check_consumer_arguments(declaration.arguments, &name)?;
+        let queue = parts.queues.get(id);
+        let is_taken = queue.is_in_exclusive_use(&parts.consumers)
+            || declaration.is_exclusive && (!queue.consumers.is_empty() || queue.is_single_active);
+        if is_taken {
+            return Err(Refusal::new(ReplyCode::AccessRefused, format!("{name} in exclusive use")));
+        }
+        Ok(id)
+    }
+
+    pub(super) fn recipient(&self, channel: ChannelId, consumer_tag: Box<[u8]>) -> Recipient {
+        let channel = self.channels.get(channel);
+        Recipient {
+            connection: channel.connection,
+            channel_number: channel.number,
+            consumer: ConsumerId(0),
+            consumer_tag,
+        }
+    }
+
+    pub(super) fn add_reply_consumer(
+        &mut self,
+        channel: ChannelId,
+        declaration: &ConsumerDeclaration<'_>,
+        tag: &[u8],
+    ) -> Result<(), Refusal> {
+        let refuse = |text| Err(Refusal::new(ReplyCode::PreconditionFailed, text));
+        if !declaration.no_ack {
+            return refuse("reply consumer cannot acknowledge");
+        }
+        if self.channels.get(channel).reply_consumer.is_some() {
+            return refuse("reply consumer already set");
+        }
+        let address = self.names.next(ADDRESS_PREFIX);
+        let consumer = self.consumers.add(Consumer {
+            recipient: self.recipient(channel, tag.into()),
+            channel,
+            queue: QueueId(u32::MAX),
+            no_ack: true,
+            is_exclusive: false,
+            standing: Standing::Waiting,
+            prefetch: u32::MAX,
+            unacknowledged: 0,
+            priority: 0,
+        });
+        self.replies.insert(address.clone(), consumer);
+        self.channels.get_mut(channel).reply_consumer = Some(ReplyConsumer { consumer, address });
+        Ok(())
+    }
+
+    /// The channel's consumer with that tag. An empty tag is nobody's.
+    pub(super) fn find_consumer(&self, channel: ChannelId, tag: &[u8]) -> Option<ConsumerId> {
+        let channel = self.channels.get(channel);
+        let replies = channel.reply_consumer.as_ref().map(|reply| reply.consumer);
+        let mut all = channel.consumers.iter().copied().chain(replies);
+        all.find(|id| *self.consumers.get(*id).recipient.consumer_tag == *tag)
+    }
+}

@@ -1,0 +1,137 @@
+//! Credit: which consumers can take messages, and how deliveries give credit and take it.
+
+use hairstreak_wire::amqp::ReplyCode;
+
+use super::channels::Channels;
+use super::outbox::{ChannelId, ConsumerId};
+use super::parts::Parts;
+use super::unacked::Unacked;
+use crate::queue::{Consumer, Entry, QueueId, Standing};
+use crate::refusal::Refusal;
+
+impl Parts {
+    /// Notes that messages or consumers of a queue changed, so that some may find each other.
+    pub(super) fn touch(&mut self, id: QueueId) {
+        let queue = self.queues.get_mut(id);
+        if !queue.is_touched {
+            queue.is_touched = true;
+            self.touched.push(id);
+        }
+    }
+
+    /// The consumer whose turn it is. Those without credit leave the rotation until they have credit.
+    #[inline]
+    pub(super) fn next_consumer(&mut self, id: QueueId) -> Option<ConsumerId> {
+        loop {
+            let rotation = &mut self.queues.get_mut(id).rotation;
+            let first = rotation.first()?;
+            let consumer = self.consumers.get(first);
+            if can_take(&self.channels, consumer, self.limits.unacknowledged_per_channel_max) {
+                rotation.turn();
+                return Some(first);
+            }
+            rotation.remove_first();
+            self.stall(first);
+        }
+    }
+
+    pub(super) fn stall(&mut self, id: ConsumerId) {
+        let consumer = self.consumers.get_mut(id);
+        let stalled = &mut self.channels.get_mut(consumer.channel).stalled;
+        consumer.standing = Standing::Stalled(stalled.len() as u32);
+        stalled.push(id);
+    }
+
+    /// Takes a consumer out of its channel's list of stalled ones.
+    pub(super) fn unstall(&mut self, id: ConsumerId) {
+        let consumer = self.consumers.get_mut(id);
+        let Standing::Stalled(place) = consumer.standing else { return };
+        consumer.standing = Standing::InTurn;
+        let stalled = &mut self.channels.get_mut(consumer.channel).stalled;
+        stalled.swap_remove(place as usize);
+        if let Some(moved) = stalled.get(place as usize) {
+            self.consumers.get_mut(*moved).standing = Standing::Stalled(place);
+        }
+    }
+
+    /// A stalled consumer may have credit again.
+    pub(super) fn revive(&mut self, id: ConsumerId) {
+        let consumer = self.consumers.get(id);
+        if can_take(&self.channels, consumer, self.limits.unacknowledged_per_channel_max) {
+            let (queue, priority) = (consumer.queue, consumer.priority);
+            self.unstall(id);
+            self.queues.get_mut(queue).rotation.add(id, priority);
+            self.touch(queue);
+        }
+    }
+
+    /// All stalled consumers of a channel may have credit again.
+    pub(super) fn revive_channel(&mut self, channel: ChannelId) {
+        // Those that stalled first go first, and a consumer that stays keeps its place in the list.
+        let stalled = self.channels.get(channel).stalled.clone();
+        stalled.into_iter().for_each(|consumer| self.revive(consumer));
+    }
+
+    /// A consumer that waited is the single active one now.
+    pub(super) fn activate(&mut self, id: ConsumerId) {
+        let consumer = self.consumers.get_mut(id);
+        consumer.standing = Standing::InTurn;
+        let (queue, priority) = (consumer.queue, consumer.priority);
+        self.queues.get_mut(queue).rotation.add(id, priority);
+        self.touch(queue);
+    }
+
+    #[inline]
+    pub(super) fn note_unacked(&mut self, id: QueueId, consumer_id: ConsumerId, tag: u64, entry: Entry) {
+        let consumer = self.consumers.get_mut(consumer_id);
+        consumer.unacknowledged += 1;
+        self.channels.get_mut(consumer.channel).delivered += 1;
+        let unacked = Unacked::new(tag, id, Some(consumer_id), entry);
+        self.channels.push_unacked(consumer.channel, unacked);
+    }
+
+    /// Counts a delivery as settled. Returns whether its queue still exists.
+    #[inline]
+    pub(super) fn settle(&mut self, channel: ChannelId, unacked: &Unacked) -> bool {
+        if let Some(consumer) = unacked.consumer() {
+            self.channels.get_mut(channel).delivered -= 1;
+            if self.consumers.settle(consumer) {
+                self.revive(consumer);
+            }
+        }
+        self.queues.settle(unacked.queue)
+    }
+
+    /// Whether the deliveries of the channel are as many as they may be.
+    #[inline]
+    pub(super) fn is_blocked(&self, channel: ChannelId) -> bool {
+        let channel = self.channels.get(channel);
+        channel.delivered >= channel.prefetch
+            || channel.unacked().count() >= self.limits.unacknowledged_per_channel_max
+    }
+
+    /// The last tag of those up to `tag`.
+    pub(super) fn last_of(&self, channel: ChannelId, tag: u64) -> Result<u64, Refusal> {
+        match tag {
+            0 => Ok(u64::MAX),
+            tag if self.channels.get(channel).unacked().contains(tag) => Ok(tag),
+            tag => Err(unknown_tag(tag)),
+        }
+    }
+}
+
+/// Whether a consumer can take one more message.
+#[inline]
+fn can_take(channels: &Channels, consumer: &Consumer, unacknowledged_max: usize) -> bool {
+    let channel = channels.get(consumer.channel);
+    let has_credit = consumer.no_ack
+        || (consumer.unacknowledged < consumer.prefetch
+            && channel.delivered < channel.prefetch
+            && channel.unacked().count() < unacknowledged_max);
+    has_credit && channel.is_flowing && !channels.is_full(channel.connection)
+}
+
+#[cold]
+pub(super) fn unknown_tag(tag: u64) -> Refusal {
+    Refusal::new(ReplyCode::PreconditionFailed, format!("unknown delivery tag {tag}"))
+}
