@@ -4,12 +4,18 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use hairstreak::topology::{MESSAGES_MAX, parse_duration};
+use clap::{Args, Parser, Subcommand};
+use hairstreak::topology::MESSAGES_MAX;
 
+use crate::amqp::{
+    BindArguments, ConsumeArguments, DeclareArguments, DeleteArguments, PublishArguments, PurgeArguments,
+    UnbindArguments,
+};
+use crate::duration::bounded;
 use crate::map::{MapArguments, MapWorkerArguments};
 use crate::place::Place;
 use crate::service::{CallArguments, Limit, ServicesArguments, WorkerArguments};
+use crate::when::When;
 
 /// The lowest and the highest rate to plan for, in messages a second.
 const TARGET_MIN: f64 = 0.000_001;
@@ -41,6 +47,14 @@ pub enum Command {
     Call(CallArguments),
     Worker(WorkerArguments),
     Services(ServicesArguments),
+    // The largest by far.
+    Publish(Box<PublishArguments>),
+    Consume(ConsumeArguments),
+    Declare(DeclareArguments),
+    Delete(DeleteArguments),
+    Bind(BindArguments),
+    Unbind(UnbindArguments),
+    Purge(PurgeArguments),
     Keygen(KeygenArguments),
     Bench(BenchArguments),
 }
@@ -233,13 +247,6 @@ pub struct KeygenArguments {
     pub secret_file: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum When {
-    Auto,
-    Never,
-    Always,
-}
-
 /// Run a benchmark: `hairstreak bench --help` lists them
 ///
 /// The benchmarks are a program of their own, hairstreak-bench, beside this one.
@@ -272,12 +279,6 @@ fn linger(text: &str) -> Result<Duration, String> {
 
 fn connect_timeout(text: &str) -> Result<Duration, String> {
     bounded(text, "a connect timeout", CONNECT_TIMEOUT_MAX)
-}
-
-pub fn bounded(text: &str, what: &str, most: Duration) -> Result<Duration, String> {
-    let time = parse_duration(text).map_err(|error| error.to_string())?;
-    let is_allowed = (Duration::from_millis(1)..=most).contains(&time);
-    if is_allowed { Ok(time) } else { Err(format!("{what} is between 1ms and {}s", most.as_secs())) }
 }
 
 #[cfg(test)]

@@ -44,6 +44,13 @@ impl Failure {
         Failure::quiet(128 + SIGPIPE as u8)
     }
 
+    /// Says more, behind the reason.
+    pub fn with_more(self, more: &str) -> Failure {
+        let reason =
+            self.reason.map(|reason| if more.is_empty() { reason } else { format!("{reason}; {more}") });
+        Failure { reason, ..self }
+    }
+
     pub fn is_quiet(&self) -> bool {
         self.reason.is_none()
     }

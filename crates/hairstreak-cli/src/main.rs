@@ -4,8 +4,10 @@
 //! SIGHUP, SIGINT and SIGTERM, 141 nobody reads the results of `run` or `map` any more; `map` has more, GNU parallel's. Every error is one line on
 //! standard error; where that cannot be written, the status says it alone.
 
+mod amqp;
 mod arguments;
 mod bench_command;
+mod duration;
 mod failure;
 mod keygen_command;
 mod line;
@@ -25,6 +27,7 @@ mod service;
 mod signals;
 mod silence;
 mod table;
+mod when;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -63,6 +66,13 @@ fn obey(command: &Command) -> Result<(), Failure> {
         Command::Run(arguments) => run_command::run(arguments),
         Command::Serve(arguments) => serve_command::serve(arguments),
         Command::Proxy(arguments) => proxy_command::proxy(arguments),
+        Command::Publish(arguments) => amqp::publish(arguments),
+        Command::Consume(arguments) => amqp::consume(arguments),
+        Command::Declare(arguments) => amqp::declare(arguments),
+        Command::Delete(arguments) => amqp::delete(arguments),
+        Command::Bind(arguments) => amqp::bind(arguments),
+        Command::Unbind(arguments) => amqp::unbind(arguments),
+        Command::Purge(arguments) => amqp::purge(arguments),
         Command::Keygen(arguments) => keygen_command::keygen(arguments),
         Command::Map(arguments) => map_command::map(arguments),
         Command::MapWorker(arguments) => map_worker_command::map_worker(arguments),

@@ -8,7 +8,8 @@ use clap::Args;
 
 use super::crew::CrewOptions;
 use super::framing::Framing;
-use crate::arguments::{When, bounded};
+use crate::duration::bounded;
+use crate::when::When;
 
 /// Commands side by side.
 const JOB_COUNT_MAX: u64 = 1024;

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::counts::Counts;
-use crate::arguments::When;
 use crate::numbers::{grouped, rate, time};
 use crate::output::note;
+use crate::when::When;
 
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
 const LINE_INTERVAL: Duration = Duration::from_secs(1);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::arguments::bounded;
+use crate::duration::bounded;
 
 /// Where a broker is if nobody says.
 const BROKER: &str = "tcp://127.0.0.1:5555";

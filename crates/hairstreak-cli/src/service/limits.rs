@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hairstreak_server::{ServiceLimits, ServiceOptions};
 
-use crate::arguments::bounded;
+use crate::duration::bounded;
 
 /// Bytes of a service's name.
 const NAME_SIZES: RangeInclusive<usize> = 1..=255;

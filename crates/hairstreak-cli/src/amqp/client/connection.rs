@@ -1,0 +1,225 @@
+//! `Connection`: one connection with one channel. Events come in order; what is to be sent waits in a buffer until
+//! somebody waits.
+//!
+//! Invariant: `input[start..end]` has not been decoded yet.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::mem;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use hairstreak_wire::amqp::{FRAME_SIZE_MIN, Method, channel, connection, decode_frame};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use super::assembler::Assembler;
+use super::error::ClientError;
+use super::event::{Event, Reply};
+use super::stream::Stream;
+
+/// The channel of everything.
+pub const CHANNEL: u16 = 1;
+/// Read at once.
+const READ_SIZE: usize = 128 * 1024;
+/// How long an answer may take. A broker that is short of memory answers late.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long the broker may take to say that the connection is closed.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// One connection with one channel.
+#[derive(Debug)]
+pub struct Connection {
+    stream: Stream,
+    input: Vec<u8>,
+    start: usize,
+    end: usize,
+    output: Vec<u8>,
+    /// The largest frame in bytes, either way.
+    pub frame_size_max: usize,
+    assembler: Assembler,
+    /// What came while an answer was awaited.
+    events: VecDeque<Event>,
+    /// The broker has closed the channel: nothing may be asked of it.
+    is_channel_closed: bool,
+    /// Nothing more comes, for this reason.
+    ended: Option<io::Error>,
+}
+
+impl Connection {
+    pub fn new(stream: Stream) -> Connection {
+        Connection {
+            stream,
+            input: Vec::new(),
+            start: 0,
+            end: 0,
+            output: Vec::new(),
+            frame_size_max: FRAME_SIZE_MIN,
+            assembler: Assembler::default(),
+            events: VecDeque::new(),
+            is_channel_closed: false,
+            ended: None,
+        }
+    }
+
+    /// Where to put what is to be sent.
+    pub fn output(&mut self) -> &mut Vec<u8> {
+        &mut self.output
+    }
+
+    /// Whether the broker has closed the channel.
+    pub fn is_channel_closed(&self) -> bool {
+        self.is_channel_closed
+    }
+
+    /// The next event, if it has come. A channel or a connection that the broker closes is an error.
+    pub fn next_event(&mut self) -> Result<Option<Event>, ClientError> {
+        match self.events.pop_front() {
+            Some(event) => Ok(Some(event)),
+            None => self.decode_event(),
+        }
+    }
+
+    fn decode_event(&mut self) -> Result<Option<Event>, ClientError> {
+        while let Some(frame) = decode_frame(&self.input[self.start..self.end], self.frame_size_max)? {
+            let event = self.assembler.take(&frame)?;
+            self.start += frame.size();
+            match event {
+                None => {}
+                Some(Event::ChannelClosed(text)) => {
+                    channel::CloseOk {}.encode(CHANNEL, &mut self.output);
+                    self.is_channel_closed = true;
+                    return Err(ClientError::ChannelClosed(text));
+                }
+                Some(Event::ConnectionClosed(text)) => {
+                    connection::CloseOk {}.encode(0, &mut self.output);
+                    self.write_some();
+                    self.ended = Some(ErrorKind::ConnectionAborted.into());
+                    return Err(ClientError::ConnectionClosed(text));
+                }
+                event => return Ok(event),
+            }
+        }
+        match &self.ended {
+            None => Ok(None),
+            Some(error) if error.kind() == ErrorKind::UnexpectedEof => Err(ClientError::Ended),
+            Some(error) => Err(ClientError::Broken(io::Error::new(error.kind(), error.to_string()))),
+        }
+    }
+
+    /// Sends what there is, and waits until something has come, one of `others` can be read, or the time is over.
+    /// Says which of the others can be read.
+    pub fn wait<const N: usize>(
+        &mut self,
+        others: [Option<BorrowedFd<'_>>; N],
+        deadline: Option<Instant>,
+    ) -> Result<[bool; N], ClientError> {
+        self.write_some();
+        if self.ended.is_some() {
+            return Ok([false; N]);
+        }
+        let mut wanted = PollFlags::IN;
+        wanted.set(PollFlags::OUT, !self.output.is_empty());
+        let mut polled = vec![PollFd::from_borrowed_fd(self.stream.as_fd(), wanted)];
+        let given = others.iter().flatten();
+        polled.extend(given.map(|other| PollFd::from_borrowed_fd(*other, PollFlags::IN)));
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let timeout =
+            left.map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() });
+        match poll(&mut polled, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+        let mut ready = polled.iter().map(|fd| !fd.revents().is_empty());
+        let has_come = ready.next().unwrap_or(false);
+        let answer = others.map(|other| other.is_some() && ready.next().unwrap_or(false));
+        if has_come {
+            self.write_some();
+            self.read_some();
+        }
+        Ok(answer)
+    }
+
+    /// Sends as much as the socket takes. That it is broken is told by reading: the broker may have said why.
+    fn write_some(&mut self) {
+        let mut written = 0;
+        while written < self.output.len() {
+            match self.stream.write(&self.output[written..]) {
+                Ok(count) => written += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => written = self.output.len(),
+            }
+        }
+        self.output.drain(..written);
+    }
+
+    fn read_some(&mut self) {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+        if self.input.len() - self.end < READ_SIZE {
+            self.input.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+            self.input.resize(self.end + READ_SIZE * 2, 0);
+        }
+        match self.stream.read(&mut self.input[self.end..]) {
+            Ok(0) => self.ended = Some(ErrorKind::UnexpectedEof.into()),
+            Ok(count) => self.end += count,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) => self.ended = Some(error),
+        }
+    }
+
+    /// The next answer; other events wait for later. `method` is what is answered.
+    pub fn reply(&mut self, method: &'static str, timeout: Duration) -> Result<Reply, ClientError> {
+        let deadline = Instant::now() + timeout;
+        let mut others = mem::take(&mut self.events);
+        loop {
+            match self.decode_event()? {
+                Some(Event::Reply(reply)) => {
+                    self.events = others;
+                    return Ok(reply);
+                }
+                Some(event) => others.push_back(event),
+                None if Instant::now() >= deadline => {
+                    return Err(ClientError::Silence { method, seconds: timeout.as_secs() });
+                }
+                None => self.wait([], Some(deadline)).map(drop)?,
+            }
+        }
+    }
+
+    /// Asks the channel for something, and waits for the answer.
+    pub fn call(&mut self, method: &Method<'_>) -> Result<Reply, ClientError> {
+        if self.is_channel_closed {
+            return Err(ClientError::Ended);
+        }
+        method.encode(CHANNEL, &mut self.output);
+        self.reply(method.name(), REPLY_TIMEOUT)
+    }
+
+    /// Says goodbye, behind all that was to be sent, and waits a little for the broker to have heard it.
+    pub fn close(mut self) {
+        let close = connection::Close { reply_code: 200, reply_text: b"bye", ..connection::Close::default() };
+        close.encode(0, &mut self.output);
+        let deadline = Instant::now() + CLOSE_TIMEOUT;
+        loop {
+            match self.next_event() {
+                Ok(Some(Event::Reply(reply)))
+                    if matches!(reply.method(), Ok(Method::ConnectionCloseOk(_))) =>
+                {
+                    return;
+                }
+                // What comes now comes too late.
+                Ok(Some(_)) | Err(ClientError::ChannelClosed(_)) => {}
+                Ok(None) if Instant::now() < deadline => {
+                    if self.wait([], Some(deadline)).is_err() {
+                        return;
+                    }
+                }
+                _ => return,
+            }
+        }
+    }
+}

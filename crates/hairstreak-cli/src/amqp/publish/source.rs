@@ -1,0 +1,130 @@
+//! `Source`: where the messages come from: one that is repeated, or many that are told apart in a stream.
+
+use std::fs::File;
+use std::io::{self, Read, stdin};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+
+use super::arguments::FormArguments;
+use crate::failure::Failure;
+use crate::map::Splitter;
+
+/// The largest message that is told apart in a stream: RabbitMQ takes no larger ones.
+const RECORD_BYTES_MAX: usize = 512 << 20;
+/// Read at once, of a message that is all of its input.
+const READ_SIZE: usize = 128 * 1024;
+
+/// Where the messages come from.
+pub struct Source {
+    /// What is left to read.
+    input: Option<File>,
+    name: String,
+    form: Form,
+    /// Which message of the input was the last.
+    number: u64,
+}
+
+enum Form {
+    One { body: Vec<u8>, left: u64 },
+    Many(Splitter),
+}
+
+/// The next message.
+pub enum Next<'a> {
+    Message {
+        number: u64,
+        bytes: &'a [u8],
+    },
+    /// More has to be read first.
+    Wait,
+    End,
+}
+
+impl Source {
+    pub fn open(arguments: &FormArguments) -> Result<Source, Failure> {
+        let form = match arguments.framing() {
+            Some(framing) => Form::Many(Splitter::new(framing, RECORD_BYTES_MAX)),
+            None => Form::One { body: Vec::new(), left: arguments.count },
+        };
+        let mut source = Source { input: None, name: "standard input".into(), form, number: 0 };
+        match (&arguments.body, &arguments.file) {
+            (Some(body), _) => {
+                source.form = Form::One { body: body.as_bytes().to_vec(), left: arguments.count };
+            }
+            (None, Some(path)) => {
+                source.name = path.display().to_string();
+                source.input = Some(File::open(path).map_err(|error| source.unreadable(&error))?);
+            }
+            (None, None) => {
+                let opened = stdin().as_fd().try_clone_to_owned();
+                source.input = Some(opened.map_err(|error| source.unreadable(&error))?.into());
+            }
+        }
+        Ok(source)
+    }
+
+    /// What to wait for before more is read.
+    pub fn input(&self) -> Option<BorrowedFd<'_>> {
+        self.input.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Reads once.
+    pub fn read(&mut self) -> Result<(), Failure> {
+        let Some(input) = &mut self.input else { return Ok(()) };
+        let read = match &mut self.form {
+            Form::One { body, .. } => read_some(input, body),
+            Form::Many(splitter) => {
+                let read = input.read(splitter.room());
+                read.inspect(|&count| splitter.filled(count))
+            }
+        };
+        match read {
+            Ok(0) => self.input = None,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(self.unreadable(&error)),
+        }
+        Ok(())
+    }
+
+    pub fn next(&mut self) -> Result<Next<'_>, Failure> {
+        let has_input = self.input.is_some();
+        match &mut self.form {
+            Form::One { .. } if has_input => Ok(Next::Wait),
+            Form::One { left: 0, .. } => Ok(Next::End),
+            Form::One { body, left } => {
+                *left -= 1;
+                self.number += 1;
+                Ok(Next::Message { number: self.number, bytes: body })
+            }
+            Form::Many(splitter) => {
+                let found = match splitter.next() {
+                    Ok(None) if has_input => return Ok(Next::Wait),
+                    Ok(None) => splitter.last(),
+                    found => found,
+                };
+                self.number += 1;
+                let name = &self.name;
+                match found {
+                    Ok(Some(record)) => {
+                        Ok(Next::Message { number: self.number, bytes: splitter.bytes(&record) })
+                    }
+                    Ok(None) => Ok(Next::End),
+                    Err(error) => Err(Failure::failed(format!("message {} of {name}: {error}", self.number))),
+                }
+            }
+        }
+    }
+
+    fn unreadable(&self, error: &io::Error) -> Failure {
+        Failure::failed(format!("cannot read {}: {error}", self.name))
+    }
+}
+
+fn read_some(input: &mut File, body: &mut Vec<u8>) -> io::Result<usize> {
+    let before = body.len();
+    body.resize(before + READ_SIZE, 0);
+    let read = input.read(&mut body[before..]);
+    body.truncate(before + *read.as_ref().unwrap_or(&0));
+    read
+}

@@ -1,0 +1,103 @@
+//! `PropertyValues`: the properties of a message as they are typed, and as JSON has them. Headers are apart.
+
+use hairstreak_wire::amqp::{FieldTable, Properties, SHORT_STRING_SIZE_MAX};
+use serde::{Deserialize, Serialize};
+
+macro_rules! properties {
+    (texts { $($text:ident ($field:ident),)* } numbers { $($number:ident: $type:ty,)* }) => {
+        /// The properties of a message, without headers.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct PropertyValues {
+            $(#[serde(skip_serializing_if = "Option::is_none")] pub $text: Option<String>,)*
+            $(#[serde(skip_serializing_if = "Option::is_none")] pub $number: Option<$type>,)*
+        }
+
+        impl PropertyValues {
+            /// Those of `other` where there are none.
+            pub fn or(self, other: &PropertyValues) -> PropertyValues {
+                PropertyValues {
+                    $($text: self.$text.or_else(|| other.$text.clone()),)*
+                    $($number: self.$number.or(other.$number),)*
+                }
+            }
+
+            /// The encoded properties. A text that is too long is an error that names the property.
+            pub fn encode(&self, headers: &FieldTable) -> Result<Vec<u8>, String> {
+                let mut properties = Properties::default();
+                $(if let Some(text) = &self.$text {
+                    if text.len() > SHORT_STRING_SIZE_MAX {
+                        return Err(format!("{} has more than {SHORT_STRING_SIZE_MAX} bytes", stringify!($text).trim_start_matches("r#")));
+                    }
+                    properties.$field = Some(text.as_bytes());
+                })*
+                $(properties.$number = self.$number;)*
+                properties.headers = (!headers.is_empty()).then(|| headers.clone());
+                let mut encoded = Vec::new();
+                properties.encode(&mut encoded);
+                Ok(encoded)
+            }
+
+            pub fn of(properties: &Properties<'_>) -> PropertyValues {
+                PropertyValues {
+                    $($text: properties.$field.map(|text| String::from_utf8_lossy(text).into_owned()),)*
+                    $($number: properties.$number,)*
+                }
+            }
+        }
+    };
+}
+
+properties! {
+    texts {
+        content_type (content_type),
+        content_encoding (content_encoding),
+        correlation_id (correlation_id),
+        reply_to (reply_to),
+        expiration (expiration),
+        message_id (message_id),
+        r#type (kind),
+        user_id (user_id),
+        app_id (app_id),
+    }
+    numbers {
+        delivery_mode: u8,
+        priority: u8,
+        timestamp: u64,
+    }
+}
+
+impl PropertyValues {
+    pub fn is_empty(&self) -> bool {
+        *self == PropertyValues::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn properties_come_back() {
+        let values = PropertyValues {
+            content_type: Some("text/plain".into()),
+            r#type: Some("order".into()),
+            priority: Some(3),
+            ..PropertyValues::default()
+        };
+        let defaults =
+            PropertyValues { priority: Some(1), delivery_mode: Some(2), ..PropertyValues::default() };
+        let merged = values.or(&defaults);
+        assert_eq!((merged.priority, merged.delivery_mode), (Some(3), Some(2)));
+        let encoded = merged.encode(&FieldTable::from_iter([("a", 1)])).unwrap();
+        let decoded = Properties::decode(&encoded).unwrap();
+        assert_eq!(PropertyValues::of(&decoded), merged);
+        assert_eq!(decoded.headers.unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_named() {
+        let values = PropertyValues { r#type: Some("t".repeat(256)), ..PropertyValues::default() };
+        assert!(values.encode(&FieldTable::new()).unwrap_err().contains("type"));
+    }
+}

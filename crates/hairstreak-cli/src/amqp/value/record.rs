@@ -1,0 +1,160 @@
+//! A message as one JSON object, the same for `publish --json` and `consume --json`:
+//!
+//! ```text
+//! {"exchange": "orders", "key": "eu.new", "redelivered": false, "headers": {"tries": 1},
+//!  "properties": {"content_type": "text/plain", "delivery_mode": 2}, "body": "..."}
+//! ```
+//!
+//! A body that is no UTF-8 is `body_base64`. To publish, all fields may be missing, and a body that is no string is sent
+//! as JSON.
+
+use hairstreak_wire::amqp::{DecodeError, FieldTable, Properties};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use super::base64;
+use super::json::{from_table, to_table};
+use super::properties::PropertyValues;
+use super::typed::short_string;
+use crate::amqp::client::Content;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Record {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exchange: Option<String>,
+    #[serde(alias = "routing_key")]
+    key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redelivered: Option<bool>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    headers: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "PropertyValues::is_empty")]
+    properties: PropertyValues,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body_base64: Option<String>,
+}
+
+/// Why a text is no message.
+#[derive(Debug, Error)]
+pub enum RecordError {
+    #[error("it is no JSON object with a message: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("{0}: {1}")]
+    Field(&'static str, String),
+}
+
+/// A message to publish, as far as the object says it.
+pub struct Published {
+    pub exchange: Option<String>,
+    pub key: Option<String>,
+    pub headers: FieldTable,
+    pub properties: PropertyValues,
+    pub body: Vec<u8>,
+}
+
+/// The message of a JSON object.
+pub fn from_record(text: &[u8]) -> Result<Published, RecordError> {
+    let record: Record = serde_json::from_slice(text)?;
+    let checked = |name, text: Option<String>| {
+        let checked = text.map(|text| short_string(&text)).transpose();
+        checked.map_err(|error| RecordError::Field(name, error))
+    };
+    let body = match (record.body, record.body_base64) {
+        (Some(_), Some(_)) => {
+            return Err(RecordError::Field("body_base64", "there is a body besides".into()));
+        }
+        (Some(Value::String(text)), None) => text.into_bytes(),
+        (Some(value), None) => value.to_string().into_bytes(),
+        (None, Some(text)) => base64::decode(&text)
+            .ok_or_else(|| RecordError::Field("body_base64", "it is no base64".into()))?,
+        (None, None) => Vec::new(),
+    };
+    Ok(Published {
+        exchange: checked("exchange", record.exchange)?,
+        key: checked("key", record.key)?,
+        headers: to_table(&record.headers).map_err(|error| RecordError::Field("headers", error))?,
+        properties: record.properties,
+        body,
+    })
+}
+
+/// A message as one line of JSON, without a newline.
+pub fn to_record(content: Content, is_redelivered: bool) -> Result<Vec<u8>, DecodeError> {
+    let mut properties = Properties::decode(&content.properties)?;
+    let headers = properties.headers.take().unwrap_or_default();
+    let (body, body_base64) = match String::from_utf8(content.body) {
+        Ok(text) => (Some(Value::String(text)), None),
+        Err(error) => (None, Some(base64::encode(error.as_bytes()))),
+    };
+    let record = Record {
+        exchange: Some(content.exchange),
+        key: Some(content.routing_key),
+        redelivered: Some(is_redelivered),
+        headers: from_table(&headers),
+        properties: PropertyValues::of(&properties),
+        body,
+        body_base64,
+    };
+    // INVARIANT: the names are strings, and nothing in a record refuses to be written.
+    Ok(serde_json::to_vec(&record).expect("a record is JSON"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_comes_back_from_its_record() {
+        for body in ["text \u{e4}\n".as_bytes(), b"\xff\x00", b""] {
+            let properties = PropertyValues { priority: Some(2), ..PropertyValues::default() };
+            let headers = FieldTable::from_iter([("n", 1)]);
+            let content = Content {
+                exchange: "x".into(),
+                routing_key: "k".into(),
+                properties: properties.encode(&headers).unwrap(),
+                body: body.to_vec(),
+            };
+            let line = to_record(content, true).unwrap();
+            assert!(!line.contains(&b'\n'));
+            let published = from_record(&line).unwrap();
+            assert_eq!((published.exchange.as_deref(), published.key.as_deref()), (Some("x"), Some("k")));
+            assert_eq!(
+                (published.headers, published.properties, &*published.body),
+                (headers, properties, body)
+            );
+        }
+    }
+
+    #[test]
+    fn a_body_may_be_any_json() {
+        for (json, body) in [
+            (r#"{"body": {"a": [1, 2]}}"#, r#"{"a":[1,2]}"#),
+            (r#"{"body": 1, "routing_key": "k"}"#, "1"),
+            (r#"{"body_base64": "/w=="}"#, "\u{ff}"),
+            ("{}", ""),
+        ] {
+            let sent: Vec<u8> = body.chars().map(|character| character as u8).collect();
+            assert_eq!(from_record(json.as_bytes()).unwrap().body, sent, "{json}");
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for wrong in [
+            "",
+            "[]",
+            "{\"bdy\": 1}",
+            "{\"body\": \"a\", \"body_base64\": \"\"}",
+            "{\"body_base64\": \"?\"}",
+            "{\"headers\": 1}",
+            "{\"properties\": {\"priority\": 256}}",
+            "{\"properties\": {\"contenttype\": \"x\"}}",
+        ] {
+            assert!(from_record(wrong.as_bytes()).is_err(), "{wrong}");
+        }
+    }
+}
