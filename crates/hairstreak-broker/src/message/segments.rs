@@ -46,9 +46,9 @@ impl Segments {
         }
     }
 
-    /// The memory of all segments, spare ones included.
+    /// The memory of all segments in use. Spare ones do not count, so that a host without messages has next to nothing.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.capacity
+        self.capacity - self.spares.iter().map(AppendBuffer::capacity).sum::<usize>()
     }
 
     /// Whether the segments have so much free memory inside that compacting is worth the copies.

@@ -1,5 +1,7 @@
 //! `Channels`: the connections of a virtual host and their channels.
 
+use std::collections::VecDeque;
+
 use slab::Slab;
 
 use super::outbox::{ChannelId, ConnectionId, ConsumerId};
@@ -20,6 +22,8 @@ pub(super) struct Channel {
     pub(super) is_flowing: bool,
     next_tag: u64,
     unacked: UnackedRing,
+    /// Deliveries that a transaction settles when it is committed, in the order of the settlements.
+    held: VecDeque<Unacked>,
     pub(super) consumers: Vec<ConsumerId>,
     /// Consumers without credit.
     pub(super) stalled: Vec<ConsumerId>,
@@ -92,6 +96,7 @@ impl Channels {
             is_flowing: true,
             next_tag: 0,
             unacked: UnackedRing::default(),
+            held: VecDeque::new(),
             consumers: Vec::new(),
             stalled: Vec::new(),
             reply_consumer: None,
@@ -157,6 +162,33 @@ impl Channels {
     #[inline]
     pub(super) fn take_first_unacked(&mut self, id: ChannelId, last: u64) -> Option<Unacked> {
         self.with_ring(id, |ring| ring.take_first(last))
+    }
+
+    /// Takes the delivery with that tag, or with `multiple` all up to the tag, for a transaction. Returns how many. The channel has the tag.
+    pub(super) fn hold(&mut self, id: ChannelId, tag: u64, multiple: bool) -> usize {
+        let mut taken = Vec::new();
+        if multiple {
+            let last = if tag == 0 { u64::MAX } else { tag };
+            taken.extend(std::iter::from_fn(|| self.take_first_unacked(id, last)));
+        } else {
+            taken.extend(self.take_unacked(id, tag));
+        }
+        let count = taken.len();
+        self.get_mut(id).held.extend(taken);
+        count
+    }
+
+    /// The first `count` of the deliveries that are held.
+    pub(super) fn take_held(&mut self, id: ChannelId, count: usize) -> Vec<Unacked> {
+        let held = &mut self.get_mut(id).held;
+        held.drain(..count.min(held.len())).collect()
+    }
+
+    /// Deliveries that are held are to be settled once more.
+    pub(super) fn release_held(&mut self, id: ChannelId) {
+        for unacked in self.take_held(id, usize::MAX) {
+            self.with_ring(id, |ring| ring.put_back(unacked));
+        }
     }
 
     #[inline]

@@ -41,5 +41,5 @@ mod virtual_host;
 pub use options::Limits;
 pub use outbox::{ChannelId, ConnectionId, ConsumerId, HostOutbox, Recipient, Room};
 pub use route::{Published, Route};
-pub use turn::Got;
+pub use turn::{Got, Settlement};
 pub use virtual_host::{MessageCounts, VirtualHost};

@@ -81,6 +81,17 @@ impl UnackedRing {
         self.ring.push_back(unacked);
     }
 
+    /// Puts a delivery back that was taken.
+    pub(super) fn put_back(&mut self, unacked: Unacked) {
+        match self.ring.binary_search_by_key(&unacked.tag, |other| other.tag) {
+            Ok(place) => {
+                self.ring[place] = unacked;
+                self.gap_count -= 1;
+            }
+            Err(place) => self.ring.insert(place, unacked),
+        }
+    }
+
     fn place_of(&self, tag: u64) -> Option<usize> {
         let first = self.ring.front()?;
         let guess = tag.checked_sub(first.tag)? as usize;

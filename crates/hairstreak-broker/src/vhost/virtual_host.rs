@@ -7,7 +7,7 @@ use super::outbox::{ChannelId, ConnectionId, HostOutbox};
 use super::parts::Parts;
 use super::replies::is_address;
 use super::route::{Published, Route};
-use super::turn::{Got, Turn};
+use super::turn::{Got, Settlement, Turn};
 use crate::exchange::{Cacheable, Exchanges, Routing};
 use crate::message::{Message, MessageView};
 use crate::queue::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
@@ -310,13 +310,32 @@ impl VirtualHost {
         Turn::new(&mut self.parts, now, outbox).ack(channel, delivery_tag, multiple)
     }
 
-    /// Checks that a delivery can be settled, and settles nothing. Tag 0 stands for all.
+    /// Takes deliveries for a transaction, which settles them with [`settle_held`](VirtualHost::settle_held): for everything else the channel does
+    /// not have them any more. Returns how many.
     ///
     /// # Errors
     ///
     /// As [`ack`](VirtualHost::ack).
-    pub fn check_delivery(&self, channel: ChannelId, delivery_tag: u64) -> Result<(), Refusal> {
-        self.parts.last_of(channel, delivery_tag).map(drop)
+    pub fn hold(&mut self, channel: ChannelId, delivery_tag: u64, multiple: bool) -> Result<usize, Refusal> {
+        self.parts.last_of(channel, delivery_tag)?;
+        Ok(self.parts.channels.hold(channel, delivery_tag, multiple))
+    }
+
+    /// Settles the `count` deliveries that have been held the longest.
+    pub fn settle_held(
+        &mut self,
+        channel: ChannelId,
+        count: usize,
+        settlement: Settlement,
+        now: u64,
+        outbox: &mut impl HostOutbox,
+    ) {
+        Turn::new(&mut self.parts, now, outbox).settle_held(channel, count, settlement);
+    }
+
+    /// The transaction is over without a commit: the channel has to settle what was held.
+    pub fn release_held(&mut self, channel: ChannelId) {
+        self.parts.channels.release_held(channel);
     }
 
     /// Rejects deliveries: they return to their places in the queue (`requeue`), or are dead-lettered.

@@ -2,14 +2,13 @@
 
 use hairstreak_broker::Refusal;
 use hairstreak_broker::queue::ConsumerDeclaration;
-use hairstreak_broker::vhost::Got;
+use hairstreak_broker::vhost::{Got, Settlement};
 use hairstreak_wire::amqp::{Method, ReplyCode, basic};
 
 use super::channel::Channel;
 use super::encoding::{push_get_ok, push_method};
 use super::fault::Fault;
 use super::names;
-use super::transaction::{Settlement, SettlementKind};
 use super::turn::Turn;
 
 impl Channel {
@@ -24,20 +23,14 @@ impl Channel {
             Method::BasicConsume(consume) => self.consume(consume, turn),
             Method::BasicCancel(cancel) => self.cancel(cancel, turn),
             Method::BasicGet(get) => self.get(get, turn),
-            Method::BasicAck(ack) => {
-                let (delivery_tag, multiple) = (ack.delivery_tag, ack.multiple);
-                let settlement = Settlement { delivery_tag, multiple, kind: SettlementKind::Ack };
-                self.settle_or_note(settlement, turn)
-            }
+            Method::BasicAck(ack) => self.settle(ack.delivery_tag, ack.multiple, Settlement::Ack, turn),
             Method::BasicNack(nack) => {
-                let (delivery_tag, multiple) = (nack.delivery_tag, nack.multiple);
-                let kind = SettlementKind::Reject { requeue: nack.requeue };
-                self.settle_or_note(Settlement { delivery_tag, multiple, kind }, turn)
+                let settlement = Settlement::Reject { requeue: nack.requeue };
+                self.settle(nack.delivery_tag, nack.multiple, settlement, turn)
             }
             Method::BasicReject(reject) => {
-                let kind = SettlementKind::Reject { requeue: reject.requeue };
-                let settlement = Settlement { delivery_tag: reject.delivery_tag, multiple: false, kind };
-                self.settle_or_note(settlement, turn)
+                let settlement = Settlement::Reject { requeue: reject.requeue };
+                self.settle(reject.delivery_tag, false, settlement, turn)
             }
             Method::BasicRecover(recover) => {
                 let result = self.recover(recover.requeue, turn);
@@ -115,28 +108,22 @@ impl Channel {
     }
 
     /// Settles deliveries now, or with the commit of the channel's transaction.
-    fn settle_or_note(&mut self, settlement: Settlement, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-        match &mut self.transaction {
-            Some(transaction) => {
-                // What is wrong is said at once, and not with the commit.
-                turn.state.host.check_delivery(self.id, settlement.delivery_tag)?;
-                transaction.add_settlement(settlement);
-                Ok(())
-            }
-            None => self.settle(settlement, turn),
+    fn settle(
+        &mut self,
+        tag: u64,
+        multiple: bool,
+        settlement: Settlement,
+        turn: &mut Turn<'_>,
+    ) -> Result<(), Refusal> {
+        let (host, outlets) = (&mut turn.state.host, &mut turn.state.outlets);
+        if let Some(transaction) = &mut self.transaction {
+            let count = host.hold(self.id, tag, multiple)?;
+            transaction.add_settlement(count, settlement);
+            return Ok(());
         }
-    }
-
-    /// Settles deliveries.
-    pub(super) fn settle(&mut self, settlement: Settlement, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-        let state = &mut *turn.state;
-        let Settlement { delivery_tag: tag, multiple, kind } = settlement;
-        let (host, outlets) = (&mut state.host, &mut state.outlets);
-        match kind {
-            SettlementKind::Ack => host.ack(self.id, tag, multiple, turn.now, outlets),
-            SettlementKind::Reject { requeue } => {
-                host.reject(self.id, tag, multiple, requeue, turn.now, outlets)
-            }
+        match settlement {
+            Settlement::Ack => host.ack(self.id, tag, multiple, turn.now, outlets),
+            Settlement::Reject { requeue } => host.reject(self.id, tag, multiple, requeue, turn.now, outlets),
         }
     }
 }

@@ -125,8 +125,9 @@ impl Session {
             publish_pending(channel, &self.user, pending, turn)
                 .map_err(|refusal| Fault::in_method(refusal, id))?;
         }
-        for settlement in settlements {
-            channel.settle(settlement, turn).map_err(|refusal| Fault::in_method(refusal, id))?;
+        let (id, state) = (channel.id, &mut *turn.state);
+        for (count, settlement) in settlements {
+            state.host.settle_held(id, count, settlement, turn.now, &mut state.outlets);
         }
         turn.take_deliveries();
         turn.reply(number, &Method::TxCommitOk(tx::CommitOk {}));
@@ -163,6 +164,7 @@ fn roll_back(channel: &mut Channel, turn: &mut Turn<'_>) -> Result<(), Fault> {
         return Err(Fault::new(ReplyCode::PreconditionFailed, text, tx::Rollback::ID));
     };
     transaction.take();
+    turn.state.host.release_held(channel.id);
     turn.reply(channel.number, &Method::TxRollbackOk(tx::RollbackOk {}));
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! still to be settled.
 
 use hairstreak_broker::Refusal;
+use hairstreak_broker::vhost::Settlement;
 use hairstreak_wire::amqp::ReplyCode;
 
 use super::body::WholeBody;
@@ -16,7 +17,8 @@ pub(super) const TRANSACTION_BYTES_MAX: usize = 128 * 1024 * 1024;
 #[derive(Default)]
 pub(super) struct Transaction {
     publishes: Vec<PendingPublish>,
-    settlements: Vec<Settlement>,
+    /// How many deliveries each settlement has, and how they are settled. The virtual host holds the deliveries.
+    settlements: Vec<(usize, Settlement)>,
     bytes: usize,
 }
 
@@ -25,21 +27,6 @@ pub(super) struct PendingPublish {
     pub publish: Publish,
     pub properties: Box<[u8]>,
     pub body: WholeBody,
-}
-
-/// A settlement that counts with the commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Settlement {
-    pub delivery_tag: u64,
-    pub multiple: bool,
-    pub kind: SettlementKind,
-}
-
-/// How deliveries are settled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SettlementKind {
-    Ack,
-    Reject { requeue: bool },
 }
 
 impl Transaction {
@@ -63,12 +50,13 @@ impl Transaction {
         Ok(())
     }
 
-    pub fn add_settlement(&mut self, settlement: Settlement) {
-        self.settlements.push(settlement);
+    /// `count` deliveries are held, and settled with the commit.
+    pub fn add_settlement(&mut self, count: usize, settlement: Settlement) {
+        self.settlements.push((count, settlement));
     }
 
     /// Takes everything; the transaction is empty then.
-    pub fn take(&mut self) -> (Vec<PendingPublish>, Vec<Settlement>) {
+    pub fn take(&mut self) -> (Vec<PendingPublish>, Vec<(usize, Settlement)>) {
         self.bytes = 0;
         (std::mem::take(&mut self.publishes), std::mem::take(&mut self.settlements))
     }

@@ -42,6 +42,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         let consumers = std::mem::take(&mut self.parts.channels.get_mut(id).consumers);
         let unused: Vec<QueueId> =
             consumers.into_iter().filter_map(|consumer| self.remove_consumer(consumer)).collect();
+        self.parts.channels.release_held(id);
         self.requeue_all(id);
         self.parts.channels.close(id);
         unused.into_iter().for_each(|queue| self.delete_queue(queue));

@@ -20,3 +20,4 @@ mod settle;
 
 pub use consume::Got;
 pub(super) use context::Turn;
+pub use settle::Settlement;

@@ -6,8 +6,32 @@ use super::context::Turn;
 use crate::queue::Reason;
 use crate::refusal::Refusal;
 use crate::vhost::credit::unknown_tag;
+use crate::vhost::parts::Parts;
 use crate::vhost::unacked::Unacked;
 use crate::vhost::{ChannelId, HostOutbox};
+
+/// How deliveries are settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settlement {
+    /// The consumer has dealt with them.
+    Ack,
+    /// The consumer has not: they return to their places, or are dead-lettered.
+    Reject {
+        /// They return.
+        requeue: bool,
+    },
+}
+
+/// Rejected deliveries die.
+fn discard(parts: &mut Parts, channel: ChannelId, rejected: &[Unacked]) {
+    for unacked in rejected {
+        if parts.settle(channel, unacked) {
+            parts.bury(unacked.queue, unacked.entry.message, Reason::Rejected);
+        } else {
+            parts.store.release(unacked.entry.message);
+        }
+    }
+}
 
 impl<O: HostOutbox> Turn<'_, O> {
     pub(in crate::vhost) fn ack(
@@ -52,16 +76,27 @@ impl<O: HostOutbox> Turn<'_, O> {
         if requeue {
             self.requeue(channel, &rejected);
         } else {
-            for unacked in &rejected {
-                if self.parts.settle(channel, unacked) {
-                    self.parts.bury(unacked.queue, unacked.entry.message, Reason::Rejected);
-                } else {
-                    self.parts.store.release(unacked.entry.message);
-                }
-            }
+            discard(self.parts, channel, &rejected);
         }
         self.end_settling(channel, was_blocked);
         Ok(())
+    }
+
+    /// Settles the first `count` of the deliveries that a transaction holds.
+    pub(in crate::vhost) fn settle_held(&mut self, channel: ChannelId, count: usize, settlement: Settlement) {
+        let was_blocked = self.parts.is_blocked(channel);
+        let held = self.parts.channels.take_held(channel, count);
+        match settlement {
+            Settlement::Ack => {
+                for unacked in &held {
+                    self.parts.settle(channel, unacked);
+                    self.parts.store.release(unacked.entry.message);
+                }
+            }
+            Settlement::Reject { requeue: true } => self.requeue(channel, &held),
+            Settlement::Reject { requeue: false } => discard(self.parts, channel, &held),
+        }
+        self.end_settling(channel, was_blocked);
     }
 
     pub(in crate::vhost) fn recover(&mut self, channel: ChannelId, requeue: bool) -> Result<(), Refusal> {
