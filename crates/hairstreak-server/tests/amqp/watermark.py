@@ -27,9 +27,10 @@ def publish():
     connection.add_on_connection_unblocked_callback(lambda *_: unblocked.set())
     channel = connection.channel()
     channel.queue_declare("q")
-    channel.confirm_delivery()
     for _ in range(COUNT):
         channel.basic_publish("", "q", BODY)
+        # The library hears of the broker only here.
+        connection.process_data_events(0)
     while not unblocked.is_set():
         connection.process_data_events(0.05)
     connection.close()

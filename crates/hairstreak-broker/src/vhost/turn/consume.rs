@@ -116,6 +116,8 @@ impl<O: HostOutbox> Turn<'_, O> {
     ) -> bool {
         let Some(front) = self.parts.queues.get(id).ready.front().copied() else { return false };
         self.parts.remove_front(id, &front);
+        // What is left does not count what has expired behind it.
+        self.expire_fronts(id);
         let queue = self.parts.queues.get_mut(id);
         queue.unacknowledged += u64::from(!no_ack);
         let got = Got {
@@ -123,7 +125,6 @@ impl<O: HostOutbox> Turn<'_, O> {
             is_redelivered: front.is_redelivered,
             message_count: queue.message_count(),
         };
-        self.parts.timers.set_message_expiry(id, queue.ready.next_expiry());
         let mut properties = Vec::new();
         let mut view = self.parts.store.view(front.message);
         if queue.kind == QueueKind::Quorum && front.return_count > 0 {
