@@ -4,6 +4,8 @@
 #[allow(dead_code, reason = "shared with the tests of services, which look at its memory")]
 mod daemon;
 
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hairstreak::{Node, Scope};
@@ -26,7 +28,8 @@ fn it_says_where_it_is_and_reports_names_and_ends_well_on_a_signal() {
         assert_eq!(serving.error_line(), expected);
         drop(queue);
         assert_eq!(serving.error_line(), "unregistered Q");
-        let expected = End { status: Some(0), output: String::new(), errors: String::new() };
+        let output = "open to this host only\n".to_owned();
+        let expected = End { status: Some(0), output, errors: String::new() };
         assert_eq!(serving.end_by(signal), expected);
     }
 }
@@ -45,7 +48,7 @@ fn it_listens_on_every_endpoint_it_is_given() {
 fn a_port_in_use_is_one_clear_line() {
     let mut first = start(&["--port", "0"]);
     let endpoint = first.place("directory");
-    let port = endpoint.strip_prefix("tcp://*:").unwrap();
+    let port = endpoint.strip_prefix("tcp://127.0.0.1:").unwrap();
     let End { status, errors, .. } = start(&["--port", port]).end();
     assert_eq!(status, Some(1));
     assert_eq!(errors, format!("hairstreak: cannot bind {endpoint}: it is in use\n"));
@@ -63,4 +66,56 @@ fn arguments_that_make_no_sense_are_refused() {
     assert_eq!((status, errors), (Some(2), format!("hairstreak: --bind inproc://x: {reason}\n")));
     let End { status, errors, .. } = start(&["--bind", "nonsense"]).end();
     assert_eq!((status, errors.lines().count()), (Some(2), 1), "{errors}");
+}
+
+#[test]
+fn nothing_listens_beyond_this_host_unless_it_is_told_to() {
+    let namespace = format!("hairstreak-serve-{}", std::process::id());
+    let ip = |arguments: &[&str]| Command::new("ip").args(arguments).status().unwrap();
+    assert!(ip(&["netns", "add", &namespace]).success(), "network namespaces need root");
+    ip(&["-n", &namespace, "link", "set", "lo", "up"]);
+    let mut serving = Command::new("ip")
+        .args(["netns", "exec", &namespace, env!("CARGO_BIN_EXE_hairstreak"), "serve"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(serving.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let places: Vec<String> = lines.by_ref().take_while(|line| !line.starts_with("open to")).collect();
+    let sockets = ["tcp", "tcp6", "udp", "udp6"].map(|table| {
+        let table = std::fs::read_to_string(format!("/proc/{}/net/{table}", serving.id())).unwrap();
+        // The second field is the local address and the third the remote one, which is zero of whoever listens.
+        let listens = |line: &&str| line.split_whitespace().nth(2).is_some_and(|to| to.ends_with(":0000"));
+        let local = |line: &str| line.split_whitespace().nth(1).unwrap().to_owned();
+        table.lines().skip(1).filter(listens).map(local).collect::<Vec<_>>()
+    });
+    serving.kill().unwrap();
+    serving.wait().unwrap();
+    ip(&["netns", "del", &namespace]);
+    assert_eq!(
+        places,
+        [
+            "directory at tcp://127.0.0.1:5682",
+            "services at tcp://127.0.0.1:5555",
+            "amqp at tcp://127.0.0.1:5672"
+        ]
+    );
+    assert_eq!(sockets[0].len(), 3, "{sockets:?}");
+    assert!(sockets[0].iter().all(|socket| socket.starts_with("0100007F:")), "{sockets:?}");
+    assert!(sockets[1..].iter().all(Vec::is_empty), "{sockets:?}");
+}
+
+#[test]
+fn a_configuration_that_makes_no_sense_is_one_line_with_its_place() {
+    let directory = std::env::temp_dir().join(format!("hairstreak-serve-config-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("node.toml");
+    for (text, reason) in
+        [("[amqp]\nbind = 5672\n", ":2: invalid type"), ("[amqp]\nport = 1\n", ":2: unknown field `port`")]
+    {
+        std::fs::write(&path, text).unwrap();
+        let End { status, errors, .. } = start(&["--config", path.to_str().unwrap()]).end();
+        assert_eq!((status, errors.lines().count()), (Some(2), 1), "{errors}");
+        assert!(errors.starts_with(&format!("hairstreak: {}{reason}", path.display())), "{errors}");
+    }
+    std::fs::remove_dir_all(directory).unwrap();
 }

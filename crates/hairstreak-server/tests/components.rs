@@ -77,12 +77,16 @@ fn the_published_endpoint_is_no_wildcard() {
     let (_server, directory) = directory();
     let one = node(&directory);
     let open = |name: &str| one.exchange(name).scope(Scope::Global);
-    let wild = open("wild").open().unwrap();
+    let wild = open("wild").interface("*").open().unwrap();
+    let usual = open("usual").open().unwrap();
     let _bound = open("bound").interface("lo:*").open().unwrap();
     let _told = open("told").advertise("gate.example").open().unwrap();
     let port = wild.endpoint().unwrap().to_string().strip_prefix("tcp://*:").unwrap().to_owned();
     let found = |name| lookup(&directory, name)[3].clone();
     assert_eq!(found("wild"), format!("tcp://127.0.0.1:{port}"));
+    // Without an interface, others come by the way that leads to the directory, and by no other.
+    assert!(found("usual").starts_with("tcp://127.0.0.1:"));
+    assert_eq!(usual.endpoint().unwrap().to_string(), found("usual"));
     assert!(found("bound").starts_with("tcp://127.0.0.1:"));
     assert!(found("told").starts_with("tcp://gate.example:"));
 }
