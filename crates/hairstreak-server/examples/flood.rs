@@ -144,6 +144,8 @@ fn main() -> Outcome<()> {
     }
     control.leave();
     working.join().map_err(|_| "the worker panicked")??;
-    server.into_iter().for_each(Server::stop);
+    if let Some(server) = server {
+        server.stop();
+    }
     Ok(())
 }

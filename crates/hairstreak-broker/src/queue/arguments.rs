@@ -87,7 +87,7 @@ pub(crate) fn check_queue_arguments(arguments: &FieldTable, queue: &dyn Display)
     };
     let given =
         || QUEUE_ARGUMENTS.iter().filter_map(|argument| Some((argument, arguments.get(argument.name)?)));
-    for (argument, _) in given().filter(|(argument, _)| !argument.kinds.contains(&kind)) {
+    if let Some((argument, _)) = given().find(|(argument, _)| !argument.kinds.contains(&kind)) {
         let (name, kind) = (argument.name, kind.module_name());
         let text = format!("invalid arg '{name}' for {queue} of queue type {kind}");
         return Err(Refusal::new(ReplyCode::PreconditionFailed, text));

@@ -81,13 +81,11 @@ impl World {
     }
 }
 
+const NAMES: [&[u8]; 7] =
+    [b"", b"a", b"b", b"amq.topic", b"amq.fanout", b"amq.rabbitmq.reply-to", b"amq.gen-x"];
+
 fn name(random: &mut Rng) -> &'static [u8] {
-    *random
-        .choice(
-            [&b""[..], b"a", b"b", b"amq.topic", b"amq.fanout", b"amq.rabbitmq.reply-to", b"amq.gen-x"]
-                .iter(),
-        )
-        .unwrap()
+    NAMES[random.usize(..NAMES.len())]
 }
 
 /// A method that a client may send, at any time.

@@ -75,6 +75,7 @@ class Round:
     def finish(self):
         """Empties the queues and compares what was in them."""
         for connection in (0, 1):
+            self.cancel_all(connection)
             for side in self.sides:
                 side.reconnect(connection)
             settle(self.sides)
@@ -248,6 +249,14 @@ class Round:
         if self.consumers:
             channel, tag = self.consumers.pop(self.random.randrange(len(self.consumers)))
             self.send(channel, spec.Basic.Cancel(consumer_tag=tag))
+
+    def cancel_all(self, connection):
+        """The channels of a connection that ends do so in any order in RabbitMQ: what returns from one of them may still go to a consumer of
+        another, and is gone with it if nobody acknowledges there."""
+        for channel, tag in [consumer for consumer in self.consumers if consumer[0][0] == connection]:
+            self.consumers.remove((channel, tag))
+            self.send(channel, spec.Basic.Cancel(consumer_tag=tag))
+            settle(self.sides)
 
     def qos(self):
         self.send(self.channel(), spec.Basic.Qos(prefetch_count=self.one(0, 1, 2, 3)))
