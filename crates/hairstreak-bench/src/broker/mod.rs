@@ -1,11 +1,11 @@
 //! `hairstreak-bench broker`: our node as an AMQP broker, against RabbitMQ and against a bare limit program.
 //!
 //! The load generator is near the limit itself: prebuilt frames, writes of 64 KiB, large reads that are walked and not
-//! decoded ([`client`]). All contenders have the same clients, over loopback TCP:
+//! decoded (`client`). All contenders have the same clients, over loopback TCP:
 //!
 //! - **ours**: `hairstreak serve` from beside this program, or a node that runs already.
 //! - **rival**: RabbitMQ as Debian's package has it, started for the run with everything of its own.
-//! - **limit**: a process that does the least that a broker must ([`limit`]).
+//! - **limit**: a process that does the least that a broker must (`limit`).
 //!
 //! ```text
 //! benchmark -> servers -> server (a keeper's process for each broker) -> RabbitMQ | node | limit
