@@ -121,13 +121,17 @@ impl Session {
             return Err(Fault::new(ReplyCode::PreconditionFailed, "channel is not transactional", id));
         };
         let (publishes, settlements) = transaction.take();
+        let mut is_complete = true;
         for pending in &publishes {
-            publish_pending(channel, &self.user, pending, turn)
-                .map_err(|refusal| Fault::in_method(refusal, id))?;
+            let published = publish_pending(channel, &self.user, pending, turn);
+            is_complete &= published.map_err(|refusal| Fault::in_method(refusal, id))?;
         }
-        let (id, state) = (channel.id, &mut *turn.state);
+        let (channel_id, state) = (channel.id, &mut *turn.state);
         for (count, settlement) in settlements {
-            state.host.settle_held(id, count, settlement, turn.now, &mut state.outlets);
+            state.host.settle_held(channel_id, count, settlement, turn.now, &mut state.outlets);
+        }
+        if !is_complete {
+            return Err(Fault::new(ReplyCode::PreconditionFailed, "partial tx completion", id));
         }
         turn.take_deliveries();
         turn.reply(number, &Method::TxCommitOk(tx::CommitOk {}));

@@ -93,7 +93,7 @@ impl Session {
         let outgoing = Outgoing { fields, properties: content.properties, body: BodyView::Copied(body) };
         let sender = Sender { user: &self.user, is_known: channel.memo.has_properties(content.properties) };
         let result = publish(channel, &sender, &outgoing, turn);
-        if let Ok(Some(attributes)) = &result {
+        if let Ok((Some(attributes), _)) = &result {
             let (publish_frame, header_frame) = bytes[..head_size].split_at(publish_size);
             channel.memo.remember(publish_frame, &fields, header_frame, content.properties, *attributes);
         }
@@ -228,13 +228,14 @@ impl Session {
     }
 }
 
-/// Publishes a message that is not like the last one. Returns its attributes if a message with the same frames means the same.
+/// Publishes a message that is not like the last one. Returns its attributes if a message with the same frames means the same, and what became of
+/// it.
 fn publish(
     channel: &mut Channel,
     sender: &Sender<'_>,
     outgoing: &Outgoing<'_>,
     turn: &mut Turn<'_>,
-) -> Result<Option<Attributes>, Refusal> {
+) -> Result<(Option<Attributes>, Published), Refusal> {
     let fields = &outgoing.fields;
     if fields.is_immediate {
         return Err(Refusal::new(ReplyCode::NotImplemented, "immediate=true"));
@@ -254,19 +255,20 @@ fn publish(
     let published = state.host.publish(route, &message, turn.now, &mut state.outlets);
     let is_repeatable = content.is_repeatable && state.host.holds(route);
     settle(&mut channel.confirms, channel.number, fields.is_mandatory, &message, published, turn);
-    Ok(is_repeatable.then_some(content.attributes))
+    Ok((is_repeatable.then_some(content.attributes), published))
 }
 
-/// Publishes a message of a transaction.
+/// Publishes a message of a transaction. Returns whether its queues took it.
 pub(super) fn publish_pending(
     channel: &mut Channel,
     user: &str,
     pending: &PendingPublish,
     turn: &mut Turn<'_>,
-) -> Result<(), Refusal> {
+) -> Result<bool, Refusal> {
     let (fields, body) = (pending.publish.fields(), pending.body.view());
     let outgoing = Outgoing { fields, properties: &pending.properties, body };
-    publish(channel, &Sender { user, is_known: false }, &outgoing, turn).map(|_| ())
+    let (_, published) = publish(channel, &Sender { user, is_known: false }, &outgoing, turn)?;
+    Ok(published != Published::Refused)
 }
 
 /// Gives an unroutable message back, and notes the confirm. The return comes before the confirm.
