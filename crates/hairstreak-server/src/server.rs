@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use hairstreak_broker::service::Broker;
 use hairstreak_socket::security::fill_random;
 use hairstreak_socket::{BindError, Context, Endpoint, OpenError, Router};
+use hairstreak_transport::event_loop::OnFailure;
 use hairstreak_transport::{Listener, resolve_bind};
 use thiserror::Error;
 
@@ -80,7 +81,9 @@ impl Server {
         };
         if !amqp_bind.is_empty() {
             let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>()?;
-            server.amqp = Some(AmqpServer::start(amqp, listeners).map_err(StartError::Thread)?);
+            let on_end = Arc::clone(&on_end);
+            let amqp = AmqpServer::start(amqp, listeners, OnFailure::new(move || on_end()));
+            server.amqp = Some(amqp.map_err(StartError::Thread)?);
         }
         if !bind.is_empty() {
             let router = Router::with_options(&context, zmq::directory_socket_options())?;

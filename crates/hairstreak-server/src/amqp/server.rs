@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hairstreak_transport::event_loop::{EventLoops, LoopOptions};
+use hairstreak_transport::event_loop::{EventLoops, LoopOptions, OnFailure};
 use hairstreak_transport::{Endpoint, Listener, Stream};
 
 use super::connection::AmqpConnection;
@@ -28,15 +28,20 @@ pub struct Forgotten {
 }
 
 impl AmqpServer {
-    /// Binds every endpoint, then serves.
+    /// Serves what the listeners accept. `on_failure` is called when a loop ends although nobody stopped it.
     ///
     /// Errors: the system has no thread or descriptor to give.
-    pub fn start(options: AmqpOptions, listeners: Vec<Listener>) -> io::Result<AmqpServer> {
+    pub fn start(
+        options: AmqpOptions,
+        listeners: Vec<Listener>,
+        on_failure: OnFailure,
+    ) -> io::Result<AmqpServer> {
         let node = Arc::new(Node::new(&options));
         let defaults = LoopOptions::default();
         let loop_count = options.loop_count.unwrap_or(defaults.loop_count);
         let connections_max = options.connections_max;
-        let loop_options = LoopOptions { name: "amqp".into(), loop_count, connections_max, ..defaults };
+        let loop_options =
+            LoopOptions { name: "amqp".into(), loop_count, connections_max, on_failure, ..defaults };
         let loops = EventLoops::start(loop_options)?;
         let (weak, handle) = (Arc::downgrade(&node), loops.handle());
         node.timekeeper.start(move |clears| {

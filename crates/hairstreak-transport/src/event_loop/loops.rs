@@ -1,6 +1,7 @@
 //! `EventLoops`: the threads, and `Handle`: the way to them.
 
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -46,7 +47,14 @@ impl<P: Protocol> EventLoops<P> {
         let mut loops = EventLoops { handle: Handle { loops: Arc::clone(&set) }, threads: Vec::new() };
         for index in 0..loop_count {
             let set = Arc::clone(&set);
-            let run = move || Loop::new(set, index).run();
+            let run = move || {
+                let on_failure = set.options.on_failure.clone();
+                let result = panic::catch_unwind(AssertUnwindSafe(|| Loop::new(set, index).run()));
+                if !matches!(result, Ok(Ok(()))) {
+                    on_failure.call();
+                }
+                result.unwrap_or_else(|cause| panic::resume_unwind(cause))
+            };
             loops.threads.push(std::thread::Builder::new().name(format!("{name}-{index}")).spawn(run)?);
         }
         Ok(loops)

@@ -32,5 +32,5 @@ pub use address::Address;
 pub use context::Context;
 pub use end::End;
 pub use loops::{EventLoops, Handle};
-pub use options::LoopOptions;
+pub use options::{LoopOptions, OnFailure};
 pub use protocol::Protocol;

@@ -1,5 +1,7 @@
 //! `LoopOptions`: how many loops there are, and their bounds.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How many loops there are, and their bounds.
@@ -18,6 +20,32 @@ pub struct LoopOptions {
     pub drain_timeout: Duration,
     /// Reads of one connection in one turn of its loop, 64 KiB each; then the other connections have their turn.
     pub reads_per_turn: usize,
+    /// Called in the thread of a loop that ends although nobody stopped it: by a panic of a protocol, or because the system failed. Its connections
+    /// are gone then, and the other loops go on.
+    pub on_failure: OnFailure,
+}
+
+/// What is called when a loop fails; nothing by default.
+#[derive(Clone, Default)]
+pub struct OnFailure(Option<Arc<dyn Fn() + Send + Sync>>);
+
+impl OnFailure {
+    /// Has `act` called.
+    pub fn new(act: impl Fn() + Send + Sync + 'static) -> OnFailure {
+        OnFailure(Some(Arc::new(act)))
+    }
+
+    pub(super) fn call(&self) {
+        if let Some(act) = &self.0 {
+            act();
+        }
+    }
+}
+
+impl fmt::Debug for OnFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OnFailure").field(&self.0.is_some()).finish()
+    }
 }
 
 impl Default for LoopOptions {
@@ -29,6 +57,7 @@ impl Default for LoopOptions {
             establish_timeout: Duration::from_secs(10),
             drain_timeout: Duration::from_secs(30),
             reads_per_turn: 1,
+            on_failure: OnFailure::default(),
         }
     }
 }

@@ -4,6 +4,7 @@ mod certificate;
 mod conformance;
 mod deaths;
 mod end;
+mod failure;
 mod handover;
 mod interoperability;
 mod kind;
