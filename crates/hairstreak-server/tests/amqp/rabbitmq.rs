@@ -51,10 +51,14 @@ const DEFINITIONS: &str = r#"{
     { "name": "guest", "password": "guest", "tags": ["administrator"] },
     { "name": "limited", "password": "limited", "tags": [] }
   ],
-  "vhosts": [{ "name": "/" }, { "name": "checks" }, { "name": "other" }, { "name": "closed" }],
+  "vhosts": [{ "name": "/" }, { "name": "checks" }, { "name": "other" }, { "name": "closed" },
+    { "name": "one" }, { "name": "two" }, { "name": "three" }],
   "permissions": [
     { "user": "guest", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*" },
     { "user": "guest", "vhost": "checks", "configure": ".*", "write": ".*", "read": ".*" },
+    { "user": "guest", "vhost": "one", "configure": ".*", "write": ".*", "read": ".*" },
+    { "user": "guest", "vhost": "two", "configure": ".*", "write": ".*", "read": ".*" },
+    { "user": "guest", "vhost": "three", "configure": ".*", "write": ".*", "read": ".*" },
     { "user": "guest", "vhost": "other", "configure": ".*", "write": ".*", "read": ".*" },
     { "user": "limited", "vhost": "checks", "configure": "^mine", "write": "^mine", "read": "^mine" }
   ]

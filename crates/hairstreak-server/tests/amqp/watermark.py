@@ -7,53 +7,47 @@ The node's watermark is 8 MiB."""
 import sys
 import threading
 
-import pika
+from pika.spec import Basic, Connection, Queue
+
+from wire import Wire
 
 host, port = sys.argv[1].split(":")
 BODY = bytes(64 * 1024)
 COUNT = 400
 
 
-def connect(**options):
-    return pika.BlockingConnection(pika.ConnectionParameters(host, int(port), **options))
+def connect():
+    return Wire((host, int(port))).login().open()
 
 
-blocked, unblocked = threading.Event(), threading.Event()
+def fill(wire, count):
+    """Publishes in a thread, because the broker stops reading."""
+    thread = threading.Thread(target=lambda: [wire.publish("", "q", BODY) for _ in range(count)], daemon=True)
+    thread.start()
+    return thread
 
 
-def publish():
-    connection = connect(blocked_connection_timeout=60)
-    connection.add_on_connection_blocked_callback(lambda *_: blocked.set())
-    connection.add_on_connection_unblocked_callback(lambda *_: unblocked.set())
-    channel = connection.channel()
-    channel.queue_declare("q")
-    for _ in range(COUNT):
-        channel.basic_publish("", "q", BODY)
-        # The library hears of the broker only here.
-        connection.process_data_events(0)
-    while not unblocked.is_set():
-        connection.process_data_events(0.05)
-    connection.close()
+def drain(wire, count):
+    for number in range(count):
+        delivery = wire.expect(Basic.Deliver)
+        assert delivery.body == BODY, f"message {number} is another"
+        wire.send(Basic.Ack(delivery.method.delivery_tag))
 
 
-publisher = threading.Thread(target=publish)
-publisher.start()
-assert blocked.wait(30), "the publisher was not told that it has to wait"
-consumer = connect()
-channel = consumer.channel()
-held = channel.queue_declare("q", passive=True).method.message_count
-assert 64 < held < COUNT, f"{held} messages of 64 KiB in a node with a watermark of 8 MiB"
-
-received = 0
-for method, _, body in channel.consume("q", inactivity_timeout=30):
-    assert method is not None, f"nothing more came after {received} messages"
-    assert body == BODY
-    channel.basic_ack(method.delivery_tag)
-    received += 1
-    if received == COUNT:
-        break
-publisher.join(30)
-assert not publisher.is_alive(), "the publisher does not go on"
-assert unblocked.is_set()
-print(f"{held} messages held while blocked, {received} received")
-consumer.close()
+consuming = connect()
+consuming.call(Queue.Declare(queue="q"))
+for round_number in range(3):
+    publishing = connect()
+    publisher = fill(publishing, COUNT)
+    publishing.wait_for(Connection.Blocked)
+    held = consuming.call(Queue.Declare(queue="q", passive=True)).message_count
+    assert 64 < held < 200, f"{held} messages of 64 KiB in a node with a watermark of 8 MiB"
+    consuming.call(Basic.Consume(queue="q", consumer_tag=str(round_number)))
+    drain(consuming, COUNT)
+    publisher.join(30)
+    assert not publisher.is_alive(), "the publisher does not go on"
+    publishing.wait_for(Connection.Unblocked)
+    publishing.close()
+    consuming.send(Basic.Cancel(consumer_tag=str(round_number)))
+    consuming.expect(Basic.CancelOk)
+    print(f"round {round_number}: {held} messages held while the publisher waited, {COUNT} received")

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use crate::methods_of_the_specification::METHODS;
-use crate::values::{encoded, short_string, table};
+use crate::values::{encoded, table};
 
 fn frame(method: &Method<'_>, channel: u16) -> Vec<u8> {
     let mut out = Vec::new();
@@ -87,8 +87,13 @@ struct Fields {
     table: FieldTable,
 }
 
+/// A short string of a method: UTF-8 of at most 255 bytes.
+fn text() -> impl Strategy<Value = Vec<u8>> {
+    ".{0,60}".prop_map(String::into_bytes)
+}
+
 fn fields() -> impl Strategy<Value = Fields> {
-    (vec(any::<u64>(), 9), vec(short_string(), 9), table()).prop_map(|(numbers, strings, table)| Fields {
+    (vec(any::<u64>(), 9), vec(text(), 9), table()).prop_map(|(numbers, strings, table)| Fields {
         numbers,
         strings,
         table,
@@ -176,4 +181,13 @@ proptest! {
         encode_ack(channel, delivery_tag, multiple, &mut out);
         prop_assert_eq!(out, [&b"before"[..], &ack].concat());
     }
+}
+
+#[test]
+fn a_short_string_of_a_method_has_to_be_utf_8() {
+    let cancel = |tag: &[u8]| [&b"\0\x3c\0\x1e"[..], &[tag.len() as u8], tag, &[0]].concat();
+    assert!(Method::decode(&cancel("Straße".as_bytes())).is_ok());
+    let error = Method::decode(&cancel(b"Stra\xdfe")).unwrap_err();
+    assert_eq!((error, error.reply_code()), (DecodeError::Utf8, ReplyCode::FrameError));
+    assert_eq!(error.to_string(), "Malformed UTF-8 in shortstr");
 }

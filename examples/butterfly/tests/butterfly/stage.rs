@@ -69,7 +69,9 @@ impl Drop for Program {
 pub fn serve(host: &Host, port: &str) -> (Program, String) {
     let hairstreak = Path::new(SEND_REQUESTS).with_file_name("hairstreak");
     assert!(hairstreak.exists(), "{} is missing: cargo build -p hairstreak-cli", hairstreak.display());
-    let mut node = Program::start(host, hairstreak.to_str().unwrap(), &["serve", "--port", port]);
+    // Some of the components are on other hosts.
+    let everywhere = format!("tcp://*:{port}");
+    let mut node = Program::start(host, hairstreak.to_str().unwrap(), &["serve", "--bind", &everywhere]);
     let line = node.line();
     let port = line.strip_prefix("directory at tcp://*:").unwrap_or_else(|| panic!("{line:?}")).to_owned();
     (node, port)
