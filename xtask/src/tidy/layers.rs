@@ -32,7 +32,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let manifests = Manifest::all(tree);
     let members: Vec<&str> = manifests.iter().map(|manifest| &*manifest.name).collect();
     let mut findings = Vec::new();
-    for manifest in manifests.iter().filter(|manifest| !manifest.file.path.starts_with("fuzz/")) {
+    for manifest in manifests.iter().filter(|manifest| !is_outside(&manifest.file.path)) {
         if !manifest.has_workspace_lints {
             let advice = "add `[lints]` with `workspace = true`";
             findings.push(Finding::new(&manifest.file.path, 1, "layers", advice));
@@ -72,6 +72,11 @@ fn check_crate(manifest: &Manifest, layer: u8, members: &[&str], findings: &mut 
             }
         }
     }
+}
+
+/// Whether the manifest is of a workspace of its own, for tests only.
+fn is_outside(path: &str) -> bool {
+    ["fuzz/", "interop/"].iter().any(|folder| path.starts_with(folder))
 }
 
 #[cfg(test)]

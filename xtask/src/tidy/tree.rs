@@ -104,11 +104,11 @@ impl File {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// Whether the whole file is test code: a `tests` folder or file, a bench, a fuzz target, the test kit.
+    /// Whether the whole file is test code: a `tests` folder or file, a bench, a fuzz target, another client, the test kit.
     pub(super) fn is_test(&self) -> bool {
         self.path.starts_with("crates/hairstreak-testkit/")
             || self.name().ends_with("tests.rs")
-            || self.path.split('/').any(|part| matches!(part, "tests" | "benches" | "fuzz"))
+            || self.path.split('/').any(|part| matches!(part, "tests" | "benches" | "fuzz" | "interop"))
     }
 
     /// The crate folder (`crates/NAME`, `examples/NAME`, `xtask`) that the file belongs to.
