@@ -38,6 +38,11 @@ impl Channel {
         self.next_tag
     }
 
+    /// The deliveries that a transaction settles when it is committed.
+    pub(super) fn held(&self) -> impl Iterator<Item = &Unacked> {
+        self.held.iter()
+    }
+
     /// The deliveries that the channel has to settle.
     #[inline]
     pub(super) fn unacked(&self) -> &UnackedRing {

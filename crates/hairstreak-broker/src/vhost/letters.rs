@@ -36,9 +36,15 @@ impl Letters {
         self.letters.pop_front()
     }
 
-    /// Takes a letter of that queue out.
-    pub(super) fn take_of(&mut self, queue: QueueId) -> Option<Letter> {
-        let place = self.letters.iter().position(|letter| letter.queue == queue)?;
-        self.letters.remove(place)
+    /// Takes all letters of that queue out, in order.
+    pub(super) fn take_of(&mut self, queue: QueueId) -> VecDeque<Letter> {
+        let (taken, left) =
+            std::mem::take(&mut self.letters).into_iter().partition(|letter| letter.queue == queue);
+        self.letters = left;
+        taken
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Letter> {
+        self.letters.iter()
     }
 }

@@ -118,7 +118,8 @@ impl Parts {
             .queues
             .iter()
             .map(|queue| queue.ready.iter().filter(|entry| is_kept(queue, entry.message)).count());
-        let delivered = self.channels.iter().flat_map(|channel| channel.unacked().iter());
+        let delivered =
+            self.channels.iter().flat_map(|channel| channel.unacked().iter().chain(channel.held()));
         let delivered =
             delivered.filter(|unacked| is_kept(self.queues.get(unacked.queue), unacked.entry.message));
         ready.sum::<usize>() as u64 + delivered.count() as u64

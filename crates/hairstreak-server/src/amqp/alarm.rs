@@ -38,14 +38,24 @@ impl Alarm {
         if difference == 0 {
             return Change::None;
         }
-        let bytes = self.bytes.fetch_add(difference, SeqCst).wrapping_add(difference);
-        if bytes >= self.watermark {
-            return if self.is_raised.swap(true, SeqCst) { Change::None } else { Change::Raised };
+        self.bytes.fetch_add(difference, SeqCst);
+        let was_raised = self.is_raised();
+        // Others change the memory meanwhile: the alarm follows what is there in the end.
+        loop {
+            let bytes = self.bytes.load(SeqCst);
+            let is_high = bytes >= self.watermark;
+            let is_low = bytes < self.watermark / 10 * 9;
+            let changes = (is_high && !self.is_raised.swap(true, SeqCst))
+                || (is_low && self.is_raised() && self.is_raised.swap(false, SeqCst));
+            if !changes {
+                break;
+            }
         }
-        if bytes < self.watermark / 10 * 9 && self.is_raised() && self.is_raised.swap(false, SeqCst) {
-            return Change::Cleared;
+        match (was_raised, self.is_raised()) {
+            (false, true) => Change::Raised,
+            (true, false) => Change::Cleared,
+            _ => Change::None,
         }
-        Change::None
     }
 }
 

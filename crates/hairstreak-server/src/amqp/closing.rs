@@ -5,6 +5,7 @@ use hairstreak_wire::amqp::{Method, Scope, channel, connection};
 use super::channel::Content;
 use super::fault::Fault;
 use super::session::{Outcome, Session};
+use super::transaction::Transaction;
 use super::turn::Turn;
 
 impl Session {
@@ -34,8 +35,9 @@ impl Session {
             let state = &mut *turn.state;
             state.host.close_channel(channel.id, turn.now, &mut state.outlets);
             if let Content::Body(assembly) = &channel.content {
-                self.throttle.end_partial(assembly.size);
+                self.throttle.end_partial(assembly.size, assembly.size - assembly.missing());
             }
+            self.throttle.release(channel.transaction.as_ref().map_or(0, Transaction::bytes));
         }
         turn.take_deliveries();
     }

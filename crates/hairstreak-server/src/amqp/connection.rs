@@ -85,6 +85,9 @@ pub(crate) enum AmqpError {
     /// The handshake, or the answer to connection.close, took too long.
     #[error("the client did not go on in time")]
     Late,
+    /// The client is gone while it had to wait.
+    #[error("the client is gone")]
+    Gone,
     /// The handshake failed where RabbitMQ says nothing either.
     #[error("handshake: {0}")]
     Handshake(String),

@@ -112,6 +112,7 @@ impl Session {
             && let Content::Body(assembly) = &mut channel.content
         {
             assembly.has_read(size);
+            self.throttle.receive_partial(size);
         }
     }
 

@@ -49,7 +49,10 @@ impl Session {
             Method::ConfirmSelect(select) => select_confirms(channel, select.no_wait, turn),
             Method::TxSelect(_) => select_transactions(channel, turn),
             Method::TxCommit(_) => self.commit(number, turn),
-            Method::TxRollback(_) => roll_back(channel, turn),
+            Method::TxRollback(_) => {
+                self.throttle.release(channel.transaction.as_ref().map_or(0, Transaction::bytes));
+                roll_back(channel, turn)
+            }
             Method::ExchangeDeclare(_)
             | Method::ExchangeDelete(_)
             | Method::ExchangeBind(_)
@@ -120,6 +123,7 @@ impl Session {
         let Some(transaction) = &mut channel.transaction else {
             return Err(Fault::new(ReplyCode::PreconditionFailed, "channel is not transactional", id));
         };
+        self.throttle.release(transaction.bytes());
         let (publishes, settlements) = transaction.take();
         let mut is_complete = true;
         for pending in &publishes {

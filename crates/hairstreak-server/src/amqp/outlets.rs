@@ -20,6 +20,9 @@ use super::encoding;
 /// Bytes that wait for one connection, in its outlet and in its own output, when it gets no more deliveries.
 pub(super) const UNWRITTEN_MAX: usize = 1024 * 1024;
 
+/// Bytes that wait for one connection when direct replies to it are dropped: nothing else is delivered then.
+const REPLIES_BYTES_MAX: usize = 16 * 1024 * 1024;
+
 /// What waits for one connection.
 struct Outlet {
     address: Address,
@@ -123,6 +126,10 @@ impl HostOutbox for Outlets {
         message: &MessageView<'_>,
     ) -> Room {
         let Some(outlet) = self.outlets.get_mut(to.connection.0 as usize) else { return Room::Full };
+        // Only direct replies come when the outlet is full. They are lost where nobody reads them.
+        if outlet.is_full && outlet.unwritten + outlet.pending.queued_bytes() >= REPLIES_BYTES_MAX {
+            return Room::Full;
+        }
         encoding::push_delivery(
             &mut outlet.pending,
             to,
@@ -132,7 +139,7 @@ impl HostOutbox for Outlets {
             outlet.frame_body_max,
         );
         wake(outlet, &mut self.woken);
-        outlet.is_full = outlet.unwritten + outlet.pending.queued_bytes() >= UNWRITTEN_MAX;
+        outlet.is_full |= outlet.unwritten + outlet.pending.queued_bytes() >= UNWRITTEN_MAX;
         if outlet.is_full { Room::Full } else { Room::More }
     }
 
@@ -143,5 +150,61 @@ impl HostOutbox for Outlets {
             encoding::push_cancel(&mut outlet.pending, to);
             wake(outlet, &mut self.woken);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hairstreak_broker::message::BodyView;
+    use hairstreak_broker::vhost::ConsumerId;
+
+    use super::*;
+
+    /// Delivers a body of `size` bytes.
+    fn deliver(outlets: &mut Outlets, connection: ConnectionId, size: usize) -> Room {
+        let to = Recipient {
+            connection,
+            channel_number: 1,
+            consumer: ConsumerId(0),
+            consumer_tag: Box::from(*b"c"),
+        };
+        let body = vec![0; size];
+        let message = MessageView {
+            exchange: b"",
+            routing_key: b"q",
+            properties: &[0, 0],
+            body: BodyView::Copied(&body),
+        };
+        outlets.deliver(&to, 1, false, &message)
+    }
+
+    #[test]
+    fn a_full_outlet_stays_full_until_its_connection_has_written() {
+        let mut outlets = Outlets::new();
+        let connection = outlets.add(Address::default(), 4096, true);
+        let mut output = OutgoingBuffer::new(&outlets.pool);
+        assert_eq!(deliver(&mut outlets, connection, UNWRITTEN_MAX), Room::Full);
+        assert!(outlets.take(connection, &mut output).is_full);
+        output.clear();
+        // The connection has written all, and not said so: a direct reply comes, and the outlet is full all the same.
+        outlets.take(connection, &mut output);
+        assert_eq!(deliver(&mut outlets, connection, 1), Room::Full);
+        assert!(outlets.take(connection, &mut output).is_full);
+        assert!(!outlets.has_written(connection, UNWRITTEN_MAX / 2));
+        assert!(outlets.has_written(connection, 0));
+        assert_eq!(deliver(&mut outlets, connection, 1), Room::More);
+    }
+
+    #[test]
+    fn direct_replies_that_nobody_reads_have_a_bound() {
+        let mut outlets = Outlets::new();
+        let connection = outlets.add(Address::default(), 4096, true);
+        for _ in 0..2 * REPLIES_BYTES_MAX / UNWRITTEN_MAX {
+            deliver(&mut outlets, connection, UNWRITTEN_MAX);
+        }
+        let mut output = OutgoingBuffer::new(&outlets.pool);
+        outlets.take(connection, &mut output);
+        let held = output.queued_bytes();
+        assert!((REPLIES_BYTES_MAX..REPLIES_BYTES_MAX + 2 * UNWRITTEN_MAX).contains(&held), "{held} bytes");
     }
 }

@@ -44,8 +44,7 @@ impl Protocol for AmqpConnection {
     fn handle_mail(&mut self, mail: Mail, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         let Mail::Outlet = mail;
         self.in_turn(context, |_, _, _| 0);
-        self.follow_alarm(context);
-        Ok(())
+        self.follow_alarm(context)
     }
 
     fn handle_written(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
@@ -105,6 +104,10 @@ impl Protocol for AmqpConnection {
         Ok(())
     }
 
+    fn handle_peer_end(&mut self, _context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        Err(AmqpError::Gone)
+    }
+
     fn handle_end(&mut self, _end: End<AmqpError>, context: &mut AmqpContext<'_>) {
         self.leave(context);
     }
@@ -116,7 +119,7 @@ impl AmqpConnection {
             match self.phase {
                 Phase::Running => {
                     self.in_turn(context, |session, bytes, turn| session.handle_frames(bytes, turn));
-                    self.follow_alarm(context);
+                    self.follow_alarm(context)?;
                 }
                 Phase::Closing => self.await_end(context),
                 Phase::Over => context.close(),
@@ -175,7 +178,7 @@ impl AmqpConnection {
         session.tell_all_confirms(&mut turn);
         *is_full = turn.take_deliveries().is_full;
         session.throttle.note_input(used);
-        let (before, now) = session.throttle.partial_change();
+        let (before, now) = session.throttle.change();
         self.node.note_bytes(before, now);
         let own = context.address();
         for address in state.outlets.woken() {
@@ -189,14 +192,17 @@ impl AmqpConnection {
     }
 
     /// Stops or goes on reading, as the alarm has it.
-    fn follow_alarm(&mut self, context: &mut AmqpContext<'_>) {
-        let Some(member) = &mut self.member else { return };
+    fn follow_alarm(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        let Some(member) = &mut self.member else { return Ok(()) };
         let session = &mut member.session;
         if session.outcome != Outcome::Running {
-            return;
+            return Ok(());
         }
         if self.node.alarm.is_raised() {
             if session.throttle.has_to_wait() {
+                if context.connection.has_peer_ended() {
+                    return Err(AmqpError::Gone);
+                }
                 context.pause();
             }
         } else if session.throttle.unblock() {
@@ -206,13 +212,14 @@ impl AmqpConnection {
             }
             context.resume();
         }
+        Ok(())
     }
 
     /// The connection leaves its virtual host: what it had not settled goes back.
     fn leave(&mut self, context: &mut AmqpContext<'_>) {
         let Some(mut member) = self.member.take() else { return };
-        member.session.throttle.forget_partial();
-        let (before, now) = member.session.throttle.partial_change();
+        member.session.throttle.forget();
+        let (before, now) = member.session.throttle.change();
         self.node.note_bytes(before, now);
         let mut state = member.host.lock();
         let now = self.node.clock.millis(context.now);

@@ -33,7 +33,7 @@ impl Session {
             return 0;
         }
         let channel = self.publishing.and_then(|number| self.channels.get_mut(&number));
-        let Some(channel) = channel else { return 0 };
+        let Some(channel) = channel.filter(|channel| !channel.is_in_content()) else { return 0 };
         let body_size_max = self.tuned.frame_body_max().min(SHARED_BODY_MIN - 1);
         let mut at = 0;
         while let Some(same) = channel.memo.same(&bytes[at..], body_size_max) {
@@ -161,6 +161,7 @@ impl Session {
             return Err(Fault::new(ReplyCode::FrameError, text, basic::Publish::ID));
         }
         assembly.append(bytes);
+        self.throttle.receive_partial(bytes.len());
         if has_ended { self.finish_body(number, turn) } else { Ok(()) }
     }
 
@@ -175,7 +176,7 @@ impl Session {
         let Content::Body(assembly) = std::mem::replace(&mut channel.content, Content::None) else {
             return Ok(());
         };
-        self.throttle.end_partial(assembly.size);
+        self.throttle.end_partial(assembly.size, assembly.size);
         let (publish_head, properties, body) = assembly.finish();
         let fields = publish_head.fields();
         let id = basic::Publish::ID;
@@ -188,8 +189,8 @@ impl Session {
             examined.map_err(|refusal| Fault::in_method(refusal, id))?;
         }
         if let Some(transaction) = &mut channel.transaction {
-            let added = transaction.add_publish(&fields, &properties, body);
-            return added.map_err(|refusal| Fault::in_method(refusal, id));
+            let size = transaction.add_publish(&fields, &properties, body);
+            return self.throttle.hold(size).map_err(|refusal| Fault::in_method(refusal, id));
         }
         let outgoing = Outgoing { fields, properties: &properties, body: body.view() };
         let sender = Sender { user: &self.user, is_known: false };

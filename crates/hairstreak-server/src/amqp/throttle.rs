@@ -2,7 +2,8 @@
 //!
 //! Publishers wait while the node's messages have too much memory. A connection that publishes then is read no more until the alarm is over. Its client
 //! is told, if it wants to be (connection.blocked). A connection that only consumes is read on: its acknowledgements free the memory. A
-//! connection that does both is read on, too, for [`GRACE_BYTES`]: its acknowledgements come behind its messages.
+//! connection that does both is read on, too, for [`GRACE_BYTES`]: its acknowledgements come behind its messages. So is a connection that
+//! holds part of a message, or an open transaction: only going on makes that memory less.
 
 use hairstreak_broker::Refusal;
 use hairstreak_wire::amqp::ReplyCode;
@@ -11,6 +12,9 @@ use hairstreak_wire::amqp::ReplyCode;
 const GRACE_BYTES: usize = 16 * 1024 * 1024;
 /// Messages whose bodies have not come whole may have so many times the size of the largest message, in all channels of a connection.
 const PARTIAL_MESSAGES_MAX: u64 = 2;
+
+/// Bytes of messages that the open transactions of a connection may hold.
+const TRANSACTION_BYTES_MAX: usize = 128 * 1024 * 1024;
 
 /// What a connection has to do with the node's memory.
 #[derive(Debug, Default)]
@@ -22,9 +26,13 @@ pub(super) struct Throttle {
     /// What came while the connection was blocked.
     grace_bytes: usize,
     /// The size of the messages whose bodies have not come whole.
-    partial_bytes: u64,
-    /// What the alarm knows of it.
-    told_bytes: u64,
+    announced_bytes: u64,
+    /// What has come of them.
+    partial_bytes: usize,
+    /// The messages of open transactions.
+    transaction_bytes: usize,
+    /// What the alarm knows of both.
+    told_bytes: usize,
 }
 
 impl Throttle {
@@ -41,7 +49,9 @@ impl Throttle {
 
     /// Whether nothing more is read until the alarm is over.
     pub fn has_to_wait(&self) -> bool {
-        self.is_blocked && (!self.has_consumed || self.grace_bytes >= GRACE_BYTES)
+        let goes_on = self.has_consumed || self.announced_bytes > 0 || self.transaction_bytes > 0;
+        let has_grace = (self.grace_bytes as u64) < GRACE_BYTES as u64 + self.announced_bytes;
+        self.is_blocked && !(goes_on && has_grace)
     }
 
     /// So many bytes of input were used.
@@ -53,29 +63,98 @@ impl Throttle {
     ///
     /// Errors: too much of the connection has begun and not ended.
     pub fn begin_partial(&mut self, size: u64, message_size_max: u64) -> Result<(), Refusal> {
-        let bytes = self.partial_bytes + size;
+        let bytes = self.announced_bytes + size;
         let bytes_max = message_size_max * PARTIAL_MESSAGES_MAX;
         if bytes > bytes_max {
             let text = format!("messages that have begun would have {bytes} bytes, more than {bytes_max}");
             return Err(Refusal::new(ReplyCode::ResourceError, text));
         }
-        self.partial_bytes = bytes;
+        self.announced_bytes = bytes;
         Ok(())
     }
 
-    /// A message of `size` bytes has come, or comes no more.
-    pub fn end_partial(&mut self, size: u64) {
-        self.partial_bytes -= size;
+    /// More of a message that has begun has come.
+    pub fn receive_partial(&mut self, size: usize) {
+        self.partial_bytes += size;
     }
 
-    /// The connection is over, and what was on its way with it.
-    pub fn forget_partial(&mut self) {
-        self.partial_bytes = 0;
+    /// A message of `size` bytes, of which `received` have come, has come whole or comes no more.
+    pub fn end_partial(&mut self, size: u64, received: u64) {
+        self.announced_bytes -= size;
+        self.partial_bytes -= received as usize;
     }
 
-    /// What the alarm knows of messages on their way, and what it is to know.
-    pub fn partial_change(&mut self) -> (usize, usize) {
-        let told = std::mem::replace(&mut self.told_bytes, self.partial_bytes);
-        (told as usize, self.partial_bytes as usize)
+    /// A transaction holds `size` bytes more.
+    ///
+    /// Errors: the transactions of the connection hold too much.
+    pub fn hold(&mut self, size: usize) -> Result<(), Refusal> {
+        let bytes = self.transaction_bytes + size;
+        if bytes > TRANSACTION_BYTES_MAX {
+            let text = format!("transactions of a connection hold at most {TRANSACTION_BYTES_MAX} bytes");
+            return Err(Refusal::new(ReplyCode::ResourceError, text));
+        }
+        self.transaction_bytes = bytes;
+        Ok(())
+    }
+
+    /// A transaction has ended that held `size` bytes.
+    pub fn release(&mut self, size: usize) {
+        self.transaction_bytes -= size;
+    }
+
+    /// The connection is over, and all that it held with it.
+    pub fn forget(&mut self) {
+        (self.announced_bytes, self.partial_bytes, self.transaction_bytes) = (0, 0, 0);
+    }
+
+    /// What the alarm knows of the bytes that the connection holds, and what it is to know.
+    pub fn change(&mut self) -> (usize, usize) {
+        let held = self.partial_bytes + self.transaction_bytes;
+        (std::mem::replace(&mut self.told_bytes, held), held)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_only_publishes_waits_at_once_and_whoever_can_free_memory_goes_on_for_a_while() {
+        let mut publisher = Throttle::default();
+        assert!(!publisher.has_to_wait());
+        assert!(publisher.block() && !publisher.block());
+        assert!(publisher.has_to_wait());
+        let mut consumer = Throttle { has_consumed: true, ..Throttle::default() };
+        consumer.block();
+        consumer.note_input(GRACE_BYTES - 1);
+        assert!(!consumer.has_to_wait());
+        consumer.note_input(1);
+        assert!(consumer.has_to_wait());
+        assert!(consumer.unblock() && !consumer.has_to_wait());
+    }
+
+    #[test]
+    fn a_message_that_has_begun_may_end_and_counts_by_what_has_come() {
+        let mut throttle = Throttle::default();
+        throttle.begin_partial(1000, 600).unwrap();
+        assert!(throttle.begin_partial(201, 600).is_err());
+        assert_eq!(throttle.change(), (0, 0));
+        throttle.receive_partial(10);
+        assert_eq!(throttle.change(), (0, 10));
+        throttle.block();
+        assert!(!throttle.has_to_wait());
+        throttle.end_partial(1000, 10);
+        assert!(throttle.has_to_wait());
+        assert_eq!(throttle.change(), (10, 0));
+    }
+
+    #[test]
+    fn transactions_of_all_channels_share_one_bound() {
+        let mut throttle = Throttle::default();
+        throttle.hold(TRANSACTION_BYTES_MAX - 1).unwrap();
+        assert!(throttle.hold(2).is_err());
+        throttle.hold(1).unwrap();
+        throttle.release(TRANSACTION_BYTES_MAX);
+        assert_eq!(throttle.change(), (0, 0));
     }
 }

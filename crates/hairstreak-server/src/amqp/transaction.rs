@@ -3,15 +3,10 @@
 //! A commit publishes the messages in order and settles then. A rollback forgets both: the messages were never published, and the deliveries are
 //! still to be settled.
 
-use hairstreak_broker::Refusal;
 use hairstreak_broker::vhost::Settlement;
-use hairstreak_wire::amqp::ReplyCode;
 
 use super::body::WholeBody;
 use super::publish::{Publish, PublishFields};
-
-/// Bytes of messages that one transaction may hold.
-pub(super) const TRANSACTION_BYTES_MAX: usize = 128 * 1024 * 1024;
 
 /// The open transaction of a channel.
 #[derive(Default)]
@@ -30,29 +25,25 @@ pub(super) struct PendingPublish {
 }
 
 impl Transaction {
-    /// Errors: the transaction holds [`TRANSACTION_BYTES_MAX`] bytes.
-    pub fn add_publish(
-        &mut self,
-        fields: &PublishFields<'_>,
-        properties: &[u8],
-        body: WholeBody,
-    ) -> Result<(), Refusal> {
-        self.bytes += body.view().as_bytes().len() + properties.len();
-        if self.bytes > TRANSACTION_BYTES_MAX {
-            let text = format!("a transaction holds at most {TRANSACTION_BYTES_MAX} bytes");
-            return Err(Refusal::new(ReplyCode::ResourceError, text));
-        }
-        self.publishes.push(PendingPublish {
-            publish: Publish::new(fields),
-            properties: properties.into(),
-            body,
-        });
-        Ok(())
+    /// A message joins the transaction. Returns how many bytes it has.
+    pub fn add_publish(&mut self, fields: &PublishFields<'_>, properties: &[u8], body: WholeBody) -> usize {
+        let size = body.view().as_bytes().len() + properties.len() + size_of::<PendingPublish>();
+        self.bytes += size;
+        let publish = Publish::new(fields);
+        self.publishes.push(PendingPublish { publish, properties: properties.into(), body });
+        size
     }
 
     /// `count` deliveries are held, and settled with the commit.
     pub fn add_settlement(&mut self, count: usize, settlement: Settlement) {
-        self.settlements.push((count, settlement));
+        if count > 0 {
+            self.settlements.push((count, settlement));
+        }
+    }
+
+    /// Bytes of the messages that it holds.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Takes everything; the transaction is empty then.

@@ -50,6 +50,12 @@ pub trait Protocol: Sized + Send + 'static {
         Ok(())
     }
 
+    /// The peer has ended its side, or the connection is broken, while reading is paused: what the peer sent before is not read yet. By default it
+    /// waits until reading goes on.
+    fn handle_peer_end(&mut self, _context: &mut Context<'_, Self, Self::Mail>) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
     /// Mail came from another connection, or from a thread that is no loop.
     fn handle_mail(
         &mut self,

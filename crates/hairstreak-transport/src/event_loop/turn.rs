@@ -109,8 +109,12 @@ impl<P: Protocol> Loop<P> {
             entry.connection.on_event(&event);
             match entry.phase {
                 Phase::Open => {
+                    let ends_paused = event.ended && entry.connection.is_paused();
                     self.table.list_ready(index);
                     self.table.list_touched(index);
+                    if ends_paused {
+                        self.call(index, |protocol, context| protocol.handle_peer_end(context));
+                    }
                 }
                 Phase::Establishing => self.establish(index),
                 Phase::Draining => self.table.list_touched(index),

@@ -84,8 +84,11 @@ impl<O: HostOutbox> Turn<'_, O> {
 
     /// Deletes a queue with the messages that wait. The consumers are told.
     pub(in crate::vhost) fn delete_queue(&mut self, id: QueueId) {
-        while let Some(letter) = self.parts.letters.take_of(id) {
-            self.write_letter(&letter);
+        // A letter may come back to the queue, and die there again.
+        while self.parts.letters.iter().any(|letter| letter.queue == id) {
+            for letter in self.parts.letters.take_of(id) {
+                self.write_letter(&letter);
+            }
         }
         let consumers = std::mem::take(&mut self.parts.queues.get_mut(id).consumers);
         for consumer in consumers {
