@@ -303,8 +303,8 @@ impl State {
         if !error.is_farewell() && !link.is_refused {
             state.failed_connections += 1;
         }
-        super::routing::remove_turn(&mut state.with_room, &mut state.send_turn, index);
-        link.listed_room = false;
+        self.unlist_room(index);
+        let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
         link.ages.out = Ages::default();
         let (sent, received) = link.kind.byte_counts();
         (state.sent_bytes, state.received_bytes) = (state.sent_bytes + sent, state.received_bytes + received);

@@ -144,7 +144,7 @@ pub(crate) struct SocketState {
     pub short_in: ShortIn,
     /// Its ready links.
     pub links: Vec<usize>,
-    /// Ready links with room, and whose turn it is.
+    /// Ready links with room, and whose turn it is; without the settled ones that are at rest, which are the backlog's.
     pub with_room: Vec<usize>,
     pub send_turn: usize,
     /// How far the turn goes on with a short message: not at all while a settled link has a grant.

@@ -10,6 +10,7 @@ use hairstreak_wire::settlement::{
 };
 
 use super::Settlement;
+use super::receivers::Receivers;
 use super::window::Window;
 
 /// What a settled PUSH keeps.
@@ -22,12 +23,16 @@ pub(crate) struct Backlog {
     /// The PULL, of the same engine, whose tasks are passed on here: what becomes of them here becomes of them there.
     pub upstream: Option<usize>,
     pub granted: Option<GrantedLink>,
+    /// Which links have something, and which are at rest.
+    pub receivers: Receivers,
     /// The PUSH, of the same engine, that sends what is refused here.
     pub letters_to: Option<SocketName>,
     /// The PUSH, of the same engine, whose refused messages this one sends.
     pub letters_of: Option<SocketName>,
     /// Nothing new will be sent, if so: when receivers are told.
     pub ending: Option<Ending>,
+    /// All receivers that there are have been told.
+    pub has_told_end: bool,
     /// When tasks have to be settled.
     pub deadlines: Deadlines,
     /// What came back.
@@ -79,9 +84,11 @@ impl Backlog {
             },
             upstream: None,
             granted: None,
+            receivers: Receivers::default(),
             letters_to: None,
             letters_of: None,
             ending: None,
+            has_told_end: false,
             deadlines: Deadlines::new(settings.deadline, in_order),
             redelivery: Redelivery::new(rules),
             refusal_waker: None,

@@ -19,6 +19,7 @@ mod group;
 mod options;
 mod pull;
 mod push;
+mod receivers;
 mod window;
 
 pub(crate) use backlog::{Backlog, Ending, GrantedLink, SocketName};

@@ -23,9 +23,13 @@ pub fn size() -> usize {
 
 /// One test at a time, with as many descriptors as its crowd needs: they look at the whole process.
 pub fn alone() -> MutexGuard<'static, ()> {
+    alone_with(DESCRIPTORS_EACH * size() as u64 + 100)
+}
+
+/// As [`alone`], with `need` descriptors.
+pub fn alone_with(need: u64) -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     let guard = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let need = DESCRIPTORS_EACH * size() as u64 + 100;
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_some_and(|current| current < need) {
         let maximum = limit.maximum;

@@ -13,6 +13,7 @@ mod soak;
 
 mod churn;
 mod crowd;
+mod settled;
 mod subscribers;
 mod timers;
 

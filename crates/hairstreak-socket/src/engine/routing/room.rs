@@ -123,6 +123,7 @@ impl State {
         }
         link.listed_room = true;
         state.with_room.push(index);
+        self.list_by_load(index);
         self.notify(socket);
     }
 
@@ -155,6 +156,11 @@ impl State {
         let link = &mut self.links[index];
         if std::mem::take(&mut link.listed_room) {
             let state = &mut self.sockets[link.socket];
+            if let Some(backlog) = &mut state.backlog
+                && backlog.receivers.rouse(index, link.pace.settled)
+            {
+                return;
+            }
             remove_turn(&mut state.with_room, &mut state.send_turn, index);
         }
     }

@@ -38,7 +38,8 @@ impl State {
     /// The link is one of its socket's: the peer is told what all of them are.
     pub fn begin_settling(&mut self, engine: &Engine, index: usize) {
         let socket = self.links[index].socket;
-        if self.sockets[socket].backlog.is_some() {
+        if let Some(backlog) = &mut self.sockets[socket].backlog {
+            backlog.has_told_end = false;
             self.have_done_told(engine, index);
             self.send_waiting_again(engine, socket);
             self.end_sending(engine, index);

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use hairstreak_wire::settlement::{Ranges, TaskId};
 
 use crate::engine::Engine;
-use crate::engine::link::LinkKind;
 use crate::engine::routing::Sent;
 use crate::engine::state::State;
 use crate::engine::timers::Due;
@@ -99,9 +98,10 @@ impl State {
         if let Some(overdue) = backlog.deadlines.look(now, next, first).cloned() {
             let is_overdue = |task: TaskId| overdue.has(task.sequence);
             let mut expired = Vec::new();
-            for (_, link) in self.links.iter_mut().filter(|(_, link)| link.socket == socket) {
-                if let LinkKind::Stream(session) = &mut link.kind {
+            for index in self.busy_sessions(socket).map(|(index, _)| index).collect::<Vec<_>>() {
+                if let Some(session) = self.links[index].session_mut() {
                     expired.extend(session.take_expired(is_overdue));
+                    self.list_by_load(index);
                 }
             }
             if let Some(backlog) = &mut self.sockets[socket].backlog {

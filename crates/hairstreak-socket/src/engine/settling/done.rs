@@ -7,7 +7,7 @@
 use hairstreak_wire::settlement::{Outcome, SettlementTerms, TaskId};
 
 use crate::engine::Engine;
-use crate::engine::link::LinkKind;
+use crate::engine::link::{LinkKind, Origin};
 use crate::engine::state::State;
 use crate::session::Session;
 
@@ -27,9 +27,11 @@ impl State {
     /// Tasks of the socket are done, whatever links they went: those are told that want to hear of it.
     pub(super) fn take_done(&mut self, engine: &Engine, socket: usize, tasks: &[(TaskId, u64)]) {
         let mut done_count = 0;
-        for slot in 0..self.sockets[socket].links.len() {
-            let index = self.sockets[socket].links[slot];
+        for index in self.busy_sessions(socket).map(|(index, _)| index).collect::<Vec<_>>() {
             let link = &mut self.links[index];
+            if matches!(link.origin, Origin::Ended) {
+                continue;
+            }
             let LinkKind::Stream(session) = &mut link.kind else { continue };
             let (mut done, mut news, informs) = (0, Vec::new(), session.informs());
             for &(first, count) in tasks {
@@ -46,9 +48,10 @@ impl State {
                 // It goes with the next task, or by the flush tick.
                 self.has_pushed(engine, index, true);
             }
+            self.list_by_load(index);
         }
-        self.note_settled(socket, done_count);
         let Some(backlog) = &mut self.sockets[socket].backlog else { return };
+        backlog.window.note_settled(done_count);
         tasks.iter().for_each(|(first, count)| backlog.redelivery.forget_tasks(*first, *count));
         if let Some(upstream) = backlog.upstream {
             for (first, count) in tasks {

@@ -10,24 +10,22 @@ impl State {
     pub fn end_sending(&mut self, engine: &Engine, index: usize) {
         let Some(link) = self.links.get(index) else { return };
         let socket = link.socket;
-        let is_over = self.is_over_for(socket, index);
+        let is_over = self.is_over_for(socket, Some(index));
         if let Some(Link { kind: LinkKind::Stream(session), .. }) = self.links.get_mut(index)
             && session.end_sending(is_over)
         {
+            self.list_by_load(index);
             self.flush_link(engine, index);
         }
     }
 
     /// Whether a link of the socket will be sent no other message: nothing new follows, and no other link has one that may
-    /// come back.
-    fn is_over_for(&self, socket: usize, index: usize) -> bool {
+    /// come back. Without a link: whether that is so for all of them.
+    fn is_over_for(&self, socket: usize, index: Option<usize>) -> bool {
         let Some(backlog) = &self.sockets[socket].backlog else { return false };
-        // Links that drain are among them, though the socket has given them up.
-        let mut others = self.links.iter().filter(|(other, link)| link.socket == socket && *other != index);
-        let mut may_come_back = || {
-            others.any(
-                |(_, link)| matches!(&link.kind, LinkKind::Stream(session) if session.awaits_settlement()),
-            )
+        let may_come_back = || {
+            let mut busy = self.busy_sessions(socket);
+            busy.any(|(other, session)| Some(other) != index && session.awaits_settlement())
         };
         match backlog.ending {
             None => false,
@@ -36,10 +34,23 @@ impl State {
         }
     }
 
-    /// Tells the receivers that will be sent no other message.
+    /// Tells the receivers that will be sent no other message, unless they know.
     pub fn end_sending_where_over(&mut self, engine: &Engine, socket: usize) {
-        let Some(state) = self.sockets.get(socket) else { return };
-        if state.backlog.as_ref().is_some_and(|backlog| backlog.ending.is_some()) {
+        let backlog = self.sockets.get(socket).and_then(|state| state.backlog.as_ref());
+        if !backlog.is_some_and(|backlog| backlog.ending.is_some() && !backlog.has_told_end) {
+            return;
+        }
+        let is_over = self.is_over_for(socket, None);
+        let mut busy = self.busy_sessions(socket).filter(|(_, session)| session.awaits_settlement());
+        if let (false, Some((last, _)), None) = (is_over, busy.next(), busy.next()) {
+            // All others wait for what it has.
+            drop(busy);
+            return self.end_sending(engine, last);
+        }
+        drop(busy);
+        let state = &mut self.sockets[socket];
+        if let Some(backlog) = state.backlog.as_mut().filter(|_| is_over) {
+            backlog.has_told_end = true;
             for index in state.links.clone() {
                 self.end_sending(engine, index);
             }
@@ -51,7 +62,7 @@ impl State {
         self.take_grant_back(socket);
         let Some(state) = self.sockets.get_mut(socket) else { return };
         if let Some(backlog) = &mut state.backlog {
-            backlog.ending = Some(ending);
+            (backlog.ending, backlog.has_told_end) = (Some(ending), false);
         }
         self.end_sending_where_over(engine, socket);
     }

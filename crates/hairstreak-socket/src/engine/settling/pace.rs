@@ -61,6 +61,11 @@ impl Pace {
         self.since.is_some_and(|since| since.elapsed() > patience)
     }
 
+    /// Whether it has had nothing unsettled since it last settled.
+    pub fn is_at_rest(&self) -> bool {
+        self.since.is_none() && !self.is_alone
+    }
+
     /// How many messages that are not done the link may have, where it is to have no more than it wants, or does in `time`.
     pub fn ahead(&self, session: &Session, time: Option<Duration>) -> u64 {
         let by_pace = |time| match session.told_pace() {

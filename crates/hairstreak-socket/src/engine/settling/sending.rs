@@ -17,7 +17,7 @@ use hairstreak_wire::settlement::{Company, Outcome, Returned, TaskId, TaskRun};
 
 use crate::engine::Engine;
 use crate::engine::link::LinkKind;
-use crate::engine::routing::Sent;
+use crate::engine::routing::{Sent, remove_turn};
 use crate::engine::settling::pace::{self, LARGE_BLOCK_TIME};
 use crate::engine::state::{After, State};
 use crate::engine::timers::Due;
@@ -44,17 +44,38 @@ impl State {
         }
     }
 
-    /// The sessions of a socket's links, those among them that drain, though the socket has given them up.
-    fn sessions(&self, socket: usize) -> impl Iterator<Item = &Session> {
-        let links = self.links.iter().filter(move |(_, link)| link.socket == socket);
-        links.filter_map(|(_, link)| link.session())
+    /// The links of a socket that have something unsettled or granted, those among them that drain, though the socket has given
+    /// them up.
+    pub(super) fn busy_sessions(&self, socket: usize) -> impl Iterator<Item = (usize, &Session)> {
+        let backlog = self.sockets.get(socket).and_then(|state| state.backlog.as_ref());
+        let links = backlog.into_iter().flat_map(|backlog| backlog.receivers.with_something());
+        links.filter_map(|index| Some((index, self.links.get(index)?.session()?)))
+    }
+
+    /// A settled link has been given something, has settled something, or has room: it is listed by what it has now.
+    pub fn list_by_load(&mut self, index: usize) {
+        let Some(link) = self.links.get(index) else { return };
+        let state = &mut self.sockets[link.socket];
+        let (Some(session), Some(backlog)) = (link.session(), &mut state.backlog) else { return };
+        let has_something = session.unsettled_count() > 0 || session.granted() > 0;
+        backlog.receivers.note_something(index, has_something);
+        if !link.listed_room {
+            return;
+        }
+        let is_at_rest =
+            !has_something && link.pace.is_at_rest() && session.credit() > 0 && !session.is_stuck();
+        if is_at_rest && backlog.receivers.rest(index, link.pace.settled) {
+            remove_turn(&mut state.with_room, &mut state.send_turn, index);
+        } else if !is_at_rest && backlog.receivers.rouse(index, link.pace.settled) {
+            state.with_room.push(index);
+        }
     }
 
     /// Messages of the socket that are not settled, those that wait to be sent again among them.
     pub fn unsettled_count(&self, socket: usize) -> u64 {
         let Some(state) = self.sockets.get(socket) else { return 0 };
         let waiting = state.backlog.as_ref().map_or(0, |backlog| backlog.redelivery.waiting_count());
-        waiting + self.sessions(socket).map(Session::unsettled_count).sum::<u64>()
+        waiting + self.busy_sessions(socket).map(|(_, session)| session.unsettled_count()).sum::<u64>()
     }
 
     /// The next new task of a socket.
@@ -70,7 +91,7 @@ impl State {
     /// The first of the socket's tasks that is not settled; the next new one if all are.
     pub fn first_unsettled(&self, socket: usize) -> Option<TaskId> {
         let backlog = self.sockets.get(socket)?.backlog.as_ref()?;
-        let on_links = self.sessions(socket).filter_map(Session::first_unsettled);
+        let on_links = self.busy_sessions(socket).filter_map(|(_, session)| session.first_unsettled());
         let waiting = backlog.redelivery.first_waiting().map(|task| task.id);
         on_links.chain(waiting).min().or_else(|| self.next_new(socket))
     }
@@ -80,7 +101,7 @@ impl State {
     pub fn unsettled_tasks(&self, socket: usize) -> Option<(TaskId, Vec<(TaskId, u64)>)> {
         let backlog = self.sockets.get(socket)?.backlog.as_ref()?;
         let mut runs = backlog.redelivery.waiting().map(|task| (task.id, 1)).collect::<Vec<_>>();
-        runs.extend(self.sessions(socket).flat_map(Session::unsettled_tasks));
+        runs.extend(self.busy_sessions(socket).flat_map(|(_, session)| session.unsettled_tasks()));
         runs.sort_unstable();
         Some((self.next_new(socket)?, runs))
     }
@@ -129,6 +150,7 @@ impl State {
         {
             backlog.next = next;
         }
+        self.list_by_load(granted.index);
     }
 
     /// Gives the next block to a link. Returns which.
@@ -165,6 +187,7 @@ impl State {
             let count = block.min(left).min(room);
             // Where nothing is under way, the first is not to wait for others.
             session.grant(run, count, unsettled > 0);
+            self.list_by_load(index);
         }
         self.note_grant(socket, index);
         Some(index)
@@ -209,15 +232,20 @@ impl State {
 
     /// The link with room, and credit, that has the fewest unsettled messages for its pace, of those that fit `company`.
     fn choose_link(&mut self, socket: usize, company: Company) -> Option<usize> {
-        if self.sockets[socket].with_room.is_empty() {
+        let state = &self.sockets[socket];
+        let is_any_at_rest = state.backlog.iter().any(|backlog| backlog.receivers.at_rest_count() > 0);
+        if state.with_room.is_empty() && !is_any_at_rest {
             self.find_room(socket);
         }
         let state = &self.sockets[socket];
         let count = state.with_room.len();
         let in_turn = (0..count).map(|offset| state.with_room[(state.send_turn + 1 + offset) % count]);
-        let field = self.field(socket);
         let fit = in_turn.filter(|index| self.may_take(*index, company));
-        fit.min_by_key(|index| self.rank(*index, &field))
+        // Of those at rest the first is the best.
+        let mut at_rest = state.backlog.iter().flat_map(|backlog| backlog.receivers.at_rest());
+        let rested = at_rest.find(|index| self.may_take(*index, company));
+        let field = self.field(socket);
+        fit.chain(rested).min_by_key(|index| self.rank(*index, &field))
     }
 
     /// What the links of a socket that have room are compared by.
@@ -231,8 +259,9 @@ impl State {
         Field {
             fastest: paces.min().unwrap_or(1),
             half: backlog.map_or(0, |backlog| backlog.window.count() / 2),
-            may_be_late: state.with_room.len() > 1
-                && backlog.is_some_and(|backlog| backlog.upstream.is_some()),
+            may_be_late: backlog.is_some_and(|backlog| {
+                backlog.upstream.is_some() && state.with_room.len() + backlog.receivers.at_rest_count() > 1
+            }),
         }
     }
 
@@ -297,6 +326,7 @@ impl State {
         let socket = self.links[index].socket;
         if let Some(session) = self.settled_session(index) {
             session.grant(task, 1, false);
+            self.list_by_load(index);
         }
         let link = &mut self.links[index];
         link.pace.on_sent();
@@ -307,6 +337,7 @@ impl State {
             backlog.redelivery.send_again(vec![(task, message.clone())]);
         } else if let Some(session) = self.settled_session(index) {
             session.take_grant();
+            self.list_by_load(index);
         }
     }
 
@@ -318,7 +349,10 @@ impl State {
         link.pace.on_settled(news.count, session.unsettled_count());
         link.pace.is_alone &= session.awaits_settlement() || session.is_stuck();
         let socket = link.socket;
-        self.note_settled(socket, news.count);
+        self.list_by_load(index);
+        if let Some(backlog) = &mut self.sockets[socket].backlog {
+            backlog.window.note_settled(news.count);
+        }
         self.take_done(engine, socket, &std::mem::take(&mut news.done));
         self.take_news(engine, socket, news);
         self.shorten_grant(socket, index);
@@ -330,12 +364,6 @@ impl State {
             self.end_sending_where_over(engine, socket);
         }
         self.notify(socket);
-    }
-
-    pub(super) fn note_settled(&mut self, socket: usize, count: u64) {
-        if let Some(backlog) = &mut self.sockets[socket].backlog {
-            backlog.window.note_settled(count);
-        }
     }
 
     fn take_news(&mut self, engine: &Engine, socket: usize, news: SettledNews) {
@@ -357,7 +385,7 @@ impl State {
     pub fn is_under_way(&self, socket: usize, task: TaskId) -> bool {
         let backlog = self.sockets.get(socket).and_then(|state| state.backlog.as_ref());
         backlog.is_some_and(|backlog| backlog.redelivery.has_waiting(task))
-            || self.sessions(socket).any(|session| session.has_unsettled(task))
+            || self.busy_sessions(socket).any(|(_, session)| session.has_unsettled(task))
     }
 
     /// The next message sent is this task, and those behind it follow in sequence.
@@ -391,6 +419,7 @@ impl State {
         let session = self.settled_session(index)?;
         let mut news = session.take_settled();
         let unsettled = session.take_unsettled();
+        self.list_by_load(index);
         self.take_done(engine, socket, &std::mem::take(&mut news.done));
         self.take_news(engine, socket, news);
         let state = &mut self.sockets[socket];

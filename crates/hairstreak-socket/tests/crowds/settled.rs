@@ -1,0 +1,81 @@
+//! A settled PUSH with a crowd of receivers: those at rest cost nothing when the others are given something.
+
+use std::time::Duration;
+
+use hairstreak_socket::settlement::Settlement;
+use hairstreak_socket::{Context, Options, Pull, Push};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::LONG;
+use crate::crowd::alone_with;
+use crate::endpoints::endpoint;
+
+/// So short that it is over before anything else is.
+const SOON: Duration = Duration::from_millis(20);
+const CROWD: usize = 2000;
+/// Both ends of each connection, and what the process has besides.
+const DESCRIPTORS: u64 = 2 * CROWD as u64 + 200;
+const ROUND_COUNT: usize = 20;
+/// In each round.
+const MESSAGE_COUNT: usize = 50;
+/// How many times more a message may cost with the crowd than with ten.
+const FACTOR_MAX: u32 = 3;
+
+/// A source of which one task at a time is not settled, so that each message is a grant, with deadlines to be looked at.
+/// Nobody is asked for a sign of life meanwhile.
+fn options() -> Options {
+    let deadline = Some(LONG);
+    let settlement = Settlement { unsettled_count_max: 1, deadline, ..Settlement::default() };
+    Options { settlement: Some(settlement), heartbeat_ms: 3_600_000, ..Options::default() }
+}
+
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Processor time of the thread that sends a message and waits until it is settled, with so many other receivers: of the
+/// best round, since others may use the caches in the meantime.
+fn cost(idle_count: usize) -> Duration {
+    let push = Push::with_options(&Context::new(), options()).unwrap();
+    let place = push.bind(&endpoint("tcp")).unwrap().to_string();
+    let pull = || Pull::with_options(&Context::new(), options()).unwrap();
+    std::thread::scope(|scope| {
+        let place = &place;
+        let busy = scope.spawn(move || {
+            let busy = pull();
+            busy.connect(place).unwrap();
+            let count = 1 + ROUND_COUNT * MESSAGE_COUNT;
+            (0..count).for_each(|_| drop(busy.recv_timeout(LONG).unwrap()));
+            // Settles the last one.
+            assert!(busy.recv_timeout(SOON).is_err(), "no message follows");
+        });
+        // Of those at rest the one that settled last is given the next message.
+        let send = || {
+            push.send_timeout("task", LONG).unwrap();
+            push.flush();
+            assert!(push.wait_settled(LONG));
+        };
+        send();
+        let idle = std::thread::spawn(pull).join().unwrap();
+        (0..idle_count).for_each(|_| idle.connect(place).unwrap());
+        assert!(push.wait_for_peers(1 + idle_count, LONG));
+        let rounds = (0..ROUND_COUNT).map(|_| {
+            let before = processor_time();
+            (0..MESSAGE_COUNT).for_each(|_| send());
+            processor_time() - before
+        });
+        let best = rounds.min().unwrap();
+        assert_eq!(idle.stats().received, 0);
+        push.announce_end();
+        busy.join().unwrap();
+        best / MESSAGE_COUNT as u32
+    })
+}
+
+#[test]
+fn receivers_at_rest_cost_a_settled_push_nothing() {
+    let _alone = alone_with(DESCRIPTORS);
+    let (few, many) = (cost(10), cost(CROWD));
+    assert!(many < FACTOR_MAX * few, "{many:?} with {CROWD} receivers at rest, {few:?} with ten");
+}
