@@ -39,22 +39,21 @@ impl Alarm {
             return Change::None;
         }
         self.bytes.fetch_add(difference, SeqCst);
-        let was_raised = self.is_raised();
-        // Others change the memory meanwhile: the alarm follows what is there in the end.
+        // Other threads change the memory meanwhile. Each thread repeats until the alarm fits the memory, and reports its own last step: a
+        // clear that no thread reports would leave publishers waiting.
+        let mut change = Change::None;
         loop {
             let bytes = self.bytes.load(SeqCst);
-            let is_high = bytes >= self.watermark;
-            let is_low = bytes < self.watermark / 10 * 9;
-            let changes = (is_high && !self.is_raised.swap(true, SeqCst))
-                || (is_low && self.is_raised() && self.is_raised.swap(false, SeqCst));
-            if !changes {
-                break;
+            if bytes >= self.watermark && !self.is_raised.swap(true, SeqCst) {
+                change = Change::Raised;
+            } else if bytes < self.watermark / 10 * 9
+                && self.is_raised()
+                && self.is_raised.swap(false, SeqCst)
+            {
+                change = Change::Cleared;
+            } else {
+                return change;
             }
-        }
-        match (was_raised, self.is_raised()) {
-            (false, true) => Change::Raised,
-            (true, false) => Change::Cleared,
-            _ => Change::None,
         }
     }
 }

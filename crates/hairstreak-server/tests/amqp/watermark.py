@@ -4,10 +4,13 @@
 
 The node's watermark is 8 MiB."""
 
+import socket
+import struct
 import sys
 import threading
+import time
 
-from pika.spec import Basic, Connection, Queue
+from pika.spec import Basic, Channel, Connection, Queue
 
 from wire import Wire
 
@@ -20,9 +23,17 @@ def connect():
     return Wire((host, int(port))).login().open()
 
 
+def publish(wire, count):
+    try:
+        for _ in range(count):
+            wire.publish("", "q", BODY)
+    except OSError:
+        pass  # The connection is over.
+
+
 def fill(wire, count):
     """Publishes in a thread, because the broker stops reading."""
-    thread = threading.Thread(target=lambda: [wire.publish("", "q", BODY) for _ in range(count)], daemon=True)
+    thread = threading.Thread(target=publish, args=(wire, count), daemon=True)
     thread.start()
     return thread
 
@@ -51,3 +62,40 @@ for round_number in range(3):
     consuming.send(Basic.Cancel(consumer_tag=str(round_number)))
     consuming.expect(Basic.CancelOk)
     print(f"round {round_number}: {held} messages held while the publisher waited, {COUNT} received")
+
+
+def end(wire):
+    wire.socket.shutdown(socket.SHUT_RDWR)
+
+
+def reset(wire):
+    wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    wire.socket.close()
+
+
+def reply_code_of_close(method):
+    """Sends a method that the broker refuses."""
+    consuming.send(method)
+    code = consuming.expect(Channel.Close).method.reply_code
+    consuming.send(Channel.CloseOk())
+    consuming.open()
+    return code
+
+
+# A publisher that waits and goes away leaves at once. Without heartbeats nothing else would end its connection.
+filling = connect()
+fill(filling, COUNT)
+filling.wait_for(Connection.Blocked)
+for go_away in end, reset:
+    leaving = connect()
+    leaving.call(Queue.Declare(queue="own", exclusive=True))
+    leaving.publish("", "q")
+    leaving.wait_for(Connection.Blocked)
+    look = Queue.Declare(queue="own", passive=True)
+    assert reply_code_of_close(look) == 405, "the queue of another connection is not locked"
+    go_away(leaving)
+    deadline = time.monotonic() + 10
+    while reply_code_of_close(look) == 405:
+        assert time.monotonic() < deadline, f"{go_away.__name__}: the queue of a client that is gone stays locked"
+        time.sleep(0.01)
+    print(f"{go_away.__name__}: a client that waited is gone, and its exclusive queue with it")
