@@ -37,13 +37,13 @@ pub enum Benchmark {
     /// The process that keeps a broker under test (started by the benchmark itself)
     #[command(hide = true)]
     BrokerServer {
-        /// Which broker, as JSON.
+        /// The broker, as JSON.
         task: String,
     },
     /// A producer's or consumer's process (started by the benchmark itself)
     #[command(hide = true)]
     BrokerClient {
-        /// What to do, as JSON.
+        /// The task, as JSON.
         task: String,
     },
     /// The server's process of a benchmark of connections (started by the benchmark itself)
@@ -219,7 +219,7 @@ pub struct ConnectionsSettings {
     pub connection_count: usize,
 }
 
-/// What `hairstreak-bench broker` takes.
+/// Options of `hairstreak-bench broker`.
 #[derive(Clone, Debug, Args)]
 pub struct BrokerSettings {
     /// 3 repeats of a quarter of a second, 1000 connections: some two minutes in all

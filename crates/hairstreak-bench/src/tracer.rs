@@ -52,7 +52,7 @@ impl Tracer {
         command
     }
 
-    /// Counts what the running process `process_id` calls, and its threads, until it is told to stop.
+    /// Counts the system calls of the running process `process_id` and of its threads, until [`Attached`] is stopped.
     pub fn attach(self, process_id: u32) -> Result<Attached, io::Error> {
         let file = CountFile::new();
         let (name, options): (_, &[&str]) = match self {

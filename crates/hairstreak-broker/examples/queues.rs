@@ -1,4 +1,4 @@
-//! What the broker core costs for each message, without frames and sockets.
+//! The cost of the broker core for each message, without frames and sockets.
 //!
 //! ```text
 //! cargo run --release -p hairstreak-broker --example queues

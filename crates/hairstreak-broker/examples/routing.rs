@@ -1,4 +1,4 @@
-//! What a route through a topic exchange costs, by the number of bindings, for keys that come again and for keys that
+//! The cost of a route through a topic exchange, by the number of bindings, for keys that come again and for keys that
 //! never do: `cargo run --release -p hairstreak-broker --example routing`.
 //!
 //! Binding number i is `stock.i.*` and leads to one of 64 queues. Keys that never repeat are `stock.i.c` with a binding i

@@ -30,7 +30,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     let config_path = arguments.config.as_deref();
     let config = config_path.map(Config::load).transpose().map_err(Failure::usage)?.unwrap_or_default();
     let amqp = config.amqp_options(config_path.unwrap_or(Path::new(""))).map_err(Failure::usage)?;
-    // Whoever chooses another place for the directory may have several nodes on one host.
+    // With a directory in another place, several nodes can run on one host.
     let is_moved = !arguments.bind.is_empty() || arguments.port.is_some();
     let options = ServeOptions {
         bind: match &arguments.bind[..] {
@@ -87,7 +87,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     if stopped { Ok(()) } else { Err(Failure::failed("a part of the node has ended by itself")) }
 }
 
-/// What is open to whom, and what is kept how.
+/// The lines that say which endpoints are open to other hosts, and which messages are kept.
 fn openness(server: &Server) -> Vec<String> {
     let all = [server.endpoints(), server.service_endpoints(), server.amqp_endpoints()].concat();
     let open: Vec<String> =

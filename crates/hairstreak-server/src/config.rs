@@ -33,7 +33,7 @@ pub struct Config {
     /// The part for AMQP.
     #[serde(default)]
     pub amqp: AmqpConfig,
-    /// Whoever may log in.
+    /// The users that may log in.
     #[serde(default)]
     pub users: Vec<UserConfig>,
 }
@@ -87,7 +87,7 @@ pub enum ConfigError {
         path: PathBuf,
         /// Where in the file.
         line: usize,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
     /// A value that makes no sense.
@@ -95,7 +95,7 @@ pub enum ConfigError {
     Value {
         /// The file.
         path: PathBuf,
-        /// Which value, and why.
+        /// The value, and the error.
         reason: String,
     },
 }
@@ -120,7 +120,7 @@ impl Config {
         })
     }
 
-    /// What the file says of AMQP; `path` is for errors.
+    /// The AMQP options of the file; `path` is for errors.
     ///
     /// Errors: a value makes no sense.
     pub fn amqp_options(&self, path: &Path) -> Result<AmqpOptions, ConfigError> {

@@ -117,7 +117,7 @@ impl Server {
         &self.service_endpoints
     }
 
-    /// What AMQP listens on, with the real ports.
+    /// The AMQP endpoints, with the real ports.
     pub fn amqp_endpoints(&self) -> &[Endpoint] {
         self.amqp.as_ref().map_or(&[], |amqp| amqp.endpoints())
     }

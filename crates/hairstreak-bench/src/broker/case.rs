@@ -11,7 +11,7 @@ const HOT_CLIENT_COUNT: u32 = 4;
 const CONFIRM_WINDOW: u32 = 500;
 const ACK_EACH: u32 = 50;
 
-/// What is measured.
+/// A measured case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum CaseName {
@@ -68,7 +68,7 @@ impl CaseName {
         }
     }
 
-    /// What its rates count.
+    /// The unit of the rates.
     pub fn unit(self) -> &'static str {
         match self {
             Self::FanOut => "deliveries/s",

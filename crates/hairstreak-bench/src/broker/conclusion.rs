@@ -1,4 +1,4 @@
-//! What became of the targets, in sentences.
+//! Targets reached and missed, in sentences.
 
 use super::case::CaseName;
 use super::idle::IdleRow;

@@ -24,7 +24,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Of nothing.
+    /// An empty histogram.
     pub fn new() -> Self {
         Self { counts: vec![0; (u64::BITS as usize + 1) * STEP_COUNT], total: 0 }
     }
@@ -42,7 +42,7 @@ impl Histogram {
         self.total += other.total;
     }
 
-    /// What has been counted; `None` if nothing was.
+    /// Percentiles of the counted values; `None` if nothing was counted.
     pub fn latency(&self) -> Option<Latency> {
         let us = |share: f64| self.quantile(share).map(|ns| ns as f64 / 1e3);
         Some(Latency { p50_us: us(0.5)?, p99_us: us(0.99)?, p999_us: us(0.999)? })

@@ -12,10 +12,10 @@ use super::server::{Running, ServerError, ServerKind};
 
 /// Connections are opened by so many threads.
 const OPENER_COUNT: u32 = 8;
-/// What a broker does with memory that it needs no more is done by then.
+/// After this time a broker has freed the memory that it needs no more.
 const SETTLE_TIME: Duration = Duration::from_secs(3);
 
-/// What a broker needs for idle connections.
+/// Memory of a broker for idle connections.
 #[derive(Debug, Serialize)]
 pub struct IdleRow {
     /// `hairstreak` or `RabbitMQ`.
@@ -39,7 +39,7 @@ pub enum IdleError {
     /// A connection could not be opened.
     #[error("a connection to {broker}: {error}")]
     Open {
-        /// Which broker.
+        /// The broker.
         broker: &'static str,
         /// Why.
         error: AmqpError,
@@ -53,7 +53,7 @@ pub enum IdleError {
 }
 
 impl IdleRow {
-    /// Of so many connections.
+    /// The row of `connections` connections.
     pub fn new(kind: ServerKind, connections: u32, memory_bytes: u64, connects_per_s: f64) -> IdleRow {
         let bytes_per_connection = memory_bytes as f64 / f64::from(connections);
         IdleRow {
@@ -71,7 +71,7 @@ impl IdleRow {
 pub fn measure(server: &Running, count: u32) -> Result<Option<IdleRow>, IdleError> {
     let broker = server.kind.text();
     let failed = |error| IdleError::Open { broker, error };
-    // What the first of all needs is there already.
+    // The first connection makes the broker allocate memory that all connections share.
     let _first = Link::open(server.address).map_err(failed)?;
     thread::sleep(SETTLE_TIME);
     let Some(before) = server.usage()? else { return Ok(None) };

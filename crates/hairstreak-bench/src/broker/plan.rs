@@ -1,4 +1,4 @@
-//! What is measured: the rows of the targets' table, by default, with `--quick` and with filters.
+//! Rows to measure: those of the targets' table, by default, with `--quick` and with filters.
 
 use super::case::CaseName;
 use super::server::ServerKind;
@@ -28,10 +28,10 @@ const ROWS: [(CaseName, &[u32]); 8] = [
     (CaseName::HotQueue, &[16]),
 ];
 
-/// What is the same for all contenders of a row.
+/// A row: the parameters that all contenders share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What is measured.
+    /// The case.
     pub case: CaseName,
     /// Bytes of a body.
     pub size: u32,
@@ -50,7 +50,7 @@ impl Row {
         }
     }
 
-    /// Who is measured, if everybody is there.
+    /// The contenders of the row, if all are installed.
     pub fn contenders(self) -> &'static [ServerKind] {
         match self.case {
             CaseName::HotQueue => &[ServerKind::Node],
@@ -58,7 +58,7 @@ impl Row {
         }
     }
 
-    /// What flows for `duration_s`, at `rate_per_s` if there is one.
+    /// The flow of messages for `duration_s`, at `rate_per_s` if there is a rate.
     pub fn flow(self, duration_s: f64, rate_per_s: Option<f64>) -> Flow {
         let shape = self.case.shape();
         let bytes_max = if shape.consumer_count == 0 { KEPT_BYTES_MAX } else { LAGGING_BYTES_MAX };
@@ -120,7 +120,7 @@ impl Plan {
                 }
             }
         }
-        // What several queues cost is compared with what one costs.
+        // The cost of several queues is compared with the cost of one.
         let is_one = |row: &Row| row.case == CaseName::InOut;
         let several: Vec<Row> = rows.iter().filter(|row| row.case == CaseName::Queues).copied().collect();
         if !rows.iter().any(is_one) {

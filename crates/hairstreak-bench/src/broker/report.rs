@@ -18,7 +18,7 @@ const US_PER_S: f64 = 1e6;
 pub struct Report {
     /// Always `broker`.
     pub benchmark: &'static str,
-    /// What ran where.
+    /// The machine and the build.
     #[serde(flatten)]
     pub run: Run,
     /// `perf` or `strace`.
@@ -27,14 +27,14 @@ pub struct Report {
     pub cases: Vec<Case>,
     /// Idle connections, by contender.
     pub connections: Vec<IdleRow>,
-    /// What became of the targets, in sentences.
+    /// Targets reached and missed, in sentences.
     pub conclusion: Vec<String>,
 }
 
 /// One row.
 #[derive(Debug, Serialize)]
 pub struct Case {
-    /// Which case.
+    /// The case.
     pub case: &'static str,
     /// Bytes of a body.
     pub size: u32,
@@ -42,11 +42,11 @@ pub struct Case {
     pub queues: u32,
     /// Event loops of the node, where they are what is compared.
     pub loops: Option<u32>,
-    /// What the rates count, and what "per message" means.
+    /// The unit of the rates, and of "per message".
     pub unit: &'static str,
     /// Repeats of each contender.
     pub n: usize,
-    /// Who was measured.
+    /// The measured contenders.
     pub contenders: Vec<Figures>,
     /// Rate of ours over that of the rival, of the medians.
     pub ratio: Option<f64>,
@@ -57,7 +57,7 @@ pub struct Case {
     pub row: Row,
 }
 
-/// What a contender did.
+/// Figures of a contender.
 #[derive(Debug, Serialize)]
 pub struct Figures {
     /// `hairstreak`, `RabbitMQ` or `limit`.
@@ -66,7 +66,7 @@ pub struct Figures {
     pub rate: Spread,
     /// Messages of the sample that had most.
     pub messages_max: u64,
-    /// What its processes used for each message: broker first.
+    /// Use of its processes for each message: broker first.
     pub processes: Vec<Consumption>,
     /// System calls of the broker for each message, in a sample of its own.
     pub broker_system_calls: Option<f64>,
@@ -77,7 +77,7 @@ pub struct Figures {
     pub kind: ServerKind,
 }
 
-/// What a process used for each message.
+/// Use of a process for each message.
 #[derive(Debug, Serialize)]
 pub struct Consumption {
     /// `broker`, `producer`, `consumer` or `client`.
@@ -110,7 +110,7 @@ pub struct Evidence {
     pub kind: ServerKind,
     /// In the order in which they were made.
     pub samples: Vec<Sample>,
-    /// Of the sample that counted them.
+    /// System calls of the broker for each message, from the sample that counted them.
     pub system_calls: Option<f64>,
 }
 
@@ -135,7 +135,7 @@ impl Case {
         })
     }
 
-    /// What a contender did here.
+    /// Figures of a contender in this row.
     pub fn of(&self, kind: ServerKind) -> Option<&Figures> {
         self.contenders.iter().find(|figures| figures.kind == kind)
     }
@@ -172,14 +172,14 @@ impl Figures {
         })
     }
 
-    /// What the broker used.
+    /// Use of the broker's processes.
     pub fn broker(&self) -> Option<&Consumption> {
         self.processes.iter().find(|used| used.role == "broker")
     }
 }
 
 impl Consumption {
-    /// Of each sample its messages, user time, system time and voluntary context switches.
+    /// `used`: for each sample its messages, user time, system time and voluntary context switches.
     fn new(role: &'static str, used: impl Iterator<Item = (u64, f64, f64, u64)>) -> Option<Consumption> {
         let used: Vec<_> = used.filter(|(count, ..)| *count > 0).collect();
         let each = |of: fn(&(u64, f64, f64, u64)) -> f64| {

@@ -24,12 +24,12 @@ const PACED_SHARE: f64 = 0.5;
 /// And publishes so many times as long, because its percentiles need messages.
 const PACED_TIMES: f64 = 2.0;
 
-/// What is sampled.
+/// The subject of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// Which broker.
+    /// The broker.
     pub server: &'a Running,
-    /// Of which row.
+    /// The row.
     pub row: Row,
     /// For how long a producer publishes.
     pub sample_s: f64,
@@ -37,7 +37,7 @@ pub struct Subject<'a> {
     pub client_cores: Option<CoreRange>,
 }
 
-/// What broker and clients measured.
+/// Measurements of broker and clients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// Messages, deliveries or round trips.
@@ -71,7 +71,7 @@ pub enum SampleError {
     /// The queues could not be declared or deleted.
     #[error("{subject}: {error}")]
     Topology {
-        /// What was being measured.
+        /// The subject of the sample.
         subject: String,
         /// Why.
         error: AmqpError,
@@ -79,7 +79,7 @@ pub enum SampleError {
     /// Not all messages came.
     #[error("{subject}: {found} messages came of {expected}")]
     Lost {
-        /// What was being measured.
+        /// The subject of the sample.
         subject: String,
         /// Messages that came.
         found: u64,

@@ -7,11 +7,11 @@ use crate::arguments::BrokerSettings;
 use crate::cores::CoreRange;
 use crate::rival::Rival;
 
-/// Which brokers a run has, and how they are started.
+/// The brokers of a run, and how they are started.
 #[derive(Debug)]
 pub struct Servers<'a> {
     settings: &'a BrokerSettings,
-    /// Who is compared; ours first.
+    /// The compared brokers; ours first.
     pub kinds: Vec<ServerKind>,
     running: Vec<(Option<u32>, Running)>,
 }
@@ -59,7 +59,7 @@ impl<'a> Servers<'a> {
         Ok(())
     }
 
-    /// Who is measured in `row`.
+    /// The brokers that `row` measures.
     pub fn contenders(&self, row: Row) -> Vec<ServerKind> {
         self.kinds.iter().copied().filter(|kind| row.contenders().contains(kind)).collect()
     }
@@ -70,7 +70,7 @@ impl<'a> Servers<'a> {
         self.running.iter().find(is_it).map(|(_, running)| running)
     }
 
-    /// Who the rival is, by its own words.
+    /// Name and version of the rival, as the rival says.
     pub fn rival(&self) -> Result<Option<Rival>, AmqpError> {
         let running = self.find(ServerKind::RabbitMq, None);
         let version =

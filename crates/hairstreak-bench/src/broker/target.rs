@@ -1,4 +1,4 @@
-//! What our node has to reach, row by row.
+//! Targets of our node, row by row.
 
 use super::case::CaseName;
 use super::plan::Row;
@@ -8,11 +8,11 @@ use super::plan::Row;
 pub enum Level {
     /// At least that.
     Least,
-    /// What would be good.
+    /// A rate that would be good.
     Goal,
 }
 
-/// What is asked for.
+/// A target: a measure and its bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Demand {
     /// So many in a second.
@@ -30,10 +30,10 @@ pub enum Demand {
 use Demand::{CpuRisePercent, LoopRatio, PercentOfLimit, Rate, Ratio};
 use Level::{Goal, Least};
 
-/// What a processor time that stays the same may rise by: less cannot be told from nothing.
+/// Processor time that rises by less than this counts as unchanged.
 const FLAT_PERCENT: f64 = 3.0;
 
-/// What is asked for in `row`.
+/// The targets of `row`.
 pub fn targets(row: Row) -> &'static [(Level, Demand)] {
     match (row.case, row.size, row.loop_count) {
         (CaseName::Publish, 16, _) => {

@@ -1,4 +1,4 @@
-//! What a client of a sample is told (a [`Task`], one JSON argument) and what it answers (one [`Answer`] a line).
+//! The task of a client (a [`Task`], one JSON argument) and its answers (one [`Answer`] a line).
 
 use std::net::SocketAddr;
 
@@ -24,7 +24,7 @@ pub fn routing_key(index: u32) -> String {
     format!("key.{index}")
 }
 
-/// Which process of a sample, the broker aside.
+/// The role of a client process in a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -47,7 +47,7 @@ impl Role {
     }
 }
 
-/// What flows in a sample: the same for all contenders.
+/// The flow of messages in a sample: the same for all contenders.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
     /// Bytes of a body.
@@ -79,7 +79,7 @@ pub struct Task {
     pub role: Role,
     /// Where the broker is.
     pub address: SocketAddr,
-    /// What flows.
+    /// The flow of messages.
     pub flow: Flow,
     /// The cores to keep to; `None`: all.
     pub cores: Option<CoreRange>,
@@ -88,7 +88,7 @@ pub struct Task {
 /// A line a client prints. A consumer is bound, to nothing, as soon as all its connections consume.
 pub type Answer = crew::Answer<Measurement>;
 
-/// What a client measured. Times are those of the system's monotonic clock, so that processes can be compared.
+/// Measurements of a client. Times are those of the system's monotonic clock, so that processes can be compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// Messages that it published, or that it received.

@@ -41,7 +41,7 @@ pub(super) struct ConsistentHash {
     weights: HashMap<Destination, Vec<(BindingId, u32)>>,
 }
 
-/// What of a message is hashed.
+/// The part of a message that is hashed.
 #[derive(Debug)]
 enum Hashed {
     RoutingKey,

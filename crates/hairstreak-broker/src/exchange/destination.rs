@@ -6,7 +6,7 @@ use crate::queue::QueueId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ExchangeId(pub(super) u32);
 
-/// What a binding leads to.
+/// The destination of a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Destination {
     Queue(QueueId),

@@ -29,7 +29,7 @@ const RESERVED_PREFIX: &[u8] = b"amq.";
 
 /// All exchanges and bindings of a virtual host.
 ///
-/// Whoever has a queue tells of it by [`add_queue`](Exchanges::add_queue) and
+/// The owner of a queue announces the queue by [`add_queue`](Exchanges::add_queue) and
 /// [`remove_queue`](Exchanges::remove_queue). Line breaks in names of exchanges do not count.
 #[derive(Debug)]
 pub struct Exchanges {

@@ -2,7 +2,7 @@
 
 use hairstreak_wire::amqp::FieldTable;
 
-/// What decides where a message goes.
+/// The parts of a message that decide where the message goes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Routing<'a> {
     /// The exchange that the message is published to. Empty: the default exchange.

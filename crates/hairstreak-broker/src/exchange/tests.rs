@@ -1,4 +1,4 @@
-//! What exchanges do, by the public face alone. Each file is about one thing; `model` is random topologies.
+//! Exchanges, tested by their public interface alone. Each file is about one thing; `model` is random topologies.
 
 mod alternate;
 mod auto_delete;

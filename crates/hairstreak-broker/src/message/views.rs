@@ -37,7 +37,7 @@ pub struct Message<'a> {
     pub routing_key: &'a [u8],
     /// The encoded properties, without a BCC header.
     pub properties: &'a [u8],
-    /// What the broker must know of the properties.
+    /// The properties that the broker needs.
     pub attributes: Attributes,
     /// The body.
     pub body: BodyView<'a>,
@@ -69,7 +69,7 @@ pub struct MessageView<'a> {
     pub body: BodyView<'a>,
 }
 
-/// What a queue must know of a message's properties.
+/// The properties of a message that a queue needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
     /// Delivery mode 2.

@@ -8,7 +8,7 @@ use crate::vhost::{ChannelId, ConsumerId, Recipient};
 /// Where a consumer stands in its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// In the rotation of the queue: the consumer has credit, or nobody has noticed that it has none.
+    /// The consumer is in the rotation of the queue. A consumer whose credit is used up stays there until its next turn.
     InTurn,
     /// Without credit: the consumer has this place in its channel's list of stalled consumers.
     Stalled(u32),

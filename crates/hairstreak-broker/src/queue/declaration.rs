@@ -17,7 +17,7 @@ pub struct QueueDeclaration {
     pub arguments: FieldTable,
 }
 
-/// What declare-ok tells.
+/// The counts of declare-ok.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueStatus {
     /// The name.

@@ -16,7 +16,7 @@ pub(crate) struct Entry {
     pub(crate) message: MessageId,
     /// How often the message came back.
     pub(crate) return_count: u16,
-    /// Which of the queue's lists the message belongs to.
+    /// The list of the queue that holds the message.
     pub(crate) priority: u8,
     /// Whether the message was delivered before.
     pub(crate) is_redelivered: bool,

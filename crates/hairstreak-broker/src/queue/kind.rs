@@ -21,7 +21,7 @@ impl QueueKind {
         }
     }
 
-    /// What RabbitMQ calls the kind in its texts.
+    /// RabbitMQ's name of the kind in its texts.
     pub(crate) fn module_name(self) -> &'static str {
         match self {
             QueueKind::Classic => "rabbit_classic_queue",

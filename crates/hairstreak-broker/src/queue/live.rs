@@ -62,7 +62,7 @@ impl Queue {
         }
     }
 
-    /// What declare-ok tells.
+    /// The counts of declare-ok.
     pub(crate) fn status(&self) -> QueueStatus {
         QueueStatus {
             name: self.declaration.name.clone(),

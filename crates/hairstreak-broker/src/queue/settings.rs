@@ -5,7 +5,7 @@ use hairstreak_wire::amqp::FieldTable;
 
 use super::kind::QueueKind;
 
-/// What happens to a message that a queue has no room for.
+/// The fate of a message for which a queue has no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Overflow {
     /// The oldest message goes.

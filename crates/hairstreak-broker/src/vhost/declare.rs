@@ -157,7 +157,7 @@ impl Parts {
         routing_key: &[u8],
         arguments: &FieldTable,
     ) -> Result<(), Refusal> {
-        // Of two that are missing RabbitMQ names the exchange.
+        // If both are missing, RabbitMQ names the exchange.
         self.exchanges.check(exchange)?;
         let id = self.find_queue(user, queue)?;
         self.exchanges.bind_queue(exchange, id, routing_key, arguments)

@@ -15,7 +15,7 @@ pub struct ChannelId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConsumerId(pub u32);
 
-/// Who gets a delivery.
+/// The recipient of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipient {
     /// The connection.

@@ -6,7 +6,7 @@ use super::outbox::ConsumerId;
 
 /// The name that clients consume from, and put into the property reply-to.
 pub(super) const REPLY_TO: &[u8] = b"amq.rabbitmq.reply-to";
-/// What each address begins with.
+/// The prefix of each address.
 pub(super) const ADDRESS_PREFIX: &str = "amq.rabbitmq.reply-to.";
 
 /// Whether a routing key is an address of direct replies.

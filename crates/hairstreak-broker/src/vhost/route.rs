@@ -24,7 +24,7 @@ impl Route {
     }
 }
 
-/// What became of a message.
+/// The outcome of a publish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Published {

@@ -1,4 +1,4 @@
-//! What may be typed behind `declare`, `delete`, `bind`, `unbind` and `purge`.
+//! Arguments of `declare`, `delete`, `bind`, `unbind` and `purge`.
 
 use clap::{Args, Subcommand};
 
@@ -7,7 +7,7 @@ use super::value::{NamedValue, short_string};
 
 /// Create a queue or an exchange, or check that it is as it should be
 ///
-/// What exists already with the same properties is left as it is; with others, the broker refuses.
+/// A queue or an exchange that exists with the same properties is left as it is; with others, the broker refuses.
 #[derive(Debug, Args)]
 #[command(after_long_help = DECLARE_EXAMPLES)]
 pub struct DeclareArguments {
@@ -83,7 +83,7 @@ pub struct DeclareExchange {
     pub common: DeclareCommon,
 }
 
-/// What declarations have in common.
+/// Arguments that all declarations share.
 #[derive(Debug, Args)]
 pub struct DeclareCommon {
     /// Create nothing: only say whether it exists, and for a queue how many messages and consumers it has.

@@ -35,7 +35,7 @@ impl Interrupt {
         Some(self.signal.load(Ordering::SeqCst) as u8).filter(|&signal| signal != 0)
     }
 
-    /// What to wait for.
+    /// The descriptor to wait for.
     pub fn as_fd(&self) -> Option<BorrowedFd<'_>> {
         Some(self.pipe.as_fd())
     }

@@ -15,7 +15,7 @@ const URL_VARIABLE: &str = "AMQP_URL";
 /// The longest that connecting may take.
 const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(3600);
 
-/// Which broker.
+/// The broker.
 #[derive(Debug, Args)]
 pub struct BrokerArguments {
     /// The broker: amqp://USER:PASSWORD@HOST:PORT/VIRTUAL-HOST, or amqp+unix:///PATH for a unix socket. Names and

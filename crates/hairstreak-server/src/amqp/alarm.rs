@@ -12,7 +12,7 @@ pub(super) struct Alarm {
     is_raised: AtomicBool,
 }
 
-/// What a change of memory means.
+/// The effect of a change of memory on the alarm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     None,

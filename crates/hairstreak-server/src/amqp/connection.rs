@@ -51,7 +51,7 @@ pub(super) enum Phase {
     Over,
 }
 
-/// What is known of the client.
+/// The properties of the client.
 #[derive(Debug, Default)]
 pub(super) struct Client {
     pub is_loopback: bool,
@@ -59,7 +59,7 @@ pub(super) struct Client {
     pub capabilities: Capabilities,
 }
 
-/// What the client says that it understands.
+/// The capabilities that the client announces.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Capabilities {
     pub authentication_failure_close: bool,

@@ -63,7 +63,7 @@ impl Channel {
             is_exclusive: consume.exclusive,
             arguments: &consume.arguments,
         };
-        // What waits belongs to other consumers. The answer comes before the first delivery of this one.
+        // Waiting deliveries belong to other consumers. The answer comes before the first delivery of this consumer.
         turn.take_deliveries();
         let state = &mut *turn.state;
         let (number, output) = (self.number, &mut *turn.output);

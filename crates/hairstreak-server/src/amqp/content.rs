@@ -1,4 +1,4 @@
-//! What a message's properties mean: where it goes, what has to be checked, and what is taken out before it is stored.
+//! Properties of a message: where the message goes, which properties are checked, and which are removed before the message is stored.
 
 use hairstreak_broker::Refusal;
 use hairstreak_broker::exchange::Routing;
@@ -14,14 +14,14 @@ const REPLY_TO: &[u8] = b"amq.rabbitmq.reply-to";
 /// Flags of properties that have to be looked at for more than attributes: headers, correlation-id, reply-to, message-id, timestamp, user-id.
 const LOOK_FLAGS: u16 = 1 << 13 | 1 << 10 | 1 << 9 | 1 << 7 | 1 << 6 | 1 << 4;
 
-/// Who publishes.
+/// The publisher.
 pub(super) struct Sender<'a> {
     pub user: &'a str,
     /// The properties are those of the channel's memo, whose attributes hold.
     pub is_known: bool,
 }
 
-/// What a message's properties and names mean.
+/// The meaning of a message's properties and names.
 pub(super) struct Examined {
     pub attributes: Attributes,
     /// The properties as they are stored, if not as they came.

@@ -3,7 +3,7 @@
 use hairstreak_broker::Refusal;
 use hairstreak_wire::amqp::{DecodeError, FRAME_OVERHEAD, FrameError, ReplyCode};
 
-/// What went wrong, and in which method: (0, 0) if in none.
+/// An error and the method that caused it: (0, 0) if no method did.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub refusal: Refusal,
@@ -24,7 +24,7 @@ impl Fault {
         Fault { method: if self.method == (0, 0) { id } else { self.method }, ..self }
     }
 
-    /// What is wrong with the frame at the start of `bytes`.
+    /// The error of the frame at the start of `bytes`.
     pub fn of_frame(error: &FrameError, bytes: &[u8]) -> Fault {
         let kind = bytes.first().copied().unwrap_or_default();
         match error {

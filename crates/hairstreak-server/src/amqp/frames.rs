@@ -32,7 +32,7 @@ impl Session {
                 Err((fault, channel)) => self.refuse(fault, channel, turn),
             }
         }
-        // What follows an end is not looked at.
+        // Bytes behind an end are dropped.
         bytes.len()
     }
 

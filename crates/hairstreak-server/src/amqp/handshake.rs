@@ -188,7 +188,7 @@ impl AmqpConnection {
     }
 }
 
-/// What the client says that it understands.
+/// The capabilities that the client announces.
 fn capabilities(client_properties: &FieldTable) -> Capabilities {
     let table = client_properties.get("capabilities").and_then(|value| value.as_table());
     let has = |name: &str| {

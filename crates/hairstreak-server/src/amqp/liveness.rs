@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// The looks without anything read after which the client is gone: two intervals.
 const SILENT_LOOKS_MAX: u32 = 4;
 
-/// What was written and read at the last look.
+/// The written and the read bytes at the last look.
 #[derive(Debug)]
 pub(super) struct Liveness {
     written_bytes: u64,
@@ -17,7 +17,7 @@ pub(super) struct Liveness {
     due: Instant,
 }
 
-/// What is to be done after a look.
+/// The result of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Nothing,

@@ -22,7 +22,7 @@ const BODY_SIZE_SIZE: usize = 8;
 const CONTENT_HEADER: u8 = 2;
 const BODY: u8 = 3;
 
-/// What a channel remembers of its last message; empty at first.
+/// A channel's memory of its last message; empty at first.
 #[derive(Default)]
 pub(super) struct Memo {
     /// The frame of basic.publish; empty if there is no memo.

@@ -4,7 +4,7 @@ use std::fs;
 
 /// The part of the memory that messages may take: 2 of 5, as in RabbitMQ.
 const WATERMARK_PART: (usize, usize) = (2, 5);
-/// What is taken for the memory of a machine that does not say.
+/// The assumed memory of a machine that does not tell its own.
 const UNKNOWN_BYTES: usize = 1 << 30;
 
 /// Bytes at which publishers are stopped, unless configured.

@@ -1,4 +1,4 @@
-//! Which method of a session goes where.
+//! Methods of a session, and where each goes.
 
 use hairstreak_wire::amqp::{Method, ReplyCode, access, channel, confirm, connection, tx};
 

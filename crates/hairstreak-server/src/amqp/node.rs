@@ -14,7 +14,7 @@ use super::shared_host::{HostState, SharedHost};
 use super::timekeeper::Timekeeper;
 use super::users::Users;
 
-/// What all connections share.
+/// The state that all connections share.
 pub(super) struct Node {
     pub clock: Clock,
     pub users: Users,
@@ -58,7 +58,7 @@ impl Node {
         self.note_bytes(host.note_memory(bytes), bytes);
     }
 
-    /// What some part of the node has in memory has changed from `before` bytes to `now`.
+    /// The memory of a part of the node has changed from `before` bytes to `now`.
     pub fn note_bytes(&self, before: usize, now: usize) {
         if self.alarm.note(before, now) == Change::Cleared {
             self.timekeeper.wake_publishers();

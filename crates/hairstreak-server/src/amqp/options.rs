@@ -5,10 +5,10 @@ use hairstreak_broker::vhost::Limits;
 use super::memory;
 use super::users::User;
 
-/// Who may connect to the node by AMQP, and the bounds.
+/// Options of AMQP: users, virtual hosts and bounds.
 #[derive(Clone, Debug)]
 pub struct AmqpOptions {
-    /// Who may log in.
+    /// The users that may log in.
     pub users: Vec<User>,
     /// Virtual hosts by name.
     pub virtual_hosts: Vec<String>,

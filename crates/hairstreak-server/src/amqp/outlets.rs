@@ -23,7 +23,7 @@ pub(super) const UNWRITTEN_MAX: usize = 1024 * 1024;
 /// Bytes that wait for one connection when direct replies to it are dropped: nothing else is delivered then.
 const REPLIES_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// What waits for one connection.
+/// Encoded deliveries that wait for one connection.
 struct Outlet {
     address: Address,
     pending: OutgoingBuffer,
@@ -45,7 +45,7 @@ pub(super) struct Outlets {
     woken: Vec<Address>,
 }
 
-/// What a connection has taken.
+/// The result of [`Outlets::take`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Taken {
     /// No more deliveries come until the connection has written and said so ([`Outlets::has_written`]).

@@ -6,14 +6,14 @@ use hairstreak_wire::amqp::{FieldTable, FieldValue, Tuning};
 pub(super) const MECHANISMS: &[u8] = b"PLAIN AMQPLAIN";
 pub(super) const LOCALES: &[u8] = b"en_US";
 
-/// What the server proposes, as RabbitMQ does.
+/// The limits that the server proposes, as RabbitMQ does.
 pub(super) const TUNING: Tuning = Tuning { channel_max: 2047, frame_max: 131_072, heartbeat: 60 };
 
 /// Clients take their richer behaviour with this product and a version of its last permissive series.
 const PRODUCT: &str = "RabbitMQ";
 const VERSION: &str = "3.13.7";
 
-/// What clients look for.
+/// The properties that clients look for.
 const CAPABILITIES: [&str; 9] = [
     "publisher_confirms",
     "exchange_exchange_bindings",

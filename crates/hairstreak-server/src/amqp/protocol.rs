@@ -1,4 +1,4 @@
-//! What the event loop calls: an AMQP connection as a [`Protocol`].
+//! An AMQP connection as a [`Protocol`]: the calls of the event loop.
 
 use std::time::Instant;
 
@@ -72,7 +72,7 @@ impl Protocol for AmqpConnection {
         let figures = (connection.output.written_bytes(), connection.read_bytes());
         match self.liveness.look(interval, context.now, figures, connection.is_paused()) {
             Verdict::Gone => return Err(AmqpError::Silent),
-            // What waits says more than a heartbeat.
+            // Output that waits says more than a heartbeat.
             Verdict::SendHeartbeat if connection.output.is_empty() => {
                 connection.output.push_copy(&HEARTBEAT_FRAME, &[], true);
             }
@@ -98,7 +98,7 @@ impl Protocol for AmqpConnection {
     }
 
     fn handle_input_end(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
-        // What the client had not settled goes to others at once, however long the rest of its output takes.
+        // Unsettled deliveries of the client go to others at once, however long the rest of its output takes.
         self.leave(context);
         context.close();
         Ok(())
@@ -136,7 +136,7 @@ impl AmqpConnection {
         }
     }
 
-    /// What the phase means once the input is used.
+    /// Follows the phase once the input is used.
     fn end_if_over(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         match self.member.as_ref().map(|member| member.session.outcome) {
             Some(Outcome::Closed) => self.phase = Phase::Closing,

@@ -181,7 +181,7 @@ impl Session {
         let fields = publish_head.fields();
         let id = basic::Publish::ID;
         if channel.transaction.is_some() {
-            // What is wrong is said at once, and not with the commit.
+            // Errors are told at once, and not with the commit.
             let outgoing = Outgoing { fields, properties: &properties, body: body.view() };
             let sender = Sender { user: &self.user, is_known: false };
             let route = &mut channel.memo.route;

@@ -1,6 +1,6 @@
 //! `Reading`: a frame that is not taken whole.
 
-/// What of a frame is here that is not taken whole.
+/// The received part of a frame that has not come whole.
 #[derive(Debug, Default)]
 pub(super) enum Reading {
     /// A frame begins.

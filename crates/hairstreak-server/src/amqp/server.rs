@@ -20,7 +20,7 @@ pub(crate) struct AmqpServer {
     endpoints: Vec<Endpoint>,
 }
 
-/// What a node held when it stopped.
+/// The messages that a node held when it stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forgotten {
     /// Persistent messages in durable queues.
@@ -59,7 +59,7 @@ impl AmqpServer {
         Ok(AmqpServer { node, loops: Some(loops), endpoints })
     }
 
-    /// What is listened on, with the real ports.
+    /// The endpoints, with the real ports.
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints
     }

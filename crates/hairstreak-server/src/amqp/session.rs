@@ -1,7 +1,7 @@
 //! `Session`: a client in its virtual host, from connection.open to the end.
 //!
-//! What the session does is in `frames` (bytes to frames), `methods` (which method goes where), `publishing` and `closing`; what a channel does by itself
-//! in `consuming` and `declaring`.
+//! The methods of the session are in `frames` (bytes to frames), `methods` (one place for each method), `publishing` and `closing`; those of a single channel
+//! are in `consuming` and `declaring`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::tuned::Tuned;
 pub(super) struct Session {
     pub node: Arc<Node>,
     pub tuned: Tuned,
-    /// Who has logged in.
+    /// The user that has logged in.
     pub user: Box<str>,
     /// The client wants to know when it has to wait (connection.blocked).
     pub hears_blocked: bool,
@@ -27,7 +27,7 @@ pub(super) struct Session {
     pub closing_channels: Vec<u16>,
     /// The channel that published last.
     pub publishing: Option<u16>,
-    /// What of a long frame or of a body is here.
+    /// The received part of a long frame or of a body.
     pub reading: Reading,
     pub throttle: Throttle,
     pub outcome: Outcome,

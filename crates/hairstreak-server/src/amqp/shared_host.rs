@@ -16,7 +16,7 @@ pub(super) struct SharedHost {
     memory_bytes: AtomicUsize,
 }
 
-/// What the lock protects.
+/// The state behind the lock.
 pub(super) struct HostState {
     pub host: VirtualHost,
     pub outlets: Outlets,

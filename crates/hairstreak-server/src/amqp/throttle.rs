@@ -1,4 +1,4 @@
-//! `Throttle`: what a connection has to do with the node's memory.
+//! `Throttle`: the memory that a connection holds, and whether the connection has to wait.
 //!
 //! Publishers wait while the node's messages have too much memory. A connection that publishes then is read no more until the alarm is over. Its client
 //! is told, if it wants to be (connection.blocked). A connection that only consumes is read on: its acknowledgements free the memory. A
@@ -8,7 +8,7 @@
 use hairstreak_broker::Refusal;
 use hairstreak_wire::amqp::ReplyCode;
 
-/// What a connection that also consumes may send while the alarm is raised.
+/// Bytes that a connection that also consumes may send while the alarm is raised.
 const GRACE_BYTES: usize = 16 * 1024 * 1024;
 /// Messages whose bodies have not come whole may have so many times the size of the largest message, in all channels of a connection.
 const PARTIAL_MESSAGES_MAX: u64 = 2;
@@ -16,22 +16,22 @@ const PARTIAL_MESSAGES_MAX: u64 = 2;
 /// Bytes of messages that the open transactions of a connection may hold.
 const TRANSACTION_BYTES_MAX: usize = 128 * 1024 * 1024;
 
-/// What a connection has to do with the node's memory.
+/// The memory that a connection holds, and whether the connection has to wait.
 #[derive(Debug, Default)]
 pub(super) struct Throttle {
     /// The connection has published while the alarm was raised.
     is_blocked: bool,
     /// The connection has consumers, or had some.
     pub has_consumed: bool,
-    /// What came while the connection was blocked.
+    /// Bytes that came while the connection was blocked.
     grace_bytes: usize,
     /// The size of the messages whose bodies have not come whole.
     announced_bytes: u64,
-    /// What has come of them.
+    /// The received bytes of these messages.
     partial_bytes: usize,
     /// The messages of open transactions.
     transaction_bytes: usize,
-    /// What the alarm knows of both.
+    /// The sum of both that the alarm has been told.
     told_bytes: usize,
 }
 
@@ -107,7 +107,7 @@ impl Throttle {
         (self.announced_bytes, self.partial_bytes, self.transaction_bytes) = (0, 0, 0);
     }
 
-    /// What the alarm knows of the bytes that the connection holds, and what it is to know.
+    /// The bytes that the alarm was told of, and the bytes that the connection holds now.
     pub fn change(&mut self) -> (usize, usize) {
         let held = self.partial_bytes + self.transaction_bytes;
         (std::mem::replace(&mut self.told_bytes, held), held)

@@ -14,7 +14,7 @@ use super::clock::Clock;
 /// The thread sleeps no longer than this, whatever it waits for.
 const SLEEP_MAX: Duration = Duration::from_secs(3600);
 
-/// What the thread does when it wakes: fires what is due, and returns the clock and the next time, or None at the end. The argument says that
+/// The thread calls this when it wakes. It fires due timers, and returns the clock and the next time, or None at the end. The argument says that
 /// publishers of all hosts are to be woken.
 type Fire = dyn FnMut(bool) -> Option<(Clock, Option<u64>)> + Send;
 

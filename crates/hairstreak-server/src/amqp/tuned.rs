@@ -15,7 +15,7 @@ pub(super) struct Tuned {
 }
 
 impl Tuned {
-    /// What holds before the limits are agreed on.
+    /// The limits before the client and the server have agreed.
     pub const BEFORE: Tuned = Tuned { channel_max: 0, frame_size_max: FRAME_SIZE_MIN, heartbeat: None };
 
     /// The most bytes of a body in one frame.

@@ -58,7 +58,7 @@ impl PasswordHash {
 pub struct User {
     /// How the user logs in.
     pub name: String,
-    /// What the password has to match.
+    /// The hash that the password has to match.
     pub password_hash: PasswordHash,
     /// The user may log in only from this host.
     pub loopback_only: bool,
@@ -79,7 +79,7 @@ impl User {
 #[derive(Clone, Debug)]
 pub(super) struct Users {
     by_name: HashMap<Box<[u8]>, User>,
-    /// Whoever is unknown is compared with this.
+    /// The password of an unknown user is compared with this hash.
     nobody: PasswordHash,
 }
 

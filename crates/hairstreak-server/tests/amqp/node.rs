@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use hairstreak_server::{AmqpOptions, ServeOptions, Server};
 
-/// What of checks.py our node is not asked for.
+/// The needs of checks.py that our node does not meet.
 pub const WITHOUT: &[&str] = &[
     // These come with the operator's side of the node, and with messages on disk.
     "permissions",

@@ -37,7 +37,7 @@ esac
 exec /usr/lib/rabbitmq/bin/rabbitmqctl eval "rabbit_alarm:$call."
 "#;
 
-/// What checks.py says that it needs, and no alarm by accident on a small disk.
+/// The configuration that checks.py needs, without an alarm by accident on a small disk.
 const CONFIGURATION: &str = "\
 listeners.tcp.1 = 127.0.0.1:AMQP
 log.console = false
@@ -138,7 +138,7 @@ impl RabbitMq {
 impl Drop for RabbitMq {
     fn drop(&mut self) {
         self.input = None;
-        // Whatever comes of it, the folder goes.
+        // The folder goes even if the wait fails.
         let _ = self.script.wait();
         let _ = fs::remove_dir_all(&self.folder);
     }

@@ -23,7 +23,7 @@ pub(crate) struct Backlog {
     /// The PULL, of the same engine, whose tasks are passed on here: what becomes of them here becomes of them there.
     pub upstream: Option<usize>,
     pub granted: Option<GrantedLink>,
-    /// Which links have something, and which are at rest.
+    /// Links that have something, and links at rest.
     pub receivers: Receivers,
     /// The PUSH, of the same engine, that sends what is refused here.
     pub letters_to: Option<SocketName>,

@@ -50,7 +50,7 @@ fn cost(idle_count: usize) -> Duration {
             // Settles the last one.
             assert!(busy.recv_timeout(SOON).is_err(), "no message follows");
         });
-        // Of those at rest the one that settled last is given the next message.
+        // The receiver at rest that settled last is given the next message.
         let send = || {
             push.send_timeout("task", LONG).unwrap();
             push.flush();

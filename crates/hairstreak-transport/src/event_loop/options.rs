@@ -25,7 +25,7 @@ pub struct LoopOptions {
     pub on_failure: OnFailure,
 }
 
-/// What is called when a loop fails; nothing by default.
+/// The hook that is called when a loop fails; none by default.
 #[derive(Clone, Default)]
 pub struct OnFailure(Option<Arc<dyn Fn() + Send + Sync>>);
 

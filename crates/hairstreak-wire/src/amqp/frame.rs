@@ -24,7 +24,7 @@ pub const FRAME_SIZE_MIN: usize = 4096;
 /// A whole heartbeat frame.
 pub const HEARTBEAT_FRAME: [u8; FRAME_OVERHEAD] = [FrameKind::Heartbeat as u8, 0, 0, 0, 0, 0, 0, FRAME_END];
 
-/// What a frame carries.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FrameKind {
@@ -41,11 +41,11 @@ pub enum FrameKind {
 /// A frame whose payload lies where it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What the payload is.
+    /// The kind of the payload.
     pub kind: FrameKind,
     /// The number of the channel; 0 is the connection itself.
     pub channel: u16,
-    /// What the frame carries.
+    /// The payload of the frame.
     pub payload: &'a [u8],
 }
 

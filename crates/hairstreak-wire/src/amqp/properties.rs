@@ -108,27 +108,27 @@ properties! {
     15 content_type: shortstr,
     /// The MIME encoding of the body.
     14 content_encoding: shortstr,
-    /// What the application adds.
+    /// The application's own fields.
     13 headers: table,
     /// 1: transient, 2: persistent.
     12 delivery_mode: octet,
     /// The priority; higher goes first.
     11 priority: octet,
-    /// Which request a reply answers.
+    /// The id that links a reply to its request.
     10 correlation_id: shortstr,
     /// The queue for replies.
     9 reply_to: shortstr,
     /// After how many milliseconds the message expires, in decimal digits.
     8 expiration: shortstr,
-    /// What the application calls the message.
+    /// The application's name for the message.
     7 message_id: shortstr,
     /// When the message was made, in seconds since 1970.
     6 timestamp: timestamp,
-    /// What kind of message it is: the property `type`.
+    /// The kind of the message: the property `type`.
     5 kind: shortstr,
-    /// Which user published the message. A server checks the name.
+    /// The user who published the message. A server checks the name.
     4 user_id: shortstr,
-    /// Which application published the message.
+    /// The application that published the message.
     3 app_id: shortstr,
     /// Reserved.
     2 cluster_id: shortstr,

@@ -2,7 +2,7 @@
 
 use super::strings::SHORT_STRING_SIZE_MAX;
 
-/// What a reply code ends.
+/// The scope of a reply code: the channel or the connection that ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// A soft error: the channel is closed, the connection goes on.
@@ -39,7 +39,7 @@ macro_rules! reply_codes {
                 }
             }
 
-            /// What the code ends.
+            /// The scope of the code.
             pub const fn scope(self) -> Scope {
                 match self {
                     $(ReplyCode::$code => Scope::$scope,)*

@@ -24,9 +24,9 @@ pub enum TuningError {
     /// Too low.
     #[error("negotiated {field} = {value} is lower than the minimum allowed value ({minimum})")]
     TooLow {
-        /// Which limit.
+        /// The name of the limit.
         field: &'static str,
-        /// What the client wants.
+        /// The client's value.
         value: u32,
         /// The least that it may want.
         minimum: u32,
@@ -34,9 +34,9 @@ pub enum TuningError {
     /// Too high, or no limit where the server has one.
     #[error("negotiated {field} = {value}{} is higher than the maximum allowed value ({maximum})", no_limit(.field, .value))]
     TooHigh {
-        /// Which limit.
+        /// The name of the limit.
         field: &'static str,
-        /// What the client wants; 0: no limit.
+        /// The client's value; 0: no limit.
         value: u32,
         /// The most that it may want.
         maximum: u32,
@@ -73,7 +73,7 @@ impl Tuning {
         TuneOk { channel_max, frame_max, heartbeat }
     }
 
-    /// What a client answers that wants `self` to a server that proposes `tune`. Of each limit the lower; where one
+    /// The answer of a client that wants `self` to a server that proposes `tune`: the lower of each two limits; where one
     /// side has none, the other's.
     pub fn answer(self, tune: &Tune) -> Tuning {
         Tuning {
@@ -86,7 +86,7 @@ impl Tuning {
         }
     }
 
-    /// What holds on a server that proposed `self`, when the client answers `tune_ok`.
+    /// The limits of a server that proposed `self`, when the client answers `tune_ok`.
     pub fn settle(self, tune_ok: &TuneOk) -> Result<Tuning, TuningError> {
         check("frame_max", FRAME_SIZE_MIN as u32, self.frame_max, tune_ok.frame_max)?;
         check(CHANNEL_LIMIT, 1, self.channel_max.into(), tune_ok.channel_max.into())?;

@@ -150,7 +150,7 @@ fn values_are_equivalent_across_the_sizes_of_a_number_and_not_across_types() {
     assert!(!FieldValue::from("7").is_equivalent(&FieldValue::Bytes((*b"7").into())));
 }
 
-/// What `Fields` and `Values` say about a table, against its decoded fields.
+/// The results of `Fields` and `Values` for a table, against its decoded fields.
 fn check_split<'a>(
     split: impl Iterator<Item = Result<Field<'a>, DecodeError>>,
     decoded: &[(&[u8], &FieldValue)],

@@ -79,7 +79,7 @@ fn every_method_of_the_specification_is_known_and_no_other() {
     }
 }
 
-/// What random fields are made of.
+/// The source of random fields.
 #[derive(Clone, Debug)]
 struct Fields {
     numbers: Vec<u64>,

@@ -22,9 +22,9 @@ pub enum AmqpError {
     /// The broker said something else than it had to.
     #[error("{found} came where {expected} was due")]
     Unexpected {
-        /// What was due.
+        /// The expected method or frame.
         expected: String,
-        /// What came.
+        /// The received method or frame.
         found: String,
     },
     /// The bytes are not what the protocol says, or not what was published.
@@ -33,7 +33,7 @@ pub enum AmqpError {
 }
 
 impl AmqpError {
-    /// Of the arguments of connection.close or channel.close.
+    /// Reads the arguments of connection.close or channel.close.
     pub fn closed(arguments: &[u8]) -> AmqpError {
         let code = arguments.first_chunk().map_or(0, |bytes| u16::from_be_bytes(*bytes));
         let text = arguments.get(3..).unwrap_or_default();

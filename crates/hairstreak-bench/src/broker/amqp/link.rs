@@ -29,7 +29,7 @@ const ANSWER_SIZE: usize = FRAME_SIZE_MAX;
 pub struct Link {
     /// The socket.
     pub stream: TcpStream,
-    /// What has been read of it.
+    /// The received bytes.
     pub input: ReadBuffer,
     /// The largest frame that both agreed to.
     pub frame_size_max: usize,

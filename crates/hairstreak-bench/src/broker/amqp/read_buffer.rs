@@ -28,7 +28,7 @@ impl ReadBuffer {
         Self { bytes: vec![0; size].into_boxed_slice(), start: 0, end: 0 }
     }
 
-    /// What has been read and not been consumed.
+    /// The bytes that were read and not consumed.
     pub fn unread(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }

@@ -19,7 +19,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// What producer `number` writes through `link`.
+    /// The bytes that producer `number` writes through `link`.
     pub fn new(link: &Link, flow: &Flow, number: u32) -> Block {
         let exchange = if flow.is_fanout { FANOUT_EXCHANGE } else { TOPIC_EXCHANGE };
         let key = routing_key(number % flow.queue_count);

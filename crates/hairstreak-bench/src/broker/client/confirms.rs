@@ -41,7 +41,7 @@ fn wait(link: &mut Link, walk: &mut Walk, confirms: &mut Confirms) -> Result<(),
     }
 }
 
-/// Which publishes are confirmed: all up to a number, and some beyond it.
+/// The confirmed publishes: all up to a number, and some beyond that number.
 #[derive(Debug)]
 struct Confirms {
     published: u64,

@@ -55,7 +55,7 @@ fn marker_count(flow: &Flow) -> u64 {
     u64::from(flow.producer_count * copies)
 }
 
-/// What one connection had.
+/// Deliveries of one connection.
 struct End {
     count: u64,
     /// When the last of it came.

@@ -1,4 +1,4 @@
-//! What a client does with its task.
+//! A client process: it reads its task, works, and answers.
 
 use super::super::task::{Role, Task};
 use super::error::ClientError;

@@ -16,9 +16,9 @@ pub enum ClientError {
     /// The broker has not stored what it was given.
     #[error("{found} messages are in the queue and {expected} were published")]
     Stored {
-        /// What the broker says.
+        /// The messages in the queue.
         found: u64,
-        /// What was published.
+        /// The published messages.
         expected: u64,
     },
     /// The broker refused a message.
@@ -27,9 +27,9 @@ pub enum ClientError {
     /// A confirm is of no publish.
     #[error("the broker confirmed {tag} after {published} publishes")]
     Confirm {
-        /// What was confirmed.
+        /// The tag of the confirm.
         tag: u64,
-        /// What was published.
+        /// The publishes so far.
         published: u64,
     },
     /// A thread of this process gave up.

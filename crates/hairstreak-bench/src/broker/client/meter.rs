@@ -1,4 +1,4 @@
-//! What a client uses from the moment it is ready.
+//! Processor time and context switches of a client from the moment that the client is ready.
 
 use std::io;
 use std::sync::mpsc;

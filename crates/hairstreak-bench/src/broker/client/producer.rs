@@ -37,7 +37,7 @@ pub fn run(task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), ClientError> 
     meter.end(count, end_ns.unwrap_or_default(), &Histogram::new(), orders)
 }
 
-/// What one connection published.
+/// Publishes of one connection.
 struct End {
     count: u64,
     /// When the last of it was written, confirmed or stored.

@@ -1,4 +1,4 @@
-//! Which queues there are, what is bound to what, and who consumes.
+//! Queues, bindings and consumers of the limit program.
 
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -12,7 +12,7 @@ use super::registry::Route;
 /// A content header without properties has at least that.
 const BODY_SIZE_AT: usize = FRAME_HEADER_SIZE + 4;
 
-/// What one connection publishes by one method frame.
+/// The publishes of one connection that have the same method frame.
 #[derive(Debug, Default)]
 pub struct Relay {
     /// The method frame, compared byte by byte.

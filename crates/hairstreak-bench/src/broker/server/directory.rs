@@ -17,7 +17,7 @@ use super::error::{ServerError, failed};
 /// RabbitMQ takes four seconds on an idle machine.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(90);
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// Of what a broker said when it failed.
+/// The most bytes of a failed broker's output that an error shows.
 const OUTPUT_SIZE_MAX: usize = 2000;
 
 /// A directory that belongs to one broker.
@@ -88,7 +88,7 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // What is left lies among the temporary files.
+        // An error leaves files among the temporary files.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -97,7 +97,7 @@ impl Drop for Directory {
 fn is_abandoned() -> bool {
     let input = io::stdin();
     let mut watched = [PollFd::new(&input, PollFlags::IN)];
-    // What cannot be found out is found out later.
+    // The next look comes soon if this look fails.
     let _ = poll(&mut watched, Some(&Timespec::default()));
     watched[0].revents().contains(PollFlags::HUP)
 }

@@ -15,7 +15,7 @@ pub enum ServerError {
     Start {
         /// Which.
         program: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// The broker ended before it answered.
@@ -31,7 +31,7 @@ pub enum ServerError {
     Silent {
         /// Which.
         program: String,
-        /// Of the last attempt.
+        /// The error of the last attempt.
         error: AmqpError,
         /// The end of what it said.
         output: String,
@@ -45,9 +45,9 @@ pub enum ServerError {
     /// A directory or a file of the broker, or what the system says of its process.
     #[error("{subject}: {error}")]
     Io {
-        /// What was being done.
+        /// The failed step.
         subject: &'static str,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! What the system says of another process: processor time, waiting, memory.
+//! Processor time, context switches and memory of another process, read from `/proc`.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,7 @@ use std::io;
 /// Ticks of the kernel's count of processor time in a second (`USER_HZ`).
 const TICKS_PER_S: f64 = 100.0;
 
-/// What a process has used since its start.
+/// Processor time, context switches and memory of a process since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ProcessUse {
     /// User time of all threads.
@@ -37,7 +37,7 @@ impl ProcessUse {
         Ok(ProcessUse { user_s, system_s, voluntary_switches, resident_bytes })
     }
 
-    /// What was used between `earlier` and this reading; memory is that of this reading.
+    /// The use between `earlier` and this reading; memory is that of this reading.
     pub fn since(&self, earlier: &ProcessUse) -> ProcessUse {
         ProcessUse {
             user_s: self.user_s - earlier.user_s,

@@ -54,7 +54,7 @@ impl Running {
         Running { kind: ServerKind::Node, address, process_id, keeper: None }
     }
 
-    /// What it has used so far, if its process is known.
+    /// The use so far, if the process is known.
     pub fn usage(&self) -> Result<Option<ProcessUse>, ServerError> {
         self.process_id.map(ProcessUse::of).transpose().map_err(failed("the process of a broker"))
     }

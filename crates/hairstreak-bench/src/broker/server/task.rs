@@ -1,4 +1,4 @@
-//! What a keeper is told, in JSON, and what it answers in one line.
+//! The task of a keeper, in JSON, and its answer in one line.
 
 use std::net::SocketAddr;
 
@@ -29,7 +29,7 @@ impl ServerKind {
     }
 }
 
-/// Which broker to keep, and how.
+/// The broker to keep, and how to start that broker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerTask {
     /// Which.

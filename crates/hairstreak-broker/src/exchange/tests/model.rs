@@ -86,7 +86,7 @@ struct Model {
 }
 
 impl Model {
-    /// What an event does, and whether it is permitted.
+    /// The effect of an event, and whether the event is permitted.
     fn apply(&mut self, event: &Event) -> bool {
         match *event {
             Event::Declare { name, kind, is_auto_delete, alternate } => {

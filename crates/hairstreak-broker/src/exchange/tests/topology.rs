@@ -104,7 +104,7 @@ pub(super) fn table<const N: usize>(fields: [(&str, FieldValue); N]) -> FieldTab
     FieldTable::from_iter(fields)
 }
 
-/// What a client reads.
+/// The error text that a client reads.
 pub(super) fn text(refused: Result<(), Refusal>) -> String {
     refused.unwrap_err().to_string()
 }

@@ -39,7 +39,7 @@ pub(super) struct Trie {
     /// The active nodes, and those of the next step.
     active: Vec<NodeId>,
     next: Vec<NodeId>,
-    /// Which `#` are among those of the next step.
+    /// The `#` nodes among those of the next step.
     active_hashes: Stamps,
 }
 

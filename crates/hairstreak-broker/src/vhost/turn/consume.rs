@@ -11,7 +11,7 @@ use crate::vhost::replies::REPLY_TO;
 use crate::vhost::unacked::Unacked;
 use crate::vhost::{ChannelId, ConnectionId, HostOutbox};
 
-/// What `basic.get` tells beside the message.
+/// The fields of `basic.get-ok` beside the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Got {
     /// The delivery tag.
@@ -116,7 +116,7 @@ impl<O: HostOutbox> Turn<'_, O> {
     ) -> bool {
         let Some(front) = self.parts.queues.get(id).ready.front().copied() else { return false };
         self.parts.remove_front(id, &front);
-        // What is left does not count what has expired behind it.
+        // The count of messages leaves out those that have expired.
         self.expire_fronts(id);
         let queue = self.parts.queues.get_mut(id);
         queue.unacknowledged += u64::from(!no_ack);

@@ -74,7 +74,7 @@ impl<O: HostOutbox> Turn<'_, O> {
     ) {
         let parts = &mut *self.parts;
         let view = parts.store.view(letter.message);
-        // Whatever is stored was decoded when it was published.
+        // Stored properties were decoded when the message was published.
         let Ok(mut properties) = Properties::decode(view.properties) else { return };
         let death = Death {
             queue: &parts.queues.get(letter.queue).declaration.name,

@@ -28,7 +28,7 @@ pub struct Address {
     pub virtual_host: String,
 }
 
-/// What to connect to.
+/// The address to connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     Tcp {

@@ -8,7 +8,7 @@ use super::event::{Content, Event, Reply, reason, text};
 /// The room that is made for a body before it comes.
 const BODY_ROOM_MAX: u64 = 1 << 20;
 
-/// What is there of a message, if a message is under way.
+/// The received part of a message, if a message is under way.
 #[derive(Debug, Default)]
 pub struct Assembler {
     message: Option<Incoming>,
@@ -18,7 +18,7 @@ pub struct Assembler {
 struct Incoming {
     /// A delivery or a return; its content grows.
     event: Event,
-    /// What is missing of the body; None: the header is.
+    /// The missing bytes of the body; None: the header is missing, too.
     missing: Option<u64>,
 }
 

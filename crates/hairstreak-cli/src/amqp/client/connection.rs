@@ -38,7 +38,7 @@ pub struct Connection {
     /// The largest frame in bytes, either way.
     pub frame_size_max: usize,
     assembler: Assembler,
-    /// What came while an answer was awaited.
+    /// Events that came before an awaited answer.
     events: VecDeque<Event>,
     /// The broker has closed the channel: nothing may be asked of it.
     is_channel_closed: bool,
@@ -211,7 +211,7 @@ impl Connection {
                 {
                     return;
                 }
-                // What comes now comes too late.
+                // Further frames come too late.
                 Ok(Some(_)) | Err(ClientError::ChannelClosed(_)) => {}
                 Ok(None) if Instant::now() < deadline => {
                     if self.wait([], Some(deadline)).is_err() {

@@ -12,7 +12,7 @@ pub struct Content {
     pub body: Vec<u8>,
 }
 
-/// What a broker sends.
+/// An event from the broker.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event {
     Delivery {

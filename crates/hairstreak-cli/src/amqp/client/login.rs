@@ -13,11 +13,11 @@ use super::error::ClientError;
 use super::event::{Reply, text};
 use super::stream::Stream;
 
-/// What is wanted of the broker: one channel, and no heartbeats.
+/// The limits that the client asks for: one channel, and no heartbeats.
 const WANTED: Tuning = Tuning { channel_max: 0, frame_max: 0, heartbeat: 0 };
 /// The largest frame where the broker has no limit.
 const FRAME_SIZE_MAX: usize = 128 * 1024;
-/// What this client understands.
+/// The capabilities of this client.
 const CAPABILITIES: [&str; 6] = [
     "authentication_failure_close",
     "basic.nack",
@@ -103,7 +103,7 @@ impl Login<'_> {
         })
     }
 
-    /// What speaks another protocol sends other bytes, or nothing.
+    /// Explains an error: a server of another protocol sends other bytes, or nothing.
     fn explain(&self, error: ClientError) -> ClientError {
         match error {
             ClientError::Frame(_) | ClientError::Unexpected(_) | ClientError::Ended => {

@@ -1,4 +1,4 @@
-//! What may be typed behind `hairstreak consume`.
+//! Arguments of `hairstreak consume`.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -110,7 +110,7 @@ impl Consumer<'_> {
         self.start()?;
         let done = self.write_all(interrupt);
         self.cancel();
-        // Whatever ended it: what has been written is not to come again.
+        // Written messages are acknowledged at each end, so that they do not come again.
         let flushed = self.output.flush();
         if flushed.is_ok() {
             self.acknowledge(self.written);

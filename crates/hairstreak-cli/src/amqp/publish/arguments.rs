@@ -1,4 +1,4 @@
-//! What may be typed behind `hairstreak publish`.
+//! Arguments of `hairstreak publish`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub struct PublishArguments {
     pub broker: BrokerArguments,
 }
 
-/// What the messages are.
+/// The form of the messages.
 #[derive(Debug, Args)]
 pub struct FormArguments {
     /// The body. Without it standard input is read.
@@ -100,25 +100,25 @@ pub struct MessageArguments {
     /// The MIME encoding of the body.
     #[arg(long, value_name = "ENCODING", value_parser = short_string)]
     content_encoding: Option<String>,
-    /// Which request this answers, or what the answer shall carry.
+    /// The id that links a reply to its request.
     #[arg(long, value_name = "ID", value_parser = short_string)]
     correlation_id: Option<String>,
     /// The queue for the answer.
     #[arg(long, value_name = "QUEUE", value_parser = short_string)]
     reply_to: Option<String>,
-    /// What the application calls the message.
+    /// The application's name for the message.
     #[arg(long, value_name = "ID", value_parser = short_string)]
     message_id: Option<String>,
     /// When the message was made, in seconds since 1970.
     #[arg(long, value_name = "SECONDS")]
     timestamp: Option<u64>,
-    /// What kind of message it is.
+    /// The kind of the message.
     #[arg(long = "type", value_name = "TYPE", value_parser = short_string)]
     kind: Option<String>,
-    /// Who publishes. The broker refuses names other than that of the login.
+    /// The user who publishes. The broker refuses names other than that of the login.
     #[arg(long, value_name = "NAME", value_parser = short_string)]
     user_id: Option<String>,
-    /// Which application publishes.
+    /// The application that publishes.
     #[arg(long, value_name = "NAME", value_parser = short_string)]
     app_id: Option<String>,
 }

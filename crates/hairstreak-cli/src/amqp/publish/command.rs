@@ -45,7 +45,7 @@ pub fn publish(arguments: &PublishArguments) -> Result<(), Failure> {
     conclude(arguments, &tally, done)
 }
 
-/// What messages have that do not say it themselves.
+/// The properties of messages that bring none of their own.
 struct Template {
     headers: FieldTable,
     properties: PropertyValues,
@@ -91,7 +91,7 @@ impl Publisher<'_> {
                         break;
                     }
                     Ok(Sent::End) => is_over = true,
-                    // What was sent before shall be confirmed all the same.
+                    // Earlier messages shall be confirmed all the same.
                     Err(failure) => (is_over, failed) = (true, Some(failure)),
                 }
             }

@@ -16,11 +16,11 @@ const READ_SIZE: usize = 128 * 1024;
 
 /// Where the messages come from.
 pub struct Source {
-    /// What is left to read.
+    /// The unread rest of the input.
     input: Option<File>,
     name: String,
     form: Form,
-    /// Which message of the input was the last.
+    /// The number of the last message.
     number: u64,
 }
 
@@ -63,7 +63,7 @@ impl Source {
         Ok(source)
     }
 
-    /// What to wait for before more is read.
+    /// The descriptor to wait for before more is read.
     pub fn input(&self) -> Option<BorrowedFd<'_>> {
         self.input.as_ref().map(AsFd::as_fd)
     }

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-/// Which messages are confirmed.
+/// The confirmed messages.
 #[derive(Debug)]
 pub struct Tally {
     first: u64,

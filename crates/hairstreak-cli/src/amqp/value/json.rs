@@ -16,7 +16,7 @@ use serde_json::{Map, Number, Value, json};
 use super::base64;
 
 pub fn from_table(table: &FieldTable) -> Map<String, Value> {
-    // Of fields with the same name the first counts.
+    // The first of several fields with the same name counts.
     let mut object = Map::new();
     for (name, value) in table.iter() {
         object.entry(String::from_utf8_lossy(name)).or_insert_with(|| from_value(value));

@@ -34,7 +34,7 @@ impl FromStr for NamedValue {
     }
 }
 
-/// Of values with the same name the last counts.
+/// Builds a table. The last of several values with the same name counts.
 pub fn table(values: &[NamedValue]) -> FieldTable {
     values.iter().map(|named| (&named.name, named.value.clone())).collect()
 }

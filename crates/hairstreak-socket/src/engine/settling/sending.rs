@@ -241,7 +241,7 @@ impl State {
         let count = state.with_room.len();
         let in_turn = (0..count).map(|offset| state.with_room[(state.send_turn + 1 + offset) % count]);
         let fit = in_turn.filter(|index| self.may_take(*index, company));
-        // Of those at rest the first is the best.
+        // The first link at rest is the best of them.
         let mut at_rest = state.backlog.iter().flat_map(|backlog| backlog.receivers.at_rest());
         let rested = at_rest.find(|index| self.may_take(*index, company));
         let field = self.field(socket);

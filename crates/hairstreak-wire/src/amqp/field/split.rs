@@ -84,7 +84,7 @@ impl<'a> Iterator for Values<'a> {
     }
 }
 
-/// What `take` takes, until nothing is left. Nothing is left after an error.
+/// The next item that `take` returns, until the bytes are used up. An error uses them up.
 fn next<'a>(
     cursor: &mut Cursor<'a>,
     take: impl FnOnce(&mut Cursor<'a>) -> Result<Field<'a>, DecodeError>,

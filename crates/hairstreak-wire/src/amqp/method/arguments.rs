@@ -25,7 +25,7 @@ impl<'a> ArgumentReader<'a> {
         ArgumentReader { cursor: Cursor(fields), bits: 0, bits_left: 0 }
     }
 
-    /// What is left, for a field that is no bit.
+    /// The cursor behind the last bits, for a field that is no bit.
     #[inline(always)]
     fn aligned(&mut self) -> &mut Cursor<'a> {
         self.bits_left = 0;

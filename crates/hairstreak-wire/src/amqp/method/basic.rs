@@ -18,7 +18,7 @@ class! {
         _: short,
         /// The name of the queue; empty: the one that the channel declared last.
         queue: shortstr,
-        /// What the client calls the consumer; empty: the server makes a name.
+        /// The consumer's tag; empty: the server makes a tag.
         consumer_tag: shortstr,
         /// No messages that the connection published itself. RabbitMQ ignores this.
         no_local: bit,
@@ -33,19 +33,19 @@ class! {
     }
     /// The consumer is there.
     ConsumeOk<'a> = 21, "basic.consume-ok" {
-        /// What the consumer is called.
+        /// The consumer's tag.
         consumer_tag: shortstr,
     }
     /// Ends a consumer. The server sends it, too, when the queue is gone.
     Cancel<'a> = 30, "basic.cancel" {
-        /// What the consumer is called.
+        /// The consumer's tag.
         consumer_tag: shortstr,
         /// No answer.
         no_wait: bit,
     }
     /// The consumer is gone.
     CancelOk<'a> = 31, "basic.cancel-ok" {
-        /// What the consumer was called.
+        /// The consumer's tag.
         consumer_tag: shortstr,
     }
     /// Publishes the content that follows.
@@ -73,7 +73,7 @@ class! {
     }
     /// Delivers the content that follows to a consumer.
     Deliver<'a> = 60, "basic.deliver" {
-        /// What the consumer is called.
+        /// The consumer's tag.
         consumer_tag: shortstr,
         /// The number of the delivery on the channel.
         delivery_tag: longlong,

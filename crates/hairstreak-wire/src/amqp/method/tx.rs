@@ -8,10 +8,10 @@ class! {
     SelectOk = 11, "tx.select-ok" {}
     /// Does what waits.
     Commit = 20, "tx.commit" {}
-    /// What waited is done.
+    /// The held publishes and settlements are done.
     CommitOk = 21, "tx.commit-ok" {}
     /// Forgets what waits.
     Rollback = 30, "tx.rollback" {}
-    /// What waited is forgotten.
+    /// The held publishes and settlements are forgotten.
     RollbackOk = 31, "tx.rollback-ok" {}
 }

@@ -370,7 +370,7 @@ impl World {
         self.declare(name);
     }
 
-    /// What holds between two operations.
+    /// Checks the invariants that hold between two operations.
     fn check(&mut self) {
         self.bench.pass(0);
         for name in QUEUES.iter().chain(&DEAD) {
