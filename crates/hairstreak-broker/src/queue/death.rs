@@ -48,20 +48,24 @@ pub(crate) fn add_death(properties: &mut Properties<'_>, death: &Death<'_>, has_
             headers.insert("x-first-death-reason", death.reason.name());
             headers.insert("x-first-death-queue", death.queue);
             headers.insert("x-first-death-exchange", death.exchange);
-            vec![new_entry(death, expiration, &headers)]
+            vec![FieldValue::Table(new_entry(death, expiration, &headers))]
         }
     };
     headers.insert("x-death", deaths);
     if has_new_key {
         headers.remove("CC");
     }
-    let mut fields: Vec<(&[u8], &FieldValue)> = headers.iter().collect();
-    fields.sort_by_key(|(name, _)| *name);
-    let sorted = fields.into_iter().map(|(name, value)| (name, value.clone())).collect();
-    properties.headers = Some(sorted);
+    properties.headers = Some(sorted(&headers));
 }
 
-/// The deaths with one more: an entry of the same queue and reason counts up and comes first.
+/// The table with its fields in the order of their names, as RabbitMQ leaves a table that it has changed.
+fn sorted(table: &FieldTable) -> FieldTable {
+    let mut fields: Vec<(&[u8], &FieldValue)> = table.iter().collect();
+    fields.sort_by_key(|(name, _)| *name);
+    fields.into_iter().map(|(name, value)| (name, value.clone())).collect()
+}
+
+/// The deaths with one more: an entry of the same queue and reason counts up and comes first. The fields of the first entry are sorted then.
 fn with_death(
     deaths: &[FieldValue],
     death: &Death<'_>,
@@ -76,13 +80,15 @@ fn with_death(
         let mut entry = entry.clone();
         let count = entry.get("count").and_then(FieldValue::as_i64).unwrap_or(0);
         entry.insert("count", FieldValue::I64(count.saturating_add(1)));
-        FieldValue::Table(entry)
+        entry
     });
     let first = counted.unwrap_or_else(|| new_entry(death, expiration, headers));
-    std::iter::once(first).chain(deaths.iter().filter(|entry| !same(entry)).cloned()).collect()
+    std::iter::once(FieldValue::Table(sorted(&first)))
+        .chain(deaths.iter().filter(|entry| !same(entry)).cloned())
+        .collect()
 }
 
-fn new_entry(death: &Death<'_>, expiration: Option<&[u8]>, headers: &FieldTable) -> FieldValue {
+fn new_entry(death: &Death<'_>, expiration: Option<&[u8]>, headers: &FieldTable) -> FieldTable {
     let keys = std::iter::once(death.routing_key).chain(extra_keys(headers));
     let mut entry = FieldTable::new();
     entry.insert("count", FieldValue::I64(1));
@@ -94,7 +100,7 @@ fn new_entry(death: &Death<'_>, expiration: Option<&[u8]>, headers: &FieldTable)
     if let Some(expiration) = expiration {
         entry.insert("original-expiration", expiration);
     }
-    FieldValue::Table(entry)
+    entry
 }
 
 /// The keys in the header CC.

@@ -7,11 +7,14 @@ use crate::program::{python, run};
 use crate::rabbitmq::rabbitmq;
 use crate::soak::amount;
 
+/// The first seed of the short form. Its first round has found a difference once: messages that die twice.
+const SHORT_SEED: &str = "1090629624";
+
 #[test]
 fn rabbitmq_differs_in_nothing_from_itself() {
     let rabbitmq = rabbitmq();
     let _others = rabbitmq.together();
-    compare((rabbitmq.address, "one"), (rabbitmq.address, "two"), amount(400, 20_000));
+    compare((rabbitmq.address, "one"), (rabbitmq.address, "two"), 400);
 }
 
 #[test]
@@ -19,13 +22,17 @@ fn our_node_differs_from_rabbitmq_in_nothing_that_has_no_reason() {
     let node = our_node();
     let rabbitmq = rabbitmq();
     let _others = rabbitmq.together();
-    compare((rabbitmq.address, "three"), (node.address, "checks"), amount(800, 20_000));
+    compare((rabbitmq.address, "three"), (node.address, "checks"), 800);
 }
 
-/// Virtual hosts have names of their own here: everybody shares exchanges such as `amq.topic`. Compares two brokers, or two virtual hosts of one, in this many operations.
+/// Compares two brokers, or two virtual hosts of one. The short form repeats `operation_count` operations of one seed, and the soak draws 20,000 new operations.
+/// Each virtual host here has a name of its own: all clients of a host share exchanges such as `amq.topic`.
 fn compare(first: (SocketAddr, &str), second: (SocketAddr, &str), operation_count: usize) {
     let mut differential = python("differential.py");
     differential.args([first, second].map(|(address, virtual_host)| format!("{address}/{virtual_host}")));
-    differential.args(["--operations", &operation_count.to_string()]);
+    differential.args(["--operations", &amount(operation_count, 20_000).to_string()]);
+    if amount(1, 0) == 1 {
+        differential.args(["--seed", SHORT_SEED]);
+    }
     println!("{}", run(&mut differential));
 }

@@ -101,6 +101,10 @@ fn repeated_deaths_are_counted_and_the_last_comes_first() {
     for expected in [vec![], vec!["dead expired 1", "q rejected 1"], vec!["dead expired 2", "q rejected 2"]] {
         let (got, _) = bench.get(channel, "q", false).unwrap();
         assert_eq!(shown(&got), expected);
+        if let Some(last) = deaths(&got).first() {
+            let names: Vec<_> = last.iter().map(|(name, _)| text(name)).collect();
+            assert!(names.is_sorted(), "RabbitMQ sorts the fields of a further death: {names:?}");
+        }
         bench.reject(channel, got.tag, false, false).unwrap();
         bench.pass(10);
     }
