@@ -110,7 +110,11 @@ impl AsFd for Listener {
 }
 
 impl Drop for Listener {
+    /// A child process that has been forked and has not become another program yet holds the descriptor, too: without the
+    /// shutdown the address would be in use until it has.
     fn drop(&mut self) {
+        // Nothing to be done if it fails; the descriptor is closed in any case.
+        let _ = net::shutdown(&self.fd, net::Shutdown::Both);
         if let Some((path, ours)) = &self.file
             && inode(path).is_ok_and(|now| now == *ours)
         {
@@ -181,6 +185,16 @@ mod tests {
         assert!(file.exists() && link.is_symlink());
         std::fs::remove_file(&file).unwrap();
         std::fs::remove_file(&link).unwrap();
+    }
+
+    #[test]
+    fn an_address_is_free_behind_its_listener_though_a_forked_child_still_has_the_descriptor() {
+        let first = Listener::bind_tcp("127.0.0.1:0".parse().unwrap(), false).unwrap();
+        let Endpoint::Tcp(address) = first.endpoint().clone() else { unreachable!() };
+        let of_child = first.fd.try_clone().unwrap();
+        drop(first);
+        Listener::bind_tcp(format!("127.0.0.1:{}", address.port).parse().unwrap(), false).unwrap();
+        drop(of_child);
     }
 
     #[test]

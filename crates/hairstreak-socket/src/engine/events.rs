@@ -340,7 +340,7 @@ impl State {
         state.drops.peer_lost += lost as u64;
         state.drops.unreceived += if stays { 0 } else { left as u64 };
         state.received += std::mem::take(&mut link.received);
-        state.links.retain(|&other| other != index);
+        state.leave(link, index);
         if stays {
             self.list_messages(index);
         } else {
@@ -385,9 +385,9 @@ impl State {
         (self.sockets[socket].rules.link_ended)(self, index, true);
         self.unlist_room(index);
         self.unlist_messages(index);
-        let state = &mut self.sockets[socket];
+        let (link, state) = (&mut self.links[index], &mut self.sockets[socket]);
         state.failed_connections += 1;
-        state.links.retain(|&other| other != index);
+        state.leave(link, index);
         let is_open = !state.closed;
         if over {
             self.end_link(engine, index, &SessionError::Left);

@@ -16,6 +16,7 @@ use crate::ages::LinkAges;
 use crate::monitor::ConnectionId;
 use crate::ring_link::RingLink;
 use crate::session::Session;
+use crate::settlement::Owed;
 use crate::stats::Drops;
 
 /// Where a link came from.
@@ -66,8 +67,8 @@ pub(crate) struct Link {
     pub only_reports: bool,
     /// How fast it settles.
     pub pace: Pace,
-    /// Of a socket that settles: the messages that the last batch call handed over, before and with it.
-    pub last_batch: (u64, u64),
+    /// Of a settled PULL.
+    pub owed: Owed,
     /// A subscriber's ring: the publisher's link, and subscriptions for which the ring had no room.
     pub across: Option<Across>,
     pub subscriptions: VecDeque<Message>,
@@ -164,7 +165,7 @@ impl Link {
             is_refused: false,
             only_reports: false,
             pace: Pace::default(),
-            last_batch: (0, 0),
+            owed: Owed::default(),
             across: None,
             subscriptions: VecDeque::new(),
             late: VecDeque::new(),

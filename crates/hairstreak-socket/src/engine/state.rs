@@ -23,7 +23,7 @@ use crate::pubsub::{Publisher, Subscriber};
 use crate::reqrep::{Names, Notices, Reply, Request};
 use crate::ring_link::Doorbell;
 use crate::session::ArrivingBudget;
-use crate::settlement::{Backlog, Settling, SocketName};
+use crate::settlement::{Backlog, Senders, SocketName};
 use crate::stats::Drops;
 
 use super::authenticating::Question;
@@ -163,16 +163,14 @@ pub(crate) struct SocketState {
     pub subscriber: Subscriber,
     /// A PUSH that wants settlement: what it keeps beside its links.
     pub backlog: Option<Box<Backlog>>,
-    /// A PULL that wants settlement: who settles.
-    pub settles_received: Option<Settling>,
+    /// A PULL that wants settlement: what it keeps beside its links.
+    pub senders: Option<Senders>,
     /// A PULL whose messages are passed on: the PUSH, of the same engine, that does.
     pub passed_on_by: Option<SocketName>,
     /// A PULL whose senders are to tell what is done: it is passed on to another stage.
     pub wants_done: bool,
     /// A PULL that asked its senders for nothing new.
     pub drains: bool,
-    /// Senders are told what is settled when it is much, and by the watch tick: they hear of it on another way.
-    pub settles_lazily: bool,
     /// Nanoseconds that the application takes for a message, if it says so.
     pub pace: Option<u64>,
     /// A PULL whose last sender said, before it went, that no message follows.
@@ -222,8 +220,8 @@ impl SocketState {
             && options.message_size_max >= SHORT_SIZE_MAX
             && options.frame_count_max >= 2;
         let settlement = options.settlement.clone();
-        let settles_received =
-            settlement.as_ref().filter(|_| socket_type == SocketType::Pull).map(|wanted| wanted.settling);
+        let is_pull = socket_type == SocketType::Pull;
+        let senders = settlement.as_ref().filter(|_| is_pull).map(|wanted| Senders::new(wanted.settling));
         let backlog = settlement.filter(|_| rules.sends).map(|wanted| Box::new(Backlog::new(wanted)));
         SocketState {
             serial,
@@ -248,11 +246,10 @@ impl SocketState {
             publisher: Publisher::default(),
             subscriber: Subscriber::default(),
             backlog,
-            settles_received,
+            senders,
             passed_on_by: None,
             wants_done: false,
             drains: false,
-            settles_lazily: false,
             pace: None,
             has_seen_end: false,
             last_link: 0,
@@ -275,6 +272,16 @@ impl SocketState {
             failed_connections: 0,
             refused_connections: 0,
             denied_connections: 0,
+        }
+    }
+
+    /// The link is none of the socket's ready links any more.
+    pub fn leave(&mut self, link: &mut Link, index: usize) {
+        self.links.retain(|&other| other != index);
+        if let Some(senders) = &mut self.senders
+            && std::mem::take(&mut link.owed.is_listed)
+        {
+            senders.owing.retain(|&other| other != index);
         }
     }
 }

@@ -22,7 +22,7 @@ impl Engine {
         state.yield_time = state.yield_time.max(Duration::from_micros(options.yield_us));
         state.gather_time = state.gather_time.min(Duration::from_micros(options.gather_us));
         let socket = SocketState::new(serial, socket_type, options);
-        let settles = socket.settles_received.is_some();
+        let settles = socket.senders.is_some();
         let index = state.sockets.insert(socket);
         if settles {
             state.settling_sockets.push(index);
@@ -342,7 +342,7 @@ impl State {
         } else {
             let socket = link.socket;
             link.origin = Origin::Ended;
-            self.sockets[socket].links.retain(|&other| other != index);
+            self.sockets[socket].leave(link, index);
             (self.sockets[socket].rules.link_ended)(self, index, true);
             self.time_draining(index);
             self.notify(socket);

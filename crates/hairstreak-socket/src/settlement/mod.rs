@@ -20,6 +20,7 @@ mod options;
 mod pull;
 mod push;
 mod receivers;
+mod senders;
 mod window;
 
 pub(crate) use backlog::{Backlog, Ending, GrantedLink, SocketName};
@@ -33,3 +34,4 @@ pub use hairstreak_wire::settlement::{
 };
 pub use options::{Settlement, Settling};
 pub use push::Unsettled;
+pub(crate) use senders::{Owed, Senders};

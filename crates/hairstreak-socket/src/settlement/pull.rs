@@ -100,8 +100,9 @@ impl Socket<PullPattern> {
         let handle = &*self.handle;
         if !handle.is_foreign() {
             let mut state = handle.engine.lock();
-            if let Some(socket) = state.sockets.get_mut(handle.index) {
-                socket.settles_lazily = is_lazy;
+            let socket = state.sockets.get_mut(handle.index);
+            if let Some(senders) = socket.and_then(|socket| socket.senders.as_mut()) {
+                senders.is_lazy = is_lazy;
             }
             if !is_lazy {
                 state.tell_settled(&handle.engine, handle.index, true);

@@ -1,4 +1,4 @@
-//! A settled PUSH with a crowd of receivers: those at rest cost nothing when the others are given something.
+//! Settlement in a crowd: receivers at rest cost a PUSH nothing, and senders at rest cost a PULL nothing.
 
 use std::time::Duration;
 
@@ -34,9 +34,18 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Processor time of the thread that sends a message and waits until it is settled, with so many other receivers: of the
-/// best round, since others may use the caches in the meantime.
-fn cost(idle_count: usize) -> Duration {
+/// Processor time of `act`, which is done so often: of the best round, since others may use the caches in the meantime.
+fn best_time(mut act: impl FnMut()) -> Duration {
+    let rounds = (0..ROUND_COUNT).map(|_| {
+        let before = processor_time();
+        (0..MESSAGE_COUNT).for_each(|_| act());
+        processor_time() - before
+    });
+    rounds.min().unwrap() / MESSAGE_COUNT as u32
+}
+
+/// Processor time of the thread that sends a message and waits until it is settled, with so many other receivers.
+fn sending_time(idle_count: usize) -> Duration {
     let push = Push::with_options(&Context::new(), options()).unwrap();
     let place = push.bind(&endpoint("tcp")).unwrap().to_string();
     let pull = || Pull::with_options(&Context::new(), options()).unwrap();
@@ -60,22 +69,53 @@ fn cost(idle_count: usize) -> Duration {
         let idle = std::thread::spawn(pull).join().unwrap();
         (0..idle_count).for_each(|_| idle.connect(place).unwrap());
         assert!(push.wait_for_peers(1 + idle_count, LONG));
-        let rounds = (0..ROUND_COUNT).map(|_| {
-            let before = processor_time();
-            (0..MESSAGE_COUNT).for_each(|_| send());
-            processor_time() - before
-        });
-        let best = rounds.min().unwrap();
+        let best = best_time(send);
         assert_eq!(idle.stats().received, 0);
         push.announce_end();
         busy.join().unwrap();
-        best / MESSAGE_COUNT as u32
+        best
     })
 }
 
 #[test]
 fn receivers_at_rest_cost_a_settled_push_nothing() {
     let _alone = alone_with(DESCRIPTORS);
-    let (few, many) = (cost(10), cost(CROWD));
+    let (few, many) = (sending_time(10), sending_time(CROWD));
     assert!(many < FACTOR_MAX * few, "{many:?} with {CROWD} receivers at rest, {few:?} with ten");
+}
+
+/// Processor time of the thread that receives a message, settles it and sleeps until the next one, with so many other
+/// senders.
+fn receiving_time(idle_count: usize) -> Duration {
+    let pull = Pull::with_options(&Context::new(), options()).unwrap();
+    let place = pull.bind(&endpoint("tcp")).unwrap().to_string();
+    std::thread::scope(|scope| {
+        let place = &place;
+        let push = || Push::with_options(&Context::new(), options()).unwrap();
+        scope.spawn(move || {
+            let busy = push();
+            busy.connect(place).unwrap();
+            for _ in 0..1 + ROUND_COUNT * MESSAGE_COUNT {
+                busy.send_timeout("task", LONG).unwrap();
+                busy.flush();
+                assert!(busy.wait_settled(LONG));
+            }
+        });
+        drop(pull.recv_timeout(LONG).unwrap());
+        let idle = std::thread::spawn(push).join().unwrap();
+        (0..idle_count).for_each(|_| idle.connect(place).unwrap());
+        assert!(pull.wait_for_peers(1 + idle_count, LONG));
+        let best = best_time(|| drop(pull.recv_timeout(LONG).unwrap()));
+        // Settles the last one.
+        assert!(pull.recv_timeout(SOON).is_err(), "no message follows");
+        assert_eq!(idle.stats().sent, 0);
+        best
+    })
+}
+
+#[test]
+fn senders_at_rest_cost_a_settled_pull_nothing() {
+    let _alone = alone_with(DESCRIPTORS);
+    let (few, many) = (receiving_time(10), receiving_time(CROWD));
+    assert!(many < FACTOR_MAX * few, "{many:?} with {CROWD} senders at rest, {few:?} with ten");
 }

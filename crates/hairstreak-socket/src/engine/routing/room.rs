@@ -169,10 +169,17 @@ impl State {
         let link = &mut self.links[index];
         if !link.listed_messages {
             link.listed_messages = true;
+            let state = &mut self.sockets[link.socket];
             if let LinkKind::Stream(session) = &mut link.kind {
                 self.memory.keep(index, &mut session.connection);
+                if let Some(senders) = &mut state.senders
+                    && session.settles_received()
+                    && !std::mem::replace(&mut link.owed.is_listed, true)
+                {
+                    senders.owing.push(index);
+                }
             }
-            self.sockets[link.socket].with_messages.push(index);
+            state.with_messages.push(index);
         }
     }
 

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use hairstreak_base::Message;
-use hairstreak_wire::settlement::{Content, Outcome, SettlementError, TaskId, TaskRun};
+use hairstreak_wire::settlement::{Content, Outcome, ReceivingLink, SettlementError, TaskId, TaskRun};
 
 use crate::engine::Engine;
 use crate::engine::link::{Link, LinkKind};
@@ -14,7 +14,7 @@ use crate::engine::routing::SetAside;
 use crate::engine::state::State;
 use crate::engine::timers::Due;
 use crate::session::SessionError;
-use crate::settlement::{Batch, Delivery, DeliveryMark, Settling, check_content};
+use crate::settlement::{Batch, Delivery, DeliveryMark, check_content};
 
 /// How often it is looked what an application has settled that takes messages as they lie there, and how seldom when it
 /// does not go on.
@@ -34,17 +34,16 @@ impl State {
     #[cold]
     fn accept_received(&mut self, engine: &Engine, socket: usize) {
         let Some(state) = self.sockets.get(socket) else { return };
-        let is_by_itself = state.settles_received == Some(Settling::OnNextReceive);
+        let Some(senders) = &state.senders else { return };
         // What was set aside has not been seen by anybody.
-        if is_by_itself && state.set_aside.is_none() {
-            for slot in 0..state.links.len() {
-                let index = self.sockets[socket].links[slot];
+        if senders.settle_on_next_receive() && state.set_aside.is_none() {
+            for &index in &senders.owing {
                 let link = &mut self.links[index];
                 if let LinkKind::Stream(session) = &mut link.kind
                     && let Some(receiving) = session.receiving()
                 {
                     receiving.accept_through(link.received);
-                    link.last_batch.1 = link.received;
+                    link.owed.with_batch = link.received;
                 }
             }
         }
@@ -57,19 +56,32 @@ impl State {
         if self.settling_sockets.is_empty() {
             return;
         }
-        for &index in self.sockets.get(socket).map_or(&[][..], |state| &state.links) {
+        let Some(senders) = self.sockets.get(socket).and_then(|state| state.senders.as_ref()) else { return };
+        for &index in &senders.owing {
             let link = &mut self.links[index];
-            link.last_batch = (link.last_batch.1, link.received);
+            let owed = &mut link.owed;
+            (owed.before_batch, owed.with_batch) = (owed.with_batch, link.received);
         }
     }
 
     /// Tells the senders of a socket what they do not know; all of it, or what is due.
     pub fn tell_settled(&mut self, engine: &Engine, socket: usize, all: bool) {
-        for slot in (0..self.sockets[socket].links.len()).rev() {
-            let index = self.sockets[socket].links[slot];
-            if let LinkKind::Stream(session) = &mut self.links[index].kind
-                && session.tell_settled(all)
-            {
+        let count = self.sockets[socket].senders.as_ref().map_or(0, |senders| senders.owing.len());
+        for slot in (0..count).rev() {
+            let Some(senders) = &mut self.sockets[socket].senders else { return };
+            let Some(&index) = senders.owing.get(slot) else { continue };
+            let link = &mut self.links[index];
+            let LinkKind::Stream(session) = &mut link.kind else { continue };
+            let is_told = session.tell_settled(all);
+            let has_more = link.listed_messages || session.has_unread();
+            let all_is_told = |receiving: &mut ReceivingLink| {
+                receiving.settled_through() == link.received && !receiving.has_news()
+            };
+            if !has_more && session.receiving().is_none_or(all_is_told) {
+                link.owed.is_listed = false;
+                senders.owing.swap_remove(slot);
+            }
+            if is_told {
                 // May end the link, and so take it out of the list: those before it stay where they are.
                 self.flush_link(engine, index);
             }
@@ -80,8 +92,10 @@ impl State {
     pub fn tell_all_settled(&mut self, engine: &Engine) {
         for slot in 0..self.settling_sockets.len() {
             let socket = self.settling_sockets[slot];
-            let Some(state) = self.sockets.get(socket) else { continue };
-            let is_lazy = state.settles_lazily;
+            let Some(senders) = self.sockets.get(socket).and_then(|state| state.senders.as_ref()) else {
+                continue;
+            };
+            let is_lazy = senders.is_lazy;
             self.tell_settled(engine, socket, !is_lazy);
             if is_lazy {
                 // The rest is told by the watch tick.
@@ -113,17 +127,19 @@ impl State {
         let (mut has_more, mut has_gone_on) = (false, false);
         for slot in 0..self.settling_sockets.len() {
             let socket = self.settling_sockets[slot];
-            let Some(state) = self.sockets.get(socket) else { continue };
-            for &index in &state.links {
+            let Some(senders) = self.sockets.get(socket).and_then(|state| state.senders.as_ref()) else {
+                continue;
+            };
+            for &index in &senders.owing {
                 let link = &mut self.links[index];
                 let LinkKind::Stream(session) = &mut link.kind else { continue };
                 has_more |= session.has_unread();
                 let Some(receiving) = session.receiving() else { continue };
                 let before = receiving.settled_through();
-                if state.settles_received == Some(Settling::OnNextReceive) {
-                    let (last, with) = link.last_batch;
-                    let is_last = link.received == with;
-                    receiving.accept_through(if is_last { last } else { link.received.saturating_sub(1) });
+                if senders.settle_on_next_receive() {
+                    let is_last = link.received == link.owed.with_batch;
+                    let last_but_one = link.received.saturating_sub(1);
+                    receiving.accept_through(if is_last { link.owed.before_batch } else { last_but_one });
                 }
                 has_gone_on |= receiving.settled_through() > before || receiving.has_news();
             }
@@ -218,9 +234,9 @@ impl State {
         outcome: Outcome,
         reason: &[u8],
     ) {
-        let Some(state) = self.sockets.get(socket) else { return };
+        let Some(senders) = self.sockets.get(socket).and_then(|state| state.senders.as_ref()) else { return };
         let mut has_settled = false;
-        for &index in &state.links {
+        for &index in &senders.owing {
             let link = &mut self.links[index];
             if let LinkKind::Stream(session) = &mut link.kind
                 && let Some(receiving) = session.receiving()
