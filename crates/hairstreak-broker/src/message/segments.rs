@@ -4,7 +4,11 @@
 //!
 //! Invariants: only the current segment grows; a segment without live bytes is the current one, or spare, or gone.
 
+use std::sync::Arc;
+
 use hairstreak_base::{AppendBuffer, HUGE_PAGE_SIZE};
+
+use super::pool::SegmentPool;
 
 /// The size of a segment. A larger record has a segment for itself.
 const SEGMENT_SIZE: usize = HUGE_PAGE_SIZE;
@@ -12,7 +16,7 @@ const SEGMENT_SIZE: usize = HUGE_PAGE_SIZE;
 const FIRST_SIZE: usize = 1 << 20;
 /// How many segments are on common pages.
 const FIRST_COUNT: usize = 4;
-/// Empty segments that are kept for the next messages.
+/// Empty segments that are kept for the next messages; further ones go to the pool.
 const SPARE_COUNT: usize = 2;
 
 #[derive(Debug, Default)]
@@ -32,11 +36,13 @@ pub(super) struct Segments {
     spares: Vec<AppendBuffer>,
     live_bytes: usize,
     capacity: usize,
+    pool: Arc<SegmentPool>,
 }
 
 impl Segments {
-    pub(super) fn new() -> Segments {
+    pub(super) fn new(pool: Arc<SegmentPool>) -> Segments {
         Segments {
+            pool,
             segments: vec![Segment::default()],
             current: 0,
             unused: Vec::new(),
@@ -77,7 +83,8 @@ impl Segments {
                 let is_first = self.segments.len() - self.unused.len() <= FIRST_COUNT;
                 let bytes = match size {
                     ..=FIRST_SIZE if is_first => AppendBuffer::new(FIRST_SIZE),
-                    _ => AppendBuffer::huge(size.max(SEGMENT_SIZE)),
+                    ..=SEGMENT_SIZE => self.pool.take().unwrap_or_else(|| AppendBuffer::huge(SEGMENT_SIZE)),
+                    _ => AppendBuffer::huge(size),
                 };
                 self.capacity += bytes.capacity();
                 bytes
@@ -159,6 +166,9 @@ impl Segments {
             self.spares.push(bytes);
         } else {
             self.capacity -= bytes.capacity();
+            if bytes.capacity() == SEGMENT_SIZE {
+                self.pool.put(bytes);
+            }
         }
     }
 }

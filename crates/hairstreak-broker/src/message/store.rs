@@ -9,9 +9,12 @@
 //!
 //! Invariant: each reference that was handed out is released once.
 
+use std::sync::Arc;
+
 use hairstreak_base::Bytes;
 use slab::Slab;
 
+use super::pool::SegmentPool;
 use super::record::{Record, append_record, kept_by_reference, record_size};
 use super::segments::Segments;
 use super::slots::{MessageId, Slot, Slots};
@@ -37,10 +40,10 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    pub(crate) fn new() -> Store {
+    pub(crate) fn new(pool: Arc<SegmentPool>) -> Store {
         Store {
             slots: Slots::new(),
-            segments: Segments::new(),
+            segments: Segments::new(pool),
             bodies: Slab::new(),
             body_bytes: 0,
             sparse: Vec::new(),

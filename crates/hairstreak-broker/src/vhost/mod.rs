@@ -38,6 +38,7 @@ mod turn;
 mod unacked;
 mod virtual_host;
 
+pub use crate::message::SegmentPool;
 pub use options::Limits;
 pub use outbox::{ChannelId, ConnectionId, ConsumerId, HostOutbox, Recipient, Room};
 pub use route::{Published, Route};

@@ -1,5 +1,7 @@
 //! `Parts`: the parts of a virtual host. Each owns its fields; the turn of the virtual host lets them work together.
 
+use std::sync::Arc;
+
 use hairstreak_wire::amqp::ReplyCode;
 
 use super::channels::Channels;
@@ -10,7 +12,7 @@ use super::outbox::ConnectionId;
 use super::replies::Replies;
 use super::timers::Timers;
 use crate::exchange::Exchanges;
-use crate::message::{MessageId, Store};
+use crate::message::{MessageId, SegmentPool, Store};
 use crate::queue::{Consumers, Entry, Queue, QueueId, Queues, Reason};
 use crate::refusal::Refusal;
 
@@ -32,12 +34,12 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn new(virtual_host: &str, limits: Limits) -> Parts {
+    pub(super) fn new(virtual_host: &str, limits: Limits, pool: Arc<SegmentPool>) -> Parts {
         Parts {
             queues: Queues::new(),
             consumers: Consumers::new(),
             channels: Channels::new(),
-            store: Store::new(),
+            store: Store::new(pool),
             exchanges: Exchanges::new(virtual_host),
             timers: Timers::new(),
             letters: Letters::default(),

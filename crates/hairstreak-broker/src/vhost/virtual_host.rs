@@ -1,5 +1,7 @@
 //! `VirtualHost`: the public face of the machine of mod.rs.
 
+use std::sync::Arc;
+
 use hairstreak_wire::amqp::{FieldTable, ReplyCode};
 
 use super::options::Limits;
@@ -9,7 +11,7 @@ use super::replies::is_address;
 use super::route::{Published, Route};
 use super::turn::{Got, Settlement, Turn};
 use crate::exchange::{Cacheable, Exchanges, Routing};
-use crate::message::{Message, MessageView};
+use crate::message::{Message, MessageView, SegmentPool};
 use crate::queue::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
 use crate::refusal::Refusal;
 
@@ -31,7 +33,12 @@ pub struct VirtualHost {
 impl VirtualHost {
     /// A virtual host with the exchanges that each has.
     pub fn new(name: &str, limits: Limits) -> VirtualHost {
-        VirtualHost { parts: Parts::new(name, limits) }
+        VirtualHost::with_pool(name, limits, Arc::new(SegmentPool::new(0)))
+    }
+
+    /// The same, with memory from a pool that it shares with other hosts, on any threads.
+    pub fn with_pool(name: &str, limits: Limits, pool: Arc<SegmentPool>) -> VirtualHost {
+        VirtualHost { parts: Parts::new(name, limits, pool) }
     }
 
     /// Opens a channel. `number` is the channel's number on its connection.

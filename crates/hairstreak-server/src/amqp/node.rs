@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hairstreak_base::BlockPool;
+use hairstreak_broker::vhost::SegmentPool;
 use hairstreak_transport::event_loop::Address;
 
 use super::alarm::{Alarm, Change};
@@ -14,6 +15,9 @@ use super::shared_host::{HostState, SharedHost};
 use super::timekeeper::Timekeeper;
 use super::users::Users;
 
+/// The part of the memory watermark that is kept for messages to come: one of four.
+const SPARE_PART: usize = 4;
+
 /// The state that all connections share.
 pub(super) struct Node {
     pub clock: Clock,
@@ -22,22 +26,28 @@ pub(super) struct Node {
     pub message_size_max: u64,
     /// The memory of long bodies.
     pub pool: Arc<BlockPool>,
+    /// The memory of messages to come.
+    segments: Arc<SegmentPool>,
     pub timekeeper: Timekeeper,
     hosts: HashMap<Box<str>, Arc<SharedHost>>,
 }
 
 impl Node {
     pub fn new(options: &AmqpOptions) -> Node {
-        let host =
-            |name: &String| (name.as_str().into(), Arc::new(SharedHost::new(name, options.limits.clone())));
+        let segments = Arc::new(SegmentPool::new(options.memory_watermark / SPARE_PART));
+        let host = |name: &String| {
+            let host = SharedHost::new(name, options.limits.clone(), Arc::clone(&segments));
+            (name.as_str().into(), Arc::new(host))
+        };
         Node {
             clock: Clock::start(),
             users: Users::new(options.users.clone()),
             alarm: Alarm::new(options.memory_watermark),
             message_size_max: options.message_size_max,
             pool: BlockPool::new(),
-            timekeeper: Timekeeper::new(),
             hosts: options.virtual_hosts.iter().map(host).collect(),
+            segments,
+            timekeeper: Timekeeper::new(),
         }
     }
 
@@ -54,6 +64,9 @@ impl Node {
         if let Some(due) = state.host.next_timeout() {
             self.timekeeper.wake_by(due);
         }
+        if self.segments.take_is_fresh() {
+            self.timekeeper.wake_by(0);
+        }
         let bytes = state.host.memory_bytes();
         self.note_bytes(host.note_memory(bytes), bytes);
     }
@@ -68,7 +81,7 @@ impl Node {
     /// Has what is due in the virtual hosts happen, and with `clears` all connections look at the alarm. `wake` wakes a connection. Returns
     /// when something is due next.
     pub fn fire(&self, clears: bool, mut wake: impl FnMut(Address)) -> Option<u64> {
-        let mut next = None::<u64>;
+        let mut next = self.segments.trim(self.clock.millis(Instant::now()));
         for host in self.hosts() {
             let mut state = host.lock();
             let HostState { host: machine, outlets } = &mut *state;

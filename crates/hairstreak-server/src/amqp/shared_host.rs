@@ -3,9 +3,9 @@
 //! A connection takes the lock once in each turn of its loop, for all that the turn has read. System calls are made without it.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hairstreak_broker::vhost::{Limits, VirtualHost};
+use hairstreak_broker::vhost::{Limits, SegmentPool, VirtualHost};
 
 use super::outlets::Outlets;
 
@@ -23,9 +23,10 @@ pub(super) struct HostState {
 }
 
 impl SharedHost {
-    pub fn new(name: &str, limits: Limits) -> SharedHost {
+    pub fn new(name: &str, limits: Limits, pool: Arc<SegmentPool>) -> SharedHost {
+        let host = VirtualHost::with_pool(name, limits, pool);
         SharedHost {
-            state: Mutex::new(HostState { host: VirtualHost::new(name, limits), outlets: Outlets::new() }),
+            state: Mutex::new(HostState { host, outlets: Outlets::new() }),
             memory_bytes: AtomicUsize::new(0),
         }
     }
