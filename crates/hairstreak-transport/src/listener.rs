@@ -26,6 +26,8 @@ pub struct Listener {
     layer: ServerLayer,
     /// The file to remove, and its inode: somebody else's file of that name stays.
     file: Option<(PathBuf, u64)>,
+    /// The process that bound it. In a forked child the listener is still the parent's.
+    process: u32,
 }
 
 impl Listener {
@@ -40,7 +42,7 @@ impl Listener {
         let bound = SocketAddr::try_from(bound)?;
         let host = if wildcard { "*".to_owned() } else { bound.ip().to_string() };
         let endpoint = Endpoint::Tcp(TcpAddress { host, port: bound.port() });
-        Ok(Listener { fd, endpoint, layer: ServerLayer::Plain, file: None })
+        Ok(Listener { fd, endpoint, layer: ServerLayer::Plain, file: None, process: std::process::id() })
     }
 
     /// Binds a unix socket.
@@ -68,7 +70,7 @@ impl Listener {
             IpcAddress::Path(path) => Some((path.clone(), inode(path)?)),
             IpcAddress::Abstract(_) => None,
         };
-        Ok(Listener { fd, endpoint, layer: ServerLayer::Plain, file })
+        Ok(Listener { fd, endpoint, layer: ServerLayer::Plain, file, process: std::process::id() })
     }
 
     /// The same, and `layer` comes between the sockets that are accepted and their bytes.
@@ -110,16 +112,21 @@ impl AsFd for Listener {
 }
 
 impl Drop for Listener {
-    /// A child process that has been forked and has not become another program yet holds the descriptor, too: without the
-    /// shutdown the address would be in use until it has.
     fn drop(&mut self) {
-        // Nothing to be done if it fails; the descriptor is closed in any case.
-        let _ = net::shutdown(&self.fd, net::Shutdown::Both);
+        if self.process != std::process::id() {
+            return;
+        }
+        // First of all: once nobody listens, another listener may take the file's place.
         if let Some((path, ours)) = &self.file
             && inode(path).is_ok_and(|now| now == *ours)
         {
             // Nothing to be done if it cannot be removed; the next bind replaces it.
             let _ = std::fs::remove_file(path);
+        }
+        if matches!(self.endpoint, Endpoint::Tcp(_)) {
+            // A child process that was forked and has not become another program yet holds the descriptor, too: without the shutdown the
+            // address would be in use until it has. The descriptor is closed in any case.
+            let _ = net::shutdown(&self.fd, net::Shutdown::Both);
         }
     }
 }
@@ -195,6 +202,19 @@ mod tests {
         drop(first);
         Listener::bind_tcp(format!("127.0.0.1:{}", address.port).parse().unwrap(), false).unwrap();
         drop(of_child);
+    }
+
+    #[test]
+    fn in_a_forked_child_a_listener_is_still_the_parents() {
+        let mut tcp = Listener::bind_tcp("127.0.0.1:0".parse().unwrap(), false).unwrap();
+        let of_parent = std::net::TcpListener::from(tcp.fd.try_clone().unwrap());
+        let mut ipc = Listener::bind_ipc(&scratch("forked")).unwrap();
+        let file = ipc.file.clone().unwrap().0;
+        (tcp.process, ipc.process) = (0, 0);
+        drop((tcp, ipc));
+        assert!(std::net::TcpStream::connect(of_parent.local_addr().unwrap()).is_ok());
+        assert!(file.exists());
+        std::fs::remove_file(&file).unwrap();
     }
 
     #[test]

@@ -41,6 +41,25 @@ impl Exchanges {
         Ok(())
     }
 
+    /// Whether the queue has this binding.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`unbind_queue`](Exchanges::unbind_queue).
+    pub fn is_bound(
+        &self,
+        exchange: &[u8],
+        queue: QueueId,
+        key: &[u8],
+        arguments: &FieldTable,
+    ) -> Result<bool, Refusal> {
+        let source = self.table.find(&given_name(exchange)?);
+        Ok(source.is_some_and(|source| {
+            let binding = Binding::new(source, Destination::Queue(queue), key, arguments);
+            self.bindings.find(&binding).is_some()
+        }))
+    }
+
     /// Binds the exchange `destination` to the exchange `source`: messages go from the source to the destination.
     ///
     /// # Errors

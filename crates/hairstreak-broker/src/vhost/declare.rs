@@ -171,13 +171,12 @@ impl Parts {
         routing_key: &[u8],
         arguments: &FieldTable,
     ) -> Result<(), Refusal> {
-        match self.queues.find(queue) {
-            None => Ok(()),
-            Some(id) => {
-                self.check_access(self.queues.get(id), user)?;
-                self.exchanges.unbind_queue(exchange, id, routing_key, arguments)
-            }
+        let Some(id) = self.queues.find(queue) else { return Ok(()) };
+        // A binding that does not exist is nobody's.
+        if self.exchanges.is_bound(exchange, id, routing_key, arguments)? {
+            self.check_access(self.queues.get(id), user)?;
         }
+        self.exchanges.unbind_queue(exchange, id, routing_key, arguments)
     }
 }
 

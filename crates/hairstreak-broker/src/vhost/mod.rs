@@ -41,6 +41,6 @@ mod virtual_host;
 pub use crate::message::SegmentPool;
 pub use options::Limits;
 pub use outbox::{ChannelId, ConnectionId, ConsumerId, HostOutbox, Recipient, Room};
-pub use route::{Published, Route};
+pub use route::{NamedRoute, Published, Route};
 pub use turn::{Got, Settlement};
 pub use virtual_host::{MessageCounts, VirtualHost};

@@ -24,6 +24,23 @@ impl Route {
     }
 }
 
+/// A route by the names of its queues, for a message that is published later: whatever queues have these names then get the message.
+///
+/// A transaction routes each message when it is published, and puts it into the queues with the commit, as RabbitMQ does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamedRoute {
+    pub(super) queues: Vec<Box<[u8]>>,
+    pub(super) replies: Vec<Box<[u8]>>,
+}
+
+impl NamedRoute {
+    /// The memory of the names, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        let names = self.queues.iter().chain(&self.replies);
+        names.map(|name| name.len() + size_of::<Box<[u8]>>()).sum()
+    }
+}
+
 /// The outcome of a publish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]

@@ -8,11 +8,11 @@ use super::options::Limits;
 use super::outbox::{ChannelId, ConnectionId, HostOutbox};
 use super::parts::Parts;
 use super::replies::is_address;
-use super::route::{Published, Route};
+use super::route::{NamedRoute, Published, Route};
 use super::turn::{Got, Settlement, Turn};
 use crate::exchange::{Cacheable, Exchanges, Routing};
 use crate::message::{Message, MessageView, SegmentPool};
-use crate::queue::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
+use crate::queue::{ConsumerDeclaration, QueueDeclaration, QueueId, QueueStatus};
 use crate::refusal::Refusal;
 
 /// The messages of a virtual host.
@@ -200,6 +200,21 @@ impl VirtualHost {
         route.generation = exchanges.generation();
         route.may_be_kept = cacheable == Cacheable::Yes;
         Ok(())
+    }
+
+    /// The names of the queues of a route that was just resolved.
+    pub fn name_route(&self, route: &Route) -> NamedRoute {
+        let name = |id: &QueueId| self.parts.queues.get(*id).declaration.name.clone();
+        NamedRoute { queues: route.targets.iter().map(name).collect(), replies: route.replies.clone() }
+    }
+
+    /// Finds the queues that have these names now, and puts them into `route`.
+    pub fn resolve_names(&self, named: &NamedRoute, route: &mut Route) {
+        let Parts { exchanges, queues, .. } = &self.parts;
+        route.targets.clear();
+        route.targets.extend(named.queues.iter().filter_map(|name| queues.find(name)));
+        route.replies.clone_from(&named.replies);
+        (route.generation, route.may_be_kept) = (exchanges.generation(), false);
     }
 
     /// Publishes a message along its route. The route must be of the message's exchange and keys; see [`Published::Stale`].

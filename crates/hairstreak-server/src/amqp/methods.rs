@@ -127,8 +127,7 @@ impl Session {
         let (publishes, settlements) = transaction.take();
         let mut is_complete = true;
         for pending in &publishes {
-            let published = publish_pending(channel, &self.user, pending, turn);
-            is_complete &= published.map_err(|refusal| Fault::in_method(refusal, id))?;
+            is_complete &= publish_pending(channel, pending, turn);
         }
         let (channel_id, state) = (channel.id, &mut *turn.state);
         for (count, settlement) in settlements {

@@ -8,7 +8,7 @@
 
 use hairstreak_broker::Refusal;
 use hairstreak_broker::message::{Attributes, BodyView, Message};
-use hairstreak_broker::vhost::Published;
+use hairstreak_broker::vhost::{NamedRoute, Published};
 use hairstreak_wire::amqp::{
     ContentHeader, DecodeError, FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, Frame, FrameKind, Method,
     ReplyCode, basic, connection, decode_frame, method_id,
@@ -178,25 +178,17 @@ impl Session {
         };
         self.throttle.end_partial(assembly.size, assembly.size);
         let (publish_head, properties, body) = assembly.finish();
-        let fields = publish_head.fields();
-        let id = basic::Publish::ID;
-        if channel.transaction.is_some() {
-            // Errors are told at once, and not with the commit.
-            let outgoing = Outgoing { fields, properties: &properties, body: body.view() };
-            let sender = Sender { user: &self.user, is_known: false };
-            let route = &mut channel.memo.route;
-            let examined = content::examine(channel.id, &sender, &outgoing, None, route, turn);
-            examined.map_err(|refusal| Fault::in_method(refusal, id))?;
-        }
-        if let Some(transaction) = &mut channel.transaction {
-            let size = transaction.add_publish(&fields, &properties, body);
-            return self.throttle.hold(size).map_err(|refusal| Fault::in_method(refusal, id));
-        }
-        let outgoing = Outgoing { fields, properties: &properties, body: body.view() };
+        let in_method = |refusal| Fault::in_method(refusal, basic::Publish::ID);
+        let outgoing = Outgoing { fields: publish_head.fields(), properties: &properties, body: body.view() };
         let sender = Sender { user: &self.user, is_known: false };
-        publish(channel, &sender, &outgoing, turn)
-            .map(|_| ())
-            .map_err(|refusal| Fault::in_method(refusal, id))
+        if channel.transaction.is_none() {
+            return publish(channel, &sender, &outgoing, turn).map(|_| ()).map_err(in_method);
+        }
+        let (properties, attributes, route) =
+            prepare(channel, &sender, &outgoing, turn).map_err(in_method)?;
+        let pending = PendingPublish { publish: publish_head, properties, attributes, body, route };
+        let size = channel.transaction.as_mut().map_or(0, |transaction| transaction.add_publish(pending));
+        self.throttle.hold(size).map_err(in_method)
     }
 
     /// Whether the method with this payload has to wait: it publishes, and the alarm is raised.
@@ -238,9 +230,7 @@ fn publish(
     turn: &mut Turn<'_>,
 ) -> Result<(Option<Attributes>, Published), Refusal> {
     let fields = &outgoing.fields;
-    if fields.is_immediate {
-        return Err(Refusal::new(ReplyCode::NotImplemented, "immediate=true"));
-    }
+    check_immediate(outgoing)?;
     let known = sender.is_known.then_some(channel.memo.attributes);
     channel.memo.forget();
     let content = content::examine(channel.id, sender, outgoing, known, &mut channel.memo.route, turn)?;
@@ -259,17 +249,36 @@ fn publish(
     Ok((is_repeatable.then_some(content.attributes), published))
 }
 
-/// Publishes a message of a transaction. Returns whether its queues took it.
-pub(super) fn publish_pending(
+/// Examines and routes a message of a transaction. Returns its properties as they are stored, its attributes and its route.
+fn prepare(
     channel: &mut Channel,
-    user: &str,
-    pending: &PendingPublish,
+    sender: &Sender<'_>,
+    outgoing: &Outgoing<'_>,
     turn: &mut Turn<'_>,
-) -> Result<bool, Refusal> {
-    let (fields, body) = (pending.publish.fields(), pending.body.view());
-    let outgoing = Outgoing { fields, properties: &pending.properties, body };
-    let (_, published) = publish(channel, &Sender { user, is_known: false }, &outgoing, turn)?;
-    Ok(published != Published::Refused)
+) -> Result<(Box<[u8]>, Attributes, NamedRoute), Refusal> {
+    check_immediate(outgoing)?;
+    let route = &mut channel.memo.route;
+    let content = content::examine(channel.id, sender, outgoing, None, route, turn)?;
+    let route = turn.state.host.name_route(route);
+    Ok((content.properties(outgoing.properties).into(), content.attributes, route))
+}
+
+/// Publishes a message of a transaction. Returns whether its queues took it.
+pub(super) fn publish_pending(channel: &mut Channel, pending: &PendingPublish, turn: &mut Turn<'_>) -> bool {
+    let (state, route) = (&mut *turn.state, &mut channel.memo.route);
+    state.host.resolve_names(&pending.route, route);
+    let message = pending.message();
+    let published = state.host.publish(route, &message, turn.now, &mut state.outlets);
+    let is_mandatory = pending.publish.fields().is_mandatory;
+    settle(&mut channel.confirms, channel.number, is_mandatory, &message, published, turn);
+    published != Published::Refused
+}
+
+fn check_immediate(outgoing: &Outgoing<'_>) -> Result<(), Refusal> {
+    match outgoing.fields.is_immediate {
+        true => Err(Refusal::new(ReplyCode::NotImplemented, "immediate=true")),
+        false => Ok(()),
+    }
 }
 
 /// Gives an unroutable message back, and notes the confirm. The return comes before the confirm.

@@ -1,12 +1,13 @@
 //! `Transaction`: what a channel has published and settled since tx.select or the last commit.
 //!
-//! A commit publishes the messages in order and settles then. A rollback forgets both: the messages were never published, and the deliveries are
+//! Each message is examined and routed when it is published. A commit puts the messages into the queues in order, and settles then. A rollback forgets both: the messages were never published, and the deliveries are
 //! still to be settled.
 
-use hairstreak_broker::vhost::Settlement;
+use hairstreak_broker::message::{Attributes, Message};
+use hairstreak_broker::vhost::{NamedRoute, Settlement};
 
 use super::body::WholeBody;
-use super::publish::{Publish, PublishFields};
+use super::publish::Publish;
 
 /// The open transaction of a channel.
 #[derive(Default)]
@@ -17,20 +18,39 @@ pub(super) struct Transaction {
     bytes: usize,
 }
 
-/// A message that is published with the commit.
+/// A message that its queues get with the commit.
 pub(super) struct PendingPublish {
     pub publish: Publish,
     pub properties: Box<[u8]>,
+    pub attributes: Attributes,
     pub body: WholeBody,
+    pub route: NamedRoute,
+}
+
+impl PendingPublish {
+    pub fn message(&self) -> Message<'_> {
+        let fields = self.publish.fields();
+        Message {
+            exchange: fields.exchange,
+            routing_key: fields.routing_key,
+            properties: &self.properties,
+            attributes: self.attributes,
+            body: self.body.view(),
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let content = self.body.view().as_bytes().len() + self.properties.len();
+        content + self.route.memory_bytes() + size_of::<PendingPublish>()
+    }
 }
 
 impl Transaction {
     /// A message joins the transaction. Returns how many bytes it has.
-    pub fn add_publish(&mut self, fields: &PublishFields<'_>, properties: &[u8], body: WholeBody) -> usize {
-        let size = body.view().as_bytes().len() + properties.len() + size_of::<PendingPublish>();
+    pub fn add_publish(&mut self, pending: PendingPublish) -> usize {
+        let size = pending.memory_bytes();
         self.bytes += size;
-        let publish = Publish::new(fields);
-        self.publishes.push(PendingPublish { publish, properties: properties.into(), body });
+        self.publishes.push(pending);
         size
     }
 

@@ -53,6 +53,8 @@ class Round:
         self.exchanges = [f"{self.prefix}x{number}" for number in range(3)]
         for side in sides:
             side.names.update(self.queues + self.exchanges)
+        # In these rounds one queue is a quorum queue whenever it is declared.
+        self.quorum = self.queues[3] if self.random.random() < 0.3 else None
         self.declared = set()
         self.consumers, self.in_transaction = [], False
         self.message_count = 0
@@ -129,6 +131,32 @@ class Round:
     # Topology.
 
     def declare_queue(self):
+        name = self.one(*self.queues)
+        if name == self.quorum:
+            self.declare_quorum_queue(name)
+        else:
+            self.declare_classic_queue(name)
+
+    def declare_quorum_queue(self, name):
+        arguments = {"x-queue-type": "quorum"}
+        if self.chance(0.4):
+            arguments["x-delivery-limit"] = self.one(0, 1, 2)
+        if self.chance(0.3):
+            arguments["x-max-length"] = self.one(1, 2, 3)
+            arguments["x-overflow"] = "drop-head"
+        if self.chance(0.5):
+            arguments["x-dead-letter-exchange"] = self.one("", *self.exchanges)
+            if self.chance(0.6):
+                arguments["x-dead-letter-routing-key"] = self.one(*KEYS, *self.queues)
+        if self.chance(0.15):
+            arguments["x-single-active-consumer"] = True
+        if self.has_time and self.chance(0.5):
+            arguments["x-message-ttl"] = SHORT_MS
+        self.declared.add(name)
+        is_passive, is_durable = self.chance(0.1), self.chance(0.95)
+        self.send(self.channel_for_topology(), spec.Queue.Declare(queue=name, passive=is_passive, durable=is_durable, arguments=arguments))
+
+    def declare_classic_queue(self, name):
         arguments = {}
         if self.chance(0.3):
             arguments["x-max-length"] = self.one(0, 1, 2, 3)
@@ -151,7 +179,7 @@ class Round:
         if self.has_time and self.chance(0.1):
             arguments["x-expires"] = SHORT_MS
         method = spec.Queue.Declare(
-            queue=self.one(*self.queues),
+            queue=name,
             passive=self.chance(0.1),
             exclusive=self.chance(0.1),
             durable=self.chance(0.2),

@@ -278,10 +278,8 @@ impl SocketState {
     /// The link is none of the socket's ready links any more.
     pub fn leave(&mut self, link: &mut Link, index: usize) {
         self.links.retain(|&other| other != index);
-        if let Some(senders) = &mut self.senders
-            && std::mem::take(&mut link.owed.is_listed)
-        {
-            senders.owing.retain(|&other| other != index);
+        if let Some(senders) = &mut self.senders {
+            senders.forget(index, &mut link.owed);
         }
     }
 }

@@ -14,11 +14,21 @@ pub(crate) struct Senders {
     pub is_lazy: bool,
     /// The links that owe a settlement.
     pub owing: Vec<usize>,
+    /// A link on which messages could still come when it was last looked: as long as they can, no other link need be looked at.
+    pub going_on: Option<usize>,
 }
 
 impl Senders {
     pub fn new(settling: Settling) -> Senders {
-        Senders { settling, is_lazy: false, owing: Vec::new() }
+        Senders { settling, is_lazy: false, owing: Vec::new(), going_on: None }
+    }
+
+    /// The link has left the socket.
+    pub fn forget(&mut self, index: usize, owed: &mut Owed) {
+        if std::mem::take(&mut owed.is_listed) {
+            self.owing.retain(|&other| other != index);
+        }
+        self.going_on.take_if(|other| *other == index);
     }
 
     /// Whether the next receive settles what earlier ones returned.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use hairstreak_socket::settlement::Settlement;
-use hairstreak_socket::{Context, Options, Pull, Push};
+use hairstreak_socket::settlement::{Settlement, Settling};
+use hairstreak_socket::{Context, Options, Pull, Push, RecvError};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::LONG;
@@ -84,26 +84,33 @@ fn receivers_at_rest_cost_a_settled_push_nothing() {
     assert!(many < FACTOR_MAX * few, "{many:?} with {CROWD} receivers at rest, {few:?} with ten");
 }
 
+/// Sends a message at a time until all are settled, as the test receives them.
+fn send_all(place: &str) {
+    let busy = Push::with_options(&Context::new(), options()).unwrap();
+    busy.connect(place).unwrap();
+    for _ in 0..1 + ROUND_COUNT * MESSAGE_COUNT {
+        busy.send_timeout("task", LONG).unwrap();
+        busy.flush();
+        assert!(busy.wait_settled(LONG));
+    }
+}
+
+/// A socket with so many connections that send nothing.
+fn idle_senders(place: &str, count: usize) -> Push {
+    let idle = std::thread::spawn(|| Push::with_options(&Context::new(), options()).unwrap()).join().unwrap();
+    (0..count).for_each(|_| idle.connect(place).unwrap());
+    idle
+}
+
 /// Processor time of the thread that receives a message, settles it and sleeps until the next one, with so many other
 /// senders.
 fn receiving_time(idle_count: usize) -> Duration {
     let pull = Pull::with_options(&Context::new(), options()).unwrap();
     let place = pull.bind(&endpoint("tcp")).unwrap().to_string();
     std::thread::scope(|scope| {
-        let place = &place;
-        let push = || Push::with_options(&Context::new(), options()).unwrap();
-        scope.spawn(move || {
-            let busy = push();
-            busy.connect(place).unwrap();
-            for _ in 0..1 + ROUND_COUNT * MESSAGE_COUNT {
-                busy.send_timeout("task", LONG).unwrap();
-                busy.flush();
-                assert!(busy.wait_settled(LONG));
-            }
-        });
+        scope.spawn(|| send_all(&place));
         drop(pull.recv_timeout(LONG).unwrap());
-        let idle = std::thread::spawn(push).join().unwrap();
-        (0..idle_count).for_each(|_| idle.connect(place).unwrap());
+        let idle = idle_senders(&place, idle_count);
         assert!(pull.wait_for_peers(1 + idle_count, LONG));
         let best = best_time(|| drop(pull.recv_timeout(LONG).unwrap()));
         // Settles the last one.
@@ -118,4 +125,35 @@ fn senders_at_rest_cost_a_settled_pull_nothing() {
     let _alone = alone_with(DESCRIPTORS);
     let (few, many) = (receiving_time(10), receiving_time(CROWD));
     assert!(many < FACTOR_MAX * few, "{many:?} with {CROWD} senders at rest, {few:?} with ten");
+}
+
+/// Processor time of the thread that receives a message and settles it by hand, beside so many senders that have said that
+/// none follows.
+fn receiving_time_beside_ended(ended_count: usize) -> Duration {
+    let settlement = Settlement { settling: Settling::ByHand, ..Settlement::default() };
+    let by_hand = Options { settlement: Some(settlement), ..options() };
+    let pull = Pull::with_options(&Context::new(), by_hand).unwrap();
+    let place = pull.bind(&endpoint("tcp")).unwrap().to_string();
+    let idle = idle_senders(&place, ended_count);
+    assert!(pull.wait_for_peers(ended_count, LONG));
+    idle.announce_end();
+    idle.flush();
+    assert_eq!(pull.recv_delivery(LONG).unwrap_err(), RecvError::Ended, "each of them has said so");
+    let receive = || {
+        let delivery = pull.recv_delivery(LONG).unwrap();
+        assert!(pull.accept(&delivery));
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| send_all(&place));
+        assert!(pull.wait_for_peers(1 + ended_count, LONG));
+        receive();
+        best_time(receive)
+    })
+}
+
+#[test]
+fn senders_that_have_ended_cost_a_settled_pull_nothing() {
+    let _alone = alone_with(DESCRIPTORS);
+    let (few, many) = (receiving_time_beside_ended(10), receiving_time_beside_ended(CROWD));
+    assert!(many < FACTOR_MAX * few, "{many:?} beside {CROWD} senders that have ended, {few:?} beside ten");
 }

@@ -127,7 +127,8 @@ impl<O: HostOutbox> Turn<'_, O> {
         };
         let mut properties = Vec::new();
         let mut view = self.parts.store.view(front.message);
-        if queue.kind == QueueKind::Quorum && front.return_count > 0 {
+        // A consumer sees the count of a message that came back, and basic.get each count, as in RabbitMQ.
+        if queue.kind == QueueKind::Quorum {
             count_deliveries(&mut view, front.return_count, &mut properties);
         }
         take(self.outbox, got, &view);

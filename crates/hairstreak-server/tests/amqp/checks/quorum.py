@@ -93,6 +93,17 @@ def quorum_counts_deliveries(b):
 
 
 @check()
+def quorum_get_counts_from_zero(b):
+    wire = confirm(b.wire().open(2))
+    name = quorum_queue(b, wire)
+    fill(wire, name, b"1")
+    for count in (0, 1):
+        item = get(wire, name, 2, no_ack=False)
+        equal(item.properties.headers["x-delivery-count"], count)
+        wire.call(Basic.Recover(requeue=True), 2)
+
+
+@check()
 def quorum_delivery_limit_drops(b):
     wire = confirm(b.wire().open(2))
     name = quorum_queue(b, wire, x_delivery_limit=1)

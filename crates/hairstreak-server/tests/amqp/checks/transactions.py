@@ -1,6 +1,6 @@
 """The class tx."""
 
-from pika.spec import Basic, Channel, Tx
+from pika.spec import Basic, Channel, Exchange, Queue, Tx
 
 from check import bodies_of, channel_error, check, confirm, depth, equal, fill, get, queue, refused_channel
 
@@ -15,6 +15,36 @@ def tx_commit_publishes(b):
     equal(depth(wire, name), (0, 0))
     wire.call(Tx.Commit())
     equal(bodies_of(wire, name), [b"1", b"2"])
+
+
+@check()
+def tx_routes_when_it_is_published(b):
+    wire = b.wire()
+    bound, late, again = queue(wire), queue(wire), b.name()
+    exchange = b.name()
+    queue(wire, again)
+    wire.call(Exchange.Declare(exchange=exchange, type="fanout"))
+    for name in (bound, again):
+        wire.call(Queue.Bind(queue=name, exchange=exchange))
+    wire.call(Tx.Select())
+    wire.publish(exchange, "", b"1")
+    wire.call(Queue.Bind(queue=late, exchange=exchange))
+    wire.call(Exchange.Delete(exchange=exchange))
+    # The queue of that name at the commit gets the message.
+    wire.call(Queue.Delete(queue=again))
+    queue(wire, again)
+    wire.call(Tx.Commit())
+    equal([bodies_of(wire, name) for name in (bound, late, again)], [[b"1"], [], [b"1"]])
+
+
+@check()
+def tx_returns_with_the_commit(b):
+    wire = b.wire()
+    wire.call(Tx.Select())
+    wire.publish("", "nobody", b"1", mandatory=True)
+    wire.send(Tx.Commit())
+    equal(wire.expect(Basic.Return).body, b"1")
+    wire.expect(Tx.CommitOk)
 
 
 @check()

@@ -186,12 +186,20 @@ impl State {
     pub fn has_ended(&mut self, socket: usize) -> bool {
         let Some(state) = self.sockets.get(socket) else { return false };
         let is_wanted = state.drains || state.has_seen_end || !state.links.is_empty();
-        is_wanted
-            && state.set_aside.is_none()
-            && state.links.iter().all(|&index| {
-                let session = self.links[index].session_mut();
-                session.is_some_and(|session| !session.has_unread() && session.has_heard_end())
-            })
+        if !is_wanted || state.set_aside.is_some() {
+            return false;
+        }
+        let mut goes_on = |index: usize| {
+            let session = self.links[index].session_mut();
+            !session.is_some_and(|session| !session.has_unread() && session.has_heard_end())
+        };
+        let last = state.senders.as_ref().and_then(|senders| senders.going_on);
+        let going_on = last.into_iter().chain(state.links.iter().copied()).find(|index| goes_on(*index));
+        let senders = self.sockets.get_mut(socket).and_then(|state| state.senders.as_mut());
+        if let Some(senders) = senders {
+            senders.going_on = going_on;
+        }
+        going_on.is_none()
     }
 
     /// Whether a sender that is there, or the last one that was, has said that no message follows.
