@@ -6,6 +6,7 @@
 
 use super::amqp::AmqpError;
 use super::conclusion::conclude;
+use super::hostile::{self, HostileError, HostileRow};
 use super::idle::{self, IdleError, IdleRow};
 use super::plan::{Plan, Row};
 use super::report::{Case, Evidence, Report};
@@ -34,6 +35,9 @@ pub enum BrokerError {
     /// The idle connections failed.
     #[error(transparent)]
     Idle(#[from] IdleError),
+    /// The good client or its company failed.
+    #[error(transparent)]
+    Hostile(#[from] HostileError),
     /// The rival does not say who it is.
     #[error("the rival: {0}")]
     Rival(#[from] AmqpError),
@@ -53,6 +57,10 @@ pub fn run(settings: &BrokerSettings) -> Result<(), BrokerError> {
         Some(count) => measure_connections(&servers, count)?,
         None => Vec::new(),
     };
+    let hostile = match plan.hostile_count {
+        Some(count) => measure_hostile(&plan, &servers, count)?,
+        None => Vec::new(),
+    };
     servers.start(&plan)?;
     let run = Run::against(servers.rival()?.into_iter().collect(), notes);
     let mut evidence = measure(&plan, &servers)?;
@@ -62,9 +70,10 @@ pub fn run(settings: &BrokerSettings) -> Result<(), BrokerError> {
     }
     let rows = plan.rows.iter().zip(&evidence);
     let cases: Vec<Case> = rows.filter_map(|(&row, evidence)| Case::new(row, evidence)).collect();
-    let conclusion = conclude(&cases, &connections);
+    let conclusion = conclude(&cases, &connections, &hostile);
     let system_calls_counted_by = tracer.map(Tracer::name);
-    let report = Report { benchmark: "broker", run, system_calls_counted_by, cases, connections, conclusion };
+    let report =
+        Report { benchmark: "broker", run, system_calls_counted_by, cases, connections, hostile, conclusion };
     match settings.json {
         true => println!("{}", serde_json::to_string_pretty(&report)?),
         false => print!("{}", table::render(&report)),
@@ -89,6 +98,15 @@ fn measure_connections(servers: &Servers<'_>, count: u32) -> Result<Vec<IdleRow>
         eprintln!("broker: {count} idle connections, {}", kind.text());
         let server = servers.start_one(kind, None)?;
         rows.extend(idle::measure(&server, count)?);
+    }
+    Ok(rows)
+}
+
+fn measure_hostile(plan: &Plan, servers: &Servers<'_>, count: u32) -> Result<Vec<HostileRow>, BrokerError> {
+    let mut rows = Vec::new();
+    for &kind in servers.kinds.iter().filter(|&&kind| kind != ServerKind::Limit) {
+        let server = servers.start_one(kind, None)?;
+        rows.extend(hostile::measure(&server, count, plan.repeat_count, plan.sample_s)?);
     }
     Ok(rows)
 }

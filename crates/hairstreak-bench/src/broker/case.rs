@@ -31,6 +31,8 @@ pub enum CaseName {
     Latency,
     /// Idle connections with a channel each
     Connections,
+    /// A good client's round trips beside connections that harm the broker as far as it lets them
+    Hostile,
     /// One queue with 4 producers and 4 consumers, by event loops of the node; only if it is asked for
     HotQueue,
 }
@@ -64,6 +66,7 @@ impl CaseName {
             Self::Queues => "4 queues",
             Self::Latency => "half of the peak",
             Self::Connections => "connections",
+            Self::Hostile => "hostile company",
             Self::HotQueue => "hot queue",
         }
     }
@@ -110,7 +113,7 @@ impl CaseName {
             Self::HotQueue => {
                 Shape { producer_count: HOT_CLIENT_COUNT, consumer_count: HOT_CLIENT_COUNT, ..one }
             }
-            Self::InOut | Self::RoundTrip | Self::Latency | Self::Connections => one,
+            Self::InOut | Self::RoundTrip | Self::Latency | Self::Connections | Self::Hostile => one,
         }
     }
 }

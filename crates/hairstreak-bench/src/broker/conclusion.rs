@@ -1,6 +1,7 @@
 //! Targets reached and missed, in sentences.
 
 use super::case::CaseName;
+use super::hostile::{HostileRow, PERCENT_WANTED};
 use super::idle::IdleRow;
 use super::report::Case;
 use super::server::ServerKind;
@@ -10,7 +11,7 @@ use crate::figures::rate;
 const MIB: f64 = 1_048_576.0;
 
 /// A sentence for each row that has targets and was measured.
-pub fn conclude(cases: &[Case], connections: &[IdleRow]) -> Vec<String> {
+pub fn conclude(cases: &[Case], connections: &[IdleRow], hostile: &[HostileRow]) -> Vec<String> {
     let sentences = cases.iter().filter_map(|case| {
         let verdicts: Vec<String> = targets(case.row)
             .iter()
@@ -18,7 +19,8 @@ pub fn conclude(cases: &[Case], connections: &[IdleRow]) -> Vec<String> {
             .collect();
         (!verdicts.is_empty()).then(|| format!("{}: {}.", case.row.text(), verdicts.join("; ")))
     });
-    sentences.chain(connections.iter().filter_map(judge_connections)).collect()
+    let connections = connections.iter().filter_map(judge_connections);
+    sentences.chain(connections).chain(hostile.iter().filter_map(judge_company)).collect()
 }
 
 fn verdict(cases: &[Case], case: &Case, demand: Demand, level: &str) -> Option<String> {
@@ -74,6 +76,18 @@ fn judge_connections(row: &IdleRow) -> Option<String> {
     Some(format!("{count} idle connections: {found:.1} MiB, {}.", verdicts.join("; ")))
 }
 
+fn judge_company(row: &HostileRow) -> Option<String> {
+    if row.kind != ServerKind::Node {
+        return None;
+    }
+    let found = row.percent.median;
+    let verdict = if found >= PERCENT_WANTED { "reached" } else { "missed" };
+    Some(format!(
+        "beside {}: {found:.0}% of the round trips, target {PERCENT_WANTED}%: {verdict}.",
+        row.company
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::report::tests::case;
@@ -91,19 +105,19 @@ mod tests {
             "4 queues 16 B: +5% processor time against one queue, target at most +15%: reached; +5% processor time \
              against one queue, goal at most +3%: missed.",
         ];
-        assert_eq!(conclude(&cases, &[]), expected);
+        assert_eq!(conclude(&cases, &[], &[]), expected);
     }
 
     #[test]
     fn without_ours_nothing_is_judged() {
         let cases = [case(CaseName::InOut, 1.5, &[(ServerKind::RabbitMq, &[1.0])])];
-        assert!(conclude(&cases, &[]).is_empty());
+        assert!(conclude(&cases, &[], &[]).is_empty());
     }
 
     #[test]
     fn connections_are_judged_if_there_are_as_many_as_the_target_says() {
         let row = |connections| IdleRow::new(ServerKind::Node, connections, 40 << 20, 1.0);
         let sentence = "10000 idle connections: 40.0 MiB, target 60 MiB: reached; goal 30 MiB: missed.";
-        assert_eq!(conclude(&[], &[row(10_000), row(1_000)]), [sentence]);
+        assert_eq!(conclude(&[], &[row(10_000), row(1_000)], &[]), [sentence]);
     }
 }

@@ -19,6 +19,7 @@ mod case;
 mod client;
 mod conclusion;
 mod histogram;
+mod hostile;
 mod idle;
 mod limit;
 mod plan;

@@ -97,6 +97,8 @@ pub struct Plan {
     pub sample_s: f64,
     /// Idle connections; `None`: not measured.
     pub connection_count: Option<u32>,
+    /// Idle connections of a hostile company; `None`: no such company.
+    pub hostile_count: Option<u32>,
 }
 
 impl Plan {
@@ -135,6 +137,7 @@ impl Plan {
             repeat_count: settings.repeats.unwrap_or(repeat_count),
             sample_s: settings.sample_ms.map_or(sample_s, |ms| ms as f64 / 1e3),
             connection_count: is_asked(CaseName::Connections).then_some(connection_count),
+            hostile_count: is_asked(CaseName::Hostile).then_some(connection_count),
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use serde::Serialize;
 
+use super::hostile::HostileRow;
 use super::idle::IdleRow;
 use super::plan::Row;
 use super::sample::Sample;
@@ -27,6 +28,8 @@ pub struct Report {
     pub cases: Vec<Case>,
     /// Idle connections, by contender.
     pub connections: Vec<IdleRow>,
+    /// Round trips in hostile company, by contender.
+    pub hostile: Vec<HostileRow>,
     /// Targets reached and missed, in sentences.
     pub conclusion: Vec<String>,
 }

@@ -1,5 +1,6 @@
 //! The report as text for people: rates, what messages cost, how long they take, connections, and conclusions.
 
+use super::hostile::HostileRow;
 use super::idle::IdleRow;
 use super::plan::size_text;
 use super::report::{Case, Consumption, Figures, Latencies, Report};
@@ -20,6 +21,12 @@ pub fn render(report: &Report) -> String {
         text.push_str("Idle connections with a channel each\n");
         let headings = ["whose", "connections", "memory", "each", "opened/s"];
         push_table(&mut text, &headings, report.connections.iter().map(connections));
+        text.push('\n');
+    }
+    if !report.hostile.is_empty() {
+        text.push_str("Round trips of a good client in hostile company (median [min-max])\n");
+        let headings = ["company", "whose", "alone/s", "beside/s", "per cent"];
+        push_table(&mut text, &headings, report.hostile.iter().map(hostile));
         text.push('\n');
     }
     for sentence in &report.conclusion {
@@ -111,6 +118,16 @@ fn connections(row: &IdleRow) -> Vec<String> {
         format!("{:.1} MiB", row.memory_bytes as f64 / MIB),
         format!("{:.1} KiB", row.bytes_per_connection / 1024.0),
         rate(row.connects_per_s),
+    ]
+}
+
+fn hostile(row: &HostileRow) -> Vec<String> {
+    vec![
+        row.company.clone(),
+        row.contender.to_owned(),
+        spread(&row.alone, rate),
+        spread(&row.beside, rate),
+        spread(&row.percent, |percent| format!("{percent:.0}")),
     ]
 }
 

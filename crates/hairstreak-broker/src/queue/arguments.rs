@@ -71,9 +71,30 @@ const CONSUMER_ARGUMENTS: &[(&str, Check)] = &[
     ("x-stream-offset", |_, _| Ok(())),
 ];
 
-/// The names of the arguments that a second declaration must repeat.
-pub(super) fn compared_arguments() -> impl Iterator<Item = &'static str> {
-    QUEUE_ARGUMENTS.iter().map(|argument| argument.name)
+/// The arguments of a quorum queue in the order in which RabbitMQ compares them.
+const QUORUM_ORDER: [&str; 15] = [
+    "x-dead-letter-exchange",
+    "x-dead-letter-routing-key",
+    "x-dead-letter-strategy",
+    "x-expires",
+    "x-max-length",
+    "x-max-length-bytes",
+    "x-max-in-memory-length",
+    "x-max-in-memory-bytes",
+    "x-overflow",
+    "x-single-active-consumer",
+    "x-queue-type",
+    "x-quorum-initial-group-size",
+    "x-delivery-limit",
+    "x-message-ttl",
+    "x-queue-leader-locator",
+];
+
+/// The names of the arguments that a second declaration must repeat. Which one is reported depends on the order.
+pub(super) fn compared_arguments(kind: Option<QueueKind>) -> impl Iterator<Item = &'static str> {
+    let first = if kind == Some(QueueKind::Quorum) { &QUORUM_ORDER[..] } else { &[] };
+    let others = QUEUE_ARGUMENTS.iter().map(|argument| argument.name).filter(|name| !first.contains(name));
+    first.iter().copied().chain(others)
 }
 
 /// Checks the arguments of a queue that is new. `queue` is `queue 'q' in vhost '/'`.

@@ -118,10 +118,11 @@ pub(crate) fn is_cycle(headers: &FieldTable, queue: &[u8]) -> bool {
     }
 }
 
-/// Writes how often a message came back to its queue.
+/// Writes how often a message came back to its queue. The headers are sorted then, as RabbitMQ sorts them.
 pub(crate) fn add_delivery_count(properties: &mut Properties<'_>, count: u16) {
     let headers = properties.headers.get_or_insert_default();
     headers.insert("x-delivery-count", FieldValue::I64(count.into()));
+    *headers = sorted(headers);
 }
 
 fn text_of<'a>(entry: &'a FieldValue, name: &str) -> Option<&'a [u8]> {

@@ -21,8 +21,9 @@ pub(crate) fn check_equivalence(
 ) -> Result<(), Refusal> {
     check_property(queue, "durable", current.is_durable, received.is_durable)?;
     check_property(queue, "auto_delete", current.is_auto_delete, received.is_auto_delete)?;
-    let is_same_kind = QueueKind::of(&current.arguments) == QueueKind::of(&received.arguments);
-    compared_arguments()
+    let kind = QueueKind::of(&current.arguments);
+    let is_same_kind = kind == QueueKind::of(&received.arguments);
+    compared_arguments(kind)
         .filter(|name| *name != QUEUE_TYPE || !is_same_kind)
         .try_for_each(|name| check_argument(queue, name, &current.arguments, &received.arguments))
 }

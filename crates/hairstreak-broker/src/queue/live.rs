@@ -1,7 +1,7 @@
 //! `Queue`: one queue, its messages and its consumers. Where messages go from here is decided in the turn of the virtual host.
 
 use super::consumer::Consumers;
-use super::declaration::{QueueDeclaration, QueueStatus};
+use super::declaration::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
 use super::entry::NEVER;
 use super::kind::QueueKind;
 use super::ready::Ready;
@@ -106,6 +106,11 @@ impl Queue {
     /// Whether a message that came back this often comes back no more.
     pub(crate) fn is_over_delivery_limit(&self, return_count: u16) -> bool {
         self.settings.delivery_limit.is_some_and(|limit| u64::from(return_count) > limit)
+    }
+
+    /// Whether the consumer has the queue for itself. Quorum queues ignore that a consumer asks for it, as in RabbitMQ.
+    pub(crate) fn is_exclusive_for(&self, declaration: &ConsumerDeclaration<'_>) -> bool {
+        declaration.is_exclusive && self.kind == QueueKind::Classic
     }
 
     /// Whether the queue has a consumer that wants no other.

@@ -34,8 +34,9 @@ impl Parts {
         let name = parts.show(declaration.queue);
         check_consumer_arguments(declaration.arguments, &name)?;
         let queue = parts.queues.get(id);
+        let wants_all = queue.is_exclusive_for(declaration);
         let is_taken = queue.is_in_exclusive_use(&parts.consumers)
-            || declaration.is_exclusive && (!queue.consumers.is_empty() || queue.is_single_active);
+            || wants_all && (!queue.consumers.is_empty() || queue.is_single_active);
         if is_taken {
             return Err(Refusal::new(ReplyCode::AccessRefused, format!("{name} in exclusive use")));
         }

@@ -13,7 +13,7 @@ use super::replies::Replies;
 use super::timers::Timers;
 use crate::exchange::Exchanges;
 use crate::message::{MessageId, SegmentPool, Store};
-use crate::queue::{Consumers, Entry, Queue, QueueId, Queues, Reason};
+use crate::queue::{Consumers, Entry, Queue, QueueId, QueueKind, Queues, Reason};
 use crate::refusal::Refusal;
 
 /// The parts of a virtual host.
@@ -71,6 +71,19 @@ impl Parts {
             Some(owner) if owner != user => Err(self.locked(&queue.declaration.name)),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses basic.get where RabbitMQ does.
+    pub(super) fn check_get(&self, id: QueueId) -> Result<(), Refusal> {
+        let queue = self.queues.get(id);
+        if queue.kind == QueueKind::Classic || !queue.is_single_active {
+            return Ok(());
+        }
+        let text = format!(
+            "cannot obtain access to locked {}. basic.get operations are not supported by quorum queues with single active consumer",
+            self.show(&queue.declaration.name)
+        );
+        Err(Refusal::new(ReplyCode::ResourceLocked, text))
     }
 
     pub(super) fn locked(&self, name: &[u8]) -> Refusal {

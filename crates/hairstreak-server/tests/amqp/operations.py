@@ -203,7 +203,11 @@ class Round:
         self.send(self.channel_for_topology(), method)
 
     def delete_queue(self):
-        self.send(self.channel_for_topology(), spec.Queue.Delete(queue=self.any_queue(), if_unused=self.chance(0.3), if_empty=self.chance(0.3)))
+        name, if_unused, if_empty = self.any_queue(), self.chance(0.3), self.chance(0.3)
+        if name == self.quorum:
+            # RabbitMQ has neither for quorum queues (540), and ours has both.
+            if_unused = if_empty = False
+        self.send(self.channel_for_topology(), spec.Queue.Delete(queue=name, if_unused=if_unused, if_empty=if_empty))
 
     def delete_exchange(self):
         self.send(self.channel_for_topology(), spec.Exchange.Delete(exchange=self.any_exchange(), if_unused=self.chance(0.5)))
@@ -255,7 +259,8 @@ class Round:
             side.publish(channel, exchange, key, body, spec.BasicProperties(**properties), mandatory=is_mandatory)
 
     def get(self):
-        self.get_from(self.any_queue(), self.channel(), self.chance(0.5))
+        name, no_ack = self.any_queue(), self.chance(0.5)
+        self.get_from(name, self.channel(), no_ack or name == self.quorum)
 
     def get_from(self, name, channel, no_ack):
         for side in self.sides:
@@ -264,14 +269,15 @@ class Round:
 
     def consume(self):
         channel, no_ack = self.channel(), self.chance(0.4)
-        tag = f"c{len(self.done)}"
+        name = self.any_queue()
+        tag = f"{'quorum' if name == self.quorum else 'c'}{len(self.done)}"
         for side in self.sides:
             if no_ack:
                 side.auto.add((channel, tag))
         arguments = {"x-priority": self.one(-1, 1, 5)} if self.chance(0.2) else {}
         self.consumers.append((channel, tag))
         is_exclusive = self.chance(0.1)
-        self.send(channel, spec.Basic.Consume(0, self.any_queue(), tag, False, no_ack, is_exclusive, False, arguments))
+        self.send(channel, spec.Basic.Consume(0, name, tag, False, no_ack, is_exclusive, False, arguments))
 
     def cancel(self):
         if self.consumers:
@@ -304,6 +310,9 @@ class Round:
         # What "multiple" covers depends on the order in which deliveries of several queues came.
         is_multiple = how != "reject" and self.chance(0.4) and up_to[0] == up_to[1]
         covered = up_to[0] if is_multiple else {key}
+        if any(consumer.startswith("quorum") for consumer, _ in covered):
+            # Ours puts a message back to its place. RabbitMQ 3.10 puts the message to the end, or to the front if there is a delivery limit.
+            requeue = False
         self.note(f"{channel} {how} of {key}{' and before' if is_multiple else ''}{', requeue' if requeue and how != 'ack' else ''}")
         for side, tags in zip(self.sides, known):
             method = {

@@ -150,6 +150,22 @@ impl Link {
         self.answer(BASIC_ACK).map(drop)
     }
 
+    /// Waits until the broker has taken all that was sent: it answers in order.
+    pub fn await_channel(&mut self) -> Result<(), AmqpError> {
+        let arguments = [Argument::U8(1)];
+        self.send(CHANNEL, CHANNEL_FLOW, &arguments)?;
+        loop {
+            if self.next_method()?.0 == CHANNEL_FLOW_OK {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads so many methods, whichever they are.
+    pub fn skip_answers(&mut self, count: u32) -> Result<(), AmqpError> {
+        (0..count).try_for_each(|_| self.next_method().map(drop))
+    }
+
     /// How many messages are ready in a queue.
     pub fn count_messages(&mut self, queue: &str) -> Result<u32, AmqpError> {
         self.queue(queue, PASSIVE)
@@ -175,6 +191,19 @@ impl Link {
 
     /// The arguments of the method `expected`, which comes next but for heartbeats.
     fn answer(&mut self, expected: u32) -> Result<Vec<u8>, AmqpError> {
+        match self.next_method()? {
+            (id, arguments) if id == expected => Ok(arguments),
+            (id, _) => {
+                let (expected, found) = (method_name(expected), method_name(id));
+                Err(AmqpError::Unexpected { expected, found })
+            }
+        }
+    }
+
+    /// The next method but for heartbeats, and its arguments.
+    ///
+    /// Errors: the broker closes the channel or the connection.
+    fn next_method(&mut self) -> Result<(u32, Vec<u8>), AmqpError> {
         loop {
             let unread = self.input.unread();
             let frame = frame_size(unread).and_then(|size| unread.get(..size));
@@ -189,11 +218,8 @@ impl Link {
             match (kind, id) {
                 (HEARTBEAT, _) => {}
                 (METHOD, CONNECTION_CLOSE | CHANNEL_CLOSE) => return Err(AmqpError::closed(&payload[4..])),
-                (METHOD, id) if id == expected => return Ok(payload[4..].to_vec()),
-                (_, id) => {
-                    let (expected, found) = (method_name(expected), method_name(id));
-                    return Err(AmqpError::Unexpected { expected, found });
-                }
+                (METHOD, id) => return Ok((id, payload[4..].to_vec())),
+                _ => return Err(AmqpError::Malformed("a content that nobody asked for")),
             }
         }
     }

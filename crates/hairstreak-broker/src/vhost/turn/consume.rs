@@ -54,13 +54,14 @@ impl<O: HostOutbox> Turn<'_, O> {
         tag: Box<[u8]>,
     ) {
         let prefetch = self.parts.channels.get(channel).consumer_prefetch;
+        let is_exclusive = self.parts.queues.get(queue_id).is_exclusive_for(declaration);
         let priority = declaration.arguments.get("x-priority").and_then(FieldValue::as_i64).unwrap_or(0);
         let id = self.parts.consumers.add(Consumer {
             recipient: self.parts.recipient(channel, tag),
             channel,
             queue: queue_id,
             no_ack: declaration.no_ack,
-            is_exclusive: declaration.is_exclusive,
+            is_exclusive,
             standing: Standing::Waiting,
             prefetch,
             unacknowledged: 0,
@@ -99,6 +100,7 @@ impl<O: HostOutbox> Turn<'_, O> {
     ) -> Result<bool, Refusal> {
         let connection = self.parts.channels.get(channel).connection;
         let id = self.parts.find_queue(connection, queue)?;
+        self.parts.check_get(id)?;
         self.parts.note_use(id, self.now);
         // However many messages have expired: the first one that has not is the answer.
         self.budget = usize::MAX;

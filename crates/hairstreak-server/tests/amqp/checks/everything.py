@@ -3,7 +3,7 @@
 import importlib
 
 MODULES = """handshake channels exchanges routing queues arguments publishing confirms consuming acknowledging transactions
-expiry lengths dead_letters priorities exclusive_consumers quorum hostile blocking asynchronous alarm""".split()
+expiry lengths dead_letters priorities exclusive_consumers quorum hostile kills blocking asynchronous alarm""".split()
 
 
 def load():

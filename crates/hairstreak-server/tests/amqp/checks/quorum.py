@@ -104,6 +104,23 @@ def quorum_get_counts_from_zero(b):
 
 
 @check()
+def quorum_with_one_active_consumer_has_no_get(b):
+    wire = b.wire()
+    name = quorum_queue(b, wire, x_single_active_consumer=True)
+    text = f"RESOURCE_LOCKED - cannot obtain access to locked queue '{name}' in vhost 'checks'. "
+    channel_error(wire, Basic.Get(queue=name), 405, text + "basic.get operations are not supported by quorum queues with single active consumer")
+
+
+@check()
+def quorum_queues_ignore_exclusive_consumption(b):
+    wire = b.wire()
+    for arguments in ({}, {"x_single_active_consumer": True}):
+        name = quorum_queue(b, wire, **arguments)
+        for _ in range(2):
+            wire.call(Basic.Consume(queue=name, exclusive=True))
+
+
+@check()
 def quorum_delivery_limit_drops(b):
     wire = confirm(b.wire().open(2))
     name = quorum_queue(b, wire, x_delivery_limit=1)

@@ -1,0 +1,91 @@
+//! A row of hostile company: round trips alone and in company, in turns.
+
+use serde::Serialize;
+
+use super::super::amqp::AmqpError;
+use super::super::case::CaseName;
+use super::super::plan::Row;
+use super::super::sample::{SampleError, Subject};
+use super::super::server::{Running, ServerKind};
+use super::company::{Company, CompanyKind};
+use crate::statistics::Spread;
+
+/// The bytes of a body in a round trip.
+const BODY_SIZE: u32 = 16;
+/// What a good client has to keep of its rate, in per cent.
+pub const PERCENT_WANTED: f64 = 90.0;
+
+/// Round trips of a good client in one kind of company.
+#[derive(Debug, Serialize)]
+pub struct HostileRow {
+    /// `hairstreak` or `RabbitMQ`.
+    pub contender: &'static str,
+    /// The company, in words.
+    pub company: String,
+    /// Repeats.
+    pub n: usize,
+    /// Round trips in a second, alone.
+    pub alone: Spread,
+    /// The same in company.
+    pub beside: Spread,
+    /// The rate in company in per cent of the rate alone just before.
+    pub percent: Spread,
+    /// Whose it is.
+    #[serde(skip)]
+    pub kind: ServerKind,
+}
+
+/// Why there is no figure.
+#[derive(Debug, thiserror::Error)]
+pub enum HostileError {
+    /// A sample failed.
+    #[error(transparent)]
+    Sample(#[from] SampleError),
+    /// The company could not connect, or the broker stopped a flood.
+    #[error("{company}, {broker}: {error}")]
+    Company {
+        /// The company.
+        company: String,
+        /// The broker.
+        broker: &'static str,
+        /// Why.
+        error: AmqpError,
+    },
+}
+
+/// Measures each kind of company `repeat_count` times.
+pub fn measure(
+    server: &Running,
+    idle_count: u32,
+    repeat_count: u32,
+    sample_s: f64,
+) -> Result<Vec<HostileRow>, HostileError> {
+    let row = Row { case: CaseName::RoundTrip, size: BODY_SIZE, loop_count: None };
+    let subject = Subject { server, row, sample_s, client_cores: None };
+    let mut rates = CompanyKind::ALL.map(|kind| (kind, Vec::new()));
+    for repeat in 1..=repeat_count {
+        for (kind, rates) in &mut rates {
+            let text = kind.text(idle_count);
+            eprintln!("broker {repeat}/{repeat_count}: round trips beside {text}, {}", server.kind.text());
+            let failed =
+                |error| HostileError::Company { company: text.clone(), broker: server.kind.text(), error };
+            let alone = subject.sample()?.rate();
+            let company = Company::start(*kind, server.address, idle_count).map_err(failed)?;
+            let beside = subject.sample()?.rate();
+            company.end().map_err(failed)?;
+            rates.push((alone, beside));
+        }
+    }
+    let rows = rates.iter().filter_map(|(kind, rates)| {
+        Some(HostileRow {
+            contender: server.kind.text(),
+            company: kind.text(idle_count),
+            n: rates.len(),
+            alone: Spread::of(rates.iter().map(|(alone, _)| *alone))?,
+            beside: Spread::of(rates.iter().map(|(_, beside)| *beside))?,
+            percent: Spread::of(rates.iter().map(|(alone, beside)| 100.0 * beside / alone))?,
+            kind: server.kind,
+        })
+    });
+    Ok(rows.collect())
+}
