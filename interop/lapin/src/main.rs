@@ -6,7 +6,7 @@ use lapin::options::{
     BasicQosOptions, ConfirmSelectOptions, ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptions,
 };
 use lapin::types::FieldTable;
-use lapin::{BasicProperties, Channel, Connection, ConnectionProperties, ExchangeKind};
+use lapin::{BasicProperties, Channel, Connection, ConnectionProperties, ExchangeKind, PublisherConfirm};
 
 const MESSAGE_COUNT: u8 = 100;
 
@@ -72,7 +72,7 @@ async fn declare(channel: &Channel) -> String {
     name
 }
 
-async fn publish(channel: &Channel, key: &str, number: u8) -> lapin::publisher_confirm::PublisherConfirm {
+async fn publish(channel: &Channel, key: &str, number: u8) -> PublisherConfirm {
     let options = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
     let properties = BasicProperties::default();
     channel.basic_publish("lapin".into(), key.into(), options, &[number], properties).await.unwrap()

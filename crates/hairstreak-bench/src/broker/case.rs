@@ -31,7 +31,7 @@ pub enum CaseName {
     Latency,
     /// Idle connections with a channel each
     Connections,
-    /// A good client's round trips beside connections that harm the broker as far as it lets them
+    /// In and out of good clients beside connections that harm the broker as far as it lets them
     Hostile,
     /// One queue with 4 producers and 4 consumers, by event loops of the node; only if it is asked for
     HotQueue,

@@ -82,10 +82,7 @@ fn judge_company(row: &HostileRow) -> Option<String> {
     }
     let found = row.percent.median;
     let verdict = if found >= PERCENT_WANTED { "reached" } else { "missed" };
-    Some(format!(
-        "beside {}: {found:.0}% of the round trips, target {PERCENT_WANTED}%: {verdict}.",
-        row.company
-    ))
+    Some(format!("beside {}: {found:.0}% of the rate, target {PERCENT_WANTED}%: {verdict}.", row.company))
 }
 
 #[cfg(test)]

@@ -24,8 +24,8 @@ pub fn render(report: &Report) -> String {
         text.push('\n');
     }
     if !report.hostile.is_empty() {
-        text.push_str("Round trips of a good client in hostile company (median [min-max])\n");
-        let headings = ["company", "whose", "alone/s", "beside/s", "per cent"];
+        text.push_str("In and out 16 B in hostile company, messages a second (median [min-max])\n");
+        let headings = ["company", "whose", "alone", "beside", "per cent"];
         push_table(&mut text, &headings, report.hostile.iter().map(hostile));
         text.push('\n');
     }

@@ -1,4 +1,4 @@
-//! A row of hostile company: round trips alone and in company, in turns.
+//! A row of hostile company: messages in and out, alone and in company, in turns.
 
 use serde::Serialize;
 
@@ -10,12 +10,12 @@ use super::super::server::{Running, ServerKind};
 use super::company::{Company, CompanyKind};
 use crate::statistics::Spread;
 
-/// The bytes of a body in a round trip.
+/// The bytes of a body.
 const BODY_SIZE: u32 = 16;
-/// What a good client has to keep of its rate, in per cent.
+/// What good clients have to keep of their rate, in per cent.
 pub const PERCENT_WANTED: f64 = 90.0;
 
-/// Round trips of a good client in one kind of company.
+/// A good producer and its consumer in one kind of company.
 #[derive(Debug, Serialize)]
 pub struct HostileRow {
     /// `hairstreak` or `RabbitMQ`.
@@ -24,7 +24,7 @@ pub struct HostileRow {
     pub company: String,
     /// Repeats.
     pub n: usize,
-    /// Round trips in a second, alone.
+    /// Messages in a second, alone.
     pub alone: Spread,
     /// The same in company.
     pub beside: Spread,
@@ -60,13 +60,13 @@ pub fn measure(
     repeat_count: u32,
     sample_s: f64,
 ) -> Result<Vec<HostileRow>, HostileError> {
-    let row = Row { case: CaseName::RoundTrip, size: BODY_SIZE, loop_count: None };
+    let row = Row { case: CaseName::InOut, size: BODY_SIZE, loop_count: None };
     let subject = Subject { server, row, sample_s, client_cores: None };
     let mut rates = CompanyKind::ALL.map(|kind| (kind, Vec::new()));
     for repeat in 1..=repeat_count {
         for (kind, rates) in &mut rates {
             let text = kind.text(idle_count);
-            eprintln!("broker {repeat}/{repeat_count}: round trips beside {text}, {}", server.kind.text());
+            eprintln!("broker {repeat}/{repeat_count}: in and out beside {text}, {}", server.kind.text());
             let failed =
                 |error| HostileError::Company { company: text.clone(), broker: server.kind.text(), error };
             let alone = subject.sample()?.rate();
