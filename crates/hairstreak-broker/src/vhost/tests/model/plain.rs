@@ -158,6 +158,11 @@ impl Plain {
         let Some(dead) = self.queues[name].rules.dead else { return };
         let earlier = post.deaths.extract_if(.., |death| (death.0, death.1) == (name, reason)).next();
         post.deaths.insert(0, (name, reason, earlier.map_or(0, |death| death.2) + 1));
+        // The message goes in a circle, and nobody has rejected it on the way.
+        let last = post.deaths.iter().position(|death| death.0 == dead);
+        if last.is_some_and(|last| post.deaths[..=last].iter().all(|death| death.1 != "rejected")) {
+            return;
+        }
         self.letters.push_back((dead, Post { exchange: "", key: dead, ttl: None, ..post }));
     }
 

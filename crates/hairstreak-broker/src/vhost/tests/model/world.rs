@@ -33,11 +33,14 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(seed: u64, is_traced: bool) -> World {
         let mut rng = Rng::with_seed(seed);
-        let mut names = rng.choose_multiple(QUEUES, QUEUE_COUNT);
+        // Some worlds do next to nothing in one call, so that the rest follows later. Where priorities put dead letters before
+        // what waits, it matters when they are written: there the model has them at the end of each call.
+        let is_slow = rng.u8(0..4) == 0;
+        let slice_max = if is_slow { rng.usize(1..4) } else { 1_000_000 };
+        let all = QUEUES.into_iter().filter(|name| !is_slow || *name != "sorted");
+        let mut names = rng.choose_multiple(all, QUEUE_COUNT);
         let dead: Vec<&str> = names.iter().filter_map(|name| Rules::of(name).dead).collect();
         names.extend(dead);
-        // Some worlds do next to nothing in one call, so that the rest follows later.
-        let slice_max = if rng.u8(0..4) == 0 { rng.usize(1..4) } else { 1_000_000 };
         let mut world = World {
             bench: Bench::with(Limits { slice_max, ..Limits::default() }),
             plain: Plain::default(),
@@ -120,6 +123,14 @@ impl World {
         self.give(deliveries, false);
     }
 
+    /// Gives the deliveries to the model's consumers. Nothing is left to do for the virtual host.
+    fn take_rest(&mut self) {
+        self.expire();
+        self.take_deliveries();
+        self.expire();
+        self.plain.write_letters();
+    }
+
     /// Gives what was delivered to the model's consumers.
     fn give(&mut self, deliveries: Vec<Delivery>, may_be_expired: bool) {
         for delivery in deliveries {
@@ -176,9 +187,7 @@ impl World {
     /// Checks the invariants that hold between two operations.
     fn check(&mut self) {
         self.bench.pass(0);
-        self.expire();
-        self.take_deliveries();
-        self.plain.write_letters();
+        self.take_rest();
         assert!(self.bench.said.cancelled.is_empty(), "{:?}", self.bench.said.cancelled);
         let mut ready = 0;
         for name in &self.names {
@@ -206,7 +215,7 @@ impl World {
 /// Compares a message of the model with what was delivered.
 fn compare(held: &Held, delivery: &Delivery, counts_returns: bool) {
     let text = |value: &FieldValue| text(value.as_bytes().unwrap());
-    assert_eq!((&held.body, held.return_count > 0), (&delivery.body, delivery.is_redelivered));
+    assert_eq!((&held.body, held.return_count > 0), (&delivery.body, delivery.is_redelivered), "{held:?}");
     assert_eq!((held.exchange, held.key), (delivery.exchange.as_str(), delivery.routing_key.as_str()));
     let headers = delivery.headers();
     let returns = headers.get("x-delivery-count").and_then(FieldValue::as_i64);

@@ -106,8 +106,7 @@ impl World {
             self.plain.now = self.bench.now;
             self.expire();
             self.plain.expire_queues();
-            self.take_deliveries();
-            self.plain.write_letters();
+            self.take_rest();
         }
     }
 }
