@@ -24,6 +24,8 @@ pub(super) struct PlainConsumer {
 pub(super) struct PlainChannel {
     pub(super) connection: ConnectionId,
     pub(super) unacked: BTreeMap<u64, Delivered>,
+    /// Deliveries that a transaction settles, with their tags.
+    pub(super) held: Vec<(u64, Delivered)>,
     pub(super) last_tag: u64,
     pub(super) prefetch: usize,
     pub(super) consumer_prefetch: usize,
@@ -35,11 +37,23 @@ impl PlainChannel {
         PlainChannel {
             connection,
             unacked: BTreeMap::new(),
+            held: Vec::new(),
             last_tag: 0,
             prefetch: usize::MAX,
             consumer_prefetch: usize::MAX,
             is_flowing: true,
         }
+    }
+
+    /// All deliveries that are not settled.
+    pub(super) fn deliveries(&self) -> impl Iterator<Item = &Delivered> {
+        self.unacked.values().chain(self.held.iter().map(|(_, delivered)| delivered))
+    }
+
+    /// Takes the delivery with that tag, or all up to it.
+    pub(super) fn take(&mut self, tag: u64, multiple: bool) -> Vec<(u64, Delivered)> {
+        let first = if multiple { 0 } else { tag };
+        self.unacked.extract_if(first..=tag, |_, _| true).collect()
     }
 }
 
@@ -87,7 +101,8 @@ impl Plain {
     /// The channel goes: its deliveries return.
     pub(super) fn close(&mut self, number: usize) {
         let unused = self.remove_consumers(|consumer| consumer.channel == number);
-        let channel = self.channels.remove(&number).expect("an open channel");
+        let mut channel = self.channels.remove(&number).expect("an open channel");
+        channel.unacked.extend(channel.held);
         channel.unacked.into_values().for_each(|delivered| self.settle(delivered, Some(true)));
         unused.into_iter().for_each(|name| drop(self.delete(name)));
     }
@@ -108,8 +123,8 @@ impl Plain {
         let own = |delivered: &&Delivered| delivered.consumer.as_ref() == Some(&consumer.tag);
         let all = |delivered: &&Delivered| delivered.consumer.is_some();
         let has_credit = consumer.no_ack
-            || channel.unacked.values().filter(own).count() < consumer.prefetch
-                && channel.unacked.values().filter(all).count() < channel.prefetch;
+            || channel.deliveries().filter(own).count() < consumer.prefetch
+                && channel.deliveries().filter(all).count() < channel.prefetch;
         has_credit && channel.is_flowing && self.rooms.get(&channel.connection) != Some(&0)
     }
 

@@ -235,7 +235,7 @@ impl Plain {
     /// How many messages there are, each counted once.
     pub(super) fn message_count(&self) -> usize {
         let ready = self.queues.values().flat_map(|queue| &queue.ready);
-        let delivered = self.channels.values().flat_map(|channel| channel.unacked.values());
+        let delivered = self.channels.values().flat_map(PlainChannel::deliveries);
         ready
             .chain(delivered.map(|delivered| &delivered.held))
             .map(|held| held.message)

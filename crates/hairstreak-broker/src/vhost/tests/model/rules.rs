@@ -41,8 +41,8 @@ impl Rules {
         let none = Rules::default();
         match name {
             "ttl" => Rules { ttl: Some(20), dead: Some("dead-ttl"), ..none },
-            "short" => Rules { length_max: Some(3), bytes_max: Some(40), dead: Some("dead-short"), ..none },
-            "full" => Rules { length_max: Some(3), bytes_max: Some(40), rejects: true, ..none },
+            "short" => Rules { length_max: Some(3), bytes_max: Some(20), dead: Some("dead-short"), ..none },
+            "full" => Rules { length_max: Some(3), bytes_max: Some(20), rejects: true, ..none },
             "refused" => Rules { length_max: Some(2), rejects: true, dead: Some("dead-refused"), ..none },
             "sorted" => Rules { priority_max: 3, dead: Some("dead-sorted"), ..none },
             "dead-sorted" => Rules { priority_max: 2, dead: Some("sorted"), ..none },

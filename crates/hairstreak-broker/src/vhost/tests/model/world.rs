@@ -73,8 +73,10 @@ impl World {
 
     fn step(&mut self) {
         match self.rng.u8(0..100) {
-            0..36 => self.publish(),
-            36..42 => self.get(),
+            0..34 => self.publish(),
+            34..36 => self.hold(),
+            36..41 => self.get(),
+            41..42 => self.end_transaction(),
             42..51 => self.settle(None),
             51..60 => {
                 let requeue = self.rng.bool();
@@ -203,7 +205,7 @@ impl World {
             assert!(count == 0 || self.plain.able(name).is_empty(), "{name} has messages and consumers");
             ready += count as u64;
         }
-        let unacked: usize = self.plain.channels.values().map(|channel| channel.unacked.len()).sum();
+        let unacked: usize = self.plain.channels.values().map(|channel| channel.deliveries().count()).sum();
         let counts = MessageCounts { ready, unacknowledged: unacked as u64 };
         assert_eq!(self.bench.host.message_counts(), counts);
         assert_eq!(self.bench.host.parts.store.count(), self.plain.message_count());

@@ -71,26 +71,55 @@ impl World {
         self.take_deliveries();
     }
 
+    /// A delivery that is not settled: its channel, and its tag.
+    fn any_delivery(&mut self) -> Option<(usize, ChannelId, u64)> {
+        let (number, channel) = self.any_channel()?;
+        let tags: Vec<u64> = self.plain.channels[&number].unacked.keys().copied().collect();
+        (!tags.is_empty()).then(|| (number, channel, self.any(&tags)))
+    }
+
+    /// A transaction takes a delivery, or all up to one.
+    pub(super) fn hold(&mut self) {
+        let Some((number, channel, tag)) = self.any_delivery() else { return };
+        let multiple = self.rng.bool();
+        self.note(|| format!("hold {tag} of channel {number}, multiple {multiple}"));
+        let plain = self.plain.channels.get_mut(&number).unwrap();
+        let held = plain.take(tag, multiple);
+        assert_eq!(self.bench.host.hold(channel, tag, multiple), Ok(held.len()));
+        plain.held.extend(held);
+    }
+
+    /// A transaction settles some of what it has, in one way or another, and the rest is to be settled once more.
+    pub(super) fn end_transaction(&mut self) {
+        let Some((number, channel)) = self.any_channel() else { return };
+        let plain = self.plain.channels.get_mut(&number).unwrap();
+        let count = self.rng.usize(0..plain.held.len() + 1);
+        let (requeue, settlement) = match self.rng.u8(0..3) {
+            0 => (None, Settlement::Ack),
+            1 => (Some(false), Settlement::Reject { requeue: false }),
+            _ => (Some(true), Settlement::Reject { requeue: true }),
+        };
+        let settled: Vec<_> = plain.held.drain(..count).collect();
+        plain.unacked.extend(plain.held.drain(..));
+        self.note(|| format!("end the transaction of channel {number}, {settlement:?} of {count}"));
+        self.bench.host.settle_held(channel, count, settlement, self.bench.now, &mut self.bench.said);
+        self.bench.host.release_held(channel);
+        settled.into_iter().for_each(|(_, delivered)| self.plain.settle(delivered, requeue));
+        self.after_return();
+    }
+
     /// Settles a delivery, or all up to one; `requeue` is `None` for an acknowledgement.
     pub(super) fn settle(&mut self, requeue: Option<bool>) {
-        let Some((number, channel)) = self.any_channel() else { return };
+        let Some((number, channel, tag)) = self.any_delivery() else { return };
         let multiple = self.rng.bool();
-        let unacked = &mut self.plain.channels.get_mut(&number).unwrap().unacked;
-        let tags: Vec<u64> = unacked.keys().copied().collect();
-        let Some(tag) = (!tags.is_empty()).then(|| tags[self.rng.usize(0..tags.len())]) else { return };
-        let settled: Vec<Delivered> = if multiple {
-            let rest = unacked.split_off(&(tag + 1));
-            std::mem::replace(unacked, rest).into_values().collect()
-        } else {
-            vec![unacked.remove(&tag).unwrap()]
-        };
         self.note(|| format!("settle {tag} of channel {number}, multiple {multiple}, requeue {requeue:?}"));
         let result = match requeue {
             None => self.bench.ack(channel, tag, multiple),
             Some(requeue) => self.bench.reject(channel, tag, multiple, requeue),
         };
         assert_eq!(result, Ok(()));
-        settled.into_iter().for_each(|delivered| self.plain.settle(delivered, requeue));
+        let settled = self.plain.channels.get_mut(&number).unwrap().take(tag, multiple);
+        settled.into_iter().for_each(|(_, delivered)| self.plain.settle(delivered, requeue));
         self.after_return();
         let again = self.bench.ack(channel, tag, multiple);
         assert_eq!(again.map_err(|refusal| refusal.code), Err(ReplyCode::PreconditionFailed));
