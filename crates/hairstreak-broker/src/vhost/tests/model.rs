@@ -20,6 +20,6 @@ const SEEDS: Seeds = Seeds { target: "-p hairstreak-broker --lib", soak_factor: 
 fn random_operations_have_the_effects_of_the_plain_model() {
     SEEDS.check("random_operations", 100, |seed, trace| {
         let is_traced = matches!(trace, hairstreak_testkit::Trace::Printed);
-        World::new(seed, is_traced).run(500);
+        World::new(seed, is_traced).run(700);
     });
 }

@@ -32,7 +32,7 @@ pub(super) struct Rules {
     pub(super) exclusive: bool,
     /// After how long without use the queue goes.
     pub(super) expires: Option<u64>,
-    /// The queue for dead letters, which has no limits.
+    /// The queue for dead letters, which has no greatest length.
     pub(super) dead: Option<&'static str>,
 }
 
@@ -40,7 +40,8 @@ impl Rules {
     pub(super) fn of(name: &str) -> Rules {
         let none = Rules::default();
         match name {
-            "ttl" => Rules { ttl: Some(20), dead: Some("dead-ttl"), ..none },
+            "ttl" => Rules { ttl: Some(10), dead: Some("dead-ttl"), ..none },
+            "dead-ttl" => Rules { dead: Some("ttl"), ..none },
             "short" => Rules { length_max: Some(3), bytes_max: Some(20), dead: Some("dead-short"), ..none },
             "full" => Rules { length_max: Some(3), bytes_max: Some(20), rejects: true, ..none },
             "refused" => Rules { length_max: Some(2), rejects: true, dead: Some("dead-refused"), ..none },

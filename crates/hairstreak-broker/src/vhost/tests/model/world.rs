@@ -73,8 +73,8 @@ impl World {
 
     fn step(&mut self) {
         match self.rng.u8(0..100) {
-            0..34 => self.publish(),
-            34..36 => self.hold(),
+            0..33 => self.publish(),
+            33..36 => self.hold(),
             36..41 => self.get(),
             41..42 => self.end_transaction(),
             42..51 => self.settle(None),
