@@ -3,15 +3,16 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use xtask::tidy;
+use xtask::{mutations, tidy};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => run_tidy(),
         ["ratchets"] => run_ratchets(),
+        ["mutations", ref names @ ..] => run_mutations(names),
         _ => {
-            eprintln!("usage: cargo run -p xtask -- tidy | ratchets");
+            eprintln!("usage: cargo run -p xtask -- tidy | ratchets | mutations [NAME...]");
             ExitCode::from(2)
         }
     }
@@ -40,6 +41,15 @@ fn run_ratchets() -> ExitCode {
             grown.iter().for_each(|finding| println!("{finding}"));
             ExitCode::FAILURE
         }
+        Err(error) => fail(error),
+    }
+}
+
+/// Makes each mutation, and tells whether the simulators find all of them.
+fn run_mutations(names: &[&str]) -> ExitCode {
+    match mutations::check(Path::new(xtask::CHECKOUT), names) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => fail(error),
     }
 }

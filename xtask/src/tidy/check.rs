@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::tree::{ReadError, Tree};
 use super::{
-    Finding, adr, dependencies, file_names, heads, layers, length, limits, module_roots, panics, places,
-    protocols, ratchets, sans_io, sleeps, unfinished, unsafety,
+    Finding, adr, dependencies, file_names, heads, layers, length, limits, module_roots, mutations, panics,
+    places, protocols, ratchets, sans_io, sleeps, unfinished, unsafety,
 };
 
 /// Every rule.
@@ -15,6 +15,7 @@ const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     sans_io::check,
     heads::check,
     module_roots::check,
+    mutations::check,
     file_names::check,
     length::check,
     unsafety::check,

@@ -5,15 +5,15 @@ use std::path::Path;
 use std::process::Command;
 
 /// The text files of a checkout.
-pub(super) struct Tree {
-    pub(super) files: Vec<File>,
+pub(crate) struct Tree {
+    pub(crate) files: Vec<File>,
 }
 
 /// One text file.
-pub(super) struct File {
+pub(crate) struct File {
     /// Relative to the checkout, with `/` between its parts.
-    pub(super) path: String,
-    pub(super) text: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
 /// Why a checkout cannot be read.
@@ -41,7 +41,7 @@ impl std::error::Error for ReadError {}
 
 impl Tree {
     /// Reads the checkout at `root`. Files that are not UTF-8 are left out: no rule reads them.
-    pub(super) fn read(root: &Path) -> Result<Tree, ReadError> {
+    pub(crate) fn read(root: &Path) -> Result<Tree, ReadError> {
         let listing = Command::new("git")
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
             .current_dir(root)
@@ -69,18 +69,18 @@ impl Tree {
     }
 
     /// The files whose names end in `suffix`.
-    pub(super) fn ending_in(&self, suffix: &str) -> impl Iterator<Item = &File> {
+    pub(crate) fn ending_in(&self, suffix: &str) -> impl Iterator<Item = &File> {
         self.files.iter().filter(move |file| file.path.ends_with(suffix))
     }
 
     /// The text of the file at `path`.
-    pub(super) fn text_of(&self, path: &str) -> Option<&str> {
+    pub(crate) fn text_of(&self, path: &str) -> Option<&str> {
         self.files.iter().find(|file| file.path == path).map(|file| file.text.as_str())
     }
 
     /// Whether line `line` (counted from 1) of `path` or the line above it exempts the line from `rule`, with
     /// a reason.
-    pub(super) fn permits(&self, path: &str, line: usize, rule: &str) -> bool {
+    pub(crate) fn permits(&self, path: &str, line: usize, rule: &str) -> bool {
         let Some(text) = self.text_of(path) else { return false };
         let permit = format!("tidy: allow({rule})");
         text.lines()
@@ -92,7 +92,7 @@ impl Tree {
 
     /// A tree of the given `(path, text)` files.
     #[cfg(test)]
-    pub(super) fn of(files: &[(&str, &str)]) -> Tree {
+    pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
         let file = |&(path, text): &(&str, &str)| File { path: path.to_owned(), text: text.to_owned() };
         Tree { files: files.iter().map(file).collect() }
     }
@@ -100,19 +100,19 @@ impl Tree {
 
 impl File {
     /// The last part of the path.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
     /// Whether the whole file is test code: a `tests` folder or file, a bench, a fuzz target, another client, the test kit.
-    pub(super) fn is_test(&self) -> bool {
+    pub(crate) fn is_test(&self) -> bool {
         self.path.starts_with("crates/hairstreak-testkit/")
             || self.name().ends_with("tests.rs")
             || self.path.split('/').any(|part| matches!(part, "tests" | "benches" | "fuzz" | "interop"))
     }
 
     /// The crate folder (`crates/NAME`, `examples/NAME`, `xtask`) that the file belongs to.
-    pub(super) fn crate_name(&self) -> &str {
+    pub(crate) fn crate_name(&self) -> &str {
         let mut parts = self.path.split('/');
         match (parts.next(), parts.next()) {
             (Some("crates" | "examples"), Some(name)) => name,

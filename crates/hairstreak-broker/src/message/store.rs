@@ -9,6 +9,9 @@
 //!
 //! Invariant: each reference that was handed out is released once.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use hairstreak_base::Bytes;

@@ -12,7 +12,7 @@ mod priorities;
 mod replies;
 mod settling;
 
-use hairstreak_wire::amqp::{FieldTable, FieldValue, Properties};
+use hairstreak_wire::amqp::{FieldTable, FieldValue, Properties, ReplyCode};
 
 use super::*;
 use crate::exchange::Routing;
@@ -146,6 +146,18 @@ impl Bench {
         body: &str,
         properties: &Properties<'_>,
     ) -> Published {
+        self.publish_along(&mut Route::new(), exchange, key, body, properties)
+    }
+
+    /// Publishes along a route of the exchange and the key, which is found again if it does not hold.
+    fn publish_along(
+        &mut self,
+        route: &mut Route,
+        exchange: &str,
+        key: &str,
+        body: &str,
+        properties: &Properties<'_>,
+    ) -> Published {
         let mut encoded = Vec::new();
         properties.encode(&mut encoded);
         let extra: Vec<Vec<u8>> = properties
@@ -155,8 +167,9 @@ impl Bench {
             .collect();
         let extra: Vec<&[u8]> = extra.iter().map(Vec::as_slice).collect();
         let routing = Routing { extra_keys: &extra, ..Routing::new(exchange.as_bytes(), key.as_bytes()) };
-        let mut route = Route::new();
-        self.host.resolve(&routing, &mut route).unwrap();
+        if !self.host.holds(route) {
+            self.host.resolve(&routing, route).unwrap();
+        }
         let message = Message {
             exchange: exchange.as_bytes(),
             routing_key: key.as_bytes(),
@@ -164,7 +177,7 @@ impl Bench {
             attributes: Attributes::of(properties).unwrap(),
             body: BodyView::Copied(body.as_bytes()),
         };
-        self.host.publish(&route, &message, self.now, &mut self.said)
+        self.host.publish(route, &message, self.now, &mut self.said)
     }
 
     /// Publishes to the default exchange.
@@ -227,14 +240,23 @@ impl Bench {
     }
 
     fn get(&mut self, channel: ChannelId, queue: &str, no_ack: bool) -> Option<(Delivery, u32)> {
+        self.try_get(channel, queue, no_ack).unwrap()
+    }
+
+    /// Takes a message, with the count of those that still wait.
+    fn try_get(
+        &mut self,
+        channel: ChannelId,
+        queue: &str,
+        no_ack: bool,
+    ) -> Result<Option<(Delivery, u32)>, Refusal> {
         let (mut count, mut place) = (0, 0);
         let take = |said: &mut Said, got: Got, view: &MessageView<'_>| {
             (count, place) = (got.message_count, said.deliveries.len());
             said.note(b"", got.delivery_tag, got.is_redelivered, view);
         };
-        let is_there =
-            self.host.get(channel, queue.as_bytes(), no_ack, self.now, &mut self.said, take).unwrap();
-        is_there.then(|| (self.said.deliveries.remove(place), count))
+        let is_there = self.host.get(channel, queue.as_bytes(), no_ack, self.now, &mut self.said, take)?;
+        Ok(is_there.then(|| (self.said.deliveries.remove(place), count)))
     }
 
     /// The bodies that are in a queue, taken out.

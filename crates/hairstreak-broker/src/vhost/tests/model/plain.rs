@@ -1,135 +1,229 @@
-//! The plain model: queues as vectors, and no thought of speed.
+//! The plain model: queues as vectors, and no thought of speed. Here are the messages; consumers and bindings are beside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::super::*;
+use super::consumers::{PlainChannel, PlainConsumer};
+use super::rules::Rules;
 
 /// A message in a queue.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Held {
+    /// The number of the message, which is the same in each queue that has the message.
+    pub(super) message: u64,
     pub(super) body: String,
+    pub(super) exchange: &'static str,
+    pub(super) key: &'static str,
     pub(super) place: u64,
     pub(super) priority: u8,
     pub(super) expires_at: u64,
     pub(super) return_count: u64,
+    pub(super) deaths: Deaths,
 }
 
-/// How a queue of the model behaves.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Rules {
+/// Queues and reasons of a message's deaths, with their counts, the last one first.
+pub(super) type Deaths = Vec<(&'static str, &'static str, i64)>;
+
+/// A message that comes.
+#[derive(Clone, Debug)]
+pub(super) struct Post {
+    pub(super) body: String,
+    pub(super) exchange: &'static str,
+    pub(super) key: &'static str,
+    pub(super) priority: u8,
     pub(super) ttl: Option<u64>,
-    pub(super) length_max: Option<usize>,
-    pub(super) rejects: bool,
-    pub(super) priority_max: u8,
-    pub(super) delivery_limit: Option<u64>,
-    pub(super) single_active: bool,
-    /// The queue for dead letters.
-    pub(super) dead: Option<&'static str>,
+    pub(super) deaths: Deaths,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct PlainQueue {
     pub(super) rules: Rules,
+    /// The number of this life: another queue of the same name has another one.
+    pub(super) life: u64,
+    /// The connection of an exclusive queue.
+    pub(super) owner: Option<ConnectionId>,
+    pub(super) used_at: u64,
+    /// The consumer that takes all messages, if only one does.
+    pub(super) active: Option<String>,
     pub(super) ready: Vec<Held>,
-    pub(super) next_place: u64,
+    next_place: u64,
 }
 
 impl PlainQueue {
     fn sort(&mut self) {
-        self.ready.sort_by_key(|held| (u8::MAX - held.priority, held.place));
+        let max = self.rules.priority_max;
+        self.ready.sort_by_key(|held| (u8::MAX - held.priority.min(max), held.place));
     }
-}
 
-#[derive(Clone, Debug)]
-pub(super) struct PlainConsumer {
-    pub(super) tag: String,
-    pub(super) channel: usize,
-    pub(super) queue: &'static str,
-    pub(super) no_ack: bool,
-    pub(super) prefetch: usize,
-    pub(super) priority: i32,
+    fn bytes(&self) -> usize {
+        self.ready.iter().map(|held| held.body.len()).sum()
+    }
+
+    /// Whether a message with that body is refused.
+    pub(super) fn refuses(&self, body: &str) -> bool {
+        self.rules.rejects && self.rules.is_over(self.ready.len() + 1, self.bytes() + body.len())
+    }
 }
 
 /// A delivery to be settled. The queue is gone if it has another life than the delivery.
 #[derive(Clone, Debug)]
 pub(super) struct Delivered {
     pub(super) queue: &'static str,
-    pub(super) life: u32,
+    pub(super) life: u64,
     pub(super) consumer: Option<String>,
     pub(super) held: Held,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct PlainChannel {
-    pub(super) unacked: BTreeMap<u64, Delivered>,
-    pub(super) last_tag: u64,
-    pub(super) prefetch: usize,
-    pub(super) consumer_prefetch: usize,
-}
-
-/// All queues, consumers and channels.
+/// All queues, consumers, channels and bindings.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
     pub(super) queues: BTreeMap<&'static str, PlainQueue>,
-    pub(super) lives: BTreeMap<&'static str, u32>,
     pub(super) consumers: Vec<PlainConsumer>,
     pub(super) channels: BTreeMap<usize, PlainChannel>,
+    /// How many more deliveries connections take; the others take any number.
+    pub(super) rooms: BTreeMap<ConnectionId, usize>,
+    /// Exchange, key and queue.
+    pub(super) bindings: Vec<(&'static str, &'static str, &'static str)>,
+    /// Dead letters that are not written yet, with their queues.
+    letters: VecDeque<(&'static str, Post)>,
     pub(super) now: u64,
+    /// Counts deliveries and new consumers.
+    pub(super) turn: u64,
+    next_message: u64,
+    next_life: u64,
 }
 
 impl Plain {
-    /// Puts a message into a queue that may not exist.
-    pub(super) fn publish(&mut self, name: &'static str, body: &str, priority: u8, ttl: Option<u64>) {
-        let Some(queue) = self.queues.get_mut(name) else { return };
-        let ttl = ttl.into_iter().chain(queue.rules.ttl).min();
-        queue.next_place += 1;
-        queue.ready.push(Held {
-            body: body.to_owned(),
-            place: queue.next_place,
-            priority: priority.min(queue.rules.priority_max),
-            expires_at: ttl.map_or(u64::MAX, |ttl| self.now + ttl),
-            return_count: 0,
-        });
-        queue.sort();
+    pub(super) fn declare(&mut self, name: &'static str, owner: ConnectionId) {
+        let (rules, used_at) = (Rules::of(name), self.now);
+        let owner = rules.exclusive.then_some(owner);
+        self.next_life += 1;
+        let life = self.next_life;
+        self.queues.insert(name, PlainQueue { rules, life, owner, used_at, ..PlainQueue::default() });
     }
 
-    /// The message is dead for this queue.
-    pub(super) fn bury(&mut self, name: &'static str, held: &Held) {
-        if let Some(dead) = self.queues[name].rules.dead {
-            self.publish(dead, &held.body, held.priority, None);
+    /// Deletes a queue. Returns the consumers that are told.
+    pub(super) fn delete(&mut self, name: &str) -> Vec<String> {
+        self.queues.remove(name);
+        self.bindings.retain(|(_, _, queue)| *queue != name);
+        let gone = self.consumers.extract_if(.., |consumer| consumer.queue == name);
+        gone.map(|consumer| consumer.tag).collect()
+    }
+
+    /// Whether a connection may use a queue.
+    pub(super) fn access(&self, name: &str, connection: ConnectionId) -> Result<(), ReplyCode> {
+        match self.queues.get(name) {
+            None => Err(ReplyCode::NotFound),
+            Some(queue) if queue.owner.is_some_and(|owner| owner != connection) => {
+                Err(ReplyCode::ResourceLocked)
+            }
+            Some(_) => Ok(()),
         }
     }
 
+    /// Puts a message into queues, each of which may not exist.
+    pub(super) fn publish(&mut self, names: &[&'static str], post: &Post) {
+        self.next_message += 1;
+        let message = self.next_message;
+        for name in names {
+            let Some(queue) = self.queues.get_mut(name) else { continue };
+            if queue.refuses(&post.body) {
+                self.add_letter(name, "maxlen", post.clone());
+                continue;
+            }
+            let ttl = post.ttl.into_iter().chain(queue.rules.ttl).min();
+            queue.next_place += 1;
+            queue.ready.push(Held {
+                message,
+                body: post.body.clone(),
+                exchange: post.exchange,
+                key: post.key,
+                place: queue.next_place,
+                priority: post.priority,
+                expires_at: ttl.map_or(u64::MAX, |ttl| self.now + ttl),
+                return_count: 0,
+                deaths: post.deaths.clone(),
+            });
+            queue.sort();
+        }
+    }
+
+    /// The message is dead for this queue.
+    fn bury(&mut self, name: &'static str, held: Held, reason: &'static str) {
+        let Held { body, exchange, key, priority, deaths, .. } = held;
+        self.add_letter(name, reason, Post { body, exchange, key, priority, ttl: None, deaths });
+    }
+
+    fn add_letter(&mut self, name: &'static str, reason: &'static str, mut post: Post) {
+        let Some(dead) = self.queues[name].rules.dead else { return };
+        let earlier = post.deaths.extract_if(.., |death| (death.0, death.1) == (name, reason)).next();
+        post.deaths.insert(0, (name, reason, earlier.map_or(0, |death| death.2) + 1));
+        // The message goes in a circle, and nobody has rejected it on the way.
+        let last = post.deaths.iter().position(|death| death.0 == dead);
+        if last.is_some_and(|last| post.deaths[..=last].iter().all(|death| death.1 != "rejected")) {
+            return;
+        }
+        self.letters.push_back((dead, Post { exchange: "", key: dead, ttl: None, ..post }));
+    }
+
+    /// Writes dead letters while the queue of that name is empty: consumers get what waits first, then letter by letter.
+    pub(super) fn write_letters_for(&mut self, name: &str) {
+        while self.queues.get(name).is_none_or(|queue| queue.ready.is_empty())
+            && let Some((dead, post)) = self.letters.pop_front()
+        {
+            self.publish(&[dead], &post);
+        }
+    }
+
+    pub(super) fn write_letters(&mut self) {
+        while let Some((dead, post)) = self.letters.pop_front() {
+            self.publish(&[dead], &post);
+        }
+    }
+
+    /// The first messages go while they have expired.
     pub(super) fn expire(&mut self, name: &'static str) {
         while let Some(queue) = self.queues.get_mut(name)
             && queue.ready.first().is_some_and(|first| first.expires_at <= self.now)
         {
             let held = queue.ready.remove(0);
-            self.bury(name, &held);
+            self.bury(name, held, "expired");
         }
     }
 
+    /// Queues that nobody uses go.
+    pub(super) fn expire_queues(&mut self) {
+        let is_used = |name: &str| self.consumers.iter().any(|consumer| consumer.queue == name);
+        let is_old = |queue: &PlainQueue| {
+            queue.rules.expires.is_some_and(|expires| queue.used_at + expires <= self.now)
+        };
+        let gone = self.queues.iter().filter(|(name, queue)| is_old(queue) && !is_used(name));
+        let gone: Vec<&str> = gone.map(|(name, _)| *name).collect();
+        gone.into_iter().for_each(|name| drop(self.delete(name)));
+    }
+
+    /// The first messages go while there are too many.
     pub(super) fn shorten(&mut self, name: &'static str) {
         while let Some(queue) = self.queues.get_mut(name)
             && !queue.rules.rejects
-            && queue.rules.length_max.is_some_and(|max| queue.ready.len() > max)
+            && queue.rules.is_over(queue.ready.len(), queue.bytes())
         {
             let held = queue.ready.remove(0);
-            self.bury(name, &held);
+            self.bury(name, held, "maxlen");
         }
     }
 
     /// Settles a delivery; `requeue` is `None` for an acknowledgement.
     pub(super) fn settle(&mut self, delivered: Delivered, requeue: Option<bool>) {
         let Delivered { queue: name, life, mut held, .. } = delivered;
-        let is_there = self.queues.contains_key(name) && self.lives[name] == life;
+        let Some(queue) = self.queues.get_mut(name).filter(|queue| queue.life == life) else { return };
         match requeue {
-            Some(_) if !is_there => {}
             None => {}
-            Some(false) => self.bury(name, &held),
+            Some(false) => self.bury(name, held, "rejected"),
             Some(true) => {
                 held.return_count += 1;
-                let queue = self.queues.get_mut(name).unwrap();
                 if queue.rules.delivery_limit.is_some_and(|limit| held.return_count > limit) {
-                    self.bury(name, &held);
+                    self.bury(name, held, "delivery_limit");
                 } else {
                     queue.ready.push(held);
                     queue.sort();
@@ -138,21 +232,14 @@ impl Plain {
         }
     }
 
-    /// Whether the consumer can take a message now.
-    pub(super) fn has_credit(&self, consumer: &PlainConsumer) -> bool {
-        let channel = &self.channels[&consumer.channel];
-        let own = |d: &&Delivered| d.consumer.as_ref() == Some(&consumer.tag);
-        let all = |d: &&Delivered| d.consumer.is_some();
-        consumer.no_ack
-            || channel.unacked.values().filter(own).count() < consumer.prefetch
-                && channel.unacked.values().filter(all).count() < channel.prefetch
-    }
-
-    /// The consumers of a queue that can take a message now. The first consumer of a queue with one active consumer is
-    /// the active one, as long as the consumers have the same priority.
-    pub(super) fn able(&self, name: &str) -> Vec<&PlainConsumer> {
-        let single = self.queues.get(name).is_some_and(|queue| queue.rules.single_active);
-        let all = self.consumers.iter().filter(|consumer| consumer.queue == name);
-        all.take(if single { 1 } else { usize::MAX }).filter(|consumer| self.has_credit(consumer)).collect()
+    /// How many messages there are, each counted once.
+    pub(super) fn message_count(&self) -> usize {
+        let ready = self.queues.values().flat_map(|queue| &queue.ready);
+        let delivered = self.channels.values().flat_map(PlainChannel::deliveries);
+        ready
+            .chain(delivered.map(|delivered| &delivered.held))
+            .map(|held| held.message)
+            .collect::<BTreeSet<_>>()
+            .len()
     }
 }
