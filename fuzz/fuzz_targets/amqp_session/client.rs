@@ -11,8 +11,12 @@ use crate::view::{Seen, View};
 
 /// The highest channel number of a client that says nothing else.
 const CHANNEL_MAX: u16 = 7;
+/// The highest channel number of a client that wants few.
+const FEW_CHANNELS: u16 = 3;
 /// The frame sizes that clients agree on.
 const FRAME_SIZES: [u32; 4] = [4_096, 131_072, 8_192, 40_000];
+/// So many bytes are sent in pieces however small.
+const SMALL_PIECES_BYTES: usize = 4_096;
 
 pub struct Client {
     address: Address,
@@ -58,14 +62,17 @@ impl Client {
         let capabilities = [flags.next(), flags.next(), flags.next()];
         let frame_max = FRAME_SIZES[usize::from(flags.next()) + 2 * usize::from(flags.next())];
         let tune_ok = connection::TuneOk {
-            channel_max: if flags.next() { 2 } else { CHANNEL_MAX },
+            channel_max: if flags.next() { FEW_CHANNELS } else { CHANNEL_MAX },
             frame_max,
             heartbeat: if flags.next() { 2 } else { 0 },
         };
         client.frame_size_max = frame_max as usize;
         client.view = View::new(Some(client.frame_size_max));
         client.wire.extend_from_slice(&PROTOCOL_HEADER);
-        client.put(0, &Method::ConnectionStartOk(crate::frames::start_ok(b"PLAIN", b"\0guest\0guest", capabilities)));
+        client.put(
+            0,
+            &Method::ConnectionStartOk(crate::frames::start_ok(b"PLAIN", b"\0guest\0guest", capabilities)),
+        );
         client.put(0, &Method::ConnectionTuneOk(tune_ok));
         client.put(0, &Method::ConnectionOpen(connection::Open { virtual_host: b"/" }));
         Ok(client)
@@ -73,14 +80,24 @@ impl Client {
 
     /// Puts a method of the client behind what is to be sent, and channel.open before it if need be.
     pub fn put(&mut self, number: u16, method: &Method<'_>) {
+        let is_of_connection = method.id().0 == connection::Open::ID.0;
+        if number > FEW_CHANNELS || (number == 0) != is_of_connection {
+            self.view.calls.forgo();
+        }
         if let Some(opened) = self.opened.get_mut(usize::from(number))
             && number > 0
         {
+            if *opened && matches!(method, Method::ChannelOpen(_)) {
+                self.view.calls.forgo();
+            }
             let is_open = std::mem::replace(opened, !matches!(method, Method::ChannelClose(_)));
             if !is_open && !self.is_careless && !matches!(method, Method::ChannelOpen(_)) {
-                Method::ChannelOpen(channel::Open {}).encode(number, &mut self.wire);
+                let open = Method::ChannelOpen(channel::Open {});
+                open.encode(number, &mut self.wire);
+                self.view.calls.send(number, &open);
             }
         }
+        self.view.calls.send(number, method);
         method.encode(number, &mut self.wire);
     }
 
@@ -92,7 +109,9 @@ impl Client {
     pub fn send(&mut self, node: &mut AmqpHarness) {
         let mut at = 0;
         while at < self.wire.len() {
-            let end = self.wire.len().min(at.saturating_add(self.piece));
+            // Small pieces of much take long and show nothing new.
+            let piece = if at > SMALL_PIECES_BYTES { self.piece.max(SMALL_PIECES_BYTES) } else { self.piece };
+            let end = self.wire.len().min(at.saturating_add(piece));
             let count = node.read(self.address, &self.wire[at..end]);
             at += count;
             // A frame that is here whole is used, if the node reads: what is left has no more bytes than one frame.
@@ -127,6 +146,14 @@ impl Client {
             }
         }
         written.len()
+    }
+
+    /// All that the client has sent is answered, if the node has used all of it and the client has read all of the answer.
+    pub fn check(&self, node: &AmqpHarness) {
+        let is_settled = self.wire.is_empty() && !self.is_deaf && !self.is_careless;
+        if is_settled && node.is_reading(self.address) && node.unread_bytes(self.address) == 0 {
+            self.view.check();
+        }
     }
 
     /// The client sends nothing more, or is gone at once.

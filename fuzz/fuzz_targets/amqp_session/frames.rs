@@ -7,16 +7,27 @@ use hairstreak_wire::amqp::{
 
 use crate::client::Client;
 use crate::input::Input;
-use crate::view::body_byte;
+use crate::view::body;
 
 const QUEUES: [&str; 6] = ["a", "b", "c", "d", "", "e"];
 const EXCHANGES: [&str; 10] =
     ["", "x", "y", "z", "amq.direct", "amq.fanout", "amq.topic", "amq.headers", "amq.match", "amq.unknown"];
-const KINDS: [&str; 8] =
-    ["direct", "fanout", "topic", "headers", "x-consistent-hash", "load_balancing", "data_distribution", "none"];
+/// Exchanges as publishers use them: most often the default one.
+const PUBLISHED: [&str; 12] =
+    ["", "", "", "", "x", "x", "y", "amq.direct", "amq.fanout", "amq.topic", "amq.headers", "none"];
+pub const KINDS: [&str; 8] = [
+    "direct",
+    "fanout",
+    "topic",
+    "headers",
+    "x-consistent-hash",
+    "load_balancing",
+    "data_distribution",
+    "none",
+];
 const KEYS: [&str; 12] = ["a", "b", "c", "d", "", "a.b", "a.*", "#", "*.b.#", "1", "e", "a.b.c"];
 const TAGS: [&str; 5] = ["", "t", "u", "v", "amq.ctag"];
-const REPLY_TO: &str = "amq.rabbitmq.reply-to";
+pub const REPLY_TO: &str = "amq.rabbitmq.reply-to";
 const QUEUE_ARGUMENTS: [&str; 20] = [
     "x-message-ttl",
     "x-expires",
@@ -40,15 +51,49 @@ const QUEUE_ARGUMENTS: [&str; 20] = [
     "n",
 ];
 const WORDS: [&str; 24] = [
-    "a", "b", "c", "x", "y", "", "drop-head", "reject-publish", "reject-publish-dlx", "quorum", "classic", "stream",
-    "at-least-once", "at-most-once", "all", "any", "all-with-x", "any-with-x", "message_id", "correlation_id",
-    "timestamp", "lazy", "n", "1",
+    "a",
+    "b",
+    "c",
+    "x",
+    "y",
+    "",
+    "drop-head",
+    "reject-publish",
+    "reject-publish-dlx",
+    "quorum",
+    "classic",
+    "stream",
+    "at-least-once",
+    "at-most-once",
+    "all",
+    "any",
+    "all-with-x",
+    "any-with-x",
+    "message_id",
+    "correlation_id",
+    "timestamp",
+    "lazy",
+    "n",
+    "1",
 ];
-const HEADERS: [&str; 9] =
-    ["CC", "BCC", "n", "m", "x-death", "x-first-death-queue", "x-delivery-count", "x-match", "x-last-death-reason"];
+const HEADERS: [&str; 9] = [
+    "CC",
+    "BCC",
+    "n",
+    "m",
+    "x-death",
+    "x-first-death-queue",
+    "x-delivery-count",
+    "x-match",
+    "x-last-death-reason",
+];
 const SIZES: [usize; 12] = [0, 1, 7, 100, 1_000, 4_088, 4_089, 9_000, 32_767, 32_768, 70_000, 140_000];
 
-pub fn start_ok<'a>(mechanism: &'a [u8], response: &'a [u8], capabilities: [bool; 3]) -> connection::StartOk<'a> {
+pub fn start_ok<'a>(
+    mechanism: &'a [u8],
+    response: &'a [u8],
+    capabilities: [bool; 3],
+) -> connection::StartOk<'a> {
     let names = ["authentication_failure_close", "connection.blocked", "consumer_cancel_notify"];
     let capabilities: FieldTable = names.into_iter().zip(capabilities).collect();
     let mut client_properties = FieldTable::new();
@@ -62,7 +107,11 @@ pub fn put_handshake(client: &mut Client, input: &mut Input<'_>) {
         0 => client.wire.extend_from_slice(b"AMQP\0\0\x09\x01"),
         1 => {
             let mechanism = input.pick(&[&b"PLAIN"[..], b"AMQPLAIN", b"EXTERNAL"]);
-            let plain = [&b"\0guest\0guest"[..], b"\0guest\0wrong", b"\x05LOGINS\0\0\0\x05guest\x08PASSWORDS\0\0\0\x05guest"];
+            let plain = [
+                &b"\0guest\0guest"[..],
+                b"\0guest\0wrong",
+                b"\x05LOGINS\0\0\0\x05guest\x08PASSWORDS\0\0\0\x05guest",
+            ];
             let response = if input.below(4) == 3 { input.bytes() } else { input.pick(&plain) };
             let mut flags = input.flags();
             let capabilities = [flags.next(), flags.next(), flags.next()];
@@ -71,7 +120,14 @@ pub fn put_handshake(client: &mut Client, input: &mut Input<'_>) {
         2 => {
             let channel_max = input.pick(&[0, 1, 3, 2_047, 2_048]);
             let frame_max = input.pick(&[0, 4_095, 4_096, 5_000, 131_072, 131_073]);
-            client.put(0, &Method::ConnectionTuneOk(connection::TuneOk { channel_max, frame_max, heartbeat: input.pick(&[0, 1, 60]) }));
+            client.put(
+                0,
+                &Method::ConnectionTuneOk(connection::TuneOk {
+                    channel_max,
+                    frame_max,
+                    heartbeat: input.pick(&[0, 1, 60]),
+                }),
+            );
         }
         3 => {
             let virtual_host = input.pick(&[&b"/"[..], b"", b"other", b"\xff"]);
@@ -138,7 +194,11 @@ pub fn put_method(client: &mut Client, number: u16, input: &mut Input<'_>) {
             no_wait,
             arguments: table(input, &QUEUE_ARGUMENTS),
         }),
-        10 => Method::ExchangeDelete(exchange::Delete { exchange: exchange_name(input), if_unused: flags.next(), no_wait }),
+        10 => Method::ExchangeDelete(exchange::Delete {
+            exchange: exchange_name(input),
+            if_unused: flags.next(),
+            no_wait,
+        }),
         11 => Method::ExchangeBind(exchange::Bind {
             destination: exchange_name(input),
             source: exchange_name(input),
@@ -179,7 +239,11 @@ pub fn put_method(client: &mut Client, number: u16, input: &mut Input<'_>) {
         21 => Method::BasicReject(basic::Reject { delivery_tag: tag(last_tag, input), requeue: no_wait }),
         22 => {
             let prefetch_size = u32::from(flags.next() && flags.next() && flags.next());
-            Method::BasicQos(basic::Qos { prefetch_size, prefetch_count: input.byte().into(), global: no_wait })
+            Method::BasicQos(basic::Qos {
+                prefetch_size,
+                prefetch_count: input.byte().into(),
+                global: no_wait,
+            })
         }
         23 if no_wait => Method::BasicRecoverAsync(basic::RecoverAsync { requeue: flags.next() }),
         23 => Method::BasicRecover(basic::Recover { requeue: !flags.next() }),
@@ -188,14 +252,24 @@ pub fn put_method(client: &mut Client, number: u16, input: &mut Input<'_>) {
         26 => Method::TxCommit(tx::Commit {}),
         27 => Method::TxRollback(tx::Rollback {}),
         28 => Method::ChannelOpen(channel::Open {}),
-        29 => Method::ChannelClose(channel::Close { reply_code: 200, reply_text: b"bye", class_id: 0, method_id: 0 }),
+        29 => Method::ChannelClose(channel::Close {
+            reply_code: 200,
+            reply_text: b"bye",
+            class_id: 0,
+            method_id: 0,
+        }),
         30 => match input.below(6) {
             0 => Method::ChannelFlow(channel::Flow { active: !no_wait }),
             1 => Method::ChannelFlowOk(channel::FlowOk { active: true }),
             2 => Method::AccessRequest(access::Request::default()),
             3 => Method::ConnectionUpdateSecret(connection::UpdateSecret { new_secret: b"s", reason: b"r" }),
             4 => Method::ConnectionCloseOk(connection::CloseOk {}),
-            _ => Method::ConnectionClose(connection::Close { reply_code: 200, reply_text: b"", class_id: 0, method_id: 0 }),
+            _ => Method::ConnectionClose(connection::Close {
+                reply_code: 200,
+                reply_text: b"",
+                class_id: 0,
+                method_id: 0,
+            }),
         },
         _ => Method::ChannelCloseOk(channel::CloseOk {}),
     };
@@ -210,7 +284,8 @@ pub fn put_message(client: &mut Client, number: u16, input: &mut Input<'_>) {
     let (mandatory, has_properties) = (flags.next(), flags.next());
     let (is_part, is_small_framed) = (flags.next() && flags.next(), flags.next());
     let immediate = flags.next() && flags.next() && flags.next();
-    let (exchange, routing_key) = (exchange_name(input), known.key(input));
+    let exchange = input.pick(&PUBLISHED).as_bytes();
+    let routing_key = known.key(input);
     let size = input.pick(&SIZES);
     client.put(number, &Method::BasicPublish(basic::Publish { exchange, routing_key, mandatory, immediate }));
     let mut properties = Vec::new();
@@ -222,16 +297,25 @@ pub fn put_message(client: &mut Client, number: u16, input: &mut Input<'_>) {
     let end = client.wire.len();
     encode_content_header(number, size as u64, &properties, &mut client.wire);
     let header_end = client.wire.len();
-    let body: Vec<u8> = (0..size as u64).map(|at| body_byte(size as u64, at)).collect();
+    let body = body(size as u64, 0, size);
     let frame_size = if is_small_framed { 1_000 } else { client.frame_size_max };
-    encode_body(number, &body, frame_size, &mut client.wire);
+    encode_body(number, body, frame_size, &mut client.wire);
     if is_part {
+        client.view.calls.forgo();
         // Only basic.publish, or the header too, or part of the body.
         let ends = [end, header_end, client.wire.len().min(header_end + 2 * frame_size)];
         let kept = input.pick(&ends);
         let whole_frames = header_end + (kept - header_end.min(kept)) / frame_size * frame_size;
         client.wire.truncate(if kept > header_end { whole_frames } else { kept });
     }
+}
+
+/// Puts the content of a message of `size` bytes that has come no further than basic.publish.
+pub fn put_content(client: &mut Client, number: u16, size: usize, reply_to: Option<&[u8]>) {
+    let mut properties = Vec::new();
+    Properties { reply_to, ..Properties::default() }.encode(&mut properties);
+    encode_content_header(number, size as u64, &properties, &mut client.wire);
+    encode_body(number, body(size as u64, 0, size), client.frame_size_max, &mut client.wire);
 }
 
 fn put_properties(known: &Known<'_>, input: &mut Input<'_>, out: &mut Vec<u8>) {
@@ -244,7 +328,8 @@ fn put_properties(known: &Known<'_>, input: &mut Input<'_>, out: &mut Vec<u8>) {
         properties.priority = Some(input.byte() % 16);
     }
     if flags.next() {
-        properties.expiration = Some(input.pick(&[&b"0"[..], b"1", b"50", b"1000", b"-1", b"", b"4294967296"]));
+        properties.expiration =
+            Some(input.pick(&[&b"0"[..], b"1", b"50", b"1000", b"-1", b"", b"4294967296"]));
     }
     if flags.next() {
         properties.reply_to = Some(input.pick(&[REPLY_TO.as_bytes(), b"a", known.reply_to]));

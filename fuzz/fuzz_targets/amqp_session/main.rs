@@ -4,13 +4,15 @@
 //! An input is a list of commands. Most are methods and messages that are likely to mean something; others are steps of the handshake, any
 //! bytes, changes of bytes, and what else happens to a connection.
 //!
-//! - `input`: choices from bytes; `frames`: what clients send; `client`: one client
+//! - `input`: choices from bytes; `frames`, `setups`: what clients send; `client`: one client; `calls`: what is to be answered
 //! - `view`: what a client sees, and what must hold of it
 #![no_main]
 
+mod calls;
 mod client;
 mod frames;
 mod input;
+mod setups;
 mod view;
 
 use std::collections::BTreeSet;
@@ -30,7 +32,7 @@ use input::Input;
 static ALLOCATOR: MeasuredAllocator = MeasuredAllocator;
 
 const CLIENTS: usize = 3;
-/// The most bytes that one input sends.
+/// The most bytes that one input has the clients send, whether the node takes them or not.
 const SENT_MAX: usize = 1 << 22;
 /// The memory of a node with nothing in it, its pools among it.
 const EMPTY_MEMORY: usize = 4 << 20;
@@ -88,7 +90,8 @@ impl World {
             Limits::default()
         };
         World {
-            node: AmqpHarness::new(&AmqpOptions { memory_watermark, limits, ..OPTIONS.clone() }).expect("descriptors"),
+            node: AmqpHarness::new(&AmqpOptions { memory_watermark, limits, ..OPTIONS.clone() })
+                .expect("descriptors"),
             clients: (0..CLIENTS).map(|_| None).collect(),
             is_lazy: false,
             is_raw: false,
@@ -108,22 +111,26 @@ impl World {
         let Some(client) = &mut clients[number] else { return };
         let before = client.wire.len();
         match command {
-            0..=89 => frames::put_method(client, channel, input),
+            0..=29 => setups::put_setup(client, channel, input),
+            30..=89 => frames::put_method(client, channel, input),
             90..=169 => frames::put_message(client, channel, input),
             170..=189 => {
                 // The last command a few times more.
                 frames::put_message(client, channel, input);
                 let message = client.wire[before..].to_vec();
                 let count = usize::from(input.byte() % 32).min((1 << 18) / message.len());
+                client.view.calls.repeat(channel, count as u64);
                 (0..count).for_each(|_| client.wire.extend_from_slice(&message));
             }
             190..=194 => {
                 self.is_raw = true;
+                client.view.calls.forgo();
                 client.wire.extend_from_slice(input.bytes());
             }
             195..=202 => {
                 // A method with one byte changed.
                 self.is_raw = true;
+                client.view.calls.forgo();
                 frames::put_method(client, channel, input);
                 let at = before + usize::from(input.byte()) % (client.wire.len() - before);
                 client.wire[at] = input.byte();
@@ -131,6 +138,7 @@ impl World {
             203..=206 => {
                 // A message with one byte changed, or cut.
                 self.is_raw = true;
+                client.view.calls.forgo();
                 frames::put_message(client, channel, input);
                 let at = before + usize::from(input.short()) % (client.wire.len() - before);
                 match input.byte() {
@@ -138,8 +146,12 @@ impl World {
                     byte => client.wire[at] = byte,
                 }
             }
-            207..=209 => frames::put_handshake(client, input),
+            207..=209 => {
+                client.view.calls.forgo();
+                frames::put_handshake(client, input);
+            }
             210 => {
+                client.view.calls.forgo();
                 frames::put_handshake(client, input);
                 let step = client.wire[before..].to_vec();
                 let count = usize::from(input.short()).min((1 << 16) / step.len().max(1));
@@ -155,7 +167,10 @@ impl World {
             216..=219 => client.piece = input.pick(&[1, 3, 8, 100, 4_096, 65_536, usize::MAX]),
             220..=223 => client.is_corked = !client.is_corked,
             224..=227 => client.is_deaf = !client.is_deaf,
-            228 => client.is_careless = !client.is_careless,
+            228 => {
+                client.is_careless = !client.is_careless;
+                client.view.calls.forgo();
+            }
             229..=231 => self.is_lazy = !self.is_lazy,
             232..=236 => node.settle(),
             237..=240 => {
@@ -169,7 +184,23 @@ impl World {
             249 if input.byte() == 1 => node.stop(),
             _ => {}
         }
+        if let Some(client) = &self.clients[number] {
+            self.sent += client.wire.len().saturating_sub(before);
+        }
         self.exchange();
+        self.share_addresses();
+        self.clients.iter().flatten().for_each(|client| client.check(&self.node));
+    }
+
+    /// A client that answers directly has the address from its own application.
+    fn share_addresses(&mut self) {
+        let mut views = self.clients.iter().flatten().map(|client| &client.view.reply_to);
+        let Some(address) = views.find(|address| address.len() > frames::REPLY_TO.len()).cloned() else {
+            return;
+        };
+        for client in self.clients.iter_mut().flatten().filter(|client| client.view.reply_to.is_empty()) {
+            client.view.reply_to = address.clone();
+        }
     }
 
     /// The client connects if it is not there.
@@ -185,12 +216,8 @@ impl World {
     fn exchange(&mut self) {
         // What is read is answered once more at most: closes.
         for _ in 0..2 {
-            for client in self.clients.iter_mut().flatten() {
-                if !client.is_corked {
-                    let before = client.wire.len();
-                    client.send(&mut self.node);
-                    self.sent += before - client.wire.len();
-                }
+            for client in self.clients.iter_mut().flatten().filter(|client| !client.is_corked) {
+                client.send(&mut self.node);
             }
             if !self.is_lazy {
                 self.node.settle();
@@ -234,14 +261,18 @@ impl World {
             client.receive(&mut self.node, usize::MAX, !self.is_raw);
         }
         client.leave(&mut self.node, true);
-        for _ in 0..50 {
+        for _ in 0..5 {
             self.node.pass(Duration::from_secs(12));
         }
         let figures = self.node.figures();
         assert_eq!(figures.told_bytes, figures.memory_bytes, "memory that is left");
         if !self.is_raw {
             assert_eq!(figures.counts.ready, 0, "messages without queues");
-            assert!(figures.memory_bytes <= EMPTY_HOST_MEMORY, "{} bytes of no messages", figures.memory_bytes);
+            assert!(
+                figures.memory_bytes <= EMPTY_HOST_MEMORY,
+                "{} bytes of no messages",
+                figures.memory_bytes
+            );
         }
     }
 }

@@ -1,13 +1,19 @@
 //! `View`: what a client gets to see. Frames are well-formed and within the limit, and come when they may.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use hairstreak_wire::amqp::{
     ContentHeader, FRAME_SIZE_MIN, Frame, FrameKind, Method, PROTOCOL_HEADER, Properties, decode_frame,
 };
 
+use crate::calls::Calls;
+
 /// The largest frame that the node proposes.
 const PROPOSED_FRAME_SIZE: usize = 131_072;
+
+/// The size of the largest body.
+const BODY_SIZE_MAX: usize = 140_000;
 
 /// How far the node is with this connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +57,8 @@ pub struct View {
     channels: BTreeMap<u16, ChannelView>,
     content: Option<Content>,
     is_blocked: bool,
+    /// Answers that the client waits for.
+    pub calls: Calls,
     /// Names of queues that the node has told.
     pub queues: BTreeSet<Vec<u8>>,
     /// The queue that was told last.
@@ -69,12 +77,12 @@ impl View {
             channels: BTreeMap::new(),
             content: None,
             is_blocked: false,
+            calls: Calls::default(),
             queues: BTreeSet::new(),
             last_queue: Vec::new(),
             reply_to: Vec::new(),
         }
     }
-
 
     pub fn last_delivery_tag(&self, channel: u16) -> u64 {
         self.channels.get(&channel).map_or(0, |channel| channel.last_delivery_tag)
@@ -103,6 +111,14 @@ impl View {
         seen
     }
 
+    /// The node has used all that was sent, and the client has taken all that was written.
+    pub fn check(&self) {
+        if self.phase == Phase::Open {
+            self.calls
+                .check(|number| self.channels.get(&number).map_or(0, |channel| channel.last_confirm_tag));
+        }
+    }
+
     /// The node writes nothing more.
     pub fn end(&self) {
         assert!(self.unread.is_empty(), "part of a frame: {:02x?}", self.unread);
@@ -116,7 +132,12 @@ impl View {
                 assert!(self.content.is_none(), "a method within content");
                 let method = Method::decode(frame.payload);
                 let method = method.unwrap_or_else(|error| panic!("{error}: {:02x?}", frame.payload));
-                if frame.channel == 0 { self.take_connection_method(&method) } else { self.take_method(frame.channel, &method) }
+                self.calls.receive(frame.channel, &method);
+                if frame.channel == 0 {
+                    self.take_connection_method(&method)
+                } else {
+                    self.take_method(frame.channel, &method)
+                }
             }
             FrameKind::Header => {
                 let content = self.content.as_mut().expect("a content header without its method");
@@ -135,9 +156,11 @@ impl View {
                 let (size, missing) = content.body.as_mut().expect("a body without its header");
                 assert!(content.channel == frame.channel && !frame.payload.is_empty());
                 let at = *size - *missing;
-                *missing = missing.checked_sub(frame.payload.len() as u64).expect("a body longer than its header says");
+                *missing = missing
+                    .checked_sub(frame.payload.len() as u64)
+                    .expect("a body longer than its header says");
                 if checks_bodies {
-                    assert!(frame.payload.iter().zip(at..).all(|(byte, at)| *byte == body_byte(*size, at)), "a changed body");
+                    assert!(frame.payload == body(*size, at, frame.payload.len()), "a changed body");
                 }
                 self.end_content();
                 None
@@ -252,7 +275,9 @@ impl ChannelView {
     }
 }
 
-/// The byte at `at` of a body of `size` bytes: a body tells its size, and each byte its place.
-pub fn body_byte(size: u64, at: u64) -> u8 {
-    (size.wrapping_mul(31) + at) as u8
+/// `count` bytes of a body of `size` bytes, from `at` on: a body tells its size, and each byte its place.
+pub fn body(size: u64, at: u64, count: usize) -> &'static [u8] {
+    static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| (0..256 + BODY_SIZE_MAX).map(|at| at as u8).collect());
+    let first = size.wrapping_mul(31).wrapping_add(at) as u8;
+    &BYTES[usize::from(first)..][..count]
 }

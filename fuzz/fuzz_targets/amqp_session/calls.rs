@@ -1,0 +1,135 @@
+//! `Calls`: what the methods of a client have the node answer, and in which order.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use hairstreak_wire::amqp::Method;
+
+/// Reply codes for what no client sends that keeps to the protocol: frame-error, syntax-error, command-invalid, channel-error, unexpected-frame.
+const BLAMING: [u16; 5] = [501, 502, 503, 504, 505];
+
+/// The answers that one client waits for.
+#[derive(Default)]
+pub struct Calls {
+    channels: BTreeMap<u16, ChannelCalls>,
+    /// The client has sent what is no method, or the answer to something that it had not seen: nobody knows what is answered.
+    is_unsure: bool,
+}
+
+#[derive(Default)]
+struct ChannelCalls {
+    /// The names of the answers.
+    answers: VecDeque<&'static str>,
+    /// How many messages were published since the client asked for confirms.
+    published: Option<u64>,
+    /// Consumers that are over.
+    ended: BTreeSet<Vec<u8>>,
+    /// Consumers that were started without an answer.
+    silent: BTreeSet<Vec<u8>>,
+}
+
+impl Calls {
+    /// The client does what no client may.
+    pub fn forgo(&mut self) {
+        self.is_unsure = true;
+    }
+
+    /// The client sends a method.
+    pub fn send(&mut self, number: u16, method: &Method<'_>) {
+        if matches!(method, Method::ChannelCloseOk(_)) {
+            self.is_unsure = true;
+        }
+        let channel = self.channels.entry(number).or_default();
+        match method {
+            Method::ConfirmSelect(_) => _ = channel.published.get_or_insert(0),
+            Method::BasicPublish(_) => channel.published = channel.published.map(|count| count + 1),
+            Method::BasicConsume(consume) if consume.no_wait => {
+                channel.silent.insert(consume.consumer_tag.to_vec());
+            }
+            _ => {}
+        }
+        channel.answers.extend(answer(method));
+    }
+
+    /// The last message is sent so many times more.
+    pub fn repeat(&mut self, number: u16, count: u64) {
+        let channel = self.channels.entry(number).or_default();
+        channel.published = channel.published.map(|before| before + count);
+    }
+
+    /// The node sends a method.
+    pub fn receive(&mut self, number: u16, method: &Method<'_>) {
+        let channel = self.channels.entry(number).or_default();
+        match method {
+            Method::ChannelClose(_) => *channel = ChannelCalls::default(),
+            Method::ConnectionClose(close) => {
+                let is_blamed = BLAMING.contains(&close.reply_code);
+                assert!(self.is_unsure || !is_blamed, "{}", String::from_utf8_lossy(close.reply_text));
+                self.is_unsure = true;
+            }
+            _ if self.is_unsure => {}
+            // The answer to a close that crossed one of the node.
+            Method::ChannelCloseOk(_) if channel.answers.is_empty() => {}
+            Method::BasicDeliver(deliver) => {
+                let tag = deliver.consumer_tag;
+                assert!(
+                    !channel.ended.contains(tag) || channel.silent.contains(tag),
+                    "a delivery for {tag:?}, which has ended"
+                );
+            }
+            Method::BasicCancel(cancel) => _ = channel.ended.insert(cancel.consumer_tag.to_vec()),
+            Method::BasicReturn(_) | Method::BasicAck(_) | Method::BasicNack(_) => {}
+            answer if number > 0 => {
+                let expected = channel.answers.pop_front();
+                let name = if answer.name() == "basic.get-empty" { "basic.get-ok" } else { answer.name() };
+                assert_eq!(Some(name), expected, "on channel {number}");
+                match answer {
+                    Method::ChannelCloseOk(_) => (channel.published, channel.ended) = (None, BTreeSet::new()),
+                    Method::BasicCancelOk(ok) => _ = channel.ended.insert(ok.consumer_tag.to_vec()),
+                    Method::BasicConsumeOk(ok) => _ = channel.ended.remove(ok.consumer_tag),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The node has used all that was sent, and the client has read all that was written. `confirmed`: the last confirm of a channel.
+    pub fn check(&self, confirmed: impl Fn(u16) -> u64) {
+        for (number, channel) in self.channels.iter().filter(|(number, _)| !self.is_unsure && **number > 0) {
+            assert!(channel.answers.is_empty(), "{:?} on channel {number} do not come", channel.answers);
+            assert!(
+                channel.published.is_none_or(|count| count == confirmed(*number)),
+                "confirms on channel {number}"
+            );
+        }
+    }
+}
+
+fn answer(method: &Method<'_>) -> Option<&'static str> {
+    let (name, no_wait) = match method {
+        Method::ChannelOpen(_) => ("channel.open-ok", false),
+        Method::ChannelClose(_) => ("channel.close-ok", false),
+        Method::ChannelFlow(_) => ("channel.flow-ok", false),
+        Method::AccessRequest(_) => ("access.request-ok", false),
+        Method::ExchangeDeclare(declare) => ("exchange.declare-ok", declare.no_wait),
+        Method::ExchangeDelete(delete) => ("exchange.delete-ok", delete.no_wait),
+        Method::ExchangeBind(bind) => ("exchange.bind-ok", bind.no_wait),
+        Method::ExchangeUnbind(unbind) => ("exchange.unbind-ok", unbind.no_wait),
+        Method::QueueDeclare(declare) => ("queue.declare-ok", declare.no_wait),
+        Method::QueueBind(bind) => ("queue.bind-ok", bind.no_wait),
+        Method::QueueUnbind(_) => ("queue.unbind-ok", false),
+        Method::QueuePurge(purge) => ("queue.purge-ok", purge.no_wait),
+        Method::QueueDelete(delete) => ("queue.delete-ok", delete.no_wait),
+        Method::BasicQos(_) => ("basic.qos-ok", false),
+        Method::BasicConsume(consume) => ("basic.consume-ok", consume.no_wait),
+        Method::BasicCancel(cancel) => ("basic.cancel-ok", cancel.no_wait),
+        Method::BasicGet(_) => ("basic.get-ok", false),
+        Method::BasicRecover(_) => ("basic.recover-ok", false),
+        Method::ConfirmSelect(select) => ("confirm.select-ok", select.no_wait),
+        Method::TxSelect(_) => ("tx.select-ok", false),
+        Method::TxCommit(_) => ("tx.commit-ok", false),
+        Method::TxRollback(_) => ("tx.rollback-ok", false),
+        _ => return None,
+    };
+    (!no_wait).then_some(name)
+}
