@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hairstreak_wire::amqp::Method;
 
-/// Reply codes for what no client sends that keeps to the protocol: frame-error, syntax-error, command-invalid, channel-error, unexpected-frame.
-const BLAMING: [u16; 5] = [501, 502, 503, 504, 505];
+/// Reply codes for what no client sends that keeps to the protocol: frame-error, syntax-error, channel-error, unexpected-frame.
+const BLAMING: [u16; 4] = [501, 502, 504, 505];
 
 /// The answers that one client waits for.
 #[derive(Default)]

@@ -40,7 +40,7 @@ pub struct Client {
 impl Client {
     /// A client that has said nothing.
     pub fn connect(node: &mut AmqpHarness) -> io::Result<Client> {
-        Ok(Client {
+        let mut client = Client {
             address: node.connect()?,
             wire: Vec::new(),
             view: View::new(None),
@@ -51,7 +51,9 @@ impl Client {
             is_careless: true,
             opened: [false; CHANNEL_MAX as usize + 1],
             is_ended: false,
-        })
+        };
+        client.view.calls.forgo();
+        Ok(client)
     }
 
     /// A client that logs in, as the input has it.
@@ -84,21 +86,31 @@ impl Client {
         if number > FEW_CHANNELS || (number == 0) != is_of_connection {
             self.view.calls.forgo();
         }
-        if let Some(opened) = self.opened.get_mut(usize::from(number))
-            && number > 0
-        {
-            if *opened && matches!(method, Method::ChannelOpen(_)) {
+        if let Method::ChannelOpen(_) = method {
+            if self.opened.get_mut(usize::from(number)).is_some_and(|opened| std::mem::replace(opened, true))
+            {
                 self.view.calls.forgo();
             }
-            let is_open = std::mem::replace(opened, !matches!(method, Method::ChannelClose(_)));
-            if !is_open && !self.is_careless && !matches!(method, Method::ChannelOpen(_)) {
-                let open = Method::ChannelOpen(channel::Open {});
-                open.encode(number, &mut self.wire);
-                self.view.calls.send(number, &open);
-            }
+        } else {
+            self.open(number);
+        }
+        if let Method::ChannelClose(_) = method
+            && let Some(opened) = self.opened.get_mut(usize::from(number))
+        {
+            *opened = false;
         }
         self.view.calls.send(number, method);
         method.encode(number, &mut self.wire);
+    }
+
+    /// Puts channel.open behind what is to be sent, if the channel is not open.
+    pub fn open(&mut self, number: u16) {
+        let Some(opened) = self.opened.get_mut(usize::from(number)).filter(|_| number > 0) else { return };
+        if !std::mem::replace(opened, true) && !self.is_careless {
+            let open = Method::ChannelOpen(channel::Open {});
+            open.encode(number, &mut self.wire);
+            self.view.calls.send(number, &open);
+        }
     }
 
     pub fn is_connected(&self, node: &AmqpHarness) -> bool {

@@ -115,9 +115,11 @@ impl World {
             30..=89 => frames::put_method(client, channel, input),
             90..=169 => frames::put_message(client, channel, input),
             170..=189 => {
-                // The last command a few times more.
+                // The same message a few times.
+                client.open(channel);
+                let start = client.wire.len();
                 frames::put_message(client, channel, input);
-                let message = client.wire[before..].to_vec();
+                let message = client.wire[start..].to_vec();
                 let count = usize::from(input.byte() % 32).min((1 << 18) / message.len());
                 client.view.calls.repeat(channel, count as u64);
                 (0..count).for_each(|_| client.wire.extend_from_slice(&message));
