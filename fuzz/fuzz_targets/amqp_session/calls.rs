@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hairstreak_wire::amqp::Method;
 
+/// The name of a queue, if a method has one.
+type Queue = Option<Vec<u8>>;
+
 /// Reply codes for what no client sends that keeps to the protocol: frame-error, syntax-error, channel-error, unexpected-frame.
 const BLAMING: [u16; 4] = [501, 502, 504, 505];
 
@@ -17,8 +20,10 @@ pub struct Calls {
 
 #[derive(Default)]
 struct ChannelCalls {
-    /// The names of the answers.
-    answers: VecDeque<&'static str>,
+    /// The names of the answers, and the queue that a basic.get names.
+    answers: VecDeque<(&'static str, Queue)>,
+    /// The queues that a consumer was started on.
+    consumed: BTreeMap<Vec<u8>, BTreeSet<Queue>>,
     /// How many messages were published since the client asked for confirms.
     published: Option<u64>,
     /// Consumers that are over.
@@ -42,12 +47,17 @@ impl Calls {
         match method {
             Method::ConfirmSelect(_) => _ = channel.published.get_or_insert(0),
             Method::BasicPublish(_) => channel.published = channel.published.map(|count| count + 1),
-            Method::BasicConsume(consume) if consume.no_wait => {
-                channel.silent.insert(consume.consumer_tag.to_vec());
+            Method::BasicConsume(consume) => {
+                let tag = consume.consumer_tag.to_vec();
+                if consume.no_wait {
+                    channel.silent.insert(tag.clone());
+                }
+                channel.consumed.entry(tag).or_default().insert(named(consume.queue));
             }
             _ => {}
         }
-        channel.answers.extend(answer(method));
+        let queue = if let Method::BasicGet(get) = method { named(get.queue) } else { None };
+        channel.answers.extend(answer(method).map(|answer| (answer, queue)));
     }
 
     /// The last message is sent so many times more.
@@ -56,8 +66,10 @@ impl Calls {
         channel.published = channel.published.map(|before| before + count);
     }
 
-    /// The node sends a method.
-    pub fn receive(&mut self, number: u16, method: &Method<'_>) {
+    /// The node sends a method. Returns whether the routing key of a message that came by the default exchange names a queue from which it may come,
+    /// as far as that is known.
+    pub fn receive(&mut self, number: u16, method: &Method<'_>) -> bool {
+        let mut is_from_queue = true;
         let channel = self.channels.entry(number).or_default();
         match method {
             Method::ChannelClose(_) => *channel = ChannelCalls::default(),
@@ -71,6 +83,10 @@ impl Calls {
             Method::ChannelCloseOk(_) if channel.answers.is_empty() => {}
             Method::BasicDeliver(deliver) => {
                 let tag = deliver.consumer_tag;
+                let queues = channel.consumed.get(tag);
+                is_from_queue = queues.is_none_or(|queues| {
+                    queues.iter().any(|queue| queue.as_ref().is_none_or(|queue| queue == deliver.routing_key))
+                });
                 assert!(
                     !channel.ended.contains(tag) || channel.silent.contains(tag),
                     "a delivery for {tag:?}, which has ended"
@@ -79,10 +95,13 @@ impl Calls {
             Method::BasicCancel(cancel) => _ = channel.ended.insert(cancel.consumer_tag.to_vec()),
             Method::BasicReturn(_) | Method::BasicAck(_) | Method::BasicNack(_) => {}
             answer if number > 0 => {
-                let expected = channel.answers.pop_front();
+                let (expected, queue) = channel.answers.pop_front().unzip();
                 let name = if answer.name() == "basic.get-empty" { "basic.get-ok" } else { answer.name() };
                 assert_eq!(Some(name), expected, "on channel {number}");
                 match answer {
+                    Method::BasicGetOk(got) => {
+                        is_from_queue = queue.flatten().is_none_or(|queue| queue == got.routing_key);
+                    }
                     Method::ChannelCloseOk(_) => (channel.published, channel.ended) = (None, BTreeSet::new()),
                     Method::BasicCancelOk(ok) => _ = channel.ended.insert(ok.consumer_tag.to_vec()),
                     Method::BasicConsumeOk(ok) => _ = channel.ended.remove(ok.consumer_tag),
@@ -91,6 +110,7 @@ impl Calls {
             }
             _ => {}
         }
+        is_from_queue
     }
 
     /// The node has used all that was sent, and the client has read all that was written. `confirmed`: the last confirm of a channel.
@@ -103,6 +123,11 @@ impl Calls {
             );
         }
     }
+}
+
+/// No queue: the one that was declared last, or direct replies.
+fn named(queue: &[u8]) -> Queue {
+    (!queue.is_empty() && !queue.starts_with(b"amq.")).then(|| queue.to_vec())
 }
 
 fn answer(method: &Method<'_>) -> Option<&'static str> {

@@ -8,7 +8,7 @@ use crate::input::{Flags, Input};
 
 /// Puts one of the setups behind what the client is to send.
 pub fn put_setup(client: &mut Client, number: u16, input: &mut Input<'_>) {
-    let kind = input.below(9);
+    let kind = input.below(10);
     let mut flags = input.flags();
     let mut setup = Setup { client, number };
     match kind {
@@ -60,7 +60,15 @@ pub fn put_setup(client: &mut Client, number: u16, input: &mut Input<'_>) {
             setup.declare("d", false, []);
         }
         6 => setup.declare("a", false, [("x-max-priority", FieldValue::I32(5))]),
+        // A consumer that is over at once, with a message that waits for it.
         7 => {
+            setup.declare("a", false, []);
+            setup.put(&Method::BasicPublish(basic::Publish { routing_key: b"a", ..Default::default() }));
+            put_content(setup.client, number, 7, None);
+            setup.consume("a", "v", &mut flags);
+            setup.put(&Method::BasicCancel(basic::Cancel { consumer_tag: b"v", no_wait: flags.next() }));
+        }
+        8 => {
             setup.declare("b", false, [("x-single-active-consumer", FieldValue::Bool(true))]);
             setup.consume("b", "t", &mut flags);
             setup.consume("b", "u", &mut flags);

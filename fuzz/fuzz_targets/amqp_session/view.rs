@@ -48,6 +48,8 @@ pub enum Seen {
 struct Content {
     channel: u16,
     body: Option<(u64, u64)>,
+    /// It came by the default exchange, and its routing key names another queue than the one that it comes from.
+    is_strayed: bool,
 }
 
 pub struct View {
@@ -132,11 +134,11 @@ impl View {
                 assert!(self.content.is_none(), "a method within content");
                 let method = Method::decode(frame.payload);
                 let method = method.unwrap_or_else(|error| panic!("{error}: {:02x?}", frame.payload));
-                self.calls.receive(frame.channel, &method);
+                let is_from_queue = self.calls.receive(frame.channel, &method);
                 if frame.channel == 0 {
                     self.take_connection_method(&method)
                 } else {
-                    self.take_method(frame.channel, &method)
+                    self.take_method(frame.channel, &method, is_from_queue)
                 }
             }
             FrameKind::Header => {
@@ -144,6 +146,8 @@ impl View {
                 assert!(content.channel == frame.channel && content.body.is_none());
                 let header = ContentHeader::decode(frame.payload).expect("a content header");
                 let properties = Properties::decode(header.properties).expect("properties");
+                // Copies and dead letters have headers.
+                assert!(!content.is_strayed || properties.headers.is_some(), "a message from a wrong queue");
                 if let Some(reply_to) = properties.reply_to {
                     self.reply_to = reply_to.to_vec();
                 }
@@ -199,7 +203,7 @@ impl View {
         None
     }
 
-    fn take_method(&mut self, number: u16, method: &Method<'_>) -> Option<Seen> {
+    fn take_method(&mut self, number: u16, method: &Method<'_>, is_from_queue: bool) -> Option<Seen> {
         assert_eq!(self.phase, Phase::Open, "{} on channel {number}", method.name());
         let channel = self.channels.entry(number).or_default();
         match method {
@@ -222,13 +226,17 @@ impl View {
             }
             Method::BasicDeliver(deliver) => {
                 channel.take_delivery(deliver.delivery_tag);
-                self.content = Some(Content { channel: number, body: None });
+                let is_strayed = deliver.exchange.is_empty() && !is_from_queue;
+                self.content = Some(Content { channel: number, body: None, is_strayed });
             }
             Method::BasicGetOk(got) => {
                 channel.take_delivery(got.delivery_tag);
-                self.content = Some(Content { channel: number, body: None });
+                let is_strayed = got.exchange.is_empty() && !is_from_queue;
+                self.content = Some(Content { channel: number, body: None, is_strayed });
             }
-            Method::BasicReturn(_) => self.content = Some(Content { channel: number, body: None }),
+            Method::BasicReturn(_) => {
+                self.content = Some(Content { channel: number, body: None, is_strayed: false })
+            }
             Method::BasicAck(ack) => channel.take_confirm(ack.delivery_tag, ack.multiple),
             Method::BasicNack(nack) => channel.take_confirm(nack.delivery_tag, nack.multiple),
             Method::QueueDeclareOk(declared) => {
