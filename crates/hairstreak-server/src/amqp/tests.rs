@@ -4,8 +4,8 @@ use fastrand::Rng;
 use hairstreak_testkit::Seeds;
 use hairstreak_transport::event_loop::Address;
 use hairstreak_wire::amqp::{
-    FieldTable, HEARTBEAT_FRAME, Method, PROTOCOL_HEADER, Properties, basic, channel, confirm, connection,
-    encode_body, encode_content_header, exchange, queue, tx,
+    FieldTable, FrameKind, HEARTBEAT_FRAME, Method, PROTOCOL_HEADER, Properties, basic, channel, confirm,
+    connection, decode_frame, encode_body, encode_content_header, exchange, queue, tx,
 };
 
 use super::harness::AmqpHarness;
@@ -36,8 +36,9 @@ impl World {
         world
     }
 
-    /// Hands the bytes in, in pieces of at most `piece` bytes, and reads all answers.
-    fn feed(&mut self, bytes: &[u8], piece: usize) {
+    /// Hands the bytes in, in pieces of at most `piece` bytes. Returns all that the node has written meanwhile.
+    fn feed(&mut self, bytes: &[u8], piece: usize) -> Vec<u8> {
+        let mut written = Vec::new();
         for part in bytes.chunks(piece.max(1)) {
             let mut at = 0;
             while at < part.len() && self.node.is_reading(self.client) {
@@ -45,16 +46,10 @@ impl World {
                 let is_running = self.node.is_running(self.client);
                 let unread = self.node.unread_bytes(self.client);
                 assert!(!is_running || unread <= FRAME_SIZE as usize, "a whole frame is left lying");
-                self.answers();
+                self.node.settle();
+                self.node.write(self.client, usize::MAX, &mut written);
             }
         }
-    }
-
-    /// What the node has written.
-    fn answers(&mut self) -> Vec<u8> {
-        let mut written = Vec::new();
-        self.node.settle();
-        self.node.write(self.client, usize::MAX, &mut written);
         written
     }
 
@@ -78,6 +73,18 @@ fn login() -> Vec<u8> {
     Method::ConnectionTuneOk(tune_ok).encode(0, &mut out);
     Method::ConnectionOpen(connection::Open { virtual_host: b"/" }).encode(0, &mut out);
     out
+}
+
+/// The names of the methods that the node has written.
+fn method_names(mut written: &[u8]) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    while let Some(frame) = decode_frame(written, FRAME_SIZE as usize).unwrap() {
+        if frame.kind == FrameKind::Method {
+            names.push(Method::decode(frame.payload).unwrap().name());
+        }
+        written = &written[frame.size()..];
+    }
+    names
 }
 
 const NAMES: [&[u8]; 7] =
@@ -203,4 +210,30 @@ fn heartbeats_before_the_login_take_no_stack() {
     assert_eq!(world.node.unread_bytes(world.client), 0);
     world.feed(&login()[PROTOCOL_HEADER.len()..], usize::MAX);
     assert!(world.node.is_running(world.client));
+}
+
+#[test]
+fn confirms_and_deliveries_come_before_the_end_of_the_connection() {
+    let closes = [
+        (Method::ConnectionClose(connection::Close::default()), "connection.close-ok"),
+        (Method::TxSelectOk(tx::SelectOk {}), "connection.close"),
+    ];
+    for (close, end) in closes {
+        let mut world = World::running();
+        let (queue, routing_key) = (b"q", b"q");
+        let mut bytes = Vec::new();
+        Method::ChannelOpen(channel::Open {}).encode(1, &mut bytes);
+        Method::ConfirmSelect(confirm::Select { no_wait: true }).encode(1, &mut bytes);
+        let declare = queue::Declare { queue, no_wait: true, ..Default::default() };
+        Method::QueueDeclare(declare).encode(1, &mut bytes);
+        let consume = basic::Consume { queue, consumer_tag: b"c", no_wait: true, ..Default::default() };
+        Method::BasicConsume(consume).encode(1, &mut bytes);
+        Method::BasicPublish(basic::Publish { routing_key, ..Default::default() }).encode(1, &mut bytes);
+        encode_content_header(1, 0, &[0, 0], &mut bytes);
+        close.encode(0, &mut bytes);
+        let mut names = method_names(&world.feed(&bytes, usize::MAX));
+        assert_eq!(names.pop(), Some(end), "{names:?}");
+        names.sort_unstable();
+        assert_eq!(names, ["basic.ack", "basic.deliver", "channel.open-ok"]);
+    }
 }

@@ -115,7 +115,7 @@ impl<P: Protocol> Harness<P> {
     pub fn write(&mut self, at: Address, size_max: usize, into: &mut Vec<u8>) {
         let Some(index) = self.find(at) else { return };
         let Some(entry) = self.table.get_mut(index) else { return };
-        let end = into.len() + size_max;
+        let end = into.len().saturating_add(size_max);
         let output = &mut entry.connection.output;
         while into.len() < end && !output.is_empty() {
             let written = output.write_with(|slices| {
