@@ -1,8 +1,8 @@
 //! What clients send: methods with names, flags and tables that are likely to mean something, and messages.
 
 use hairstreak_wire::amqp::{
-    FieldTable, FieldValue, Method, Properties, access, basic, channel, confirm, connection, encode_body,
-    encode_content_header, exchange, queue, tx,
+    FieldTable, FieldValue, Method, PROTOCOL_HEADER, Properties, access, basic, channel, confirm, connection,
+    encode_body, encode_content_header, exchange, queue, tx,
 };
 
 use crate::client::Client;
@@ -87,7 +87,8 @@ const HEADERS: [&str; 9] = [
     "x-match",
     "x-last-death-reason",
 ];
-const SIZES: [usize; 12] = [0, 1, 7, 100, 1_000, 4_088, 4_089, 9_000, 32_767, 32_768, 70_000, 140_000];
+const SIZES: [usize; 13] =
+    [0, 1, 7, 100, 1_000, 4_088, 4_089, 9_000, 32_767, 32_768, 70_000, 140_000, 530_000];
 
 pub fn start_ok<'a>(
     mechanism: &'a [u8],
@@ -103,7 +104,7 @@ pub fn start_ok<'a>(
 
 /// Puts a step of the handshake behind what the client is to send.
 pub fn put_handshake(client: &mut Client, input: &mut Input<'_>) {
-    match input.below(7) {
+    match input.below(8) {
         0 => client.wire.extend_from_slice(b"AMQP\0\0\x09\x01"),
         1 => {
             let mechanism = input.pick(&[&b"PLAIN"[..], b"AMQPLAIN", b"EXTERNAL"]);
@@ -138,7 +139,19 @@ pub fn put_handshake(client: &mut Client, input: &mut Input<'_>) {
             let close = connection::Close { reply_code: 200, reply_text: b"bye", class_id: 0, method_id: 0 };
             client.put(0, &Method::ConnectionClose(close));
         }
-        _ => client.put(0, &Method::ConnectionCloseOk(connection::CloseOk {})),
+        6 => client.put(0, &Method::ConnectionCloseOk(connection::CloseOk {})),
+        _ => {
+            // Nearly a login: the password or the virtual host is wrong.
+            let is_known = input.below(2) == 1;
+            let response = if is_known { &b"\0guest\0guest"[..] } else { b"\0guest\0wrong" };
+            client.wire.extend_from_slice(&PROTOCOL_HEADER);
+            client.put(0, &Method::ConnectionStartOk(start_ok(b"PLAIN", response, [true; 3])));
+            if is_known {
+                let tune_ok = connection::TuneOk { channel_max: 7, frame_max: 4_096, heartbeat: 0 };
+                client.put(0, &Method::ConnectionTuneOk(tune_ok));
+                client.put(0, &Method::ConnectionOpen(connection::Open { virtual_host: b"other" }));
+            }
+        }
     }
 }
 

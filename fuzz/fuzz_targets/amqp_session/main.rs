@@ -35,7 +35,7 @@ const CLIENTS: usize = 3;
 /// The most bytes that one input has the clients send, whether the node takes them or not.
 const SENT_MAX: usize = 1 << 22;
 /// The memory of a node with nothing in it, its pools among it.
-const EMPTY_MEMORY: usize = 4 << 20;
+const EMPTY_MEMORY: usize = 8 << 20;
 /// Bytes that each byte sent may cost.
 const COST_PER_BYTE: usize = 64;
 /// What a host without messages holds at most: the segment that is written next, and room for the numbers of messages.
@@ -45,7 +45,7 @@ const LOW_WATERMARK: usize = 1_300_000;
 
 /// The options that all inputs share. The defaults ask the system for its memory, which takes its time.
 static OPTIONS: LazyLock<AmqpOptions> =
-    LazyLock::new(|| AmqpOptions { message_size_max: 256 << 10, ..AmqpOptions::default() });
+    LazyLock::new(|| AmqpOptions { message_size_max: 600 << 10, ..AmqpOptions::default() });
 
 /// A node and its clients.
 struct World {

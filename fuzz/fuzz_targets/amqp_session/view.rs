@@ -13,7 +13,7 @@ use crate::calls::Calls;
 const PROPOSED_FRAME_SIZE: usize = 131_072;
 
 /// The size of the largest body.
-const BODY_SIZE_MAX: usize = 140_000;
+const BODY_SIZE_MAX: usize = 530_000;
 
 /// How far the node is with this connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
