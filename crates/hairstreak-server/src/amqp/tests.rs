@@ -237,3 +237,23 @@ fn confirms_and_deliveries_come_before_the_end_of_the_connection() {
         assert_eq!(names, ["basic.ack", "basic.deliver", "channel.open-ok"]);
     }
 }
+
+#[test]
+fn deliveries_come_before_the_answer_to_a_get_that_was_numbered_after_them() {
+    let mut world = World::running();
+    let mut bytes = Vec::new();
+    Method::ChannelOpen(channel::Open {}).encode(1, &mut bytes);
+    for queue in [b"q", b"r"] {
+        let declare = queue::Declare { queue, no_wait: true, ..Default::default() };
+        Method::QueueDeclare(declare).encode(1, &mut bytes);
+    }
+    let consume = basic::Consume { queue: b"q", no_wait: true, ..Default::default() };
+    Method::BasicConsume(consume).encode(1, &mut bytes);
+    for routing_key in [b"q", b"r"] {
+        Method::BasicPublish(basic::Publish { routing_key, ..Default::default() }).encode(1, &mut bytes);
+        encode_content_header(1, 0, &[0, 0], &mut bytes);
+    }
+    Method::BasicGet(basic::Get { queue: b"r", no_ack: false }).encode(1, &mut bytes);
+    let names = method_names(&world.feed(&bytes, usize::MAX));
+    assert_eq!(names, ["channel.open-ok", "basic.deliver", "basic.get-ok"]);
+}
