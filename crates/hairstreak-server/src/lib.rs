@@ -9,6 +9,8 @@ mod options;
 mod server;
 mod zmq;
 
+#[doc(hidden)]
+pub use amqp::{AmqpHarness, HostFigures};
 pub use amqp::{AmqpOptions, Forgotten, PasswordHash, PasswordHashError, User};
 pub use config::{AmqpConfig, Config, ConfigError, UserConfig};
 pub use hairstreak_broker::directory::{Change, Options as DirectoryOptions};

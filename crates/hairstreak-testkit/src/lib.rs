@@ -10,6 +10,7 @@
 //! | [`Network`] | links between nodes: delay, tearing, bounded buffers, cuts, silence |
 //! | [`Wakeup`] | the next timeout of a machine that takes the time as an argument |
 //! | [`Seeds`] | runs a world for many seeds, and prints the command that replays a failure |
+//! | [`MeasuredAllocator`] | how much memory is in use |
 //!
 //! Invariants: a seed decides everything that happens, so that a failure can be replayed; no type reads a real clock,
 //! opens a socket or starts a thread ([`beside_a_sleeper`], for tests of real processes, is no part of a simulation); no crate of the workspace is known here, so that each may use the test kit.
@@ -66,6 +67,7 @@
 //! ```
 
 mod lateness;
+mod memory_use;
 mod network;
 mod nodes;
 mod seeds;
@@ -76,6 +78,7 @@ mod wakeup;
 pub use fastrand::Rng;
 
 pub use lateness::beside_a_sleeper;
+pub use memory_use::MeasuredAllocator;
 pub use network::{Full, Link, Loss, Network, NetworkEvent, Packet, Path, Payload};
 pub use nodes::{Life, Nodes};
 pub use seeds::{Seeds, assert_replays};

@@ -32,6 +32,11 @@ impl Alarm {
         self.is_raised.load(Relaxed)
     }
 
+    /// The memory of all messages, as far as the alarm was told.
+    pub fn bytes(&self) -> usize {
+        self.bytes.load(SeqCst)
+    }
+
     /// A virtual host's memory has changed from `before` to `now`.
     pub fn note(&self, before: usize, now: usize) -> Change {
         let difference = now.wrapping_sub(before);

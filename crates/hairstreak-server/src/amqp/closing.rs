@@ -22,11 +22,17 @@ impl Session {
             let close = channel::Close { reply_code, reply_text: &reply_text, class_id, method_id };
             turn.reply(number, &Method::ChannelClose(close));
         } else {
-            turn.take_deliveries();
+            self.tell_what_waits(turn);
             let close = connection::Close { reply_code, reply_text: &reply_text, class_id, method_id };
             turn.reply(0, &Method::ConnectionClose(close));
             self.outcome = Outcome::Closed;
         }
+    }
+
+    /// Confirms and deliveries go before the end of the connection: nothing may come behind it.
+    pub(super) fn tell_what_waits(&mut self, turn: &mut Turn<'_>) {
+        self.tell_all_confirms(turn);
+        turn.take_deliveries();
     }
 
     /// The channel gives everything back. What was on its way to the client goes first.

@@ -27,21 +27,24 @@ impl AmqpConnection {
             self.take_protocol_header(context);
             return Ok(());
         }
-        let input = context.connection.input.unread();
         let wrong = |error: &dyn ToString| AmqpError::Handshake(error.to_string());
-        let frame = decode_frame(input, self.tuned.frame_size_max).map_err(|error| wrong(&error))?;
-        let Some(frame) = frame else { return Ok(()) };
-        let (kind, size) = (frame.kind, frame.size());
-        // The payload is copied, because the answer goes into the same connection. Each client does this three times.
-        let payload = frame.payload.to_vec();
-        context.connection.input.consume(size);
-        match kind {
-            FrameKind::Heartbeat => self.handshake(context),
-            FrameKind::Method => {
-                let method = Method::decode(&payload).map_err(|error| wrong(&error))?;
-                self.take_step(&method, context)
+        // Heartbeats may come before any method. They are passed over in a loop: a client that is not known sends as many as it likes.
+        loop {
+            let input = context.connection.input.unread();
+            let frame = decode_frame(input, self.tuned.frame_size_max).map_err(|error| wrong(&error))?;
+            let Some(frame) = frame else { return Ok(()) };
+            let (kind, size) = (frame.kind, frame.size());
+            // The payload is copied, because the answer goes into the same connection. Each client does this three times.
+            let payload = frame.payload.to_vec();
+            context.connection.input.consume(size);
+            match kind {
+                FrameKind::Heartbeat => {}
+                FrameKind::Method => {
+                    let method = Method::decode(&payload).map_err(|error| wrong(&error))?;
+                    return self.take_step(&method, context);
+                }
+                _ => return Err(AmqpError::Handshake("content".into())),
             }
-            _ => Err(AmqpError::Handshake("content".into())),
         }
     }
 

@@ -82,6 +82,7 @@ impl Session {
     fn handle_connection_method(&mut self, method: &Method<'_>, turn: &mut Turn<'_>) -> Result<(), Fault> {
         match method {
             Method::ConnectionClose(_) => {
+                self.tell_what_waits(turn);
                 self.outcome = Outcome::Left;
                 turn.reply(0, &Method::ConnectionCloseOk(connection::CloseOk {}));
                 Ok(())

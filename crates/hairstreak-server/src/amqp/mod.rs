@@ -22,6 +22,7 @@ mod encoding;
 mod fault;
 mod frames;
 mod handshake;
+mod harness;
 mod liveness;
 mod mail;
 mod memo;
@@ -48,6 +49,7 @@ mod tuned;
 mod turn;
 mod users;
 
+pub use harness::{AmqpHarness, HostFigures};
 pub use options::AmqpOptions;
 pub(crate) use server::AmqpServer;
 pub use server::Forgotten;

@@ -78,14 +78,19 @@ impl Node {
         }
     }
 
-    /// Has what is due in the virtual hosts happen, and with `clears` all connections look at the alarm. `wake` wakes a connection. Returns
-    /// when something is due next.
-    pub fn fire(&self, clears: bool, mut wake: impl FnMut(Address)) -> Option<u64> {
-        let mut next = self.segments.trim(self.clock.millis(Instant::now()));
+    /// Has what is due in the virtual hosts happen, and with `clears` all connections look at the alarm. `time` tells the time, and `wake` wakes a
+    /// connection. Returns when something is due next.
+    pub fn fire(
+        &self,
+        clears: bool,
+        time: impl Fn() -> Instant,
+        mut wake: impl FnMut(Address),
+    ) -> Option<u64> {
+        let mut next = self.segments.trim(self.clock.millis(time()));
         for host in self.hosts() {
             let mut state = host.lock();
             let HostState { host: machine, outlets } = &mut *state;
-            let now = self.clock.millis(Instant::now());
+            let now = self.clock.millis(time());
             if machine.next_timeout().is_some_and(|due| due <= now) {
                 machine.handle_timeout(now, outlets);
             }

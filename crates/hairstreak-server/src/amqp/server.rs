@@ -46,7 +46,7 @@ impl AmqpServer {
         let (weak, handle) = (Arc::downgrade(&node), loops.handle());
         node.timekeeper.start(move |clears| {
             let node = weak.upgrade()?;
-            let next = node.fire(clears, |address| handle.send(address, Mail::Outlet));
+            let next = node.fire(clears, Instant::now, |address| handle.send(address, Mail::Outlet));
             Some((node.clock, next))
         })?;
         let endpoints = listeners.iter().map(|listener| listener.endpoint().clone()).collect();

@@ -1,84 +1,90 @@
 //! Sessions that are given anything: no input makes one panic, or keeps memory behind.
 
-use std::sync::Arc;
-use std::time::Instant;
-
 use fastrand::Rng;
-use hairstreak_base::{BlockPool, OutgoingBuffer};
 use hairstreak_testkit::Seeds;
 use hairstreak_transport::event_loop::Address;
 use hairstreak_wire::amqp::{
-    FieldTable, Method, Properties, basic, channel, confirm, encode_body, encode_content_header, exchange,
-    queue, tx,
+    FieldTable, FrameKind, HEARTBEAT_FRAME, Method, PROTOCOL_HEADER, Properties, basic, channel, confirm,
+    connection, decode_frame, encode_body, encode_content_header, exchange, queue, tx,
 };
 
-use super::node::Node;
+use super::harness::AmqpHarness;
 use super::options::AmqpOptions;
-use super::session::{Outcome, Session};
-use super::shared_host::{HostState, SharedHost};
-use super::tuned::Tuned;
-use super::turn::Turn;
 
 const SEEDS: Seeds = Seeds { target: "-p hairstreak-server --lib", soak_factor: 500 };
+const FRAME_SIZE: u32 = 4096;
 
-/// One session in a virtual host of its own.
+/// One client of a node of its own.
 struct World {
-    node: Arc<Node>,
-    host: Arc<SharedHost>,
-    session: Session,
-    output: OutgoingBuffer,
-    pool: Arc<BlockPool>,
-    connection: hairstreak_broker::vhost::ConnectionId,
-    tuned: Tuned,
+    node: AmqpHarness,
+    client: Address,
 }
 
 impl World {
     fn new() -> World {
         let options = AmqpOptions { message_size_max: 1 << 20, ..AmqpOptions::default() };
-        let node = Arc::new(Node::new(&options));
-        // INVARIANT: the options name this host.
-        let host = node.host("/").expect("the default virtual host");
-        let tuned = Tuned { channel_max: 20, frame_size_max: 4096, heartbeat: None };
-        let session = Session::new(Arc::clone(&node), tuned, "guest".into(), true);
-        let pool = BlockPool::new();
-        let connection = host.lock().outlets.add(Address::default(), tuned.frame_body_max(), true);
-        World { node, host, session, output: OutgoingBuffer::new(&pool), pool, connection, tuned }
+        let mut node = AmqpHarness::new(&options).unwrap();
+        let client = node.connect().unwrap();
+        World { node, client }
     }
 
-    /// Hands the bytes in, in pieces of at most `piece` bytes.
-    fn feed(&mut self, bytes: &[u8], piece: usize) {
-        let mut unread = Vec::new();
+    /// A client that has logged in.
+    fn running() -> World {
+        let mut world = World::new();
+        world.feed(&login(), usize::MAX);
+        assert!(world.node.is_running(world.client));
+        world
+    }
+
+    /// Hands the bytes in, in pieces of at most `piece` bytes. Returns all that the node has written meanwhile.
+    fn feed(&mut self, bytes: &[u8], piece: usize) -> Vec<u8> {
+        let mut written = Vec::new();
         for part in bytes.chunks(piece.max(1)) {
-            unread.extend_from_slice(part);
-            let mut state = self.host.lock();
-            let mut turn = Turn {
-                state: &mut state,
-                output: &mut self.output,
-                pool: &self.pool,
-                connection: self.connection,
-                now: self.node.clock.millis(Instant::now()),
-                frame_body_max: self.tuned.frame_body_max(),
-            };
-            let used = self.session.handle_frames(&unread, &mut turn);
-            self.session.tell_all_confirms(&mut turn);
-            turn.take_deliveries();
-            unread.drain(..used);
-            assert!(unread.len() <= 4096 + 8, "a whole frame is left lying");
-            self.output.clear();
-            if self.session.outcome != Outcome::Running {
-                return;
+            let mut at = 0;
+            while at < part.len() && self.node.is_reading(self.client) {
+                at += self.node.read(self.client, &part[at..]);
+                let is_running = self.node.is_running(self.client);
+                let unread = self.node.unread_bytes(self.client);
+                assert!(!is_running || unread <= FRAME_SIZE as usize, "a whole frame is left lying");
+                self.node.settle();
+                self.node.write(self.client, usize::MAX, &mut written);
             }
         }
+        written
     }
 
-    /// The connection ends. Returns the bytes of messages that are left.
-    fn leave(self) -> usize {
-        let mut state = self.host.lock();
-        let HostState { host, outlets } = &mut *state;
-        host.close_connection(self.connection, self.node.clock.millis(Instant::now()), outlets);
-        outlets.remove(self.connection);
-        host.message_counts().unacknowledged as usize
+    /// The connection ends. Returns how many deliveries are left to be settled.
+    fn leave(mut self) -> u64 {
+        self.node.break_off(self.client);
+        self.node.settle();
+        let figures = self.node.figures();
+        assert_eq!(figures.told_bytes, figures.memory_bytes, "memory of a connection that is gone");
+        figures.counts.unacknowledged
     }
+}
+
+/// What a client sends up to connection.open.
+fn login() -> Vec<u8> {
+    let start_ok =
+        connection::StartOk { mechanism: b"PLAIN", response: b"\0guest\0guest", ..Default::default() };
+    let tune_ok = connection::TuneOk { channel_max: 20, frame_max: FRAME_SIZE, heartbeat: 0 };
+    let mut out = PROTOCOL_HEADER.to_vec();
+    Method::ConnectionStartOk(start_ok).encode(0, &mut out);
+    Method::ConnectionTuneOk(tune_ok).encode(0, &mut out);
+    Method::ConnectionOpen(connection::Open { virtual_host: b"/" }).encode(0, &mut out);
+    out
+}
+
+/// The names of the methods that the node has written.
+fn method_names(mut written: &[u8]) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    while let Some(frame) = decode_frame(written, FRAME_SIZE as usize).unwrap() {
+        if frame.kind == FrameKind::Method {
+            names.push(Method::decode(frame.payload).unwrap().name());
+        }
+        written = &written[frame.size()..];
+    }
+    names
 }
 
 const NAMES: [&[u8]; 7] =
@@ -174,7 +180,7 @@ fn frames(random: &mut Rng) -> Vec<u8> {
 fn whatever_a_client_sends_in_whatever_order_and_pieces_nothing_stays_unacknowledged() {
     SEEDS.check("whatever_a_client_sends", 200, |seed, _| {
         let mut random = Rng::with_seed(seed);
-        let mut world = World::new();
+        let mut world = World::running();
         let bytes = frames(&mut random);
         world.feed(&bytes, random.usize(1..20_000));
         assert_eq!(world.leave(), 0, "deliveries of a connection that is gone");
@@ -185,7 +191,7 @@ fn whatever_a_client_sends_in_whatever_order_and_pieces_nothing_stays_unacknowle
 fn bytes_that_are_changed_on_the_way_make_no_session_panic() {
     SEEDS.check("bytes_that_are_changed", 200, |seed, _| {
         let mut random = Rng::with_seed(seed);
-        let mut world = World::new();
+        let mut world = World::running();
         let mut bytes = frames(&mut random);
         for _ in 0..random.usize(1..10) {
             let at = random.usize(0..bytes.len());
@@ -194,4 +200,60 @@ fn bytes_that_are_changed_on_the_way_make_no_session_panic() {
         world.feed(&bytes, random.usize(1..20_000));
         assert_eq!(world.leave(), 0, "deliveries of a connection that is gone");
     });
+}
+
+#[test]
+fn heartbeats_before_the_login_take_no_stack() {
+    let mut world = World::new();
+    world.feed(&PROTOCOL_HEADER, usize::MAX);
+    world.feed(&HEARTBEAT_FRAME.repeat(8000), usize::MAX);
+    assert_eq!(world.node.unread_bytes(world.client), 0);
+    world.feed(&login()[PROTOCOL_HEADER.len()..], usize::MAX);
+    assert!(world.node.is_running(world.client));
+}
+
+#[test]
+fn confirms_and_deliveries_come_before_the_end_of_the_connection() {
+    let closes = [
+        (Method::ConnectionClose(connection::Close::default()), "connection.close-ok"),
+        (Method::TxSelectOk(tx::SelectOk {}), "connection.close"),
+    ];
+    for (close, end) in closes {
+        let mut world = World::running();
+        let (queue, routing_key) = (b"q", b"q");
+        let mut bytes = Vec::new();
+        Method::ChannelOpen(channel::Open {}).encode(1, &mut bytes);
+        Method::ConfirmSelect(confirm::Select { no_wait: true }).encode(1, &mut bytes);
+        let declare = queue::Declare { queue, no_wait: true, ..Default::default() };
+        Method::QueueDeclare(declare).encode(1, &mut bytes);
+        let consume = basic::Consume { queue, consumer_tag: b"c", no_wait: true, ..Default::default() };
+        Method::BasicConsume(consume).encode(1, &mut bytes);
+        Method::BasicPublish(basic::Publish { routing_key, ..Default::default() }).encode(1, &mut bytes);
+        encode_content_header(1, 0, &[0, 0], &mut bytes);
+        close.encode(0, &mut bytes);
+        let mut names = method_names(&world.feed(&bytes, usize::MAX));
+        assert_eq!(names.pop(), Some(end), "{names:?}");
+        names.sort_unstable();
+        assert_eq!(names, ["basic.ack", "basic.deliver", "channel.open-ok"]);
+    }
+}
+
+#[test]
+fn deliveries_come_before_the_answer_to_a_get_that_was_numbered_after_them() {
+    let mut world = World::running();
+    let mut bytes = Vec::new();
+    Method::ChannelOpen(channel::Open {}).encode(1, &mut bytes);
+    for queue in [b"q", b"r"] {
+        let declare = queue::Declare { queue, no_wait: true, ..Default::default() };
+        Method::QueueDeclare(declare).encode(1, &mut bytes);
+    }
+    let consume = basic::Consume { queue: b"q", no_wait: true, ..Default::default() };
+    Method::BasicConsume(consume).encode(1, &mut bytes);
+    for routing_key in [b"q", b"r"] {
+        Method::BasicPublish(basic::Publish { routing_key, ..Default::default() }).encode(1, &mut bytes);
+        encode_content_header(1, 0, &[0, 0], &mut bytes);
+    }
+    Method::BasicGet(basic::Get { queue: b"r", no_ack: false }).encode(1, &mut bytes);
+    let names = method_names(&world.feed(&bytes, usize::MAX));
+    assert_eq!(names, ["channel.open-ok", "basic.deliver", "basic.get-ok"]);
 }

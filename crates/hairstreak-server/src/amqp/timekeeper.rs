@@ -74,6 +74,11 @@ impl Timekeeper {
         self.shared.wake();
     }
 
+    /// Whether publishers of all hosts are to be woken: once for each call of [`Timekeeper::wake_publishers`].
+    pub fn take_wakes_publishers(&self) -> bool {
+        self.shared.wakes_publishers.swap(false, SeqCst)
+    }
+
     /// Ends the thread and waits for it.
     pub fn stop(&self) {
         self.shared.is_stopping.store(true, SeqCst);

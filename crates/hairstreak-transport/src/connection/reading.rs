@@ -38,7 +38,8 @@ impl Connection {
         self.note_read(result.map(|(count, _)| (count, count == size)))
     }
 
-    fn note_read(&mut self, result: io::Result<(usize, bool)>) -> io::Result<Read> {
+    /// Notes how a read went: how many bytes came, and whether there was room for no more.
+    pub(crate) fn note_read(&mut self, result: io::Result<(usize, bool)>) -> io::Result<Read> {
         self.read_count += 1;
         match result {
             Ok((0, _)) => {

@@ -12,11 +12,12 @@
 //! the next timer.
 //!
 //! Reading order: `protocol` and `context` (what a protocol is given), `letter`, `mailbox`, `post`, `loop_set`, `table` (the connections of a
-//! loop), `turn` (one turn), `listening`, `loops` (the threads).
+//! loop), `turn` (one turn), `listening`, `loops` (the threads). `harness` is for tests.
 
 mod address;
 mod context;
 mod end;
+mod harness;
 mod letter;
 mod listening;
 mod loop_set;
@@ -31,6 +32,8 @@ mod turn;
 pub use address::Address;
 pub use context::Context;
 pub use end::End;
+#[doc(hidden)]
+pub use harness::Harness;
 pub use loops::{EventLoops, Handle};
 pub use options::{LoopOptions, OnFailure};
 pub use protocol::Protocol;

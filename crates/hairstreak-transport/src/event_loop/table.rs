@@ -84,6 +84,10 @@ impl<P> Table<P> {
         index
     }
 
+    pub fn get(&self, index: usize) -> Option<&Entry<P>> {
+        self.entries.get(index).map(|entry| &**entry)
+    }
+
     pub fn get_mut(&mut self, index: usize) -> Option<&mut Entry<P>> {
         self.entries.get_mut(index).map(|entry| &mut **entry)
     }

@@ -438,7 +438,7 @@ impl<P: Protocol> Loop<P> {
     }
 }
 
-fn call_entry<P: Protocol>(
+pub(super) fn call_entry<P: Protocol>(
     entry: &mut Entry<P>,
     loops: &LoopSet<Letter<P, P::Mail>>,
     post: &mut Post<Letter<P, P::Mail>>,

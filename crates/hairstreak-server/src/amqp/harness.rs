@@ -1,0 +1,150 @@
+//! `AmqpHarness`: a node without threads, sockets and a clock, for the unit tests and the fuzz target.
+//!
+//! Each client is a connection of the node, known by its address. What a client sends goes in by [`AmqpHarness::read`], what the node writes
+//! comes out by [`AmqpHarness::write`], and mail and timers wait for [`AmqpHarness::settle`] and [`AmqpHarness::pass`].
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hairstreak_broker::vhost::MessageCounts;
+use hairstreak_transport::event_loop::{Address, Harness};
+
+use super::connection::{AmqpConnection, Phase};
+use super::mail::Mail;
+use super::node::Node;
+use super::options::AmqpOptions;
+
+/// Rounds of mail in which a node has to come to rest: mail makes no mail without end.
+const SETTLE_ROUNDS: usize = 64;
+
+/// A node, and the connections of its clients.
+pub struct AmqpHarness {
+    node: Arc<Node>,
+    connections: Harness<AmqpConnection>,
+}
+
+/// What the virtual hosts hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostFigures {
+    /// Messages, summed over the hosts.
+    pub counts: MessageCounts,
+    /// Bytes of messages, queue entries and unacknowledged deliveries.
+    pub memory_bytes: usize,
+    /// The bytes that the alarm was told of: those of the hosts, and what connections hold of messages on their way.
+    pub told_bytes: usize,
+}
+
+impl AmqpHarness {
+    /// A node without clients.
+    ///
+    /// Errors: the system has no descriptor to give.
+    pub fn new(options: &AmqpOptions) -> io::Result<AmqpHarness> {
+        let node = Arc::new(Node::new(options));
+        Ok(AmqpHarness { node, connections: Harness::new(Instant::now())? })
+    }
+
+    /// A client on this host connects. Returns its address.
+    ///
+    /// Errors: the system has no descriptor to give.
+    pub fn connect(&mut self) -> io::Result<Address> {
+        let connection = AmqpConnection::new(Arc::clone(&self.node), true, self.connections.now());
+        self.connections.add(connection)
+    }
+
+    /// Whether the connection is there: neither side has ended it, or the client has not taken all that was written.
+    pub fn is_connected(&self, client: Address) -> bool {
+        self.connections.protocol(client).is_some()
+    }
+
+    /// Whether the client has come through the handshake, and the session goes on.
+    pub fn is_running(&self, client: Address) -> bool {
+        self.connections.protocol(client).is_some_and(|connection| connection.phase == Phase::Running)
+    }
+
+    /// Whether the node reads what the client sends.
+    pub fn is_reading(&self, client: Address) -> bool {
+        self.connections.is_reading(client)
+    }
+
+    /// Bytes of the client that the node has read and not used.
+    pub fn unread_bytes(&self, client: Address) -> usize {
+        self.connections.unread_bytes(client)
+    }
+
+    /// One read finds what the client has sent. Returns how many bytes were taken: none if the node does not read.
+    pub fn read(&mut self, client: Address, bytes: &[u8]) -> usize {
+        self.connections.read(client, bytes)
+    }
+
+    /// The client takes at most `size_max` bytes of what the node has written.
+    pub fn write(&mut self, client: Address, size_max: usize, into: &mut Vec<u8>) {
+        self.connections.write(client, size_max, into);
+    }
+
+    /// The client sends nothing more.
+    pub fn end_input(&mut self, client: Address) {
+        self.connections.end_input(client);
+    }
+
+    /// The connection breaks.
+    pub fn break_off(&mut self, client: Address) {
+        self.connections.break_off(client);
+    }
+
+    /// The node is to stop.
+    pub fn stop(&mut self) {
+        self.connections.stop();
+    }
+
+    /// Time passes: what is due happens.
+    pub fn pass(&mut self, time: Duration) {
+        self.connections.pass(time);
+        let wakes = self.node.timekeeper.take_wakes_publishers();
+        self.fire(wakes);
+    }
+
+    /// Delivers the mail between connections, and all that comes of it.
+    ///
+    /// # Panics
+    ///
+    /// If that does not end.
+    pub fn settle(&mut self) {
+        for _ in 0..SETTLE_ROUNDS {
+            let wakes = self.node.timekeeper.take_wakes_publishers();
+            if wakes {
+                self.fire(wakes);
+            }
+            if self.connections.deliver_mail() == 0 && !wakes {
+                return;
+            }
+        }
+        panic!("mail without end");
+    }
+
+    /// Figures of all virtual hosts.
+    pub fn figures(&self) -> HostFigures {
+        let mut figures = HostFigures { told_bytes: self.node.alarm.bytes(), ..HostFigures::default() };
+        for host in self.node.hosts() {
+            let state = host.lock();
+            let MessageCounts { ready, unacknowledged } = state.host.message_counts();
+            figures.counts.ready += ready;
+            figures.counts.unacknowledged += unacknowledged;
+            figures.memory_bytes += state.host.memory_bytes();
+        }
+        figures
+    }
+
+    fn fire(&mut self, clears: bool) {
+        let now = self.connections.now();
+        let connections = &mut self.connections;
+        self.node.fire(clears, || now, |address| connections.send(address, Mail::Outlet));
+    }
+}
+
+impl fmt::Debug for AmqpHarness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AmqpHarness").field("figures", &self.figures()).finish_non_exhaustive()
+    }
+}
