@@ -1,0 +1,8 @@
+//! Models of interconnection networks, slot by slot: no socket, thread or clock.
+//!
+//! - [`vortex`]: the Data Vortex switch (Reed, US patents 5,996,020 and 6,272,141; Yang, Bergman, Hughes and Johnson, Journal of Lightwave
+//!   Technology 19(10), 2001)
+//! - [`omega`]: the omega network without buffers, as a rival
+
+pub mod omega;
+pub mod vortex;
