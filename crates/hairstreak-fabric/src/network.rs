@@ -1,0 +1,42 @@
+//! `Network`: what a model of a network can do, so that all are measured alike.
+
+use crate::vortex::Switch;
+
+/// A network whose packets carry a `T` from port to port. Ports have numbers from 0 on.
+pub trait Network<T> {
+    /// Ports, each of which sends and receives.
+    fn port_count(&self) -> u32;
+
+    /// A packet enters, at most one at each port in each slot.
+    ///
+    /// # Errors
+    ///
+    /// The network has no room at this port: `payload` comes back.
+    fn inject(&mut self, from: u32, to: u32, payload: T) -> Result<(), T>;
+
+    /// A slot passes. `arrive` is called with the port and the payload of each packet that leaves.
+    fn step(&mut self, arrive: impl FnMut(u32, T));
+
+    /// Packets inside.
+    fn packet_count(&self) -> usize;
+}
+
+impl<T> Network<T> for Switch<T> {
+    fn port_count(&self) -> u32 {
+        self.shape().port_count()
+    }
+
+    fn inject(&mut self, from: u32, to: u32, payload: T) -> Result<(), T> {
+        let shape = self.shape();
+        Switch::inject(self, shape.port(from), shape.port(to), payload)
+    }
+
+    fn step(&mut self, mut arrive: impl FnMut(u32, T)) {
+        let shape = self.shape();
+        Switch::step(self, |arrival| arrive(shape.index_of(arrival.port), arrival.payload));
+    }
+
+    fn packet_count(&self) -> usize {
+        Switch::packet_count(self)
+    }
+}
