@@ -32,7 +32,8 @@ pub struct Figures {
     pub latency: Distribution,
     /// From coming to a port to entering, in slots.
     pub waiting: Distribution,
-    /// From leaving to the time when all earlier packets from the same port to the same port had left, in slots.
+    /// From leaving to the time when all earlier packets from the same port to the same port had left, in slots. Empty where a network may
+    /// lose packets.
     pub resequencing: Distribution,
 }
 
@@ -49,6 +50,11 @@ impl Figures {
     pub fn accepted_per_port(&self) -> f64 {
         let accepted = self.accepted.iter().sum::<u64>();
         accepted as f64 / (self.slots * self.accepted.len() as u64) as f64
+    }
+
+    /// Packets of each port that left the network in a slot, on average: fewer than it accepts where packets are lost.
+    pub fn arrived_per_port(&self) -> f64 {
+        self.latency.count() as f64 / (self.slots * self.accepted.len() as u64) as f64
     }
 
     /// The least and the most of the ports, as parts of the average: how egalitarian the network is.
@@ -135,6 +141,7 @@ struct Waiting<'a> {
 ///
 /// A port of the traffic is none of the network's.
 pub fn measure(network: &mut impl Network<Cargo>, traffic: &Traffic, span: Span, seed: u64) -> Figures {
+    let may_lose = network.may_lose();
     let sources = traffic.sources(seed);
     let mut ports: Vec<_> = sources.map(|source| Waiting { source, packets: VecDeque::new() }).collect();
     let mut flows = HashMap::<(u32, u32), Flow>::new();
@@ -173,6 +180,12 @@ pub fn measure(network: &mut impl Network<Cargo>, traffic: &Traffic, span: Span,
         }
         network.step(|to, cargo| {
             let left_at = slot + 1;
+            if cargo.counts {
+                figures.latency.add(left_at - cargo.entered_at);
+            }
+            if may_lose {
+                return;
+            }
             let flow = flows.entry((cargo.from, to)).or_default();
             flow.early.insert((cargo.number, left_at));
             while let Some((_, since)) =
@@ -183,9 +196,6 @@ pub fn measure(network: &mut impl Network<Cargo>, traffic: &Traffic, span: Span,
                 if counts {
                     figures.resequencing.add(left_at - since);
                 }
-            }
-            if cargo.counts {
-                figures.latency.add(left_at - cargo.entered_at);
             }
         });
     }

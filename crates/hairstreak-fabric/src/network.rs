@@ -19,6 +19,11 @@ pub trait Network<T> {
 
     /// Packets inside.
     fn packet_count(&self) -> usize;
+
+    /// Whether packets may be lost inside.
+    fn may_lose(&self) -> bool {
+        false
+    }
 }
 
 impl<T> Network<T> for Switch<T> {

@@ -8,6 +8,10 @@
 //! Source: Lawrie, "Access and alignment of data in an array processor", IEEE Transactions on Computers C-24(12), 1975. The acceptance
 //! under uniform traffic is Patel's, IEEE Transactions on Computers C-30(10), 1981: see [`accepted`].
 
+use fastrand::Rng;
+
+use crate::network::Network;
+
 /// The largest number of ports.
 pub const PORTS_MAX: u32 = 1 << 20;
 
@@ -16,77 +20,109 @@ pub const PORTS_MAX: u32 = 1 << 20;
 #[error("{0} ports: a power of two from 2 to {PORTS_MAX} is needed")]
 pub struct PortsError(pub u32);
 
-/// An omega network.
+/// An omega network whose packets carry a `T`. A packet crosses it in one slot, or is lost.
 ///
 /// ```
+/// use hairstreak_fabric::Network;
 /// use hairstreak_fabric::omega::Omega;
 ///
-/// let mut omega = Omega::new(8)?;
+/// let mut omega = Omega::new(8, 1)?;
 /// // Ports 0 and 4 meet in the first crossbar, and both want its upper output.
-/// let arrived = omega.pass(&[(0, 1), (4, 2), (3, 7)], |_| 0);
-/// assert_eq!(arrived, [(0, 1), (3, 7)]);
+/// for (from, to) in [(0, 1), (4, 2), (3, 7)] {
+///     omega.inject(from, to, from).expect("a port without a packet in this slot");
+/// }
+/// let mut arrived = Vec::new();
+/// omega.step(|to, from| arrived.push((from, to)));
+/// assert!(arrived == [(0, 1), (3, 7)] || arrived == [(4, 2), (3, 7)]);
+/// assert_eq!(omega.lost_count(), 1);
 /// # Ok::<(), hairstreak_fabric::omega::PortsError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Omega {
+pub struct Omega<T> {
     bits: u32,
-    /// The packet of each line, as a place among those that entered.
-    lines: Vec<Option<usize>>,
+    lines: Vec<Option<Packet<T>>>,
+    after: Vec<Option<Packet<T>>>,
+    packet_count: usize,
+    lost_count: u64,
+    rng: Rng,
 }
 
-impl Omega {
-    /// A network of `ports` (a power of two).
+#[derive(Clone, Debug)]
+struct Packet<T> {
+    to: u32,
+    payload: T,
+}
+
+impl<T> Omega<T> {
+    /// A network of `ports` (a power of two). `seed`: conflicts are decided by it.
     ///
     /// # Errors
     ///
     /// Another number, which the error names.
-    pub fn new(ports: u32) -> Result<Omega, PortsError> {
+    pub fn new(ports: u32, seed: u64) -> Result<Omega<T>, PortsError> {
         if !ports.is_power_of_two() || !(2..=PORTS_MAX).contains(&ports) {
             return Err(PortsError(ports));
         }
-        Ok(Omega { bits: ports.trailing_zeros(), lines: vec![None; ports as usize] })
+        let lines = || (0..ports).map(|_| None).collect();
+        let rng = Rng::with_seed(seed);
+        let bits = ports.trailing_zeros();
+        Ok(Omega { bits, lines: lines(), after: lines(), packet_count: 0, lost_count: 0, rng })
     }
 
-    /// Packets from one port to another, at most one from each, cross the network in one slot. `choose` decides each conflict: 0 for the
-    /// packet of the upper input, 1 for that of the lower one. Returns those that arrive.
-    ///
-    /// # Panics
-    ///
-    /// A port is none of the network's, or has two packets.
-    pub fn pass(&mut self, packets: &[(u32, u32)], mut choose: impl FnMut(u32) -> u32) -> Vec<(u32, u32)> {
-        self.lines.fill(None);
-        for (place, (from, _)) in packets.iter().enumerate() {
-            assert!(self.lines[*from as usize].replace(place).is_none(), "port {from} has two packets");
-        }
-        for stage in 0..self.bits {
-            self.lines = self.cross(packets, self.bits - 1 - stage, &mut choose);
-        }
-        let mut arrived = self.lines.iter().flatten().map(|place| packets[*place]).collect::<Vec<_>>();
-        arrived.sort_unstable();
-        arrived
+    /// Packets that lost a conflict so far.
+    pub fn lost_count(&self) -> u64 {
+        self.lost_count
     }
 
     /// One stage, which decides the bit `bit` of the destinations.
-    fn cross(
-        &self,
-        packets: &[(u32, u32)],
-        bit: u32,
-        choose: &mut impl FnMut(u32) -> u32,
-    ) -> Vec<Option<usize>> {
-        let mut after = vec![None; self.lines.len()];
+    fn cross(&mut self, bit: u32) {
         let half = self.lines.len() / 2;
         for crossbar in 0..half {
             // The perfect shuffle puts lines `crossbar` and `crossbar + half` side by side.
             for input in [crossbar, crossbar + half] {
-                let Some(place) = self.lines[input] else { continue };
-                let output = 2 * crossbar + (packets[place].1 >> bit & 1) as usize;
-                let is_upper = input < half;
-                if after[output].is_none() || !is_upper && choose(crossbar as u32) == 1 {
-                    after[output] = Some(place);
+                let Some(packet) = self.lines[input].take() else { continue };
+                let output = &mut self.after[2 * crossbar + (packet.to >> bit & 1) as usize];
+                self.lost_count += u64::from(output.is_some());
+                if output.is_none() || self.rng.bool() {
+                    *output = Some(packet);
                 }
             }
         }
-        after
+        std::mem::swap(&mut self.lines, &mut self.after);
+    }
+}
+
+impl<T> Network<T> for Omega<T> {
+    fn port_count(&self) -> u32 {
+        self.lines.len() as u32
+    }
+
+    fn inject(&mut self, from: u32, to: u32, payload: T) -> Result<(), T> {
+        let line = &mut self.lines[from as usize];
+        if line.is_some() {
+            return Err(payload);
+        }
+        *line = Some(Packet { to, payload });
+        self.packet_count += 1;
+        Ok(())
+    }
+
+    fn step(&mut self, mut arrive: impl FnMut(u32, T)) {
+        for stage in 0..self.bits {
+            self.cross(self.bits - 1 - stage);
+        }
+        for packet in self.lines.iter_mut().filter_map(Option::take) {
+            arrive(packet.to, packet.payload);
+        }
+        self.packet_count = 0;
+    }
+
+    fn packet_count(&self) -> usize {
+        self.packet_count
+    }
+
+    fn may_lose(&self) -> bool {
+        true
     }
 }
 
