@@ -2,9 +2,10 @@
 //!
 //! - [`vortex`]: the Data Vortex switch (Reed, US patents 5,996,020 and 6,272,141; Yang, Bergman, Hughes and Johnson, Journal of Lightwave
 //!   Technology 19(10), 2001)
-//! - [`omega`]: the omega network without buffers, as a rival
+//! - [`omega`], [`fat_tree`]: rivals: the omega network without buffers, the k-ary n-tree with credits
 //! - [`traffic`], [`mod@measure`]: what the ports send, and what becomes of that
 
+pub mod fat_tree;
 pub mod measure;
 pub mod omega;
 pub mod traffic;
