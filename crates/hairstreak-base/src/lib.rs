@@ -8,6 +8,7 @@
 //! Reading order: [`Bytes`], [`Message`] and [`Body`], [`ReadBuffer`], [`OutgoingBuffer`], [`BlockPool`], [`AppendBuffer`], [`ring`],
 //! [`byte_ring`], [`Lock`], [`fence`], [`sync`], [`TimerQueue`].
 
+mod allocator;
 mod append_buffer;
 mod block;
 mod body;
@@ -30,6 +31,7 @@ mod rounds;
 pub mod sync;
 mod timer_queue;
 
+pub use allocator::trim_allocator;
 pub use append_buffer::{AppendBuffer, HUGE_PAGE_SIZE};
 pub use body::Body;
 pub use bytes::{Bytes, INLINE_SIZE_MAX};

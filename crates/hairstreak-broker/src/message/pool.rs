@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hairstreak_base::AppendBuffer;
+use hairstreak_base::{AppendBuffer, trim_allocator};
 
 /// How often the pool is trimmed, in milliseconds.
 const TRIM_MS: u64 = 1_000;
@@ -72,7 +72,11 @@ impl SegmentPool {
         let next = state.next_trim;
         // The system takes the memory while others use the pool.
         drop(state);
-        drop(old);
+        if !old.is_empty() && next.is_none() {
+            drop(old);
+            // What names messages and their places was small pieces: the allocator has kept them.
+            trim_allocator();
+        }
         next
     }
 

@@ -73,6 +73,8 @@ pub(super) struct Member {
     pub id: ConnectionId,
     /// No more deliveries come until this side says what it has written.
     pub is_full: bool,
+    /// Nothing is read until half of the answers are written.
+    pub is_unread: bool,
     pub session: Box<Session>,
 }
 

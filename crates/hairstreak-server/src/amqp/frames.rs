@@ -12,6 +12,7 @@ use hairstreak_wire::amqp::{
 
 use super::channel::Content;
 use super::fault::Fault;
+use super::outlets::REPLIES_BYTES_MAX;
 use super::reading::Reading;
 use super::session::{Outcome, Session};
 use super::turn::Turn;
@@ -24,6 +25,10 @@ impl Session {
     pub(super) fn handle_frames(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> usize {
         let mut at = 0;
         while self.outcome == Outcome::Running {
+            if turn.output.queued_bytes() >= REPLIES_BYTES_MAX {
+                // The client does not read its answers.
+                return at;
+            }
             let (count, result) = self.handle_next(&bytes[at..], turn);
             at += count;
             match result {

@@ -147,7 +147,7 @@ impl AmqpConnection {
         let id = host.lock().outlets.add(context.address(), body_max, hears_cancels);
         let (node, user) = (Arc::clone(&self.node), self.client.user.clone());
         let session = Session::new(node, self.tuned, user, self.client.capabilities.connection_blocked);
-        self.member = Some(Member { host, id, is_full: false, session: Box::new(session) });
+        self.member = Some(Member { host, id, is_full: false, is_unread: false, session: Box::new(session) });
         self.deadline = None;
         self.phase = Phase::Running;
         push_method(&mut context.connection.output, 0, &Method::ConnectionOpenOk(connection::OpenOk {}));

@@ -11,7 +11,7 @@ use super::encoding::push_method;
 use super::fault::Fault;
 use super::liveness::Verdict;
 use super::mail::Mail;
-use super::outlets::UNWRITTEN_MAX;
+use super::outlets::{REPLIES_BYTES_MAX, UNWRITTEN_MAX};
 use super::session::{Outcome, Session};
 use super::shared_host::HostState;
 use super::turn::Turn;
@@ -50,6 +50,10 @@ impl Protocol for AmqpConnection {
     fn handle_written(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         let unwritten = context.connection.output.queued_bytes();
         let Some(member) = &mut self.member else { return Ok(()) };
+        if member.is_unread && unwritten < REPLIES_BYTES_MAX / 2 {
+            member.is_unread = false;
+            context.resume();
+        }
         if member.is_full && unwritten < UNWRITTEN_MAX / 2 {
             member.is_full = false;
             self.in_turn(context, |_, _, turn| {
@@ -120,6 +124,7 @@ impl AmqpConnection {
                 Phase::Running => {
                     self.in_turn(context, |session, bytes, turn| session.handle_frames(bytes, turn));
                     self.follow_alarm(context)?;
+                    self.follow_output(context);
                 }
                 Phase::Closing => self.await_end(context),
                 Phase::Over => context.close(),
@@ -163,7 +168,7 @@ impl AmqpConnection {
         act: impl FnOnce(&mut Session, &[u8], &mut Turn<'_>) -> usize,
     ) {
         let Some(member) = &mut self.member else { return };
-        let Member { host, id, is_full, session } = member;
+        let Member { host, id, is_full, session, .. } = member;
         let mut state = host.lock();
         let connection = &mut *context.connection;
         let mut turn = Turn {
@@ -213,6 +218,17 @@ impl AmqpConnection {
             context.resume();
         }
         Ok(())
+    }
+
+    /// Stops reading from a client that does not read its answers.
+    fn follow_output(&mut self, context: &mut AmqpContext<'_>) {
+        let Some(member) = &mut self.member else { return };
+        if member.session.outcome == Outcome::Running
+            && context.connection.output.queued_bytes() >= REPLIES_BYTES_MAX
+        {
+            member.is_unread = true;
+            context.pause();
+        }
     }
 
     /// The connection leaves its virtual host: what it had not settled goes back.

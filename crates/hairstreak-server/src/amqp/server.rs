@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hairstreak_transport::event_loop::{EventLoops, LoopOptions, OnFailure};
 use hairstreak_transport::{Endpoint, Listener, Stream};
@@ -12,6 +12,9 @@ use super::connection::AmqpConnection;
 use super::mail::Mail;
 use super::node::Node;
 use super::options::AmqpOptions;
+
+/// How long a client has to take what is left when its connection ends. Those that stop the node wait ten seconds before they kill it.
+const DRAIN_TIME: Duration = Duration::from_secs(5);
 
 /// AMQP on event loops. Dropping it stops it.
 pub(crate) struct AmqpServer {
@@ -40,8 +43,14 @@ impl AmqpServer {
         let defaults = LoopOptions::default();
         let loop_count = options.loop_count.unwrap_or(defaults.loop_count);
         let connections_max = options.connections_max;
-        let loop_options =
-            LoopOptions { name: "amqp".into(), loop_count, connections_max, on_failure, ..defaults };
+        let loop_options = LoopOptions {
+            name: "amqp".into(),
+            loop_count,
+            connections_max,
+            on_failure,
+            drain_timeout: DRAIN_TIME,
+            ..defaults
+        };
         let loops = EventLoops::start(loop_options)?;
         let (weak, handle) = (Arc::downgrade(&node), loops.handle());
         node.timekeeper.start(move |clears| {

@@ -82,6 +82,23 @@ def reply_code_of_close(method):
     return code
 
 
+# A client that does not read its answers is not read either, and goes on when it reads them.
+deaf = connect()
+deaf.socket.settimeout(1)
+count = 0
+try:
+    while count < 4000:
+        deaf.publish("", "nobody", BODY, mandatory=True)
+        count += 1
+except TimeoutError:
+    pass
+assert count < 2000, f"{count} messages of 64 KiB came back to a client that reads none of them"
+deaf.socket.settimeout(10)
+for number in range(count):
+    returned = deaf.expect(Basic.Return)
+    assert returned.body == BODY, f"message {number} is another"
+deaf.close()
+
 # A publisher that waits and goes away leaves at once. Without heartbeats nothing else would end its connection.
 filling = connect()
 fill(filling, COUNT)
