@@ -1,4 +1,4 @@
-//! What memory costs that is used for the first time: `cargo run --release -p hairstreak-base --example pages`.
+//! The cost of memory that is used for the first time: `cargo run --release -p hairstreak-base --example pages`.
 //!
 //! Each round fills a buffer on common pages and one on huge pages, twice each, and gives them back. Gigabytes a second. On a virtual machine
 //! the first round after a rest is the slowest, because its host has to find the pages.

@@ -187,7 +187,7 @@ impl<T> Network<T> for FatTree<T> {
     }
 
     fn step(&mut self, mut arrive: impl FnMut(u32, T)) {
-        // All switches decide by what was there before the slot.
+        // All switches decide by the packets that were there before the slot.
         for level in 0..self.levels {
             (0..self.switches_of_level()).for_each(|switch| self.arbitrate(level, switch));
         }

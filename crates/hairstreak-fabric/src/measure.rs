@@ -17,7 +17,7 @@ pub struct Span {
     pub slots: u64,
 }
 
-/// What traffic has met with.
+/// The figures of traffic in a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
     /// Slots that count.
@@ -77,7 +77,7 @@ impl Distribution {
         self.sum += value;
     }
 
-    /// How many numbers there are.
+    /// The number of counted values.
     pub fn count(&self) -> u64 {
         self.total
     }

@@ -1,4 +1,4 @@
-//! What others have published of the Data Vortex, and can be repeated here.
+//! Published properties of the Data Vortex that can be repeated here.
 //!
 //! Hawkins and Wills, Journal of Lightwave Technology 24(9), 2006: packets that enter and leave at one of six angles are accepted nearly
 //! always, and more angles gain nothing. Hawkins, Small, Wills and Bergman, IEEE TPDS 18(3), 2007: at half load that is twice what a

@@ -1,4 +1,4 @@
-//! The Data Vortex switch against its equations, and what each packet may expect of it.
+//! The Data Vortex switch against its equations, and the way of each packet.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ fn any_port(shape: Shape, rng: &mut Rng) -> Port {
     shape.port(rng.u32(0..shape.port_count()))
 }
 
-/// What each port accepts in a slot if all ports always have a packet for any port.
+/// The packets that each port accepts in a slot. All ports always have a packet, for any port.
 fn saturated(heights: u32, angles: u32, permutation: Permutation) -> f64 {
     let shape = Shape::new(heights, angles).unwrap();
     let (mut switch, mut rng) = (Switch::new(shape, permutation), Rng::with_seed(SEED));

@@ -116,7 +116,7 @@ impl Drop for Listener {
         if self.process != std::process::id() {
             return;
         }
-        // First of all: once nobody listens, another listener may take the file's place.
+        // Before the shutdown: after it another listener may take the file's place.
         if let Some((path, ours)) = &self.file
             && inode(path).is_ok_and(|now| now == *ours)
         {

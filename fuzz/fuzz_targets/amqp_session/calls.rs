@@ -14,7 +14,7 @@ const BLAMING: [u16; 4] = [501, 502, 504, 505];
 #[derive(Default)]
 pub struct Calls {
     channels: BTreeMap<u16, ChannelCalls>,
-    /// The client has sent what is no method, or the answer to something that it had not seen: nobody knows what is answered.
+    /// The client has sent bytes that are no method, or an answer to a method that it had not seen: the node's answers cannot be foreseen.
     is_unsure: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `Client`: one client of the node: what it has to send, how it reads, and what it knows.
+//! `Client`: one client of the node, with the bytes to be sent, its way to read, and its view of the node.
 
 use std::io;
 
@@ -20,7 +20,7 @@ const SMALL_PIECES_BYTES: usize = 4_096;
 
 pub struct Client {
     address: Address,
-    /// What is to be sent.
+    /// The bytes to be sent.
     pub wire: Vec<u8>,
     pub view: View,
     pub frame_size_max: usize,
@@ -80,7 +80,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Puts a method of the client behind what is to be sent, and channel.open before it if need be.
+    /// Puts a method of the client behind the bytes to be sent, and channel.open before it if need be.
     pub fn put(&mut self, number: u16, method: &Method<'_>) {
         let is_of_connection = method.id().0 == connection::Open::ID.0;
         if number > FEW_CHANNELS || (number == 0) != is_of_connection {
@@ -103,7 +103,7 @@ impl Client {
         method.encode(number, &mut self.wire);
     }
 
-    /// Puts channel.open behind what is to be sent, if the channel is not open.
+    /// Puts channel.open behind the bytes to be sent, if the channel is not open.
     pub fn open(&mut self, number: u16) {
         let Some(opened) = self.opened.get_mut(usize::from(number)).filter(|_| number > 0) else { return };
         if !std::mem::replace(opened, true) && !self.is_careless {
@@ -126,7 +126,7 @@ impl Client {
             let end = self.wire.len().min(at.saturating_add(piece));
             let count = node.read(self.address, &self.wire[at..end]);
             at += count;
-            // A frame that is here whole is used, if the node reads: what is left has no more bytes than one frame.
+            // A node that reads uses each whole frame, so that the rest has no more bytes than one frame.
             let is_idle = node.is_running(self.address) && node.is_reading(self.address);
             assert!(!is_idle || node.unread_bytes(self.address) <= self.frame_size_max.max(65_535));
             if count == 0 {
@@ -178,7 +178,7 @@ impl Client {
         self.is_ended = true;
     }
 
-    /// The node has ended the connection, or was told to: what is left is read, and it ends with a whole frame.
+    /// The node has ended the connection, or was told to. The rest is read, and ends with a whole frame.
     pub fn end(&mut self, node: &mut AmqpHarness, checks_bodies: bool) {
         while self.receive(node, usize::MAX, checks_bodies) > 0 {}
         self.view.end();

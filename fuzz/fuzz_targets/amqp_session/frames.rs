@@ -1,4 +1,4 @@
-//! What clients send: methods with names, flags and tables that are likely to mean something, and messages.
+//! The frames of clients: methods with names, flags and tables that are likely to mean something, and messages.
 
 use hairstreak_wire::amqp::{
     FieldTable, FieldValue, Method, PROTOCOL_HEADER, Properties, access, basic, channel, confirm, connection,

@@ -38,7 +38,7 @@ const SENT_MAX: usize = 1 << 22;
 const EMPTY_MEMORY: usize = 8 << 20;
 /// Bytes that each byte sent may cost.
 const COST_PER_BYTE: usize = 64;
-/// What a host without messages holds at most: the segment that is written next, and room for the numbers of messages.
+/// The most that a host without messages holds: the segment that is written next, and room for the numbers of messages.
 const EMPTY_HOST_MEMORY: usize = 3 << 20;
 /// A watermark that some messages reach: a host that has had one message keeps one segment of 1 MiB.
 const LOW_WATERMARK: usize = 1_300_000;
@@ -214,9 +214,9 @@ impl World {
         self.clients[number] = Some(Client::log_in(&mut self.node, input).expect("descriptors"));
     }
 
-    /// Everybody sends and reads what they have, as far as they do.
+    /// All clients send and read, as far as each of them does.
     fn exchange(&mut self) {
-        // What is read is answered once more at most: closes.
+        // Bytes that are read now have one answer at most: a close.
         for _ in 0..2 {
             for client in self.clients.iter_mut().flatten().filter(|client| !client.is_corked) {
                 client.send(&mut self.node);

@@ -37,7 +37,7 @@ struct ChannelView {
     last_confirm_tag: u64,
 }
 
-/// What the client has to do about what it saw.
+/// The client's answer to a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     ChannelClose(u16),
@@ -48,7 +48,7 @@ pub enum Seen {
 struct Content {
     channel: u16,
     body: Option<(u64, u64)>,
-    /// It came by the default exchange, and its routing key names another queue than the one that it comes from.
+    /// The message came by the default exchange, and its routing key names another queue than its own.
     is_strayed: bool,
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Mutation {
 ///
 /// # Errors
 ///
-/// What is wrong with the list.
+/// An error of the list.
 pub(crate) fn read(path: &str, text: &str) -> Result<Vec<Mutation>, String> {
     let folder = path.strip_suffix(FILE_NAME).unwrap_or_default();
     let mut table: toml::Table = text.parse().map_err(|error| format!("{error}"))?;

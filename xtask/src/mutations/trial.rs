@@ -15,7 +15,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// The part of the names of tests that compare with a model.
 const TESTS: &str = "model";
 
-/// What the simulators have to say.
+/// The output of the simulators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// All of them pass.
@@ -28,7 +28,7 @@ pub(super) enum Outcome {
 pub(super) struct Trial<'a> {
     /// The root of the copy.
     pub(super) root: &'a Path,
-    /// The folder of what is built, and of the tests' output.
+    /// The folder of the build and of the tests' output.
     pub(super) target: &'a Path,
     /// The folder of the crate, relative to the root. The crate has the folder's name.
     pub(super) folder: &'a str,

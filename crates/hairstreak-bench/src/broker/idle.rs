@@ -12,7 +12,7 @@ use super::server::{Running, ServerError, ServerKind};
 
 /// Connections are opened by so many threads.
 const OPENER_COUNT: u32 = 8;
-/// After this time a broker has freed the memory that it needs no more.
+/// A broker frees unneeded memory within this time.
 const SETTLE_TIME: Duration = Duration::from_secs(3);
 
 /// Memory of a broker for idle connections.

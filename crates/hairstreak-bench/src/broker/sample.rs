@@ -24,7 +24,7 @@ const PACED_SHARE: f64 = 0.5;
 /// And publishes so many times as long, because its percentiles need messages.
 const PACED_TIMES: f64 = 2.0;
 
-/// A sample that is not measured is so many times as long: it is slower by as much where it uses memory for the first time.
+/// A sample that is not measured is so many times as long: fresh memory makes the sample slower by as much.
 const WARM_UP_TIMES: f64 = 5.0;
 
 /// The subject of a sample.
@@ -92,8 +92,8 @@ pub enum SampleError {
 }
 
 impl Subject<'_> {
-    /// Measures it. A paced one measures the peak rate first. One whose messages stay in the broker follows one that is not measured:
-    /// otherwise the machine's memory would be measured, which costs many times more where it is used for the first time.
+    /// Measures the row. A paced row measures the peak rate first. Where messages stay in the broker, a sample that is not measured goes before: memory that is
+    /// used for the first time costs many times more than the broker's work.
     pub fn sample(&self) -> Result<Sample, SampleError> {
         let flow = self.row.flow(self.sample_s, None);
         if flow.consumer_count == 0 {

@@ -25,7 +25,7 @@ pub fn render(report: &Report) -> String {
     }
     if !report.hostile.is_empty() {
         text.push_str("In and out 16 B in hostile company, messages a second (median [min-max])\n");
-        let headings = ["company", "whose", "alone", "beside", "per cent"];
+        let headings = ["company", "whose", "alone", "beside", "per cent", "flood/s"];
         push_table(&mut text, &headings, report.hostile.iter().map(hostile));
         text.push('\n');
     }
@@ -128,6 +128,7 @@ fn hostile(row: &HostileRow) -> Vec<String> {
         spread(&row.alone, rate),
         spread(&row.beside, rate),
         spread(&row.percent, |percent| format!("{percent:.0}")),
+        row.flood_per_s.as_ref().map_or_else(|| "-".to_owned(), |flood| spread(flood, rate)),
     ]
 }
 

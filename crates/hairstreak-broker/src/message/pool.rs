@@ -11,7 +11,7 @@ use hairstreak_base::{AppendBuffer, trim_allocator};
 
 /// How often the pool is trimmed, in milliseconds.
 const TRIM_MS: u64 = 1_000;
-/// How many trims a segment outlives that nobody takes.
+/// A segment that is not taken outlives so many trims.
 const OUTLIVED_COUNT: u64 = 10;
 
 /// Segments of all virtual hosts of a node that hold no message.
@@ -35,7 +35,7 @@ pub struct SegmentPool {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The segments, with the trim before which they came. The one that was used last is taken first.
+    /// The segments, each with the number of trims before it came. The segment that came last is taken first.
     spares: VecDeque<(AppendBuffer, u64)>,
     bytes: usize,
     trim_count: u64,
@@ -48,13 +48,12 @@ impl SegmentPool {
         SegmentPool { bytes_max, state: Mutex::default(), is_fresh: AtomicBool::new(false) }
     }
 
-    /// Whether the pool has got segments since it was last trimmed, and nobody knows yet: [`SegmentPool::trim`] is to be called. Says so
-    /// once.
+    /// Whether the pool was empty and has segments now, so that [`SegmentPool::trim`] is to be called. True once.
     pub fn take_is_fresh(&self) -> bool {
         self.is_fresh.load(Relaxed) && self.is_fresh.swap(false, Relaxed)
     }
 
-    /// Gives back to the system what nobody has taken for ten seconds. `now`: milliseconds. Returns when to call again.
+    /// Gives segments that were not taken for ten seconds back to the system. `now`: milliseconds. Returns when to call again.
     pub fn trim(&self, now: u64) -> Option<u64> {
         let mut state = self.lock();
         let is_due = state.next_trim.is_some_and(|due| due <= now);
@@ -74,7 +73,7 @@ impl SegmentPool {
         drop(state);
         if !old.is_empty() && next.is_none() {
             drop(old);
-            // What names messages and their places was small pieces: the allocator has kept them.
+            // Queues and the numbers of messages had small pieces of memory, which the allocator has kept.
             trim_allocator();
         }
         next

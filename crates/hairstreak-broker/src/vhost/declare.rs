@@ -172,7 +172,7 @@ impl Parts {
         arguments: &FieldTable,
     ) -> Result<(), Refusal> {
         let Some(id) = self.queues.find(queue) else { return Ok(()) };
-        // A binding that does not exist is nobody's.
+        // RabbitMQ refuses access only to a binding that exists.
         if self.exchanges.is_bound(exchange, id, routing_key, arguments)? {
             self.check_access(self.queues.get(id), user)?;
         }

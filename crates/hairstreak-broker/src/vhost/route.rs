@@ -24,7 +24,7 @@ impl Route {
     }
 }
 
-/// A route by the names of its queues, for a message that is published later: whatever queues have these names then get the message.
+/// A route by the names of its queues, for a message that is published later. The queues that have these names then get the message.
 ///
 /// A transaction routes each message when it is published, and puts it into the queues with the commit, as RabbitMQ does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

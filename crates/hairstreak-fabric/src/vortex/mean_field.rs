@@ -1,4 +1,4 @@
-//! `MeanField`: what uniform traffic does to a switch if deflections were independent of each other.
+//! `MeanField`: a switch under uniform traffic, as if deflections were independent of each other.
 //!
 //! With `l` packets accepted by each port in a slot, and `f_c` the probability that a packet comes along the ring to a node of cylinder `c`:
 //!
@@ -8,13 +8,13 @@
 //!   hops    = sum over c < C-1 of (2 / (1 - f_{c+1}) - 1/2)  +  1  +  (A - 1) / 2
 //! ```
 //!
-//! A port that always has a packet enters one whenever nobody comes along the ring of cylinder 0: `l = 1 - f_0`. The equations have the
+//! A port that always has a packet sends the packet in each slot in which the ring of cylinder 0 brings none: `l = 1 - f_0`. The equations have the
 //! limit of Iliadis, Chrysos and Minkenberg (IEEE JSAC 25(6), 2007), two ninths, for `A <= 4` and `H` without end. Deflections of a
 //! real switch depend on each other, so that a real switch stays below.
 
 use super::shape::Shape;
 
-/// What each port accepts in a slot if all always send, with heights without end and up to four angles.
+/// The packets that each port accepts in a slot, with heights without end and up to four angles. All ports always send.
 pub const LIMIT: f64 = 2.0 / 9.0;
 const BISECTIONS: u32 = 60;
 

@@ -3,13 +3,13 @@
 //! ```text
 //!   (cylinder, angle, height)     all packets move one angle in each slot
 //!
-//!   inward:       (c, a, h) -> (c + 1, a + 1, h)        bit c of the height is right, and nobody comes along the inner ring
+//!   inward:       (c, a, h) -> (c + 1, a + 1, h)        bit c of the height is right, and the inner ring brings no packet
 //!   in-cylinder:  (c, a, h) -> (c, a + 1, G_c(h))       otherwise; G_c changes bit c and keeps the bits before
 //!   innermost:    the packet circles until its angle is there, and leaves
 //! ```
 //!
 //! `H` heights (a power of two) and `A` angles make `A * H` ports and `C = log2(H) + 1` cylinders. Packets enter at cylinder 0 and leave at
-//! cylinder `C - 1`. A packet on a ring goes before one that comes from outside, so that nothing is ever dropped: a source whose node is taken
+//! cylinder `C - 1`. A packet on a ring goes before a packet from outside. So no packet is ever dropped: a source whose node is taken
 //! waits. Packets of one source may arrive in another order.
 //!
 //! - `shape`, `permutation`: the size of a switch, and `G_c`

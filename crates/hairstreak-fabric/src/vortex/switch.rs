@@ -44,7 +44,7 @@ pub struct Arrival<T> {
     pub port: Port,
     /// Slots since the packet entered.
     pub slots: u64,
-    /// What it carried.
+    /// The load of the packet.
     pub payload: T,
 }
 
@@ -178,7 +178,7 @@ impl Sheet {
         }
     }
 
-    /// From the innermost cylinder outwards: who comes along a ring is known before who comes from outside.
+    /// Moves the packets from the innermost cylinder outwards: packets on a ring are known before packets from outside.
     fn step(
         &mut self,
         shape: Shape,

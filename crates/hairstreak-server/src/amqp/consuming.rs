@@ -88,7 +88,7 @@ impl Channel {
 
     fn get(&mut self, get: &basic::Get<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
         let queue = names::queue(&self.last_queue, get.queue)?;
-        // Waiting deliveries have lower numbers: an acknowledgement of this message and all before it is to name none that the client has not got.
+        // Waiting deliveries have lower numbers. An acknowledgement of this message and all before it must name no message that the client has not got.
         turn.take_deliveries();
         let state = &mut *turn.state;
         let (number, output, frame_body_max) = (self.number, &mut *turn.output, turn.frame_body_max);

@@ -28,7 +28,7 @@ impl AmqpConnection {
             return Ok(());
         }
         let wrong = |error: &dyn ToString| AmqpError::Handshake(error.to_string());
-        // Heartbeats may come before any method. They are passed over in a loop: a client that is not known sends as many as it likes.
+        // Heartbeats may come before any method. A loop passes over them: a stranger may send any number.
         loop {
             let input = context.connection.input.unread();
             let frame = decode_frame(input, self.tuned.frame_size_max).map_err(|error| wrong(&error))?;

@@ -1,7 +1,7 @@
 //! `AmqpHarness`: a node without threads, sockets and a clock, for the unit tests and the fuzz target.
 //!
-//! Each client is a connection of the node, known by its address. What a client sends goes in by [`AmqpHarness::read`], what the node writes
-//! comes out by [`AmqpHarness::write`], and mail and timers wait for [`AmqpHarness::settle`] and [`AmqpHarness::pass`].
+//! Each client is a connection of the node, and has an address. [`AmqpHarness::read`] takes the client's bytes, and [`AmqpHarness::write`] the node's.
+//! Mail waits for [`AmqpHarness::settle`], and timers for [`AmqpHarness::pass`].
 
 use std::fmt;
 use std::io;
@@ -25,7 +25,7 @@ pub struct AmqpHarness {
     connections: Harness<AmqpConnection>,
 }
 
-/// What the virtual hosts hold.
+/// Messages and memory of the virtual hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostFigures {
     /// Messages, summed over the hosts.
@@ -73,7 +73,7 @@ impl AmqpHarness {
         self.connections.unread_bytes(client)
     }
 
-    /// One read finds what the client has sent. Returns how many bytes were taken: none if the node does not read.
+    /// One read finds these bytes of the client. Returns how many bytes were taken: none if the node does not read.
     pub fn read(&mut self, client: Address, bytes: &[u8]) -> usize {
         self.connections.read(client, bytes)
     }
@@ -98,7 +98,7 @@ impl AmqpHarness {
         self.connections.stop();
     }
 
-    /// Time passes: what is due happens.
+    /// Time passes, and timers that are due fire.
     pub fn pass(&mut self, time: Duration) {
         self.connections.pass(time);
         let wakes = self.node.timekeeper.take_wakes_publishers();

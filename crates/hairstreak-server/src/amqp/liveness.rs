@@ -1,16 +1,31 @@
 //! `Liveness`: heartbeats in both directions.
 //!
 //! Twice in each interval the connection looks at what was written and read since. If nothing was written, a heartbeat is sent. If
-//! nothing was read for two intervals, the client is gone.
+//! nothing was read for two intervals, the client is gone. A connection that is not read has another sign of life, or none ([`Sign`]).
 
 use std::time::{Duration, Instant};
 
 /// The looks without anything read after which the client is gone: two intervals.
 const SILENT_LOOKS_MAX: u32 = 4;
 
+/// For how long at least a client may take nothing while nothing is read from it.
+const UNTAKEN_TIME: Duration = Duration::from_secs(60);
+
+/// The sign of life that is expected of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// The client sends frames or heartbeats.
+    Sent,
+    /// The client takes its answers. Nothing is read until then.
+    Taken,
+    /// None: nothing is read until the node has memory.
+    None,
+}
+
 /// The written and the read bytes at the last look.
 #[derive(Debug)]
 pub(super) struct Liveness {
+    sign: Sign,
     written_bytes: u64,
     read_bytes: u64,
     silent_looks: u32,
@@ -27,7 +42,7 @@ pub(super) enum Verdict {
 
 impl Liveness {
     pub fn new(now: Instant) -> Liveness {
-        Liveness { written_bytes: 0, read_bytes: 0, silent_looks: 0, due: now }
+        Liveness { sign: Sign::Sent, written_bytes: 0, read_bytes: 0, silent_looks: 0, due: now }
     }
 
     /// When the next look is due.
@@ -40,24 +55,35 @@ impl Liveness {
         self.due = now + interval / 2;
     }
 
-    /// Looks at the bytes written and read so far. `is_unread`: this side does not read, so that silence says nothing.
+    /// Looks at the bytes written and read so far.
     pub fn look(
         &mut self,
         interval: Duration,
         now: Instant,
         (written_bytes, read_bytes): (u64, u64),
-        is_unread: bool,
+        sign: Sign,
     ) -> Verdict {
         self.start(interval, now);
         let has_written = std::mem::replace(&mut self.written_bytes, written_bytes) != written_bytes;
         let has_read = std::mem::replace(&mut self.read_bytes, read_bytes) != read_bytes;
-        self.silent_looks = if has_read || is_unread { 0 } else { self.silent_looks + 1 };
-        match (self.silent_looks > SILENT_LOOKS_MAX, has_written) {
+        let is_new = std::mem::replace(&mut self.sign, sign) != sign;
+        let (is_alive, looks_max) = match sign {
+            Sign::Sent => (has_read, SILENT_LOOKS_MAX),
+            Sign::Taken => (has_written, SILENT_LOOKS_MAX.max(looks_in(UNTAKEN_TIME, interval))),
+            Sign::None => (true, SILENT_LOOKS_MAX),
+        };
+        self.silent_looks = if is_alive || is_new { 0 } else { self.silent_looks + 1 };
+        match (self.silent_looks > looks_max, has_written) {
             (true, _) => Verdict::Gone,
             (false, true) => Verdict::Nothing,
             (false, false) => Verdict::SendHeartbeat,
         }
     }
+}
+
+/// The looks in this time.
+fn looks_in(time: Duration, interval: Duration) -> u32 {
+    (2 * time.as_millis()).div_ceil(interval.as_millis().max(1)).try_into().unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -69,13 +95,32 @@ mod tests {
         let start = Instant::now();
         let interval = Duration::from_secs(10);
         let mut liveness = Liveness::new(start);
-        assert_eq!(liveness.look(interval, start, (5, 5), false), Verdict::Nothing);
+        assert_eq!(liveness.look(interval, start, (5, 5), Sign::Sent), Verdict::Nothing);
         assert_eq!(liveness.due(), start + interval / 2);
         for _ in 0..SILENT_LOOKS_MAX {
-            assert_eq!(liveness.look(interval, start, (5, 5), false), Verdict::SendHeartbeat);
+            assert_eq!(liveness.look(interval, start, (5, 5), Sign::Sent), Verdict::SendHeartbeat);
         }
-        assert_eq!(liveness.look(interval, start, (5, 5), false), Verdict::Gone);
-        assert_eq!(liveness.look(interval, start, (5, 5), true), Verdict::SendHeartbeat);
-        assert_eq!(liveness.look(interval, start, (6, 6), false), Verdict::Nothing);
+        assert_eq!(liveness.look(interval, start, (5, 5), Sign::Sent), Verdict::Gone);
+        assert_eq!(liveness.look(interval, start, (5, 5), Sign::None), Verdict::SendHeartbeat);
+        assert_eq!(liveness.look(interval, start, (6, 6), Sign::Sent), Verdict::Nothing);
+    }
+
+    #[test]
+    fn a_client_that_is_not_read_is_gone_if_it_takes_nothing_for_a_minute() {
+        let start = Instant::now();
+        let interval = Duration::from_secs(10);
+        let mut liveness = Liveness::new(start);
+        let mut look = |written, sign| liveness.look(interval, start, (written, 5), sign);
+        assert_eq!(look(5, Sign::Sent), Verdict::Nothing);
+        for written in [5, 6] {
+            // The sign is new, or bytes were taken.
+            assert_ne!(look(written, Sign::Taken), Verdict::Gone);
+            for _ in 0..12 {
+                assert_eq!(look(written, Sign::Taken), Verdict::SendHeartbeat);
+            }
+        }
+        assert_eq!(look(6, Sign::Taken), Verdict::Gone);
+        // The looks before say nothing of the other sign.
+        assert_eq!(look(6, Sign::Sent), Verdict::SendHeartbeat);
     }
 }

@@ -78,8 +78,8 @@ impl Node {
         }
     }
 
-    /// Has what is due in the virtual hosts happen, and with `clears` all connections look at the alarm. `time` tells the time, and `wake` wakes a
-    /// connection. Returns when something is due next.
+    /// Fires the due timers of the virtual hosts. With `clears` all connections look at the alarm. `time` tells the time, and `wake` wakes a
+    /// connection. Returns when the next timer is due.
     pub fn fire(
         &self,
         clears: bool,

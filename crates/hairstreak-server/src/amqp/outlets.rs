@@ -20,7 +20,8 @@ use super::encoding;
 /// Bytes that wait for one connection, in its outlet and in its own output, when it gets no more deliveries.
 pub(super) const UNWRITTEN_MAX: usize = 1024 * 1024;
 
-/// Bytes that wait for one connection when direct replies to it are dropped and nothing more is read from it: answers would have no bound.
+/// Bytes that wait for one connection when direct replies to the connection are dropped, and the connection is not read: its answers would have no
+/// bound.
 pub(super) const REPLIES_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Encoded deliveries that wait for one connection.

@@ -9,7 +9,7 @@ use hairstreak_wire::amqp::{HEARTBEAT_FRAME, Method, ReplyCode, connection};
 use super::connection::{AmqpConnection, AmqpError, HANDSHAKE_TIME, Member, Phase};
 use super::encoding::push_method;
 use super::fault::Fault;
-use super::liveness::Verdict;
+use super::liveness::{Sign, Verdict};
 use super::mail::Mail;
 use super::outlets::{REPLIES_BYTES_MAX, UNWRITTEN_MAX};
 use super::session::{Outcome, Session};
@@ -74,7 +74,12 @@ impl Protocol for AmqpConnection {
         let Some(interval) = self.tuned.heartbeat else { return Ok(()) };
         let connection = &mut *context.connection;
         let figures = (connection.output.written_bytes(), connection.read_bytes());
-        match self.liveness.look(interval, context.now, figures, connection.is_paused()) {
+        let sign = match &self.member {
+            Some(member) if member.is_unread => Sign::Taken,
+            _ if connection.is_paused() => Sign::None,
+            _ => Sign::Sent,
+        };
+        match self.liveness.look(interval, context.now, figures, sign) {
             Verdict::Gone => return Err(AmqpError::Silent),
             // Output that waits says more than a heartbeat.
             Verdict::SendHeartbeat if connection.output.is_empty() => {

@@ -13,7 +13,7 @@ use super::mail::Mail;
 use super::node::Node;
 use super::options::AmqpOptions;
 
-/// How long a client has to take what is left when its connection ends. Those that stop the node wait ten seconds before they kill it.
+/// How long a client has to take the rest of its output when its connection ends. Container tools kill a node ten seconds after SIGTERM.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 
 /// AMQP on event loops. Dropping it stops it.

@@ -1,5 +1,7 @@
 //! Sessions that are given anything: no input makes one panic, or keeps memory behind.
 
+use std::time::Duration;
+
 use fastrand::Rng;
 use hairstreak_testkit::Seeds;
 use hairstreak_transport::event_loop::Address;
@@ -63,11 +65,16 @@ impl World {
     }
 }
 
-/// What a client sends up to connection.open.
+/// All that a client sends up to connection.open.
 fn login() -> Vec<u8> {
+    login_with(0)
+}
+
+/// The same with a heartbeat interval in seconds.
+fn login_with(heartbeat: u16) -> Vec<u8> {
     let start_ok =
         connection::StartOk { mechanism: b"PLAIN", response: b"\0guest\0guest", ..Default::default() };
-    let tune_ok = connection::TuneOk { channel_max: 20, frame_max: FRAME_SIZE, heartbeat: 0 };
+    let tune_ok = connection::TuneOk { channel_max: 20, frame_max: FRAME_SIZE, heartbeat };
     let mut out = PROTOCOL_HEADER.to_vec();
     Method::ConnectionStartOk(start_ok).encode(0, &mut out);
     Method::ConnectionTuneOk(tune_ok).encode(0, &mut out);
@@ -256,4 +263,40 @@ fn deliveries_come_before_the_answer_to_a_get_that_was_numbered_after_them() {
     Method::BasicGet(basic::Get { queue: b"r", no_ack: false }).encode(1, &mut bytes);
     let names = method_names(&world.feed(&bytes, usize::MAX));
     assert_eq!(names, ["channel.open-ok", "basic.deliver", "basic.get-ok"]);
+}
+
+#[test]
+fn a_client_that_does_not_read_its_answers_is_not_read_and_gone_after_a_minute() {
+    const MESSAGE_COUNT: usize = 5_000;
+    for reads_at_last in [true, false] {
+        let mut world = World::new();
+        world.feed(&login_with(1), usize::MAX);
+        let mut publish = Vec::new();
+        Method::ChannelOpen(channel::Open {}).encode(1, &mut publish);
+        world.feed(&publish, usize::MAX);
+        publish.clear();
+        let to_nobody = basic::Publish { routing_key: b"nobody", mandatory: true, ..Default::default() };
+        Method::BasicPublish(to_nobody).encode(1, &mut publish);
+        encode_content_header(1, 10_000, &[0, 0], &mut publish);
+        encode_body(1, &[7; 10_000], FRAME_SIZE as usize, &mut publish);
+        let bytes = publish.repeat(MESSAGE_COUNT);
+        let mut at = 0;
+        while at < bytes.len() && world.node.is_reading(world.client) {
+            at += world.node.read(world.client, &bytes[at..]);
+        }
+        assert!((15 << 20..18 << 20).contains(&at), "{at} bytes are read while none is taken");
+        if reads_at_last {
+            let mut written = Vec::new();
+            world.node.write(world.client, usize::MAX, &mut written);
+            written.extend(world.feed(&bytes[at..], usize::MAX));
+            let names = method_names(&written);
+            assert_eq!(names.iter().filter(|name| **name == "basic.return").count(), MESSAGE_COUNT);
+        } else {
+            let half_interval = Duration::from_millis(500);
+            (0..2 * 59).for_each(|_| world.node.pass(half_interval));
+            assert!(world.node.is_connected(world.client));
+            (0..2 * 3).for_each(|_| world.node.pass(half_interval));
+            assert!(!world.node.is_connected(world.client));
+        }
+    }
 }

@@ -163,7 +163,7 @@ pub(crate) struct SocketState {
     pub subscriber: Subscriber,
     /// A PUSH that wants settlement: what it keeps beside its links.
     pub backlog: Option<Box<Backlog>>,
-    /// A PULL that wants settlement: what it keeps beside its links.
+    /// Of a PULL that wants settlement: its senders.
     pub senders: Option<Senders>,
     /// A PULL whose messages are passed on: the PUSH, of the same engine, that does.
     pub passed_on_by: Option<SocketName>,

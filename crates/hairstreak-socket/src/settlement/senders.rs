@@ -10,11 +10,11 @@ use super::Settling;
 #[derive(Debug)]
 pub(crate) struct Senders {
     pub settling: Settling,
-    /// Senders are told what is settled when it is much, and by the watch tick: they hear of it on another way.
+    /// Senders are told of settlements when there are many, and by the watch tick. They hear of single settlements on another way.
     pub is_lazy: bool,
     /// The links that owe a settlement.
     pub owing: Vec<usize>,
-    /// A link on which messages could still come when it was last looked: as long as they can, no other link need be looked at.
+    /// A link on which messages could still come at the last look. While they can, no other link need be looked at.
     pub going_on: Option<usize>,
 }
 
@@ -37,12 +37,12 @@ impl Senders {
     }
 }
 
-/// What the link to a sender owes.
+/// The debt of a link to its sender.
 #[derive(Debug, Default)]
 pub(crate) struct Owed {
     /// Listed in its socket's [`Senders::owing`].
     pub is_listed: bool,
-    /// How many messages had been handed over before the last batch call, and with it.
+    /// The messages that had been handed over before the last batch call, and after that call.
     pub before_batch: u64,
     pub with_batch: u64,
 }

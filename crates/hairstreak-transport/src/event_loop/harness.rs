@@ -1,7 +1,7 @@
 //! `Harness`: a loop without threads, sockets and a clock, for tests of a protocol.
 //!
-//! A test hands in what the peers send, takes what is written to them, and sets the time. A protocol is called as by a loop, and each call is one that
-//! the test has asked for, so that a run can be repeated.
+//! A test hands in the bytes of the peers, takes the bytes for them, and sets the time. The harness calls the protocol as a loop does, and only when the
+//! test asks for it. So a run can be repeated.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use hairstreak_base::BlockPool;
 
 use super::address::Address;
-use super::context::{Context, Wish};
+use super::context::Context;
 use super::end::End;
 use super::letter::Letter;
 use super::loop_set::LoopSet;
@@ -20,12 +20,12 @@ use super::options::LoopOptions;
 use super::post::Post;
 use super::protocol::Protocol;
 use super::table::{Entry, Phase, Table};
-use super::turn::call_entry;
+use super::turn::{call_entry, end_entry};
 use crate::connection::{Connection, Read};
 use crate::poller::{Poller, Readiness};
 use crate::stream::Stream;
 
-/// The connections of a loop that nobody runs; each is known by its address.
+/// A loop without a thread. Addresses name its connections.
 pub struct Harness<P: Protocol> {
     loops: LoopSet<Letter<P, P::Mail>>,
     post: Post<Letter<P, P::Mail>>,
@@ -110,8 +110,8 @@ impl<P: Protocol> Harness<P> {
         size
     }
 
-    /// The peer takes at most `size_max` bytes of what was put out, which are appended to `into`. A connection that the protocol has closed is over
-    /// when the peer has everything.
+    /// The peer takes at most `size_max` bytes of the output, which are appended to `into`. A connection that the protocol has closed is over
+    /// when the peer has all of the output.
     pub fn write(&mut self, at: Address, size_max: usize, into: &mut Vec<u8>) {
         let Some(index) = self.find(at) else { return };
         let Some(entry) = self.table.get_mut(index) else { return };
@@ -180,7 +180,7 @@ impl<P: Protocol> Harness<P> {
         self.post.put(to.loop_index(), Letter::Mail { to, mail });
     }
 
-    /// Delivers the mail that is under way, and not what comes of it. Returns how much there was.
+    /// Delivers the mail that is under way, and not the mail that this mail causes. Returns how much was delivered.
     pub fn deliver_mail(&mut self) -> usize {
         let count = self.post.own.len();
         for _ in 0..count {
@@ -226,7 +226,7 @@ impl<P: Protocol> Harness<P> {
         }
     }
 
-    /// The protocol takes what is in the buffer already.
+    /// The protocol takes the bytes that are in the buffer already.
     fn resume(&mut self, index: usize) {
         let Some(entry) = self.table.get_mut(index) else { return };
         if !entry.connection.input.unread().is_empty() {
@@ -236,13 +236,7 @@ impl<P: Protocol> Harness<P> {
 
     fn end(&mut self, index: usize, end: End<P::Error>) {
         let Some(mut entry) = self.table.remove(index) else { return };
-        let tell = |protocol: &mut P, context: &mut Context<'_, P, P::Mail>| {
-            protocol.handle_end(end, context);
-            Ok(())
-        };
-        let _: (Result<(), P::Error>, Wish) =
-            call_entry(&mut entry, &self.loops, &mut self.post, self.now, tell);
-        entry.connection.end();
+        end_entry(&mut entry, &self.loops, &mut self.post, self.now, end);
         self.loops.connection_has_ended(0);
     }
 }

@@ -386,13 +386,7 @@ impl<P: Protocol> Loop<P> {
         let Some(mut entry) = self.table.remove(index) else { return };
         self.timers.cancel(index as u32 + FIRST_KEY);
         entry.connection.unwatch(&self.loops.mailbox(self.index).poller);
-        let tell = |protocol: &mut P, context: &mut Context<'_, P, P::Mail>| {
-            protocol.handle_end(end, context);
-            Ok(())
-        };
-        let _: (Result<(), P::Error>, Wish) =
-            call_entry(&mut entry, &self.loops, &mut self.post, self.now, tell);
-        entry.connection.end();
+        end_entry(&mut entry, &self.loops, &mut self.post, self.now, end);
         self.loops.connection_has_ended(self.index);
     }
 
@@ -436,6 +430,22 @@ impl<P: Protocol> Loop<P> {
             }
         }
     }
+}
+
+/// The end of a connection that is out of the table.
+pub(super) fn end_entry<P: Protocol>(
+    entry: &mut Entry<P>,
+    loops: &LoopSet<Letter<P, P::Mail>>,
+    post: &mut Post<Letter<P, P::Mail>>,
+    now: Instant,
+    end: End<P::Error>,
+) {
+    let tell = |protocol: &mut P, context: &mut Context<'_, P, P::Mail>| {
+        protocol.handle_end(end, context);
+        Ok(())
+    };
+    let _: (Result<(), P::Error>, Wish) = call_entry(entry, loops, post, now, tell);
+    entry.connection.end();
 }
 
 pub(super) fn call_entry<P: Protocol>(

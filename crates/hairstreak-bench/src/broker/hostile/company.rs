@@ -21,7 +21,7 @@ const HALF_BODY_SIZE: usize = 1 << 20;
 const DEAF_COUNT: u32 = 20;
 const DEAF_MESSAGE_COUNT: usize = 1_000;
 const DEAF_BODY_SIZE: usize = 16 << 10;
-/// Connections in a second that log in and send a frame that is none.
+/// Connections in a second that log in and send a malformed frame.
 const MALFORMED_PER_S: u32 = 500;
 /// Channels in a second that one connection opens and closes.
 const CHANNELS_PER_S: u32 = 20_000;
@@ -59,8 +59,8 @@ impl CompanyKind {
             Self::HalfOpen => format!("{HALF_OPEN_COUNT} connections that sent half a protocol header"),
             Self::HalfMessages => format!("{HALF_MESSAGE_COUNT} publishers that owe most of 1 MiB each"),
             Self::NeverReading => format!("{DEAF_COUNT} consumers that never read"),
-            Self::Malformed => format!("{MALFORMED_PER_S} connections a second with a malformed frame"),
-            Self::Channels => format!("{CHANNELS_PER_S} channels a second, opened and closed"),
+            Self::Malformed => "connections with a malformed frame".to_owned(),
+            Self::Channels => "channels, opened and closed".to_owned(),
         }
     }
 }
@@ -77,7 +77,8 @@ pub struct Company {
 /// A thread that repeats something until it is told to end.
 struct Flood {
     is_over: Arc<AtomicBool>,
-    thread: JoinHandle<Result<(), AmqpError>>,
+    /// Returns how many there were in a second.
+    thread: JoinHandle<Result<f64, AmqpError>>,
 }
 
 impl Company {
@@ -107,11 +108,11 @@ impl Company {
             }
             CompanyKind::NeverReading => company.add_consumers(address)?,
             CompanyKind::Malformed => {
-                company.flood(move |_| send_malformed(address, MALFORMED_PER_S / STEPS_PER_S))
+                company.flood(MALFORMED_PER_S, move |count| send_malformed(address, count))
             }
             CompanyKind::Channels => {
                 let mut link = Link::open(address)?;
-                company.flood(move |_| open_channels(&mut link, CHANNELS_PER_S / STEPS_PER_S));
+                company.flood(CHANNELS_PER_S, move |count| open_channels(&mut link, count));
             }
         }
         Ok(company)
@@ -137,28 +138,27 @@ impl Company {
         publisher.await_channel()
     }
 
-    /// Repeats `step` on a thread until the company is dropped.
-    fn flood(&mut self, mut step: impl FnMut(u32) -> Result<(), AmqpError> + Send + 'static) {
+    /// Repeats `step` on a thread until the company is dropped: as many as are due, `per_s` in a second if the broker lets them.
+    fn flood(&mut self, per_s: u32, mut step: impl FnMut(u32) -> Result<(), AmqpError> + Send + 'static) {
         let is_over = Arc::new(AtomicBool::new(false));
         let watched = Arc::clone(&is_over);
         let run = move || {
-            let start = Instant::now();
-            for number in 0.. {
-                if watched.load(Relaxed) {
-                    break;
-                }
-                step(number)?;
-                thread::sleep((STEP * (number + 1)).saturating_sub(start.elapsed()));
+            let (start, step_count) = (Instant::now(), per_s / STEPS_PER_S);
+            let mut steps = 0;
+            while !watched.load(Relaxed) {
+                step(step_count)?;
+                steps += 1;
+                thread::sleep((STEP * steps).saturating_sub(start.elapsed()));
             }
-            Ok(())
+            Ok(f64::from(steps * step_count) / start.elapsed().as_secs_f64())
         };
         self.flood = Some(Flood { is_over, thread: thread::spawn(run) });
     }
 
-    /// Ends the company.
+    /// Ends the company. Returns how many a flood had in a second.
     ///
     /// Errors: a flood has been stopped by the broker.
-    pub fn end(mut self) -> Result<(), AmqpError> {
+    pub fn end(mut self) -> Result<Option<f64>, AmqpError> {
         self.links.clear();
         if let Some(address) = self.has_queues {
             let mut link = Link::open(address)?;
@@ -167,9 +167,9 @@ impl Company {
         match self.flood.take() {
             Some(Flood { is_over, thread }) => {
                 is_over.store(true, Relaxed);
-                thread.join().unwrap_or(Err(AmqpError::Malformed("a thread that panicked")))
+                thread.join().unwrap_or(Err(AmqpError::Malformed("a thread that panicked"))).map(Some)
             }
-            None => Ok(()),
+            None => Ok(None),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Hostile company: what is left of the rate of good clients while others harm the broker as far as it lets them.
+//! Hostile company: the rate of good clients beside clients that harm the broker as far as the broker lets them.
 //!
 //! - `company`: the connections of each kind of company
 //! - `row`: a sample alone and one in company, in turns, and the figures

@@ -12,7 +12,7 @@ use crate::statistics::Spread;
 
 /// The bytes of a body.
 const BODY_SIZE: u32 = 16;
-/// What good clients have to keep of their rate, in per cent.
+/// The part of their rate that good clients have to keep, in per cent.
 pub const PERCENT_WANTED: f64 = 90.0;
 
 /// A good producer and its consumer in one kind of company.
@@ -30,7 +30,9 @@ pub struct HostileRow {
     pub beside: Spread,
     /// The rate in company in per cent of the rate alone just before.
     pub percent: Spread,
-    /// Whose it is.
+    /// Malformed frames or channels in a second, where the company floods.
+    pub flood_per_s: Option<Spread>,
+    /// The measured broker.
     #[serde(skip)]
     pub kind: ServerKind,
 }
@@ -72,8 +74,7 @@ pub fn measure(
             let alone = subject.sample()?.rate();
             let company = Company::start(*kind, server.address, idle_count).map_err(failed)?;
             let beside = subject.sample()?.rate();
-            company.end().map_err(failed)?;
-            rates.push((alone, beside));
+            rates.push((alone, beside, company.end().map_err(failed)?));
         }
     }
     let rows = rates.iter().filter_map(|(kind, rates)| {
@@ -81,9 +82,10 @@ pub fn measure(
             contender: server.kind.text(),
             company: kind.text(idle_count),
             n: rates.len(),
-            alone: Spread::of(rates.iter().map(|(alone, _)| *alone))?,
-            beside: Spread::of(rates.iter().map(|(_, beside)| *beside))?,
-            percent: Spread::of(rates.iter().map(|(alone, beside)| 100.0 * beside / alone))?,
+            alone: Spread::of(rates.iter().map(|(alone, ..)| *alone))?,
+            beside: Spread::of(rates.iter().map(|(_, beside, _)| *beside))?,
+            percent: Spread::of(rates.iter().map(|(alone, beside, _)| 100.0 * beside / alone))?,
+            flood_per_s: Spread::of(rates.iter().filter_map(|(.., flood)| *flood)),
             kind: server.kind,
         })
     });

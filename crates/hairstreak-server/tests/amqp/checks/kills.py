@@ -76,7 +76,7 @@ def client(b, program, *arguments):
 
 
 def await_depth(wire, name, expected):
-    """Asks until the queue has so many messages and consumers: the broker notices in its own time that a client is gone."""
+    """Asks until the queue has so many messages and consumers. A broker takes its time to notice that a client is gone."""
     end = time.monotonic() + PATIENCE_S
     while (found := depth(wire, name)) != expected:
         assert time.monotonic() < end, f"{found} instead of {expected}"

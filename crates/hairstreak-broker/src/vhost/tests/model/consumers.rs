@@ -1,4 +1,4 @@
-//! The consumers and channels of the plain model: who can take a message, and whose turn it is.
+//! The consumers and channels of the plain model: which consumers can take a message, and which of them is next.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ impl PlainChannel {
 }
 
 impl Plain {
-    /// What a new consumer hears.
+    /// The answer to a new consumer.
     pub(super) fn permits(&self, consumer: &PlainConsumer) -> Result<(), ReplyCode> {
         self.access(consumer.queue, self.channels[&consumer.channel].connection)?;
         let others: Vec<_> = self.consumers.iter().filter(|other| other.queue == consumer.queue).collect();
@@ -148,7 +148,7 @@ impl Plain {
             && !able.iter().any(|other| other.priority == consumer.priority && waits_longer(other))
     }
 
-    /// Notes who cannot take a message now.
+    /// Notes the consumers that cannot take a message now.
     pub(super) fn note_unable(&mut self) {
         let is_able: Vec<bool> = self.consumers.iter().map(|consumer| self.can_take(consumer)).collect();
         for (consumer, is_able) in self.consumers.iter_mut().zip(is_able) {

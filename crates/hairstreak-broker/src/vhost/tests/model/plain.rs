@@ -158,7 +158,7 @@ impl Plain {
         let Some(dead) = self.queues[name].rules.dead else { return };
         let earlier = post.deaths.extract_if(.., |death| (death.0, death.1) == (name, reason)).next();
         post.deaths.insert(0, (name, reason, earlier.map_or(0, |death| death.2) + 1));
-        // The message goes in a circle, and nobody has rejected it on the way.
+        // The message goes in a circle, and no client has rejected the message on the way.
         let last = post.deaths.iter().position(|death| death.0 == dead);
         if last.is_some_and(|last| post.deaths[..=last].iter().all(|death| death.1 != "rejected")) {
             return;
@@ -191,7 +191,7 @@ impl Plain {
         }
     }
 
-    /// Queues that nobody uses go.
+    /// Queues without use for their time are deleted.
     pub(super) fn expire_queues(&mut self) {
         let is_used = |name: &str| self.consumers.iter().any(|consumer| consumer.queue == name);
         let is_old = |queue: &PlainQueue| {

@@ -5,7 +5,7 @@ use super::super::rules::declaration_of;
 use super::*;
 
 impl World {
-    /// Declares a queue, by one that is missing if there is one.
+    /// Declares a queue: a missing queue if one is missing.
     pub(super) fn declare_any(&mut self) {
         let names = self.names.iter().copied();
         let missing: Vec<&str> = names.filter(|name| !self.plain.queues.contains_key(name)).collect();
