@@ -65,18 +65,8 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         StartError::Bind(BindError::Endpoint(_)) => Failure::usage(error),
         _ => Failure::failed(error),
     })?;
-    for endpoint in server.endpoints() {
-        announce(format!("directory at {endpoint}\n"))?;
-    }
-    for endpoint in server.service_endpoints() {
-        announce(format!("services at {endpoint}\n"))?;
-    }
-    for endpoint in server.amqp_endpoints() {
-        announce(format!("amqp at {endpoint}\n"))?;
-    }
-    for line in openness(&server) {
-        announce(format!("{line}\n"))?;
-    }
+    // In one piece: a reader of the first line may close the pipe at once, and would end the node with the next line.
+    announce(greeting(&server))?;
     // A thread's end ends the signals.
     let stopped = signals.forever().next().is_some();
     let forgotten = server.stop();
@@ -85,6 +75,19 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         note(&format!("{count} persistent messages in durable queues were in memory only and are gone\n"));
     }
     if stopped { Ok(()) } else { Err(Failure::failed("a part of the node has ended by itself")) }
+}
+
+/// The lines that say where the node is and what it is open to.
+fn greeting(server: &Server) -> String {
+    let places = [
+        ("directory", server.endpoints()),
+        ("services", server.service_endpoints()),
+        ("amqp", server.amqp_endpoints()),
+    ];
+    let places = places
+        .into_iter()
+        .flat_map(|(part, endpoints)| endpoints.iter().map(move |endpoint| format!("{part} at {endpoint}")));
+    places.chain(openness(server)).map(|line| line + "\n").collect()
 }
 
 /// The lines that say which endpoints are open to other hosts, and which messages are kept.
