@@ -3,7 +3,7 @@
 //! Each leads a process group of its own: what a shell started goes with it, and a terminal's Ctrl-C comes to this
 //! process alone, which decides. None outlives this process, but for what a child that is killed has started itself.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
@@ -20,7 +20,8 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
 #[derive(Debug, Default)]
 struct Living {
-    groups: HashSet<Pid>,
+    /// Each group, and whether the group was asked to end.
+    groups: HashMap<Pid, bool>,
     /// Nobody is started any more.
     has_stopped: bool,
 }
@@ -40,13 +41,19 @@ impl Children {
         end_with_parent(command);
         let child = command.process_group(0).spawn()?;
         let group = Pid::from_child(&child);
-        living.groups.insert(group);
+        living.groups.insert(group, false);
         Ok((child, group))
     }
 
     /// One has ended, and is about to be waited for. What it left in the background lives on, as under a shell.
+    ///
+    /// A group that was asked to end is asked again: a shell that is about to fork holds the signal back, and its
+    /// child, which is in the group a moment later, has not seen the signal.
     pub fn forget(&self, group: Pid) {
-        self.living().groups.remove(&group);
+        let mut living = self.living();
+        if living.groups.remove(&group) == Some(true) {
+            let _ = kill_process_group(group, Signal::TERM);
+        }
     }
 
     /// Kills one.
@@ -61,8 +68,8 @@ impl Children {
 
     fn tell(&self, group: Pid, signal: Signal) {
         // With the lock, so that the number is not another's by then.
-        let living = self.living();
-        if living.groups.contains(&group) {
+        if let Some(is_asked) = self.living().groups.get_mut(&group) {
+            *is_asked |= signal == Signal::TERM;
             let _ = kill_process_group(group, signal);
         }
     }
@@ -82,12 +89,14 @@ impl Children {
             }
             std::thread::sleep(LOOK_INTERVAL);
         }
+        // Whom nobody has buried until now: their groups may have new members (see `forget`).
+        self.tell_all(Signal::TERM);
     }
 
     /// Whether all have, though nobody may have buried them: who did that is told that the work has been stopped.
     fn have_ended(&self) -> bool {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        self.living().groups.iter().all(|&leader| !matches!(waitid(WaitId::Pid(leader), look), Ok(None)))
+        self.living().groups.keys().all(|&leader| !matches!(waitid(WaitId::Pid(leader), look), Ok(None)))
     }
 
     /// Kills all, at once, and lets nobody start any more.
@@ -97,7 +106,8 @@ impl Children {
     }
 
     fn tell_all(&self, signal: Signal) {
-        for &group in &self.living().groups {
+        for (&group, is_asked) in &mut self.living().groups {
+            *is_asked |= signal == Signal::TERM;
             // One that has just ended needs no signal.
             let _ = kill_process_group(group, signal);
         }

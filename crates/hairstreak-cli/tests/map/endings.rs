@@ -45,6 +45,24 @@ fn a_signal_stops_it_and_its_commands() {
     }
 }
 
+/// A shell that is about to fork when the signal comes is gone before its child has seen a signal.
+#[test]
+fn a_command_that_starts_another_at_its_end_leaves_nobody() {
+    let folder = folder("late");
+    let script =
+        "trap 'sleep 1000 & echo $! > $1/late; exit' TERM; touch $1/ready; while :; do sleep 0.01; done";
+    let words = ["-j1", "-w1", "--", "sh", "-c", script, "sh", folder.to_str().unwrap()];
+    let running = start(&words, numbers(10));
+    until(|| folder.join("ready").exists().then_some(()));
+    tell(running.id(), Signal::TERM);
+    assert_eq!(running.end().status, 143);
+    // A shell that has had no turn within half a second was killed, with all that it may have started.
+    if let Ok(late) = fs::read_to_string(folder.join("late")).unwrap_or_default().trim().parse() {
+        until(|| (!lives(late)).then_some(()));
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn it_outlives_its_terminal_where_it_was_told_to() {
     let words = ["-c", "trap '' HUP; exec \"$0\" map -j1 -w1 -- cat", HAIRSTREAK];

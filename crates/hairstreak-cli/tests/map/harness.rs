@@ -5,6 +5,7 @@ use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -64,8 +65,13 @@ impl Running {
         until(|| children_of(self.child.id() as i32).first().copied())
     }
 
+    /// Waits for its end, and for the end of all that write to the same pipes.
+    #[track_caller]
     pub fn end(mut self) -> Outcome {
-        let output = self.child.wait_with_output().unwrap();
+        let (ended, output) = mpsc::channel();
+        let child = self.child;
+        thread::spawn(move || drop(ended.send(child.wait_with_output().unwrap())));
+        let output = output.recv_timeout(LONG).expect("its pipes are closed in time");
         self.feeder.take().unwrap().join().unwrap();
         output.into()
     }
