@@ -153,14 +153,17 @@ Commands are an array of words, or a line for the shell. [input] is messages = N
 lines = \"FILE\" (\"-\" is standard input), or files = \"FOLDER\"; [output] is file = \"FILE\",
 stdout = true, or nothing, each with framing.";
 
-/// Serve the directory, in which components find each other by name, and the broker of services
+/// Serve a node: queues for AMQP clients, the directory of components, and the broker of services
 ///
-/// Prints what it listens on, one line for each endpoint, and serves until SIGINT, SIGTERM or SIGHUP. It keeps
-/// nothing: after a restart the components register again by themselves, and messages between them
-/// do not pass through it anyway. Clients of services ask again, and workers say what they have.
+/// Prints an endpoint on each line, then what is open to other hosts, and serves until SIGINT, SIGTERM or SIGHUP.
+/// Without options: AMQP 0-9-1 on tcp://127.0.0.1:5672 for the user guest, services on tcp://127.0.0.1:5555, the
+/// directory on tcp://127.0.0.1:5682. Other users, virtual hosts and limits of AMQP stand in the file of --config.
+///
+/// A node keeps nothing on disk. Messages in queues are gone when it stops, and it says how many. Components
+/// register again by themselves after a restart, clients of services ask again, and workers say what they have.
 #[derive(Debug, Args)]
 pub struct ServeArguments {
-    /// The node's configuration file: where AMQP listens, users, virtual hosts, limits.
+    /// The node's configuration file (TOML): where AMQP listens, users, virtual hosts, limits. docs/amqp.md has the keys.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Listen on this tcp port of this host only; 0 for any free one. [default: 5682]

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use hairstreak_server::{
-    AMQP_PORT, Config, DEFAULT_PORT, DirectoryOptions, SERVICES_PORT, ServeOptions, Server, StartError,
+    AMQP_PORT, Config, DEFAULT_PORT, DirectoryOptions, Forgotten, SERVICES_PORT, ServeOptions, Server,
+    StartError,
 };
 use hairstreak_socket::{BindError, Endpoint};
 use signal_hook::iterator::Signals;
@@ -70,9 +71,11 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     // A thread's end ends the signals.
     let stopped = signals.forever().next().is_some();
     let forgotten = server.stop();
-    if forgotten.persistent_count > 0 {
-        let count = forgotten.persistent_count;
-        note(&format!("{count} persistent messages in durable queues were in memory only and are gone\n"));
+    if forgotten.count > 0 {
+        let Forgotten { count, persistent_count } = forgotten;
+        note(&format!(
+            "messages that were in queues and are gone: {count}, of these persistent in durable queues: {persistent_count}\n"
+        ));
     }
     if stopped { Ok(()) } else { Err(Failure::failed("a part of the node has ended by itself")) }
 }

@@ -105,6 +105,31 @@ fn nothing_listens_beyond_this_host_unless_it_is_told_to() {
 }
 
 #[test]
+fn it_says_at_its_end_how_many_messages_are_gone() {
+    let path = std::env::temp_dir().join(format!("hairstreak-serve-gone-{}.toml", std::process::id()));
+    std::fs::write(&path, "[amqp]\nbind = [\"tcp://127.0.0.1:*\"]\n").unwrap();
+    let mut serving = start(&["--bind", "tcp://127.0.0.1:*", "--config", path.to_str().unwrap()]);
+    serving.place("directory");
+    let url = serving.place("amqp").replace("tcp://", "amqp://");
+    for words in [
+        "declare queue kept --durable",
+        "declare queue brief",
+        "publish -k kept --persistent --count 3 body",
+        "publish -k kept body",
+        "publish -k brief --persistent body",
+        "consume kept --count 1",
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hairstreak"));
+        let output = command.args(words.split(' ')).env("AMQP_URL", &url).output().unwrap();
+        assert!(output.status.success(), "{words}: {output:?}");
+    }
+    let End { status, errors, .. } = serving.end_by(Signal::TERM);
+    let gone = "messages that were in queues and are gone: 4, of these persistent in durable queues: 2";
+    assert_eq!((status, errors), (Some(0), format!("{gone}\n")));
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
 fn a_configuration_that_makes_no_sense_is_one_line_with_its_place() {
     let directory = std::env::temp_dir().join(format!("hairstreak-serve-config-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();

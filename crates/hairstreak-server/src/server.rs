@@ -13,6 +13,7 @@ use hairstreak_transport::{Listener, resolve_bind};
 use thiserror::Error;
 
 use crate::amqp::{AmqpServer, Forgotten};
+use crate::config::SCHEMES;
 use crate::options::ServeOptions;
 use crate::zmq::{self, Desk, DirectoryMachine, SocketOutbox};
 
@@ -167,7 +168,7 @@ fn listen(endpoint: &str) -> Result<Listener, StartError> {
             Listener::bind_tcp(socket_address, address.host == "*").map_err(|error| failed(error.to_string()))
         }
         Endpoint::Ipc(address) => Listener::bind_ipc(&address).map_err(|error| failed(error.to_string())),
-        _ => Err(failed("AMQP is served on tcp:// and ipc://".into())),
+        _ => Err(failed(SCHEMES.into())),
     }
 }
 

@@ -23,9 +23,11 @@ pub(crate) struct AmqpServer {
     endpoints: Vec<Endpoint>,
 }
 
-/// The messages that a node held when it stopped.
+/// The messages that a node held when it stopped. A message counts in each of its queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forgotten {
+    /// All messages.
+    pub count: u64,
     /// Persistent messages in durable queues.
     pub persistent_count: u64,
 }
@@ -81,7 +83,10 @@ impl AmqpServer {
             let _ = loops.stop();
             self.node.timekeeper.stop();
             for host in self.node.hosts() {
-                forgotten.persistent_count += host.lock().host.durable_message_count();
+                let host = &host.lock().host;
+                let counts = host.message_counts();
+                forgotten.count += counts.ready + counts.unacknowledged;
+                forgotten.persistent_count += host.durable_message_count();
             }
         }
         forgotten

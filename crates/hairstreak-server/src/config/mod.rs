@@ -4,18 +4,20 @@
 //! [amqp]
 //! bind = ["tcp://127.0.0.1:5672"]     # where AMQP clients connect; "tcp://*:5672" is every interface
 //! virtual_hosts = ["/", "tests"]
-//! memory_watermark = 4_000_000_000    # bytes of messages at which publishers wait
-//! message_size_max = 134_217_728
-//! connections_max = 65_536
-//! loops = 2                           # threads; by default one for each core
+//! memory_watermark = 4_000_000_000    # bytes of messages at which publishers wait, at least 4 MiB for each virtual host
+//! message_size_max = 134_217_728      # bytes of a body, at most 536_870_912
+//! connections_max = 65_536            # clients at a time
+//! loops = 2                           # threads, at most 256; by default one for each core
 //!
-//! [[users]]                           # whoever may log in; without any there is guest, from this host only
+//! [[users]]                           # who may log in; without any there is guest, from this host only
 //! name = "shop"
 //! password_hash = "kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR"
 //! loopback_only = false
 //! ```
 //!
 //! Every key may be left out. A key that does not exist is an error.
+
+mod values;
 
 use std::fs;
 use std::io;
@@ -24,7 +26,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use thiserror::Error;
 
+pub(crate) use self::values::SCHEMES;
 use crate::amqp::{AmqpOptions, PasswordHash, User};
+
+/// The least watermark for a virtual host, in bytes: a host that has had a message keeps up to 2 MiB for the next.
+const MEMORY_MIN: usize = 4 << 20;
 
 /// A node's configuration, as its file says.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -33,8 +39,8 @@ pub struct Config {
     /// The part for AMQP.
     #[serde(default)]
     pub amqp: AmqpConfig,
-    /// The users that may log in.
-    #[serde(default)]
+    /// The users that may log in, each once.
+    #[serde(default, deserialize_with = "values::users")]
     pub users: Vec<UserConfig>,
 }
 
@@ -42,17 +48,22 @@ pub struct Config {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AmqpConfig {
-    /// Endpoints to listen on.
+    /// Endpoints to listen on, at least one.
+    #[serde(default, deserialize_with = "values::endpoints")]
     pub bind: Option<Vec<String>>,
-    /// Names of virtual hosts.
+    /// Names of virtual hosts, at least one, each once.
+    #[serde(default, deserialize_with = "values::virtual_hosts")]
     pub virtual_hosts: Option<Vec<String>>,
     /// In bytes.
     pub memory_watermark: Option<usize>,
-    /// In bytes.
+    /// In bytes. At most 512 MiB, as in RabbitMQ.
+    #[serde(default, deserialize_with = "values::between::<_, _, 1, 536_870_912>")]
     pub message_size_max: Option<u64>,
     /// How many clients at a time.
+    #[serde(default, deserialize_with = "values::between::<_, _, 1, 16_777_216>")]
     pub connections_max: Option<usize>,
     /// Threads.
+    #[serde(default, deserialize_with = "values::between::<_, _, 1, 256>")]
     pub loops: Option<usize>,
 }
 
@@ -61,9 +72,11 @@ pub struct AmqpConfig {
 #[serde(deny_unknown_fields)]
 pub struct UserConfig {
     /// How the user logs in.
+    #[serde(deserialize_with = "values::name")]
     pub name: String,
     /// As `rabbitmqctl hash_password` prints it.
-    pub password_hash: String,
+    #[serde(deserialize_with = "values::password_hash")]
+    pub password_hash: PasswordHash,
     /// The user may log in only from this host.
     #[serde(default)]
     pub loopback_only: bool,
@@ -122,33 +135,31 @@ impl Config {
 
     /// The AMQP options of the file; `path` is for errors.
     ///
-    /// Errors: a value makes no sense.
+    /// Errors: the memory is too small for the virtual hosts.
     pub fn amqp_options(&self, path: &Path) -> Result<AmqpOptions, ConfigError> {
-        let wrong = |reason: String| ConfigError::Value { path: path.into(), reason };
-        let mut options = AmqpOptions::default();
-        let AmqpConfig { virtual_hosts, memory_watermark, message_size_max, connections_max, loops, .. } =
-            self.amqp.clone();
-        options.virtual_hosts = virtual_hosts.unwrap_or(options.virtual_hosts);
-        options.memory_watermark = memory_watermark.unwrap_or(options.memory_watermark);
-        options.message_size_max = message_size_max.unwrap_or(options.message_size_max);
-        options.connections_max = connections_max.unwrap_or(options.connections_max);
-        options.loop_count = loops;
-        if options.virtual_hosts.iter().any(|name| name.is_empty() || name.len() > 255) {
-            return Err(wrong("amqp.virtual_hosts: a name has 1 to 255 bytes".into()));
-        }
-        if options.message_size_max > 512 << 20 {
-            return Err(wrong("amqp.message_size_max: at most 536870912, as in RabbitMQ".into()));
-        }
-        if loops == Some(0) {
-            return Err(wrong("amqp.loops: at least 1".into()));
-        }
-        if !self.users.is_empty() {
-            let users = self.users.iter().map(|user| {
-                let hash = PasswordHash::from_text(&user.password_hash);
-                let hash = hash.map_err(|error| wrong(format!("users: {}: {error}", user.name)))?;
-                Ok(User { name: user.name.clone(), password_hash: hash, loopback_only: user.loopback_only })
-            });
-            options.users = users.collect::<Result<_, ConfigError>>()?;
+        let defaults = AmqpOptions::default();
+        let amqp = self.amqp.clone();
+        let users = self.users.iter().cloned().map(|user| User {
+            name: user.name,
+            password_hash: user.password_hash,
+            loopback_only: user.loopback_only,
+        });
+        let options = AmqpOptions {
+            users: if self.users.is_empty() { defaults.users } else { users.collect() },
+            virtual_hosts: amqp.virtual_hosts.unwrap_or(defaults.virtual_hosts),
+            loop_count: amqp.loops,
+            connections_max: amqp.connections_max.unwrap_or(defaults.connections_max),
+            memory_watermark: amqp.memory_watermark.unwrap_or(defaults.memory_watermark),
+            message_size_max: amqp.message_size_max.unwrap_or(defaults.message_size_max),
+            limits: defaults.limits,
+        };
+        let least = options.virtual_hosts.len().saturating_mul(MEMORY_MIN);
+        if options.memory_watermark < least {
+            let reason = format!(
+                "amqp.memory_watermark: {} bytes; at least {least}, which is 4 MiB for each virtual host",
+                options.memory_watermark
+            );
+            return Err(ConfigError::Value { path: path.into(), reason });
         }
         Ok(options)
     }
@@ -184,11 +195,28 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
-        let wrong = check("[amqp]\n\nbnd = 1\n").unwrap_err();
-        assert!(wrong.starts_with("node.toml:3: unknown field `bnd`"), "{wrong}");
-        let wrong = check("[[users]]\nname = \"a\"\npassword_hash = \"b\"\n").unwrap_err();
-        assert!(wrong.starts_with("node.toml: users: a: a password hash is base64"), "{wrong}");
-        assert!(check("[amqp]\nloops = 0\n").unwrap_err().contains("amqp.loops"));
-        assert!(check("[amqp]\nloops = \"x\"\n").unwrap_err().starts_with("node.toml:2:"));
+        let hash = "password_hash = \"kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR\"";
+        let user = |name: &str| format!("[[users]]\nname = \"{name}\"\n{hash}\n");
+        let twice = user("a") + &user("a");
+        for (text, wrong) in [
+            ("[amqp]\n\nbnd = 1", ":3: unknown field `bnd`"),
+            ("[amqp]\nloops = 0", ":2: 0 is not between 1 and 256"),
+            ("[amqp]\nloops = \"x\"", ":2: invalid type"),
+            ("[amqp]\nconnections_max = 0", ":2: 0 is not between 1 and"),
+            ("[amqp]\nmessage_size_max = 536_870_913", ":2: 536870913 is not between 1 and 536870912"),
+            ("[amqp]\nvirtual_hosts = []", ":2: no virtual host"),
+            ("[amqp]\nvirtual_hosts = [\"/\", \"/\"]", ":2: / is there twice"),
+            ("[amqp]\nvirtual_hosts = [\"\"]", ":2: a name has 1 to 255 bytes"),
+            ("[amqp]\nbind = []", ":2: no endpoint"),
+            ("[amqp]\nbind = [\"tcp://127.0.0.1:amqp\"]", ":2: endpoint \"tcp://127.0.0.1:amqp\": tcp needs"),
+            ("[amqp]\nbind = [\"inproc://x\"]", ":2: inproc://x: AMQP is served on tcp:// and ipc://"),
+            ("[amqp]\nmemory_watermark = 0", ": amqp.memory_watermark: 0 bytes; at least 4194304"),
+            ("[[users]]\nname = \"a\"\npassword_hash = \"b\"", ":3: a password hash is base64"),
+            (&user(""), ":2: a name has 1 to 255 bytes"),
+            (&twice, ":1: a is there twice"),
+        ] {
+            let said = check(text).unwrap_err();
+            assert!(said.starts_with(&format!("node.toml{wrong}")), "{text}: {said}");
+        }
     }
 }

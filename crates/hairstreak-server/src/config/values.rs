@@ -1,0 +1,86 @@
+//! The values that the configuration file may have. An error stands at the place of its value.
+
+use std::collections::HashSet;
+use std::fmt::Display;
+
+use hairstreak_transport::Endpoint;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
+
+use super::UserConfig;
+use crate::amqp::PasswordHash;
+
+/// A number from `MIN` to `MAX`.
+pub(super) fn between<'de, D, T, const MIN: u64, const MAX: u64>(value: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: TryFrom<u64, Error: Display>,
+{
+    let number = u64::deserialize(value)?;
+    if (MIN..=MAX).contains(&number) {
+        T::try_from(number).map(Some).map_err(D::Error::custom)
+    } else {
+        Err(D::Error::custom(format!("{number} is not between {MIN} and {MAX}")))
+    }
+}
+
+/// Endpoints that AMQP can be served on, at least one.
+pub(super) fn endpoints<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Vec<String>>, D::Error> {
+    let endpoints = Vec::<String>::deserialize(value)?;
+    if endpoints.is_empty() {
+        return Err(D::Error::custom("no endpoint; a node without AMQP is started with --no-amqp"));
+    }
+    for endpoint in &endpoints {
+        match endpoint.parse().map_err(D::Error::custom)? {
+            Endpoint::Tcp(_) | Endpoint::Ipc(_) => {}
+            _ => return Err(D::Error::custom(format!("{endpoint}: {SCHEMES}"))),
+        }
+    }
+    Ok(Some(endpoints))
+}
+
+/// The endpoints on which AMQP is served.
+pub(crate) const SCHEMES: &str = "AMQP is served on tcp:// and ipc://";
+
+/// Names of virtual hosts, at least one, each once.
+pub(super) fn virtual_hosts<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Vec<String>>, D::Error> {
+    let names = Vec::<String>::deserialize(value)?;
+    if names.is_empty() {
+        return Err(D::Error::custom("no virtual host; without this key there is \"/\""));
+    }
+    names.iter().try_for_each(|name| check_name(name))?;
+    check_differ(names.iter())?;
+    Ok(Some(names))
+}
+
+/// Users, each once.
+pub(super) fn users<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<UserConfig>, D::Error> {
+    let users = Vec::<UserConfig>::deserialize(value)?;
+    check_differ(users.iter().map(|user| &user.name))?;
+    Ok(users)
+}
+
+/// The name of a user.
+pub(super) fn name<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
+    let name = String::deserialize(value)?;
+    check_name(&name)?;
+    Ok(name)
+}
+
+/// A password hash as text.
+pub(super) fn password_hash<'de, D: Deserializer<'de>>(value: D) -> Result<PasswordHash, D::Error> {
+    PasswordHash::from_text(&String::deserialize(value)?).map_err(D::Error::custom)
+}
+
+/// What AMQP can say as a short string.
+fn check_name<E: Error>(name: &str) -> Result<(), E> {
+    if (1..=255).contains(&name.len()) { Ok(()) } else { Err(E::custom("a name has 1 to 255 bytes")) }
+}
+
+fn check_differ<'a, E: Error>(mut names: impl Iterator<Item = &'a String>) -> Result<(), E> {
+    let mut seen = HashSet::new();
+    match names.find(|name| !seen.insert(*name)) {
+        Some(name) => Err(E::custom(format!("{name} is there twice"))),
+        None => Ok(()),
+    }
+}
