@@ -7,7 +7,7 @@ use hairstreak_transport::Endpoint;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
-use super::UserConfig;
+use super::config::UserConfig;
 use crate::amqp::PasswordHash;
 
 /// A number from `MIN` to `MAX`.

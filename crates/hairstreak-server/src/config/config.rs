@@ -1,0 +1,171 @@
+//! `Config`: what a node's configuration file says.
+
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::error::ConfigError;
+use super::values;
+use crate::amqp::{AmqpOptions, PasswordHash, User};
+
+/// The least watermark for a virtual host, in bytes: a host that has had a message keeps up to 2 MiB for the next.
+const MEMORY_MIN: usize = 4 << 20;
+
+/// A node's configuration, as its file says.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The part for AMQP.
+    #[serde(default)]
+    pub amqp: AmqpConfig,
+    /// The users that may log in, each once.
+    #[serde(default, deserialize_with = "values::users")]
+    pub users: Vec<UserConfig>,
+}
+
+/// The part for AMQP.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AmqpConfig {
+    /// Endpoints to listen on, at least one.
+    #[serde(default, deserialize_with = "values::endpoints")]
+    pub bind: Option<Vec<String>>,
+    /// Names of virtual hosts, at least one, each once.
+    #[serde(default, deserialize_with = "values::virtual_hosts")]
+    pub virtual_hosts: Option<Vec<String>>,
+    /// In bytes.
+    pub memory_watermark: Option<usize>,
+    /// In bytes. At most 512 MiB, as in RabbitMQ.
+    #[serde(default, deserialize_with = "values::between::<_, _, 1, 536_870_912>")]
+    pub message_size_max: Option<u64>,
+    /// How many clients at a time.
+    #[serde(default, deserialize_with = "values::between::<_, _, 1, 16_777_216>")]
+    pub connections_max: Option<usize>,
+    /// Threads.
+    #[serde(default, deserialize_with = "values::between::<_, _, 1, 256>")]
+    pub loops: Option<usize>,
+}
+
+/// A user, as the file says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UserConfig {
+    /// How the user logs in.
+    #[serde(deserialize_with = "values::name")]
+    pub name: String,
+    /// As `rabbitmqctl hash_password` prints it.
+    #[serde(deserialize_with = "values::password_hash")]
+    pub password_hash: PasswordHash,
+    /// The user may log in only from this host.
+    #[serde(default)]
+    pub loopback_only: bool,
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// Errors: the file cannot be read or is no configuration.
+    pub fn load(path: &Path) -> Result<Config, ConfigError> {
+        let text =
+            fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.into(), source })?;
+        Config::parse(&text, path)
+    }
+
+    fn parse(text: &str, path: &Path) -> Result<Config, ConfigError> {
+        toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            let line =
+                1 + text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count();
+            let reason = error.message().lines().collect::<Vec<_>>().join(" ");
+            ConfigError::Parse { path: path.into(), line, reason }
+        })
+    }
+
+    /// The AMQP options of the file; `path` is for errors.
+    ///
+    /// Errors: the memory is too small for the virtual hosts.
+    pub fn amqp_options(&self, path: &Path) -> Result<AmqpOptions, ConfigError> {
+        let defaults = AmqpOptions::default();
+        let amqp = self.amqp.clone();
+        let users = self.users.iter().cloned().map(|user| User {
+            name: user.name,
+            password_hash: user.password_hash,
+            loopback_only: user.loopback_only,
+        });
+        let options = AmqpOptions {
+            users: if self.users.is_empty() { defaults.users } else { users.collect() },
+            virtual_hosts: amqp.virtual_hosts.unwrap_or(defaults.virtual_hosts),
+            loop_count: amqp.loops,
+            connections_max: amqp.connections_max.unwrap_or(defaults.connections_max),
+            memory_watermark: amqp.memory_watermark.unwrap_or(defaults.memory_watermark),
+            message_size_max: amqp.message_size_max.unwrap_or(defaults.message_size_max),
+            limits: defaults.limits,
+        };
+        let least = options.virtual_hosts.len().saturating_mul(MEMORY_MIN);
+        if options.memory_watermark < least {
+            let reason = format!(
+                "amqp.memory_watermark: {} bytes; at least {least}, which is 4 MiB for each virtual host",
+                options.memory_watermark
+            );
+            return Err(ConfigError::Value { path: path.into(), reason });
+        }
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> Result<AmqpOptions, String> {
+        let path = Path::new("node.toml");
+        let options = Config::parse(text, path).and_then(|config| config.amqp_options(path));
+        options.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_empty_file_is_the_defaults_and_guest_comes_from_this_host_only() {
+        let options = check("").unwrap();
+        assert_eq!(options.virtual_hosts, ["/"]);
+        assert_eq!((options.users.len(), options.users[0].loopback_only), (1, true));
+    }
+
+    #[test]
+    fn users_replace_guest() {
+        let text =
+            "[[users]]\nname = \"a\"\npassword_hash = \"kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR\"\n";
+        let options = check(text).unwrap();
+        assert_eq!(
+            (options.users.len(), &*options.users[0].name, options.users[0].loopback_only),
+            (1, "a", false)
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        let hash = "password_hash = \"kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR\"";
+        let user = |name: &str| format!("[[users]]\nname = \"{name}\"\n{hash}\n");
+        let twice = user("a") + &user("a");
+        for (text, wrong) in [
+            ("[amqp]\n\nbnd = 1", ":3: unknown field `bnd`"),
+            ("[amqp]\nloops = 0", ":2: 0 is not between 1 and 256"),
+            ("[amqp]\nloops = \"x\"", ":2: invalid type"),
+            ("[amqp]\nconnections_max = 0", ":2: 0 is not between 1 and"),
+            ("[amqp]\nmessage_size_max = 536_870_913", ":2: 536870913 is not between 1 and 536870912"),
+            ("[amqp]\nvirtual_hosts = []", ":2: no virtual host"),
+            ("[amqp]\nvirtual_hosts = [\"/\", \"/\"]", ":2: / is there twice"),
+            ("[amqp]\nvirtual_hosts = [\"\"]", ":2: a name has 1 to 255 bytes"),
+            ("[amqp]\nbind = []", ":2: no endpoint"),
+            ("[amqp]\nbind = [\"tcp://127.0.0.1:amqp\"]", ":2: endpoint \"tcp://127.0.0.1:amqp\": tcp needs"),
+            ("[amqp]\nbind = [\"inproc://x\"]", ":2: inproc://x: AMQP is served on tcp:// and ipc://"),
+            ("[amqp]\nmemory_watermark = 0", ": amqp.memory_watermark: 0 bytes; at least 4194304"),
+            ("[[users]]\nname = \"a\"\npassword_hash = \"b\"", ":3: a password hash is base64"),
+            (&user(""), ":2: a name has 1 to 255 bytes"),
+            (&twice, ":1: a is there twice"),
+        ] {
+            let said = check(text).unwrap_err();
+            assert!(said.starts_with(&format!("node.toml{wrong}")), "{text}: {said}");
+        }
+    }
+}
