@@ -22,6 +22,12 @@ impl Route {
     pub fn new() -> Route {
         Route::default()
     }
+
+    /// How many queues the route leads to.
+    #[inline]
+    pub fn queue_count(&self) -> usize {
+        self.targets.len()
+    }
 }
 
 /// A route by the names of its queues, for a message that is published later. The queues that have these names then get the message.

@@ -25,8 +25,8 @@ impl Session {
     pub(super) fn handle_frames(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> usize {
         let mut at = 0;
         while self.outcome == Outcome::Running {
-            if turn.output.queued_bytes() >= REPLIES_BYTES_MAX {
-                // The client does not read its answers.
+            // The client does not read its answers, or others have waited long enough.
+            if turn.output.queued_bytes() >= REPLIES_BYTES_MAX || turn.is_over() {
                 return at;
             }
             let (count, result) = self.handle_next(&bytes[at..], turn);

@@ -5,6 +5,7 @@ use std::time::Instant;
 use hairstreak_base::BodyBuffer;
 use hairstreak_transport::event_loop::{Context, End, Protocol};
 use hairstreak_wire::amqp::{HEARTBEAT_FRAME, Method, ReplyCode, connection};
+use parking_lot::MutexGuard;
 
 use super::connection::{AmqpConnection, AmqpError, HANDSHAKE_TIME, Member, Phase};
 use super::encoding::push_method;
@@ -14,7 +15,7 @@ use super::mail::Mail;
 use super::outlets::{REPLIES_BYTES_MAX, UNWRITTEN_MAX};
 use super::session::{Outcome, Session};
 use super::shared_host::HostState;
-use super::turn::Turn;
+use super::turn::{ENTRIES_MAX, Turn};
 
 type AmqpContext<'a> = Context<'a, AmqpConnection, Mail>;
 
@@ -183,10 +184,12 @@ impl AmqpConnection {
             connection: *id,
             now: self.node.clock.millis(context.now),
             frame_body_max: self.tuned.frame_body_max(),
+            entries_left: ENTRIES_MAX,
         };
         let used = act(session, connection.input.unread(), &mut turn);
         session.tell_all_confirms(&mut turn);
         *is_full = turn.take_deliveries().is_full;
+        let is_over = turn.is_over();
         session.throttle.note_input(used);
         let (before, now) = session.throttle.change();
         self.node.note_bytes(before, now);
@@ -197,7 +200,13 @@ impl AmqpConnection {
             }
         }
         self.node.note(host, &state);
-        drop(state);
+        if is_over {
+            // Whoever waits for the lock has it next.
+            MutexGuard::unlock_fair(state);
+            context.yield_turn();
+        } else {
+            drop(state);
+        }
         context.connection.input.consume(used);
     }
 

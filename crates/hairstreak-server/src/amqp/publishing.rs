@@ -36,7 +36,9 @@ impl Session {
         let Some(channel) = channel.filter(|channel| !channel.is_in_content()) else { return 0 };
         let body_size_max = self.tuned.frame_body_max().min(SHARED_BODY_MIN - 1);
         let mut at = 0;
-        while let Some(same) = channel.memo.same(&bytes[at..], body_size_max) {
+        while !turn.is_over()
+            && let Some(same) = channel.memo.same(&bytes[at..], body_size_max)
+        {
             let message = Message {
                 exchange: channel.memo.exchange(),
                 routing_key: channel.memo.routing_key(),
@@ -44,9 +46,7 @@ impl Session {
                 attributes: channel.memo.attributes,
                 body: BodyView::Copied(same.body),
             };
-            let state = &mut *turn.state;
-            let route = &channel.memo.route;
-            let published = state.host.publish(route, &message, turn.now, &mut state.outlets);
+            let published = turn.publish(&channel.memo.route, &message);
             if published == Published::Stale {
                 break;
             }
@@ -241,10 +241,9 @@ fn publish(
         attributes: content.attributes,
         body: outgoing.body,
     };
-    let state = &mut *turn.state;
     let route = &channel.memo.route;
-    let published = state.host.publish(route, &message, turn.now, &mut state.outlets);
-    let is_repeatable = content.is_repeatable && state.host.holds(route);
+    let published = turn.publish(route, &message);
+    let is_repeatable = content.is_repeatable && turn.state.host.holds(route);
     settle(&mut channel.confirms, channel.number, fields.is_mandatory, &message, published, turn);
     Ok((is_repeatable.then_some(content.attributes), published))
 }
@@ -265,10 +264,10 @@ fn prepare(
 
 /// Publishes a message of a transaction. Returns whether its queues took it.
 pub(super) fn publish_pending(channel: &mut Channel, pending: &PendingPublish, turn: &mut Turn<'_>) -> bool {
-    let (state, route) = (&mut *turn.state, &mut channel.memo.route);
-    state.host.resolve_names(&pending.route, route);
+    let route = &mut channel.memo.route;
+    turn.state.host.resolve_names(&pending.route, route);
     let message = pending.message();
-    let published = state.host.publish(route, &message, turn.now, &mut state.outlets);
+    let published = turn.publish(route, &message);
     let is_mandatory = pending.publish.fields().is_mandatory;
     settle(&mut channel.confirms, channel.number, is_mandatory, &message, published, turn);
     published != Published::Refused

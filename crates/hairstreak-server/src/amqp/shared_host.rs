@@ -1,11 +1,14 @@
 //! `SharedHost`: a virtual host and the outlets of its connections, behind one lock.
 //!
-//! A connection takes the lock once in each turn of its loop, for all that the turn has read. System calls are made without it.
+//! A connection takes the lock once in each turn of its loop, for all that the turn has read (or for a slice of it, if its messages go to
+//! many queues). System calls are made without it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hairstreak_broker::vhost::{Limits, SegmentPool, VirtualHost};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::outlets::Outlets;
 
@@ -33,8 +36,8 @@ impl SharedHost {
 
     /// The state, once nobody else has it. Every caller keeps it for one batch only.
     pub fn lock(&self) -> MutexGuard<'_, HostState> {
-        // A thread that panicked has reported it. What it left is as whole as a panic between two commands leaves it.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        // A thread that panics lets the lock go and reports it. What it leaves is as whole as a panic between two commands leaves it.
+        self.state.lock()
     }
 
     /// Notes how much memory the host's messages have. Returns what they had before.

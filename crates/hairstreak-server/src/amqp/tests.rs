@@ -12,6 +12,7 @@ use hairstreak_wire::amqp::{
 
 use super::harness::AmqpHarness;
 use super::options::AmqpOptions;
+use super::turn::ENTRIES_MAX;
 
 const SEEDS: Seeds = Seeds { target: "-p hairstreak-server --lib", soak_factor: 500 };
 const FRAME_SIZE: u32 = 4096;
@@ -299,4 +300,30 @@ fn a_client_that_does_not_read_its_answers_is_not_read_and_gone_after_a_minute()
             assert!(!world.node.is_connected(world.client));
         }
     }
+}
+
+#[test]
+fn a_read_whose_messages_go_to_many_queues_is_handled_to_its_end_in_several_turns() {
+    const QUEUE_COUNT: usize = 300;
+    let message_count = 3 * ENTRIES_MAX / QUEUE_COUNT;
+    let mut world = World::running();
+    let mut bytes = Vec::new();
+    Method::ChannelOpen(channel::Open {}).encode(1, &mut bytes);
+    for number in 0..QUEUE_COUNT {
+        let queue = format!("q{number}");
+        let queue = queue.as_bytes();
+        let declare = queue::Declare { queue, no_wait: true, ..Default::default() };
+        Method::QueueDeclare(declare).encode(1, &mut bytes);
+        let bind = queue::Bind { queue, exchange: b"amq.fanout", no_wait: true, ..Default::default() };
+        Method::QueueBind(bind).encode(1, &mut bytes);
+    }
+    world.feed(&bytes, usize::MAX);
+    bytes.clear();
+    for _ in 0..message_count {
+        let publish = basic::Publish { exchange: b"amq.fanout", ..Default::default() };
+        Method::BasicPublish(publish).encode(1, &mut bytes);
+        encode_content_header(1, 0, &[0, 0], &mut bytes);
+    }
+    world.feed(&bytes, usize::MAX);
+    assert_eq!(world.node.figures().counts.ready, (QUEUE_COUNT * message_count) as u64);
 }

@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use hairstreak_base::{BlockPool, OutgoingBuffer};
-use hairstreak_broker::vhost::ConnectionId;
+use hairstreak_broker::message::Message;
+use hairstreak_broker::vhost::{ConnectionId, Published, Route};
 use hairstreak_wire::amqp::Method;
 
 use super::encoding::push_method;
 use super::outlets::Taken;
 use super::shared_host::HostState;
+
+/// Queue entries after which a turn takes no further message: about a millisecond.
+pub(super) const ENTRIES_MAX: usize = 16_384;
 
 /// One turn of a connection in its virtual host.
 pub(super) struct Turn<'a> {
@@ -22,12 +26,27 @@ pub(super) struct Turn<'a> {
     pub now: u64,
     /// The most bytes of a body in one frame.
     pub frame_body_max: usize,
+    /// Queue entries that the turn may still make.
+    pub entries_left: usize,
 }
 
 impl Turn<'_> {
     /// Puts a method into the output.
     pub fn reply(&mut self, channel: u16, method: &Method<'_>) {
         push_method(self.output, channel, method);
+    }
+
+    /// Publishes a message along its route, as [`VirtualHost::publish`](hairstreak_broker::vhost::VirtualHost::publish) does.
+    #[inline]
+    pub fn publish(&mut self, route: &Route, message: &Message<'_>) -> Published {
+        self.entries_left = self.entries_left.saturating_sub(route.queue_count());
+        self.state.host.publish(route, message, self.now, &mut self.state.outlets)
+    }
+
+    /// Whether the turn has taken long enough.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.entries_left == 0
     }
 
     /// Moves deliveries that wait into the output, so that what is put there next comes behind them.

@@ -26,6 +26,7 @@ pub struct Context<'a, P, M> {
 pub(super) struct Wish {
     pub closes: bool,
     pub resumes: bool,
+    pub yields: bool,
 }
 
 impl<P, M> Context<'_, P, M> {
@@ -61,6 +62,12 @@ impl<P, M> Context<'_, P, M> {
     pub fn resume(&mut self) {
         self.connection.resume();
         self.wish.resumes = true;
+    }
+
+    /// Ends the turn early: the rest of `input` is for the connection's next turn, which comes when the others of the loop have had
+    /// theirs. Nothing is read before. `Protocol::handle_bytes` is called then, too.
+    pub fn yield_turn(&mut self) {
+        self.wish.yields = true;
     }
 
     /// Says that this side writes nothing more, once `output` is written. The peer may go on.

@@ -220,7 +220,7 @@ impl<P: Protocol> Harness<P> {
         let (result, wish) = call_entry(entry, &self.loops, &mut self.post, self.now, act);
         match result {
             Ok(()) if wish.closes => entry.phase = Phase::Draining,
-            Ok(()) if wish.resumes => self.resume(index),
+            Ok(()) if wish.resumes || wish.yields => self.resume(index),
             Ok(()) => {}
             Err(error) => self.end(index, End::Protocol(error)),
         }

@@ -33,6 +33,8 @@ pub(super) struct Entry<P> {
     pub is_ready: bool,
     pub is_touched: bool,
     pub is_unrested: bool,
+    /// The protocol has left a part of the input for the next turn.
+    pub has_yielded: bool,
 }
 
 /// The connections of a loop.
@@ -80,6 +82,7 @@ impl<P> Table<P> {
             is_ready: false,
             is_touched: false,
             is_unrested: false,
+            has_yielded: false,
         }));
         index
     }

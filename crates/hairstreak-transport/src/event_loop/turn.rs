@@ -226,9 +226,14 @@ impl<P: Protocol> Loop<P> {
 
     /// Reads within the budget and hands the bytes to the protocol.
     fn read(&mut self, index: usize) -> Result<(), End<P::Error>> {
+        let Some(entry) = self.table.get_mut(index) else { return Ok(()) };
+        // A connection that was paused meanwhile is called when reading goes on.
+        if std::mem::take(&mut entry.has_yielded) && !entry.connection.is_paused() {
+            self.call(index, |protocol, context| protocol.handle_bytes(context));
+        }
         for _ in 0..self.loops.options.reads_per_turn.max(1) {
             let Some(entry) = self.table.get_mut(index) else { return Ok(()) };
-            if entry.phase != Phase::Open || entry.connection.is_paused() {
+            if entry.phase != Phase::Open || entry.connection.is_paused() || entry.has_yielded {
                 return Ok(());
             }
             if !entry.connection.is_readable()
@@ -291,8 +296,10 @@ impl<P: Protocol> Loop<P> {
         match call_entry(entry, &self.loops, &mut self.post, self.now, act) {
             (Ok(()), wish) if wish.closes => self.close(index),
             (Ok(()), wish) => {
+                entry.has_yielded |= wish.yields;
                 let connection = &entry.connection;
-                if connection.is_readable() && !connection.is_paused() && !connection.is_input_over() {
+                let has_input = connection.is_readable() && !connection.is_input_over();
+                if entry.has_yielded || has_input && !connection.is_paused() {
                     self.table.list_ready(index);
                 }
                 self.table.list_touched(index);

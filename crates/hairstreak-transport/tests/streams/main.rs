@@ -13,3 +13,4 @@ mod middle;
 mod relay;
 mod strangers;
 mod tls;
+mod turns;
