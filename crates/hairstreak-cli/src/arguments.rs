@@ -12,6 +12,7 @@ use crate::amqp::{
     UnbindArguments,
 };
 use crate::duration::bounded;
+use crate::fabric::FabricArguments;
 use crate::map::{MapArguments, MapWorkerArguments};
 use crate::place::Place;
 use crate::service::{CallArguments, Limit, ServicesArguments, WorkerArguments};
@@ -56,6 +57,7 @@ pub enum Command {
     Unbind(UnbindArguments),
     Purge(PurgeArguments),
     Keygen(KeygenArguments),
+    Fabric(FabricArguments),
     Bench(BenchArguments),
 }
 

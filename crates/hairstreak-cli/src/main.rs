@@ -8,6 +8,7 @@ mod amqp;
 mod arguments;
 mod bench_command;
 mod duration;
+mod fabric;
 mod failure;
 mod keygen_command;
 mod line;
@@ -35,6 +36,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use arguments::{Arguments, Command};
+use fabric::FabricCommand;
 use failure::Failure;
 
 // What cannot be written is to be an error, whoever closed the standard output.
@@ -79,6 +81,9 @@ fn obey(command: &Command) -> Result<(), Failure> {
         Command::Call(arguments) => service::call(arguments),
         Command::Worker(arguments) => service::worker(arguments),
         Command::Services(arguments) => service::services(arguments),
+        Command::Fabric(arguments) => match &arguments.command {
+            FabricCommand::Study(arguments) => fabric::study(arguments),
+        },
         Command::Bench(arguments) => bench_command::bench(arguments),
     }
 }

@@ -19,7 +19,7 @@ use crate::network::Network;
 
 /// The largest number of hosts.
 pub const HOSTS_MAX: u32 = 1 << 20;
-/// Packets that an input of [`FatTree::fdr`] has room for: 16 KiB, the data credits of a virtual lane, at 256 bytes a packet.
+/// Packets that an input of [`FatTree::fdr`] has room for, our choice: 16 KiB at 256 bytes a packet.
 const FDR_BUFFER: usize = 64;
 
 /// A tree that cannot be.

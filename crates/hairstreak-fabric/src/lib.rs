@@ -3,14 +3,18 @@
 //! - [`vortex`]: the Data Vortex switch (Reed, US patents 5,996,020 and 6,272,141; Yang, Bergman, Hughes and Johnson, Journal of Lightwave
 //!   Technology 19(10), 2001)
 //! - [`omega`], [`fat_tree`]: rivals: the omega network without buffers, the k-ary n-tree with credits
-//! - [`traffic`], [`mod@measure`]: the packets that the ports send, and the figures of a network under them
+//! - [`Parallel`]: several networks side by side
+//! - [`traffic`], [`trace`], [`mod@measure`]: the packets that the ports send, and the figures of a network under them
 
 pub mod fat_tree;
 pub mod measure;
 pub mod omega;
+pub mod trace;
 pub mod traffic;
 pub mod vortex;
 
 mod network;
+mod parallel;
 
 pub use network::Network;
+pub use parallel::Parallel;

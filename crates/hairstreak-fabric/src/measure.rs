@@ -3,18 +3,29 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use crate::network::Network;
-use crate::traffic::{Arrivals, Source, Traffic};
+use crate::traffic::Source;
 
-/// Packets that wait at a port. Further ones are refused.
+/// Packets that wait at a port, unless a span says otherwise.
 pub const WAITING_MAX: usize = 1_024;
 
-/// For how long a network is measured, in slots.
+/// For how long a network is measured, in slots, and how closely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Slots that pass before anything counts.
     pub warm_up: u64,
     /// Slots that count.
     pub slots: u64,
+    /// Packets that wait at a port. Further ones are refused; with 0 a packet is that finds no room in its slot.
+    pub waiting_max: usize,
+    /// Whether the order of each flow is followed, which takes memory for each pair of ports.
+    pub follows_order: bool,
+}
+
+impl Span {
+    /// So many slots that count behind so many that do not. Up to [`WAITING_MAX`] packets wait at a port, and order is followed.
+    pub const fn new(warm_up: u64, slots: u64) -> Span {
+        Span { warm_up, slots, waiting_max: WAITING_MAX, follows_order: true }
+    }
 }
 
 /// The figures of traffic in a network.
@@ -24,16 +35,16 @@ pub struct Figures {
     pub slots: u64,
     /// Packets that came to the ports.
     pub offered: u64,
-    /// Packets that entered the network, port by port in the order of [`Traffic::ports`].
+    /// Packets that entered the network, source by source.
     pub accepted: Vec<u64>,
-    /// Packets that were refused because [`WAITING_MAX`] waited at their port.
+    /// Packets that were refused because [`Span::waiting_max`] waited at their port.
     pub refused: u64,
     /// From entering to leaving, in slots.
     pub latency: Distribution,
     /// From coming to a port to entering, in slots.
     pub waiting: Distribution,
     /// From leaving to the time when all earlier packets from the same port to the same port had left, in slots. Empty where a network may
-    /// lose packets.
+    /// lose packets, or order is not followed.
     pub resequencing: Distribution,
 }
 
@@ -55,6 +66,13 @@ impl Figures {
     /// Packets of each port that left the network in a slot, on average: fewer than it accepts where packets are lost.
     pub fn arrived_per_port(&self) -> f64 {
         self.latency.count() as f64 / (self.slots * self.accepted.len() as u64) as f64
+    }
+
+    /// The standard deviation of the ports' accepted packets, as a part of the average.
+    pub fn deviation(&self) -> f64 {
+        let mean = self.accepted_per_port() * self.slots as f64;
+        let squares: f64 = self.accepted.iter().map(|count| (*count as f64 - mean).powi(2)).sum();
+        (squares / self.accepted.len() as f64).sqrt() / mean
     }
 
     /// The least and the most of the ports, as parts of the average: how egalitarian the network is.
@@ -116,13 +134,57 @@ struct Flow {
     early: BTreeSet<(u64, u64)>,
 }
 
-/// The packets that wait at one port.
+/// All flows, by the ports of their ends.
+#[derive(Debug, Default)]
+struct Flows(HashMap<(u32, u32), Flow>);
+
+impl Flows {
+    /// How many packets the flow has sent.
+    fn sent(&self, from: u32, to: u32) -> u64 {
+        self.0.get(&(from, to)).map_or(0, |flow| flow.sent)
+    }
+
+    fn send(&mut self, from: u32, to: u32) {
+        self.0.entry((from, to)).or_default().sent += 1;
+    }
+
+    /// A packet has left. `follow` is called with the delay of each packet that is in order now.
+    fn arrive(&mut self, to: u32, cargo: Cargo, left_at: u64, mut follow: impl FnMut(u64)) {
+        let flow = self.0.entry((cargo.from, to)).or_default();
+        flow.early.insert((cargo.number, left_at));
+        while let Some((number, since)) = flow.early.first().copied()
+            && number == flow.next
+        {
+            flow.early.pop_first();
+            flow.next += 1;
+            follow(left_at - since);
+        }
+    }
+}
+
+/// The packets that wait at one port: when they came, and where they go.
 struct Waiting<'a> {
     source: Source<'a>,
     packets: VecDeque<(u64, u32)>,
 }
 
-/// Lets traffic meet a network that is empty. Packets that came before or after the span do not count.
+impl Waiting<'_> {
+    /// The next packet of the source comes, if one comes in this slot.
+    fn draw(&mut self, slot: u64, counts: bool, figures: &mut Figures) {
+        let Some(to) = self.source.draw(slot) else { return };
+        figures.offered += u64::from(counts);
+        self.packets.push_back((slot, to));
+    }
+
+    /// The slot is over: packets beyond `waiting_max` are refused, the last ones first.
+    fn refuse(&mut self, waiting_max: usize, counts: bool, figures: &mut Figures) {
+        let count = self.packets.len().saturating_sub(waiting_max);
+        self.packets.truncate(waiting_max);
+        figures.refused += if counts { count as u64 } else { 0 };
+    }
+}
+
+/// Lets the packets of `sources` meet a network that is empty. Packets that came before or after the span do not count.
 ///
 /// ```
 /// use hairstreak_fabric::measure::{Span, measure};
@@ -131,7 +193,7 @@ struct Waiting<'a> {
 ///
 /// let shape = Shape::new(16, 3)?;
 /// let traffic = Traffic::uniform(shape.port_count(), Arrivals::Independent { load: 0.1 });
-/// let figures = measure(&mut Switch::new(shape, Permutation::Patent), &traffic, Span { warm_up: 100, slots: 1_000 }, 1);
+/// let figures = measure(&mut Switch::new(shape, Permutation::Patent), traffic.sources(1), Span::new(100, 1_000));
 /// assert!((figures.accepted_per_port() - 0.1).abs() < 0.01);
 /// assert!(figures.latency.percentile(0.5) >= 5);
 /// # Ok::<(), hairstreak_fabric::vortex::ShapeError>(())
@@ -139,12 +201,14 @@ struct Waiting<'a> {
 ///
 /// # Panics
 ///
-/// A port of the traffic is none of the network's.
-pub fn measure(network: &mut impl Network<Cargo>, traffic: &Traffic, span: Span, seed: u64) -> Figures {
-    let may_lose = network.may_lose();
-    let sources = traffic.sources(seed);
+/// A port of the sources is none of the network's.
+pub fn measure<'a>(
+    network: &mut impl Network<Cargo>,
+    sources: impl Iterator<Item = Source<'a>>,
+    span: Span,
+) -> Figures {
     let mut ports: Vec<_> = sources.map(|source| Waiting { source, packets: VecDeque::new() }).collect();
-    let mut flows = HashMap::<(u32, u32), Flow>::new();
+    let mut flows = (span.follows_order && !network.may_lose()).then(Flows::default);
     let mut figures = Figures {
         slots: span.slots,
         offered: 0,
@@ -156,47 +220,43 @@ pub fn measure(network: &mut impl Network<Cargo>, traffic: &Traffic, span: Span,
     };
     for slot in 0..span.warm_up + span.slots {
         let counts = slot >= span.warm_up;
-        for (Waiting { source, packets }, accepted) in ports.iter_mut().zip(&mut figures.accepted) {
-            let is_wanted = traffic.arrivals != Arrivals::Always || packets.is_empty();
-            if let Some(to) = is_wanted.then(|| source.draw()).flatten() {
-                figures.offered += u64::from(counts);
-                if packets.len() < WAITING_MAX {
-                    packets.push_back((slot, to));
-                } else {
-                    figures.refused += u64::from(counts);
-                }
+        for (place, port) in ports.iter_mut().enumerate() {
+            let is_endless = port.source.is_endless();
+            if !is_endless {
+                port.draw(slot, counts, &mut figures);
             }
-            let Some(&(came_at, to)) = packets.front() else { continue };
-            let (from, flow) = (source.from(), flows.entry((source.from(), to)).or_default());
-            let cargo = Cargo { from, number: flow.sent, entered_at: slot, counts };
-            if network.inject(from, to, cargo).is_ok() {
-                flow.sent += 1;
-                packets.pop_front();
+            for _ in 0..network.lane_count() {
+                if is_endless && port.packets.is_empty() {
+                    port.draw(slot, counts, &mut figures);
+                }
+                let Some(&(came_at, to)) = port.packets.front() else { break };
+                let from = port.source.from();
+                let number = flows.as_ref().map_or(0, |flows| flows.sent(from, to));
+                if network.inject(from, to, Cargo { from, number, entered_at: slot, counts }).is_err() {
+                    break;
+                }
+                port.packets.pop_front();
+                if let Some(flows) = &mut flows {
+                    flows.send(from, to);
+                }
                 if counts {
-                    *accepted += 1;
+                    figures.accepted[place] += 1;
                     figures.waiting.add(slot - came_at);
                 }
             }
+            port.refuse(span.waiting_max, counts, &mut figures);
         }
         network.step(|to, cargo| {
             let left_at = slot + 1;
             if cargo.counts {
                 figures.latency.add(left_at - cargo.entered_at);
             }
-            if may_lose {
-                return;
-            }
-            let flow = flows.entry((cargo.from, to)).or_default();
-            flow.early.insert((cargo.number, left_at));
-            while let Some((_, since)) =
-                flow.early.first().filter(|(number, _)| *number == flow.next).copied()
-            {
-                flow.early.pop_first();
-                flow.next += 1;
+            let Some(flows) = &mut flows else { return };
+            flows.arrive(to, cargo, left_at, |delay| {
                 if counts {
-                    figures.resequencing.add(left_at - since);
+                    figures.resequencing.add(delay);
                 }
-            }
+            });
         });
     }
     figures

@@ -7,7 +7,12 @@ pub trait Network<T> {
     /// Ports, each of which sends and receives.
     fn port_count(&self) -> u32;
 
-    /// A packet enters, at most one at each port in each slot.
+    /// Packets that may enter at each port in a slot.
+    fn lane_count(&self) -> u32 {
+        1
+    }
+
+    /// A packet enters, at most [`Network::lane_count`] at each port in each slot.
     ///
     /// # Errors
     ///

@@ -55,6 +55,20 @@ pub struct Traffic {
 /// The packets of one port.
 #[derive(Clone, Debug)]
 pub struct Source<'a> {
+    from: u32,
+    packets: Packets<'a>,
+}
+
+#[derive(Clone, Debug)]
+enum Packets<'a> {
+    Drawn(Draw<'a>),
+    /// Slots and destinations.
+    Recorded(&'a [(u64, u32)]),
+}
+
+/// Packets by seed.
+#[derive(Clone, Debug)]
+struct Draw<'a> {
     traffic: &'a Traffic,
     from: u32,
     rng: Rng,
@@ -72,20 +86,46 @@ impl Traffic {
     pub fn sources(&self, seed: u64) -> impl Iterator<Item = Source<'_>> {
         let source = move |from: u32| {
             let rng = Rng::with_seed(seed ^ (u64::from(from) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-            Source { traffic: self, from, rng, burst: None }
+            Source { from, packets: Packets::Drawn(Draw { traffic: self, from, rng, burst: None }) }
         };
         self.ports.clone().map(source)
     }
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    /// The packets of a port as they were written down: slots, which go up, and destinations.
+    pub(crate) fn recorded(from: u32, packets: &'a [(u64, u32)]) -> Source<'a> {
+        Source { from, packets: Packets::Recorded(packets) }
+    }
+
     /// The port that sends.
     pub fn from(&self) -> u32 {
         self.from
     }
 
-    /// The destination of the packet that comes in this slot, if one comes. Where packets are always there, each call brings one.
-    pub fn draw(&mut self) -> Option<u32> {
+    /// Whether each call of [`Source::draw`] brings a packet.
+    pub fn is_endless(&self) -> bool {
+        matches!(&self.packets, Packets::Drawn(draw) if draw.traffic.arrivals == Arrivals::Always)
+    }
+
+    /// The destination of the packet that comes in this slot, if one comes. Slots go up.
+    pub fn draw(&mut self, slot: u64) -> Option<u32> {
+        match &mut self.packets {
+            Packets::Drawn(draw) => draw.next(),
+            Packets::Recorded(packets) => {
+                let (&(at, to), rest) = packets.split_first()?;
+                if at > slot {
+                    return None;
+                }
+                *packets = rest;
+                Some(to)
+            }
+        }
+    }
+}
+
+impl Draw<'_> {
+    fn next(&mut self) -> Option<u32> {
         match self.traffic.arrivals {
             Arrivals::Always => Some(self.destination()),
             Arrivals::Independent { load } => (self.rng.f64() < load).then(|| self.destination()),
@@ -129,7 +169,7 @@ mod tests {
     fn packets(arrivals: Arrivals, pattern: Pattern) -> Vec<Option<u32>> {
         let traffic = Traffic { pattern, arrivals, ports: 0..16 };
         let mut source = traffic.sources(7).nth(3).unwrap();
-        (0..SLOTS).map(|_| source.draw()).collect()
+        (0..SLOTS as u64).map(|slot| source.draw(slot)).collect()
     }
 
     #[test]
@@ -163,7 +203,7 @@ mod tests {
         let traffic = Traffic::uniform(8, Arrivals::Always);
         let draw = |seed, port| {
             let mut source = traffic.sources(seed).nth(port).unwrap();
-            (0..20).map(|_| source.draw()).collect::<Vec<_>>()
+            (0..20).map(|slot| source.draw(slot)).collect::<Vec<_>>()
         };
         assert_eq!(draw(1, 2), draw(1, 2));
         assert_ne!(draw(1, 2), draw(1, 3));

@@ -5,7 +5,7 @@ use hairstreak_fabric::fat_tree::{FatTree, TreeError};
 use hairstreak_fabric::measure::{Cargo, Span, measure};
 use hairstreak_fabric::traffic::{Arrivals, Pattern, Traffic};
 
-const SPAN: Span = Span { warm_up: 2_000, slots: 20_000 };
+const SPAN: Span = Span::new(2_000, 20_000);
 
 #[test]
 fn each_packet_arrives_by_the_shortest_way() {
@@ -25,12 +25,12 @@ fn each_packet_arrives_by_the_shortest_way() {
     }
 }
 
-/// Karol, Hluchyj and Morgan, IEEE Transactions on Communications 35(12), 1987, table I: a crossbar with FIFOs at its inputs.
+/// Karol, Hluchyj and Morgan, IEEE Transactions on Communications 35(12), 1987: a crossbar with FIFOs at its inputs. The figures are recalled.
 #[test]
 fn a_single_switch_has_the_throughput_of_a_crossbar_with_queues_at_its_inputs() {
     for (arity, expected) in [(2, 0.75), (4, 0.6553), (8, 0.6184)] {
         let mut tree = FatTree::<Cargo>::new(arity, 1, 64).unwrap();
-        let figures = measure(&mut tree, &Traffic::uniform(arity, Arrivals::Always), SPAN, 1);
+        let figures = measure(&mut tree, Traffic::uniform(arity, Arrivals::Always).sources(1), SPAN);
         let found = figures.accepted_per_port();
         assert!((found / expected - 1.0).abs() < 0.02, "{arity} ports: {found}, the table has {expected}");
     }
@@ -41,7 +41,7 @@ fn a_shift_by_a_leaf_passes_at_full_rate_and_keeps_its_order() {
     let mut tree = FatTree::<Cargo>::new(4, 3, 4).unwrap();
     let pattern = Pattern::Permutation((0..64).map(|from| (from + 4) % 64).collect());
     let traffic = Traffic { pattern, arrivals: Arrivals::Always, ports: 0..64 };
-    let figures = measure(&mut tree, &traffic, Span { warm_up: 100, slots: 1_000 }, 1);
+    let figures = measure(&mut tree, traffic.sources(1), Span::new(100, 1_000));
     assert!(figures.accepted_per_port() > 0.99, "{}", figures.accepted_per_port());
     assert_eq!(figures.resequencing.percentile(1.0), 0);
 }
@@ -54,7 +54,7 @@ fn memory_is_bounded_by_the_credits_and_a_hot_spot_fills_them() {
         arrivals: Arrivals::Always,
         ports: 0..16,
     };
-    let figures = measure(&mut tree, &traffic, SPAN, 1);
+    let figures = measure(&mut tree, traffic.sources(1), SPAN);
     assert!(tree.packet_count() <= 2 * 4 * 8 * 4, "{}", tree.packet_count());
     // One host takes one packet a slot, and half of all are for that host.
     assert!(figures.accepted_per_port() * 16.0 < 2.2, "{}", figures.accepted_per_port());

@@ -1,14 +1,16 @@
 //! Traffic through the Data Vortex: figures that follow from the switch's rules.
 
+use hairstreak_fabric::Parallel;
 use hairstreak_fabric::measure::{Figures, Span, measure};
+use hairstreak_fabric::trace::Trace;
 use hairstreak_fabric::traffic::{Arrivals, Pattern, Traffic};
 use hairstreak_fabric::vortex::{Permutation, Shape, Switch};
 
-const SPAN: Span = Span { warm_up: 500, slots: 5_000 };
+const SPAN: Span = Span::new(500, 5_000);
 
 fn run(heights: u32, angles: u32, traffic: impl FnOnce(Shape) -> Traffic, seed: u64) -> Figures {
     let shape = Shape::new(heights, angles).unwrap();
-    measure(&mut Switch::new(shape, Permutation::Patent), &traffic(shape), SPAN, seed)
+    measure(&mut Switch::new(shape, Permutation::Patent), traffic(shape).sources(seed), SPAN)
 }
 
 fn uniform(arrivals: Arrivals) -> impl FnOnce(Shape) -> Traffic {
@@ -80,4 +82,30 @@ fn bursts_wait_longer_than_as_many_single_packets() {
     let bursts = run(32, 4, uniform(Arrivals::Bursts { load: 0.1, length: 16.0 }), 1);
     assert!((bursts.accepted_per_port() - 0.1).abs() < 0.02, "{}", bursts.accepted_per_port());
     assert!(bursts.waiting.mean() > 2.0 * single.waiting.mean());
+}
+
+#[test]
+fn networks_side_by_side_carry_as_much_as_all_of_them() {
+    let shape = Shape::new(16, 4).unwrap();
+    let saturated = |count: usize| {
+        let switches = (0..count).map(|_| Switch::new(shape, Permutation::Patent)).collect();
+        let traffic = Traffic::uniform(shape.port_count(), Arrivals::Always);
+        measure(&mut Parallel::new(switches, shape.port_count()), traffic.sources(1), SPAN)
+            .accepted_per_port()
+    };
+    let one = saturated(1);
+    for count in [2, 4, 16] {
+        let part = saturated(count) / (count as f64 * one);
+        assert!((0.97..1.03).contains(&part), "{count} networks: {part}");
+    }
+}
+
+#[test]
+fn a_trace_is_carried_packet_by_packet() {
+    let shape = Shape::new(4, 2).unwrap();
+    let text: String = (0..100).map(|slot| format!("{slot},{},{}\n", slot % 8, slot / 3 % 8)).collect();
+    let trace = Trace::parse(&text, shape.port_count()).unwrap();
+    let span = Span::new(0, 200);
+    let figures = measure(&mut Switch::new(shape, Permutation::Patent), trace.sources(), span);
+    assert_eq!((figures.offered, figures.latency.count()), (100, 100));
 }

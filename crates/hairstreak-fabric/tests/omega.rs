@@ -5,7 +5,7 @@ use hairstreak_fabric::measure::{Cargo, Span, measure};
 use hairstreak_fabric::omega::{Omega, accepted};
 use hairstreak_fabric::traffic::{Arrivals, Traffic};
 
-const SPAN: Span = Span { warm_up: 0, slots: 2_000 };
+const SPAN: Span = Span::new(0, 2_000);
 
 #[test]
 fn uniform_traffic_is_accepted_as_patel_says() {
@@ -13,7 +13,7 @@ fn uniform_traffic_is_accepted_as_patel_says() {
         for load in [0.25, 0.5, 1.0] {
             let mut omega = Omega::<Cargo>::new(ports, 1).unwrap();
             let traffic = Traffic::uniform(ports, Arrivals::Independent { load });
-            let figures = measure(&mut omega, &traffic, SPAN, 1);
+            let figures = measure(&mut omega, traffic.sources(1), SPAN);
             let found = figures.arrived_per_port();
             let expected = accepted(ports, load);
             assert!(

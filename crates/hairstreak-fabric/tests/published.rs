@@ -4,29 +4,23 @@
 //! always, and more angles gain nothing. Hawkins, Small, Wills and Bergman, IEEE TPDS 18(3), 2007: at half load that is twice what a
 //! butterfly without buffers accepts.
 
-use fastrand::Rng;
+use hairstreak_fabric::measure::{Span, measure};
 use hairstreak_fabric::omega::accepted;
-use hairstreak_fabric::vortex::{Permutation, Port, Shape, Switch};
+use hairstreak_fabric::traffic::{Arrivals, Traffic};
+use hairstreak_fabric::vortex::{Permutation, Shape, Switch};
 
-const SLOTS: u32 = 5_000;
+const SLOTS: u64 = 5_000;
 const HALF: f64 = 0.5;
 
 /// The part of the packets that is accepted if they enter and leave at one angle, `load` in each slot at each height. A packet
-/// whose node is taken is lost.
+/// whose node is taken is lost, as the publications count.
 fn accepted_at_one_angle(heights: u32, angles: u32, load: f64) -> f64 {
     let shape = Shape::new(heights, angles).unwrap();
-    let (mut switch, mut rng) = (Switch::new(shape, Permutation::Patent), Rng::with_seed(1));
-    let mut offered = 0_u32;
-    for _ in 0..SLOTS {
-        for height in (0..heights).filter(|_| rng.f64() < load).collect::<Vec<_>>() {
-            let to = Port { angle: 0, height: rng.u32(0..heights) };
-            offered += 1;
-            // Lost, as the publications count.
-            let _ = switch.inject(Port { angle: 0, height }, to, ());
-        }
-        switch.step(|_| ());
-    }
-    switch.counts().injected as f64 / f64::from(offered)
+    let traffic = Traffic::uniform(heights, Arrivals::Independent { load });
+    let span = Span { waiting_max: 0, ..Span::new(0, SLOTS) };
+    let figures = measure(&mut Switch::new(shape, Permutation::Patent), traffic.sources(1), span);
+    assert_eq!(figures.accepted.iter().sum::<u64>() + figures.refused, figures.offered);
+    1.0 - figures.refused as f64 / figures.offered as f64
 }
 
 #[test]

@@ -1,0 +1,15 @@
+//! `hairstreak fabric`: a Data Vortex and its rivals, simulated.
+//!
+//! - `study`: the command; `experiments`: what is measured; `jobs`: on all cores; `tables`, `charts`: how it is shown
+//! - `network`: the networks that are compared
+
+mod arguments;
+mod charts;
+mod experiments;
+mod jobs;
+mod network;
+mod study;
+mod tables;
+
+pub use arguments::{FabricArguments, FabricCommand};
+pub use study::study;
