@@ -73,7 +73,7 @@ impl ControlLink {
 
     fn say(&self, message: ControlMessage<'_>) {
         let bytes = message.encode();
-        // It waits for a ventilator that has not come yet; one that takes nothing has stopped anyway.
+        // A ventilator that has not come yet is told when it is greeted; one that takes nothing has stopped anyway.
         let _ = self.socket.try_send(Outgoing::Body(&bytes));
         self.socket.flush();
     }

@@ -386,7 +386,8 @@ impl Sink {
     }
 
     /// Asks the ventilator for no more tasks. When that has come it hands out none, but for
-    /// one of each thread that waits for room and gets it within 100 ms.
+    /// one of each thread that waits for room and gets it within 100 ms. A ventilator whose connection is not up is asked
+    /// when this sink next looks for results; the same holds for [`Sink::pause`] and [`Sink::resume`].
     pub fn stop(&self) {
         self.control.stop();
     }

@@ -241,8 +241,15 @@ fn one_that_waits_for_room_hears_that_no_more_is_wanted() {
             };
             send().unwrap();
             has_begun.recv().unwrap();
+            // Dropped if anything fails here, so that the worker ends.
+            let end = end;
             let waiting = scope.spawn(send);
             sink.stop();
+            while !waiting.is_finished() {
+                // A ventilator whose connection was not up is told when the sink looks for results.
+                assert!(sink.try_recv().unwrap().is_none());
+                thread::yield_now();
+            }
             assert_eq!(waiting.join().unwrap(), Err(SendError::Closed));
             drop(end);
             scope.spawn(|| ventilator.finish(LONG).unwrap());
