@@ -2,10 +2,12 @@
 //!
 //! - [`vortex`]: the Data Vortex switch (Reed, US patents 5,996,020 and 6,272,141; Yang, Bergman, Hughes and Johnson, Journal of Lightwave
 //!   Technology 19(10), 2001)
+//! - [`card`]: the interface card of a port, on a simulated network or in shared memory
 //! - [`omega`], [`fat_tree`]: rivals: the omega network without buffers, the k-ary n-tree with credits
 //! - [`Parallel`]: several networks side by side
 //! - [`traffic`], [`trace`], [`mod@measure`]: the packets that the ports send, and the figures of a network under them
 
+pub mod card;
 pub mod fat_tree;
 pub mod measure;
 pub mod omega;

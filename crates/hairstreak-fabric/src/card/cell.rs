@@ -1,0 +1,137 @@
+//! `Cell`: a word on its way, with a header of 64 bits as on the wire.
+//!
+//! ```text
+//!   63    61 60       49 48       37 36     30 29                     8 7          0
+//!   | kind  |    to     |   from    | counter |        address         | incarnation |
+//! ```
+
+use super::counter::{COUNTER_COUNT, Counter};
+
+/// What a cell does where it arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum CellKind {
+    /// The payload goes to `address`.
+    Put = 0,
+    /// The payload goes into the FIFO.
+    Surprise = 1,
+    /// The word at `address` is sent back. The payload is the header of the answer.
+    Query = 2,
+    /// As a put, and a query is answered.
+    Answer = 3,
+    /// So many words of this card's share of the FIFO are free again.
+    Credit = 4,
+    /// A card has come to the barrier.
+    Arrival = 5,
+    /// All cards have come to the barrier.
+    Release = 6,
+}
+
+const KINDS: [CellKind; 7] = [
+    CellKind::Put,
+    CellKind::Surprise,
+    CellKind::Query,
+    CellKind::Answer,
+    CellKind::Credit,
+    CellKind::Arrival,
+    CellKind::Release,
+];
+
+/// No counter is counted down.
+const NO_COUNTER: u64 = COUNTER_COUNT as u64;
+
+/// A word on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// What the cell does.
+    pub kind: CellKind,
+    /// The card that the cell goes to.
+    pub to: u32,
+    /// The card that the cell comes from.
+    pub from: u32,
+    /// The counter of the destination that is counted down.
+    pub counter: Option<Counter>,
+    /// A word of the destination's memory.
+    pub address: u32,
+    /// Which of the cards that have had the destination's rank one after the other is meant.
+    pub incarnation: u8,
+    /// The word.
+    pub payload: u64,
+}
+
+impl Cell {
+    /// The header as 64 bits.
+    ///
+    /// ```
+    /// use hairstreak_fabric::card::{Cell, CellKind, Counter};
+    ///
+    /// let cell = Cell {
+    ///     kind: CellKind::Put,
+    ///     to: 5,
+    ///     from: 3,
+    ///     counter: Counter::new(7),
+    ///     address: 1_000,
+    ///     incarnation: 2,
+    ///     payload: 99,
+    /// };
+    /// assert_eq!(Cell::decode(cell.header(), 99), Some(cell));
+    /// ```
+    pub fn header(&self) -> u64 {
+        let counter = self.counter.map_or(NO_COUNTER, |counter| counter.number().into());
+        (self.kind as u64) << 61
+            | u64::from(self.to) << 49
+            | u64::from(self.from) << 37
+            | counter << 30
+            | u64::from(self.address) << 8
+            | u64::from(self.incarnation)
+    }
+
+    /// The cell of a header and a payload; `None` where the header has a kind or a counter that does not exist.
+    pub fn decode(header: u64, payload: u64) -> Option<Cell> {
+        let field = |shift: u32, bits: u32| (header >> shift & ((1 << bits) - 1)) as u32;
+        let counter = field(30, 7);
+        let counter = match u64::from(counter) {
+            NO_COUNTER => None,
+            _ => Some(Counter::new(counter as u8)?),
+        };
+        Some(Cell {
+            kind: *KINDS.get(field(61, 3) as usize)?,
+            to: field(49, 12),
+            from: field(37, 12),
+            counter,
+            address: field(8, 22),
+            incarnation: field(0, 8) as u8,
+            payload,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fastrand::Rng;
+
+    use super::*;
+
+    #[test]
+    fn a_header_has_all_of_its_fields() {
+        let mut rng = Rng::with_seed(1);
+        for _ in 0..10_000 {
+            let cell = Cell {
+                kind: KINDS[rng.usize(..KINDS.len())],
+                to: rng.u32(..1 << 12),
+                from: rng.u32(..1 << 12),
+                counter: Counter::new(rng.u8(..80)),
+                address: rng.u32(..1 << 22),
+                incarnation: rng.u8(..),
+                payload: rng.u64(..),
+            };
+            assert_eq!(Cell::decode(cell.header(), cell.payload), Some(cell));
+        }
+    }
+
+    #[test]
+    fn a_header_that_means_nothing_is_no_cell() {
+        assert_eq!(Cell::decode(7 << 61, 0), None);
+        assert_eq!(Cell::decode(65 << 30, 0), None);
+    }
+}

@@ -1,0 +1,66 @@
+//! `CardLimits`: the sizes of the cards of a fabric.
+
+/// The most cards of a fabric: a cell has twelve bits for a rank.
+pub const RANKS_MAX: u32 = 1 << 12;
+/// The most words of a card's memory: a cell has 22 bits for an address.
+const MEMORY_WORDS_MAX: u32 = 1 << 22;
+
+/// The sizes of the cards of a fabric, all choices of ours. The memory's default is a 64th of the machine's 4 Mi words, so that a fabric of
+/// hundreds of cards fits a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CardLimits {
+    /// Words of the memory.
+    pub memory_words: u32,
+    /// Words of the FIFO that each other card may have under way or waiting there.
+    pub fifo_share: u32,
+    /// Cells that wait to enter the network.
+    pub outgoing_max: u32,
+    /// Queries of a card without an answer.
+    pub queries_max: u32,
+}
+
+/// Sizes that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LimitsError {
+    /// Too many cards, or none.
+    #[error("{0} cards: 1 to {RANKS_MAX} are needed")]
+    Ranks(u32),
+    /// A memory that no address reaches, or none.
+    #[error("{0} words of memory: 1 to {MEMORY_WORDS_MAX} are needed")]
+    Memory(u32),
+    /// The network has fewer ports than cards, or loses packets.
+    #[error("{0} cards: the network has fewer ports, or loses packets")]
+    Network(u32),
+    /// The memory that cards share has another size.
+    #[error("a region of {words} words: {needed} are needed")]
+    Region {
+        /// Words of the region.
+        words: usize,
+        /// Words that the cards need.
+        needed: usize,
+    },
+    /// Nothing could be sent.
+    #[error("fifo_share, outgoing_max and queries_max are at least 1")]
+    Zero,
+}
+
+impl Default for CardLimits {
+    fn default() -> CardLimits {
+        CardLimits { memory_words: 1 << 16, fifo_share: 16, outgoing_max: 1_024, queries_max: 64 }
+    }
+}
+
+impl CardLimits {
+    pub(super) fn check(self, size: u32) -> Result<(), LimitsError> {
+        if !(1..=RANKS_MAX).contains(&size) {
+            return Err(LimitsError::Ranks(size));
+        }
+        if !(1..=MEMORY_WORDS_MAX).contains(&self.memory_words) {
+            return Err(LimitsError::Memory(self.memory_words));
+        }
+        if self.fifo_share == 0 || self.outgoing_max == 0 || self.queries_max == 0 {
+            return Err(LimitsError::Zero);
+        }
+        Ok(())
+    }
+}

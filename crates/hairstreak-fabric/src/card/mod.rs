@@ -1,0 +1,24 @@
+//! The interface card: a memory, counters and a FIFO that the words of other cards reach, with no thread and no clock.
+//!
+//! - [`Vic`]: what a program does with a card; a real card's driver would implement it
+//! - [`SimulatedCards`]: cards on a simulated network, cell by cell; [`SharedCards`]: cards in memory that all share, without a network
+//! - [`Cell`]: a word on its way
+//!
+//! Names and concepts follow the published descriptions of the machine (Gioiosa et al., "Exploring DataVortex Systems for Irregular
+//! Applications", IPDPS 2017); the calls are ours. All sizes are choices of ours: see [`CardLimits`].
+
+#[expect(clippy::module_inception, reason = "one card of the folder of cards")]
+mod card;
+mod cell;
+mod counter;
+mod limits;
+mod shared_cards;
+mod simulated_cards;
+mod vic;
+
+pub use cell::{Cell, CellKind};
+pub use counter::Counter;
+pub use limits::{CardLimits, LimitsError, RANKS_MAX};
+pub use shared_cards::{SharedCard, SharedCards};
+pub use simulated_cards::{CellCounts, SimulatedCard, SimulatedCards};
+pub use vic::{PutWord, Query, Vic};
