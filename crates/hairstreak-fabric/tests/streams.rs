@@ -1,0 +1,252 @@
+//! Streams between cards: bytes in order over words without order, on networks and in shared memory.
+
+use std::collections::HashMap;
+
+use fastrand::Rng;
+use hairstreak_fabric::card::{CardLimits, Cell, SharedCards, SimulatedCards, Vic};
+use hairstreak_fabric::stream::{Found, StreamEvent, StreamId, Streams};
+use hairstreak_fabric::vortex::{Permutation, Shape, Switch};
+use hairstreak_fabric::{Network, Parallel};
+
+const SIZE: u32 = 8;
+const PORT: u16 = 7;
+const SEEDS: u64 = 20;
+
+fn limits() -> CardLimits {
+    // Six chunks, so that streams wait for them, and little room everywhere.
+    CardLimits { memory_words: 6 * 1_024, fifo_share: 3, outgoing_max: 200, queries_max: 1 }
+}
+
+/// The streams of all cards, and what each is to receive.
+struct World<C> {
+    cards: C,
+    streams: Vec<Streams>,
+    ends: HashMap<(u32, StreamId), End>,
+    /// The bytes from an opener, by the number that is their first word.
+    sent: HashMap<u64, Vec<u8>>,
+    refused: usize,
+}
+
+/// One end of a stream.
+struct End {
+    is_opener: bool,
+    to_send: Vec<u8>,
+    received: Vec<u8>,
+    has_closed: bool,
+    is_over: bool,
+}
+
+trait Cards {
+    fn act<R>(&mut self, rank: u32, act: impl FnOnce(&mut dyn Vic) -> R) -> R;
+    fn pass(&mut self);
+}
+
+impl<N: Network<Cell>> Cards for SimulatedCards<N> {
+    fn act<R>(&mut self, rank: u32, act: impl FnOnce(&mut dyn Vic) -> R) -> R {
+        act(&mut self.card(rank))
+    }
+
+    fn pass(&mut self) {
+        (0..10).for_each(|_| self.step());
+    }
+}
+
+struct Shared(Vec<Box<dyn Vic>>);
+
+impl Cards for Shared {
+    fn act<R>(&mut self, rank: u32, act: impl FnOnce(&mut dyn Vic) -> R) -> R {
+        act(&mut *self.0[rank as usize])
+    }
+
+    fn pass(&mut self) {}
+}
+
+fn vortex() -> impl Cards {
+    SimulatedCards::new(switch(), SIZE, limits()).unwrap()
+}
+
+fn switch() -> Switch<Cell> {
+    Switch::new(Shape::new(4, 2).unwrap(), Permutation::Patent)
+}
+
+fn vortices() -> impl Cards {
+    let switches = (0..8).map(|_| switch()).collect();
+    SimulatedCards::new(Parallel::new(switches, SIZE), SIZE, limits()).unwrap()
+}
+
+fn shared() -> impl Cards {
+    let cards = SharedCards::in_process(SIZE, limits()).unwrap();
+    Shared((0..SIZE).map(|rank| Box::new(cards.card(rank)) as Box<dyn Vic>).collect())
+}
+
+impl<C: Cards> World<C> {
+    fn new(mut cards: C) -> World<C> {
+        let mut streams: Vec<_> = (0..SIZE).map(|rank| cards.act(rank, |card| Streams::new(card))).collect();
+        streams.iter_mut().for_each(|streams| streams.listen(PORT));
+        World { cards, streams, ends: HashMap::new(), sent: HashMap::new(), refused: 0 }
+    }
+
+    fn open(&mut self, from: u32, to: u32, number: u64, rng: &mut Rng) {
+        let stream = self.streams[from as usize].open(to, PORT).unwrap();
+        let size = [0, 1, 7, 100, 8_192, 50_000, 200_000][rng.usize(..7)] + rng.usize(..9);
+        let mut bytes = number.to_le_bytes().to_vec();
+        bytes.extend((0..size).map(|_| rng.u8(..)));
+        self.sent.insert(number, bytes.clone());
+        let end =
+            End { is_opener: true, to_send: bytes, received: Vec::new(), has_closed: false, is_over: false };
+        self.ends.insert((from, stream), end);
+    }
+
+    /// Every card does what it can, in an order by seed.
+    fn turn(&mut self, rng: &mut Rng) {
+        let mut ranks: Vec<u32> = (0..SIZE).collect();
+        rng.shuffle(&mut ranks);
+        for rank in ranks {
+            if rng.u8(..4) == 0 {
+                continue;
+            }
+            let streams = &mut self.streams[rank as usize];
+            self.cards.act(rank, |card| streams.poll(card));
+            while let Some(event) = streams.next_event() {
+                match event {
+                    StreamEvent::Accepted { stream, port, .. } => {
+                        assert_eq!(port, PORT);
+                        // The acceptor sends something of its own.
+                        let to_send = vec![rank as u8; rng.usize(..20_000)];
+                        let end = End {
+                            is_opener: false,
+                            to_send,
+                            received: Vec::new(),
+                            has_closed: false,
+                            is_over: false,
+                        };
+                        assert!(self.ends.insert((rank, stream), end).is_none(), "a number that is taken");
+                    }
+                    StreamEvent::Gone(stream) => {
+                        let end = self.ends.remove(&(rank, stream)).expect("a stream that is known");
+                        assert!(end.is_over && end.has_closed && end.to_send.is_empty());
+                        if !end.is_opener {
+                            let number = u64::from_le_bytes(end.received[..8].try_into().unwrap());
+                            assert!(self.sent.remove(&number) == Some(end.received), "stream {number}");
+                        }
+                    }
+                    StreamEvent::Refused(_) => self.refused += 1,
+                    _ => {}
+                }
+            }
+            for ((_, stream), end) in self.ends.iter_mut().filter(|((owner, _), _)| *owner == rank) {
+                let count = streams.write(*stream, &end.to_send);
+                end.to_send.drain(..count);
+                let mut bytes = vec![0; rng.usize(1..9_000)];
+                match self.cards.act(rank, |card| streams.read(*stream, card, &mut bytes)) {
+                    Found::Bytes(count) => end.received.extend(&bytes[..count]),
+                    Found::End => end.is_over = true,
+                    Found::Nothing => {}
+                    Found::Reset => panic!("nobody gave the stream up"),
+                }
+                if end.to_send.is_empty() && !end.has_closed && rng.u8(..4) == 0 {
+                    end.has_closed = true;
+                    streams.close(*stream);
+                }
+            }
+        }
+        self.cards.pass();
+    }
+
+    /// All chunks are free again.
+    fn check_idle(&self) {
+        assert!(self.ends.is_empty() && self.sent.is_empty());
+        for streams in &self.streams {
+            assert_eq!((streams.count(), streams.free_chunk_count()), (0, 6));
+        }
+    }
+}
+
+fn exchange(cards: impl Cards, seed: u64) {
+    let mut rng = Rng::with_seed(seed);
+    let mut world = World::new(cards);
+    for number in 0..40 {
+        let (from, to) = (rng.u32(..SIZE), rng.u32(..SIZE));
+        world.open(from, to, number, &mut rng);
+        (0..rng.usize(..20)).for_each(|_| world.turn(&mut rng));
+    }
+    for _ in 0..200_000 {
+        if world.ends.is_empty() {
+            break;
+        }
+        world.turn(&mut rng);
+    }
+    (0..100).for_each(|_| world.turn(&mut rng));
+    world.check_idle();
+}
+
+#[test]
+fn every_byte_arrives_in_order_and_everything_is_given_back() {
+    for seed in 0..SEEDS {
+        exchange(vortex(), seed);
+        exchange(vortices(), seed);
+        exchange(shared(), seed);
+    }
+}
+
+#[test]
+fn a_port_that_nobody_listens_at_refuses() {
+    let mut rng = Rng::with_seed(1);
+    let mut world = World::new(vortex());
+    world.streams[3].stop_listening(PORT);
+    world.streams[1].open(3, PORT).unwrap();
+    (0..1_000).for_each(|_| world.turn(&mut rng));
+    assert_eq!(world.refused, 1);
+    assert_eq!(world.streams[1].count(), 0);
+    assert!(world.streams[1].open(SIZE, PORT).is_err());
+}
+
+#[test]
+fn streams_that_are_given_up_anywhere_give_everything_back() {
+    for seed in 0..SEEDS {
+        let mut rng = Rng::with_seed(seed);
+        let mut cards = SimulatedCards::new(switch(), SIZE, limits()).unwrap();
+        let mut streams: Vec<Streams> = (0..SIZE).map(|rank| Streams::new(&cards.card(rank))).collect();
+        streams.iter_mut().for_each(|streams| streams.listen(PORT));
+        let mut open: Vec<(u32, StreamId)> = Vec::new();
+        let mut bytes = vec![1; 30_000];
+        for round in 0..30_000 {
+            if round < 10_000 && rng.u8(..100) == 0 {
+                let (from, to) = (rng.u32(..SIZE), rng.u32(..SIZE));
+                open.push((from, streams[from as usize].open(to, PORT).unwrap()));
+            }
+            let rank = rng.u32(..SIZE);
+            let own = &mut streams[rank as usize];
+            own.poll(&mut cards.card(rank));
+            while let Some(event) = own.next_event() {
+                match event {
+                    StreamEvent::Accepted { stream, .. } => open.push((rank, stream)),
+                    StreamEvent::Gone(stream) | StreamEvent::Refused(stream) => {
+                        open.retain(|end| *end != (rank, stream));
+                    }
+                    _ => {}
+                }
+            }
+            let own_ends: Vec<_> =
+                open.iter().filter(|(owner, _)| *owner == rank).map(|(_, stream)| *stream).collect();
+            for stream in own_ends {
+                match rng.u8(..20) {
+                    0 => own.close(stream),
+                    1 => own.reset(stream),
+                    _ if round > 10_000 => own.reset(stream),
+                    2..8 => {
+                        let _ = own.write(stream, &bytes);
+                    }
+                    _ => {
+                        let _ = own.read(stream, &cards.card(rank), &mut bytes);
+                    }
+                }
+            }
+            cards.step();
+        }
+        assert!(open.is_empty(), "seed {seed}: {open:?}");
+        for own in &streams {
+            assert_eq!((own.count(), own.free_chunk_count()), (0, 6), "seed {seed}");
+        }
+    }
+}
