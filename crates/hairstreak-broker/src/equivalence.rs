@@ -37,7 +37,7 @@ pub(crate) fn check_argument(
 ) -> Result<(), Refusal> {
     match (current.get(name), received.get(name)) {
         (None, None) => Ok(()),
-        (Some(current), Some(received)) if erlang::is_equal(current, received) => Ok(()),
+        (Some(current), Some(received)) if is_same(current, received) => Ok(()),
         (Some(current), Some(received)) => {
             let [current, received] = [current, received].map(|value| format!("'{}'", erlang::show(value)));
             Err(inequivalent(resource, name, &current, &received))
@@ -46,6 +46,13 @@ pub(crate) fn check_argument(
             Err(inequivalent(resource, name, &show_optional(current), &show_optional(received)))
         }
     }
+}
+
+/// Whether two values are the same to Erlang's pattern matching: a float is no whole number, whatever its value.
+fn is_same(current: &FieldValue, received: &FieldValue) -> bool {
+    let [current_is_float, received_is_float] =
+        [current, received].map(|value| matches!(value, FieldValue::F32(_) | FieldValue::F64(_)));
+    current_is_float == received_is_float && erlang::is_equal(current, received)
 }
 
 fn show_optional(value: Option<&FieldValue>) -> String {
@@ -58,4 +65,21 @@ fn inequivalent(resource: &str, name: &str, current: &str, received: &str) -> Re
     let text =
         format!("inequivalent arg '{name}' for {resource}: received {received} but current is {current}");
     Refusal::new(ReplyCode::PreconditionFailed, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_the_same_whatever_their_size_and_floats_are_no_whole_numbers() {
+        let check = |current, received| {
+            let [current, received] = [current, received].map(|value| FieldTable::from_iter([("x", value)]));
+            check_argument("queue 'q' in vhost '/'", "x", &current, &received).is_ok()
+        };
+        assert!(check(FieldValue::I32(60_000), FieldValue::I64(60_000)));
+        assert!(check(FieldValue::F64(0.5), FieldValue::F32(0.5)));
+        assert!(!check(FieldValue::I32(60_000), FieldValue::F64(60_000.0)));
+        assert!(!check(FieldValue::F64(1.0), FieldValue::I64(1)));
+    }
 }

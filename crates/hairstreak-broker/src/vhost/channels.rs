@@ -31,6 +31,12 @@ pub(super) struct Channel {
 }
 
 impl Channel {
+    /// Whether all consumers together have a prefetch count.
+    #[inline]
+    pub(super) fn has_prefetch(&self) -> bool {
+        self.prefetch != u32::MAX
+    }
+
     /// The next delivery tag.
     #[inline]
     pub(super) fn take_tag(&mut self) -> u64 {

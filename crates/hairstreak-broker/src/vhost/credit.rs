@@ -95,19 +95,19 @@ impl Parts {
     pub(super) fn settle(&mut self, channel: ChannelId, unacked: &Unacked) -> bool {
         if let Some(consumer) = unacked.consumer() {
             self.channels.get_mut(channel).delivered -= 1;
-            if self.consumers.settle(consumer) {
+            // With a limit for the channel the consumers that have waited longer go first: see `end_settling`.
+            if self.consumers.settle(consumer) && !self.channels.get(channel).has_prefetch() {
                 self.revive(consumer);
             }
         }
         self.queues.settle(unacked.queue)
     }
 
-    /// Whether the deliveries of the channel are as many as they may be.
+    /// Whether consumers may wait for a limit of the whole channel.
     #[inline]
-    pub(super) fn is_blocked(&self, channel: ChannelId) -> bool {
+    pub(super) fn is_limited(&self, channel: ChannelId) -> bool {
         let channel = self.channels.get(channel);
-        channel.delivered >= channel.prefetch
-            || channel.unacked().count() >= self.limits.unacknowledged_per_channel_max
+        channel.has_prefetch() || channel.unacked().count() >= self.limits.unacknowledged_per_channel_max
     }
 
     /// The last tag of those up to `tag`.
@@ -124,10 +124,11 @@ impl Parts {
 #[inline]
 fn can_take(channels: &Channels, consumer: &Consumer, unacknowledged_max: usize) -> bool {
     let channel = channels.get(consumer.channel);
-    let has_credit = consumer.no_ack
-        || (consumer.unacknowledged < consumer.prefetch
-            && channel.delivered < channel.prefetch
-            && channel.unacked().count() < unacknowledged_max);
+    // As in RabbitMQ a consumer that does not acknowledge waits for the channel's limit, too, and does not count.
+    let has_credit = channel.delivered < channel.prefetch
+        && (consumer.no_ack
+            || (consumer.unacknowledged < consumer.prefetch
+                && channel.unacked().count() < unacknowledged_max));
     has_credit && channel.is_flowing && !channels.is_full(channel.connection)
 }
 

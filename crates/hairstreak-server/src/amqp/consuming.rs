@@ -34,7 +34,9 @@ impl Channel {
             }
             Method::BasicRecover(recover) => {
                 let result = self.recover(recover.requeue, turn);
-                turn.reply(self.number, &Method::BasicRecoverOk(basic::RecoverOk {}));
+                if result.is_ok() {
+                    turn.reply(self.number, &Method::BasicRecoverOk(basic::RecoverOk {}));
+                }
                 result
             }
             Method::BasicRecoverAsync(recover) => self.recover(recover.requeue, turn),

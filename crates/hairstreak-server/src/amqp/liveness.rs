@@ -1,7 +1,7 @@
 //! `Liveness`: heartbeats in both directions.
 //!
-//! Twice in each interval the connection looks at what was written and read since. If nothing was written, a heartbeat is sent. If
-//! nothing was read for two intervals, the client is gone. A connection that is not read has another sign of life, or none ([`Sign`]).
+//! Twice in each interval the connection looks at what was written and read since. If nothing but heartbeats was written, a heartbeat is sent:
+//! a client may miss one of two. If nothing was read for two intervals, the client is gone. A connection that is not read has another sign of life, or none ([`Sign`]).
 
 use std::time::{Duration, Instant};
 
@@ -30,6 +30,7 @@ pub(super) struct Liveness {
     read_bytes: u64,
     silent_looks: u32,
     due: Instant,
+    is_first_look: bool,
 }
 
 /// The result of a look.
@@ -42,7 +43,14 @@ pub(super) enum Verdict {
 
 impl Liveness {
     pub fn new(now: Instant) -> Liveness {
-        Liveness { sign: Sign::Sent, written_bytes: 0, read_bytes: 0, silent_looks: 0, due: now }
+        Liveness {
+            sign: Sign::Sent,
+            written_bytes: 0,
+            read_bytes: 0,
+            silent_looks: 0,
+            due: now,
+            is_first_look: true,
+        }
     }
 
     /// When the next look is due.
@@ -55,6 +63,11 @@ impl Liveness {
         self.due = now + interval / 2;
     }
 
+    /// A heartbeat is about to be written, which says nothing at the next look.
+    pub fn note_heartbeat(&mut self, size: usize) {
+        self.written_bytes += size as u64;
+    }
+
     /// Looks at the bytes written and read so far.
     pub fn look(
         &mut self,
@@ -64,7 +77,10 @@ impl Liveness {
         sign: Sign,
     ) -> Verdict {
         self.start(interval, now);
-        let has_written = std::mem::replace(&mut self.written_bytes, written_bytes) != written_bytes;
+        // The handshake, which came before the first look, is no news: half of the interval is over.
+        let is_first_look = std::mem::take(&mut self.is_first_look);
+        let has_written =
+            std::mem::replace(&mut self.written_bytes, written_bytes) != written_bytes && !is_first_look;
         let has_read = std::mem::replace(&mut self.read_bytes, read_bytes) != read_bytes;
         let is_new = std::mem::replace(&mut self.sign, sign) != sign;
         let (is_alive, looks_max) = match sign {
@@ -95,7 +111,7 @@ mod tests {
         let start = Instant::now();
         let interval = Duration::from_secs(10);
         let mut liveness = Liveness::new(start);
-        assert_eq!(liveness.look(interval, start, (5, 5), Sign::Sent), Verdict::Nothing);
+        assert_eq!(liveness.look(interval, start, (5, 5), Sign::Sent), Verdict::SendHeartbeat);
         assert_eq!(liveness.due(), start + interval / 2);
         for _ in 0..SILENT_LOOKS_MAX {
             assert_eq!(liveness.look(interval, start, (5, 5), Sign::Sent), Verdict::SendHeartbeat);
@@ -106,12 +122,26 @@ mod tests {
     }
 
     #[test]
+    fn a_quiet_side_sends_a_heartbeat_at_each_look() {
+        let start = Instant::now();
+        let interval = Duration::from_secs(10);
+        let mut liveness = Liveness::new(start);
+        let mut written = 5;
+        for read in 5..20 {
+            assert_eq!(liveness.look(interval, start, (written, read), Sign::Sent), Verdict::SendHeartbeat);
+            liveness.note_heartbeat(8);
+            written += 8;
+        }
+        assert_eq!(liveness.look(interval, start, (written + 1, 20), Sign::Sent), Verdict::Nothing);
+    }
+
+    #[test]
     fn a_client_that_is_not_read_is_gone_if_it_takes_nothing_for_a_minute() {
         let start = Instant::now();
         let interval = Duration::from_secs(10);
         let mut liveness = Liveness::new(start);
         let mut look = |written, sign| liveness.look(interval, start, (written, 5), sign);
-        assert_eq!(look(5, Sign::Sent), Verdict::Nothing);
+        assert_eq!(look(5, Sign::Sent), Verdict::SendHeartbeat);
         for written in [5, 6] {
             // The sign is new, or bytes were taken.
             assert_ne!(look(written, Sign::Taken), Verdict::Gone);

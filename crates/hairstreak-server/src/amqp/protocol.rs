@@ -85,6 +85,7 @@ impl Protocol for AmqpConnection {
             // Output that waits says more than a heartbeat.
             Verdict::SendHeartbeat if connection.output.is_empty() => {
                 connection.output.push_copy(&HEARTBEAT_FRAME, &[], true);
+                self.liveness.note_heartbeat(HEARTBEAT_FRAME.len());
             }
             Verdict::SendHeartbeat | Verdict::Nothing => {}
         }

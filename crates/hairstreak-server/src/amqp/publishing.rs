@@ -157,8 +157,7 @@ impl Session {
             return Err(out_of_turn(&channel.content));
         };
         if bytes.len() as u64 > assembly.missing() {
-            let text = "content body is longer than its header says";
-            return Err(Fault::new(ReplyCode::FrameError, text, basic::Publish::ID));
+            return Err(out_of_turn(&channel.content));
         }
         assembly.append(bytes);
         self.throttle.receive_partial(bytes.len());
@@ -323,10 +322,12 @@ pub(super) fn no_channel() -> Fault {
 
 /// A frame came that cannot come while `content` is on its way.
 pub(super) fn out_of_turn(content: &Content) -> Fault {
-    let text = match content {
-        Content::None => "expected method frame, got non method frame instead",
-        Content::Header(_) => "expected content header for class 60, got non content header frame instead",
-        Content::Body(_) => "expected content body, got non content body frame instead",
+    let (text, method) = match content {
+        Content::None => ("expected method frame, got non method frame instead", (0, 0)),
+        Content::Header(_) => {
+            ("expected content header for class 60, got non content header frame instead", basic::Publish::ID)
+        }
+        Content::Body(_) => ("expected content body, got non content body frame instead", basic::Publish::ID),
     };
-    Fault::new(ReplyCode::UnexpectedFrame, text, (0, 0))
+    Fault::new(ReplyCode::UnexpectedFrame, text, method)
 }

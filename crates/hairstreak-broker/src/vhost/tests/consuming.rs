@@ -228,3 +228,43 @@ fn consuming_what_does_not_exist_is_refused() {
         "PRECONDITION_FAILED - invalid arg 'x-priority' for queue 'q' in vhost '/': \"expected integer, got longstr\""
     );
 }
+
+/// As in RabbitMQ, whose Java client tests both.
+#[test]
+fn consumers_that_share_the_prefetch_of_a_channel_take_turns() {
+    for (consumer_count, prefetch) in [(2, 1), (3, 2), (2, 3), (5, 4)] {
+        let (mut bench, channel) = Bench::with_queue(FieldTable::new());
+        bench.prefetch(channel, prefetch, true);
+        (0..60).for_each(|_| bench.publish_all("q", &["body"]));
+        (0..consumer_count).for_each(|number| bench.consume(channel, &number.to_string()));
+        let mut taken = vec![0; consumer_count];
+        loop {
+            let deliveries = bench.take_deliveries();
+            if deliveries.is_empty() {
+                break;
+            }
+            for delivery in deliveries {
+                taken[delivery.consumer.parse::<usize>().unwrap()] += 1;
+                bench.ack(channel, delivery.tag, false).unwrap();
+            }
+        }
+        assert_eq!(taken.iter().sum::<usize>(), 60);
+        let share = 60 / consumer_count;
+        assert!(taken.iter().all(|count| count.abs_diff(share) <= 4), "prefetch {prefetch}: {taken:?}");
+    }
+}
+
+#[test]
+fn the_prefetch_of_a_channel_holds_up_a_consumer_without_acknowledgements() {
+    let (mut bench, channel) = Bench::with_queue(FieldTable::new());
+    bench.prefetch(channel, 1, true);
+    bench.consume(channel, "counts");
+    bench.consume_no_ack(channel, "waits");
+    bench.publish_all("q", &["1", "2", "3", "4"]);
+    assert_eq!(bench.delivered(), ["counts:1"]);
+    bench.ack(channel, 1, false).unwrap();
+    // It waits for the limit, and does not count.
+    assert_eq!(bench.delivered(), ["waits:2", "counts:3"]);
+    bench.ack(channel, 3, false).unwrap();
+    assert_eq!(bench.delivered(), ["waits:4"]);
+}

@@ -40,7 +40,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         tag: u64,
         multiple: bool,
     ) -> Result<(), Refusal> {
-        let was_blocked = self.parts.is_blocked(channel);
+        let was_limited = self.parts.is_limited(channel);
         if multiple {
             let last = self.parts.last_of(channel, tag)?;
             while let Some(unacked) = self.parts.channels.take_first_unacked(channel, last) {
@@ -52,7 +52,7 @@ impl<O: HostOutbox> Turn<'_, O> {
             self.parts.settle(channel, &unacked);
             self.parts.store.release(unacked.entry.message);
         }
-        self.end_settling(channel, was_blocked);
+        self.end_settling(channel, was_limited);
         Ok(())
     }
 
@@ -63,7 +63,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         multiple: bool,
         requeue: bool,
     ) -> Result<(), Refusal> {
-        let was_blocked = self.parts.is_blocked(channel);
+        let was_limited = self.parts.is_limited(channel);
         let mut rejected = Vec::new();
         if multiple {
             let last = self.parts.last_of(channel, tag)?;
@@ -78,13 +78,13 @@ impl<O: HostOutbox> Turn<'_, O> {
         } else {
             discard(self.parts, channel, &rejected);
         }
-        self.end_settling(channel, was_blocked);
+        self.end_settling(channel, was_limited);
         Ok(())
     }
 
     /// Settles the first `count` of the deliveries that a transaction holds.
     pub(in crate::vhost) fn settle_held(&mut self, channel: ChannelId, count: usize, settlement: Settlement) {
-        let was_blocked = self.parts.is_blocked(channel);
+        let was_limited = self.parts.is_limited(channel);
         let held = self.parts.channels.take_held(channel, count);
         match settlement {
             Settlement::Ack => {
@@ -96,16 +96,16 @@ impl<O: HostOutbox> Turn<'_, O> {
             Settlement::Reject { requeue: true } => self.requeue(channel, &held),
             Settlement::Reject { requeue: false } => discard(self.parts, channel, &held),
         }
-        self.end_settling(channel, was_blocked);
+        self.end_settling(channel, was_limited);
     }
 
     pub(in crate::vhost) fn recover(&mut self, channel: ChannelId, requeue: bool) -> Result<(), Refusal> {
         if !requeue {
             return Err(Refusal::new(ReplyCode::NotImplemented, "requeue=false"));
         }
-        let was_blocked = self.parts.is_blocked(channel);
+        let was_limited = self.parts.is_limited(channel);
         self.requeue_all(channel);
-        self.end_settling(channel, was_blocked);
+        self.end_settling(channel, was_limited);
         Ok(())
     }
 
@@ -146,8 +146,8 @@ impl<O: HostOutbox> Turn<'_, O> {
     }
 
     #[inline]
-    fn end_settling(&mut self, channel: ChannelId, was_blocked: bool) {
-        if was_blocked {
+    fn end_settling(&mut self, channel: ChannelId, was_limited: bool) {
+        if was_limited {
             self.parts.revive_channel(channel);
         }
         self.finish();

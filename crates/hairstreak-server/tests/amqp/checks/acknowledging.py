@@ -198,7 +198,10 @@ def recover_requeues_what_was_got(b):
 @check()
 def recover_without_requeue_is_not_implemented(b):
     wire = b.wire()
-    connection_error(wire, Basic.Recover(requeue=False), 540, "NOT_IMPLEMENTED - requeue=false")
+    wire.send(Basic.Recover(requeue=False))
+    # Nothing comes before the refusal.
+    close = wire.receive().method
+    equal((type(close).__name__, close.reply_code, close.reply_text), ("Close", 540, "NOT_IMPLEMENTED - requeue=false"))
 
 
 @check()

@@ -1,5 +1,7 @@
 """The arguments of queue.declare: which values are refused, and how they are compared when the queue is declared again."""
 
+import struct
+
 from pika.spec import Queue
 
 from check import channel_error, check, equal, queue
@@ -150,6 +152,14 @@ def argument_number_of_another_width_is_the_same(b):
     equal(wire.receive().method.NAME, "Queue.DeclareOk")
     wire.send_arguments(Queue.Declare(queue=name, exclusive=True), b"\x0cx-max-lengthb\x05")
     equal(wire.receive().method.NAME, "Queue.DeclareOk")
+
+
+@check()
+def argument_a_float_is_no_integer(b):
+    wire = b.wire()
+    name = queue(wire, b.name(), arguments={"x-message-ttl": 60000})
+    wire.send_arguments(Queue.Declare(queue=name, exclusive=True), b"\x0dx-message-ttld" + struct.pack(">d", 60000.0))
+    equal(wire.receive().method.reply_code, 406)
 
 
 @check()

@@ -288,6 +288,37 @@ def qos_does_not_hold_no_ack(b):
 
 
 @check()
+def qos_global_gives_consumers_turns(b):
+    wire = confirm(b.wire().open(2))
+    name = queue(wire)
+    fill(wire, name, *(b"%d" % number for number in range(30)))
+    wire.call(Basic.Qos(prefetch_count=1, global_qos=True), 2)
+    tags = [consume(wire, name, channel=2) for _ in range(3)]
+    takers = []
+    for _ in range(30):
+        item = delivery(wire)
+        takers.append(item.method.consumer_tag)
+        wire.send(Basic.Ack(item.method.delivery_tag), 2)
+    # The first one may be a turn ahead.
+    equal([abs(takers.count(tag) - 10) <= 1 for tag in tags], [True] * 3)
+
+
+@check()
+def qos_global_holds_no_ack(b):
+    wire = confirm(b.wire().open(2))
+    name, other = queue(wire), queue(wire)
+    wire.call(Basic.Qos(prefetch_count=1, global_qos=True), 2)
+    consume(wire, name, channel=2)
+    fill(wire, name, b"1")
+    item = delivery(wire)
+    consume(wire, other, channel=2, no_ack=True)
+    fill(wire, other, b"2", b"3")
+    equal(depth(wire, other)[0], 2)
+    wire.send(Basic.Ack(item.method.delivery_tag), 2)
+    equal([delivery(wire).body for _ in range(2)], [b"2", b"3"])
+
+
+@check()
 def qos_raised_lets_more_through(b):
     wire = confirm(b.wire().open(2))
     name = queue(wire)

@@ -122,9 +122,8 @@ impl Plain {
         let channel = &self.channels[&consumer.channel];
         let own = |delivered: &&Delivered| delivered.consumer.as_ref() == Some(&consumer.tag);
         let all = |delivered: &&Delivered| delivered.consumer.is_some();
-        let has_credit = consumer.no_ack
-            || channel.deliveries().filter(own).count() < consumer.prefetch
-                && channel.deliveries().filter(all).count() < channel.prefetch;
+        let has_credit = channel.deliveries().filter(all).count() < channel.prefetch
+            && (consumer.no_ack || channel.deliveries().filter(own).count() < consumer.prefetch);
         has_credit && channel.is_flowing && self.rooms.get(&channel.connection) != Some(&0)
     }
 
