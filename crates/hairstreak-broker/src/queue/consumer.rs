@@ -27,6 +27,8 @@ pub(crate) struct Consumer {
     pub(crate) no_ack: bool,
     pub(crate) is_exclusive: bool,
     pub(crate) standing: Standing,
+    /// The first stall of the channel since which the consumer has taken no message; 0 if the consumer has taken one since its last stall.
+    pub(crate) waits_since: u64,
     /// How many deliveries may be unacknowledged.
     pub(crate) prefetch: u32,
     pub(crate) unacknowledged: u32,

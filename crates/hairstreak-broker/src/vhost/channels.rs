@@ -27,6 +27,8 @@ pub(super) struct Channel {
     pub(super) consumers: Vec<ConsumerId>,
     /// Consumers without credit.
     pub(super) stalled: Vec<ConsumerId>,
+    /// How often a consumer has stalled.
+    pub(super) stall_count: u64,
     pub(super) reply_consumer: Option<ReplyConsumer>,
 }
 
@@ -110,6 +112,7 @@ impl Channels {
             held: VecDeque::new(),
             consumers: Vec::new(),
             stalled: Vec::new(),
+            stall_count: 0,
             reply_consumer: None,
         };
         let id = ChannelId(self.channels.insert(channel) as u32);

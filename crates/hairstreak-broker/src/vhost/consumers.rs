@@ -74,6 +74,7 @@ impl Parts {
             no_ack: true,
             is_exclusive: false,
             standing: Standing::Waiting,
+            waits_since: 0,
             prefetch: u32::MAX,
             unacknowledged: 0,
             priority: 0,

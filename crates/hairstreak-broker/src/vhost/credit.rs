@@ -28,6 +28,7 @@ impl Parts {
             let consumer = self.consumers.get(first);
             if can_take(&self.channels, consumer, self.limits.unacknowledged_per_channel_max) {
                 rotation.turn();
+                self.consumers.get_mut(first).waits_since = 0;
                 return Some(first);
             }
             rotation.remove_first();
@@ -37,9 +38,14 @@ impl Parts {
 
     pub(super) fn stall(&mut self, id: ConsumerId) {
         let consumer = self.consumers.get_mut(id);
-        let stalled = &mut self.channels.get_mut(consumer.channel).stalled;
-        consumer.standing = Standing::Stalled(stalled.len() as u32);
-        stalled.push(id);
+        let channel = self.channels.get_mut(consumer.channel);
+        channel.stall_count += 1;
+        // One that has taken nothing since it stalled last has waited since then.
+        if consumer.waits_since == 0 {
+            consumer.waits_since = channel.stall_count;
+        }
+        consumer.standing = Standing::Stalled(channel.stalled.len() as u32);
+        channel.stalled.push(id);
     }
 
     /// Takes a consumer out of its channel's list of stalled ones.
@@ -67,9 +73,12 @@ impl Parts {
 
     /// All stalled consumers of a channel may have credit again.
     pub(super) fn revive_channel(&mut self, channel: ChannelId) {
-        // Those that stalled first go first, and a consumer that stays keeps its place in the list.
-        let stalled = self.channels.get(channel).stalled.clone();
+        // Those that have waited longest go first, in their queues and among the queues, of which the last one that was touched is dispatched first.
+        let mut stalled = self.channels.get(channel).stalled.clone();
+        stalled.sort_unstable_by_key(|consumer| self.consumers.get(*consumer).waits_since);
+        let touched_before = self.touched.len();
         stalled.into_iter().for_each(|consumer| self.revive(consumer));
+        self.touched[touched_before..].reverse();
     }
 
     /// A consumer that waited is the single active one now.

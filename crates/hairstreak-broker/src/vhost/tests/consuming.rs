@@ -268,3 +268,30 @@ fn the_prefetch_of_a_channel_holds_up_a_consumer_without_acknowledgements() {
     bench.ack(channel, 3, false).unwrap();
     assert_eq!(bench.delivered(), ["waits:4"]);
 }
+
+#[test]
+fn queues_whose_consumers_share_the_prefetch_of_a_channel_take_turns() {
+    let (mut bench, channel) = Bench::with_queue(FieldTable::new());
+    bench.prefetch(channel, 1, true);
+    for name in ["q", "r", "s", "empty"] {
+        bench.declare(&queue(name, FieldTable::new())).unwrap();
+        let declaration = ConsumerDeclaration {
+            queue: name.as_bytes(),
+            consumer_tag: name.as_bytes(),
+            no_ack: false,
+            is_exclusive: false,
+            arguments: &FieldTable::new(),
+        };
+        bench.host.consume(channel, &declaration, bench.now, &mut bench.said, |_, _| {}).unwrap();
+    }
+    for name in ["q", "r", "s"] {
+        bench.publish_all(name, &["1", "2", "3"]);
+    }
+    let mut taken = Vec::new();
+    while let Some(delivery) = bench.take_deliveries().pop() {
+        bench.ack(channel, delivery.tag, false).unwrap();
+        taken.push(delivery.consumer);
+    }
+    // The first message was delivered before the other queues had any.
+    assert_eq!(taken, ["q", "q", "r", "s", "q", "r", "s", "r", "s"]);
+}

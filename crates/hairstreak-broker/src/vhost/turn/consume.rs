@@ -63,6 +63,7 @@ impl<O: HostOutbox> Turn<'_, O> {
             no_ack: declaration.no_ack,
             is_exclusive,
             standing: Standing::Waiting,
+            waits_since: 0,
             prefetch,
             unacknowledged: 0,
             priority,
