@@ -49,7 +49,7 @@ impl<N: Network<Cell>> World for SimulatedCards<N> {
     }
 }
 
-struct Shared(Vec<SharedCard<Arc<[AtomicU64]>>>);
+struct Shared(Vec<SharedCard<Arc<[AtomicU64]>>>, SharedCards<Arc<[AtomicU64]>>);
 
 impl World for Shared {
     fn act<R>(&mut self, rank: u32, act: impl FnOnce(&mut dyn Vic) -> R) -> R {
@@ -69,7 +69,7 @@ fn vortex() -> SimulatedCards<Switch<Cell>> {
 
 fn shared() -> Shared {
     let cards = SharedCards::in_process(SIZE, limits()).unwrap();
-    Shared((0..SIZE).map(|rank| cards.card(rank)).collect())
+    Shared((0..SIZE).map(|rank| cards.card(rank)).collect(), cards)
 }
 
 /// Runs a program in every world.
@@ -287,4 +287,71 @@ fn sizes_that_cannot_be_are_named() {
     assert_eq!(lossy.unwrap_err(), LimitsError::Network(4));
     let region: Arc<[AtomicU64]> = Arc::new([]);
     assert!(matches!(SharedCards::new(region, 2, limits()), Err(LimitsError::Region { words: 0, .. })));
+}
+
+/// Worlds in which a card can be replaced.
+trait Mortal: World {
+    fn replace(&mut self, rank: u32);
+}
+
+impl<N: Network<Cell>> Mortal for SimulatedCards<N> {
+    fn replace(&mut self, rank: u32) {
+        SimulatedCards::replace(self, rank);
+    }
+}
+
+impl Mortal for Shared {
+    fn replace(&mut self, rank: u32) {
+        self.1.replace(rank);
+        self.0[rank as usize] = self.1.card(rank);
+    }
+}
+
+#[test]
+fn a_card_that_is_gone_leaves_nothing_and_its_successor_begins_anew() {
+    fn program(world: &mut impl Mortal) {
+        for round in 0..40_u64 {
+            // Words in both directions, of which some are under way when the card is replaced.
+            let word = PutWord { address: 5, word: 7, counter: Some(counter(0)) };
+            for _ in 0..4 {
+                world.act(2, |card| card.surprise(3, 100 + round));
+                world.act(3, |card| card.surprise(2, 200 + round));
+                world.act(3, |card| card.put(2, &[word; 3]));
+                world.act(3, |card| card.query(2, &[Query { address: 5, into: 6, counter: None }]));
+            }
+            (0..round % 7).for_each(|_| world.pass());
+            world.replace(2);
+            assert_eq!(world.act(3, |card| card.notice_replaced()), [2]);
+            assert!(world.act(3, |card| card.notice_replaced()).is_empty());
+            (0..50).for_each(|_| world.pass());
+            assert_eq!(world.act(3, |card| card.take_surprise()), None);
+            assert_eq!(world.act(2, |card| card.take_surprise()), None);
+            assert_eq!(world.act(2, |card| card.missing(counter(0))), 0);
+            let mut found = [1];
+            world.act(2, |card| card.read(5, &mut found));
+            assert_eq!(found, [0]);
+            // All shares and queries are there again.
+            for word in 0..4 {
+                assert!(
+                    world.act(2, |card| card.surprise(3, word))
+                        && world.act(3, |card| card.surprise(2, word))
+                );
+            }
+            let query = Query { address: 0, into: 1, counter: Some(counter(1)) };
+            world.act(3, |card| card.expect_words(counter(1), 8));
+            assert_eq!(world.act(3, |card| card.query(2, &[query; 8])), 8);
+            world.wait(3, |card| card.missing(counter(1)) == 0);
+            for (rank, from) in [(2, 3), (3, 2)] {
+                let mut words = Vec::new();
+                while words.len() < 4 {
+                    world.pass();
+                    words.extend(world.act(rank, |card| card.take_surprise()));
+                }
+                words.sort_unstable();
+                assert_eq!(words, [0, 1, 2, 3].map(|word| (from, word)));
+            }
+            (0..100).for_each(|_| world.pass());
+        }
+    }
+    in_every_world!(program);
 }

@@ -203,50 +203,64 @@ fn a_port_that_nobody_listens_at_refuses() {
 
 #[test]
 fn streams_that_are_given_up_anywhere_give_everything_back() {
-    for seed in 0..SEEDS {
-        let mut rng = Rng::with_seed(seed);
-        let mut cards = SimulatedCards::new(switch(), SIZE, limits()).unwrap();
-        let mut streams: Vec<Streams> = (0..SIZE).map(|rank| Streams::new(&cards.card(rank))).collect();
-        streams.iter_mut().for_each(|streams| streams.listen(PORT));
-        let mut open: Vec<(u32, StreamId)> = Vec::new();
-        let mut bytes = vec![1; 30_000];
-        for round in 0..30_000 {
-            if round < 10_000 && rng.u8(..100) == 0 {
-                let (from, to) = (rng.u32(..SIZE), rng.u32(..SIZE));
-                open.push((from, streams[from as usize].open(to, PORT).unwrap()));
+    (0..SEEDS).for_each(|seed| give_up(seed, 0));
+}
+
+#[test]
+fn cards_that_are_replaced_take_their_streams_with_them() {
+    (0..SEEDS).for_each(|seed| give_up(seed, 200));
+}
+
+/// Streams are opened, closed and given up at random; one of so many turns replaces a card.
+fn give_up(seed: u64, turns_to_replace: u32) {
+    let mut rng = Rng::with_seed(seed);
+    let mut cards = SimulatedCards::new(switch(), SIZE, limits()).unwrap();
+    let mut streams: Vec<Streams> = (0..SIZE).map(|rank| Streams::new(&cards.card(rank))).collect();
+    streams.iter_mut().for_each(|streams| streams.listen(PORT));
+    let mut open: Vec<(u32, StreamId)> = Vec::new();
+    let mut bytes = vec![1; 30_000];
+    for round in 0..30_000 {
+        if round < 10_000 && rng.u8(..100) == 0 {
+            let (from, to) = (rng.u32(..SIZE), rng.u32(..SIZE));
+            open.push((from, streams[from as usize].open(to, PORT).unwrap()));
+        }
+        let rank = rng.u32(..SIZE);
+        if round < 10_000 && turns_to_replace > 0 && rng.u32(..turns_to_replace) == 0 {
+            cards.replace(rank);
+            streams[rank as usize] = Streams::new(&cards.card(rank));
+            streams[rank as usize].listen(PORT);
+            open.retain(|(owner, _)| *owner != rank);
+        }
+        let own = &mut streams[rank as usize];
+        own.poll(&mut cards.card(rank));
+        while let Some(event) = own.next_event() {
+            match event {
+                StreamEvent::Accepted { stream, .. } => open.push((rank, stream)),
+                StreamEvent::Gone(stream) | StreamEvent::Refused(stream) | StreamEvent::Lost(stream) => {
+                    open.retain(|end| *end != (rank, stream));
+                }
+                _ => {}
             }
-            let rank = rng.u32(..SIZE);
-            let own = &mut streams[rank as usize];
-            own.poll(&mut cards.card(rank));
-            while let Some(event) = own.next_event() {
-                match event {
-                    StreamEvent::Accepted { stream, .. } => open.push((rank, stream)),
-                    StreamEvent::Gone(stream) | StreamEvent::Refused(stream) => {
-                        open.retain(|end| *end != (rank, stream));
-                    }
-                    _ => {}
+        }
+        let own_ends: Vec<_> =
+            open.iter().filter(|(owner, _)| *owner == rank).map(|(_, stream)| *stream).collect();
+        for stream in own_ends {
+            match rng.u8(..20) {
+                0 => own.close(stream),
+                1 => own.reset(stream),
+                _ if round > 10_000 => own.reset(stream),
+                2..8 => {
+                    let _ = own.write(stream, &bytes);
+                }
+                _ => {
+                    let _ = own.read(stream, &cards.card(rank), &mut bytes);
                 }
             }
-            let own_ends: Vec<_> =
-                open.iter().filter(|(owner, _)| *owner == rank).map(|(_, stream)| *stream).collect();
-            for stream in own_ends {
-                match rng.u8(..20) {
-                    0 => own.close(stream),
-                    1 => own.reset(stream),
-                    _ if round > 10_000 => own.reset(stream),
-                    2..8 => {
-                        let _ = own.write(stream, &bytes);
-                    }
-                    _ => {
-                        let _ = own.read(stream, &cards.card(rank), &mut bytes);
-                    }
-                }
-            }
-            cards.step();
         }
-        assert!(open.is_empty(), "seed {seed}: {open:?}");
-        for own in &streams {
-            assert_eq!((own.count(), own.free_chunk_count()), (0, 6), "seed {seed}");
-        }
+        cards.step();
+    }
+    assert!(open.is_empty(), "seed {seed}: {open:?}");
+    for own in &streams {
+        assert_eq!((own.count(), own.free_chunk_count()), (0, 6), "seed {seed}");
     }
 }

@@ -22,11 +22,17 @@ pub(super) struct Card {
     /// Words that are expected and not there.
     missing: [i64; COUNTER_COUNT],
     fifo: VecDeque<(u32, u64)>,
+    /// The incarnation of each card.
+    incarnations: Vec<u64>,
+    /// Cards that have become other ones, and of which the program has not been told.
+    replaced: Vec<u32>,
     /// What this card may still send into the FIFO of each other one.
     credits: Vec<u32>,
     /// Words of each other card that were taken from the FIFO, and of which that card does not know.
     taken: Vec<u32>,
     open_queries: u32,
+    /// The same, by the card that is asked.
+    queries_to: Vec<u32>,
     /// Cells of commands, at most `outgoing_max`.
     outgoing: VecDeque<Cell>,
     /// Cells that the card sends by itself: answers, credits, barriers. They go first.
@@ -37,7 +43,8 @@ pub(super) struct Card {
 }
 
 impl Card {
-    pub fn new(rank: u32, size: u32, limits: CardLimits) -> Card {
+    pub fn new(rank: u32, incarnations: Vec<u64>, limits: CardLimits) -> Card {
+        let size = incarnations.len() as u32;
         Card {
             rank,
             size,
@@ -45,9 +52,12 @@ impl Card {
             memory: vec![0; limits.memory_words as usize],
             missing: [0; COUNTER_COUNT],
             fifo: VecDeque::new(),
+            incarnations,
+            replaced: Vec::new(),
             credits: vec![limits.fifo_share; size as usize],
             taken: vec![0; size as usize],
             open_queries: 0,
+            queries_to: vec![0; size as usize],
             outgoing: VecDeque::new(),
             own: VecDeque::new(),
             arrived: 0,
@@ -75,12 +85,13 @@ impl Card {
         for query in queries {
             self.check_address(query.address);
             self.check_address(query.into);
-            let answer =
-                Cell { from: to, ..self.cell(CellKind::Answer, self.rank, query.counter, query.into, 0) };
+            let answer = self.cell(CellKind::Answer, self.rank, query.counter, query.into, 0);
+            let answer = Cell { from: to, from_incarnation: self.short_incarnation(to), ..answer };
             let cell = self.cell(CellKind::Query, to, None, query.address, answer.header());
             self.outgoing.push_back(cell);
         }
         self.open_queries += queries.len() as u32;
+        self.queries_to[to as usize] += queries.len() as u32;
         queries.len()
     }
 
@@ -125,6 +136,41 @@ impl Card {
         self.missing[counter.index()]
     }
 
+    pub fn clear(&mut self, counter: Counter) {
+        self.missing[counter.index()] = 0;
+    }
+
+    pub fn incarnation(&self, rank: u32) -> u64 {
+        self.incarnations[rank as usize]
+    }
+
+    pub fn notice_replaced(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.replaced)
+    }
+
+    /// The next card of this one's rank. The barrier is the fabric's, and goes on.
+    pub fn successor(&self, incarnations: Vec<u64>) -> Card {
+        let Card { arrived, barriers_passed, .. } = *self;
+        Card { arrived, barriers_passed, ..Card::new(self.rank, incarnations, self.limits) }
+    }
+
+    /// Another card has the rank from now on.
+    pub fn meet(&mut self, rank: u32) {
+        let place = rank as usize;
+        self.incarnations[place] += 1;
+        if !self.replaced.contains(&rank) {
+            self.replaced.push(rank);
+        }
+        (self.credits[place], self.taken[place]) = (self.limits.fifo_share, 0);
+        self.open_queries -= std::mem::take(&mut self.queries_to[place]);
+        self.fifo.retain(|(from, _)| *from != rank);
+        self.outgoing.retain(|cell| cell.to != rank);
+        self.own.retain(|cell| cell.to != rank || cell.kind == CellKind::Arrival);
+        for cell in &mut self.own {
+            cell.to_incarnation = (self.incarnations[cell.to as usize] & 15) as u8;
+        }
+    }
+
     pub fn enter_barrier(&mut self) {
         let cell = self.cell(CellKind::Arrival, BARRIER_RANK, None, 0, 0);
         self.own.push_back(cell);
@@ -142,13 +188,22 @@ impl Card {
         }
     }
 
-    /// A cell has left the network at this card.
-    pub fn arrive(&mut self, cell: Cell) {
+    /// A cell has left the network at this card. Returns whether the cell is of this card and of one that is still there.
+    pub fn arrive(&mut self, cell: Cell) -> bool {
+        let is_current = cell.to_incarnation == self.short_incarnation(self.rank)
+            && cell.from_incarnation == self.short_incarnation(cell.from);
+        if is_current {
+            self.take(cell);
+        }
+        is_current
+    }
+
+    fn take(&mut self, cell: Cell) {
         match cell.kind {
             CellKind::Put => self.take_word(cell),
             CellKind::Answer => {
                 self.open_queries -= 1;
-
+                self.queries_to[cell.from as usize] -= 1;
                 self.take_word(cell);
             }
             CellKind::Surprise => self.fifo.push_back((cell.from, cell.payload)),
@@ -180,7 +235,14 @@ impl Card {
     }
 
     fn cell(&self, kind: CellKind, to: u32, counter: Option<Counter>, address: u32, payload: u64) -> Cell {
-        Cell { kind, to, from: self.rank, counter, address, incarnation: 0, payload }
+        let (to_incarnation, from_incarnation) =
+            (self.short_incarnation(to), self.short_incarnation(self.rank));
+        Cell { kind, to, from: self.rank, counter, address, to_incarnation, from_incarnation, payload }
+    }
+
+    /// What a cell has of an incarnation.
+    fn short_incarnation(&self, rank: u32) -> u8 {
+        (self.incarnations[rank as usize] & 15) as u8
     }
 
     fn check_rank(&self, rank: u32) {

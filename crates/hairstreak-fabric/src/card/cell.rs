@@ -1,8 +1,8 @@
 //! `Cell`: a word on its way, with a header of 64 bits as on the wire.
 //!
 //! ```text
-//!   63    61 60       49 48       37 36     30 29                     8 7          0
-//!   | kind  |    to     |   from    | counter |        address         | incarnation |
+//!   63    61 60       49 48       37 36     30 29                     8 7              4 3              0
+//!   | kind  |    to     |   from    | counter |        address         | incarnation to | incarnation from |
 //! ```
 
 use super::counter::{COUNTER_COUNT, Counter};
@@ -53,8 +53,10 @@ pub struct Cell {
     pub counter: Option<Counter>,
     /// A word of the destination's memory.
     pub address: u32,
-    /// Which of the cards that have had the destination's rank one after the other is meant.
-    pub incarnation: u8,
+    /// Which of the cards that have had the destination's rank one after the other is meant: the last four bits of its number.
+    pub to_incarnation: u8,
+    /// The same of the card that the cell comes from.
+    pub from_incarnation: u8,
     /// The word.
     pub payload: u64,
 }
@@ -71,7 +73,8 @@ impl Cell {
     ///     from: 3,
     ///     counter: Counter::new(7),
     ///     address: 1_000,
-    ///     incarnation: 2,
+    ///     to_incarnation: 2,
+    ///     from_incarnation: 15,
     ///     payload: 99,
     /// };
     /// assert_eq!(Cell::decode(cell.header(), 99), Some(cell));
@@ -83,7 +86,8 @@ impl Cell {
             | u64::from(self.from) << 37
             | counter << 30
             | u64::from(self.address) << 8
-            | u64::from(self.incarnation)
+            | u64::from(self.to_incarnation & 15) << 4
+            | u64::from(self.from_incarnation & 15)
     }
 
     /// The cell of a header and a payload; `None` where the header has a kind or a counter that does not exist.
@@ -100,7 +104,8 @@ impl Cell {
             from: field(37, 12),
             counter,
             address: field(8, 22),
-            incarnation: field(0, 8) as u8,
+            to_incarnation: field(4, 4) as u8,
+            from_incarnation: field(0, 4) as u8,
             payload,
         })
     }
@@ -122,7 +127,8 @@ mod tests {
                 from: rng.u32(..1 << 12),
                 counter: Counter::new(rng.u8(..80)),
                 address: rng.u32(..1 << 22),
-                incarnation: rng.u8(..),
+                to_incarnation: rng.u8(..16),
+                from_incarnation: rng.u8(..16),
                 payload: rng.u64(..),
             };
             assert_eq!(Cell::decode(cell.header(), cell.payload), Some(cell));

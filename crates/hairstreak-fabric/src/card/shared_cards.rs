@@ -1,8 +1,8 @@
 //! `SharedCards`: cards in memory that all of them share. There is no network: a word is where it goes as soon as it is sent.
 //!
 //! ```text
-//!   cards that have come to the barrier | barriers passed | card 0 | card 1 | ...
-//!   a card: memory | 64 counters | for each other card: words taken, words sent, and the words between
+//!   cards that have come to the barrier | barriers passed | cards that were replaced | incarnations | card 0 | card 1 | ...
+//!   a card: memory | 64 counters | for each other card: words taken, words sent, words sent by its predecessors, and the words between
 //! ```
 //!
 //! A word is written before the counter that it counts down (release), and read after the counter (acquire).
@@ -16,11 +16,12 @@ use super::limits::{CardLimits, LimitsError};
 use super::vic::{PutWord, Query, Vic};
 
 /// Words in front of the first card.
-const HEAD_WORDS: usize = 2;
+const HEAD_WORDS: usize = 3;
 const ARRIVED: usize = 0;
 const PASSED: usize = 1;
+const REPLACED: usize = 2;
 /// Words in front of the words of a FIFO.
-const FIFO_HEAD_WORDS: usize = 2;
+const FIFO_HEAD_WORDS: usize = 3;
 
 /// The memory of cards: words that all of them reach, whoever runs them.
 #[derive(Clone)]
@@ -37,6 +38,18 @@ pub struct SharedCard<M> {
     rank: u32,
     /// The card whose words are looked for first.
     next_source: u32,
+    /// The incarnations that the program knows, and how many cards had been replaced then.
+    known: Vec<u64>,
+    known_count: u64,
+}
+
+/// The words of one card in the FIFO of another.
+struct Fifo<'a> {
+    taken: &'a AtomicU64,
+    sent: &'a AtomicU64,
+    /// Words that predecessors of the sender had sent.
+    sent_before: &'a AtomicU64,
+    words: &'a [AtomicU64],
 }
 
 impl SharedCards<Arc<[AtomicU64]>> {
@@ -65,7 +78,7 @@ impl SharedCards<Arc<[AtomicU64]>> {
 impl<M: AsRef<[AtomicU64]> + Clone> SharedCards<M> {
     /// Words that the cards need.
     pub fn region_words(size: u32, limits: CardLimits) -> usize {
-        HEAD_WORDS + size as usize * card_words(size, limits)
+        HEAD_WORDS + size as usize + size as usize * card_words(size, limits)
     }
 
     /// Cards in `region`, which is zero when the first of them comes.
@@ -82,6 +95,25 @@ impl<M: AsRef<[AtomicU64]> + Clone> SharedCards<M> {
         Ok(SharedCards { region, size, limits })
     }
 
+    /// The card of a rank is gone, and whoever ran it runs it no more: the next card of the rank is a new one.
+    ///
+    /// # Panics
+    ///
+    /// There is no such rank.
+    pub fn replace(&self, rank: u32) {
+        self.check_rank(rank);
+        for other in 0..self.size {
+            let (coming, going) = (self.fifo(rank, other), self.fifo(other, rank));
+            coming.taken.store(coming.sent.load(Ordering::Acquire), Ordering::Release);
+            going.sent_before.store(going.sent.load(Ordering::Acquire), Ordering::Release);
+        }
+        let own = self.of(rank);
+        let zeroed = self.limits.memory_words as usize + COUNTER_COUNT;
+        own[..zeroed].iter().for_each(|word| word.store(0, Ordering::Release));
+        self.incarnation(rank).fetch_add(1, Ordering::AcqRel);
+        self.words()[REPLACED].fetch_add(1, Ordering::Release);
+    }
+
     /// The card of a rank. Nobody else runs a card of this rank.
     ///
     /// # Panics
@@ -89,7 +121,9 @@ impl<M: AsRef<[AtomicU64]> + Clone> SharedCards<M> {
     /// There is no such rank.
     pub fn card(&self, rank: u32) -> SharedCard<M> {
         self.check_rank(rank);
-        SharedCard { cards: self.clone(), rank, next_source: 0 }
+        let known_count = self.words()[REPLACED].load(Ordering::Acquire);
+        let known = (0..self.size).map(|other| self.incarnation(other).load(Ordering::Acquire)).collect();
+        SharedCard { cards: self.clone(), rank, next_source: 0, known, known_count }
     }
 
     fn words(&self) -> &[AtomicU64] {
@@ -99,7 +133,7 @@ impl<M: AsRef<[AtomicU64]> + Clone> SharedCards<M> {
     /// The words of a card.
     fn of(&self, rank: u32) -> &[AtomicU64] {
         let words = card_words(self.size, self.limits);
-        &self.words()[HEAD_WORDS + rank as usize * words..][..words]
+        &self.words()[HEAD_WORDS + self.size as usize + rank as usize * words..][..words]
     }
 
     fn memory(&self, rank: u32) -> &[AtomicU64] {
@@ -110,12 +144,16 @@ impl<M: AsRef<[AtomicU64]> + Clone> SharedCards<M> {
         &self.of(rank)[self.limits.memory_words as usize + counter.index()]
     }
 
-    /// Words taken, words sent, and the words between: those of card `from` in the FIFO of card `rank`.
-    fn fifo(&self, rank: u32, from: u32) -> (&AtomicU64, &AtomicU64, &[AtomicU64]) {
+    fn incarnation(&self, rank: u32) -> &AtomicU64 {
+        &self.words()[HEAD_WORDS + rank as usize]
+    }
+
+    /// The words of card `from` in the FIFO of card `rank`.
+    fn fifo(&self, rank: u32, from: u32) -> Fifo<'_> {
         let words = FIFO_HEAD_WORDS + self.limits.fifo_share as usize;
         let fifos = self.limits.memory_words as usize + COUNTER_COUNT;
         let fifo = &self.of(rank)[fifos + from as usize * words..][..words];
-        (&fifo[0], &fifo[1], &fifo[FIFO_HEAD_WORDS..])
+        Fifo { taken: &fifo[0], sent: &fifo[1], sent_before: &fifo[2], words: &fifo[FIFO_HEAD_WORDS..] }
     }
 
     fn check_rank(&self, rank: u32) {
@@ -169,7 +207,7 @@ impl<M: AsRef<[AtomicU64]> + Clone> Vic for SharedCard<M> {
 
     fn surprise(&mut self, to: u32, word: u64) -> bool {
         self.cards.check_rank(to);
-        let (taken, sent, words) = self.cards.fifo(to, self.rank);
+        let Fifo { taken, sent, words, .. } = self.cards.fifo(to, self.rank);
         let at = sent.load(Ordering::Relaxed);
         if at.wrapping_sub(taken.load(Ordering::Acquire)) >= words.len() as u64 {
             return false;
@@ -183,7 +221,11 @@ impl<M: AsRef<[AtomicU64]> + Clone> Vic for SharedCard<M> {
         for _ in 0..self.cards.size {
             let from = self.next_source;
             self.next_source = (from + 1) % self.cards.size;
-            let (taken, sent, words) = self.cards.fifo(self.rank, from);
+            let Fifo { taken, sent, words, .. } = self.cards.fifo(self.rank, from);
+            if self.cards.incarnation(from).load(Ordering::Acquire) != self.known[from as usize] {
+                // The program has not been told.
+                continue;
+            }
             let at = taken.load(Ordering::Relaxed);
             if at != sent.load(Ordering::Acquire) {
                 let word = words[(at % words.len() as u64) as usize].load(Ordering::Relaxed);
@@ -211,6 +253,28 @@ impl<M: AsRef<[AtomicU64]> + Clone> Vic for SharedCard<M> {
     fn missing(&self, counter: Counter) -> i64 {
         // Below zero it has wrapped.
         self.cards.counter(self.rank, counter).load(Ordering::Acquire) as i64
+    }
+
+    fn clear(&mut self, counter: Counter) {
+        self.cards.counter(self.rank, counter).store(0, Ordering::Release);
+    }
+
+    fn notice_replaced(&mut self) -> Vec<u32> {
+        let count = self.cards.words()[REPLACED].load(Ordering::Acquire);
+        if std::mem::replace(&mut self.known_count, count) == count {
+            return Vec::new();
+        }
+        let SharedCard { cards, rank, known, .. } = self;
+        let mut replaced = Vec::new();
+        for (from, known) in (0..).zip(known) {
+            let incarnation = cards.incarnation(from).load(Ordering::Acquire);
+            if std::mem::replace(known, incarnation) != incarnation {
+                let Fifo { taken, sent_before, .. } = cards.fifo(*rank, from);
+                taken.fetch_max(sent_before.load(Ordering::Acquire), Ordering::AcqRel);
+                replaced.push(from);
+            }
+        }
+        replaced
     }
 
     fn enter_barrier(&mut self) {

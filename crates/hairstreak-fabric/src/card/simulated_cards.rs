@@ -43,6 +43,8 @@ pub struct CellCounts {
     pub entered: u64,
     /// Cells that left the network.
     pub arrived: u64,
+    /// Cells of these that were of a card that is gone, or for such a card.
+    pub dropped: u64,
     /// Slots in which a cell waited at its card because the network had no room, summed over the cards.
     pub held_back: u64,
 }
@@ -64,7 +66,7 @@ impl<N: Network<Cell>> SimulatedCards<N> {
         if size > network.port_count() || network.may_lose() {
             return Err(LimitsError::Network(size));
         }
-        let cards = (0..size).map(|rank| Card::new(rank, size, limits)).collect();
+        let cards = (0..size).map(|rank| Card::new(rank, vec![0; size as usize], limits)).collect();
         let lanes = network.lane_count();
         Ok(SimulatedCards { network, cards, lanes, slot: 0, counts: CellCounts::default() })
     }
@@ -76,6 +78,18 @@ impl<N: Network<Cell>> SimulatedCards<N> {
     /// There is no such rank.
     pub fn card(&mut self, rank: u32) -> SimulatedCard<'_> {
         SimulatedCard { card: &mut self.cards[rank as usize] }
+    }
+
+    /// The card of a rank is gone, with all that was not in the network; a new one has its rank, and the others know.
+    ///
+    /// # Panics
+    ///
+    /// There is no such rank.
+    pub fn replace(&mut self, rank: u32) {
+        self.cards.iter_mut().for_each(|card| card.meet(rank));
+        let card = &mut self.cards[rank as usize];
+        let incarnations = (0..card.size).map(|other| card.incarnation(other)).collect();
+        *card = card.successor(incarnations);
     }
 
     /// Slots that have passed.
@@ -106,10 +120,10 @@ impl<N: Network<Cell>> SimulatedCards<N> {
                 card.has_sent();
             }
         }
-        let (cards, arrived) = (&mut self.cards, &mut self.counts.arrived);
+        let (cards, counts) = (&mut self.cards, &mut self.counts);
         self.network.step(|port, cell| {
-            *arrived += 1;
-            cards[port as usize].arrive(cell);
+            counts.arrived += 1;
+            counts.dropped += u64::from(!cards[port as usize].arrive(cell));
         });
         self.slot += 1;
     }
@@ -158,6 +172,14 @@ impl Vic for SimulatedCard<'_> {
 
     fn missing(&self, counter: Counter) -> i64 {
         self.card.missing(counter)
+    }
+
+    fn clear(&mut self, counter: Counter) {
+        self.card.clear(counter);
+    }
+
+    fn notice_replaced(&mut self) -> Vec<u32> {
+        self.card.notice_replaced()
     }
 
     fn enter_barrier(&mut self) {

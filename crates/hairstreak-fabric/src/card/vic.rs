@@ -66,7 +66,14 @@ pub trait Vic {
     /// Words that are expected and not there. Below zero: that came and were not expected.
     fn missing(&self, counter: Counter) -> i64;
 
-    /// Comes to the barrier. Each card comes once before any comes again.
+    /// Expects no words for a counter, and forgets those that came and were not expected.
+    fn clear(&mut self, counter: Counter);
+
+    /// The ranks whose cards have become other ones since the last call. What a card that is gone had sent, and nobody had taken, is dropped; so is
+    /// what was sent to it. To be called before [`Vic::take_surprise`], so that no word is taken for one of a card that is gone.
+    fn notice_replaced(&mut self) -> Vec<u32>;
+
+    /// Comes to the barrier. Each card comes once before any comes again. A card that is gone comes by its successor.
     fn enter_barrier(&mut self);
 
     /// How many barriers all cards have come to.

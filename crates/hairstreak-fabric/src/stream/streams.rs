@@ -6,6 +6,8 @@
 //! - An end says how many there were, and is sent when no want and no grant is open. So whoever has the end, and as many `Filled` words, has
 //!   all that will ever come for the stream, and its number can be used again once both ends have ended.
 //! - A chunk that was announced is filled to its last word, whatever becomes of the stream.
+//!
+//! A card that is gone takes its streams with it: nothing more of it arrives, and its chunks are free at once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -59,6 +61,8 @@ pub enum StreamEvent {
     Writable(StreamId),
     /// Both ends have ended. The number may become another stream's.
     Gone(StreamId),
+    /// The other card is gone, and the stream with it. The number may become another stream's.
+    Lost(StreamId),
 }
 
 /// What a read found.
@@ -105,6 +109,8 @@ pub struct Streams {
     next_number: u16,
     listening: BTreeSet<u16>,
     chunks: Chunks,
+    /// Chunks that are granted and not announced, with their streams.
+    granted: BTreeMap<u8, u16>,
     /// Streams whose senders want a chunk, one entry for each chunk.
     wanting: VecDeque<u16>,
     /// What is to be said to other cards.
@@ -153,6 +159,7 @@ impl Streams {
             next_number: 0,
             listening: BTreeSet::new(),
             chunks: Chunks::new(card.memory_words()),
+            granted: BTreeMap::new(),
             wanting: VecDeque::new(),
             said: BTreeMap::new(),
             sending: BTreeSet::new(),
@@ -265,6 +272,9 @@ impl Streams {
     /// Does all that can be done now. Returns whether anything was.
     pub fn poll(&mut self, card: &mut (impl Vic + ?Sized)) -> bool {
         let mut has_acted = false;
+        for rank in card.notice_replaced() {
+            self.lose(rank, card);
+        }
         while let Some((from, word)) = card.take_surprise() {
             has_acted = true;
             if let Some(control) = Control::decode(word) {
@@ -277,6 +287,28 @@ impl Streams {
             has_acted |= self.send(number, card);
         }
         has_acted | self.speak(card)
+    }
+
+    /// The streams of a card that is gone are over.
+    fn lose(&mut self, rank: u32, card: &mut (impl Vic + ?Sized)) {
+        self.said.remove(&rank);
+        let lost: BTreeMap<u16, Stream> =
+            self.streams.extract_if(.., |_, stream| stream.peer == rank).collect();
+        let granted =
+            self.granted.extract_if(.., |_, number| lost.contains_key(number)).map(|(chunk, _)| chunk);
+        let arrived = lost.values().flat_map(|stream| stream.arrived.values().map(|(chunk, _)| *chunk));
+        for chunk in granted.chain(arrived) {
+            if let Some(counter) = counter(chunk) {
+                card.clear(counter);
+            }
+            self.chunks.give_back(chunk);
+        }
+        self.wanting.retain(|number| !lost.contains_key(number));
+        for number in lost.keys() {
+            self.sending.remove(number);
+            self.awaiting.remove(number);
+            self.events.push_back(StreamEvent::Lost(StreamId(*number)));
+        }
     }
 
     fn hear(&mut self, from: u32, control: Control, card: &mut (impl Vic + ?Sized)) {
@@ -311,6 +343,7 @@ impl Streams {
                 if let Some(counter) = counter(chunk) {
                     card.expect_words(counter, u32::from(size).div_ceil(8));
                 }
+                self.granted.remove(&chunk);
                 if let Some(stream) = self.of(there, from) {
                     stream.arrived.insert(place, (chunk, size));
                     self.awaiting.insert(there);
@@ -379,6 +412,7 @@ impl Streams {
             };
             let Some(chunk) = self.chunks.take() else { break };
             let peer = stream.peer;
+            self.granted.insert(chunk, number);
             self.say(peer, Control::Grant { there, chunk });
         }
         self.wanting.append(&mut unknown);
