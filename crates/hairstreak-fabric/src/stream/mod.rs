@@ -8,10 +8,14 @@
 //!     Filled (chunk, place, size) -- FIFO ->   expects so many words; whole when none is missing
 //! ```
 //!
-//! Chunks are handed to the application by their place in the stream, whatever the order in which they became whole.
+//! Whole chunks are emptied by their place in the stream, whatever the order in which they became whole, and are free again at once. Bytes
+//! that the application has not read stay with their stream, which is granted no chunk while it holds too many.
 
 mod chunks;
 mod control;
+mod receiving;
+mod sending;
 mod streams;
 
-pub use streams::{Found, OpenError, StreamEvent, StreamId, Streams};
+pub use receiving::Found;
+pub use streams::{OpenError, StreamEvent, StreamId, Streams};

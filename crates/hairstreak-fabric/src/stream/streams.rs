@@ -9,16 +9,16 @@
 //!
 //! A card that is gone takes its streams with it: nothing more of it arrives, and its chunks are free at once.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::chunks::{CHUNK_BYTES, Chunks, address, counter};
-use super::control::{Control, PLACE_COUNT, SIZE_MAX};
-use crate::card::{PutWord, Vic};
+use super::chunks::{CHUNK_BYTES, Chunks, counter};
+use super::control::{Control, SIZE_MAX};
+use super::receiving::{Found, Receiving};
+use super::sending::{Ending, Sending};
+use crate::card::Vic;
 
-/// Bytes that a stream holds and has not sent.
-const OUTGOING_MAX: usize = 64 * 1024;
-/// Chunks that a stream wants at a time.
-const GRANTS_MAX: usize = 4;
+/// Words that wait for a card to take others: a card that leaves so many opens no further stream.
+const SAID_MAX: usize = 1 << 16;
 /// Streams of a card.
 const STREAMS_MAX: usize = 1 << 16;
 
@@ -65,19 +65,6 @@ pub enum StreamEvent {
     Lost(StreamId),
 }
 
-/// What a read found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// So many bytes.
-    Bytes(usize),
-    /// Nothing for now.
-    Nothing,
-    /// The other end has ended, and all of its bytes were read.
-    End,
-    /// The other end has given the stream up.
-    Reset,
-}
-
 /// All streams of one card. The card's memory is theirs, and its counters and FIFO.
 ///
 /// ```
@@ -98,7 +85,7 @@ pub enum Found {
 ///     }
 /// };
 /// let mut bytes = [0; 16];
-/// assert_eq!(server.read(accepted, &two, &mut bytes), Found::Bytes(5));
+/// assert_eq!(server.read(accepted, &mut bytes), Found::Bytes(5));
 /// assert_eq!(&bytes[..5], b"hello");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -109,16 +96,14 @@ pub struct Streams {
     next_number: u16,
     listening: BTreeSet<u16>,
     chunks: Chunks,
-    /// Chunks that are granted and not announced, with their streams.
-    granted: BTreeMap<u8, u16>,
-    /// Streams whose senders want a chunk, one entry for each chunk.
+    /// Streams whose senders want a chunk, in turn.
     wanting: VecDeque<u16>,
     /// What is to be said to other cards.
     said: BTreeMap<u32, VecDeque<Control>>,
     /// Streams that have something to send.
     sending: BTreeSet<u16>,
-    /// Streams whose next chunk is announced and not whole.
-    awaiting: BTreeSet<u16>,
+    /// Streams that may have received something.
+    receiving: BTreeSet<u16>,
     events: VecDeque<StreamEvent>,
 }
 
@@ -127,27 +112,8 @@ struct Stream {
     peer: u32,
     /// The other end's number, once it is known.
     there: Option<u16>,
-    outgoing: VecDeque<u8>,
-    /// Chunks that are wanted and not granted.
-    wants: usize,
-    grants: VecDeque<u8>,
-    /// The chunk that is being filled: the words that are not under way.
-    filling: VecDeque<PutWord>,
-    /// Chunks that were announced.
-    filled: u32,
-    /// No more bytes come from this side; whether the stream was given up.
-    ending: Option<bool>,
-    is_end_said: bool,
-    is_writer_told: bool,
-    /// Announced chunks by place, with their sizes.
-    arrived: HashMap<u32, (u8, u16)>,
-    next: u32,
-    /// Bytes of the next chunk that were read.
-    offset: usize,
-    /// How many chunks the other end has announced, and whether it has given up.
-    end: Option<(u32, bool)>,
-    /// The application has been told of the end.
-    has_read_end: bool,
+    sending: Sending,
+    receiving: Receiving,
 }
 
 impl Streams {
@@ -159,11 +125,10 @@ impl Streams {
             next_number: 0,
             listening: BTreeSet::new(),
             chunks: Chunks::new(card.memory_words()),
-            granted: BTreeMap::new(),
             wanting: VecDeque::new(),
             said: BTreeMap::new(),
             sending: BTreeSet::new(),
-            awaiting: BTreeSet::new(),
+            receiving: BTreeSet::new(),
             events: VecDeque::new(),
         }
     }
@@ -175,7 +140,7 @@ impl Streams {
 
     /// Chunks that are granted to nobody.
     pub fn free_chunk_count(&self) -> usize {
-        self.chunks.count()
+        self.chunks.free_count()
     }
 
     /// Accepts streams to this port.
@@ -204,53 +169,26 @@ impl Streams {
 
     /// Hands bytes over. Returns how many were taken.
     pub fn write(&mut self, stream: StreamId, bytes: &[u8]) -> usize {
-        let Some(found) = self.streams.get_mut(&stream.0).filter(|found| found.ending.is_none()) else {
-            return 0;
-        };
-        let count = bytes.len().min(OUTGOING_MAX - found.outgoing.len());
-        found.outgoing.extend(&bytes[..count]);
-        found.is_writer_told = count == bytes.len();
+        let Some(found) = self.streams.get_mut(&stream.0) else { return 0 };
         self.sending.insert(stream.0);
-        count
+        found.sending.write(bytes)
     }
 
     /// Takes bytes that have come, in order.
-    pub fn read(&mut self, stream: StreamId, card: &(impl Vic + ?Sized), into: &mut [u8]) -> Found {
+    pub fn read(&mut self, stream: StreamId, into: &mut [u8]) -> Found {
         let Some(found) = self.streams.get_mut(&stream.0) else { return Found::Reset };
-        let mut count = 0;
-        while count < into.len()
-            && let Some(&(chunk, size)) = found.arrived.get(&found.next)
-        {
-            if !is_whole(card, chunk) {
-                self.awaiting.insert(stream.0);
-                break;
-            }
-            let part = (usize::from(size) - found.offset).min(into.len() - count);
-            copy_bytes(card, chunk, found.offset, &mut into[count..count + part]);
-            count += part;
-            found.offset += part;
-            if found.offset == usize::from(size) {
-                found.consume(&mut self.chunks);
-            }
+        let read = found.receiving.read(into);
+        if read == Found::End {
+            self.receiving.insert(stream.0);
         }
-        if count > 0 {
-            return Found::Bytes(count);
-        }
-        match found.end {
-            Some((_, true)) => Found::Reset,
-            Some((place, false)) if place == found.next => {
-                found.has_read_end = true;
-                self.awaiting.insert(stream.0);
-                Found::End
-            }
-            _ => Found::Nothing,
-        }
+        self.list(stream.0);
+        read
     }
 
     /// No more bytes come from this side. What was written still goes out.
     pub fn close(&mut self, stream: StreamId) {
         if let Some(found) = self.streams.get_mut(&stream.0) {
-            found.ending = found.ending.or(Some(false));
+            found.sending.close();
             self.sending.insert(stream.0);
         }
     }
@@ -258,9 +196,11 @@ impl Streams {
     /// Gives the stream up: what was written and not sent is dropped, and so is what comes.
     pub fn reset(&mut self, stream: StreamId) {
         if let Some(found) = self.streams.get_mut(&stream.0) {
-            found.give_up();
+            found.sending.reset();
+            found.receiving.give_up();
             self.sending.insert(stream.0);
-            self.awaiting.insert(stream.0);
+            self.receiving.insert(stream.0);
+            self.list(stream.0);
         }
     }
 
@@ -281,7 +221,9 @@ impl Streams {
                 self.hear(from, control, card);
             }
         }
-        self.look_at_awaited(card);
+        for number in std::mem::take(&mut self.receiving) {
+            has_acted |= self.receive(number, card);
+        }
         self.grant();
         for number in std::mem::take(&mut self.sending) {
             has_acted |= self.send(number, card);
@@ -292,22 +234,14 @@ impl Streams {
     /// The streams of a card that is gone are over.
     fn lose(&mut self, rank: u32, card: &mut (impl Vic + ?Sized)) {
         self.said.remove(&rank);
-        let lost: BTreeMap<u16, Stream> =
-            self.streams.extract_if(.., |_, stream| stream.peer == rank).collect();
-        let granted =
-            self.granted.extract_if(.., |_, number| lost.contains_key(number)).map(|(chunk, _)| chunk);
-        let arrived = lost.values().flat_map(|stream| stream.arrived.values().map(|(chunk, _)| *chunk));
-        for chunk in granted.chain(arrived) {
+        for chunk in self.chunks.held_by(rank) {
             if let Some(counter) = counter(chunk) {
                 card.clear(counter);
             }
             self.chunks.give_back(chunk);
         }
-        self.wanting.retain(|number| !lost.contains_key(number));
-        for number in lost.keys() {
-            self.sending.remove(number);
-            self.awaiting.remove(number);
-            self.events.push_back(StreamEvent::Lost(StreamId(*number)));
+        for (number, _) in self.streams.extract_if(.., |_, stream| stream.peer == rank) {
+            self.events.push_back(StreamEvent::Lost(StreamId(number)));
         }
     }
 
@@ -315,107 +249,117 @@ impl Streams {
         match control {
             Control::Open { port, here } => self.accept(from, port, here),
             Control::Accept { there, here } => {
-                if let Some(stream) = self.of(there, from) {
+                if let Some(stream) = self.of(there, from).filter(|stream| stream.there.is_none()) {
                     stream.there = Some(here);
                     self.events.push_back(StreamEvent::Opened(StreamId(there)));
                     self.sending.insert(there);
+                    self.list(there);
                 }
             }
             Control::Refuse { there } => {
-                if self.of(there, from).is_some() {
+                if self.of(there, from).is_some_and(|stream| stream.there.is_none()) {
                     self.streams.remove(&there);
                     self.events.push_back(StreamEvent::Refused(StreamId(there)));
                 }
             }
             Control::Want { there } => {
-                if self.of(there, from).is_some() {
-                    self.wanting.push_back(there);
+                if let Some(stream) = self.of(there, from) {
+                    stream.receiving.ask();
+                    self.list(there);
                 }
             }
             Control::Grant { there, chunk } => {
-                if let Some(stream) = self.of(there, from) {
-                    stream.wants = stream.wants.saturating_sub(1);
-                    stream.grants.push_back(chunk);
+                let exists = self.chunks.exists(chunk);
+                if let Some(stream) = self.of(there, from).filter(|_| exists)
+                    && stream.sending.grant(chunk)
+                {
                     self.sending.insert(there);
                 }
             }
             Control::Filled { there, chunk, size, place } => {
-                if let Some(counter) = counter(chunk) {
+                let is_small = usize::from(size) <= CHUNK_BYTES;
+                if is_small
+                    && self.chunks.announce(chunk, from, there)
+                    && let Some(stream) = self.of(there, from)
+                    && let Some(counter) = counter(chunk)
+                {
+                    stream.receiving.announce(place, chunk, size);
                     card.expect_words(counter, u32::from(size).div_ceil(8));
-                }
-                self.granted.remove(&chunk);
-                if let Some(stream) = self.of(there, from) {
-                    stream.arrived.insert(place, (chunk, size));
-                    self.awaiting.insert(there);
+                    self.receiving.insert(there);
                 }
             }
-            Control::End { there, place } => self.end(from, there, (place, false)),
-            Control::Reset { there, place } => self.end(from, there, (place, true)),
+            Control::End { there, place } => self.end(from, there, place, Ending::Close),
+            Control::Reset { there, place } => self.end(from, there, place, Ending::Reset),
         }
     }
 
     fn accept(&mut self, from: u32, port: u16, there: u16) {
+        if self.said.get(&from).is_some_and(|said| said.len() >= SAID_MAX) {
+            return;
+        }
         let number = self.listening.contains(&port).then(|| self.add(from, Some(there))).flatten();
         let Some(here) = number else { return self.say(from, Control::Refuse { there }) };
         self.say(from, Control::Accept { there, here });
         self.events.push_back(StreamEvent::Accepted { stream: StreamId(here), port, from });
     }
 
-    fn end(&mut self, from: u32, number: u16, end: (u32, bool)) {
+    /// The other end has ended, `place` chunks after its beginning.
+    fn end(&mut self, from: u32, number: u16, place: u32, ending: Ending) {
         let Some(stream) = self.of(number, from) else { return };
-        stream.end = Some(end);
-        if end.1 {
-            stream.give_up();
+        stream.receiving.end(place, ending == Ending::Reset);
+        if ending == Ending::Reset {
+            stream.sending.reset();
+            self.sending.insert(number);
         }
-        self.awaiting.insert(number);
-        self.sending.insert(number);
+        self.receiving.insert(number);
     }
 
-    /// Streams whose next chunk may be whole by now, or that may be gone.
-    fn look_at_awaited(&mut self, card: &(impl Vic + ?Sized)) {
-        for number in std::mem::take(&mut self.awaiting) {
-            let Some(stream) = self.streams.get_mut(&number) else { continue };
-            let mut is_readable = false;
-            let mut waits = false;
-            while let Some(&(chunk, size)) = stream.arrived.get(&stream.next) {
-                if !is_whole(card, chunk) {
-                    waits = true;
-                    break;
-                }
-                if size > 0 && !stream.is_given_up() {
-                    is_readable = true;
-                    break;
-                }
-                stream.consume(&mut self.chunks);
-            }
-            is_readable |= stream.end.is_some_and(|(place, is_reset)| is_reset || place == stream.next);
-            if is_readable {
-                self.events.push_back(StreamEvent::Readable(StreamId(number)));
-            }
-            if waits {
-                self.awaiting.insert(number);
-            }
-            self.remove_if_over(number);
+    /// Takes what has come for a stream. Returns whether there was something.
+    fn receive(&mut self, number: u16, card: &(impl Vic + ?Sized)) -> bool {
+        let Some(stream) = self.streams.get_mut(&number) else { return false };
+        let free = self.chunks.free_count();
+        if stream.receiving.empty_chunks(card, &mut self.chunks) {
+            self.receiving.insert(number);
+        }
+        if stream.receiving.tells_reader() {
+            self.events.push_back(StreamEvent::Readable(StreamId(number)));
+        }
+        self.list(number);
+        self.remove_if_over(number);
+        self.chunks.free_count() > free
+    }
+
+    /// Lists a stream that may be granted a chunk.
+    fn list(&mut self, number: u16) {
+        if let Some(stream) = self.streams.get_mut(&number)
+            && stream.there.is_some()
+            && stream.receiving.may_grant()
+            && !std::mem::replace(&mut stream.receiving.is_listed, true)
+        {
+            self.wanting.push_back(number);
         }
     }
 
-    /// Gives chunks to those who want them, in the order in which they came.
+    /// Grants chunks to streams in turn. A stream whose card has its share is passed over.
     fn grant(&mut self) {
-        let mut unknown = VecDeque::new();
-        while self.chunks.count() > 0
+        let mut passed_over = 0;
+        while passed_over < self.wanting.len()
+            && self.chunks.free_count() > 0
             && let Some(number) = self.wanting.pop_front()
         {
-            let Some(stream) = self.streams.get(&number) else { continue };
-            let Some(there) = stream.there else {
-                unknown.push_back(number);
+            let Some(stream) = self.streams.get_mut(&number) else { continue };
+            let (peer, Some(there)) = (stream.peer, stream.there) else { continue };
+            let Some(chunk) = self.chunks.grant(peer, number) else {
+                passed_over += 1;
+                self.wanting.push_back(number);
                 continue;
             };
-            let Some(chunk) = self.chunks.take() else { break };
-            let peer = stream.peer;
-            self.granted.insert(chunk, number);
+            passed_over = 0;
+            stream.receiving.note_granted();
+            stream.receiving.is_listed = false;
+            self.list(number);
             self.say(peer, Control::Grant { there, chunk });
         }
-        self.wanting.append(&mut unknown);
     }
 
     /// Sends what a stream has. Returns whether anything was done.
@@ -425,41 +369,27 @@ impl Streams {
         let said = self.said.entry(peer).or_default();
         let mut has_acted = false;
         loop {
-            if !stream.filling.is_empty() {
-                let taken = card.put(peer, stream.filling.make_contiguous());
-                stream.filling.drain(..taken);
+            said.extend((0..stream.sending.want_more()).map(|_| Control::Want { there }));
+            let filling = &mut stream.sending.filling;
+            if !filling.is_empty() {
+                let taken = card.put(peer, filling.make_contiguous());
+                filling.drain(..taken);
                 has_acted |= taken > 0;
-                if !stream.filling.is_empty() {
+                if !filling.is_empty() {
                     self.sending.insert(number);
                     return has_acted;
                 }
             }
-            let is_idle = stream.outgoing.is_empty() && stream.ending.is_none();
-            let Some(chunk) = stream.next_grant(!is_idle) else { break };
-            let size = stream.outgoing.len().min(CHUNK_BYTES);
-            stream.fill(chunk, size);
-            said.push_back(Control::Filled { there, chunk, size: size as u16, place: stream.filled });
-            stream.filled = (stream.filled + 1) % PLACE_COUNT;
+            let Some(next) = stream.sending.fill_next() else { break };
+            said.push_back(Control::Filled { there, chunk: next.chunk, size: next.size, place: next.place });
             has_acted = true;
         }
-        let wanted = stream.outgoing.len().div_ceil(CHUNK_BYTES).min(GRANTS_MAX);
-        while stream.wants + stream.grants.len() < wanted {
-            stream.wants += 1;
-            said.push_back(Control::Want { there });
+        match stream.sending.say_end() {
+            Some((Ending::Close, place)) => said.push_back(Control::End { there, place }),
+            Some((Ending::Reset, place)) => said.push_back(Control::Reset { there, place }),
+            None => {}
         }
-        let is_done = stream.outgoing.is_empty() && stream.wants == 0 && stream.grants.is_empty();
-        if let Some(is_reset) = stream.ending
-            && is_done
-            && !std::mem::replace(&mut stream.is_end_said, true)
-        {
-            let place = stream.filled;
-            said.push_back(match is_reset {
-                true => Control::Reset { there, place },
-                false => Control::End { there, place },
-            });
-        }
-        if !stream.is_writer_told && stream.outgoing.len() <= OUTGOING_MAX / 2 {
-            stream.is_writer_told = true;
+        if stream.sending.tells_writer() {
             self.events.push_back(StreamEvent::Writable(StreamId(number)));
         }
         self.remove_if_over(number);
@@ -482,11 +412,8 @@ impl Streams {
     }
 
     fn remove_if_over(&mut self, number: u16) {
-        let is_over = self.streams.get(&number).is_some_and(|stream| {
-            let is_done = stream.has_read_end || stream.is_given_up();
-            is_done && stream.is_end_said && stream.end.is_some_and(|(place, _)| place == stream.next)
-        });
-        if is_over {
+        let is_over = |stream: &Stream| stream.sending.is_over() && stream.receiving.is_over();
+        if self.streams.get(&number).is_some_and(is_over) {
             self.streams.remove(&number);
             self.events.push_back(StreamEvent::Gone(StreamId(number)));
         }
@@ -502,7 +429,8 @@ impl Streams {
         }
         let number = self.next_number;
         self.next_number = number.wrapping_add(1);
-        self.streams.insert(number, Stream::new(peer, there));
+        let stream = Stream { peer, there, sending: Sending::new(), receiving: Receiving::default() };
+        self.streams.insert(number, stream);
         Some(number)
     }
 
@@ -514,74 +442,4 @@ impl Streams {
     fn say(&mut self, rank: u32, control: Control) {
         self.said.entry(rank).or_default().push_back(control);
     }
-}
-
-impl Stream {
-    fn new(peer: u32, there: Option<u16>) -> Stream {
-        Stream {
-            peer,
-            there,
-            outgoing: VecDeque::new(),
-            wants: 0,
-            grants: VecDeque::new(),
-            filling: VecDeque::new(),
-            filled: 0,
-            ending: None,
-            is_end_said: false,
-            is_writer_told: true,
-            arrived: HashMap::new(),
-            next: 0,
-            offset: 0,
-            end: None,
-            has_read_end: false,
-        }
-    }
-
-    fn is_given_up(&self) -> bool {
-        self.ending == Some(true)
-    }
-
-    fn give_up(&mut self) {
-        self.outgoing.clear();
-        // One that has said its end has nothing more to say.
-        self.ending = Some(true);
-    }
-
-    /// The next chunk to be filled, if the stream has use for one.
-    fn next_grant(&mut self, has_use: bool) -> Option<u8> {
-        if has_use { self.grants.pop_front() } else { None }
-    }
-
-    /// The next chunk is done with.
-    fn consume(&mut self, chunks: &mut Chunks) {
-        if let Some((chunk, _)) = self.arrived.remove(&self.next) {
-            chunks.give_back(chunk);
-        }
-        self.next = (self.next + 1) % PLACE_COUNT;
-        self.offset = 0;
-    }
-
-    /// Makes words of the first bytes.
-    fn fill(&mut self, chunk: u8, size: usize) {
-        let bytes: Vec<u8> = self.outgoing.drain(..size).collect();
-        let words = bytes.chunks(8).zip(address(chunk)..).map(|(bytes, address)| {
-            let mut word = [0; 8];
-            word[..bytes.len()].copy_from_slice(bytes);
-            PutWord { address, word: u64::from_le_bytes(word), counter: counter(chunk) }
-        });
-        self.filling.extend(words);
-    }
-}
-
-fn is_whole(card: &(impl Vic + ?Sized), chunk: u8) -> bool {
-    counter(chunk).is_some_and(|counter| card.missing(counter) == 0)
-}
-
-/// Copies bytes of a chunk from `offset` on.
-fn copy_bytes(card: &(impl Vic + ?Sized), chunk: u8, offset: usize, into: &mut [u8]) {
-    let (first, end) = (offset / 8, (offset + into.len()).div_ceil(8));
-    let mut words = vec![0; end - first];
-    card.read(address(chunk) + first as u32, &mut words);
-    let bytes = words.iter().flat_map(|word| word.to_le_bytes()).skip(offset % 8);
-    into.iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
 }

@@ -1,0 +1,138 @@
+//! `Receiving`: the half of a stream in which this card receives.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::chunks::{CHUNK_BYTES, Chunks, copy_bytes, is_whole};
+use super::control::PLACE_COUNT;
+use super::sending::WANTS_MAX;
+use crate::card::Vic;
+
+/// Bytes that a stream holds and the application has not read, with the chunks that are on their way.
+const INCOMING_MAX: usize = 4 * CHUNK_BYTES;
+
+/// The half of a stream in which this card receives.
+#[derive(Debug, Default)]
+pub(super) struct Receiving {
+    incoming: VecDeque<u8>,
+    /// Chunks that the other end wants and has not got.
+    asked: usize,
+    /// The stream stands in the list of those that want a chunk.
+    pub is_listed: bool,
+    /// Chunks that were granted and whose bytes are not in `incoming`.
+    open_chunks: usize,
+    /// Announced chunks by place, with their sizes.
+    arrived: HashMap<u32, (u8, u16)>,
+    /// The place of the next chunk.
+    next: u32,
+    /// How many chunks the other end has announced in all, and whether it gave the stream up.
+    end: Option<(u32, bool)>,
+    /// The application knows of the end.
+    has_read_end: bool,
+    /// The application knows that there is something to read.
+    is_reader_told: bool,
+    /// Bytes are dropped as they come.
+    discards: bool,
+}
+
+/// What a read found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// So many bytes.
+    Bytes(usize),
+    /// Nothing for now.
+    Nothing,
+    /// The other end has ended, and all of its bytes were read.
+    End,
+    /// The other end has given the stream up.
+    Reset,
+}
+
+impl Receiving {
+    /// The other end wants a chunk. A sender that keeps to the rules wants so many at most.
+    pub fn ask(&mut self) {
+        self.asked = (self.asked + 1).min(WANTS_MAX);
+    }
+
+    /// Whether a chunk is wanted, and there is room for its bytes.
+    pub fn may_grant(&self) -> bool {
+        self.asked > 0 && self.incoming.len() + (self.open_chunks + 1) * CHUNK_BYTES <= INCOMING_MAX
+    }
+
+    pub fn note_granted(&mut self) {
+        self.asked -= 1;
+        self.open_chunks += 1;
+    }
+
+    /// A granted chunk was announced.
+    pub fn announce(&mut self, place: u32, chunk: u8, size: u16) {
+        self.arrived.insert(place, (chunk, size));
+    }
+
+    /// The other end has ended. Only the first end counts.
+    pub fn end(&mut self, place: u32, is_reset: bool) {
+        self.end = self.end.or(Some((place, is_reset)));
+        self.discards |= is_reset;
+    }
+
+    /// Drops all bytes, and those that come.
+    pub fn give_up(&mut self) {
+        self.incoming.clear();
+        self.discards = true;
+    }
+
+    /// Empties the next chunks that are whole. Returns whether the one behind them was announced and is not whole.
+    pub fn empty_chunks(&mut self, card: &(impl Vic + ?Sized), chunks: &mut Chunks) -> bool {
+        while let Some(&(chunk, size)) = self.arrived.get(&self.next) {
+            if !is_whole(card, chunk) {
+                return true;
+            }
+            if !self.discards {
+                copy_bytes(card, chunk, size.into(), &mut self.incoming);
+            }
+            chunks.give_back(chunk);
+            self.arrived.remove(&self.next);
+            self.open_chunks -= 1;
+            self.next = (self.next + 1) % PLACE_COUNT;
+        }
+        false
+    }
+
+    /// Takes bytes for the application.
+    pub fn read(&mut self, into: &mut [u8]) -> Found {
+        let count = into.len().min(self.incoming.len());
+        into.iter_mut().zip(self.incoming.drain(..count)).for_each(|(to, byte)| *to = byte);
+        if count > 0 {
+            self.is_reader_told = !self.incoming.is_empty();
+            return Found::Bytes(count);
+        }
+        self.is_reader_told = false;
+        match self.end {
+            Some((_, true)) => Found::Reset,
+            Some(_) if self.is_complete() => {
+                self.has_read_end = true;
+                Found::End
+            }
+            _ => Found::Nothing,
+        }
+    }
+
+    /// Whether the application is to be told that there is something to read.
+    pub fn tells_reader(&mut self) -> bool {
+        let is_reset = self.end.is_some_and(|(_, is_reset)| is_reset);
+        let is_at_end = self.is_complete() && !self.has_read_end && !self.discards;
+        let is_readable = !self.incoming.is_empty() || is_reset || is_at_end;
+        let tells = is_readable && !self.is_reader_told;
+        self.is_reader_told |= tells;
+        tells
+    }
+
+    /// Whether nothing more comes, and nobody has to be told.
+    pub fn is_over(&self) -> bool {
+        self.is_complete() && (self.has_read_end || self.discards)
+    }
+
+    /// Whether the other end has ended, and all of its chunks were emptied.
+    fn is_complete(&self) -> bool {
+        self.end.is_some_and(|(place, _)| place == self.next)
+    }
+}

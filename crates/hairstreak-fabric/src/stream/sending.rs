@@ -1,0 +1,137 @@
+//! `Sending`: the half of a stream in which this card sends.
+
+use std::collections::VecDeque;
+
+use super::chunks::{CHUNK_BYTES, address, counter};
+use super::control::PLACE_COUNT;
+use crate::card::PutWord;
+
+/// Bytes that a stream holds and has not sent.
+const OUTGOING_MAX: usize = 64 * 1024;
+/// Chunks that a sender wants at a time.
+pub(super) const WANTS_MAX: usize = 4;
+
+/// The half of a stream in which this card sends.
+#[derive(Debug)]
+pub(super) struct Sending {
+    outgoing: VecDeque<u8>,
+    /// Chunks that are wanted and not granted.
+    wants: usize,
+    grants: VecDeque<u8>,
+    /// The words of the chunk that is being filled, without those that are under way.
+    pub filling: VecDeque<PutWord>,
+    /// The number of chunks that were announced.
+    filled: u32,
+    pub ending: Option<Ending>,
+    is_end_said: bool,
+    /// The application knows that there is room.
+    is_writer_told: bool,
+}
+
+/// How this card ends its half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// All bytes go out first.
+    Close,
+    /// Bytes that have not gone out are dropped.
+    Reset,
+}
+
+/// A chunk that is announced: its number, its size in bytes, and its place in the stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Announcement {
+    pub chunk: u8,
+    pub size: u16,
+    pub place: u32,
+}
+
+impl Sending {
+    pub fn new() -> Sending {
+        Sending {
+            outgoing: VecDeque::new(),
+            wants: 0,
+            grants: VecDeque::new(),
+            filling: VecDeque::new(),
+            filled: 0,
+            ending: None,
+            is_end_said: false,
+            is_writer_told: true,
+        }
+    }
+
+    /// Takes bytes of the application. Returns how many.
+    pub fn write(&mut self, bytes: &[u8]) -> usize {
+        if self.ending.is_some() {
+            return 0;
+        }
+        let count = bytes.len().min(OUTGOING_MAX - self.outgoing.len());
+        self.outgoing.extend(&bytes[..count]);
+        self.is_writer_told = count == bytes.len();
+        count
+    }
+
+    pub fn close(&mut self) {
+        self.ending = self.ending.or(Some(Ending::Close));
+    }
+
+    pub fn reset(&mut self) {
+        self.outgoing.clear();
+        self.ending = Some(Ending::Reset);
+    }
+
+    /// The receiver grants a chunk. Returns whether one was wanted.
+    pub fn grant(&mut self, chunk: u8) -> bool {
+        let is_wanted = self.wants > 0;
+        if is_wanted {
+            self.wants -= 1;
+            self.grants.push_back(chunk);
+        }
+        is_wanted
+    }
+
+    /// Begins to fill the next chunk, if there is one and use for it. A sender that ends gives back a chunk by filling it with nothing.
+    pub fn fill_next(&mut self) -> Option<Announcement> {
+        if self.outgoing.is_empty() && self.ending.is_none() {
+            return None;
+        }
+        let chunk = self.grants.pop_front()?;
+        let size = self.outgoing.len().min(CHUNK_BYTES);
+        let bytes: Vec<u8> = self.outgoing.drain(..size).collect();
+        let words = bytes.chunks(8).zip(address(chunk)..).map(|(bytes, address)| {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            PutWord { address, word: u64::from_le_bytes(word), counter: counter(chunk) }
+        });
+        self.filling.extend(words);
+        let place = self.filled;
+        self.filled = (self.filled + 1) % PLACE_COUNT;
+        Some(Announcement { chunk, size: size as u16, place })
+    }
+
+    /// How many further chunks the sender wants now.
+    pub fn want_more(&mut self) -> usize {
+        let wanted = self.outgoing.len().div_ceil(CHUNK_BYTES).min(WANTS_MAX);
+        let count = wanted.saturating_sub(self.wants + self.grants.len());
+        self.wants += count;
+        count
+    }
+
+    /// The end, once: how it ends, and how many chunks there were. There is none while a want or a grant is open.
+    pub fn say_end(&mut self) -> Option<(Ending, u32)> {
+        let is_done = self.outgoing.is_empty() && self.wants == 0 && self.grants.is_empty();
+        let ending = self.ending.filter(|_| is_done && !self.is_end_said)?;
+        self.is_end_said = true;
+        Some((ending, self.filled))
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.is_end_said
+    }
+
+    /// Whether the application is to be told that there is room again.
+    pub fn tells_writer(&mut self) -> bool {
+        let tells = !self.is_writer_told && self.outgoing.len() <= OUTGOING_MAX / 2;
+        self.is_writer_told |= tells;
+        tells
+    }
+}
