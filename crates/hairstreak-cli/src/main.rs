@@ -82,6 +82,7 @@ fn obey(command: &Command) -> Result<(), Failure> {
         Command::Worker(arguments) => service::worker(arguments),
         Command::Services(arguments) => service::services(arguments),
         Command::Fabric(arguments) => match &arguments.command {
+            FabricCommand::Serve(arguments) => fabric::serve(arguments),
             FabricCommand::Study(arguments) => fabric::study(arguments),
         },
         Command::Bench(arguments) => bench_command::bench(arguments),

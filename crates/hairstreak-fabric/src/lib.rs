@@ -4,6 +4,7 @@
 //!   Technology 19(10), 2001)
 //! - [`card`]: the interface card of a port, on a simulated network or in shared memory
 //! - [`omega`], [`fat_tree`]: rivals: the omega network without buffers, the k-ary n-tree with credits
+//! - [`parameters`]: the sizes and times of the fabric that programs attach to
 //! - [`Parallel`]: several networks side by side
 //! - [`stream`]: ordered streams of bytes between cards
 //! - [`traffic`], [`trace`], [`mod@measure`]: the packets that the ports send, and the figures of a network under them
@@ -12,6 +13,7 @@ pub mod card;
 pub mod fat_tree;
 pub mod measure;
 pub mod omega;
+pub mod parameters;
 pub mod stream;
 pub mod trace;
 pub mod traffic;

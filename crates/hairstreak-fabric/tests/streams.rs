@@ -247,7 +247,8 @@ fn give_up(seed: u64, turns_to_replace: u32) {
         for stream in own_ends {
             match rng.u8(..20) {
                 0 => own.close(stream),
-                1 => own.reset(stream),
+                1 if rng.bool() => own.reset(stream),
+                1 => own.abandon(stream),
                 _ if round > 10_000 => own.reset(stream),
                 2..8 => {
                     let _ = own.write(stream, &bytes);

@@ -168,6 +168,9 @@ fn listen(endpoint: &str) -> Result<Listener, StartError> {
             Listener::bind_tcp(socket_address, address.host == "*").map_err(|error| failed(error.to_string()))
         }
         Endpoint::Ipc(address) => Listener::bind_ipc(&address).map_err(|error| failed(error.to_string())),
+        Endpoint::Vortex(address) => {
+            Listener::bind_vortex(&address).map_err(|error| failed(error.to_string()))
+        }
         _ => Err(failed(SCHEMES.into())),
     }
 }

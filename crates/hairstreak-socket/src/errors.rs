@@ -2,6 +2,7 @@
 
 use std::io;
 
+use hairstreak_transport::vortex::VortexError;
 use hairstreak_transport::{EndpointError, ResolveError};
 use thiserror::Error;
 
@@ -45,8 +46,8 @@ pub enum BindError {
         /// What the system said.
         source: io::Error,
     },
-    /// A STREAM socket, whose peers speak no ZMTP, uses tcp and ipc only.
-    #[error("a STREAM socket cannot use {0}: tcp and ipc only")]
+    /// A STREAM socket, whose peers speak no ZMTP, uses tcp, ipc and vortex only.
+    #[error("a STREAM socket cannot use {0}: tcp, ipc and vortex only")]
     NeedsZmtp(String),
     /// The socket is closed.
     #[error("the socket is closed")]
@@ -65,8 +66,11 @@ pub enum ConnectError {
     /// The endpoint is a wildcard.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
-    /// A STREAM socket, whose peers speak no ZMTP, uses tcp and ipc only.
-    #[error("a STREAM socket cannot use {0}: tcp and ipc only")]
+    /// The endpoint of a fabric is a wildcard.
+    #[error(transparent)]
+    Vortex(#[from] VortexError),
+    /// A STREAM socket, whose peers speak no ZMTP, uses tcp, ipc and vortex only.
+    #[error("a STREAM socket cannot use {0}: tcp, ipc and vortex only")]
     NeedsZmtp(String),
     /// The socket is closed.
     #[error("the socket is closed")]

@@ -6,7 +6,7 @@
 //! - A message to be sent begins with the name; its other frames go one after the other. Without bytes it **closes** the
 //!   connection, once what was sent before has gone; an endpoint connected to is given up with it. An unknown name is
 //!   refused (`SendError::Unroutable`).
-//! - tcp and ipc only. A peer that was connected to and lost is connected to again, under another name.
+//! - tcp, ipc and vortex only. A peer that was connected to and lost is connected to again, under another name.
 //!
 //! What is bounded: connections by `connections_max` (one that is over counts until its last notice is taken), bytes
 //! read ahead of each by `receive_bytes_max`, bytes not yet written to each by `send_bytes_max`. A peer that does not

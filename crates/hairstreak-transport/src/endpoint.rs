@@ -7,6 +7,7 @@
 //!   ipc://@NAME           a unix socket in the abstract namespace
 //!   shm:///PATH           as ipc, and the peer has to go on in shared memory
 //!   shm://NAME            the same, in the abstract namespace
+//!   vortex://FABRIC/RANK:PORT    through a simulated Data Vortex; RANK and PORT may be * when binding
 //!   inproc://NAME         within the process
 //! ```
 
@@ -15,6 +16,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use thiserror::Error;
+
+use crate::vortex::VortexAddress;
 
 /// The longest endpoint that is looked at, in bytes.
 const ENDPOINT_SIZE_MAX: usize = 1024;
@@ -30,6 +33,8 @@ pub enum Endpoint {
     Ipc(IpcAddress),
     /// `shm://...`
     Shm(IpcAddress),
+    /// `vortex://fabric/rank:port`
+    Vortex(VortexAddress),
     /// `inproc://name`
     Inproc(String),
 }
@@ -56,7 +61,7 @@ pub enum IpcAddress {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum EndpointError {
     /// No scheme, or one that is not known.
-    #[error("endpoint \"{0}\": it must start with tcp://, ipc://, shm:// or inproc://")]
+    #[error("endpoint \"{0}\": it must start with tcp://, ipc://, shm://, vortex:// or inproc://")]
     Scheme(String),
     /// The part after the scheme is missing or too long.
     #[error("endpoint \"{0}\": the part after :// must have between 1 and {ENDPOINT_SIZE_MAX} bytes")]
@@ -67,6 +72,11 @@ pub enum EndpointError {
     /// A tcp endpoint without host, or with blanks in it.
     #[error("endpoint \"{0}\": tcp needs a host before the port (* for every interface)")]
     Host(String),
+    /// A vortex endpoint without a fabric's name, a rank or a port.
+    #[error(
+        "endpoint \"{0}\": vortex needs FABRIC/RANK:PORT, the fabric's name of letters, digits, -, _ and ., and a port from 1 to 65535 (* when binding)"
+    )]
+    Vortex(String),
     /// A path that does not fit a unix socket's address.
     #[error("endpoint \"{0}\": a unix socket's path has at most {IPC_PATH_SIZE_MAX} bytes and no NUL")]
     Path(String),
@@ -89,6 +99,10 @@ impl FromStr for Endpoint {
             "shm" => {
                 let name = (!rest.starts_with('/')).then(|| rest.strip_prefix('@').unwrap_or(rest));
                 parse_unix(rest, name, shown).map(Endpoint::Shm)
+            }
+            "vortex" => {
+                let address = VortexAddress::parse(rest).ok_or_else(|| EndpointError::Vortex(shown()));
+                address.map(Endpoint::Vortex)
             }
             "inproc" => Ok(Endpoint::Inproc(rest.to_owned())),
             _ => Err(EndpointError::Scheme(shown())),
@@ -139,6 +153,7 @@ impl fmt::Display for Endpoint {
             Endpoint::Ipc(IpcAddress::Abstract(name)) => write!(f, "ipc://@{name}"),
             Endpoint::Shm(IpcAddress::Path(path)) => write!(f, "shm://{}", path.display()),
             Endpoint::Shm(IpcAddress::Abstract(name)) => write!(f, "shm://{name}"),
+            Endpoint::Vortex(address) => write!(f, "vortex://{address}"),
             Endpoint::Inproc(name) => write!(f, "inproc://{name}"),
         }
     }
@@ -160,6 +175,9 @@ mod tests {
             "ipc://@abstract",
             "shm:///tmp/x",
             "shm://name",
+            "vortex://lab/3:5555",
+            "vortex://lab/2;3:5555",
+            "vortex://lab.2-x_y/*:*",
             "inproc://a b",
         ] {
             assert_eq!(text.parse::<Endpoint>().unwrap().to_string(), text);
@@ -183,6 +201,15 @@ mod tests {
             ("ipc://@", "path"),
             ("shm://@", "path"),
             ("shm://a\0b", "path"),
+            ("vortex://lab", "FABRIC/RANK:PORT"),
+            ("vortex://lab/3", "FABRIC/RANK:PORT"),
+            ("vortex:///3:5", "FABRIC/RANK:PORT"),
+            ("vortex://la b/3:5", "FABRIC/RANK:PORT"),
+            ("vortex://lab/-3:5", "FABRIC/RANK:PORT"),
+            ("vortex://lab/+3:5", "FABRIC/RANK:PORT"),
+            ("vortex://lab/3:65536", "FABRIC/RANK:PORT"),
+            ("vortex://lab/3:", "FABRIC/RANK:PORT"),
+            ("vortex://lab/*;3:5", "FABRIC/RANK:PORT"),
             (&long, "path"),
         ] {
             let error = text.parse::<Endpoint>().unwrap_err().to_string();

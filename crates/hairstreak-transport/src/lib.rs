@@ -1,8 +1,8 @@
-//! What carries bytes: endpoints, byte streams over tcp, ipc, shared memory and TLS, their listeners, and the poller
-//! that tells when they are ready.
+//! What carries bytes: endpoints, byte streams over tcp, ipc, shared memory, TLS and a simulated fabric, their
+//! listeners, and the poller that tells when they are ready.
 //!
 //! Stream transports give bytes only; one session driver (in `hairstreak-socket`) serves all of
-//! them. Nothing here blocks but `resolve` and [`Poller::wait`].
+//! them. Nothing here blocks but `resolve`, [`Poller::wait`] and [`Listener::bind_vortex`].
 //!
 //! Adding a stream transport: how its bytes go in `stream/`, and what its [`Listener`] accepts.
 
@@ -18,6 +18,7 @@ mod resolve;
 pub mod shm;
 mod standard_output;
 mod stream;
+pub mod vortex;
 
 pub use connection::{Connection, Drained, GATHER_TIME, Look, Read, Silent};
 pub use delivery::Delivery;

@@ -1,4 +1,4 @@
-//! `Listener`: a bound tcp or unix socket that accepts streams, never blocking.
+//! `Listener`: a bound tcp or unix socket, or a port of a fabric, that accepts streams, never blocking.
 //!
 //! A unix socket's file that nobody listens on any more (its process was killed) is replaced; one
 //! that answers is in use, and so is a file of any other kind. The file is removed when its listener goes.
@@ -13,17 +13,32 @@ use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 
 use crate::endpoint::{Endpoint, IpcAddress, TcpAddress};
 use crate::stream::{ServerLayer, Stream, unix_address};
+use crate::vortex::{self, VortexAddress, VortexListener};
 
 /// Connections the kernel holds for us until they are accepted.
 const BACKLOG: i32 = 1024;
 const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 
-/// A bound, listening socket.
+/// Whatever is bound, and accepts streams.
 #[derive(Debug)]
 pub struct Listener {
-    fd: OwnedFd,
+    source: Source,
     endpoint: Endpoint,
     layer: ServerLayer,
+}
+
+/// Where streams come from.
+#[derive(Debug)]
+enum Source {
+    Socket(Bound),
+    Vortex(Box<VortexListener>),
+}
+
+/// A bound, listening socket.
+#[derive(Debug)]
+struct Bound {
+    fd: OwnedFd,
+    is_tcp: bool,
     /// The file to remove, and its inode: somebody else's file of that name stays.
     file: Option<(PathBuf, u64)>,
     /// The process that bound it. In a forked child the listener is still the parent's.
@@ -42,7 +57,7 @@ impl Listener {
         let bound = SocketAddr::try_from(bound)?;
         let host = if wildcard { "*".to_owned() } else { bound.ip().to_string() };
         let endpoint = Endpoint::Tcp(TcpAddress { host, port: bound.port() });
-        Ok(Listener { fd, endpoint, layer: ServerLayer::Plain, file: None, process: std::process::id() })
+        Ok(Listener::plain(Source::Socket(Bound::new(fd, true, None)), endpoint))
     }
 
     /// Binds a unix socket.
@@ -70,7 +85,23 @@ impl Listener {
             IpcAddress::Path(path) => Some((path.clone(), inode(path)?)),
             IpcAddress::Abstract(_) => None,
         };
-        Ok(Listener { fd, endpoint, layer: ServerLayer::Plain, file, process: std::process::id() })
+        Ok(Listener::plain(Source::Socket(Bound::new(fd, false, file)), endpoint))
+    }
+
+    /// Binds a port of a rank of a fabric, and waits for the fabric's answer. The endpoint read back has the real rank and port.
+    ///
+    /// # Errors
+    ///
+    /// [`VortexError`](crate::vortex::VortexError).
+    pub fn bind_vortex(address: &VortexAddress) -> io::Result<Listener> {
+        let listener = VortexListener::bind(address)?;
+        let endpoint = Endpoint::Vortex(listener.address().clone());
+        let layer = ServerLayer::Rings { ring_size_max: vortex::RING_SIZE };
+        Ok(Listener::plain(Source::Vortex(Box::new(listener)), endpoint).with_layer(layer))
+    }
+
+    fn plain(source: Source, endpoint: Endpoint) -> Listener {
+        Listener { source, endpoint, layer: ServerLayer::Plain }
     }
 
     /// The same, and `layer` comes between the sockets that are accepted and their bytes.
@@ -86,9 +117,13 @@ impl Listener {
     }
 
     fn accept_plain(&self) -> io::Result<Option<Stream>> {
+        let bound = match &self.source {
+            Source::Socket(bound) => bound,
+            Source::Vortex(listener) => return listener.accept(),
+        };
         loop {
-            match net::accept_with(&self.fd, FLAGS) {
-                Ok(fd) if matches!(self.endpoint, Endpoint::Tcp(_)) => return Stream::from_tcp(fd).map(Some),
+            match net::accept_with(&bound.fd, FLAGS) {
+                Ok(fd) if bound.is_tcp => return Stream::from_tcp(fd).map(Some),
                 Ok(fd) => return Ok(Some(Stream::from_unix(fd))),
                 Err(Errno::AGAIN) => return Ok(None),
                 // The peer went away before we came (accept(2) passes its errors on).
@@ -107,11 +142,20 @@ impl Listener {
 
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+        match &self.source {
+            Source::Socket(bound) => bound.fd.as_fd(),
+            Source::Vortex(listener) => listener.as_fd(),
+        }
     }
 }
 
-impl Drop for Listener {
+impl Bound {
+    fn new(fd: OwnedFd, is_tcp: bool, file: Option<(PathBuf, u64)>) -> Bound {
+        Bound { fd, is_tcp, file, process: std::process::id() }
+    }
+}
+
+impl Drop for Bound {
     fn drop(&mut self) {
         if self.process != std::process::id() {
             return;
@@ -123,7 +167,7 @@ impl Drop for Listener {
             // Nothing to be done if it cannot be removed; the next bind replaces it.
             let _ = std::fs::remove_file(path);
         }
-        if matches!(self.endpoint, Endpoint::Tcp(_)) {
+        if self.is_tcp {
             // A child process that was forked and has not become another program yet holds the descriptor, too: without the shutdown the
             // address would be in use until it has. The descriptor is closed in any case.
             let _ = net::shutdown(&self.fd, net::Shutdown::Both);
@@ -153,6 +197,13 @@ fn inode(path: &std::path::Path) -> io::Result<u64> {
 mod tests {
     use super::*;
 
+    fn bound(listener: &mut Listener) -> &mut Bound {
+        match &mut listener.source {
+            Source::Socket(bound) => bound,
+            Source::Vortex(_) => panic!("no socket"),
+        }
+    }
+
     fn scratch(name: &str) -> IpcAddress {
         IpcAddress::Path(std::env::temp_dir().join(format!("hs-{}-{name}", std::process::id())))
     }
@@ -160,12 +211,12 @@ mod tests {
     #[test]
     fn a_socket_file_left_by_a_killed_process_is_replaced_and_a_live_one_is_not() {
         let address = scratch("stale");
-        let first = Listener::bind_ipc(&address).unwrap();
+        let mut first = Listener::bind_ipc(&address).unwrap();
         assert_eq!(Listener::bind_ipc(&address).unwrap_err().kind(), io::ErrorKind::AddrInUse);
-        let file = first.file.clone().unwrap().0;
+        let file = bound(&mut first).file.clone().unwrap().0;
         // As after kill -9: the descriptor is closed, the file stays.
         let mut first = first;
-        first.file = None;
+        bound(&mut first).file = None;
         drop(first);
         assert!(file.exists());
         drop(Listener::bind_ipc(&address).unwrap());
@@ -196,9 +247,9 @@ mod tests {
 
     #[test]
     fn an_address_is_free_behind_its_listener_though_a_forked_child_still_has_the_descriptor() {
-        let first = Listener::bind_tcp("127.0.0.1:0".parse().unwrap(), false).unwrap();
+        let mut first = Listener::bind_tcp("127.0.0.1:0".parse().unwrap(), false).unwrap();
         let Endpoint::Tcp(address) = first.endpoint().clone() else { unreachable!() };
-        let of_child = first.fd.try_clone().unwrap();
+        let of_child = bound(&mut first).fd.try_clone().unwrap();
         drop(first);
         Listener::bind_tcp(format!("127.0.0.1:{}", address.port).parse().unwrap(), false).unwrap();
         drop(of_child);
@@ -207,10 +258,10 @@ mod tests {
     #[test]
     fn in_a_forked_child_a_listener_is_still_the_parents() {
         let mut tcp = Listener::bind_tcp("127.0.0.1:0".parse().unwrap(), false).unwrap();
-        let of_parent = std::net::TcpListener::from(tcp.fd.try_clone().unwrap());
+        let of_parent = std::net::TcpListener::from(bound(&mut tcp).fd.try_clone().unwrap());
         let mut ipc = Listener::bind_ipc(&scratch("forked")).unwrap();
-        let file = ipc.file.clone().unwrap().0;
-        (tcp.process, ipc.process) = (0, 0);
+        let file = bound(&mut ipc).file.clone().unwrap().0;
+        (bound(&mut tcp).process, bound(&mut ipc).process) = (0, 0);
         drop((tcp, ipc));
         assert!(std::net::TcpStream::connect(of_parent.local_addr().unwrap()).is_ok());
         assert!(file.exists());

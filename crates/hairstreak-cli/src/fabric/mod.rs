@@ -1,5 +1,6 @@
 //! `hairstreak fabric`: a Data Vortex and its rivals, simulated.
 //!
+//! - `serve`: the fabric that processes talk through
 //! - `study`: the command; `experiments`: what is measured; `jobs`: on all cores; `tables`, `charts`: how it is shown
 //! - `network`: the networks that are compared
 
@@ -8,8 +9,10 @@ mod charts;
 mod experiments;
 mod jobs;
 mod network;
+mod serve;
 mod study;
 mod tables;
 
 pub use arguments::{FabricArguments, FabricCommand};
+pub use serve::serve;
 pub use study::study;

@@ -40,11 +40,12 @@ pub fn meeting(tasks: &str) -> Result<Meeting, MeetingError> {
     let results = match tasks.parse::<Endpoint>()? {
         Endpoint::Inproc(_) => return Err(MeetingError::Inproc(tasks.to_owned())),
         Endpoint::Tcp(mut address) => {
-            address.port = match address.port {
-                0 | u16::MAX => return Err(MeetingError::Port(tasks.to_owned())),
-                port => port + 1,
-            };
+            address.port = port_above(address.port, tasks)?;
             Endpoint::Tcp(address).to_string()
+        }
+        Endpoint::Vortex(mut address) => {
+            address.port = port_above(address.port, tasks)?;
+            Endpoint::Vortex(address).to_string()
         }
         Endpoint::Ipc(_) | Endpoint::Shm(_) => {
             let results = format!("{tasks}.results");
@@ -53,6 +54,13 @@ pub fn meeting(tasks: &str) -> Result<Meeting, MeetingError> {
         }
     };
     Ok(Meeting { tasks: tasks.to_owned(), results })
+}
+
+fn port_above(port: u16, tasks: &str) -> Result<u16, MeetingError> {
+    match port {
+        0 | u16::MAX => Err(MeetingError::Port(tasks.to_owned())),
+        port => Ok(port + 1),
+    }
 }
 
 #[cfg(test)]
@@ -66,6 +74,7 @@ mod tests {
             ("tcp://[::1]:5700", "tcp://[::1]:5701"),
             ("ipc:///run/map", "ipc:///run/map.results"),
             ("ipc://@map", "ipc://@map.results"),
+            ("vortex://lab/0:5700", "vortex://lab/0:5701"),
         ] {
             assert_eq!(meeting(tasks).unwrap().results, results);
         }

@@ -109,6 +109,11 @@ impl<N: Network<Cell>> SimulatedCards<N> {
 
     /// A slot passes: cards send a cell into each lane that has room, and cells move by a node.
     pub fn step(&mut self) {
+        self.step_and_tell(|_| {});
+    }
+
+    /// As [`SimulatedCards::step`], and tells of the rank of each cell's card when the cell has arrived.
+    pub fn step_and_tell(&mut self, mut tell: impl FnMut(u32)) {
         for card in &mut self.cards {
             for _ in 0..self.lanes {
                 let Some(cell) = card.next_cell() else { break };
@@ -124,6 +129,7 @@ impl<N: Network<Cell>> SimulatedCards<N> {
         self.network.step(|port, cell| {
             counts.arrived += 1;
             counts.dropped += u64::from(!cards[port as usize].arrive(cell));
+            tell(port);
         });
         self.slot += 1;
     }

@@ -27,8 +27,10 @@ pub(super) enum Control {
     Filled { there: u16, chunk: u8, size: u16, place: u32 },
     /// The sender has no more bytes; so many chunks were filled.
     End { there: u16, place: u32 },
-    /// As an end, of a stream that was given up.
+    /// An end, and done.
     Reset { there: u16, place: u32 },
+    /// The receiver takes no more bytes: it has all of them, or has given up.
+    Done { there: u16 },
 }
 
 impl Control {
@@ -49,6 +51,7 @@ impl Control {
             Control::Filled { there, chunk, size, place } => word(5, there, chunk, size, place),
             Control::End { there, place } => word(6, there, 0, 0, place),
             Control::Reset { there, place } => word(7, there, 0, 0, place),
+            Control::Done { there } => word(8, there, 0, 0, 0),
         }
     }
 
@@ -66,6 +69,7 @@ impl Control {
             5 => Control::Filled { there, chunk, size, place },
             6 => Control::End { there, place },
             7 => Control::Reset { there, place },
+            8 => Control::Done { there },
             _ => return None,
         })
     }
@@ -86,6 +90,7 @@ mod tests {
             Control::Filled { there: 5, chunk: 62, size: SIZE_MAX as u16, place: PLACE_COUNT - 1 },
             Control::End { there: 6, place: 7 },
             Control::Reset { there: 8, place: 9 },
+            Control::Done { there: 10 },
         ] {
             assert_eq!(Control::decode(said.encode()), Some(said));
         }

@@ -24,7 +24,7 @@ pub(super) struct Receiving {
     arrived: HashMap<u32, (u8, u16)>,
     /// The place of the next chunk.
     next: u32,
-    /// How many chunks the other end has announced in all, and whether it gave the stream up.
+    /// How many chunks the other end has announced in all, and whether it takes no more bytes.
     end: Option<(u32, bool)>,
     /// The application knows of the end.
     has_read_end: bool,
@@ -32,6 +32,8 @@ pub(super) struct Receiving {
     is_reader_told: bool,
     /// Bytes are dropped as they come.
     discards: bool,
+    /// The other end knows that this end takes no more bytes.
+    is_done_said: bool,
 }
 
 /// What a read found.
@@ -43,7 +45,7 @@ pub enum Found {
     Nothing,
     /// The other end has ended, and all of its bytes were read.
     End,
-    /// The other end has given the stream up.
+    /// The other end has given the stream up, and all of its bytes that were under way were read; or there is no such stream.
     Reset,
 }
 
@@ -71,7 +73,6 @@ impl Receiving {
     /// The other end has ended. Only the first end counts.
     pub fn end(&mut self, place: u32, is_reset: bool) {
         self.end = self.end.or(Some((place, is_reset)));
-        self.discards |= is_reset;
     }
 
     /// Drops all bytes, and those that come.
@@ -106,29 +107,28 @@ impl Receiving {
             return Found::Bytes(count);
         }
         self.is_reader_told = false;
-        match self.end {
-            Some((_, true)) => Found::Reset,
-            Some(_) if self.is_complete() => {
-                self.has_read_end = true;
-                Found::End
-            }
-            _ => Found::Nothing,
-        }
+        let Some((_, is_reset)) = self.end.filter(|_| self.is_complete()) else { return Found::Nothing };
+        self.has_read_end = true;
+        if is_reset { Found::Reset } else { Found::End }
     }
 
     /// Whether the application is to be told that there is something to read.
     pub fn tells_reader(&mut self) -> bool {
-        let is_reset = self.end.is_some_and(|(_, is_reset)| is_reset);
         let is_at_end = self.is_complete() && !self.has_read_end && !self.discards;
-        let is_readable = !self.incoming.is_empty() || is_reset || is_at_end;
-        let tells = is_readable && !self.is_reader_told;
+        let tells = (!self.incoming.is_empty() || is_at_end) && !self.is_reader_told;
         self.is_reader_told |= tells;
         tells
     }
 
+    /// Whether the other end is to be told, once, that this end takes no more bytes.
+    pub fn say_done(&mut self) -> bool {
+        let is_done = self.has_read_end || self.discards;
+        is_done && !std::mem::replace(&mut self.is_done_said, true)
+    }
+
     /// Whether nothing more comes, and nobody has to be told.
     pub fn is_over(&self) -> bool {
-        self.is_complete() && (self.has_read_end || self.discards)
+        self.is_complete() && self.is_done_said
     }
 
     /// Whether the other end has ended, and all of its chunks were emptied.

@@ -22,18 +22,20 @@ pub(super) struct Sending {
     pub filling: VecDeque<PutWord>,
     /// The number of chunks that were announced.
     filled: u32,
-    pub ending: Option<Ending>,
+    ending: Option<Ending>,
     is_end_said: bool,
+    /// The other end takes no more bytes.
+    is_receiver_done: bool,
     /// The application knows that there is room.
     is_writer_told: bool,
 }
 
-/// How this card ends its half.
+/// How this card ends its half, when all bytes have gone out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// All bytes go out first.
+    /// The other end may go on sending.
     Close,
-    /// Bytes that have not gone out are dropped.
+    /// This end takes no more bytes.
     Reset,
 }
 
@@ -55,18 +57,16 @@ impl Sending {
             filled: 0,
             ending: None,
             is_end_said: false,
+            is_receiver_done: false,
             is_writer_told: true,
         }
     }
 
     /// Takes bytes of the application. Returns how many.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
-        if self.ending.is_some() {
-            return 0;
-        }
-        let count = bytes.len().min(OUTGOING_MAX - self.outgoing.len());
+        let count = bytes.len().min(self.room());
         self.outgoing.extend(&bytes[..count]);
-        self.is_writer_told = count == bytes.len();
+        self.is_writer_told = count == bytes.len() && self.room() > 0;
         count
     }
 
@@ -74,9 +74,26 @@ impl Sending {
         self.ending = self.ending.or(Some(Ending::Close));
     }
 
+    pub fn abandon(&mut self) {
+        self.ending = Some(Ending::Reset);
+    }
+
+    /// Abandons the stream, and drops the bytes that have not gone out.
     pub fn reset(&mut self) {
         self.outgoing.clear();
-        self.ending = Some(Ending::Reset);
+        self.abandon();
+    }
+
+    /// The other end takes no more bytes. Returns whether that is news.
+    pub fn end_receiver(&mut self) -> bool {
+        self.outgoing.clear();
+        self.close();
+        !std::mem::replace(&mut self.is_receiver_done, true)
+    }
+
+    /// How many bytes a write would take.
+    pub fn room(&self) -> usize {
+        if self.ending.is_some() { 0 } else { OUTGOING_MAX - self.outgoing.len() }
     }
 
     /// The receiver grants a chunk. Returns whether one was wanted.
@@ -125,12 +142,17 @@ impl Sending {
     }
 
     pub fn is_over(&self) -> bool {
-        self.is_end_said
+        self.is_end_said && self.is_receiver_done
+    }
+
+    /// Whether the end, when it is said, says that this end takes no more bytes, too.
+    pub fn will_reset(&self) -> bool {
+        self.ending == Some(Ending::Reset) && !self.is_end_said
     }
 
     /// Whether the application is to be told that there is room again.
     pub fn tells_writer(&mut self) -> bool {
-        let tells = !self.is_writer_told && self.outgoing.len() <= OUTGOING_MAX / 2;
+        let tells = !self.is_writer_told && self.room() >= OUTGOING_MAX / 2;
         self.is_writer_told |= tells;
         tells
     }

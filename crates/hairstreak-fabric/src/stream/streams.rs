@@ -4,7 +4,9 @@
 //!
 //! - Each [`Control::Want`] is answered by one grant, and each grant by one `Filled`, which may have no bytes. `Filled` words are numbered.
 //! - An end says how many there were, and is sent when no want and no grant is open. So whoever has the end, and as many `Filled` words, has
-//!   all that will ever come for the stream, and its number can be used again once both ends have ended.
+//!   all the bytes that will ever come for the stream.
+//! - Each card says once that it takes no more bytes: `Done`, or a `Reset` in place of its end. When a card has said that and its end, and
+//!   has heard both, no word for the stream is under way, and its number can be used again.
 //! - A chunk that was announced is filled to its last word, whatever becomes of the stream.
 //!
 //! A card that is gone takes its streams with it: nothing more of it arrives, and its chunks are free at once.
@@ -59,6 +61,8 @@ pub enum StreamEvent {
     Readable(StreamId),
     /// There is room for bytes again.
     Writable(StreamId),
+    /// The other end takes no more bytes: it has all of them, or has given up.
+    Done(StreamId),
     /// Both ends have ended. The number may become another stream's.
     Gone(StreamId),
     /// The other card is gone, and the stream with it. The number may become another stream's.
@@ -143,6 +147,11 @@ impl Streams {
         self.chunks.free_count()
     }
 
+    /// Whether words wait for room at the card: the streams are to be polled again although nothing has come.
+    pub fn has_unsent(&self) -> bool {
+        !self.said.is_empty() || !self.sending.is_empty()
+    }
+
     /// Accepts streams to this port.
     pub fn listen(&mut self, port: u16) {
         self.listening.insert(port);
@@ -174,12 +183,17 @@ impl Streams {
         found.sending.write(bytes)
     }
 
+    /// How many bytes a write would take now. [`StreamEvent::Writable`] tells of more where there were none.
+    pub fn room(&self, stream: StreamId) -> usize {
+        self.streams.get(&stream.0).map_or(0, |found| found.sending.room())
+    }
+
     /// Takes bytes that have come, in order.
     pub fn read(&mut self, stream: StreamId, into: &mut [u8]) -> Found {
         let Some(found) = self.streams.get_mut(&stream.0) else { return Found::Reset };
         let read = found.receiving.read(into);
-        if read == Found::End {
-            self.receiving.insert(stream.0);
+        if matches!(read, Found::End | Found::Reset) {
+            self.sending.insert(stream.0);
         }
         self.list(stream.0);
         read
@@ -193,15 +207,23 @@ impl Streams {
         }
     }
 
-    /// Gives the stream up: what was written and not sent is dropped, and so is what comes.
-    pub fn reset(&mut self, stream: StreamId) {
+    /// Nobody reads the stream any more: what comes is dropped. What was written still goes out.
+    pub fn abandon(&mut self, stream: StreamId) {
         if let Some(found) = self.streams.get_mut(&stream.0) {
-            found.sending.reset();
+            found.sending.abandon();
             found.receiving.give_up();
             self.sending.insert(stream.0);
             self.receiving.insert(stream.0);
             self.list(stream.0);
         }
+    }
+
+    /// Gives the stream up: as [`Streams::abandon`], and what was written and not sent is dropped.
+    pub fn reset(&mut self, stream: StreamId) {
+        if let Some(found) = self.streams.get_mut(&stream.0) {
+            found.sending.reset();
+        }
+        self.abandon(stream);
     }
 
     /// The next news.
@@ -289,7 +311,11 @@ impl Streams {
                 }
             }
             Control::End { there, place } => self.end(from, there, place, Ending::Close),
-            Control::Reset { there, place } => self.end(from, there, place, Ending::Reset),
+            Control::Reset { there, place } => {
+                self.end(from, there, place, Ending::Reset);
+                self.end_receiver(from, there);
+            }
+            Control::Done { there } => self.end_receiver(from, there),
         }
     }
 
@@ -307,11 +333,17 @@ impl Streams {
     fn end(&mut self, from: u32, number: u16, place: u32, ending: Ending) {
         let Some(stream) = self.of(number, from) else { return };
         stream.receiving.end(place, ending == Ending::Reset);
-        if ending == Ending::Reset {
-            stream.sending.reset();
+        self.receiving.insert(number);
+    }
+
+    /// The other end takes no more bytes.
+    fn end_receiver(&mut self, from: u32, number: u16) {
+        if let Some(stream) = self.of(number, from)
+            && stream.sending.end_receiver()
+        {
+            self.events.push_back(StreamEvent::Done(StreamId(number)));
             self.sending.insert(number);
         }
-        self.receiving.insert(number);
     }
 
     /// Takes what has come for a stream. Returns whether there was something.
@@ -384,9 +416,14 @@ impl Streams {
             said.push_back(Control::Filled { there, chunk: next.chunk, size: next.size, place: next.place });
             has_acted = true;
         }
+        // An end that will say so, too, stands for the word.
+        let is_done = !stream.sending.will_reset() && stream.receiving.say_done();
+        said.extend(is_done.then_some(Control::Done { there }));
         match stream.sending.say_end() {
-            Some((Ending::Close, place)) => said.push_back(Control::End { there, place }),
-            Some((Ending::Reset, place)) => said.push_back(Control::Reset { there, place }),
+            Some((Ending::Reset, place)) if stream.receiving.say_done() => {
+                said.push_back(Control::Reset { there, place });
+            }
+            Some((_, place)) => said.push_back(Control::End { there, place }),
             None => {}
         }
         if stream.sending.tells_writer() {

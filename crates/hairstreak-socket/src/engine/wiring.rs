@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hairstreak_transport::vortex::VortexError;
 use hairstreak_transport::{Endpoint, Listener, Stream, resolve_bind, resolve_connect};
 use hairstreak_wire::zmtp::SocketType;
 
@@ -57,6 +58,7 @@ impl Engine {
             }
             Endpoint::Ipc(address) => Listener::bind_ipc(address),
             Endpoint::Shm(address) => Listener::bind_shm(address),
+            Endpoint::Vortex(address) => Listener::bind_vortex(address),
             Endpoint::Inproc(name) => return crate::inproc::bind(self, socket, name),
         };
         let listener = bound.map_err(|source| match source.kind() {
@@ -96,8 +98,12 @@ impl Engine {
     }
 
     pub fn connect(self: &Arc<Self>, socket: usize, endpoint: Endpoint) -> Result<(), ConnectError> {
-        if let Endpoint::Tcp(address) = &endpoint {
-            resolve_connect(address, 0, false)?;
+        match &endpoint {
+            Endpoint::Tcp(address) => _ = resolve_connect(address, 0, false)?,
+            Endpoint::Vortex(address) if !address.is_complete() => {
+                return Err(VortexError::Wildcard(address.clone()).into());
+            }
+            _ => {}
         }
         let mut state = self.lock();
         if state.sockets.get(socket).is_none_or(|socket| socket.closed) {
@@ -275,6 +281,7 @@ impl State {
                 return self.tell_of_connector(index, || EventKind::Connecting);
             }
             Endpoint::Ipc(address) | Endpoint::Shm(address) => Stream::connect_ipc(address),
+            Endpoint::Vortex(address) => Stream::connect_vortex(address),
             Endpoint::Tcp(address) => match resolve_connect(address, 0, false) {
                 Ok(Some(address)) => Stream::connect_tcp(address),
                 _ => {

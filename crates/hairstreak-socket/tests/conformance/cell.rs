@@ -49,7 +49,7 @@ impl fmt::Debug for Cell {
 /// nobody could listen there who has no access to the process.
 fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
-    for transport in ["tcp", "ipc", "shm", "inproc"] {
+    for transport in ["tcp", "ipc", "shm", "vortex", "inproc"] {
         for (mechanism, roles) in &*ROLES {
             let forms: &[Form] = match (*mechanism, transport) {
                 ("null", _) => &[Form::Blocking, Form::Timed, Form::Try, Form::Async, Form::Batch],
@@ -77,7 +77,7 @@ pub fn check(case: impl Fn(Cell)) {
 /// Runs `case` in every cell that a plain stream of bytes can be in.
 pub fn check_plain(case: impl Fn(Cell)) {
     for cell in cells() {
-        if cell.mechanism == "null" && matches!(cell.transport, "tcp" | "ipc") {
+        if cell.mechanism == "null" && matches!(cell.transport, "tcp" | "ipc" | "vortex") {
             println!("{cell:?}");
             case(cell);
         }

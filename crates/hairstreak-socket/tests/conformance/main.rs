@@ -1,4 +1,4 @@
-//! What every pattern promises, written once and run in every cell: over tcp, ipc, shm and inproc, under every
+//! What every pattern promises, written once and run in every cell: over tcp, ipc, shm, vortex and inproc, under every
 //! mechanism, with either side binding, and through every form of send and receive.
 
 #[path = "../workbench/endpoints.rs"]

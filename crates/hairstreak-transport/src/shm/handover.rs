@@ -19,7 +19,8 @@ use thiserror::Error;
 
 use super::passing;
 use super::preamble::{self, PREAMBLE_SIZE, Refusal, TAKEN};
-use super::segment::{Segment, SegmentError};
+use super::segment::Segment;
+use super::segment_error::SegmentError;
 
 /// Why two processes did not agree on shared memory.
 #[derive(Debug, Error)]

@@ -13,14 +13,18 @@
 //! protocol's matter, or that of `handover` on a socket that carries nothing else.
 
 mod handover;
+mod memory;
 mod passing;
 mod preamble;
 mod rings;
 mod segment;
+mod segment_error;
 
 pub use handover::HandoverError;
 pub(crate) use handover::{Giving, Handover, Taking};
-pub(crate) use passing::{receive, send_with};
+pub(crate) use memory::SharedMemory;
+pub(crate) use passing::{receive, send, send_with};
 pub use preamble::Refusal;
 pub(crate) use rings::Rings;
-pub use segment::{RING_SIZE_MAX, RING_SIZE_MIN, Segment, SegmentError, Side};
+pub use segment::{Segment, Side};
+pub use segment_error::{RING_SIZE_MAX, RING_SIZE_MIN, SegmentError};

@@ -1,60 +1,20 @@
 //! `Segment`: the memory that two processes share, made by one of them and checked by the other.
 //!
-//! Its file is sealed: nobody can shrink it, so touching it never faults, whatever the peer does. It is mapped while
-//! the `Segment` lives and its pages are used as they are touched.
+//! Its pages are used as they are touched.
 
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::ptr::NonNull;
-use std::sync::{Arc, OnceLock};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 use hairstreak_base::byte_ring::{RingMemory, RingWords};
-use hairstreak_base::process;
-use rustix::fs::{MemfdFlags, SealFlags};
-use rustix::io::Errno;
-use rustix::mm::{MapFlags, ProtFlags};
-use rustix::process::{Resource, getrlimit};
-use thiserror::Error;
 
-/// The smallest ring.
-pub const RING_SIZE_MIN: usize = 4096;
-/// The largest ring.
-pub const RING_SIZE_MAX: usize = 64 << 20;
+use super::memory::SharedMemory;
+use super::segment_error::{RING_SIZE_MAX, RING_SIZE_MIN, SegmentError};
 
 /// Where the words of the second ring are, and where the bytes begin.
 const WORDS_SIZE: usize = 2048;
 const HEAD_SIZE: usize = 2 * WORDS_SIZE;
 const _: () = assert!(size_of::<RingWords>() <= WORDS_SIZE && align_of::<RingWords>() <= WORDS_SIZE);
-
-const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
-/// What `fstatfs` says of a memfd that is not made of huge pages: those can be gone when they are touched.
-const TMPFS_MAGIC: u64 = 0x0102_1994;
-
-/// Why there is no segment.
-#[derive(Debug, Error)]
-pub enum SegmentError {
-    /// The system has none to give.
-    #[error("no shared memory: {0}")]
-    System(#[from] std::io::Error),
-    /// The host promises no more memory than it has, and kills who touches what it cannot give.
-    #[error("no shared memory: this host accounts memory strictly (vm.overcommit_memory = 2)")]
-    Strict,
-    /// Files of this process may not be that large.
-    #[error("no shared memory: the process's limit on the size of files is too low")]
-    FileSize,
-    /// No ring can have that size.
-    #[error("no ring of {0} bytes: a power of two from {RING_SIZE_MIN} to {RING_SIZE_MAX} it must be")]
-    RingSize(usize),
-    /// What the peer passed is not what was agreed on.
-    #[error("the peer passed no descriptor of a sealed segment of that size")]
-    Unfit,
-}
-
-impl From<Errno> for SegmentError {
-    fn from(error: Errno) -> SegmentError {
-        SegmentError::System(error.into())
-    }
-}
 
 /// Which side of a segment a process is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,57 +28,20 @@ pub enum Side {
 /// Memory for two rings, mapped.
 #[derive(Debug)]
 pub struct Segment {
-    start: NonNull<u8>,
+    memory: SharedMemory,
     ring_size: usize,
-    /// The process that mapped it.
-    process: u32,
 }
-
-// SAFETY: the memory belongs to the segment; who may touch it when is the rings' business.
-unsafe impl Send for Segment {}
-// SAFETY: as above: words are atomics, bytes are copied through raw pointers.
-unsafe impl Sync for Segment {}
 
 impl Segment {
     /// A new segment, and the descriptor to be passed.
     pub fn create(ring_size: usize) -> Result<(Segment, OwnedFd), SegmentError> {
-        let size = check(ring_size)?;
-        if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < size as u64) {
-            return Err(SegmentError::FileSize);
-        }
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = match rustix::fs::memfd_create(c"hairstreak", flags | MemfdFlags::NOEXEC_SEAL) {
-            // Linux before 6.3 knows no such flag.
-            Err(Errno::INVAL) => rustix::fs::memfd_create(c"hairstreak", flags)?,
-            other => other?,
-        };
-        rustix::fs::ftruncate(&file, size as u64)?;
-        rustix::fs::fcntl_add_seals(&file, SEALS)?;
-        Ok((Segment::map(file.as_fd(), ring_size)?, file))
+        let (memory, file) = SharedMemory::create(check(ring_size)?)?;
+        Ok((Segment { memory, ring_size }, file))
     }
 
     /// Maps the segment that a peer passed, once it has been seen to be one.
     pub fn open(file: BorrowedFd<'_>, ring_size: usize) -> Result<Segment, SegmentError> {
-        let size = check(ring_size)?;
-        let unfit = |_| SegmentError::Unfit;
-        let seals = rustix::fs::fcntl_get_seals(file).map_err(unfit)?;
-        let is_sealed = seals.contains(SealFlags::SHRINK)
-            && !seals.intersects(SealFlags::WRITE | SealFlags::FUTURE_WRITE);
-        let has_size = rustix::fs::fstat(file).map_err(unfit)?.st_size == size as i64;
-        let is_plain = rustix::fs::fstatfs(file).map_err(unfit)?.f_type as u64 == TMPFS_MAGIC;
-        if !is_sealed || !has_size || !is_plain {
-            return Err(SegmentError::Unfit);
-        }
-        Segment::map(file, ring_size)
-    }
-
-    fn map(file: BorrowedFd<'_>, ring_size: usize) -> Result<Segment, SegmentError> {
-        let (size, access) = (HEAD_SIZE + 2 * ring_size, ProtFlags::READ | ProtFlags::WRITE);
-        // SAFETY: a new mapping, wherever the kernel has room for it.
-        let start =
-            unsafe { rustix::mm::mmap(std::ptr::null_mut(), size, access, MapFlags::SHARED, file, 0)? };
-        let start = NonNull::new(start.cast()).ok_or(SegmentError::Unfit)?;
-        Ok(Segment { start, ring_size, process: process::current() })
+        Ok(Segment { memory: SharedMemory::open(file, check(ring_size)?)?, ring_size })
     }
 
     /// Both rings as seen from one side: first the one it writes, then the one it reads.
@@ -132,35 +55,12 @@ impl Segment {
     }
 }
 
-impl Drop for Segment {
-    fn drop(&mut self) {
-        // In a forked child the address may be somebody else's by now.
-        if process::is_current(self.process) {
-            // SAFETY: the mapping is this segment's own, and nobody refers to it any more.
-            let unmapped =
-                unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), HEAD_SIZE + 2 * self.ring_size) };
-            debug_assert!(unmapped.is_ok());
-        }
-    }
-}
-
 /// The size of the whole segment.
 fn check(ring_size: usize) -> Result<usize, SegmentError> {
     if !ring_size.is_power_of_two() || !(RING_SIZE_MIN..=RING_SIZE_MAX).contains(&ring_size) {
         return Err(SegmentError::RingSize(ring_size));
     }
-    if is_strict() {
-        return Err(SegmentError::Strict);
-    }
     Ok(HEAD_SIZE + 2 * ring_size)
-}
-
-/// Whether a page that is touched may turn out not to be there (SIGBUS), which no seal prevents.
-fn is_strict() -> bool {
-    static STRICT: OnceLock<bool> = OnceLock::new();
-    *STRICT.get_or_init(|| {
-        std::fs::read_to_string("/proc/sys/vm/overcommit_memory").is_ok_and(|mode| mode.trim() == "2")
-    })
 }
 
 /// One ring of a segment.
@@ -176,7 +76,7 @@ impl RingView {
         let ring_size = self.segment.ring_size;
         assert!(at <= ring_size && size <= ring_size - at);
         // SAFETY: within the mapping, by the assertion.
-        unsafe { self.segment.start.as_ptr().add(HEAD_SIZE + self.index * ring_size + at) }
+        unsafe { self.segment.memory.start().as_ptr().add(HEAD_SIZE + self.index * ring_size + at) }
     }
 }
 
@@ -186,7 +86,7 @@ unsafe impl RingMemory for RingView {
     fn words(&self) -> &RingWords {
         // SAFETY: the words lie within the mapping, aligned to more than they need, are atomics of which any content
         // is valid, and stay mapped as long as the view.
-        unsafe { self.segment.start.add(self.index * WORDS_SIZE).cast().as_ref() }
+        unsafe { self.segment.memory.start().add(self.index * WORDS_SIZE).cast().as_ref() }
     }
 
     #[inline]
@@ -218,6 +118,10 @@ unsafe fn copy(from: *const u8, to: *mut u8, count: usize) {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd;
+
+    use rustix::fs::{MemfdFlags, SealFlags};
+
     use super::*;
 
     #[test]

@@ -23,6 +23,9 @@ use super::socket;
 use super::tls::{Handshake, Tls, TlsSession};
 use crate::endpoint::IpcAddress;
 use crate::shm::{self, Giving, Rings, Taking};
+#[cfg(doc)]
+use crate::vortex::VortexError;
+use crate::vortex::{self, Attaching, VortexAddress};
 
 /// A byte stream, and the socket under it.
 #[derive(Debug)]
@@ -58,6 +61,20 @@ impl Stream {
         Ok(Stream::connecting(socket, is_connected))
     }
 
+    /// Connects through a fabric.
+    ///
+    /// # Errors
+    ///
+    /// No fabric of that name runs, or `address` has a wildcard ([`VortexError`]). All else is an error of [`Stream::establish`].
+    pub fn connect_vortex(address: &VortexAddress) -> io::Result<Stream> {
+        let (socket, is_connected) = vortex::connect(address)?;
+        let next = Next::Attaching(Attaching::to_connect(address));
+        let mut stream = Stream::from_unix(socket).before(is_connected, next);
+        // The fabric hears of the wish at once.
+        stream.establish()?;
+        Ok(stream)
+    }
+
     /// Two ends of one connection, within this process.
     pub fn pair() -> io::Result<(Stream, Stream)> {
         let (one, other) = socket::pair()?;
@@ -69,7 +86,8 @@ impl Stream {
         if is_connected { stream } else { stream.before(false, Next::Plain) }
     }
 
-    /// The connecting side of a stream on which nothing has been read or written: `layer` comes between its socket and its bytes.
+    /// The connecting side of a stream on which nothing has been read or written: `layer` comes between its socket and its bytes. A stream
+    /// through a fabric has its own.
     pub fn with_client_layer(self, layer: &ClientLayer) -> Stream {
         match layer {
             ClientLayer::Plain => self,

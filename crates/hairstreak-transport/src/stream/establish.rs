@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   connecting --connected--> plain: the socket's bytes
+//!                             attaching (vortex/attaching.rs) --the fabric's answer--> giving
 //!                             giving, taking (shm/handover.rs) --agreed--> the rings' bytes
 //!                             handshake (tls/handshake.rs) --agreed--> the bytes in the records of TLS
 //! ```
@@ -12,6 +13,7 @@ use std::os::fd::BorrowedFd;
 use super::socket;
 use super::tls::{Handshake, Progress, Tls};
 use crate::shm::{Giving, Handover, Rings, Side, Taking};
+use crate::vortex::{self, Attaching, Progress as Attachment};
 
 /// How far a stream is on its way to its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub(super) struct Establishing {
 #[derive(Debug)]
 pub(super) enum Next {
     Plain,
+    /// The other end is reached through a fabric, by rings.
+    Attaching(Attaching),
     Giving(Giving),
     Taking(Taking),
     Securing(Handshake),
@@ -72,8 +76,15 @@ impl Establishing {
         if !self.is_connected {
             return Ok(Outcome::Waits(Established::WaitsToWrite));
         }
+        if let Next::Attaching(attaching) = &mut self.next {
+            match attaching.advance(socket)? {
+                Attachment::WaitsToRead => return Ok(Outcome::Waits(Established::WaitsToRead)),
+                Attachment::WaitsToWrite => return Ok(Outcome::Waits(Established::WaitsToWrite)),
+                Attachment::Done(_) => self.next = Next::Giving(Giving::new(vortex::RING_SIZE)),
+            }
+        }
         let (handover, side) = match &mut self.next {
-            Next::Plain => return Ok(Outcome::Plain),
+            Next::Plain | Next::Attaching(_) => return Ok(Outcome::Plain),
             Next::Giving(giving) => (giving.advance(socket)?, Side::Giver),
             Next::Taking(taking) => (taking.advance(socket)?, Side::Taker),
             Next::Securing(handshake) => {

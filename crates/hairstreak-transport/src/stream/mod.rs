@@ -19,4 +19,4 @@ pub mod tls;
 pub use byte_stream::Stream;
 pub use establish::Established;
 pub use layer::{ClientLayer, ServerLayer};
-pub(crate) use socket::unix_address;
+pub(crate) use socket::{connect_unix, pair, unix_address};

@@ -29,7 +29,7 @@ pub(super) fn connect_tcp(address: SocketAddr) -> io::Result<(OwnedFd, bool)> {
 }
 
 /// Connects to a unix socket. Returns the socket and whether it is connected already.
-pub(super) fn connect_unix(address: &IpcAddress) -> io::Result<(OwnedFd, bool)> {
+pub(crate) fn connect_unix(address: &IpcAddress) -> io::Result<(OwnedFd, bool)> {
     let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
     let is_connected = started(net::connect(&socket, &unix_address(address)?))?;
     Ok((socket, is_connected))
@@ -44,7 +44,7 @@ fn started(result: rustix::io::Result<()>) -> io::Result<bool> {
 }
 
 /// Two unix sockets that are connected to each other.
-pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(net::socketpair(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?)
 }
 

@@ -54,6 +54,10 @@ fn a_victim() {
     let kind = Kind::ALL.into_iter().find(|known| format!("{known:?}") == kind).unwrap();
     let stream = match kind {
         Kind::Tcp | Kind::Tls => Stream::connect_tcp(name.parse().unwrap()),
+        Kind::Vortex => match name.parse().unwrap() {
+            Endpoint::Vortex(address) => Stream::connect_vortex(&address),
+            other => panic!("{other}"),
+        },
         _ => Stream::connect_ipc(&IpcAddress::Abstract(name.to_owned())),
     };
     let mut end = End::new(stream.unwrap().with_client_layer(&kind.client_layer()));
@@ -70,7 +74,7 @@ fn killed(kind: Kind) -> (usize, std::io::Result<()>) {
     let name = match place.listener.endpoint() {
         Endpoint::Tcp(address) => format!("{kind:?} {}:{}", address.host, address.port),
         Endpoint::Ipc(IpcAddress::Abstract(name)) => format!("{kind:?} {name}"),
-        other => panic!("{other}"),
+        endpoint => format!("{kind:?} {endpoint}"),
     };
     let mut victim = Command::new(std::env::current_exe().unwrap())
         .args(["deaths::a_victim", "--exact", "--nocapture"])
@@ -101,7 +105,7 @@ fn what_a_killed_process_wrote_is_read_and_then_its_end() {
         match kind {
             // The process did not say that it ends: more may have been meant to follow.
             Kind::Tls => assert_eq!(end.unwrap_err().kind(), ErrorKind::UnexpectedEof),
-            Kind::Tcp | Kind::Ipc | Kind::Rings => end.unwrap(),
+            Kind::Tcp | Kind::Ipc | Kind::Rings | Kind::Vortex => end.unwrap(),
         }
     }
 }

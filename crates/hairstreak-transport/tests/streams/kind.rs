@@ -1,8 +1,10 @@
 //! The kinds of streams, and how two ends of each come about.
 
 use std::io;
+use std::sync::LazyLock;
 
 use hairstreak_transport::shm::RING_SIZE_MIN;
+use hairstreak_transport::vortex::{Fabric, FabricOptions, VortexAddress};
 use hairstreak_transport::{ClientLayer, Endpoint, IpcAddress, Listener, ServerLayer, Stream};
 
 use crate::certificate;
@@ -14,8 +16,18 @@ pub enum Kind {
     Tcp,
     Ipc,
     Rings,
+    Vortex,
     Tls,
 }
+
+/// The name of the fabric of this process.
+static FABRIC: LazyLock<String> = LazyLock::new(|| {
+    let name = format!("streams-{}", std::process::id());
+    let options = FabricOptions { heights: 4, angles: 2, ..FabricOptions::new(&name) };
+    let mut fabric = Fabric::bind(&options).unwrap();
+    std::thread::spawn(move || fabric.run().unwrap());
+    name
+});
 
 /// A listener and what it takes to connect to it.
 pub struct Place {
@@ -24,19 +36,24 @@ pub struct Place {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Tcp, Kind::Ipc, Kind::Rings, Kind::Tls];
+    pub const ALL: [Kind; 5] = [Kind::Tcp, Kind::Ipc, Kind::Rings, Kind::Vortex, Kind::Tls];
 
     pub fn listen(self) -> Place {
         let listener = match self {
             Kind::Tcp | Kind::Tls => Listener::bind_tcp("127.0.0.1:0".parse().unwrap(), false).unwrap(),
             Kind::Ipc | Kind::Rings => Listener::bind_ipc(&some_name()).unwrap(),
+            Kind::Vortex => {
+                let rank = Some(fastrand::u32(..8));
+                let address = VortexAddress { fabric: FABRIC.clone(), from: None, rank, port: 0 };
+                return Place { listener: Listener::bind_vortex(&address).unwrap(), kind: self };
+            }
         };
         Place { listener: listener.with_layer(self.server_layer()), kind: self }
     }
 
     pub fn server_layer(self) -> ServerLayer {
         match self {
-            Kind::Tcp | Kind::Ipc => ServerLayer::Plain,
+            Kind::Tcp | Kind::Ipc | Kind::Vortex => ServerLayer::Plain,
             Kind::Rings => ServerLayer::Rings { ring_size_max: RING_SIZE_MIN },
             Kind::Tls => ServerLayer::Tls(certificate::server()),
         }
@@ -44,7 +61,7 @@ impl Kind {
 
     pub fn client_layer(self) -> ClientLayer {
         match self {
-            Kind::Tcp | Kind::Ipc => ClientLayer::Plain,
+            Kind::Tcp | Kind::Ipc | Kind::Vortex => ClientLayer::Plain,
             Kind::Rings => ClientLayer::Rings { ring_size: RING_SIZE_MIN },
             Kind::Tls => ClientLayer::Tls(certificate::client()),
         }
@@ -77,6 +94,9 @@ impl Connector {
                 Stream::connect_tcp(format!("{}:{}", address.host, address.port).parse().unwrap())
             }
             Endpoint::Ipc(address) => Stream::connect_ipc(address),
+            Endpoint::Vortex(address) => {
+                Stream::connect_vortex(&VortexAddress { from: Some(fastrand::u32(..8)), ..address.clone() })
+            }
             other => panic!("{other}"),
         }
     }

@@ -52,7 +52,7 @@ impl Publication {
     pub(crate) fn of(bound: &Bound, advertise: Option<&str>) -> Result<Publication, PublicationError> {
         let port = match bound {
             Bound::Tcp(address) => Some(address.port),
-            Bound::Ipc(_) | Bound::Shm(_) => None,
+            Bound::Ipc(_) | Bound::Shm(_) | Bound::Vortex(_) => None,
             Bound::Inproc(_) => return Err(PublicationError::Inproc { bound: bound.to_string() }),
         };
         if let Some(advertise) = advertise {

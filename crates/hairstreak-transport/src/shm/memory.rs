@@ -1,0 +1,105 @@
+//! `SharedMemory`: memory that processes share, made by one of them and checked by the others.
+//!
+//! Its file is sealed: nobody can shrink it, so touching it never faults, whatever the peer does.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+
+use hairstreak_base::process;
+use rustix::fs::{MemfdFlags, SealFlags};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags};
+use rustix::process::{Resource, getrlimit};
+
+use super::segment_error::SegmentError;
+
+const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
+/// What `fstatfs` says of a memfd that is not made of huge pages: those can be gone when they are touched.
+const TMPFS_MAGIC: u64 = 0x0102_1994;
+
+/// Memory that is mapped while the value lives.
+#[derive(Debug)]
+pub(crate) struct SharedMemory {
+    start: NonNull<u8>,
+    size: usize,
+    /// The process that mapped the memory.
+    process: u32,
+}
+
+// SAFETY: the memory belongs to the value; who may touch it when is the users' business.
+unsafe impl Send for SharedMemory {}
+// SAFETY: as above: words are atomics, bytes are copied through raw pointers.
+unsafe impl Sync for SharedMemory {}
+
+impl SharedMemory {
+    /// New memory of zeros, and the descriptor to be passed.
+    pub fn create(size: usize) -> Result<(SharedMemory, OwnedFd), SegmentError> {
+        if is_strict() {
+            return Err(SegmentError::Strict);
+        }
+        if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < size as u64) {
+            return Err(SegmentError::FileSize);
+        }
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = match rustix::fs::memfd_create(c"hairstreak", flags | MemfdFlags::NOEXEC_SEAL) {
+            // Linux before 6.3 knows no such flag.
+            Err(Errno::INVAL) => rustix::fs::memfd_create(c"hairstreak", flags)?,
+            other => other?,
+        };
+        rustix::fs::ftruncate(&file, size as u64)?;
+        rustix::fs::fcntl_add_seals(&file, SEALS)?;
+        Ok((SharedMemory::map(file.as_fd(), size)?, file))
+    }
+
+    /// Maps the memory that a peer passed, once it has been seen to be sealed and of that size.
+    pub fn open(file: BorrowedFd<'_>, size: usize) -> Result<SharedMemory, SegmentError> {
+        if is_strict() {
+            return Err(SegmentError::Strict);
+        }
+        let unfit = |_| SegmentError::Unfit;
+        let seals = rustix::fs::fcntl_get_seals(file).map_err(unfit)?;
+        let is_sealed = seals.contains(SealFlags::SHRINK)
+            && !seals.intersects(SealFlags::WRITE | SealFlags::FUTURE_WRITE);
+        let has_size = rustix::fs::fstat(file).map_err(unfit)?.st_size == size as i64;
+        let is_plain = rustix::fs::fstatfs(file).map_err(unfit)?.f_type as u64 == TMPFS_MAGIC;
+        if !is_sealed || !has_size || !is_plain {
+            return Err(SegmentError::Unfit);
+        }
+        SharedMemory::map(file, size)
+    }
+
+    fn map(file: BorrowedFd<'_>, size: usize) -> Result<SharedMemory, SegmentError> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping, wherever the kernel has room for it.
+        let start =
+            unsafe { rustix::mm::mmap(std::ptr::null_mut(), size, access, MapFlags::SHARED, file, 0)? };
+        let start = NonNull::new(start.cast()).ok_or(SegmentError::Unfit)?;
+        Ok(SharedMemory { start, size, process: process::current() })
+    }
+
+    /// The first byte. The memory begins at a page.
+    #[inline]
+    pub fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        // In a forked child the address may be somebody else's by now.
+        if process::is_current(self.process) {
+            // SAFETY: the mapping is this value's own, and nobody refers to it any more.
+            let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.size) };
+            debug_assert!(unmapped.is_ok());
+        }
+    }
+}
+
+/// Whether a page that is touched may turn out not to be there (SIGBUS), which no seal prevents.
+fn is_strict() -> bool {
+    static STRICT: OnceLock<bool> = OnceLock::new();
+    *STRICT.get_or_init(|| {
+        std::fs::read_to_string("/proc/sys/vm/overcommit_memory").is_ok_and(|mode| mode.trim() == "2")
+    })
+}

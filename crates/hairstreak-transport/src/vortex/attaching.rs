@@ -1,0 +1,78 @@
+//! `Attaching`: how a process gets a connection or a listener of a fabric.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::BorrowedFd;
+
+use super::address::VortexAddress;
+use super::error::VortexError;
+use super::hello::{ANSWER_SIZE, Attached, HELLO_SIZE, Hello, Wish, decode_answer};
+use crate::shm;
+
+/// A hello on its way, then an answer.
+#[derive(Debug)]
+pub(crate) struct Attaching {
+    fabric: String,
+    hello: [u8; HELLO_SIZE],
+    sent: usize,
+    answer: [u8; ANSWER_SIZE],
+    received: usize,
+}
+
+/// How far an attaching is.
+pub(crate) enum Progress {
+    WaitsToRead,
+    WaitsToWrite,
+    Done(Attached),
+}
+
+impl Attaching {
+    /// A connection to `address`, which is complete.
+    pub fn to_connect(address: &VortexAddress) -> Attaching {
+        Attaching::new(address, Wish::Connect)
+    }
+
+    /// A listener at `address`.
+    pub fn to_listen(address: &VortexAddress) -> Attaching {
+        Attaching::new(address, Wish::Listen)
+    }
+
+    fn new(address: &VortexAddress, wish: Wish) -> Attaching {
+        let hello = Hello { wish, from: address.from, rank: address.rank, port: address.port }.encode();
+        Attaching { fabric: address.fabric.clone(), hello, sent: 0, answer: [0; ANSWER_SIZE], received: 0 }
+    }
+
+    /// Goes as far as the socket, which is connected to the fabric, lets it.
+    pub fn advance(&mut self, socket: BorrowedFd<'_>) -> io::Result<Progress> {
+        while self.sent < HELLO_SIZE {
+            match shm::send(socket, &self.hello[self.sent..]) {
+                Ok(count) => self.sent += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Progress::WaitsToWrite),
+                Err(_) => return Err(self.gone()),
+            }
+        }
+        while self.received < ANSWER_SIZE {
+            // No byte more than the answer: others may follow.
+            let mut room = [MaybeUninit::uninit(); ANSWER_SIZE];
+            let room = &mut room[self.received..];
+            match shm::receive(socket, room, &mut None) {
+                Ok([]) => return Err(self.gone()),
+                Ok(bytes) => {
+                    self.answer[self.received..][..bytes.len()].copy_from_slice(bytes);
+                    self.received += bytes.len();
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Progress::WaitsToRead),
+                Err(_) => return Err(self.gone()),
+            }
+        }
+        match decode_answer(self.answer) {
+            Some(Ok(attached)) => Ok(Progress::Done(attached)),
+            Some(Err(refusal)) => Err(VortexError::Refused(refusal).into()),
+            None => Err(VortexError::Stranger(self.fabric.clone()).into()),
+        }
+    }
+
+    fn gone(&self) -> io::Error {
+        VortexError::Gone(self.fabric.clone()).into()
+    }
+}

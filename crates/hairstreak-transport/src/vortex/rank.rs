@@ -1,0 +1,61 @@
+//! `Rank`: what the fabric knows of a rank: its streams, its listeners and its processes.
+
+use std::collections::{BTreeMap, HashMap};
+
+use hairstreak_fabric::card::Vic;
+use hairstreak_fabric::stream::{StreamId, Streams};
+
+/// The first of the ports that are given to listeners which name none (RFC 6335, section 6).
+const FREE_PORT_FIRST: u16 = 49_152;
+
+/// A rank, its card apart.
+#[derive(Debug)]
+pub(super) struct Rank {
+    pub streams: Streams,
+    /// The attachment that listens at a port.
+    pub listeners: BTreeMap<u16, usize>,
+    /// The attachment that a stream belongs to.
+    pub links: HashMap<StreamId, usize>,
+    /// Attachments of each process.
+    processes: BTreeMap<u32, u32>,
+}
+
+impl Rank {
+    pub fn new(card: &impl Vic) -> Rank {
+        Rank {
+            streams: Streams::new(card),
+            listeners: BTreeMap::new(),
+            links: HashMap::new(),
+            processes: BTreeMap::new(),
+        }
+    }
+
+    pub fn attach(&mut self, process: u32) {
+        *self.processes.entry(process).or_default() += 1;
+    }
+
+    pub fn detach(&mut self, process: u32) {
+        if let Some(count) = self.processes.get_mut(&process) {
+            *count -= 1;
+            if *count == 0 {
+                self.processes.remove(&process);
+            }
+        }
+    }
+
+    pub fn has_process(&self, process: u32) -> bool {
+        self.processes.contains_key(&process)
+    }
+
+    pub fn process_count(&self) -> usize {
+        self.processes.len()
+    }
+
+    /// The port to listen at; `None` if it is taken, or none is free.
+    pub fn free_port(&self, wanted: u16) -> Option<u16> {
+        if wanted != 0 {
+            return (!self.listeners.contains_key(&wanted)).then_some(wanted);
+        }
+        (FREE_PORT_FIRST..=u16::MAX).find(|port| !self.listeners.contains_key(port))
+    }
+}
