@@ -223,7 +223,7 @@ fn a_fabric_that_ends_is_one_error_and_its_listeners_come_back_with_it() {
                 Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{error}"),
             }
             assert!(since.elapsed() < LONG, "the listener does not come back");
-            std::thread::sleep(Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(10)); // tidy: allow(sleeps) the listener asks at intervals of its own
         };
         let mut server = accepted.join().unwrap();
         server.write(&[IoSlice::new(b"after")]).unwrap();
@@ -249,7 +249,7 @@ fn the_clock_passes_while_cells_are_under_way_and_stands_while_none_is() {
         // Words of flow control, which nobody waits for, are under way for a while.
         let now = loop {
             let now = (clock.slots(), clock.cells());
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(5)); // tidy: allow(sleeps) that a clock stands is seen only after a while
             if now == (clock.slots(), clock.cells()) {
                 break now;
             }

@@ -66,8 +66,17 @@ fn a_map_says_where_to_join_and_that_it_waits() {
 
 #[test]
 fn kill_9_of_workers_loses_nothing() {
-    for filter in [&["cat"][..], &["sed", "s/a/b/"]] {
-        let place = place("kill");
+    let fabric = format!("map-{}", std::process::id());
+    let mut running = command(&["fabric", "serve", &fabric]);
+    let mut running = running.stdout(Stdio::piped()).spawn().unwrap();
+    BufReader::new(running.stdout.take().unwrap()).lines().next();
+    let at_fabric = format!("vortex://{fabric}/0:5700");
+    for (filter, place) in [
+        (&["cat"][..], place("kill")),
+        (&["sed", "s/a/b/"], place("kill")),
+        (&["cat"], at_fabric.clone()),
+        (&["sed", "s/a/b/"], at_fabric),
+    ] {
         let map = start(&["-j1", "--listen", &place, "--", "cat"], numbers(20_000));
         let words = [&["-j2", "--"], filter].concat();
         for _ in 0..10 {
@@ -79,6 +88,8 @@ fn kill_9_of_workers_loses_nothing() {
         }
         assert_eq!(sorted(map.end()), (1..=20_000).collect::<Vec<_>>());
     }
+    running.kill().unwrap();
+    running.wait().unwrap();
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use hairstreak::service::{Client, ClientOptions, Refusal, RequestError};
 
+use crate::daemon::Daemon;
 use crate::part::{Execution, Part, executions, new_log};
 use crate::script::Script;
 use crate::soak::amount;
@@ -17,29 +18,43 @@ use crate::{broker, place};
 const WORKERS: usize = 4;
 const WINDOW: usize = 1_000;
 
-/// Who is killed next, and started again.
+/// Who is killed next, and started again. A fabric only if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
     Worker,
     Broker,
+    Fabric,
 }
 
 #[test]
 fn each_reply_comes_once_although_broker_and_workers_are_killed() {
     let place = place();
-    check("one-broker", &[&place]);
+    check("one-broker", &[&place], None);
 }
 
 #[test]
 fn each_reply_comes_once_although_the_brokers_are_killed_in_turn() {
     let places = [place(), place()];
-    check("two-brokers", &[&places[0], &places[1]]);
+    check("two-brokers", &[&places[0], &places[1]], None);
 }
 
-/// Of four parts of the requests each ends with a worker's death, and three of them with a broker's.
-fn check(name: &str, places: &[&str]) {
+#[test]
+fn each_reply_comes_once_although_ranks_of_a_fabric_are_killed_and_the_fabric_itself() {
+    let fabric = format!("services-{}", std::process::id());
+    check("fabric", &[&format!("vortex://{fabric}/0:5555")], Some(&fabric));
+}
+
+fn fabric(name: &str) -> Daemon {
+    let mut fabric = Daemon::start("fabric", &["serve", name, "--heights", "4", "--angles", "2"]);
+    fabric.place(&format!("fabric {name}"));
+    fabric
+}
+
+/// Of four parts of the requests each ends with a worker's death, and three of them with a broker's. If the places are of a fabric, that dies, too.
+fn check(name: &str, places: &[&str], fabric_name: Option<&str>) {
     let count = amount(20_000, 100_000);
     let log = new_log(name);
+    let mut running = fabric_name.map(fabric);
     let mut brokers: Vec<_> = places.iter().map(|place| Some(broker(&[place]).0)).collect();
     let (order, orders) = mpsc::channel();
     let killed = thread::scope(|scope| {
@@ -58,6 +73,10 @@ fn check(name: &str, places: &[&str]) {
                         turn += 1;
                         drop(brokers[index].take());
                         brokers[index] = Some(broker(&[places[index]]).0);
+                    }
+                    Victim::Fabric => {
+                        drop(running.take());
+                        running = fabric_name.map(fabric);
                     }
                 }
             }
@@ -91,6 +110,9 @@ fn ask(count: usize, places: &[&str], order: &mpsc::Sender<Victim>) {
         }
         if replied % (count / 4) == count / 8 && replied < count * 3 / 4 {
             order.send(Victim::Broker).unwrap();
+        }
+        if replied % (count / 2) == count / 4 {
+            order.send(Victim::Fabric).unwrap();
         }
     };
     for number in 0..count {

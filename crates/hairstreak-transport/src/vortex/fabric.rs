@@ -10,7 +10,7 @@ use hairstreak_fabric::card::{CardLimits, Cell, CellCounts, LimitsError, Simulat
 use hairstreak_fabric::parameters::{ANGLE_COUNT, HEIGHT_COUNT, NETWORK_COUNT, SLOT_PICOSECONDS};
 use hairstreak_fabric::stream::{StreamEvent, StreamId};
 use hairstreak_fabric::vortex::{Permutation, Shape, ShapeError, Switch};
-use rustix::net::sockopt;
+use rustix::net::{RecvFlags, sockopt};
 use slab::Slab;
 use thiserror::Error;
 
@@ -407,6 +407,12 @@ impl Fabric {
             }
             Wish::Listen => {
                 let rank = self.rank_for(process, hello.rank)?;
+                if let Some(&other) = self.ranks[rank as usize].listeners.get(&hello.port)
+                    && has_ended(&self.attachments[other].stream)
+                {
+                    // Its event has not come yet.
+                    self.remove(other);
+                }
                 let at = &mut self.ranks[rank as usize];
                 let port = at.free_port(hello.port).ok_or(Refusal::InUse)?;
                 at.attach(process);
@@ -468,6 +474,12 @@ impl Fabric {
             Kind::Link(_, link) => _ = at.links.remove(&link.id),
         }
     }
+}
+
+/// Whether the process at the other end has closed the socket.
+fn has_ended(stream: &Stream) -> bool {
+    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+    matches!(rustix::net::recv(stream.socket(), &mut [0; 1][..], flags), Ok((_, 0)))
 }
 
 /// Answers a process, which may be gone.
