@@ -1,7 +1,7 @@
 //! Workers of their own: they join, leave and are killed while a map is at work, and each record has its result once.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use hairstreak::pipeline::{PipelineOptions, Reply, Worker};
 use rustix::process::{Pid, Signal, kill_process};
@@ -66,30 +66,51 @@ fn a_map_says_where_to_join_and_that_it_waits() {
 
 #[test]
 fn kill_9_of_workers_loses_nothing() {
-    let fabric = format!("map-{}", std::process::id());
-    let mut running = command(&["fabric", "serve", &fabric]);
-    let mut running = running.stdout(Stdio::piped()).spawn().unwrap();
-    BufReader::new(running.stdout.take().unwrap()).lines().next();
-    let at_fabric = format!("vortex://{fabric}/0:5700");
-    for (filter, place) in [
-        (&["cat"][..], place("kill")),
-        (&["sed", "s/a/b/"], place("kill")),
-        (&["cat"], at_fabric.clone()),
-        (&["sed", "s/a/b/"], at_fabric),
-    ] {
-        let map = start(&["-j1", "--listen", &place, "--", "cat"], numbers(20_000));
-        let words = [&["-j2", "--"], filter].concat();
-        for _ in 0..10 {
-            let mut victim = worker(&place, &words);
-            let process = process_of(&victim);
-            until(|| (children_of(process.as_raw_nonzero().get()).len() == 2).then_some(()));
-            kill_process(process, Signal::KILL).unwrap();
-            victim.wait().unwrap();
-        }
-        assert_eq!(sorted(map.end()), (1..=20_000).collect::<Vec<_>>());
+    for filter in [&["cat"][..], &["sed", "s/a/b/"]] {
+        kill_workers(&place("kill"), filter, |_| {});
+    }
+}
+
+/// A fabric that runs, from the time that it is there.
+fn fabric(name: &str) -> Child {
+    // Itself, and not behind `timeout`: the fabric is to be killed.
+    let mut fabric = Command::new(env!("CARGO_BIN_EXE_hairstreak"));
+    let mut fabric = fabric.args(["fabric", "serve", name]).stdout(Stdio::piped()).spawn().unwrap();
+    let line = BufReader::new(fabric.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    assert!(line.starts_with(&format!("fabric {name} at vortex://{name}/")), "{line}");
+    fabric
+}
+
+#[test]
+fn kill_9_of_ranks_of_a_fabric_and_of_the_fabric_loses_nothing() {
+    let name = format!("map-{}", std::process::id());
+    let mut running = fabric(&name);
+    for filter in [&["cat"][..], &["sed", "s/a/b/"]] {
+        kill_workers(&format!("vortex://{name}/0:5700"), filter, |turn| {
+            if turn == 5 {
+                running.kill().unwrap();
+                running.wait().unwrap();
+                running = fabric(&name);
+            }
+        });
     }
     running.kill().unwrap();
     running.wait().unwrap();
+}
+
+/// Ten workers are killed, and each record is done once. `at_turn` does what it likes beside.
+fn kill_workers(place: &str, filter: &[&str], mut at_turn: impl FnMut(usize)) {
+    let map = start(&["-j1", "--listen", place, "--", "cat"], numbers(20_000));
+    let words = [&["-j2", "--"], filter].concat();
+    for turn in 0..10 {
+        let mut victim = worker(place, &words);
+        let process = process_of(&victim);
+        until(|| (children_of(process.as_raw_nonzero().get()).len() == 2).then_some(()));
+        at_turn(turn);
+        kill_process(process, Signal::KILL).unwrap();
+        victim.wait().unwrap();
+    }
+    assert_eq!(sorted(map.end()), (1..=20_000).collect::<Vec<_>>());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `checks.py` against RabbitMQ, and against our node.
 
-use crate::node::{self, our_node, our_small_node};
+use crate::node::{self, OurNode, our_node, our_node_at_a_fabric, our_small_node};
 use crate::program::{python, run};
 use crate::rabbitmq::rabbitmq;
 
@@ -23,7 +23,15 @@ fn rabbitmq_passes_the_checks_while_it_is_short_of_memory() {
 
 #[test]
 fn our_node_passes_the_checks() {
-    let node = our_node();
+    check(&our_node());
+}
+
+#[test]
+fn our_node_passes_the_checks_through_a_fabric() {
+    check(&our_node_at_a_fabric());
+}
+
+fn check(node: &OurNode) {
     let mut checks = python("checks.py");
     checks.arg(node.address.to_string());
     checks.args(node::WITHOUT.iter().flat_map(|need| ["--without", need]));

@@ -1,8 +1,17 @@
 //! `our_node()`: Hairstreak's node with what checks.py needs of a broker.
 
+#[path = "../../../hairstreak-transport/examples/relay/relay.rs"]
+mod relay;
+
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use hairstreak_server::{AmqpOptions, ServeOptions, Server};
+use hairstreak_transport::event_loop::{EventLoops, LoopOptions};
+use hairstreak_transport::vortex::{Fabric, FabricOptions};
+use hairstreak_transport::{Endpoint, Listener, Stream};
+
+use self::relay::Relay;
 
 /// The needs of checks.py that our node does not meet.
 pub const WITHOUT: &[&str] = &[
@@ -23,6 +32,7 @@ pub const WITHOUT: &[&str] = &[
 pub struct OurNode {
     pub address: SocketAddr,
     _server: Server,
+    _relay: Option<EventLoops<Relay>>,
 }
 
 /// Starts our node on loopback, with the users and virtual hosts of `checks.py`.
@@ -35,16 +45,38 @@ pub fn our_small_node() -> OurNode {
     start(AmqpOptions { memory_watermark: 8 << 20, ..AmqpOptions::default() })
 }
 
+/// As [`our_node`], at a fabric. A relay is at the address, and all bytes between relay and node go through the fabric.
+pub fn our_node_at_a_fabric() -> OurNode {
+    let name = format!("amqp-{}", std::process::id());
+    let mut fabric = Fabric::bind(&FabricOptions::new(&name)).unwrap();
+    std::thread::spawn(move || fabric.run().unwrap());
+    let server = serve(
+        AmqpOptions { message_size_max: 16 << 20, ..AmqpOptions::default() },
+        &format!("vortex://{name}/0:*"),
+    );
+    let Endpoint::Vortex(place) = server.amqp_endpoints()[0].clone() else { panic!("no port of a fabric") };
+    let listener = Listener::bind_tcp("127.0.0.1:0".parse().unwrap(), false).unwrap();
+    let address = listener.endpoint().to_string().strip_prefix("tcp://").unwrap().parse().unwrap();
+    let relay = EventLoops::start(LoopOptions::default()).unwrap();
+    let connect: relay::Connect = Arc::new(move || Stream::connect_vortex(&place));
+    relay.listen(listener, move |_| Some(Relay::accepted(Arc::clone(&connect))));
+    OurNode { address, _server: server, _relay: Some(relay) }
+}
+
 fn start(amqp: AmqpOptions) -> OurNode {
+    let server = serve(amqp, "tcp://127.0.0.1:*");
+    let address = server.amqp_endpoints()[0].to_string();
+    let address = address.strip_prefix("tcp://").unwrap().parse().unwrap();
+    OurNode { address, _server: server, _relay: None }
+}
+
+fn serve(amqp: AmqpOptions, at: &str) -> Server {
     let virtual_hosts = ["/", "checks", "other"].map(str::to_owned).to_vec();
     let options = ServeOptions {
         bind: Vec::new(),
-        amqp_bind: vec!["tcp://127.0.0.1:*".into()],
+        amqp_bind: vec![at.into()],
         amqp: AmqpOptions { virtual_hosts, ..amqp },
         ..ServeOptions::default()
     };
-    let server = Server::start(options).unwrap();
-    let address = server.amqp_endpoints()[0].to_string();
-    let address = address.strip_prefix("tcp://").unwrap().parse().unwrap();
-    OurNode { address, _server: server }
+    Server::start(options).unwrap()
 }
