@@ -275,6 +275,50 @@ fn threads_that_share_a_memory_see_whole_messages() {
     });
 }
 
+/// A publisher numbers its words, and sends each to two consumers.
+#[test]
+fn one_stream_has_an_unordered_and_an_ordered_consumer() {
+    const COUNT: u64 = 200;
+    let switches = (0..4).map(|_| switch()).collect();
+    let limits = CardLimits { fifo_share: 16, ..limits() };
+    let mut cards = SimulatedCards::new(Parallel::new(switches, SIZE), SIZE, limits).unwrap();
+    let (publisher, unordered, ordered, all) = (0, 3, 5, counter(7));
+    let mut rng = Rng::with_seed(1);
+    cards.card(ordered).expect_words(all, COUNT as u32);
+    let (mut told, mut put) = (0, 0);
+    let (mut as_they_came, mut first_in_order, mut slot) = (Vec::new(), None, 0);
+    while as_they_came.len() < COUNT as usize || first_in_order.is_none() {
+        let mut card = cards.card(publisher);
+        while told < COUNT && card.surprise(unordered, told) {
+            told += 1;
+        }
+        let words = (put..COUNT).map(|word| PutWord { address: word as u32, word, counter: Some(all) });
+        put += card.put(ordered, &words.collect::<Vec<_>>()) as u64;
+        while let Some((from, word)) = cards.card(unordered).take_surprise() {
+            assert_eq!(from, publisher);
+            as_they_came.push((word, slot));
+        }
+        if first_in_order.is_none() && cards.card(ordered).missing(all) == 0 {
+            let mut words = vec![0; COUNT as usize];
+            cards.card(ordered).read(0, &mut words);
+            assert_eq!(words, (0..COUNT).collect::<Vec<_>>());
+            first_in_order = Some(slot);
+        }
+        // Words of others are in the way of some.
+        for other in 8..SIZE {
+            let word = PutWord { address: 255, word: slot, counter: None };
+            cards.card(other).put(rng.u32(..8), &[word]);
+        }
+        cards.step();
+        slot += 1;
+        assert!(slot < LONG, "words are lost");
+    }
+    assert!(!as_they_came.is_sorted(), "the fabric keeps no order");
+    assert!(as_they_came[0].1 < first_in_order.unwrap(), "whoever needs no order has the first word earlier");
+    as_they_came.sort();
+    assert!(as_they_came.iter().map(|(word, _)| *word).eq(0..COUNT));
+}
+
 #[test]
 fn sizes_that_cannot_be_are_named() {
     let error = |size, limits| SimulatedCards::new(switch(), size, limits).unwrap_err();

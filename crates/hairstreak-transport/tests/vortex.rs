@@ -1,7 +1,9 @@
 //! Fabrics: what they refuse, their death and return, and their clock. `streams/` has what every stream does, with fabrics among them.
 
-use std::io::{ErrorKind, IoSlice};
+use std::io::{BufRead, BufReader, ErrorKind, IoSlice, Read};
 use std::mem::MaybeUninit;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -259,4 +261,102 @@ fn the_clock_passes_while_cells_are_under_way_and_stands_while_none_is() {
         last = now;
     }
     assert_eq!(clock.time().as_nanos(), u128::from(last.0) * 30);
+}
+
+/// The words of the parent: where to listen.
+const PLACE: &str = "HAIRSTREAK_TEST_PLACE";
+
+/// Listens where the environment names, says so, and answers each connection with its process. Does nothing otherwise.
+#[test]
+fn a_process() {
+    let Ok(place) = std::env::var(PLACE) else { return };
+    let listener = Listener::bind_vortex(&address(&place)).unwrap();
+    println!("\nat {}", listener.endpoint());
+    loop {
+        let mut stream = accept(&listener).unwrap();
+        stream.write(&[IoSlice::new(&std::process::id().to_be_bytes())]).unwrap();
+        stream.shutdown_write();
+        read(&mut stream);
+    }
+}
+
+/// Another process that listens, and where.
+fn process(place: &str) -> (Child, VortexAddress) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["a_process", "--exact", "--nocapture"])
+        .env(PLACE, place)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let place = lines.filter_map(|line| line.strip_prefix("at vortex://").map(address)).next();
+    (child, place.unwrap())
+}
+
+#[test]
+fn several_processes_share_a_rank_and_one_that_is_killed_takes_only_its_own() {
+    let name = name("shared");
+    let _fabric = Running::start(&name);
+    let place = format!("{name}/3:*");
+    let mut processes: Vec<_> = (0..3).map(|_| process(&place)).collect();
+    let asked = |address: &VortexAddress| {
+        let mut stream =
+            established(Stream::connect_vortex(&VortexAddress { from: Some(1), ..address.clone() }))?;
+        std::io::Result::Ok(u32::from_be_bytes(read(&mut stream).try_into().unwrap()))
+    };
+    for (child, address) in &processes {
+        assert_eq!((address.rank, asked(address).unwrap()), (Some(3), child.id()));
+    }
+    let (mut killed, place) = processes.remove(0);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    // Its port is free at once.
+    let again = Listener::bind_vortex(&place).unwrap();
+    assert_eq!(again.endpoint(), &Endpoint::Vortex(place));
+    for (child, address) in &mut processes {
+        assert_eq!(asked(address).unwrap(), child.id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_fabric_whose_processes_are_silent_sleeps() {
+    let name = name("silent");
+    let mut fabric = Fabric::bind(&options(&name)).unwrap();
+    let (stopper, (tell, told)) = (fabric.stopper(), mpsc::channel());
+    let thread = std::thread::spawn(move || {
+        tell.send(rustix::thread::gettid()).unwrap();
+        fabric.run().unwrap();
+    });
+    let used = format!("/proc/self/task/{}/schedstat", told.recv().unwrap().as_raw_nonzero());
+    let place = address(&format!("{name}/4:1"));
+    let listener = Listener::bind_vortex(&place).unwrap();
+    let streams: Vec<_> = (0..20)
+        .map(|_| {
+            let client = Stream::connect_vortex(&place);
+            let mut server = accept(&listener).unwrap();
+            let mut client = established(client).unwrap();
+            client.write(&[IoSlice::new(b"hello")]).unwrap();
+            assert_eq!(read(&mut server), b"hello");
+            (client, server)
+        })
+        .collect();
+    let waits = || {
+        let mut text = String::new();
+        std::fs::File::open(&used).unwrap().read_to_string(&mut text).unwrap();
+        text
+    };
+    // What is still under way arrives; then the thread is not run at all.
+    let since = Instant::now();
+    while {
+        let before = waits();
+        std::thread::sleep(Duration::from_millis(200)); // tidy: allow(sleeps) that a thread sleeps is seen only after a while
+        waits() != before
+    } {
+        assert!(since.elapsed() < LONG, "the fabric never sleeps");
+    }
+    drop(streams);
+    stopper.stop();
+    thread.join().unwrap();
 }
