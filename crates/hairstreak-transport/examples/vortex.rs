@@ -138,11 +138,11 @@ fn main() -> Outcome<()> {
     writeln!(
         out,
         "fabric time: what a slot of 30 ns carries; host time: what the simulation takes. Median of {REPEATS}."
-    );
+    )?;
     writeln!(
         out,
         "heights angles networks streams | GB/s of fabric time | M cells/s of host time, of fabric thread | MB/s of host time"
-    );
+    )?;
     for (heights, angles, networks, streams) in
         [(4, 2, 16, 1), (4, 2, 1, 1), (8, 4, 16, 1), (8, 4, 16, 4), (8, 4, 1, 4), (64, 4, 16, 4)]
     {
