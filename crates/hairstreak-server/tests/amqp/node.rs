@@ -45,10 +45,11 @@ pub fn our_small_node() -> OurNode {
     start(AmqpOptions { memory_watermark: 8 << 20, ..AmqpOptions::default() })
 }
 
-/// As [`our_node`], at a fabric. A relay is at the address, and all bytes between relay and node go through the fabric.
-pub fn our_node_at_a_fabric() -> OurNode {
-    let name = format!("amqp-{}", std::process::id());
-    let mut fabric = Fabric::bind(&FabricOptions::new(&name)).unwrap();
+/// As [`our_node`], at a fabric whose name begins so. A relay is at the address, and all bytes between relay and node go through the fabric.
+pub fn our_node_at_a_fabric(name: &str) -> OurNode {
+    let name = format!("{name}-{}", std::process::id());
+    let mut fabric =
+        Fabric::bind(&FabricOptions { heights: 4, angles: 2, networks: 4, name: name.clone() }).unwrap();
     std::thread::spawn(move || fabric.run().unwrap());
     let server = serve(
         AmqpOptions { message_size_max: 16 << 20, ..AmqpOptions::default() },

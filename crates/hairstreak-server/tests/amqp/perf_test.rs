@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::process::Command;
 
-use crate::node::our_node;
+use crate::node::{our_node, our_node_at_a_fabric};
 use crate::program::{checkout, run};
 use crate::rabbitmq::rabbitmq;
 
@@ -49,6 +49,12 @@ fn rabbitmq_serves_perf_test() {
 #[test]
 fn our_node_serves_perf_test() {
     let node = our_node();
+    serves_perf_test(node.address);
+}
+
+#[test]
+fn our_node_serves_perf_test_through_a_fabric() {
+    let node = our_node_at_a_fabric("perf-test");
     serves_perf_test(node.address);
 }
 
