@@ -6,13 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hairstreak_fabric::Parallel;
-use hairstreak_fabric::card::{CardLimits, Cell, CellCounts, LimitsError, SimulatedCards};
-use hairstreak_fabric::parameters::{ANGLE_COUNT, HEIGHT_COUNT, NETWORK_COUNT, SLOT_PICOSECONDS};
+use hairstreak_fabric::card::{CardLimits, Cell, CellCounts, SimulatedCards};
+use hairstreak_fabric::parameters::SLOT_PICOSECONDS;
 use hairstreak_fabric::stream::{StreamEvent, StreamId};
-use hairstreak_fabric::vortex::{Permutation, Shape, ShapeError, Switch};
+use hairstreak_fabric::vortex::{Permutation, Shape, Switch};
 use rustix::net::{RecvFlags, sockopt};
 use slab::Slab;
-use thiserror::Error;
 
 use super::address::is_name;
 use super::attachment::{Attachment, Greeting, Kind, Listening};
@@ -20,16 +19,15 @@ use super::clock::{FabricFacts, OwnClock};
 use super::due::DueRanks;
 use super::hello::{Attached, Hello, Refusal, Wish, encode_answer};
 use super::link::Link;
+use super::options::{FabricError, FabricOptions, NETWORKS_MAX};
 use super::place::{RING_SIZE, meeting_place};
 use super::rank::Rank;
 
 use crate::listener::Listener;
 use crate::poller::{Interest, Poller, Readiness, Timer};
-use crate::shm::{self, SegmentError};
+use crate::shm;
 use crate::stream::{ClientLayer, ServerLayer, Stream, pair};
 
-/// The most switches side by side.
-const NETWORKS_MAX: u32 = 64;
 /// Slots between two looks at the sockets.
 const TURN_SLOTS: u32 = 16;
 /// How long the fabric accepts nobody when descriptors are short.
@@ -38,53 +36,6 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 const SERIAL_MASK: u32 = (1 << 31) - 1;
 const LISTENER_TOKEN: u64 = u64::MAX - 1;
 const TIMER_TOKEN: u64 = u64::MAX - 2;
-
-/// What a fabric is to be. The cards have [`CardLimits::default`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FabricOptions {
-    /// The name by which processes of this host find the fabric.
-    pub name: String,
-    /// Heights of each switch, a power of two.
-    pub heights: u32,
-    /// Angles of each switch. There are as many ranks as heights times angles.
-    pub angles: u32,
-    /// Switches side by side.
-    pub networks: u32,
-}
-
-impl FabricOptions {
-    /// A fabric of the default size.
-    pub fn new(name: &str) -> FabricOptions {
-        let (heights, angles, networks) = (HEIGHT_COUNT, ANGLE_COUNT, NETWORK_COUNT);
-        FabricOptions { name: name.to_owned(), heights, angles, networks }
-    }
-}
-
-/// Why there is no fabric.
-#[derive(Debug, Error)]
-pub enum FabricError {
-    /// No endpoint can have that name.
-    #[error("\"{0}\" is no name for a fabric: 1 to 64 letters, digits, -, _ and . are")]
-    Name(String),
-    /// No switch has that shape.
-    #[error(transparent)]
-    Shape(#[from] ShapeError),
-    /// There is another number of switches.
-    #[error("{0} networks: 1 to {NETWORKS_MAX} are possible")]
-    Networks(u32),
-    /// No cards for so many ports.
-    #[error(transparent)]
-    Limits(#[from] LimitsError),
-    /// Another process serves a fabric of the name.
-    #[error("fabric \"{0}\" runs already on this host")]
-    InUse(String),
-    /// There is no memory to show the time in.
-    #[error(transparent)]
-    Memory(#[from] SegmentError),
-    /// The system has no socket or descriptor to give.
-    #[error("fabric \"{0}\": {1}")]
-    System(String, io::Error),
-}
 
 /// A simulated Data Vortex, and what processes attach to.
 ///

@@ -26,6 +26,7 @@ mod fabric;
 mod hello;
 mod link;
 mod listener;
+mod options;
 mod place;
 mod rank;
 
@@ -33,7 +34,8 @@ pub use address::VortexAddress;
 pub(crate) use attaching::{Attaching, Progress};
 pub use clock::{FabricClock, FabricFacts};
 pub use error::VortexError;
-pub use fabric::{Fabric, FabricError, FabricOptions, FabricStopper};
+pub use fabric::{Fabric, FabricStopper};
 pub use hello::Refusal;
 pub(crate) use listener::VortexListener;
+pub use options::{FabricError, FabricOptions};
 pub(crate) use place::{RING_SIZE, connect};
