@@ -213,3 +213,21 @@ fn a_dead_letter_is_delivered_at_once_and_more_than_a_slice_follow() {
     bench.delete("source");
     assert_eq!(bench.delivered().len(), 5);
 }
+
+#[test]
+fn a_consumer_gets_each_dead_letter_before_the_next_one_is_written() {
+    let (mut bench, channel) = Bench::with_queue(arguments([("x-max-priority", 3.into())]));
+    let to_q = [("x-dead-letter-exchange", "".into()), ("x-dead-letter-routing-key", "q".into())];
+    bench.declare(&queue("source", arguments(to_q))).unwrap();
+    for (body, priority) in [("1", 2), ("2", 3)] {
+        let properties =
+            Properties { priority: Some(priority), expiration: Some(b"10"), ..Properties::default() };
+        let _ = bench.publish_with("", "source", body, &properties);
+        assert!(bench.get(channel, "source", false).is_some());
+    }
+    let other = bench.open(BOB);
+    bench.consume_no_ack(other, "c");
+    bench.pass(10);
+    bench.host.recover(channel, true, bench.now, &mut bench.said).unwrap();
+    assert_eq!(bench.delivered(), ["c:1", "c:2"]);
+}

@@ -166,10 +166,15 @@ impl Plain {
         self.letters.push_back((dead, Post { exchange: "", key: dead, ttl: None, ..post }));
     }
 
-    /// Writes dead letters while the queue of that name is empty: consumers get what waits first, then letter by letter.
+    /// Writes the dead letters for the queue of that name while the queue is empty: consumers get what waits first, then
+    /// letter by letter.
+    ///
+    /// Letters for other queues stay. Only the letters of one queue keep their order, as in RabbitMQ, where each queue is a
+    /// process. A queue for dead letters gets those of one queue here.
     pub(super) fn write_letters_for(&mut self, name: &str) {
         while self.queues.get(name).is_none_or(|queue| queue.ready.is_empty())
-            && let Some((dead, post)) = self.letters.pop_front()
+            && let Some(index) = self.letters.iter().position(|(dead, _)| *dead == name)
+            && let Some((dead, post)) = self.letters.remove(index)
         {
             self.publish(&[dead], &post);
         }
@@ -242,4 +247,26 @@ impl Plain {
             .collect::<BTreeSet<_>>()
             .len()
     }
+}
+
+#[test]
+fn dead_letters_for_one_queue_do_not_wait_for_those_for_another() {
+    let mut plain = Plain::default();
+    ["sorted", "dead-sorted"].into_iter().for_each(|name| plain.declare(name, ALICE));
+    for (key, body, priority) in [("dead-sorted", "1", 2), ("dead-sorted", "2", 3), ("sorted", "3", 0)] {
+        let body = body.to_owned();
+        let post = Post { body, exchange: "", key, priority, ttl: Some(0), deaths: Vec::new() };
+        plain.publish(&[key], &post);
+    }
+    ["dead-sorted", "sorted"].into_iter().for_each(|name| plain.expire(name));
+    let bodies = |plain: &Plain, name| -> Vec<String> {
+        plain.queues[name].ready.iter().map(|held| held.body.clone()).collect()
+    };
+    plain.write_letters_for("dead-sorted");
+    assert_eq!((bodies(&plain, "dead-sorted"), bodies(&plain, "sorted")), (vec!["3".to_owned()], Vec::new()));
+    // A consumer may take the first letter before the second one comes, which has a higher priority.
+    plain.write_letters_for("sorted");
+    assert_eq!(bodies(&plain, "sorted"), ["1"]);
+    plain.write_letters();
+    assert_eq!(bodies(&plain, "sorted"), ["2", "1"]);
 }
