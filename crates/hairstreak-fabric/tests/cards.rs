@@ -327,6 +327,8 @@ fn sizes_that_cannot_be_are_named() {
     assert_eq!(error(17, limits()), LimitsError::Network(17));
     assert_eq!(error(4, CardLimits { memory_words: 0, ..limits() }), LimitsError::Memory(0));
     assert_eq!(error(4, CardLimits { fifo_share: 0, ..limits() }), LimitsError::Zero);
+    assert_eq!(error(4, CardLimits { fifo_share: 65_537, ..limits() }), LimitsError::Share(65_537));
+    assert!(SimulatedCards::new(switch(), 2, CardLimits { fifo_share: 65_536, ..limits() }).is_ok());
     let lossy = SimulatedCards::new(Omega::new(16, 1).unwrap(), 4, limits());
     assert_eq!(lossy.unwrap_err(), LimitsError::Network(4));
     let region: Arc<[AtomicU64]> = Arc::new([]);
@@ -398,4 +400,124 @@ fn a_card_that_is_gone_leaves_nothing_and_its_successor_begins_anew() {
         }
     }
     in_every_world!(program);
+}
+
+#[test]
+fn a_barrier_waits_for_each_rank_and_goes_on_when_cards_are_replaced() {
+    fn program(world: &mut impl Mortal) {
+        let mut rng = Rng::with_seed(1);
+        for round in 1..=60 {
+            let last = rng.u32(..SIZE);
+            let others = || (0..SIZE).filter(|rank| *rank != last);
+            for rank in others() {
+                world.act(rank, |card| card.enter_barrier());
+            }
+            (0..rng.u32(..40)).for_each(|_| world.pass());
+            // Arrivals are under way. The card of rank 0 counts them where there is a network.
+            for rank in [0, rng.u32(..SIZE)].into_iter().filter(|rank| *rank != last) {
+                world.replace(rank);
+                // More calls count no more than one.
+                (0..3).for_each(|_| world.act(rank, |card| card.enter_barrier()));
+            }
+            (0..300).for_each(|_| world.pass());
+            for rank in 0..SIZE {
+                assert_eq!(world.act(rank, |card| card.barriers_passed()), round - 1);
+            }
+            world.act(last, |card| card.enter_barrier());
+            (0..rng.u32(..40)).for_each(|_| world.pass());
+            // The last arrival or releases are under way.
+            for rank in [0, last] {
+                world.replace(rank);
+                if world.act(rank, |card| card.barriers_passed()) < round {
+                    (0..rng.u32(..40)).for_each(|_| world.pass());
+                    world.act(rank, |card| card.enter_barrier());
+                }
+            }
+            for rank in 0..SIZE {
+                world.wait(rank, |card| card.barriers_passed() == round);
+            }
+            (0..300).for_each(|_| world.pass());
+        }
+    }
+    in_every_world!(program);
+}
+
+#[test]
+fn a_card_comes_to_the_barrier_after_those_that_its_program_knows_to_be_passed() {
+    fn program(world: &mut impl Mortal) {
+        world.act(1, |card| card.enter_barrier());
+        (0..100).for_each(|_| world.pass());
+        world.replace(1);
+        (0..SIZE).filter(|rank| *rank != 1).for_each(|rank| world.act(rank, |card| card.enter_barrier()));
+        for rank in (0..SIZE).filter(|rank| *rank != 1) {
+            world.wait(rank, |card| card.barriers_passed() == 1);
+            world.act(rank, |card| card.enter_barrier());
+        }
+        // The barrier is passed because the first card had come. Its successor means the same barrier, and not the next one.
+        world.act(1, |card| card.enter_barrier());
+        (0..300).for_each(|_| world.pass());
+        (0..SIZE).for_each(|rank| assert_eq!(world.act(rank, |card| card.barriers_passed()), 1));
+        world.act(1, |card| card.enter_barrier());
+        (0..SIZE).for_each(|rank| world.wait(rank, |card| card.barriers_passed() == 2));
+    }
+    in_every_world!(program);
+}
+
+/// Steps until no cell is under way.
+fn run_out(world: &mut SimulatedCards<Switch<Cell>>) {
+    while !world.is_idle() {
+        world.step();
+    }
+}
+
+#[test]
+fn a_cell_of_the_first_of_seventeen_cards_of_a_rank_breaks_nothing() {
+    for slots in 0..60 {
+        let mut world = vortex();
+        let query = Query { address: 0, into: 1, counter: None };
+        assert_eq!(world.act(3, |card| card.query(2, &[query; 8])), 8);
+        assert_eq!((0..4).filter(|word| world.act(2, |card| card.surprise(3, *word))).count(), 4);
+        (0..slots).for_each(|_| world.step());
+        // The incarnation of the last one has the same four bits.
+        (0..16).for_each(|_| world.replace(2));
+        assert_eq!(world.act(3, |card| card.notice_replaced()), [2]);
+        assert_eq!((4..8).filter(|word| world.act(2, |card| card.surprise(3, *word))).count(), 4);
+        run_out(&mut world);
+        let count = std::iter::from_fn(|| world.act(3, |card| card.take_surprise())).count();
+        assert_eq!(count, 4, "words of a share of 4, after {slots} slots");
+        assert_eq!(world.act(3, |card| card.query(2, &[query; 9])), 8, "after {slots} slots");
+        run_out(&mut world);
+        assert_eq!(world.act(3, |card| card.query(2, &[query; 9])), 8, "after {slots} slots");
+    }
+}
+
+#[test]
+fn credits_of_the_first_of_seventeen_cards_of_a_rank_make_no_share_larger() {
+    for slots in 0..40 {
+        let mut world = vortex();
+        assert_eq!((0..4).filter(|word| world.act(2, |card| card.surprise(3, *word))).count(), 4);
+        run_out(&mut world);
+        // Half a share is taken, and given back.
+        (0..2).for_each(|_| assert!(world.act(3, |card| card.take_surprise()).is_some()));
+        (0..slots).for_each(|_| world.step());
+        (0..16).for_each(|_| world.replace(3));
+        run_out(&mut world);
+        let sent = (0..10).filter(|word| world.act(2, |card| card.surprise(3, *word))).count();
+        assert_eq!(sent, 4, "after {slots} slots");
+    }
+}
+
+#[test]
+fn a_query_for_an_address_that_does_not_exist_leaves_no_query_open() {
+    let mut world = vortex();
+    let [good, bad] = [0, 256].map(|address| Query { address, into: 0, counter: None });
+    let asked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        world.act(1, |card| card.query(2, &[good, bad]))
+    }));
+    assert!(asked.is_err());
+    assert!(world.is_idle());
+    for _ in 0..2 {
+        assert_eq!(world.act(1, |card| card.query(2, &[good; 9])), 8);
+        run_out(&mut world);
+    }
 }

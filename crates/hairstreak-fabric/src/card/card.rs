@@ -1,17 +1,15 @@
 //! `Card`: one card on a network: commands in, cells out; cells in, memory, counters and FIFO.
 //!
 //! Invariants: a card has no more words in another card's FIFO, or on the way there, than its share; no more queries without an answer than
-//! `queries_max`. So a cell that arrives always has a place.
+//! `queries_max`. So a cell that arrives always has a place. A cell that would break an invariant is of a card that is long gone, and is dropped.
 
 use std::collections::VecDeque;
 
+use super::barrier::{Barrier, COUNTING_RANK, Released};
 use super::cell::{Cell, CellKind};
 use super::counter::{COUNTER_COUNT, Counter};
 use super::limits::CardLimits;
 use super::vic::{PutWord, Query};
-
-/// The card that counts those that have come to the barrier.
-const BARRIER_RANK: u32 = 0;
 
 #[derive(Debug)]
 pub(super) struct Card {
@@ -30,6 +28,8 @@ pub(super) struct Card {
     credits: Vec<u32>,
     /// Words of each other card that were taken from the FIFO, and of which that card does not know.
     taken: Vec<u32>,
+    /// Words of each other card in the FIFO, and those of `taken`: at most the share.
+    held: Vec<u32>,
     open_queries: u32,
     /// The same, by the card that is asked.
     queries_to: Vec<u32>,
@@ -37,9 +37,7 @@ pub(super) struct Card {
     outgoing: VecDeque<Cell>,
     /// Cells that the card sends by itself: answers, credits, barriers. They go first.
     own: VecDeque<Cell>,
-    /// Of the card of [`BARRIER_RANK`]: cards that have come to the barrier.
-    arrived: u32,
-    pub barriers_passed: u64,
+    barrier: Barrier,
 }
 
 impl Card {
@@ -56,12 +54,12 @@ impl Card {
             replaced: Vec::new(),
             credits: vec![limits.fifo_share; size as usize],
             taken: vec![0; size as usize],
+            held: vec![0; size as usize],
             open_queries: 0,
             queries_to: vec![0; size as usize],
             outgoing: VecDeque::new(),
             own: VecDeque::new(),
-            arrived: 0,
-            barriers_passed: 0,
+            barrier: Barrier::new(size),
         }
     }
 
@@ -69,8 +67,8 @@ impl Card {
         self.check_rank(to);
         let room = self.limits.outgoing_max as usize - self.outgoing.len();
         let words = &words[..words.len().min(room)];
+        words.iter().for_each(|word| self.check_address(word.address));
         for word in words {
-            self.check_address(word.address);
             let cell = self.cell(CellKind::Put, to, word.counter, word.address, word.word);
             self.outgoing.push_back(cell);
         }
@@ -85,6 +83,8 @@ impl Card {
         for query in queries {
             self.check_address(query.address);
             self.check_address(query.into);
+        }
+        for query in queries {
             let answer = self.cell(CellKind::Answer, self.rank, query.counter, query.into, 0);
             let answer = Cell { from: to, from_incarnation: self.short_incarnation(to), ..answer };
             let cell = self.cell(CellKind::Query, to, None, query.address, answer.header());
@@ -113,8 +113,9 @@ impl Card {
         *taken += 1;
         // Half a share at a time: a credit for each word would be as many cells as the words.
         if *taken >= self.limits.fifo_share.div_ceil(2) {
-            let count = std::mem::take(taken).into();
-            let cell = self.cell(CellKind::Credit, from, None, 0, count);
+            let count = std::mem::take(taken);
+            self.held[from as usize] -= count;
+            let cell = self.cell(CellKind::Credit, from, None, 0, count.into());
             self.own.push_back(cell);
         }
         Some((from, word))
@@ -140,18 +141,14 @@ impl Card {
         self.missing[counter.index()] = 0;
     }
 
-    pub fn incarnation(&self, rank: u32) -> u64 {
-        self.incarnations[rank as usize]
-    }
-
     pub fn notice_replaced(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.replaced)
     }
 
-    /// The next card of this one's rank. The barrier is the fabric's, and goes on.
-    pub fn successor(&self, incarnations: Vec<u64>) -> Card {
-        let Card { arrived, barriers_passed, .. } = *self;
-        Card { arrived, barriers_passed, ..Card::new(self.rank, incarnations, self.limits) }
+    /// The next card of this one's rank.
+    pub fn successor(&mut self) -> Card {
+        let incarnations = std::mem::take(&mut self.incarnations);
+        Card { barrier: self.barrier.inherit(), ..Card::new(self.rank, incarnations, self.limits) }
     }
 
     /// Another card has the rank from now on.
@@ -161,19 +158,31 @@ impl Card {
         if !self.replaced.contains(&rank) {
             self.replaced.push(rank);
         }
-        (self.credits[place], self.taken[place]) = (self.limits.fifo_share, 0);
+        (self.credits[place], self.taken[place], self.held[place]) = (self.limits.fifo_share, 0, 0);
         self.open_queries -= std::mem::take(&mut self.queries_to[place]);
         self.fifo.retain(|(from, _)| *from != rank);
         self.outgoing.retain(|cell| cell.to != rank);
-        self.own.retain(|cell| cell.to != rank || cell.kind == CellKind::Arrival);
-        for cell in &mut self.own {
-            cell.to_incarnation = (self.incarnations[cell.to as usize] & 15) as u8;
+        self.own.retain(|cell| cell.to != rank);
+        if rank == COUNTING_RANK
+            && let Some(number) = self.barrier.waiting()
+        {
+            self.send_arrival(number);
         }
     }
 
     pub fn enter_barrier(&mut self) {
-        let cell = self.cell(CellKind::Arrival, BARRIER_RANK, None, 0, 0);
+        if let Some(number) = self.barrier.enter() {
+            self.send_arrival(number);
+        }
+    }
+
+    fn send_arrival(&mut self, number: u64) {
+        let cell = self.cell(CellKind::Arrival, COUNTING_RANK, None, 0, number);
         self.own.push_back(cell);
+    }
+
+    pub fn barriers_passed(&self) -> u64 {
+        self.barrier.tell_passed()
     }
 
     /// The cell that is next to enter the network.
@@ -191,11 +200,24 @@ impl Card {
     /// A cell has left the network at this card. Returns whether the cell is of this card and of one that is still there.
     pub fn arrive(&mut self, cell: Cell) -> bool {
         let is_current = cell.to_incarnation == self.short_incarnation(self.rank)
-            && cell.from_incarnation == self.short_incarnation(cell.from);
+            && cell.from_incarnation == self.short_incarnation(cell.from)
+            && self.has_place_for(cell);
         if is_current {
             self.take(cell);
         }
         is_current
+    }
+
+    /// Whether there can be such a cell. The incarnations of a cell have four bits each: after 16 cards of a rank, a cell of the first
+    /// of them looks as one of the last.
+    fn has_place_for(&self, cell: Cell) -> bool {
+        let (place, share) = (cell.from as usize, self.limits.fifo_share);
+        match cell.kind {
+            CellKind::Answer => self.queries_to[place] > 0,
+            CellKind::Surprise => self.held[place] < share,
+            CellKind::Credit => cell.payload <= u64::from(share - self.credits[place]),
+            CellKind::Put | CellKind::Query | CellKind::Arrival | CellKind::Release => true,
+        }
     }
 
     fn take(&mut self, cell: Cell) {
@@ -206,24 +228,31 @@ impl Card {
                 self.queries_to[cell.from as usize] -= 1;
                 self.take_word(cell);
             }
-            CellKind::Surprise => self.fifo.push_back((cell.from, cell.payload)),
+            CellKind::Surprise => {
+                self.held[cell.from as usize] += 1;
+                self.fifo.push_back((cell.from, cell.payload));
+            }
             CellKind::Query => {
                 let word = self.memory[cell.address as usize];
                 // A header of an answer was put there by `query`.
                 self.own.extend(Cell::decode(cell.payload, word));
             }
             CellKind::Credit => self.credits[cell.from as usize] += cell.payload as u32,
-            CellKind::Arrival => {
-                self.arrived += 1;
-                if self.arrived == self.size {
-                    self.arrived = 0;
-                    for to in 0..self.size {
-                        let cell = self.cell(CellKind::Release, to, None, 0, 0);
-                        self.own.push_back(cell);
-                    }
-                }
-            }
-            CellKind::Release => self.barriers_passed += 1,
+            CellKind::Arrival => self.release(cell.from, cell.payload),
+            CellKind::Release => self.barrier.pass(cell.payload),
+        }
+    }
+
+    /// A card has come to a barrier: releases the cards that may go on.
+    fn release(&mut self, from: u32, number: u64) {
+        let released = match self.barrier.count(from, number) {
+            Released::Nobody => 0..0,
+            Released::OnlyThis => from..from + 1,
+            Released::All => 0..self.size,
+        };
+        for to in released {
+            let cell = self.cell(CellKind::Release, to, None, 0, number);
+            self.own.push_back(cell);
         }
     }
 

@@ -6,6 +6,7 @@
 //! ```
 
 use super::counter::{COUNTER_COUNT, Counter};
+use super::limits::{MEMORY_WORDS_MAX, RANKS_MAX};
 
 /// What a cell does where it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,9 +22,9 @@ pub enum CellKind {
     Answer = 3,
     /// So many words of this card's share of the FIFO are free again.
     Credit = 4,
-    /// A card has come to the barrier.
+    /// A card has come to the barrier of that number.
     Arrival = 5,
-    /// All cards have come to the barrier.
+    /// All cards have come to the barrier of that number.
     Release = 6,
 }
 
@@ -79,7 +80,13 @@ impl Cell {
     /// };
     /// assert_eq!(Cell::decode(cell.header(), 99), Some(cell));
     /// ```
+    ///
+    /// # Panics
+    ///
+    /// A rank has more than 12 bits, or the address more than 22.
     pub fn header(&self) -> u64 {
+        assert!(self.to < RANKS_MAX && self.from < RANKS_MAX, "a rank of {self:?} has more than 12 bits");
+        assert!(self.address < MEMORY_WORDS_MAX, "the address of {self:?} has more than 22 bits");
         let counter = self.counter.map_or(NO_COUNTER, |counter| counter.number().into());
         (self.kind as u64) << 61
             | u64::from(self.to) << 49
@@ -133,6 +140,23 @@ mod tests {
             };
             assert_eq!(Cell::decode(cell.header(), cell.payload), Some(cell));
         }
+    }
+
+    #[test]
+    fn a_field_that_is_too_large_does_not_spill_into_the_next_one() {
+        let cell = Cell {
+            kind: CellKind::Put,
+            to: 1,
+            from: 2,
+            counter: None,
+            address: 3,
+            to_incarnation: 0,
+            from_incarnation: 0,
+            payload: 0,
+        };
+        let wrong =
+            [Cell { to: 1 << 12, ..cell }, Cell { from: 1 << 12, ..cell }, Cell { address: 1 << 22, ..cell }];
+        assert!(wrong.into_iter().all(|cell| std::panic::catch_unwind(|| cell.header()).is_err()));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 /// The most cards of a fabric: a cell has twelve bits for a rank.
 pub const RANKS_MAX: u32 = 1 << 12;
 /// The most words of a card's memory: a cell has 22 bits for an address.
-const MEMORY_WORDS_MAX: u32 = 1 << 22;
+pub(super) const MEMORY_WORDS_MAX: u32 = 1 << 22;
+/// The most words that a card may have in another card's FIFO. A choice of ours: shared cards have this memory for each pair of them.
+const FIFO_SHARE_MAX: u32 = 1 << 16;
 
 /// The sizes of the cards of a fabric, all choices of ours. The memory's default is a 64th of the machine's 4 Mi words, so that a fabric of
 /// hundreds of cards fits a process.
@@ -11,7 +13,7 @@ const MEMORY_WORDS_MAX: u32 = 1 << 22;
 pub struct CardLimits {
     /// Words of the memory.
     pub memory_words: u32,
-    /// Words of the FIFO that each other card may have under way or waiting there.
+    /// Words of the FIFO that each other card may have under way or waiting there; at most 65,536.
     pub fifo_share: u32,
     /// Cells that wait to enter the network.
     pub outgoing_max: u32,
@@ -28,6 +30,9 @@ pub enum LimitsError {
     /// A memory that no address reaches, or none.
     #[error("{0} words of memory: 1 to {MEMORY_WORDS_MAX} are needed")]
     Memory(u32),
+    /// A share of the FIFO that is too large.
+    #[error("{0} words for each card in a FIFO: at most {FIFO_SHARE_MAX} are possible")]
+    Share(u32),
     /// The network has fewer ports than cards, or loses packets.
     #[error("{0} cards: the network has fewer ports, or loses packets")]
     Network(u32),
@@ -60,6 +65,9 @@ impl CardLimits {
         }
         if self.fifo_share == 0 || self.outgoing_max == 0 || self.queries_max == 0 {
             return Err(LimitsError::Zero);
+        }
+        if self.fifo_share > FIFO_SHARE_MAX {
+            return Err(LimitsError::Share(self.fifo_share));
         }
         Ok(())
     }

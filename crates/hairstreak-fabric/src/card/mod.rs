@@ -7,6 +7,7 @@
 //! Names and concepts follow the published descriptions of the machine (Gioiosa et al., "Exploring DataVortex Systems for Irregular
 //! Applications", IPDPS 2017); the calls are ours. All sizes are choices of ours: see [`CardLimits`].
 
+mod barrier;
 #[expect(clippy::module_inception, reason = "one card of the folder of cards")]
 mod card;
 mod cell;

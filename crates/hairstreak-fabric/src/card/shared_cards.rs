@@ -1,9 +1,11 @@
 //! `SharedCards`: cards in memory that all of them share. There is no network: a word is where it goes as soon as it is sent.
 //!
 //! ```text
-//!   cards that have come to the barrier | barriers passed | cards that were replaced | incarnations | card 0 | card 1 | ...
+//!   ranks that have come to the barrier | barriers passed | cards that were replaced | incarnations | last barriers | card 0 | card 1 | ...
 //!   a card: memory | 64 counters | for each other card: words taken, words sent, words sent by its predecessors, and the words between
 //! ```
+//!
+//! Barriers have numbers, from 1 on. The last barrier of a rank is the last one that a card of this rank has come to.
 //!
 //! A word is written before the counter that it counts down (release), and read after the counter (acquire).
 
@@ -15,7 +17,7 @@ use super::counter::{COUNTER_COUNT, Counter};
 use super::limits::{CardLimits, LimitsError};
 use super::vic::{PutWord, Query, Vic};
 
-/// Words in front of the first card.
+/// Words in front of the incarnations.
 const HEAD_WORDS: usize = 3;
 const ARRIVED: usize = 0;
 const PASSED: usize = 1;
@@ -41,6 +43,8 @@ pub struct SharedCard<M> {
     /// The incarnations that the program knows, and how many cards had been replaced then.
     known: Vec<u64>,
     known_count: u64,
+    /// How many barriers the program knows to be passed.
+    known_barriers: AtomicU64,
 }
 
 /// The words of one card in the FIFO of another.
@@ -76,9 +80,9 @@ impl SharedCards<Arc<[AtomicU64]>> {
 }
 
 impl<M: AsRef<[AtomicU64]> + Clone> SharedCards<M> {
-    /// Words that the cards need.
+    /// Words that the cards need. The sizes can be.
     pub fn region_words(size: u32, limits: CardLimits) -> usize {
-        HEAD_WORDS + size as usize + size as usize * card_words(size, limits)
+        head_words(size) + size as usize * card_words(size, limits)
     }
 
     /// Cards in `region`, which is zero when the first of them comes.
@@ -123,7 +127,8 @@ impl<M: AsRef<[AtomicU64]> + Clone> SharedCards<M> {
         self.check_rank(rank);
         let known_count = self.words()[REPLACED].load(Ordering::Acquire);
         let known = (0..self.size).map(|other| self.incarnation(other).load(Ordering::Acquire)).collect();
-        SharedCard { cards: self.clone(), rank, next_source: 0, known, known_count }
+        let known_barriers = AtomicU64::new(self.words()[PASSED].load(Ordering::Acquire));
+        SharedCard { cards: self.clone(), rank, next_source: 0, known, known_count, known_barriers }
     }
 
     fn words(&self) -> &[AtomicU64] {
@@ -133,7 +138,7 @@ impl<M: AsRef<[AtomicU64]> + Clone> SharedCards<M> {
     /// The words of a card.
     fn of(&self, rank: u32) -> &[AtomicU64] {
         let words = card_words(self.size, self.limits);
-        &self.words()[HEAD_WORDS + self.size as usize + rank as usize * words..][..words]
+        &self.words()[head_words(self.size) + rank as usize * words..][..words]
     }
 
     fn memory(&self, rank: u32) -> &[AtomicU64] {
@@ -146,6 +151,11 @@ impl<M: AsRef<[AtomicU64]> + Clone> SharedCards<M> {
 
     fn incarnation(&self, rank: u32) -> &AtomicU64 {
         &self.words()[HEAD_WORDS + rank as usize]
+    }
+
+    /// The last barrier that a card of this rank has come to.
+    fn last_barrier(&self, rank: u32) -> &AtomicU64 {
+        &self.words()[HEAD_WORDS + self.size as usize + rank as usize]
     }
 
     /// The words of card `from` in the FIFO of card `rank`.
@@ -165,6 +175,11 @@ impl<M: AsRef<[AtomicU64]> + Clone> SharedCards<M> {
             self.counter(rank, counter).fetch_sub(1, Ordering::Release);
         }
     }
+}
+
+/// Words in front of the first card.
+fn head_words(size: u32) -> usize {
+    HEAD_WORDS + 2 * size as usize
 }
 
 fn card_words(size: u32, limits: CardLimits) -> usize {
@@ -278,6 +293,11 @@ impl<M: AsRef<[AtomicU64]> + Clone> Vic for SharedCard<M> {
     }
 
     fn enter_barrier(&mut self) {
+        let barrier = *self.known_barriers.get_mut() + 1;
+        if self.cards.last_barrier(self.rank).fetch_max(barrier, Ordering::AcqRel) >= barrier {
+            // This card has come to the barrier, or its predecessor has.
+            return;
+        }
         let words = self.cards.words();
         if words[ARRIVED].fetch_add(1, Ordering::AcqRel) + 1 == u64::from(self.cards.size) {
             words[ARRIVED].store(0, Ordering::Relaxed);
@@ -286,7 +306,9 @@ impl<M: AsRef<[AtomicU64]> + Clone> Vic for SharedCard<M> {
     }
 
     fn barriers_passed(&self) -> u64 {
-        self.cards.words()[PASSED].load(Ordering::Acquire)
+        let passed = self.cards.words()[PASSED].load(Ordering::Acquire);
+        self.known_barriers.store(passed, Ordering::Relaxed);
+        passed
     }
 }
 

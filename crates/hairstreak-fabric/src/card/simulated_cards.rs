@@ -88,8 +88,7 @@ impl<N: Network<Cell>> SimulatedCards<N> {
     pub fn replace(&mut self, rank: u32) {
         self.cards.iter_mut().for_each(|card| card.meet(rank));
         let card = &mut self.cards[rank as usize];
-        let incarnations = (0..card.size).map(|other| card.incarnation(other)).collect();
-        *card = card.successor(incarnations);
+        *card = card.successor();
     }
 
     /// Slots that have passed.
@@ -193,6 +192,6 @@ impl Vic for SimulatedCard<'_> {
     }
 
     fn barriers_passed(&self) -> u64 {
-        self.card.barriers_passed
+        self.card.barriers_passed()
     }
 }

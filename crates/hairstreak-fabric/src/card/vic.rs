@@ -73,7 +73,8 @@ pub trait Vic {
     /// what was sent to it. To be called before [`Vic::take_surprise`], so that no word is taken for one of a card that is gone.
     fn notice_replaced(&mut self) -> Vec<u32>;
 
-    /// Comes to the barrier. Each card comes once before any comes again. A card that is gone comes by its successor.
+    /// Comes to the barrier after those that [`Vic::barriers_passed`] has told of. A rank counts once for each barrier. The successor of a
+    /// card that is gone comes to the barrier again, because nobody knows whether its predecessor has.
     fn enter_barrier(&mut self);
 
     /// How many barriers all cards have come to.
