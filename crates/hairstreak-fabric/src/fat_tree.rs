@@ -6,9 +6,9 @@
 //!   level 0      [w ] ... [w ]      k hosts each
 //! ```
 //!
-//! A packet goes up to the first switch that has the destination below, by the digits of the destination (as the forwarding tables of a subnet
-//! manager do), and then down. Each input has a FIFO, and sends its first packet when the output is free and the next FIFO has a credit. So
-//! nothing is lost, and a packet that cannot go on holds up those behind it.
+//! A packet goes up to the first switch that has the destination below, and then down. The digits of the destination choose the way up, as in
+//! the forwarding tables of a subnet manager. Each input has a FIFO. An input sends its first packet when the output is free and the next
+//! FIFO has a credit. So no packet is lost, and a packet that cannot go on holds up all packets behind it.
 //!
 //! Source: Petrini and Vanneschi, "k-ary n-trees: high performance networks for massively parallel architectures", IPPS 1997. Parameters for
 //! FDR InfiniBand are ours: see [`FatTree::fdr`].
@@ -22,10 +22,10 @@ pub const HOSTS_MAX: u32 = 1 << 20;
 /// Packets that an input of [`FatTree::fdr`] has room for, our choice: 16 KiB at 256 bytes a packet.
 const FDR_BUFFER: usize = 64;
 
-/// A tree that cannot be.
+/// Sizes that no tree can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
-    /// A switch connects two hosts at least.
+    /// A switch connects at least two hosts.
     #[error("{arity} ports down, {levels} levels: 2 ports, 1 level and at most {HOSTS_MAX} hosts are needed")]
     Size {
         /// Ports down of a switch.
@@ -33,7 +33,7 @@ pub enum TreeError {
         /// Levels of switches.
         levels: u32,
     },
-    /// Without room nothing moves.
+    /// A buffer without room lets no packet move.
     #[error("inputs without room for a packet")]
     NoBuffer,
 }
@@ -60,9 +60,9 @@ pub struct FatTree<T> {
     arity: u32,
     levels: u32,
     buffer: usize,
-    /// Inputs of all switches, level by level: those from below first, then those from above.
+    /// Inputs of all switches, level by level. Each switch has its inputs from below first, then its inputs from above.
     inputs: Vec<VecDeque<Packet<T>>>,
-    /// The input that an output served last.
+    /// The input that each output served last.
     served: Vec<u32>,
     packet_count: usize,
     moves: Vec<Move>,
@@ -107,7 +107,7 @@ impl<T> FatTree<T> {
         })
     }
 
-    /// A tree of switches with 36 ports, as FDR InfiniBand has them, 18 of them down, and of as many levels as `hosts` need.
+    /// A tree of 36-port switches, as in FDR InfiniBand: 18 ports down and 18 up. The tree has as many levels as `hosts` need.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl<T> FatTree<T> {
         if is_below { digit } else { self.arity + digit }
     }
 
-    /// The input behind an output; none behind that to a host.
+    /// The input at the other end of an output; `None` if a host is there.
     fn next_input(&self, level: u32, switch: u32, output: u32) -> Option<usize> {
         let with_digit = |position: u32, digit: u32| {
             let unit = self.arity.pow(position);
@@ -187,7 +187,7 @@ impl<T> Network<T> for FatTree<T> {
     }
 
     fn step(&mut self, mut arrive: impl FnMut(u32, T)) {
-        // All switches decide by the packets that were there before the slot.
+        // All switches decide before any packet of this slot moves.
         for level in 0..self.levels {
             (0..self.switches_of_level()).for_each(|switch| self.arbitrate(level, switch));
         }

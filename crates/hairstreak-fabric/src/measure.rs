@@ -1,28 +1,28 @@
-//! `measure`: a network under traffic, and the figures that all networks share.
+//! `measure`: puts traffic on a network, and counts. All networks have the same figures.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use crate::network::Network;
 use crate::traffic::Source;
 
-/// Packets that wait at a port, unless a span says otherwise.
+/// The most packets that wait at a port, unless a span has another number.
 pub const WAITING_MAX: usize = 1_024;
 
-/// For how long a network is measured, in slots, and how closely.
+/// How long to measure a network, in slots, and how closely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Slots that pass before anything counts.
     pub warm_up: u64,
     /// Slots that count.
     pub slots: u64,
-    /// Packets that wait at a port. Further ones are refused; with 0 a packet is that finds no room in its slot.
+    /// The most packets that wait at a port. Further packets are refused. With 0, a packet is refused if it finds no room in its slot.
     pub waiting_max: usize,
-    /// Whether the order of each flow is followed, which takes memory for each pair of ports.
+    /// Whether to follow the order of each flow. This needs memory for each pair of ports.
     pub follows_order: bool,
 }
 
 impl Span {
-    /// So many slots that count behind so many that do not. Up to [`WAITING_MAX`] packets wait at a port, and order is followed.
+    /// `warm_up` slots that do not count, then `slots` slots that count. Up to [`WAITING_MAX`] packets wait at a port. Order is followed.
     pub const fn new(warm_up: u64, slots: u64) -> Span {
         Span { warm_up, slots, waiting_max: WAITING_MAX, follows_order: true }
     }
@@ -39,16 +39,16 @@ pub struct Figures {
     pub accepted: Vec<u64>,
     /// Packets that were refused because [`Span::waiting_max`] waited at their port.
     pub refused: u64,
-    /// From entering to leaving, in slots.
+    /// Slots from entering the network to leaving.
     pub latency: Distribution,
-    /// From coming to a port to entering, in slots.
+    /// Slots from coming to a port to entering the network.
     pub waiting: Distribution,
-    /// From leaving to the time when all earlier packets from the same port to the same port had left, in slots. Empty where a network may
-    /// lose packets, or order is not followed.
+    /// Slots from leaving until all earlier packets of the flow (the same source and destination) have left. Empty if the network may lose
+    /// packets, or if order is not followed.
     pub resequencing: Distribution,
 }
 
-/// Counts of whole numbers.
+/// A histogram of whole numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
     counts: Vec<u64>,
@@ -63,7 +63,7 @@ impl Figures {
         accepted as f64 / (self.slots * self.accepted.len() as u64) as f64
     }
 
-    /// Packets of each port that left the network in a slot, on average: fewer than it accepts where packets are lost.
+    /// Packets of each port that left the network in a slot, on average: fewer than the port accepts if the network loses packets.
     pub fn arrived_per_port(&self) -> f64 {
         self.latency.count() as f64 / (self.slots * self.accepted.len() as u64) as f64
     }
@@ -75,7 +75,7 @@ impl Figures {
         (squares / self.accepted.len() as f64).sqrt() / mean
     }
 
-    /// The least and the most of the ports, as parts of the average: how egalitarian the network is.
+    /// The packets of the ports with the fewest and the most, as parts of the average: how fair the network is.
     pub fn spread(&self) -> (f64, f64) {
         let mean = self.accepted_per_port() * self.slots as f64;
         let part = |count: Option<&u64>| count.map_or(0.0, |count| *count as f64 / mean);
@@ -95,17 +95,17 @@ impl Distribution {
         self.sum += value;
     }
 
-    /// The number of counted values.
+    /// How many numbers were counted.
     pub fn count(&self) -> u64 {
         self.total
     }
 
-    /// Their mean; 0 without any.
+    /// The mean of the counted numbers; 0 if there are none.
     pub fn mean(&self) -> f64 {
         if self.total == 0 { 0.0 } else { self.sum as f64 / self.total as f64 }
     }
 
-    /// The least number that is not exceeded by the part `share` (0 to 1) of them; 0 without any.
+    /// The least number that the part `share` (0 to 1) of the counted numbers does not exceed; 0 if there are none.
     pub fn percentile(&self, share: f64) -> u64 {
         let wanted = (share * self.total as f64).ceil() as u64;
         let mut seen = 0;
@@ -126,7 +126,7 @@ pub struct Cargo {
     counts: bool,
 }
 
-/// The packets of one port to another that have left in advance of others.
+/// The packets of a flow that have left before earlier packets of the flow.
 #[derive(Debug, Default)]
 struct Flow {
     sent: u64,
@@ -134,7 +134,7 @@ struct Flow {
     early: BTreeSet<(u64, u64)>,
 }
 
-/// All flows, by the ports of their ends.
+/// All flows, by their source and destination.
 #[derive(Debug, Default)]
 struct Flows(HashMap<(u32, u32), Flow>);
 
@@ -184,7 +184,7 @@ impl Waiting<'_> {
     }
 }
 
-/// Lets the packets of `sources` meet a network that is empty. Packets that came before or after the span do not count.
+/// Sends the packets of `sources` through an empty network. Packets that come before or after the counted slots do not count.
 ///
 /// ```
 /// use hairstreak_fabric::measure::{Span, measure};
@@ -201,7 +201,7 @@ impl Waiting<'_> {
 ///
 /// # Panics
 ///
-/// A port of the sources is none of the network's.
+/// The network lacks a port of the sources.
 pub fn measure<'a>(
     network: &mut impl Network<Cargo>,
     sources: impl Iterator<Item = Source<'a>>,

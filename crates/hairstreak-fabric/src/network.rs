@@ -1,4 +1,4 @@
-//! `Network`: what a model of a network can do, so that all are measured alike.
+//! `Network`: the trait of all models of networks. The same code measures each of them.
 
 use crate::vortex::Switch;
 
@@ -16,10 +16,10 @@ pub trait Network<T> {
     ///
     /// # Errors
     ///
-    /// The network has no room at this port: `payload` comes back.
+    /// The network has no room at this port, and returns `payload`.
     fn inject(&mut self, from: u32, to: u32, payload: T) -> Result<(), T>;
 
-    /// A slot passes. `arrive` is called with the port and the payload of each packet that leaves.
+    /// Passes a slot. Calls `arrive` with the port and the payload of each packet that leaves.
     fn step(&mut self, arrive: impl FnMut(u32, T));
 
     /// Packets inside.

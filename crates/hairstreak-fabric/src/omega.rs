@@ -1,8 +1,8 @@
-//! The omega network without buffers: `log2(N)` stages of 2x2 crossbars, in which the loser of a conflict is dropped.
+//! The omega network without buffers: `log2(N)` stages of 2x2 crossbars. Where two packets want the same output, one of them is dropped.
 //!
 //! ```text
-//!   stage:  shuffle the lines (rotate the bits of their numbers to the left), then each crossbar sends a packet to the output that the
-//!           next bit of the destination names
+//!   stage:  shuffle the lines (rotate the bits of their numbers to the left), then each crossbar sends a packet to the output
+//!           that the next bit of the destination names
 //! ```
 //!
 //! Source: Lawrie, "Access and alignment of data in an array processor", IEEE Transactions on Computers C-24(12), 1975. The acceptance
@@ -15,12 +15,12 @@ use crate::network::Network;
 /// The largest number of ports.
 pub const PORTS_MAX: u32 = 1 << 20;
 
-/// A network that cannot be.
+/// A number of ports that no omega network can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} ports: a power of two from 2 to {PORTS_MAX} is needed")]
 pub struct PortsError(pub u32);
 
-/// An omega network whose packets carry a `T`. A packet crosses it in one slot, or is lost.
+/// An omega network whose packets carry a `T`. A packet crosses the network in one slot, or is lost.
 ///
 /// ```
 /// use hairstreak_fabric::Network;
@@ -54,11 +54,11 @@ struct Packet<T> {
 }
 
 impl<T> Omega<T> {
-    /// A network of `ports` (a power of two). `seed`: conflicts are decided by it.
+    /// A network of `ports` (a power of two). `seed` decides conflicts.
     ///
     /// # Errors
     ///
-    /// Another number, which the error names.
+    /// `ports` is no power of two, or too large.
     pub fn new(ports: u32, seed: u64) -> Result<Omega<T>, PortsError> {
         if !ports.is_power_of_two() || !(2..=PORTS_MAX).contains(&ports) {
             return Err(PortsError(ports));
@@ -69,7 +69,7 @@ impl<T> Omega<T> {
         Ok(Omega { bits, lines: lines(), after: lines(), packet_count: 0, lost_count: 0, rng })
     }
 
-    /// Packets that lost a conflict so far.
+    /// Packets that have lost a conflict.
     pub fn lost_count(&self) -> u64 {
         self.lost_count
     }
@@ -126,8 +126,8 @@ impl<T> Network<T> for Omega<T> {
     }
 }
 
-/// The packets that leave each port in a slot if `load` enter each, all of them independent and uniform: `p' = 1 - (1 - p / 2)^2` for each
-/// stage.
+/// The packets that leave each port in a slot if `load` packets enter at each port, independent and uniform: `p' = 1 - (1 - p / 2)^2` for
+/// each stage.
 pub fn accepted(ports: u32, load: f64) -> f64 {
     (0..ports.ilog2()).fold(load, |p, _| 1.0 - (1.0 - p / 2.0).powi(2))
 }

@@ -1,8 +1,8 @@
-//! `Parallel`: several networks side by side. Each port is a port of all of them, and a packet takes the next one that has room.
+//! `Parallel`: several networks side by side. Each port is connected to all of them. A packet takes the next network that has room.
 
 use crate::network::Network;
 
-/// Networks of the same ports.
+/// Several networks with the same ports.
 #[derive(Clone, Debug)]
 pub struct Parallel<N> {
     networks: Vec<N>,

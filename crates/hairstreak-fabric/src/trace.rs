@@ -1,4 +1,4 @@
-//! `Trace`: packets as they were written down, a line each: `slot,from,to`.
+//! `Trace`: recorded packets, one in each line: `slot,from,to`.
 
 use crate::traffic::Source;
 
@@ -9,19 +9,19 @@ pub struct Trace {
     ports: Vec<Vec<(u64, u32)>>,
 }
 
-/// A line that is no packet.
+/// A line that describes no packet.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct TraceError {
-    /// From 1 on.
+    /// The number of the line, from 1 on.
     pub line: usize,
-    /// What is wrong.
+    /// The error.
     pub reason: String,
 }
 
 impl Trace {
-    /// Reads a trace for a network of `port_count` ports. A line is `slot,from,to`; empty lines, and lines that begin with `#`, are left out. Of the
-    /// packets that come to a port in the same slot all but the first come in the slots that follow.
+    /// Reads a trace for a network of `port_count` ports. A line is `slot,from,to`. Empty lines and lines that begin with `#` are
+    /// skipped. A port sends one packet in a slot: further packets of the same slot follow in the next slots.
     ///
     /// ```
     /// use hairstreak_fabric::trace::Trace;

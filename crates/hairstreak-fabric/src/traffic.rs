@@ -1,6 +1,6 @@
-//! `Traffic`: which packets the ports of a network want to send, by seed.
+//! `Traffic`: the packets that the ports of a network want to send, by seed.
 //!
-//! Each port draws its own numbers, so that the packets of a port do not depend on what the network does with those of others.
+//! Each port has random numbers of its own. So the packets of a port do not depend on how the network treats the packets of other ports.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub enum Pattern {
     Uniform,
     /// From each port to one port: `to[from]`.
     Permutation(Vec<u32>),
-    /// Part of the packets, `share`, to one port, all others to any port.
+    /// The part `share` of the packets to one port, all others to any port.
     HotSpot {
         /// The port.
         port: u32,
@@ -22,17 +22,18 @@ pub enum Pattern {
     },
 }
 
-/// When packets are there.
+/// When packets come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// A port that has sent one has the next one.
+    /// Each port always has a packet to send.
     Always,
-    /// In each slot with the probability `load`, whatever was before.
+    /// In each slot with the probability `load`, independent of earlier slots.
     Independent {
         /// Packets in a slot.
         load: f64,
     },
-    /// In bursts of `length` packets on average, one in each slot, all to the same port. Pauses make it `load` packets in a slot on average.
+    /// In bursts of `length` packets on average. A burst has a packet in each slot, all to the same port. Pauses between bursts bring the average
+    /// to `load` packets in a slot.
     Bursts {
         /// Packets in a slot, below 1.
         load: f64,
@@ -46,9 +47,9 @@ pub enum Arrivals {
 pub struct Traffic {
     /// Where they go.
     pub pattern: Pattern,
-    /// When they are there.
+    /// When they come.
     pub arrivals: Arrivals,
-    /// The ports that send, and to which is sent. Those of one angle of a Data Vortex are its first ports.
+    /// How many ports send and receive: the first ones. In a Data Vortex, the first ports are those of one angle.
     pub ports: Range<u32>,
 }
 
@@ -72,7 +73,7 @@ struct Draw<'a> {
     traffic: &'a Traffic,
     from: u32,
     rng: Rng,
-    /// The port of the burst that goes on.
+    /// The destination of the current burst.
     burst: Option<u32>,
 }
 
@@ -93,7 +94,7 @@ impl Traffic {
 }
 
 impl<'a> Source<'a> {
-    /// The packets of a port as they were written down: slots, which go up, and destinations.
+    /// The recorded packets of a port: slots, in ascending order, and destinations.
     pub(crate) fn recorded(from: u32, packets: &'a [(u64, u32)]) -> Source<'a> {
         Source { from, packets: Packets::Recorded(packets) }
     }
@@ -103,12 +104,12 @@ impl<'a> Source<'a> {
         self.from
     }
 
-    /// Whether each call of [`Source::draw`] brings a packet.
+    /// Whether each call of [`Source::draw`] returns a packet.
     pub fn is_endless(&self) -> bool {
         matches!(&self.packets, Packets::Drawn(draw) if draw.traffic.arrivals == Arrivals::Always)
     }
 
-    /// The destination of the packet that comes in this slot, if one comes. Slots go up.
+    /// The destination of the packet that comes in this slot; `None` if no packet comes. Each call has a later slot than the one before.
     pub fn draw(&mut self, slot: u64) -> Option<u32> {
         match &mut self.packets {
             Packets::Drawn(draw) => draw.next(),
@@ -130,7 +131,7 @@ impl Draw<'_> {
             Arrivals::Always => Some(self.destination()),
             Arrivals::Independent { load } => (self.rng.f64() < load).then(|| self.destination()),
             Arrivals::Bursts { load, length } => {
-                // Pauses are as much longer than bursts as there is less than one packet in a slot.
+                // The pauses make `load` the part of all slots that have a packet.
                 let pause = length * (1.0 - load) / load;
                 if self.burst.is_none() && self.rng.f64() < 1.0 / (pause + 1.0) {
                     self.burst = Some(self.destination());

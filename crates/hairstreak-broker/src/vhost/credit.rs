@@ -1,4 +1,4 @@
-//! Credit: which consumers can take messages, and how deliveries give credit and take it.
+//! Credit: which consumers can take messages. A delivery takes credit, and its settlement gives credit back.
 
 use hairstreak_wire::amqp::ReplyCode;
 
@@ -10,7 +10,7 @@ use crate::queue::{Consumer, Entry, QueueId, Standing};
 use crate::refusal::Refusal;
 
 impl Parts {
-    /// Notes that messages or consumers of a queue changed, so that some may find each other.
+    /// Notes that the messages or consumers of a queue changed, so that the queue may have something to deliver.
     pub(super) fn touch(&mut self, id: QueueId) {
         let queue = self.queues.get_mut(id);
         if !queue.is_touched {
@@ -19,7 +19,7 @@ impl Parts {
         }
     }
 
-    /// The consumer whose turn it is. Those without credit leave the rotation until they have credit.
+    /// The consumer whose turn it is. Consumers without credit leave the rotation until they have credit again.
     #[inline]
     pub(super) fn next_consumer(&mut self, id: QueueId) -> Option<ConsumerId> {
         loop {
@@ -40,7 +40,7 @@ impl Parts {
         let consumer = self.consumers.get_mut(id);
         let channel = self.channels.get_mut(consumer.channel);
         channel.stall_count += 1;
-        // One that has taken nothing since it stalled last has waited since then.
+        // A consumer that has taken nothing since it last stalled has waited since then.
         if consumer.waits_since == 0 {
             consumer.waits_since = channel.stall_count;
         }
@@ -48,7 +48,7 @@ impl Parts {
         channel.stalled.push(id);
     }
 
-    /// Takes a consumer out of its channel's list of stalled ones.
+    /// Takes a consumer out of its channel's list of stalled consumers.
     pub(super) fn unstall(&mut self, id: ConsumerId) {
         let consumer = self.consumers.get_mut(id);
         let Standing::Stalled(place) = consumer.standing else { return };
@@ -73,7 +73,7 @@ impl Parts {
 
     /// All stalled consumers of a channel may have credit again.
     pub(super) fn revive_channel(&mut self, channel: ChannelId) {
-        // Those that have waited longest go first, in their queues and among the queues, of which the last one that was touched is dispatched first.
+        // Consumers that have waited longest go first, in each queue and among the queues. The queue that was touched last is dispatched first.
         let mut stalled = self.channels.get(channel).stalled.clone();
         stalled.sort_unstable_by_key(|consumer| self.consumers.get(*consumer).waits_since);
         let touched_before = self.touched.len();
@@ -81,7 +81,7 @@ impl Parts {
         self.touched[touched_before..].reverse();
     }
 
-    /// A consumer that waited is the single active one now.
+    /// A waiting consumer has become the single active one.
     pub(super) fn activate(&mut self, id: ConsumerId) {
         let consumer = self.consumers.get_mut(id);
         consumer.standing = Standing::InTurn;
@@ -104,7 +104,7 @@ impl Parts {
     pub(super) fn settle(&mut self, channel: ChannelId, unacked: &Unacked) -> bool {
         if let Some(consumer) = unacked.consumer() {
             self.channels.get_mut(channel).delivered -= 1;
-            // With a limit for the channel the consumers that have waited longer go first: see `end_settling`.
+            // If the channel has a limit, consumers that have waited longer go first: see `end_settling`.
             if self.consumers.settle(consumer) && !self.channels.get(channel).has_prefetch() {
                 self.revive(consumer);
             }
@@ -112,14 +112,14 @@ impl Parts {
         self.queues.settle(unacked.queue)
     }
 
-    /// Whether consumers may wait for a limit of the whole channel.
+    /// Whether consumers of the channel may wait because of a limit of the whole channel.
     #[inline]
     pub(super) fn is_limited(&self, channel: ChannelId) -> bool {
         let channel = self.channels.get(channel);
         channel.has_prefetch() || channel.unacked().count() >= self.limits.unacknowledged_per_channel_max
     }
 
-    /// The last tag of those up to `tag`.
+    /// The last tag that a settlement of all deliveries up to `tag` covers.
     pub(super) fn last_of(&self, channel: ChannelId, tag: u64) -> Result<u64, Refusal> {
         match tag {
             0 => Ok(u64::MAX),
@@ -133,7 +133,7 @@ impl Parts {
 #[inline]
 fn can_take(channels: &Channels, consumer: &Consumer, unacknowledged_max: usize) -> bool {
     let channel = channels.get(consumer.channel);
-    // As in RabbitMQ a consumer that does not acknowledge waits for the channel's limit, too, and does not count.
+    // As in RabbitMQ, a consumer without acknowledgements waits for the channel's limit, too. Its deliveries do not count.
     let has_credit = channel.delivered < channel.prefetch
         && (consumer.no_ack
             || (consumer.unacknowledged < consumer.prefetch

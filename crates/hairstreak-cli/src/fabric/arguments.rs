@@ -1,4 +1,4 @@
-//! What may be typed behind `hairstreak fabric`.
+//! The command line of `hairstreak fabric`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

@@ -17,10 +17,10 @@ const LIGHT_ORANGE: RGBColor = RGBColor(253, 190, 133);
 const GREEN: RGBColor = RGBColor(44, 160, 44);
 const GREY: RGBColor = RGBColor(110, 110, 110);
 const DASH: (i32, i32) = (6, 4);
-/// The latency at which the chart of latencies ends: trees near their saturation go far beyond.
+/// The chart of latencies ends here. Trees near saturation have far longer latencies.
 const LATENCY_SHOWN: f64 = 80.0;
 
-/// A chart that could not be drawn.
+/// Why a chart could not be drawn.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot draw {file}: {reason}")]
 pub struct ChartError {
@@ -39,7 +39,7 @@ struct Chart {
 struct Axis {
     title: &'static str,
     end: (f64, f64),
-    /// Whether places are powers of two.
+    /// Whether the marks of the axis are powers of two.
     is_binary: bool,
 }
 
@@ -100,7 +100,7 @@ fn saturation(study: &Study) -> Chart {
     }
 }
 
-/// A label, a colour, and which networks they are for.
+/// A label, a colour, and the networks that have both.
 type Kind = (&'static str, RGBColor, fn(NetworkKind) -> bool);
 
 /// Packets at saturation over ports, for the three networks.
@@ -131,7 +131,7 @@ fn latency(study: &Study) -> Chart {
         networks.chunk_by(|one, next| one == next).map(|kind| kind[0]).zip([BLUE, ORANGE, GREEN])
     {
         let rows = || study.loads.iter().filter(move |row| row.network == network);
-        // From coming to a port to leaving the network: an omega network has no queue, and loses what does not get through.
+        // The sum counts from coming to a port to leaving the network. Packets that an omega network loses do not count.
         let total = |mean: f64| mean.min(LATENCY_SHOWN);
         lines.push(line(
             &format!("{network}, mean with the wait to enter"),

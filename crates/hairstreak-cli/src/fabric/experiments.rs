@@ -1,4 +1,4 @@
-//! What the study measures: a list of cases for each question, and a row for each case.
+//! The measurements of the study: each question has a list of cases, and each case gives a row.
 
 use hairstreak_fabric::measure::{Distribution, Span};
 use hairstreak_fabric::omega;
@@ -11,16 +11,16 @@ use super::network::{ANGLES, NetworkKind, Outcome};
 
 /// Slots before anything counts.
 const WARM_UP: u64 = 500;
-/// Slots that count, times ports: so many that two seeds differ by a few parts of a thousand.
+/// Slots that count, times ports. With so many, the results of two seeds differ by a few tenths of a per cent.
 const PORT_SLOTS: u64 = 1 << 20;
-/// Slots that count of networks whose sizes are compared: trees take long to fill.
+/// Slots that count where networks of several sizes are compared. Trees take long to fill.
 const SCALING_SLOTS: u64 = 4_000;
-/// However small the study is.
+/// The least number of slots that count, however short the study is.
 const SLOTS_MIN: u64 = 20;
 /// Ports of the networks whose latency and traffic are compared.
 const PORTS: u32 = 256;
 const HEIGHTS: [u32; 7] = [4, 8, 16, 32, 64, 128, 256];
-/// The load at which packets of one angle are published.
+/// The load of the published figures for traffic within one angle.
 const HALF: f64 = 0.5;
 
 /// All answers.
@@ -35,7 +35,7 @@ pub struct Study {
     pub lanes: Vec<LanesRow>,
 }
 
-/// All ports always have a packet, for any port.
+/// Saturation: all ports always have a packet to send, to any port.
 #[derive(Clone, Debug, Serialize)]
 pub struct SaturationRow {
     pub heights: u32,
@@ -46,7 +46,7 @@ pub struct SaturationRow {
     pub equations: f64,
 }
 
-/// Packets enter and leave at one angle, at half load, and are lost where they find no room.
+/// Packets enter and leave at one angle, at half load. A packet that finds no room is lost.
 #[derive(Clone, Debug, Serialize)]
 pub struct OneAngleRow {
     pub heights: u32,
@@ -56,19 +56,19 @@ pub struct OneAngleRow {
     pub omega: f64,
 }
 
-/// A network of so many ports, all of which always have a packet, for any port.
+/// A network of some size at saturation: all ports always have a packet to send, to any port.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScalingRow {
     pub ports: u32,
     pub network: NetworkKind,
     /// Packets that leave, a port and slot.
     pub carried: f64,
-    /// The standard deviation of the ports, as a part of the average; and of ports that take a packet by chance alone.
+    /// The standard deviation of the ports' packets, as a part of the average, and the one that chance alone would give.
     pub deviation: f64,
     pub chance: f64,
 }
 
-/// Uniform traffic of a load.
+/// Uniform traffic at some load.
 #[derive(Clone, Debug, Serialize)]
 pub struct LoadRow {
     pub network: NetworkKind,
@@ -80,7 +80,7 @@ pub struct LoadRow {
     pub resequencing: Times,
 }
 
-/// Traffic of a kind.
+/// Traffic of another kind.
 #[derive(Clone, Debug, Serialize)]
 pub struct PatternRow {
     pub network: NetworkKind,
@@ -98,11 +98,11 @@ pub struct PatternRow {
 pub struct LanesRow {
     pub count: u32,
     pub carried: f64,
-    /// As a part of as many single networks.
+    /// The same as a part of what as many single networks carry.
     pub efficiency: f64,
 }
 
-/// Slots.
+/// Times in slots.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Times {
     pub mean: f64,
@@ -120,7 +120,7 @@ pub struct Effort {
     pub scale: f64,
 }
 
-/// A case: what its row begins with, and the network under its traffic.
+/// A case: the begin of its row, and the network with its traffic.
 struct Case<K> {
     key: K,
     network: NetworkKind,
@@ -151,7 +151,7 @@ impl Effort {
         rows.into_iter().flatten().collect()
     }
 
-    /// So many slots that all ports together have `port_slots`.
+    /// The slots in which all ports together have `port_slots`.
     fn span(&self, port_slots: u64, ports: u32) -> Span {
         self.slots(WARM_UP, port_slots / u64::from(ports))
     }
@@ -249,7 +249,7 @@ impl Effort {
     fn patterns(&self) -> Vec<PatternRow> {
         const LOAD: f64 = 0.1;
         let even = Arrivals::Independent { load: LOAD };
-        // Each port to the one across, and all low ports into one half: no two into one port.
+        // A permutation: each port sends to the one across, and all low ports into one half.
         let across = (0..PORTS).map(|from| (from + PORTS / 2 + 1) % PORTS).collect();
         let kinds = [
             ("uniform", Pattern::Uniform, even),

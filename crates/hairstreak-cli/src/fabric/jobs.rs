@@ -6,8 +6,7 @@ use std::thread;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Does all jobs on so many threads. The results are in the order of the jobs, whichever thread did them. Where standard error is a terminal,
-/// it shows how many are done.
+/// Does all jobs on `threads` threads. The results have the order of the jobs. Shows the progress if standard error is a terminal.
 pub fn run_all<J: Sync, R: Send>(jobs: &[J], threads: usize, run: impl Fn(&J) -> R + Sync) -> Vec<R> {
     let progress = ProgressBar::new(jobs.len() as u64);
     let style = ProgressStyle::with_template("{pos}/{len} simulated, {eta} left {wide_bar}");
@@ -28,7 +27,7 @@ pub fn run_all<J: Sync, R: Send>(jobs: &[J], threads: usize, run: impl Fn(&J) ->
     };
     thread::scope(|scope| {
         for _ in 1..threads.min(jobs.len()) {
-            // Where the system has no thread to give, this one does all.
+            // If the system refuses further threads, this one does all jobs.
             let _ = thread::Builder::new().name("simulation".into()).spawn_scoped(scope, work);
         }
         work();

@@ -1,7 +1,7 @@
 //! `hairstreak fabric`: a Data Vortex and its rivals, simulated.
 //!
 //! - `serve`: the fabric that processes talk through
-//! - `study`: the command; `experiments`: what is measured; `jobs`: on all cores; `tables`, `charts`: how it is shown
+//! - `study`: the command; `experiments`: the measurements; `jobs`: the work on all cores; `tables`, `charts`: the output
 //! - `network`: the networks that are compared
 
 mod arguments;

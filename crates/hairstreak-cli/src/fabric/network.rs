@@ -1,4 +1,4 @@
-//! `NetworkKind`: a network of the study, and its figures under some traffic.
+//! `NetworkKind`: a network of the study. Measures its figures under a given traffic.
 
 use std::fmt;
 
@@ -10,21 +10,21 @@ use hairstreak_fabric::vortex::{Permutation, Shape, Switch};
 use hairstreak_fabric::{Network, Parallel};
 use serde::Serialize;
 
-/// Ports down of a switch of the trees: their sizes are those of the other networks.
+/// Ports down of a switch in a tree: trees then have the sizes of the other networks.
 const TREE_ARITY: u32 = 4;
 /// Packets that an input of a tree has room for. See `FatTree::fdr`.
 const TREE_BUFFER: usize = 64;
 /// Angles of the switches that are compared with other networks.
 pub const ANGLES: u32 = 4;
 
-/// A network. Its text is such as `vortex 64x4`: heights and angles.
+/// A network. Its text names the sizes, such as `vortex 64x4` for 64 heights and 4 angles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NetworkKind {
     Vortex {
         shape: Shape,
         permutation: Permutation,
     },
-    /// So many Data Vortices side by side.
+    /// Several Data Vortices side by side.
     Vortices {
         shape: Shape,
         count: u32,
@@ -41,23 +41,23 @@ pub enum NetworkKind {
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub figures: Figures,
-    /// Hops that did not lead inward although the bit was right, for each packet. Data Vortices only.
+    /// Deflections of each packet: hops that did not lead inward although the bit was right. Data Vortices only.
     pub deflections: Option<f64>,
 }
 
 impl NetworkKind {
-    /// A Data Vortex of so many ports, with [`ANGLES`] angles; none if there is none of that size.
+    /// A Data Vortex with `ports` ports and [`ANGLES`] angles; `None` if no Data Vortex has this size.
     pub fn vortex(ports: u32) -> Option<NetworkKind> {
         let shape = Shape::new(ports / ANGLES, ANGLES).ok()?;
         Some(NetworkKind::Vortex { shape, permutation: Permutation::Patent })
     }
 
-    /// A tree of so many ports, a power of four.
+    /// A tree with `ports` ports, a power of four.
     pub fn tree(ports: u32) -> NetworkKind {
         NetworkKind::Tree { levels: ports.ilog(TREE_ARITY) }
     }
 
-    /// The three networks of so many ports.
+    /// The three networks with `ports` ports.
     pub fn all(ports: u32) -> Vec<NetworkKind> {
         let vortex = NetworkKind::vortex(ports).into_iter();
         vortex.chain([NetworkKind::Omega { ports }, NetworkKind::tree(ports)]).collect()
@@ -71,7 +71,7 @@ impl NetworkKind {
         }
     }
 
-    /// Lets traffic meet the network. `None`: there is no such network.
+    /// Measures the network under traffic. `None` if no network has these sizes.
     pub fn measure(self, traffic: &Traffic, span: Span, seed: u64) -> Option<Outcome> {
         let alone = |figures| Some(Outcome { figures, deflections: None });
         match self {

@@ -12,7 +12,7 @@ use crate::output;
 
 pub fn study(arguments: &StudyArguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.charts {
-        // Before the work, so that it is not for nothing.
+        // An error here comes before the long work.
         let made = fs::create_dir_all(folder);
         made.map_err(|error| Failure::failed(format!("cannot make {}: {error}", folder.display())))?;
     }

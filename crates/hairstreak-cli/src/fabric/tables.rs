@@ -6,7 +6,7 @@ use super::experiments::{LanesRow, OneAngleRow, PatternRow, SaturationRow, Scali
 use super::experiments::{LoadRow, Times};
 use crate::table::table;
 
-/// All tables, each under the question that it answers.
+/// All tables. A title above each table says which question the table answers.
 pub fn describe(study: &Study) -> String {
     let parts = [
         saturation(&study.saturation),
@@ -109,7 +109,7 @@ fn lanes(rows: &[LanesRow]) -> String {
     })
 }
 
-/// Mean and 99% of each.
+/// The mean and the 99th percentile of each.
 fn times<const N: usize>(all: [Times; N]) -> Vec<String> {
     all.iter().flat_map(|times| [format!("{:.1}", times.mean), times.p99.to_string()]).collect()
 }

@@ -17,25 +17,25 @@ pub(super) struct Card {
     pub size: u32,
     pub limits: CardLimits,
     memory: Vec<u64>,
-    /// Words that are expected and not there.
+    /// Expected words that have not arrived, by counter.
     missing: [i64; COUNTER_COUNT],
     fifo: VecDeque<(u32, u64)>,
     /// The incarnation of each card.
     incarnations: Vec<u64>,
-    /// Cards that have become other ones, and of which the program has not been told.
+    /// Ranks whose cards were replaced, and of which the program has not been told.
     replaced: Vec<u32>,
-    /// What this card may still send into the FIFO of each other one.
+    /// How many words this card may still send into the FIFO of each other card.
     credits: Vec<u32>,
-    /// Words of each other card that were taken from the FIFO, and of which that card does not know.
+    /// Words of each other card that were taken from the FIFO and not yet given back as credit.
     taken: Vec<u32>,
     /// Words of each other card in the FIFO, and those of `taken`: at most the share.
     held: Vec<u32>,
     open_queries: u32,
-    /// The same, by the card that is asked.
+    /// Open queries by the card that is asked.
     queries_to: Vec<u32>,
-    /// Cells of commands, at most `outgoing_max`.
+    /// Cells of the program's commands, at most `outgoing_max`.
     outgoing: VecDeque<Cell>,
-    /// Cells that the card sends by itself: answers, credits, barriers. They go first.
+    /// Cells that the card sends by itself: answers, credits, barriers. These cells go first.
     own: VecDeque<Cell>,
     barrier: Barrier,
 }
@@ -111,7 +111,7 @@ impl Card {
         let (from, word) = self.fifo.pop_front()?;
         let taken = &mut self.taken[from as usize];
         *taken += 1;
-        // Half a share at a time: a credit for each word would be as many cells as the words.
+        // Credit goes back half a share at a time. Credit for each word would double the cells.
         if *taken >= self.limits.fifo_share.div_ceil(2) {
             let count = std::mem::take(taken);
             self.held[from as usize] -= count;
@@ -197,7 +197,7 @@ impl Card {
         }
     }
 
-    /// A cell has left the network at this card. Returns whether the cell is of this card and of one that is still there.
+    /// A cell has left the network at this card. Returns whether the cell is for this very card, and of a card that is still there.
     pub fn arrive(&mut self, cell: Cell) -> bool {
         let is_current = cell.to_incarnation == self.short_incarnation(self.rank)
             && cell.from_incarnation == self.short_incarnation(cell.from)
@@ -208,8 +208,8 @@ impl Card {
         is_current
     }
 
-    /// Whether there can be such a cell. The incarnations of a cell have four bits each: after 16 cards of a rank, a cell of the first
-    /// of them looks as one of the last.
+    /// Whether such a cell keeps the bounds. The incarnations in a cell have four bits each: after 16 replacements of a card, a cell of the
+    /// first card looks as a cell of the last one.
     fn has_place_for(&self, cell: Cell) -> bool {
         let (place, share) = (cell.from as usize, self.limits.fifo_share);
         match cell.kind {
@@ -234,7 +234,7 @@ impl Card {
             }
             CellKind::Query => {
                 let word = self.memory[cell.address as usize];
-                // A header of an answer was put there by `query`.
+                // `query` has put the header of the answer there.
                 self.own.extend(Cell::decode(cell.payload, word));
             }
             CellKind::Credit => self.credits[cell.from as usize] += cell.payload as u32,
@@ -269,7 +269,7 @@ impl Card {
         Cell { kind, to, from: self.rank, counter, address, to_incarnation, from_incarnation, payload }
     }
 
-    /// What a cell has of an incarnation.
+    /// The four bits of an incarnation that a cell has.
     fn short_incarnation(&self, rank: u32) -> u8 {
         (self.incarnations[rank as usize] & 15) as u8
     }

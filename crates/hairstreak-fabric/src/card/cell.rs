@@ -18,9 +18,9 @@ pub enum CellKind {
     Surprise = 1,
     /// The word at `address` is sent back. The payload is the header of the answer.
     Query = 2,
-    /// As a put, and a query is answered.
+    /// The same as a put, and the answer to a query.
     Answer = 3,
-    /// So many words of this card's share of the FIFO are free again.
+    /// The payload is how many words of the destination's share of the FIFO are free again.
     Credit = 4,
     /// A card has come to the barrier of that number.
     Arrival = 5,
@@ -38,7 +38,7 @@ const KINDS: [CellKind; 7] = [
     CellKind::Release,
 ];
 
-/// No counter is counted down.
+/// The counter of a cell that counts down no counter.
 const NO_COUNTER: u64 = COUNTER_COUNT as u64;
 
 /// A word on its way.
@@ -54,9 +54,9 @@ pub struct Cell {
     pub counter: Option<Counter>,
     /// A word of the destination's memory.
     pub address: u32,
-    /// Which of the cards that have had the destination's rank one after the other is meant: the last four bits of its number.
+    /// The incarnation of the destination: the last four bits of how often the rank's card was replaced.
     pub to_incarnation: u8,
-    /// The same of the card that the cell comes from.
+    /// The incarnation of the card that the cell comes from.
     pub from_incarnation: u8,
     /// The word.
     pub payload: u64,
@@ -97,7 +97,7 @@ impl Cell {
             | u64::from(self.from_incarnation & 15)
     }
 
-    /// The cell of a header and a payload; `None` where the header has a kind or a counter that does not exist.
+    /// The cell of a header and a payload; `None` if the header has a kind or a counter that does not exist.
     pub fn decode(header: u64, payload: u64) -> Option<Cell> {
         let field = |shift: u32, bits: u32| (header >> shift & ((1 << bits) - 1)) as u32;
         let counter = field(30, 7);

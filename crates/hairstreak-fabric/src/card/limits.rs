@@ -21,16 +21,16 @@ pub struct CardLimits {
     pub queries_max: u32,
 }
 
-/// Sizes that cannot be.
+/// Why a fabric cannot have these sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LimitsError {
-    /// Too many cards, or none.
+    /// There are too many cards, or none.
     #[error("{0} cards: 1 to {RANKS_MAX} are needed")]
     Ranks(u32),
-    /// A memory that no address reaches, or none.
+    /// The memory is larger than addresses reach, or has no word.
     #[error("{0} words of memory: 1 to {MEMORY_WORDS_MAX} are needed")]
     Memory(u32),
-    /// A share of the FIFO that is too large.
+    /// The share of the FIFO is too large.
     #[error("{0} words for each card in a FIFO: at most {FIFO_SHARE_MAX} are possible")]
     Share(u32),
     /// The network has fewer ports than cards, or loses packets.
@@ -44,7 +44,7 @@ pub enum LimitsError {
         /// Words that the cards need.
         needed: usize,
     },
-    /// Nothing could be sent.
+    /// A limit is 0, so that no word could be sent.
     #[error("fifo_share, outgoing_max and queries_max are at least 1")]
     Zero,
 }

@@ -1,7 +1,7 @@
-//! The interface card: a memory, counters and a FIFO that the words of other cards reach, with no thread and no clock.
+//! The interface card: a memory, counters and a FIFO. Words of other cards reach all three. A card has no thread and no clock.
 //!
 //! - [`Vic`]: what a program does with a card; a real card's driver would implement it
-//! - [`SimulatedCards`]: cards on a simulated network, cell by cell; [`SharedCards`]: cards in memory that all share, without a network
+//! - [`SimulatedCards`]: cards on a simulated network, cell by cell; [`SharedCards`]: cards in shared memory, without a network
 //! - [`Cell`]: a word on its way
 //!
 //! Names and concepts follow the published descriptions of the machine (Gioiosa et al., "Exploring DataVortex Systems for Irregular

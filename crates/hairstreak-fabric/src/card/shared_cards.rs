@@ -1,4 +1,4 @@
-//! `SharedCards`: cards in memory that all of them share. There is no network: a word is where it goes as soon as it is sent.
+//! `SharedCards`: cards in shared memory, without a network. A word arrives as soon as it is sent.
 //!
 //! ```text
 //!   ranks that have come to the barrier | barriers passed | cards that were replaced | incarnations | last barriers | card 0 | card 1 | ...
@@ -25,7 +25,7 @@ const REPLACED: usize = 2;
 /// Words in front of the words of a FIFO.
 const FIFO_HEAD_WORDS: usize = 3;
 
-/// The memory of cards: words that all of them reach, whoever runs them.
+/// The memory of all cards. Every thread or process that runs a card reaches all words.
 #[derive(Clone)]
 pub struct SharedCards<M> {
     region: M,
@@ -38,7 +38,7 @@ pub struct SharedCards<M> {
 pub struct SharedCard<M> {
     cards: SharedCards<M>,
     rank: u32,
-    /// The card whose words are looked for first.
+    /// The card whose words the next look begins with.
     next_source: u32,
     /// The incarnations that the program knows, and how many cards had been replaced then.
     known: Vec<u64>,
@@ -80,7 +80,7 @@ impl SharedCards<Arc<[AtomicU64]>> {
 }
 
 impl<M: AsRef<[AtomicU64]> + Clone> SharedCards<M> {
-    /// Words that the cards need. The sizes can be.
+    /// Words that the cards need. The sizes are valid.
     pub fn region_words(size: u32, limits: CardLimits) -> usize {
         head_words(size) + size as usize * card_words(size, limits)
     }
@@ -99,7 +99,7 @@ impl<M: AsRef<[AtomicU64]> + Clone> SharedCards<M> {
         Ok(SharedCards { region, size, limits })
     }
 
-    /// The card of a rank is gone, and whoever ran it runs it no more: the next card of the rank is a new one.
+    /// Replaces the card of a rank that is gone: the next card of the rank is a new one. The caller makes sure that nobody runs the old card.
     ///
     /// # Panics
     ///
@@ -118,7 +118,7 @@ impl<M: AsRef<[AtomicU64]> + Clone> SharedCards<M> {
         self.words()[REPLACED].fetch_add(1, Ordering::Release);
     }
 
-    /// The card of a rank. Nobody else runs a card of this rank.
+    /// The card of a rank. The caller makes sure that nobody else runs a card of this rank.
     ///
     /// # Panics
     ///
@@ -266,7 +266,7 @@ impl<M: AsRef<[AtomicU64]> + Clone> Vic for SharedCard<M> {
     }
 
     fn missing(&self, counter: Counter) -> i64 {
-        // Below zero it has wrapped.
+        // A count below zero has wrapped.
         self.cards.counter(self.rank, counter).load(Ordering::Acquire) as i64
     }
 

@@ -43,7 +43,7 @@ pub struct CellCounts {
     pub entered: u64,
     /// Cells that left the network.
     pub arrived: u64,
-    /// Cells of these that were of a card that is gone, or for such a card.
+    /// Cells that left the network and were dropped: of a card that is gone, or for such a card.
     pub dropped: u64,
     /// Slots in which a cell waited at its card because the network had no room, summed over the cards.
     pub held_back: u64,
@@ -80,7 +80,7 @@ impl<N: Network<Cell>> SimulatedCards<N> {
         SimulatedCard { card: &mut self.cards[rank as usize] }
     }
 
-    /// The card of a rank is gone, with all that was not in the network; a new one has its rank, and the others know.
+    /// Replaces the card of a rank. All words of the old card that are not in the network are gone. The other cards know of the new one.
     ///
     /// # Panics
     ///
@@ -106,7 +106,7 @@ impl<N: Network<Cell>> SimulatedCards<N> {
         self.network.packet_count() == 0 && self.cards.iter().all(|card| card.next_cell().is_none())
     }
 
-    /// A slot passes: cards send a cell into each lane that has room, and cells move by a node.
+    /// Passes a slot: cards send a cell into each lane that has room, and cells move by a node.
     pub fn step(&mut self) {
         self.step_and_tell(|_| {});
     }

@@ -26,7 +26,7 @@ pub struct Query {
 
 /// A card that is attached to a fabric. No call waits.
 ///
-/// Words of one card to another arrive in any order. A program that wants to know when all of them are there has each count down a counter.
+/// Words from one card to another arrive in any order. Each word can count down a counter, so that a program knows when all words are there.
 /// Ranks are from 0 to [`Vic::size`] - 1, addresses below the size of the memory.
 ///
 /// # Panics
@@ -42,13 +42,14 @@ pub trait Vic {
     /// Words of each card's memory.
     fn memory_words(&self) -> u32;
 
-    /// Sends words to another card's memory. Returns how many are on their way: the first ones, as far as there is room.
+    /// Sends words to another card's memory. Returns how many words were taken: the first ones, as far as there is room.
     fn put(&mut self, to: u32, words: &[PutWord]) -> usize;
 
-    /// Asks another card for words of its memory; the card answers by itself. Returns how many queries are on their way: the first ones.
+    /// Asks another card for words of its memory; the card answers by itself. Returns how many queries were taken: the
+    /// first ones.
     fn query(&mut self, to: u32, queries: &[Query]) -> usize;
 
-    /// Sends a word into another card's FIFO. Returns whether it is on its way: each card has a share of the FIFO, and waits while that is full.
+    /// Sends a word into another card's FIFO. Each card has a share of the FIFO. Returns whether the share had room for the word.
     fn surprise(&mut self, to: u32, word: u64) -> bool;
 
     /// The next word of the FIFO, and the card that it came from.
@@ -63,14 +64,14 @@ pub trait Vic {
     /// Expects so many more words for a counter. Words that have come before count: the order does not matter.
     fn expect_words(&mut self, counter: Counter, words: u32);
 
-    /// Words that are expected and not there. Below zero: that came and were not expected.
+    /// Expected words that have not arrived. Below zero: words that have arrived and were not expected.
     fn missing(&self, counter: Counter) -> i64;
 
-    /// Expects no words for a counter, and forgets those that came and were not expected.
+    /// Sets a counter to zero: no words are expected, and words that came unexpectedly are forgotten.
     fn clear(&mut self, counter: Counter);
 
-    /// The ranks whose cards have become other ones since the last call. What a card that is gone had sent, and nobody had taken, is dropped; so is
-    /// what was sent to it. To be called before [`Vic::take_surprise`], so that no word is taken for one of a card that is gone.
+    /// The ranks whose cards were replaced since the last call. Words to the old card are dropped, and words of the old card that the program
+    /// has not taken. Call this before [`Vic::take_surprise`], so that each word is of the card that the program knows.
     fn notice_replaced(&mut self) -> Vec<u32>;
 
     /// Comes to the barrier after those that [`Vic::barriers_passed`] has told of. A rank counts once for each barrier. The successor of a

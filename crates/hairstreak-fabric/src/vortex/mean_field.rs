@@ -8,13 +8,13 @@
 //!   hops    = sum over c < C-1 of (2 / (1 - f_{c+1}) - 1/2)  +  1  +  (A - 1) / 2
 //! ```
 //!
-//! A port that always has a packet sends the packet in each slot in which the ring of cylinder 0 brings none: `l = 1 - f_0`. The equations have the
-//! limit of Iliadis, Chrysos and Minkenberg (IEEE JSAC 25(6), 2007), two ninths, for `A <= 4` and `H` without end. Deflections of a
-//! real switch depend on each other, so that a real switch stays below.
+//! A saturated port has a packet in each slot. The packet enters unless the ring of cylinder 0 brings another one: `l = 1 - f_0`. For `A <= 4` and
+//! growing `H`, `l` approaches two ninths, the limit of Iliadis, Chrysos and Minkenberg (IEEE JSAC 25(6), 2007). A real switch carries
+//! less, because its deflections depend on each other.
 
 use super::shape::Shape;
 
-/// The packets that each port accepts in a slot, with heights without end and up to four angles. All ports always send.
+/// The limit for many heights: packets that each port accepts in a slot, with up to four angles, if all ports always send.
 pub const LIMIT: f64 = 2.0 / 9.0;
 const BISECTIONS: u32 = 60;
 

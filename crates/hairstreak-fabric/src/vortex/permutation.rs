@@ -5,8 +5,8 @@ use super::shape::Shape;
 /// The rule by which the heights of a cylinder follow each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Permutation {
-    /// That of the patents: one cycle through all heights that agree on the bits that are right already. The free bits are counted up
-    /// from the back: reversed, plus one, reversed again.
+    /// The rule of the patents: one cycle through all heights that agree on the bits that are already right. The other bits count up
+    /// in reversed order: reverse them, add one, reverse them again.
     #[default]
     Patent,
     /// The bit of the cylinder changes, and nothing else.
@@ -14,7 +14,7 @@ pub enum Permutation {
 }
 
 impl Permutation {
-    /// The height behind `height` on a ring of `cylinder`, which is not the innermost one.
+    /// The height that follows `height` on a ring of `cylinder`. The innermost cylinder has no such ring.
     ///
     /// ```
     /// use hairstreak_fabric::vortex::{Permutation, Shape};

@@ -21,7 +21,7 @@ pub struct Port {
     pub height: u32,
 }
 
-/// A switch that cannot be.
+/// Sizes that no switch can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
     /// Each cylinder decides one bit of the height.

@@ -3,8 +3,7 @@
 //! All packets move one angle in each slot. So a packet never leaves its *sheet*, the nodes that move with it: sheet `s` is at angle
 //! `s + slot` modulo `A`. In a sheet only cylinder and height change, and the sheets do not touch each other.
 //!
-//! Invariants: a node has at most one packet; the bits of `occupied` say which nodes have one; the key of a packet in a node is that of its
-//! flight.
+//! Invariants: a node has at most one packet; the bits of `occupied` say which nodes have one; a packet keeps its key from node to node.
 
 use slab::Slab;
 
@@ -40,7 +39,7 @@ pub struct Switch<T> {
 /// A packet that has left the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival<T> {
-    /// Where.
+    /// The port at which the packet left.
     pub port: Port,
     /// Slots since the packet entered.
     pub slots: u64,
@@ -57,7 +56,7 @@ pub struct Counts {
     pub ejected: u64,
     /// Nodes with a packet, summed over the slots.
     pub node_updates: u64,
-    /// Hops of packets whose bit was right and whose inward node was taken.
+    /// Deflections: hops of packets whose bit was right while the inward node was taken.
     pub deflections: u64,
 }
 
@@ -103,12 +102,12 @@ impl<T> Switch<T> {
         }
     }
 
-    /// Its size.
+    /// The size of the switch.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// Slots since it was made.
+    /// Slots since the switch was made.
     pub fn slot(&self) -> u64 {
         self.slot
     }
@@ -118,7 +117,7 @@ impl<T> Switch<T> {
         self.flights.len()
     }
 
-    /// Figures since it was made.
+    /// Figures since the switch was made.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -131,7 +130,7 @@ impl<T> Switch<T> {
     ///
     /// # Panics
     ///
-    /// A port is none of the switch's.
+    /// The switch has no such port.
     pub fn inject(&mut self, from: Port, to: Port, payload: T) -> Result<(), T> {
         let angles = self.shape.angles();
         assert!(from.angle < angles && from.height < self.shape.heights(), "{from:?}");
@@ -178,7 +177,7 @@ impl Sheet {
         }
     }
 
-    /// Moves the packets from the innermost cylinder outwards: packets on a ring are known before packets from outside.
+    /// Moves the packets, the innermost cylinder first: packets on a ring take their nodes before packets from outside do.
     fn step(
         &mut self,
         shape: Shape,

@@ -1,7 +1,7 @@
 //! `SharedHost`: a virtual host and the outlets of its connections, behind one lock.
 //!
-//! A connection takes the lock once in each turn of its loop, for all that the turn has read (or for a slice of it, if its messages go to
-//! many queues). System calls are made without it.
+//! A connection takes the lock once in each turn of its loop, for all bytes that the turn has read. If the messages go to many queues, the
+//! turn ends before all bytes are handled. No thread makes a system call while it has the lock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -12,10 +12,10 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::outlets::Outlets;
 
-/// A virtual host as connections and the timekeeper share it.
+/// A virtual host that connections and the timekeeper share.
 pub(super) struct SharedHost {
     state: Mutex<HostState>,
-    /// Bytes that the host's messages had in memory when the lock was last released.
+    /// The memory of the host's messages, in bytes, when the lock was last released.
     memory_bytes: AtomicUsize,
 }
 
@@ -34,13 +34,13 @@ impl SharedHost {
         }
     }
 
-    /// The state, once nobody else has it. Every caller keeps it for one batch only.
+    /// Takes the lock. Every caller keeps the lock for one batch only.
     pub fn lock(&self) -> MutexGuard<'_, HostState> {
-        // A thread that panics lets the lock go and reports it. What it leaves is as whole as a panic between two commands leaves it.
+        // A thread that panics reports the panic and releases the lock. The state is then as whole as after a panic between two commands.
         self.state.lock()
     }
 
-    /// Notes how much memory the host's messages have. Returns what they had before.
+    /// Notes the memory of the host's messages. Returns the memory that was noted before.
     pub fn note_memory(&self, bytes: usize) -> usize {
         self.memory_bytes.swap(bytes, Relaxed)
     }

@@ -1,4 +1,4 @@
-//! `Config`: what a node's configuration file says.
+//! `Config`: the contents of a node's configuration file.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +9,10 @@ use super::error::ConfigError;
 use super::values;
 use crate::amqp::{AmqpOptions, PasswordHash, User};
 
-/// The least watermark for a virtual host, in bytes: a host that has had a message keeps up to 2 MiB for the next.
+/// The least watermark for each virtual host, in bytes. A host that has had a message keeps up to 2 MiB for the next message.
 const MEMORY_MIN: usize = 4 << 20;
 
-/// A node's configuration, as its file says.
+/// A node's configuration, as the file has it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -34,30 +34,30 @@ pub struct AmqpConfig {
     /// Names of virtual hosts, at least one, each once.
     #[serde(default, deserialize_with = "values::virtual_hosts")]
     pub virtual_hosts: Option<Vec<String>>,
-    /// In bytes.
+    /// Bytes of messages at which publishers wait.
     pub memory_watermark: Option<usize>,
-    /// In bytes. At most 512 MiB, as in RabbitMQ.
+    /// The most bytes of a body: at most 512 MiB, as in RabbitMQ.
     #[serde(default, deserialize_with = "values::between::<_, _, 1, 536_870_912>")]
     pub message_size_max: Option<u64>,
-    /// How many clients at a time.
+    /// The most clients at a time.
     #[serde(default, deserialize_with = "values::between::<_, _, 1, 16_777_216>")]
     pub connections_max: Option<usize>,
-    /// Threads.
+    /// Threads for connections.
     #[serde(default, deserialize_with = "values::between::<_, _, 1, 256>")]
     pub loops: Option<usize>,
 }
 
-/// A user, as the file says.
+/// A user, as the file has it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UserConfig {
-    /// How the user logs in.
+    /// The name for the login.
     #[serde(deserialize_with = "values::name")]
     pub name: String,
     /// As `rabbitmqctl hash_password` prints it.
     #[serde(deserialize_with = "values::password_hash")]
     pub password_hash: PasswordHash,
-    /// The user may log in only from this host.
+    /// Whether the user may log in only from this host.
     #[serde(default)]
     pub loopback_only: bool,
 }
@@ -65,7 +65,7 @@ pub struct UserConfig {
 impl Config {
     /// Reads a file.
     ///
-    /// Errors: the file cannot be read or is no configuration.
+    /// Errors: the file cannot be read, or is no valid configuration.
     pub fn load(path: &Path) -> Result<Config, ConfigError> {
         let text =
             fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.into(), source })?;
@@ -82,7 +82,7 @@ impl Config {
         })
     }
 
-    /// The AMQP options of the file; `path` is for errors.
+    /// The AMQP options of the file. `path` is for error messages.
     ///
     /// Errors: the memory is too small for the virtual hosts.
     pub fn amqp_options(&self, path: &Path) -> Result<AmqpOptions, ConfigError> {

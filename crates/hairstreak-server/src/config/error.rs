@@ -1,11 +1,11 @@
-//! `ConfigError`: why a configuration cannot be used.
+//! `ConfigError`: why the node cannot use a configuration.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// A configuration that cannot be used.
+/// Why the node cannot use a configuration.
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -13,15 +13,15 @@ pub enum ConfigError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The error.
         source: io::Error,
     },
-    /// The file is no TOML, or has a key that does not exist or a value of a wrong type.
+    /// The file is not TOML, has an unknown key, or has a value of the wrong type.
     #[error("{}:{line}: {reason}", path.display())]
     Parse {
         /// The file.
         path: PathBuf,
-        /// Where in the file.
+        /// The line in the file.
         line: usize,
         /// The error.
         reason: String,

@@ -9,7 +9,7 @@
 //! connections_max = 65_536            # clients at a time
 //! loops = 2                           # threads, at most 256; by default one for each core
 //!
-//! [[users]]                           # who may log in; without any there is guest, from this host only
+//! [[users]]                           # users that may log in; without this table only guest may, from this host
 //! name = "shop"
 //! password_hash = "kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR"
 //! loopback_only = false

@@ -1,4 +1,4 @@
-//! The values that the configuration file may have. An error stands at the place of its value.
+//! The values in the configuration file. An error names the place of its value.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -24,7 +24,7 @@ where
     }
 }
 
-/// Endpoints that AMQP can be served on, at least one.
+/// Endpoints for AMQP, at least one.
 pub(super) fn endpoints<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Vec<String>>, D::Error> {
     let endpoints = Vec::<String>::deserialize(value)?;
     if endpoints.is_empty() {
@@ -39,7 +39,7 @@ pub(super) fn endpoints<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Ve
     Ok(Some(endpoints))
 }
 
-/// The endpoints on which AMQP is served.
+/// The schemes of endpoints for AMQP.
 pub(crate) const SCHEMES: &str = "AMQP is served on tcp://, ipc:// and vortex://";
 
 /// Names of virtual hosts, at least one, each once.
@@ -72,7 +72,7 @@ pub(super) fn password_hash<'de, D: Deserializer<'de>>(value: D) -> Result<Passw
     PasswordHash::from_text(&String::deserialize(value)?).map_err(D::Error::custom)
 }
 
-/// What AMQP can say as a short string.
+/// A text that fits a short string of AMQP.
 fn check_name<E: Error>(name: &str) -> Result<(), E> {
     if (1..=255).contains(&name.len()) { Ok(()) } else { Err(E::custom("a name has 1 to 255 bytes")) }
 }

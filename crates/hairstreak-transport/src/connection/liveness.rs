@@ -1,4 +1,4 @@
-//! Whether the peer is there: its bytes, what the kernel knows of its host, and when to ask.
+//! Liveness: whether the peer is still there. The signs are the peer's bytes and what the kernel knows of the peer's host.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::delivery::Delivery;
 use crate::stream::Stream;
 
-/// A host that acknowledges nothing for as long, and for the heartbeat's timeout, is gone. The kernel asks once a second at most.
+/// A host is gone if it acknowledges nothing for this time and for the heartbeat's timeout. The kernel asks at most once a second.
 const HOST_TIMEOUT_MIN: Duration = Duration::from_secs(3);
 
 /// The peer gave no sign of life in time.
@@ -18,18 +18,18 @@ pub struct Silent;
 /// What a look at the peer's signs of life found.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
-    /// The protocol is to ask the peer for a sign of life now.
+    /// Whether the protocol must ask the peer for a sign of life now.
     pub asks: bool,
     /// When to look again.
     pub again: Instant,
 }
 
-/// What a look at a peer goes by, besides the peer's bytes and its host.
+/// The circumstances of a look at a peer, besides the peer's bytes and its host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signs {
-    /// Bytes of the peer wait because the application does not receive.
+    /// Bytes of the peer wait, because the application does not receive.
     pub is_backlogged: bool,
-    /// The peer waits for the application, so that its host has to acknowledge.
+    /// The peer waits for the application, so that the peer's host must acknowledge.
     pub owes: bool,
     /// A write may be taken.
     pub is_writable: bool,
@@ -37,17 +37,17 @@ pub(super) struct Signs {
 
 #[derive(Debug)]
 pub(super) struct Liveness {
-    /// Whether anything came since the last look, and when a look last saw that.
+    /// Whether bytes have come since the last look, and when a look last saw new bytes.
     heard: bool,
     last_heard: Instant,
-    /// Since when the peer was asked and there is no sign of life.
+    /// When the peer was asked, if no sign of life has come since.
     silent_since: Option<Instant>,
-    /// For how long the peer has been silent, if that is news, and whether it was told already.
+    /// How long the peer has been silent, once that is worth telling, and whether it was told.
     silence: Option<Duration>,
     silence_told: bool,
-    /// The kernel was told to ask whether the peer's host is there.
+    /// Whether the kernel was told to ask for the peer's host.
     kernel_asks: bool,
-    /// What the kernel said of the peer at the last look, and when the next look was due.
+    /// What the kernel knew of the peer at the last look, and when the next look was due.
     delivery: Delivery,
     look_due: Instant,
 }
@@ -76,7 +76,7 @@ impl Liveness {
         Look { asks: false, again: self.look_due }
     }
 
-    /// As [`Connection::look_for_life`](super::Connection::look_for_life) says.
+    /// See [`Connection::look_for_life`](super::Connection::look_for_life).
     pub fn look(
         &mut self,
         stream: &Stream,
@@ -85,8 +85,8 @@ impl Liveness {
         timeout: Duration,
         signs: Signs,
     ) -> Result<Look, Silent> {
-        // A peer whose bytes lie here unread is not silent. A question could even destroy what it has still to
-        // say: it may have closed, and its host answers with a reset.
+        // A peer with unread bytes here is not silent. A question could even destroy bytes that are still to come: if the
+        // peer has closed, its host answers with a reset.
         if std::mem::take(&mut self.heard) || signs.is_backlogged {
             (self.last_heard, self.silent_since, self.silence_told) = (now, None, false);
             if signs.is_backlogged {
@@ -107,7 +107,7 @@ impl Liveness {
         let last = std::mem::replace(&mut self.delivery, stream.delivery());
         let is_full = self.delivery.is_held_back || !signs.is_writable;
         let is_behind = is_full && self.delivery.unacknowledged_for < timeout;
-        // A look that comes late is of a process that was stopped itself; so may the peer have been.
+        // A late look means that this process was stopped. The peer may have been stopped, too.
         let is_late = now > self.look_due + interval.min(timeout);
         if is_behind || is_late || self.delivery.room > last.room || stream.has_unread() {
             self.silent_since = Some(now);
@@ -121,12 +121,12 @@ impl Liveness {
         }
         let left = (since + timeout).saturating_duration_since(now);
         let next = if left.is_zero() { interval } else { interval.min(left) };
-        // A peer that acknowledges the question tells how large its window is by now.
+        // The acknowledgement of the question has the present size of the peer's window.
         Ok(Look { asks: !is_full, ..self.look_again(now, next.min(timeout)) })
     }
 
-    /// Has the kernel ask for the host of a peer that is not read; one that is gone makes an event as a close does. Fails if the
-    /// host acknowledges nothing, where what lies unread is not this side's yet: its sender gives it to another.
+    /// Has the kernel ask for the host of a peer that is not read. A host that is gone makes an event, as a close does. Fails if the
+    /// host acknowledges nothing while the unread bytes are not yet this side's: the sender gives them to another peer.
     fn look_at_host(
         &mut self,
         stream: &Stream,
@@ -135,7 +135,7 @@ impl Liveness {
         owes: bool,
     ) -> Result<(), Silent> {
         if !std::mem::replace(&mut self.kernel_asks, true) {
-            // A unix socket has no host. What was acknowledged before it was asked says nothing.
+            // A unix socket has no host. Acknowledgements from before the question say nothing.
             let _ = stream.keep_alive(interval, timeout);
             return Ok(());
         }
@@ -143,7 +143,7 @@ impl Liveness {
         if owes && stream.delivery().unacknowledged_for >= timeout { Err(Silent) } else { Ok(()) }
     }
 
-    /// For how long the peer has shown no sign of life, once for each time that it falls silent.
+    /// How long the peer has shown no sign of life. Told once for each time that the peer falls silent.
     pub fn take_silence(&mut self) -> Option<Duration> {
         self.silence.take()
     }

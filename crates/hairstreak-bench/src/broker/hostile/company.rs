@@ -1,4 +1,4 @@
-//! The connections of each kind of company. They end when the company is dropped.
+//! The connections of each kind of company. All connections end when the company is dropped.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,18 +14,18 @@ use super::super::amqp::{
 
 /// Connections that send part of the protocol header and nothing else.
 const HALF_OPEN_COUNT: u32 = 1_000;
-/// Publishers of which each owes most of a body.
+/// Publishers that have each sent only the beginning of a body.
 const HALF_MESSAGE_COUNT: u32 = 200;
 const HALF_BODY_SIZE: usize = 1 << 20;
-/// Consumers that do not read, and the messages that wait for each.
+/// Consumers that do not read, and the messages that wait for each consumer.
 const DEAF_COUNT: u32 = 20;
 const DEAF_MESSAGE_COUNT: usize = 1_000;
 const DEAF_BODY_SIZE: usize = 16 << 10;
-/// Connections in a second that log in and send a malformed frame.
+/// Connections per second that log in and send a malformed frame.
 const MALFORMED_PER_S: u32 = 500;
-/// Channels in a second that one connection opens and closes.
+/// Channels per second that one connection opens and closes.
 const CHANNELS_PER_S: u32 = 20_000;
-/// A flood does its part of a second so often.
+/// A flood works in this many steps per second.
 const STEP: Duration = Duration::from_millis(10);
 const STEPS_PER_S: u32 = 100;
 /// The queues of consumers that do not read.
@@ -52,7 +52,7 @@ impl CompanyKind {
         CompanyKind::Channels,
     ];
 
-    /// Its name in reports. `idle_count`: connections of the kind that is idle.
+    /// The name in reports. `idle_count` is the number of idle connections.
     pub fn text(self, idle_count: u32) -> String {
         match self {
             Self::Idle => format!("{idle_count} idle connections"),
@@ -65,7 +65,7 @@ impl CompanyKind {
     }
 }
 
-/// Connections that are there until this is dropped.
+/// Hostile connections. Dropping the company ends all of them.
 #[derive(Default)]
 pub struct Company {
     links: Vec<Link>,
@@ -77,7 +77,7 @@ pub struct Company {
 /// A thread that repeats something until it is told to end.
 struct Flood {
     is_over: Arc<AtomicBool>,
-    /// Returns how many there were in a second.
+    /// Returns how many steps were done per second.
     thread: JoinHandle<Result<f64, AmqpError>>,
 }
 
@@ -134,11 +134,11 @@ impl Company {
                 publisher.stream.write_all(&message)?;
             }
         }
-        // The answer to a method comes behind all that was published.
+        // The answer to a method comes after the broker has handled all published messages.
         publisher.await_channel()
     }
 
-    /// Repeats `step` on a thread until the company is dropped: as many as are due, `per_s` in a second if the broker lets them.
+    /// Repeats `step` on a thread until the company is dropped: `per_s` times per second, or fewer if the broker slows the flood.
     fn flood(&mut self, per_s: u32, mut step: impl FnMut(u32) -> Result<(), AmqpError> + Send + 'static) {
         let is_over = Arc::new(AtomicBool::new(false));
         let watched = Arc::clone(&is_over);
@@ -155,9 +155,9 @@ impl Company {
         self.flood = Some(Flood { is_over, thread: thread::spawn(run) });
     }
 
-    /// Ends the company. Returns how many a flood had in a second.
+    /// Ends the company. Returns the rate of a flood per second.
     ///
-    /// Errors: a flood has been stopped by the broker.
+    /// Errors: the broker has stopped a flood.
     pub fn end(mut self) -> Result<Option<f64>, AmqpError> {
         self.links.clear();
         if let Some(address) = self.has_queues {
@@ -174,13 +174,13 @@ impl Company {
     }
 }
 
-/// Logs in, sends a frame with a wrong end, waits for the refusal, and is gone.
+/// Logs in, sends a frame with a wrong end, waits for the refusal, and disconnects.
 fn send_malformed(address: SocketAddr, count: u32) -> Result<(), AmqpError> {
     for _ in 0..count {
         let mut link = Link::open_small(address)?;
         link.stream.write_all(&[BODY, 0, 1, 0, 0, 0, 1, 7, 0])?;
         link.stream.set_read_timeout(Some(Duration::from_secs(1)))?;
-        // The refusal, or whatever else: what the broker says does not matter here.
+        // The answer of the broker does not matter here.
         let _ = link.stream.read(&mut [0; 512]);
     }
     Ok(())

@@ -1,7 +1,7 @@
-//! Hostile company: the rate of good clients beside clients that harm the broker as far as the broker lets them.
+//! Hostile company: the rate of good clients beside clients that try to harm the broker.
 //!
 //! - `company`: the connections of each kind of company
-//! - `row`: a sample alone and one in company, in turns, and the figures
+//! - `row`: samples alone and in company, in turns, and their figures
 
 mod company;
 mod row;

@@ -1,4 +1,4 @@
-//! A row of hostile company: messages in and out, alone and in company, in turns.
+//! A row of hostile company: good clients send and receive messages, alone and in company, in turns.
 
 use serde::Serialize;
 
@@ -12,25 +12,25 @@ use crate::statistics::Spread;
 
 /// The bytes of a body.
 const BODY_SIZE: u32 = 16;
-/// The part of their rate that good clients have to keep, in per cent.
+/// The part of their rate that good clients must keep, in per cent.
 pub const PERCENT_WANTED: f64 = 90.0;
 
-/// A good producer and its consumer in one kind of company.
+/// The figures of a good producer and its consumer in one kind of company.
 #[derive(Debug, Serialize)]
 pub struct HostileRow {
     /// `hairstreak` or `RabbitMQ`.
     pub contender: &'static str,
-    /// The company, in words.
+    /// The name of the company.
     pub company: String,
-    /// Repeats.
+    /// How often both samples were taken.
     pub n: usize,
-    /// Messages in a second, alone.
+    /// Messages per second, alone.
     pub alone: Spread,
-    /// The same in company.
+    /// Messages per second, in company.
     pub beside: Spread,
-    /// The rate in company in per cent of the rate alone just before.
+    /// The rate in company, in per cent of the rate alone just before.
     pub percent: Spread,
-    /// Malformed frames or channels in a second, where the company floods.
+    /// Malformed frames or channels per second, if the company is a flood.
     pub flood_per_s: Option<Spread>,
     /// The measured broker.
     #[serde(skip)]

@@ -1,4 +1,4 @@
-//! Consumers: turns, credit, room, exclusiveness, and the single active one.
+//! Consumers: turns, credit, room, exclusiveness, and the single active consumer.
 
 use super::*;
 
@@ -229,7 +229,7 @@ fn consuming_what_does_not_exist_is_refused() {
     );
 }
 
-/// As in RabbitMQ, whose Java client tests both.
+/// As in RabbitMQ. The tests of its Java client check both.
 #[test]
 fn consumers_that_share_the_prefetch_of_a_channel_take_turns() {
     for (consumer_count, prefetch) in [(2, 1), (3, 2), (2, 3), (5, 4)] {
@@ -263,7 +263,7 @@ fn the_prefetch_of_a_channel_holds_up_a_consumer_without_acknowledgements() {
     bench.publish_all("q", &["1", "2", "3", "4"]);
     assert_eq!(bench.delivered(), ["counts:1"]);
     bench.ack(channel, 1, false).unwrap();
-    // It waits for the limit, and does not count.
+    // The consumer waits for the limit. Its deliveries do not count.
     assert_eq!(bench.delivered(), ["waits:2", "counts:3"]);
     bench.ack(channel, 3, false).unwrap();
     assert_eq!(bench.delivered(), ["waits:4"]);
