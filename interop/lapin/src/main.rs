@@ -1,4 +1,5 @@
-//! What lapin can do, done against a broker: `cargo run -- amqp://127.0.0.1:5672/%2f`. Ends with a panic at the first surprise.
+//! Does with a broker what lapin can do: `cargo run -- amqp://127.0.0.1:5672/%2f`. Ends with a panic at the first surprise. With
+//! HAIRSTREAK_SOAK set, does all of that many times.
 
 use futures_lite::StreamExt;
 use lapin::options::{
@@ -13,8 +14,13 @@ const MESSAGE_COUNT: u8 = 100;
 fn main() {
     let url = std::env::args().nth(1).expect("usage: lapin-interop URL");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(run(&url));
-    println!("lapin: {MESSAGE_COUNT} messages confirmed, returned to their places and acknowledged");
+    let round_count = if std::env::var_os("HAIRSTREAK_SOAK").is_some() { 50 } else { 1 };
+    for _ in 0..round_count {
+        runtime.block_on(run(&url));
+    }
+    println!(
+        "lapin: {MESSAGE_COUNT} messages confirmed, returned to their places and acknowledged, {round_count} times"
+    );
 }
 
 async fn run(url: &str) {

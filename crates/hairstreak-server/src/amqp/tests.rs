@@ -6,8 +6,8 @@ use fastrand::Rng;
 use hairstreak_testkit::Seeds;
 use hairstreak_transport::event_loop::Address;
 use hairstreak_wire::amqp::{
-    FieldTable, FrameKind, HEARTBEAT_FRAME, Method, PROTOCOL_HEADER, Properties, basic, channel, confirm,
-    connection, decode_frame, encode_body, encode_content_header, exchange, queue, tx,
+    DEPTH_MAX, FieldTable, FrameKind, HEARTBEAT_FRAME, Method, PROTOCOL_HEADER, Properties, basic, channel,
+    confirm, connection, decode_frame, encode_body, encode_content_header, exchange, queue, tx,
 };
 
 use super::harness::AmqpHarness;
@@ -326,4 +326,79 @@ fn a_read_whose_messages_go_to_many_queues_is_handled_to_its_end_in_several_turn
     }
     world.feed(&bytes, usize::MAX);
     assert_eq!(world.node.figures().counts.ready, (QUEUE_COUNT * message_count) as u64);
+}
+
+#[test]
+fn a_client_that_does_not_end_its_handshake_is_gone_after_ten_seconds() {
+    let login = login();
+    // Nothing, half of the protocol header, all of it, and all but the last byte of connection.open.
+    for size in [0, 4, 8, login.len() - 1] {
+        let mut world = World::new();
+        world.feed(&login[..size], usize::MAX);
+        world.node.pass(Duration::from_millis(9_900));
+        assert!(world.node.is_connected(world.client), "after {size} bytes");
+        world.node.pass(Duration::from_millis(200));
+        world.feed(&[], usize::MAX);
+        assert!(!world.node.is_connected(world.client), "after {size} bytes");
+    }
+    let mut world = World::running();
+    world.node.pass(Duration::from_secs(60));
+    assert!(world.node.is_running(world.client));
+}
+
+#[test]
+fn a_table_that_is_too_deep_is_a_syntax_error() {
+    let declare = |depth| {
+        let mut world = World::running();
+        let mut bytes = Vec::new();
+        Method::ChannelOpen(channel::Open {}).encode(1, &mut bytes);
+        world.feed(&bytes, usize::MAX);
+        bytes.clear();
+        let arguments = (1..depth).fold(FieldTable::new(), |inner, _| FieldTable::from_iter([("x", inner)]));
+        let declare = queue::Declare { queue: b"q", arguments, ..Default::default() };
+        Method::QueueDeclare(declare).encode(1, &mut bytes);
+        world.feed(&bytes, usize::MAX)
+    };
+    assert_eq!(method_names(&declare(DEPTH_MAX)), ["queue.declare-ok"]);
+    let refused = declare(DEPTH_MAX + 1);
+    let frame = decode_frame(&refused, FRAME_SIZE as usize).unwrap().unwrap();
+    let Ok(Method::ConnectionClose(close)) = Method::decode(frame.payload) else { panic!("{refused:?}") };
+    assert_eq!((close.reply_code, close.class_id, close.method_id), (502, 50, 10));
+}
+
+#[test]
+fn a_flood_of_channels_is_answered_and_leaves_no_memory() {
+    const CHANNELS: u16 = 20;
+    let mut world = World::running();
+    let mut bytes = Vec::new();
+    Method::ChannelOpen(channel::Open {}).encode(1, &mut bytes);
+    Method::QueueDeclare(queue::Declare { queue: b"q", ..Default::default() }).encode(1, &mut bytes);
+    Method::BasicPublish(basic::Publish { routing_key: b"q", ..Default::default() }).encode(1, &mut bytes);
+    encode_content_header(1, 0, &[0, 0], &mut bytes);
+    Method::ChannelClose(channel::Close::default()).encode(1, &mut bytes);
+    world.feed(&bytes, usize::MAX);
+    // Each channel gets the message, and returns the message as it goes.
+    bytes.clear();
+    for number in 1..=CHANNELS {
+        Method::ChannelOpen(channel::Open {}).encode(number, &mut bytes);
+        Method::BasicConsume(basic::Consume { queue: b"q", ..Default::default() }).encode(number, &mut bytes);
+        Method::ChannelClose(channel::Close::default()).encode(number, &mut bytes);
+    }
+    let mut flood = || {
+        let names = method_names(&world.feed(&bytes, usize::MAX));
+        for answer in ["channel.open-ok", "basic.consume-ok", "basic.deliver", "channel.close-ok"] {
+            assert_eq!(
+                names.iter().filter(|name| **name == answer).count(),
+                usize::from(CHANNELS),
+                "{answer}"
+            );
+        }
+        let figures = world.node.figures();
+        assert_eq!((figures.counts.ready, figures.counts.unacknowledged), (1, 0));
+        figures.memory_bytes
+    };
+    let before = flood();
+    for _ in 0..500 {
+        assert_eq!(flood(), before);
+    }
 }

@@ -100,6 +100,8 @@ impl Users {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]
@@ -125,5 +127,22 @@ mod tests {
         assert!(users.log_in(b"guest", b"guest", false).is_none());
         assert!(users.log_in(b"guest", b"wrong", true).is_none());
         assert!(users.log_in(b"nobody", b"guest", true).is_none());
+    }
+
+    #[test]
+    fn an_unknown_user_costs_as_much_as_a_wrong_password() {
+        let users = Users::new(vec![User::guest()]);
+        // A long password, so that its hash is most of the work.
+        let password = vec![b'x'; 1 << 16];
+        let mut least = [Duration::MAX; 2];
+        for _ in 0..50 {
+            for (name, least) in [b"guest", b"other"].into_iter().zip(&mut least) {
+                let start = Instant::now();
+                assert!(users.log_in(name, &password, true).is_none());
+                *least = start.elapsed().min(*least);
+            }
+        }
+        let [known, unknown] = least;
+        assert!(known < 2 * unknown && unknown < 2 * known, "{known:?} and {unknown:?}");
     }
 }

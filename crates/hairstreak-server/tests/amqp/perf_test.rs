@@ -6,8 +6,9 @@ use std::process::Command;
 use crate::node::{our_node, our_node_at_a_fabric};
 use crate::program::{checkout, run};
 use crate::rabbitmq::rabbitmq;
+use crate::soak::amount;
 
-/// The options of each run. All send and receive `MESSAGE_COUNT` messages, and end.
+/// The options of each run. Each producer sends so many messages as [`message_count`] says, and the run ends when the consumers have them.
 const RUNS: &[&[&str]] = &[
     &["--autoack"],
     &["--confirm", "100", "--qos", "50", "--multi-ack-every", "10"],
@@ -34,10 +35,16 @@ const RUNS: &[&[&str]] = &[
         "2",
         "--nack",
     ],
-    &["--ptxsize", "10", "--ctxsize", "10", "--queue-args", "x-max-priority=5"],
+    // Without a prefetch count the Java client comes to a standstill, with RabbitMQ as with our node: its thread that reads waits for the
+    // consumer, and the consumer waits for tx.commit-ok.
+    &["--ptxsize", "10", "--ctxsize", "10", "--qos", "100", "--queue-args", "x-max-priority=5"],
     &["--quorum-queue", "--queue", "perf-test", "--confirm", "50", "--auto-delete", "false"],
 ];
-const MESSAGE_COUNT: &str = "500";
+
+/// The messages of a producer and of a consumer. The soak sends and receives more.
+fn message_count() -> String {
+    amount(500, 20_000).to_string()
+}
 
 #[test]
 fn rabbitmq_serves_perf_test() {
@@ -61,6 +68,7 @@ fn our_node_serves_perf_test_through_a_fabric() {
 fn serves_perf_test(address: SocketAddr) {
     let jars = checkout().join(".perf-test");
     assert!(jars.exists(), "{} is missing; scripts/test-setup fetches it", jars.display());
+    let message_count = message_count();
     for options in RUNS {
         let mut java = Command::new("java");
         // It lives for a second: it should start soon and share the machine.
@@ -70,9 +78,9 @@ fn serves_perf_test(address: SocketAddr) {
             "--uri",
             &format!("amqp://{address}/checks"),
             "--pmessages",
-            MESSAGE_COUNT,
+            &message_count,
             "--cmessages",
-            MESSAGE_COUNT,
+            &message_count,
         ]);
         let said = run(java.args(*options));
         assert!(said.contains("reached message limit"), "{options:?}:\n{said}");
