@@ -12,6 +12,7 @@ use hairstreak_wire::amqp::{
 
 use super::harness::AmqpHarness;
 use super::options::AmqpOptions;
+use super::outlets::UNWRITTEN_MAX;
 use super::turn::ENTRIES_MAX;
 
 const SEEDS: Seeds = Seeds { target: "-p hairstreak-server --lib", soak_factor: 500 };
@@ -400,5 +401,41 @@ fn a_flood_of_channels_is_answered_and_leaves_no_memory() {
     let before = flood();
     for _ in 0..500 {
         assert_eq!(flood(), before);
+    }
+}
+
+#[test]
+fn a_consumer_that_never_reads_gets_a_mebibyte_and_the_rest_waits() {
+    const MESSAGE_COUNT: usize = 1_000;
+    const BODY_SIZE: usize = 10_000;
+    let mut world = World::running();
+    let mut bytes = Vec::new();
+    Method::ChannelOpen(channel::Open {}).encode(1, &mut bytes);
+    Method::QueueDeclare(queue::Declare { queue: b"q", ..Default::default() }).encode(1, &mut bytes);
+    let consume = basic::Consume { queue: b"q", no_ack: true, ..Default::default() };
+    Method::BasicConsume(consume).encode(1, &mut bytes);
+    world.feed(&bytes, usize::MAX);
+    let deaf = std::mem::replace(&mut world.client, world.node.connect().unwrap());
+    bytes = login();
+    Method::ChannelOpen(channel::Open {}).encode(1, &mut bytes);
+    for _ in 0..MESSAGE_COUNT {
+        Method::BasicPublish(basic::Publish { routing_key: b"q", ..Default::default() })
+            .encode(1, &mut bytes);
+        encode_content_header(1, BODY_SIZE as u64, &[0, 0], &mut bytes);
+        encode_body(1, &[7; BODY_SIZE], FRAME_SIZE as usize, &mut bytes);
+    }
+    world.feed(&bytes, 1 << 16);
+    let delivered = MESSAGE_COUNT - world.node.figures().counts.ready as usize;
+    // The last of them may pass the bound.
+    assert!(
+        (UNWRITTEN_MAX / BODY_SIZE - 10..=UNWRITTEN_MAX / BODY_SIZE + 1).contains(&delivered),
+        "{delivered}"
+    );
+    let mut taken = Vec::new();
+    while world.node.figures().counts.ready > 0 {
+        let before = taken.len();
+        world.node.write(deaf, usize::MAX, &mut taken);
+        assert!(taken.len() > before, "a consumer that reads again gets the rest");
+        world.node.settle();
     }
 }
