@@ -1,7 +1,7 @@
 //! Cards: the same program on a Data Vortex, on a fat tree, on several networks, and in shared memory.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use fastrand::Rng;
@@ -317,6 +317,36 @@ fn one_stream_has_an_unordered_and_an_ordered_consumer() {
     assert!(as_they_came[0].1 < first_in_order.unwrap(), "whoever needs no order has the first word earlier");
     as_they_came.sort();
     assert!(as_they_came.iter().map(|(word, _)| *word).eq(0..COUNT));
+}
+
+#[test]
+fn a_thread_gets_no_word_of_a_new_card_before_it_is_told_of_the_card() {
+    const CARDS: u64 = 2_000_000;
+    let limits = CardLimits { memory_words: 1, ..limits() };
+    let cards = SharedCards::in_process(2, limits).unwrap();
+    let mut reader = cards.card(1);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        // Each card says its number.
+        scope.spawn(|| {
+            for number in 0..CARDS {
+                cards.card(0).surprise(1, number);
+                cards.replace(0);
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        scope.spawn(|| {
+            let mut last = None;
+            while !is_over.load(Ordering::Relaxed) {
+                if !reader.notice_replaced().is_empty() {
+                    last = None;
+                }
+                for (_, number) in (0..20).filter_map(|_| reader.take_surprise()) {
+                    assert_eq!(*last.get_or_insert(number), number, "two cards without a notice between");
+                }
+            }
+        });
+    });
 }
 
 #[test]

@@ -237,12 +237,13 @@ impl<M: AsRef<[AtomicU64]> + Clone> Vic for SharedCard<M> {
             let from = self.next_source;
             self.next_source = (from + 1) % self.cards.size;
             let Fifo { taken, sent, words, .. } = self.cards.fifo(self.rank, from);
+            let (at, end) = (taken.load(Ordering::Relaxed), sent.load(Ordering::Acquire));
+            // Only after the count of words: a new card may come and send a word between the two.
             if self.cards.incarnation(from).load(Ordering::Acquire) != self.known[from as usize] {
                 // The program has not been told.
                 continue;
             }
-            let at = taken.load(Ordering::Relaxed);
-            if at != sent.load(Ordering::Acquire) {
+            if at != end {
                 let word = words[(at % words.len() as u64) as usize].load(Ordering::Relaxed);
                 taken.store(at.wrapping_add(1), Ordering::Release);
                 return Some((from, word));
