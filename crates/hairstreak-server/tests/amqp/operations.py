@@ -241,10 +241,11 @@ class Round:
         properties = {}
         if self.chance(0.3):
             properties["priority"] = self.one(0, 1, 2, 5, 200)
+        # RabbitMQ 3.10 looks for expired messages only if the queue was empty: an expired message that is in front by its priority is delivered.
+        # So messages with a priority do not expire here.
         if self.chance(0.1):
-            # RabbitMQ 3.10 looks for expired messages only if the queue was empty: one that has come to the front by its priority is delivered.
             properties["expiration"] = "60000" if "priority" in properties else self.one("0", "60000")
-        if self.has_time and self.chance(0.3):
+        if self.has_time and self.chance(0.3) and "priority" not in properties:
             properties["expiration"] = str(SHORT_MS)
         headers = self.one(*HEADERS)
         for name in ("CC", "BCC"):
