@@ -5,7 +5,7 @@ import random
 
 from pika import spec
 
-from side import CHANNELS, settle
+from side import CHANNELS, settle, silence
 
 KINDS = ["direct", "fanout", "topic", "headers"]
 KEYS = ["a", "b", "a.b", "a.b.c", ""]
@@ -72,7 +72,10 @@ class Round:
         if number in self.leave_out:
             return
         getattr(self, name)()
-        settle(self.sides, PAUSE_S if self.has_time else 0)
+        is_closed = settle(self.sides, PAUSE_S if self.has_time else 0)
+        # A quorum queue of RabbitMQ forgets the consumers of a channel that is gone only some time after the channel.
+        if is_closed and self.quorum:
+            silence(self.sides, PAUSE_S)
 
     def finish(self):
         """Empties the queues and compares what was in them."""

@@ -173,7 +173,8 @@ ALLOWED = []
 
 
 def settle(sides, pause_s=0.0):
-    """Lets both brokers finish, and compares what was seen. Queues work on their own, so a difference gets time to go away."""
+    """Lets both brokers finish, and compares what was seen. Queues work on their own, so a difference gets time to go away. Returns whether
+    a channel or a connection was closed."""
     silence(sides, pause_s)
     for number, wait_s in enumerate((0.001, 0.002, 0.01, 0.03, 0.1, 0.3, 0.6)):
         silence(sides, wait_s)
@@ -188,6 +189,7 @@ def settle(sides, pause_s=0.0):
         raise Unequal(difference(first, second))
     for side in sides:
         side.seen = {}
+    return any(what[0] == "closed" for what in first)
 
 
 def silence(sides, seconds):
