@@ -149,6 +149,10 @@ fn wildcards_are_given_ranks_and_ports_of_their_own() {
     // One process has one rank.
     let expected = [49_152, 49_153, 49_154].map(|port| format!("vortex://{name}/0:{port}"));
     assert_eq!(places, expected);
+    drop(listeners);
+    // Somebody may still look for those that are gone.
+    let later = Listener::bind_vortex(&address(&format!("{name}/*:*"))).unwrap();
+    assert_eq!(later.endpoint().to_string(), format!("vortex://{name}/0:49155"));
 }
 
 /// Says so much to a fabric in place of a hello; returns what came back.

@@ -18,6 +18,8 @@ pub(super) struct Rank {
     pub links: HashMap<StreamId, usize>,
     /// Attachments of each process.
     processes: BTreeMap<u32, u32>,
+    /// The port to be given next. They come in turn: whoever still looks for a listener that is gone finds no other one in its place.
+    next_port: u16,
 }
 
 impl Rank {
@@ -27,6 +29,7 @@ impl Rank {
             listeners: BTreeMap::new(),
             links: HashMap::new(),
             processes: BTreeMap::new(),
+            next_port: FREE_PORT_FIRST,
         }
     }
 
@@ -52,10 +55,14 @@ impl Rank {
     }
 
     /// The port to listen at; `None` if it is taken, or none is free.
-    pub fn free_port(&self, wanted: u16) -> Option<u16> {
+    pub fn free_port(&mut self, wanted: u16) -> Option<u16> {
+        let is_free = |port: &u16| !self.listeners.contains_key(port);
         if wanted != 0 {
-            return (!self.listeners.contains_key(&wanted)).then_some(wanted);
+            return Some(wanted).filter(is_free);
         }
-        (FREE_PORT_FIRST..=u16::MAX).find(|port| !self.listeners.contains_key(port))
+        let in_turn = (self.next_port..=u16::MAX).chain(FREE_PORT_FIRST..self.next_port);
+        let port = in_turn.into_iter().find(is_free)?;
+        self.next_port = port.checked_add(1).unwrap_or(FREE_PORT_FIRST);
+        Some(port)
     }
 }
