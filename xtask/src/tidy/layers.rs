@@ -10,6 +10,7 @@ use super::tree::Tree;
 /// Every crate and its layer.
 const LAYERS: &[(&str, u8)] = &[
     ("hairstreak-base", 0),
+    ("hairstreak-chart", 0),
     ("hairstreak-wire", 1),
     ("hairstreak-fabric", 1),
     ("hairstreak-transport", 2),

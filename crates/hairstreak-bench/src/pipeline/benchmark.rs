@@ -6,7 +6,9 @@
 use std::io;
 use std::path::Path;
 
-use super::chart::{self, ChartError};
+use hairstreak_chart::ChartError;
+
+use super::chart;
 use super::conclusion;
 use super::plan::{Plan, Row};
 use super::report::{Case, Evidence, Report};

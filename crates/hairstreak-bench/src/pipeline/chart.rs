@@ -3,30 +3,20 @@
 
 use std::path::Path;
 
-use plotters::prelude::*;
+use hairstreak_chart::{Axis, BLUE, Chart, ChartError, Color, GREEN, Line, ORANGE};
 
 use super::plan::UNBOUNDED_COUNT;
 use super::report::Case;
 
-const SIZE: (u32, u32) = (900, 560);
 const TITLE: &str = "Tasks per second by tasks in flight";
-const DASH: (i32, i32) = (6, 4);
 
-/// Why there is no chart.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot draw {file}: {reason}")]
-pub struct ChartError {
-    file: String,
-    reason: String,
-}
+/// A contender, its colour, whether its line is dashed, and its rate in a row.
+type Contender = (&'static str, Color, bool, fn(&Case) -> Option<f64>);
 
-/// A contender, how it is drawn, and its rate in a row.
-type Line = (&'static str, RGBColor, bool, fn(&Case) -> Option<f64>);
-
-const LINES: [Line; 3] = [
-    ("hairstreak, window", RGBColor(31, 119, 180), false, |case| Some(case.rates.ours)),
-    ("libzmq, batches", RGBColor(255, 127, 14), true, |case| case.rates.rival),
-    ("libzmq, REQ/REP blocks", RGBColor(44, 160, 44), true, |case| case.blocks),
+const CONTENDERS: [Contender; 3] = [
+    ("hairstreak, window", BLUE, false, |case| Some(case.rates.ours)),
+    ("libzmq, batches", ORANGE, true, |case| case.rates.rival),
+    ("libzmq, REQ/REP blocks", GREEN, true, |case| case.blocks),
 ];
 
 /// Draws the charts into `directory` and gives their files.
@@ -36,67 +26,20 @@ pub fn draw(cases: &[Case], directory: &Path) -> Result<Vec<String>, ChartError>
             0 => ("pipeline.svg".to_owned(), TITLE.to_owned()),
             task_us => (format!("pipeline-{task_us}-us.svg"), format!("{TITLE}, each of {task_us} us")),
         };
-        let file = directory.join(name).display().to_string();
-        match draw_one(cases, &file, &title) {
-            Ok(()) => Ok(file),
-            Err(error) => Err(ChartError { file, reason: error.to_string() }),
-        }
+        chart(cases, title).draw(&directory.join(name))
     });
     charts.collect()
 }
 
-fn draw_one(cases: &[Case], file: &str, title: &str) -> Result<(), Box<dyn std::error::Error>> {
-    // The source goes from many to few.
-    let rates = cases.iter().flat_map(|case| LINES.iter().filter_map(|line| line.3(case)));
-    let (least, most) =
-        rates.fold((f64::MAX, 1.0_f64), |(least, most), rate| (least.min(rate), most.max(rate)));
-    let bottom = 10_f64.powf(least.min(most).max(1.0).log10().floor());
-    let top = 10_f64.powf(most.log10().ceil()).max(bottom * 10.0);
-    let root = SVGBackend::new(file, SIZE).into_drawing_area();
-    root.fill(&WHITE)?;
-    let mut chart = ChartBuilder::on(&root)
-        .caption(title, ("sans-serif", 20))
-        .margin(12)
-        .x_label_area_size(44)
-        .y_label_area_size(84)
-        .build_cartesian_2d(0.0..(cases.len().max(2) - 1) as f64, (bottom..top).log_scale())?;
-    let count_at = |position: &f64| {
-        let is_whole = (position - position.round()).abs() < 1e-6;
-        let case = cases.get(position.round() as usize).filter(|_| is_whole);
-        case.map(label).unwrap_or_default()
-    };
-    chart
-        .configure_mesh()
-        .x_desc("tasks in flight")
-        .x_labels(cases.len().max(2))
-        .x_label_formatter(&count_at)
-        .y_label_formatter(&|value| format!("{value:.0}"))
-        .light_line_style(WHITE)
-        .draw()?;
-    for (label, color, is_dashed, rate) in LINES {
+/// The source goes from many to few.
+fn chart(cases: &[Case], title: String) -> Chart {
+    let lines = CONTENDERS.map(|(label, color, is_dashed, rate)| {
         let points = cases.iter().enumerate();
-        let points: Vec<(f64, f64)> =
-            points.filter_map(|(index, case)| Some((index as f64, rate(case)?))).collect();
-        if points.is_empty() {
-            continue;
-        }
-        let style = color.stroke_width(2);
-        let series = match is_dashed {
-            true => chart.draw_series(DashedLineSeries::new(points, DASH.0, DASH.1, style))?,
-            false => chart.draw_series(LineSeries::new(points, style))?,
-        };
-        series.label(label).legend(move |(x, y)| {
-            let end = if is_dashed { x + 10 } else { x + 20 };
-            PathElement::new(vec![(x, y), (end, y)], style)
-        });
-    }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .background_style(WHITE.mix(0.8))
-        .border_style(BLACK)
-        .draw()?;
-    Ok(root.present()?)
+        let points = points.filter_map(|(index, case)| Some((index as f64, rate(case)?))).collect();
+        Line { label: label.to_owned(), color, is_dashed, points }
+    });
+    let x = Axis::labels("tasks in flight", cases.iter().map(label).collect());
+    Chart { title, x, y: Axis::log_over("", &lines), lines: lines.into() }
 }
 
 fn label(case: &Case) -> String {

@@ -7,7 +7,9 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-use super::charts::{self, ChartError};
+use hairstreak_chart::ChartError;
+
+use super::charts;
 use super::conclusion::{Load, conclude};
 use super::plan::{CONTROL_SIZE, CONTROL_TRANSPORTS, Plan, TRANSPORT};
 use super::report::{Case, Control, Report};
