@@ -9,13 +9,16 @@ use hairstreak_broker::service::Broker;
 use hairstreak_socket::security::fill_random;
 use hairstreak_socket::{BindError, Context, Endpoint, OpenError, Router};
 use hairstreak_transport::event_loop::OnFailure;
-use hairstreak_transport::{Listener, resolve_bind};
+use hairstreak_transport::{Listener, ServerLayer, resolve_bind};
 use thiserror::Error;
 
 use crate::amqp::{AmqpServer, Forgotten};
 use crate::config::SCHEMES;
 use crate::options::ServeOptions;
 use crate::zmq::{self, Desk, DirectoryMachine, SocketOutbox};
+
+/// The largest ring of a client's shared memory, in bytes in each direction.
+const SHARED_RING_SIZE_MAX: usize = 1 << 20;
 
 /// A running node. Dropping it stops it.
 #[derive(Debug)]
@@ -171,7 +174,12 @@ fn listen(endpoint: &str) -> Result<Listener, StartError> {
         Endpoint::Vortex(address) => {
             Listener::bind_vortex(&address).map_err(|error| failed(error.to_string()))
         }
-        _ => Err(failed(SCHEMES.into())),
+        Endpoint::Shm(address) => {
+            let layer = ServerLayer::Rings { ring_size_max: SHARED_RING_SIZE_MAX };
+            let listener = Listener::bind_shm(&address).map_err(|error| failed(error.to_string()))?;
+            Ok(listener.with_layer(layer))
+        }
+        Endpoint::Inproc(_) => Err(failed(SCHEMES.into())),
     }
 }
 

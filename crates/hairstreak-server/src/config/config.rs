@@ -160,7 +160,7 @@ mod tests {
             ("[amqp]\nbind = [\"tcp://127.0.0.1:amqp\"]", ":2: endpoint \"tcp://127.0.0.1:amqp\": tcp needs"),
             (
                 "[amqp]\nbind = [\"inproc://x\"]",
-                ":2: inproc://x: AMQP is served on tcp://, ipc:// and vortex://",
+                ":2: inproc://x: AMQP is served on tcp://, ipc://, shm:// and vortex://",
             ),
             ("[amqp]\nmemory_watermark = 0", ": amqp.memory_watermark: 0 bytes; at least 4194304"),
             ("[[users]]\nname = \"a\"\npassword_hash = \"b\"", ":3: a password hash is base64"),

@@ -32,7 +32,7 @@ pub(super) fn endpoints<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Ve
     }
     for endpoint in &endpoints {
         match endpoint.parse().map_err(D::Error::custom)? {
-            Endpoint::Tcp(_) | Endpoint::Ipc(_) | Endpoint::Vortex(_) => {}
+            Endpoint::Tcp(_) | Endpoint::Ipc(_) | Endpoint::Shm(_) | Endpoint::Vortex(_) => {}
             _ => return Err(D::Error::custom(format!("{endpoint}: {SCHEMES}"))),
         }
     }
@@ -40,7 +40,7 @@ pub(super) fn endpoints<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Ve
 }
 
 /// The schemes of endpoints for AMQP.
-pub(crate) const SCHEMES: &str = "AMQP is served on tcp://, ipc:// and vortex://";
+pub(crate) const SCHEMES: &str = "AMQP is served on tcp://, ipc://, shm:// and vortex://";
 
 /// Names of virtual hosts, at least one, each once.
 pub(super) fn virtual_hosts<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Vec<String>>, D::Error> {
