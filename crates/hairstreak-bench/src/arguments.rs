@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::broker::{CaseName as BrokerCase, RABBITMQ_PROGRAM};
 use crate::connections::ServerKind;
+use crate::h3::{Broker as H3Broker, HostRole, Transport as H3Transport};
 use crate::pipeline::Transport as PipelineTransport;
 use crate::sample::{Calls, CaseName, Transport};
 use crate::services::ServiceCase;
@@ -34,6 +35,10 @@ pub enum Benchmark {
     Connections(ConnectionsSettings),
     /// The broker of AMQP against RabbitMQ and a bare limit program: rates, latencies, what messages and connections cost
     Broker(BrokerSettings),
+    /// The paper's H3 harness: messages of 8 B to 128 KiB across transports and into queues of two nodes, each verified
+    H3(H3Settings),
+    /// An agent of H3: sends or receives on this host as a controller says, which names it by --host
+    H3Agent(H3AgentSettings),
     /// The process that keeps a broker under test (started by the benchmark itself)
     #[command(hide = true)]
     BrokerServer {
@@ -261,6 +266,59 @@ pub struct BrokerSettings {
     /// The script that starts RabbitMQ
     #[arg(long, value_name = "PROGRAM", default_value = RABBITMQ_PROGRAM)]
     pub rabbitmq: String,
+}
+
+/// What `hairstreak-bench h3` takes.
+#[derive(Clone, Debug, Args)]
+pub struct H3Settings {
+    /// Messages of a run, in parts of the paper's counts; up to 0.01 each size has one run, with windows of 2 ms instead of 10
+    #[arg(long, default_value = "0.001", value_parser = h3_scale)]
+    pub scale: f64,
+    /// Only these sizes of Table 1 in bytes [default: all, 8 to 131072 by powers of two]
+    #[arg(long = "size", value_delimiter = ',', value_parser = h3_size)]
+    pub sizes: Vec<u32>,
+    /// Only these transports [default: all]
+    #[arg(long = "transport", value_enum, value_delimiter = ',')]
+    pub transports: Vec<H3Transport>,
+    /// Only the queues of these brokers [default: hairstreak, and rabbitmq if it is installed]
+    #[arg(long = "broker", value_enum, value_delimiter = ',')]
+    pub brokers: Vec<H3Broker>,
+    /// An agent that runs already: sender=ADDRESS:PORT or receiver=ADDRESS:PORT, up to two of each [default: processes on this host]
+    #[arg(long = "host", value_name = "ROLE=ADDRESS")]
+    pub hosts: Vec<HostRole>,
+    /// Memory for the messages of a run, in MiB [default: a quarter of what the smallest host has available]
+    #[arg(long = "memory", value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
+    pub memory_mib: Option<u64>,
+    /// Where h3.html, h3.json and h3.csv go
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub out: String,
+    /// Print the report as JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// The script that starts RabbitMQ on this host
+    #[arg(long, value_name = "PROGRAM", default_value = RABBITMQ_PROGRAM)]
+    pub rabbitmq: String,
+}
+
+/// What `hairstreak-bench h3-agent` takes.
+#[derive(Clone, Debug, Args)]
+pub struct H3AgentSettings {
+    /// Where to listen for controllers. Whoever reaches this address can have this host send, receive and start brokers
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7700")]
+    pub bind: SocketAddr,
+    /// The script that starts RabbitMQ on this host
+    #[arg(long, value_name = "PROGRAM", default_value = RABBITMQ_PROGRAM)]
+    pub rabbitmq: String,
+}
+
+fn h3_scale(text: &str) -> Result<f64, String> {
+    let scale = text.parse().ok().filter(|scale| (1e-6..=10.0).contains(scale));
+    scale.ok_or_else(|| "a number from 0.000001 to 10".to_owned())
+}
+
+fn h3_size(text: &str) -> Result<u32, String> {
+    let size = text.parse().ok().filter(|size: &u32| size.is_power_of_two() && (8..=131_072).contains(size));
+    size.ok_or_else(|| "a power of two from 8 to 131072".to_owned())
 }
 
 fn tcp_address(endpoint: &str) -> Result<SocketAddr, String> {

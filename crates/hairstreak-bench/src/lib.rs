@@ -25,6 +25,7 @@ pub mod connections;
 mod cores;
 pub mod crew;
 mod figures;
+pub mod h3;
 pub mod machine;
 pub mod pipeline;
 pub mod process;

@@ -13,7 +13,7 @@
 //!           -> report -> table | JSON
 //! ```
 
-mod amqp;
+pub(crate) mod amqp;
 mod benchmark;
 mod case;
 mod client;
@@ -25,7 +25,7 @@ mod limit;
 mod plan;
 mod report;
 mod sample;
-mod server;
+pub(crate) mod server;
 mod servers;
 mod table;
 mod target;
@@ -33,5 +33,6 @@ mod task;
 
 pub use benchmark::{BrokerError, run};
 pub use case::CaseName;
+pub(crate) use client::now_ns;
 pub use client::{ClientError, take_part};
 pub use server::{RABBITMQ_PROGRAM, ServerError, keep};

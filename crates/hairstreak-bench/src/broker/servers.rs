@@ -1,5 +1,7 @@
 //! The brokers of a run: who is there, started once and used in turns.
 
+use std::net::Ipv4Addr;
+
 use super::amqp::{AmqpError, Link};
 use super::plan::{Plan, Row};
 use super::server::{RABBITMQ_NAME, Running, ServerError, ServerKind, ServerTask, is_installed};
@@ -43,7 +45,14 @@ impl<'a> Servers<'a> {
         }
         let cores = loop_count.map(|count| CoreRange { start: 0, end: count as usize });
         let rabbitmq = self.settings.rabbitmq.clone();
-        Running::start(&ServerTask { kind, loop_count, cores, rabbitmq })
+        Running::start(&ServerTask {
+            kind,
+            loop_count,
+            cores,
+            rabbitmq,
+            host: Ipv4Addr::LOCALHOST.into(),
+            memory_bytes: None,
+        })
     }
 
     /// Starts all that the rows of `plan` need.

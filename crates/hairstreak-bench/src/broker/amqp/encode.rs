@@ -70,15 +70,40 @@ pub fn push_method(out: &mut Vec<u8>, channel: u16, id: u32, arguments: &[Argume
     });
 }
 
-/// Appends the frames of a content without properties. None of them is larger than `frame_size_max`.
-pub fn push_content(out: &mut Vec<u8>, channel: u16, body: &[u8], frame_size_max: usize) {
+/// Appends the header of a content without properties.
+fn push_content_header(out: &mut Vec<u8>, channel: u16, body_size: u64) {
     push_frame(out, CONTENT_HEADER, channel, |out| {
         out.extend_from_slice(&CLASS_BASIC.to_be_bytes());
         out.extend_from_slice(&[0; 2]);
-        out.extend_from_slice(&(body.len() as u64).to_be_bytes());
+        out.extend_from_slice(&body_size.to_be_bytes());
         out.extend_from_slice(&[0; 2]);
     });
+}
+
+/// Appends the frames of a content without properties. None of them is larger than `frame_size_max`.
+pub fn push_content(out: &mut Vec<u8>, channel: u16, body: &[u8], frame_size_max: usize) {
+    push_content_header(out, channel, body.len() as u64);
     for part in body.chunks(frame_size_max - FRAME_OVERHEAD) {
+        push_frame(out, BODY, channel, |out| out.extend_from_slice(part));
+    }
+}
+
+/// Appends basic.publish and the header of its content: the frames before a body of `body_size` bytes.
+pub fn push_publish_head(out: &mut Vec<u8>, channel: u16, (exchange, key): (&str, &str), body_size: u64) {
+    let arguments = [Argument::U16(0), Argument::Short(exchange), Argument::Short(key), Argument::U8(0)];
+    push_method(out, channel, BASIC_PUBLISH, &arguments);
+    push_content_header(out, channel, body_size);
+}
+
+/// Appends the frames of a body that consists of `first`, which fits a frame, and `rest`.
+pub fn push_body(out: &mut Vec<u8>, channel: u16, first: &[u8], rest: &[u8], frame_size_max: usize) {
+    let room = frame_size_max - FRAME_OVERHEAD;
+    let (beside, rest) = rest.split_at(rest.len().min(room - first.len()));
+    push_frame(out, BODY, channel, |out| {
+        out.extend_from_slice(first);
+        out.extend_from_slice(beside);
+    });
+    for part in rest.chunks(room) {
         push_frame(out, BODY, channel, |out| out.extend_from_slice(part));
     }
 }
@@ -99,7 +124,7 @@ pub fn push_publish(
 #[cfg(test)]
 mod tests {
     use super::super::link::FRAME_SIZE_MAX;
-    use super::push_publish;
+    use super::{push_body, push_publish, push_publish_head};
 
     fn publish_size(body_size: usize) -> usize {
         let mut out = Vec::new();
@@ -116,6 +141,20 @@ mod tests {
             \x03\x00\x01\x00\x00\x00\x02ab\xce";
         assert_eq!(out, expected);
         assert_eq!(publish_size(16), 27 + 22 + 24);
+    }
+
+    #[test]
+    fn a_publish_in_two_steps_and_a_body_in_two_parts_are_the_same_bytes() {
+        for size in
+            [8, 9, 100, FRAME_SIZE_MAX - 9, FRAME_SIZE_MAX - 8, FRAME_SIZE_MAX - 7, 3 * FRAME_SIZE_MAX]
+        {
+            let body: Vec<u8> = (0..size).map(|index| index as u8).collect();
+            let (mut whole, mut steps) = (Vec::new(), Vec::new());
+            push_publish(&mut whole, 1, ("bench", "key.0"), &body, FRAME_SIZE_MAX);
+            push_publish_head(&mut steps, 1, ("bench", "key.0"), size as u64);
+            push_body(&mut steps, 1, &body[..8], &body[8..], FRAME_SIZE_MAX);
+            assert!(whole == steps, "{size}");
+        }
     }
 
     #[test]

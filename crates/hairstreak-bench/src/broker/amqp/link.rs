@@ -1,6 +1,6 @@
 //! One connection with one channel: the handshake, and the few methods that wait for their answer.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use super::encode::{Argument, push_method};
@@ -26,9 +26,9 @@ const ANSWER_SIZE: usize = FRAME_SIZE_MAX;
 
 /// An open channel. Dropping it ends the connection without a word.
 #[derive(Debug)]
-pub struct Link {
-    /// The socket.
-    pub stream: TcpStream,
+pub struct Link<S = TcpStream> {
+    /// The bytes, both ways; they block.
+    pub stream: S,
     /// The received bytes.
     pub input: ReadBuffer,
     /// The largest frame that both agreed to.
@@ -53,16 +53,20 @@ impl Link {
     fn open_with(address: SocketAddr, input: ReadBuffer) -> Result<Link, AmqpError> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
+        Self::over(stream, input, Argument::EmptyTable)
+    }
+}
+
+impl<S: Read + Write> Link<S> {
+    /// Logs in as `guest` over a stream that is there, opens the virtual host `/` and a channel. `properties` is a table: what the client
+    /// says of itself.
+    pub fn over(stream: S, input: ReadBuffer, properties: Argument<'_>) -> Result<Link<S>, AmqpError> {
         let mut link = Link { stream, input, frame_size_max: FRAME_SIZE_MAX, version: String::new() };
         link.stream.write_all(PROTOCOL_HEADER)?;
         let start = link.answer(CONNECTION_START)?;
         link.version = version(&start);
-        let response = [
-            Argument::EmptyTable,
-            Argument::Short(MECHANISM),
-            Argument::Long(RESPONSE),
-            Argument::Short("en_US"),
-        ];
+        let response =
+            [properties, Argument::Short(MECHANISM), Argument::Long(RESPONSE), Argument::Short("en_US")];
         let tune = link.call(NO_CHANNEL, CONNECTION_START_OK, &response, CONNECTION_TUNE)?;
         let channel_max = number(&tune, 0).map(u16::from_be_bytes)?;
         let frame_size_max = number(&tune, 2).map(u32::from_be_bytes)? as usize;
@@ -143,6 +147,12 @@ impl Link {
     /// Asks for confirms.
     pub fn select_confirms(&mut self) -> Result<(), AmqpError> {
         self.call(CHANNEL, CONFIRM_SELECT, &[Argument::U8(0)], CONFIRM_SELECT_OK).map(drop)
+    }
+
+    /// Deletes an exchange, if it is there.
+    pub fn delete_exchange(&mut self, name: &str) -> Result<(), AmqpError> {
+        let arguments = [Argument::U16(0), Argument::Short(name), Argument::U8(0)];
+        self.call(CHANNEL, EXCHANGE_DELETE, &arguments, EXCHANGE_DELETE_OK).map(drop)
     }
 
     /// Waits for the confirm of the only message that has been published since confirms were asked for.

@@ -14,5 +14,6 @@ mod paced;
 mod producer;
 mod round_trip;
 
+pub(crate) use clock::now_ns;
 pub use entry::take_part;
 pub use error::ClientError;

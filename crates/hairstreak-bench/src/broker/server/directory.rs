@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -104,7 +104,12 @@ fn is_abandoned() -> bool {
 
 /// A port of the loopback interface that nobody uses now.
 pub fn free_address() -> Result<SocketAddr, ServerError> {
-    let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    free_address_of(Ipv4Addr::LOCALHOST.into())
+}
+
+/// A port of this host's address `host` that nobody uses now.
+pub fn free_address_of(host: IpAddr) -> Result<SocketAddr, ServerError> {
+    let address = TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr());
     address.map_err(failed("a free port"))
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::thread;
 
 use super::error::{ServerError, failed};
@@ -20,24 +21,24 @@ pub fn keep(task: &str) -> Result<(), ServerError> {
     match task.kind {
         ServerKind::Node => {
             let node = Node::start(task.loop_count)?;
-            answer_and_wait(node.address, node.process_id())
+            answer_and_wait(node.address, node.process_id(), None)
         }
         ServerKind::RabbitMq => {
-            let rabbitmq = RabbitMq::start(&task.rabbitmq)?;
-            answer_and_wait(rabbitmq.address, rabbitmq.process_id())
+            let rabbitmq = RabbitMq::start(&task)?;
+            answer_and_wait(rabbitmq.address, rabbitmq.process_id(), Some(rabbitmq.data()))
         }
         ServerKind::Limit => {
             let listener = TcpListener::bind("127.0.0.1:0").map_err(failed("the limit"))?;
             let address = listener.local_addr().map_err(failed("the limit"))?;
             thread::spawn(move || limit::serve(&listener));
-            answer_and_wait(address, std::process::id())
+            answer_and_wait(address, std::process::id(), None)
         }
     }
 }
 
 /// Returns when the benchmark is done with the broker, or gone.
-fn answer_and_wait(address: SocketAddr, process_id: u32) -> Result<(), ServerError> {
-    let answer = serde_json::to_string(&ServerAnswer { address, process_id })?;
+fn answer_and_wait(address: SocketAddr, process_id: u32, data: Option<PathBuf>) -> Result<(), ServerError> {
+    let answer = serde_json::to_string(&ServerAnswer { address, process_id, data })?;
     let mut output = io::stdout().lock();
     writeln!(output, "{answer}").and_then(|()| output.flush()).map_err(failed("the benchmark"))?;
     // However it ends: there is nobody left to keep the broker for.

@@ -4,11 +4,12 @@
 //! and the distribution of Erlang too. When it is dropped it is killed: nothing that it has is worth keeping.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use super::directory::{Directory, end, free_address};
+use super::directory::{Directory, end, free_address, free_address_of};
 use super::error::ServerError;
+use super::task::ServerTask;
 
 /// Its name in reports.
 pub const NAME: &str = "RabbitMQ";
@@ -16,6 +17,8 @@ pub const NAME: &str = "RabbitMQ";
 pub const PROGRAM: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 /// Erlang's port mapper.
 const PORT_MAPPER: &str = "epmd";
+/// The directory of data in its own directory.
+const DATA: &str = "mnesia";
 const NO_PLUGINS: &str = "[].\n";
 /// The distribution between Erlang's nodes.
 const LOOPBACK_DISTRIBUTION: &str = "-kernel inet_dist_use_interface {127,0,0,1}";
@@ -36,12 +39,12 @@ pub struct RabbitMq {
 }
 
 impl RabbitMq {
-    /// Starts `program` and waits until it answers.
-    pub fn start(program: &str) -> Result<RabbitMq, ServerError> {
+    /// Starts the script of `task` and waits until RabbitMQ answers.
+    pub fn start(task: &ServerTask) -> Result<RabbitMq, ServerError> {
+        let program = &task.rabbitmq;
         let directory = Directory::new("rabbitmq")?;
-        let (address, distribution, mapper) = (free_address()?, free_address()?, free_address()?);
-        let configuration =
-            format!("listeners.tcp.1 = {address}\nlog.console = false\nlog.file.level = warning\n");
+        let (address, distribution, mapper) = (free_address_of(task.host)?, free_address()?, free_address()?);
+        let configuration = configuration(task, address);
         let configuration = directory.write("rabbitmq.conf", &configuration)?;
         let environment = directory.write("rabbitmq-env.conf", "")?;
         let plugins = directory.write("enabled_plugins", NO_PLUGINS)?;
@@ -60,10 +63,10 @@ impl RabbitMq {
             .env("ERL_EPMD_ADDRESS", "127.0.0.1")
             .env("ERL_EPMD_PORT", mapper.port().to_string())
             .env("RABBITMQ_NODENAME", format!("hairstreak-bench-{}@localhost", std::process::id()))
-            .env("RABBITMQ_NODE_IP_ADDRESS", "127.0.0.1")
+            .env("RABBITMQ_NODE_IP_ADDRESS", address.ip().to_string())
             .env("RABBITMQ_NODE_PORT", address.port().to_string())
             .env("RABBITMQ_DIST_PORT", distribution.port().to_string())
-            .env("RABBITMQ_MNESIA_BASE", directory.path.join("mnesia"))
+            .env("RABBITMQ_MNESIA_BASE", directory.path.join(DATA))
             .env("RABBITMQ_LOG_BASE", directory.path.join("log"))
             .env("RABBITMQ_CONFIG_FILE", configuration)
             .env("RABBITMQ_CONF_ENV_FILE", environment)
@@ -75,10 +78,27 @@ impl RabbitMq {
         Ok(rabbitmq)
     }
 
+    /// The directory of its data.
+    pub fn data(&self) -> PathBuf {
+        self.directory.path.join(DATA)
+    }
+
     /// Its process.
     pub fn process_id(&self) -> u32 {
         self.server.id()
     }
+}
+
+/// The configuration file.
+fn configuration(task: &ServerTask, address: SocketAddr) -> String {
+    let mut text = format!("listeners.tcp.1 = {address}\nlog.console = false\nlog.file.level = warning\n");
+    if !task.host.is_loopback() {
+        text.push_str("loopback_users = none\n");
+    }
+    if let Some(bytes) = task.memory_bytes {
+        text.push_str(&format!("vm_memory_high_watermark.absolute = {bytes}\n"));
+    }
+    text
 }
 
 impl Drop for RabbitMq {

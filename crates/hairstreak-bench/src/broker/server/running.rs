@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use super::error::{ServerError, failed};
@@ -21,6 +22,8 @@ pub struct Running {
     pub address: SocketAddr,
     /// Its process, if it is known.
     pub process_id: Option<u32>,
+    /// The directory of RabbitMQ's data.
+    pub data: Option<PathBuf>,
     keeper: Option<Child>,
 }
 
@@ -39,8 +42,8 @@ impl Running {
             BufReader::new(output).read_line(&mut line).map_err(failed("a keeper"))?;
         }
         match serde_json::from_str::<ServerAnswer>(&line) {
-            Ok(ServerAnswer { address, process_id }) => {
-                Ok(Running { kind, address, process_id: Some(process_id), keeper: Some(keeper) })
+            Ok(ServerAnswer { address, process_id, data }) => {
+                Ok(Running { kind, address, process_id: Some(process_id), data, keeper: Some(keeper) })
             }
             Err(_) => {
                 end(keeper);
@@ -51,7 +54,7 @@ impl Running {
 
     /// A node that somebody else has started.
     pub fn elsewhere(address: SocketAddr, process_id: Option<u32>) -> Running {
-        Running { kind: ServerKind::Node, address, process_id, keeper: None }
+        Running { kind: ServerKind::Node, address, process_id, data: None, keeper: None }
     }
 
     /// The use so far, if the process is known.

@@ -1,6 +1,7 @@
 //! The task of a keeper, in JSON, and its answer in one line.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -40,13 +41,19 @@ pub struct ServerTask {
     pub cores: Option<CoreRange>,
     /// The script that starts RabbitMQ.
     pub rabbitmq: String,
+    /// The address that RabbitMQ listens on. Anyone who reaches another one than the loopback interface's may log in.
+    pub host: IpAddr,
+    /// Bytes at which RabbitMQ stops publishers; `None`: as Debian's package has it.
+    pub memory_bytes: Option<u64>,
 }
 
 /// The broker answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerAnswer {
     /// Where it speaks AMQP.
     pub address: SocketAddr,
     /// Its process.
     pub process_id: u32,
+    /// The directory of RabbitMQ's data.
+    pub data: Option<PathBuf>,
 }

@@ -1,0 +1,25 @@
+//! `hairstreak bench h3`: the H3 harness of the paper "Vortex-topology Messaging", for any transport and broker.
+//!
+//! ```text
+//!   controller --orders--> agents: sender A, sender B     --transport--> receiver A, receiver B: memory, or a broker's queue
+//!              <-counts--
+//!   controller -> report -> terminal, HTML, JSON, CSV
+//! ```
+//!
+//! Invariants: a run counts only if every message of it has arrived with its bytes, in its order; a sample is a window of
+//! fixed length; nobody consumes while a run is measured.
+//!
+//! Reading order: `contender` and `plan` (which runs), `data` (what is sent and counted), `agent`, `controller`, `results`.
+
+mod agent;
+mod contender;
+mod controller;
+mod data;
+mod memory;
+mod plan;
+mod results;
+mod statistics;
+
+pub use agent::{AgentError, serve};
+pub use contender::{Broker, Transport};
+pub use controller::{H3Error, HostRole, run};

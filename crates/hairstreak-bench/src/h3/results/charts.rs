@@ -1,0 +1,94 @@
+//! The charts: rate over size, and rate over time for each size.
+
+use hairstreak_chart::{Axis, Chart, ChartError, Color, GREY, Line, PALETTE};
+
+use super::paper::{PAPER_PER_NODE, REFERENCE_PER_NODE};
+use super::record::{Record, contender_name};
+use super::report::Report;
+use crate::h3::contender::{Target, Transport};
+
+const MS_PER_S: f64 = 1e3;
+/// Points of a line over time: longer runs are averaged over neighbouring windows.
+const POINTS_MAX: usize = 400;
+/// The lines of the paper are rates of one node, the chart's of both.
+const NODE_COUNT: f64 = 2.0;
+
+const QUEUES: [Target; 3] = [Target::Hairstreak, Target::Rabbitmq, Target::RabbitmqLoopback];
+
+/// Rate over size: across the transports, and into queues.
+pub fn by_size(report: &Report) -> Result<Vec<String>, ChartError> {
+    let across: Vec<(Transport, Target)> =
+        report.transports().into_iter().map(|transport| (transport, Target::Across)).collect();
+    let queues: Vec<(Transport, Target)> = report
+        .transports()
+        .into_iter()
+        .flat_map(|transport| QUEUES.map(|target| (transport, target)))
+        .collect();
+    let last = (report.sizes.len().max(2) - 1) as f64;
+    let reference = |label: &str, rate: f64, color| {
+        Line::dashed(label, color, vec![(0.0, NODE_COUNT * rate), (last, NODE_COUNT * rate)])
+    };
+    let references = vec![
+        reference("43,404 a node (30 nodes)", REFERENCE_PER_NODE, GREY),
+        reference("60,000 a node (paper)", PAPER_PER_NODE, Color(170, 170, 170)),
+    ];
+    let charts = [
+        ("Messages/s across the transport", across, Vec::new()),
+        ("Messages/s into queues", queues, references),
+    ];
+    let chart = |(title, contenders, references): (&str, Vec<(Transport, Target)>, Vec<Line>)| {
+        let mut lines = lines_by_size(report, &contenders);
+        lines.extend(references);
+        let labels = report.sizes.iter().map(|size| size.size.to_string()).collect();
+        let (x, y) = (Axis::labels("bytes per message", labels), Axis::log_over("", &lines));
+        Chart { title: title.to_owned(), x, y, lines }.svg()
+    };
+    charts.into_iter().map(chart).collect()
+}
+
+fn lines_by_size(report: &Report, contenders: &[(Transport, Target)]) -> Vec<Line> {
+    let colors = PALETTE.into_iter().cycle();
+    let line = |(&(transport, target), color)| {
+        let points = report.sizes.iter().enumerate().filter_map(|(place, size)| {
+            let means: Vec<f64> = report
+                .of_size(size.size)
+                .filter(|record| (record.transport, record.target) == (transport, target))
+                .map(|record| record.statistics.mean)
+                .collect();
+            let mean = means.iter().sum::<f64>() / means.len() as f64;
+            (!means.is_empty()).then_some((place as f64, mean))
+        });
+        Line::solid(contender_name(transport, target), color, points.collect())
+    };
+    contenders.iter().zip(colors).map(line).collect()
+}
+
+/// Rate over time, the first run of each contender: a chart for each size.
+pub fn over_time(report: &Report) -> Result<Vec<String>, ChartError> {
+    let chart = |size: usize| {
+        let records: Vec<&Record> = report.of_size(size).filter(|record| record.run == 1).collect();
+        let colors = PALETTE.into_iter().cycle();
+        let lines: Vec<Line> =
+            records.iter().zip(colors).map(|(record, color)| line_over_time(record, color)).collect();
+        let end = lines.iter().flat_map(|line| &line.points).map(|point| point.0).fold(1e-3, f64::max);
+        let title = format!("{size} B: messages/s over time");
+        let (x, y) = (Axis::linear("seconds", 0.0, end), Axis::log_over("", &lines));
+        Chart { title, x, y, lines }.svg()
+    };
+    report.sizes.iter().map(|size| chart(size.size)).collect()
+}
+
+fn line_over_time(record: &Record, color: Color) -> Line {
+    let width = record.samples.len().div_ceil(POINTS_MAX).max(1);
+    let points = record.samples.chunks(width).enumerate().map(|(index, samples)| {
+        let mean = samples.iter().sum::<f64>() / samples.len() as f64;
+        // The axis is logarithmic: an empty window lies at its foot.
+        ((index * width) as f64 * record.window_ms / MS_PER_S, mean.max(1.0))
+    });
+    Line {
+        label: record.contender(),
+        color,
+        is_dashed: record.target != Target::Across,
+        points: points.collect(),
+    }
+}
