@@ -17,9 +17,8 @@ pub fn serve(address: SocketAddr, rabbitmq: &str) -> Result<(), AgentError> {
     for control in listener.incoming() {
         let (control, rabbitmq) = (control?, rabbitmq.to_owned());
         thread::Builder::new().name("h3-session".into()).spawn(move || {
-            if let Err(error) = Session::new(control, &rabbitmq).and_then(Session::run) {
-                eprintln!("h3 agent: {error}");
-            }
+            // What fails is told to the controller. It has gone if that fails: nobody is left to tell.
+            let _ = Session::new(control, &rabbitmq).and_then(Session::run);
         })?;
     }
     Ok(())

@@ -227,6 +227,8 @@ impl Session {
             published?;
             input.drain(..frames.taken());
         }
+        // The sender need not wait for the confirms.
+        drop(stream);
         let count = publisher.finish()?;
         let has_alarm = publisher.has_alarm();
         Ok(Reply::Received(Arrivals { count, counts: windows.finish(), has_alarm }))

@@ -61,9 +61,7 @@ impl<'a> Publisher<'a> {
     pub fn finish(&mut self) -> Result<u64, AmqpError> {
         self.write()?;
         while self.confirmed < self.published {
-            if !self.take_confirms()? {
-                self.link.stream.wait()?;
-            }
+            self.take_confirms_or_wait()?;
         }
         Ok(self.published)
     }
@@ -75,15 +73,27 @@ impl<'a> Publisher<'a> {
                 Ok(count) => written += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     // The broker may be waiting until its confirms are read.
-                    if !self.take_confirms()? {
-                        self.link.stream.wait()?;
-                    }
+                    self.take_confirms_or_wait()?;
                 }
                 Err(error) => return Err(error.into()),
             }
         }
         self.out.clear();
         self.take_confirms().map(drop)
+    }
+
+    fn take_confirms_or_wait(&mut self) -> Result<(), AmqpError> {
+        if self.take_confirms()? {
+            return Ok(());
+        }
+        match self.link.stream.wait() {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut && self.has_alarm => {
+                let reason =
+                    "the broker has raised an alarm and takes nothing more: lower --scale or --memory";
+                Err(io::Error::new(io::ErrorKind::TimedOut, reason).into())
+            }
+            waited => Ok(waited?),
+        }
     }
 
     /// Reads once and takes what came. Returns whether something came.
@@ -131,5 +141,76 @@ struct Once<'a>(&'a mut BlockingStream);
 impl io::Read for Once<'_> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         self.0.try_read(room)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::thread::{self, JoinHandle};
+
+    use super::super::Clock;
+    use super::*;
+    use crate::broker::amqp::{Argument, FRAME_SIZE_MAX, ReadBuffer, push_method};
+
+    /// A broker that sends `frames` once `size` bytes have come, and then gives what came.
+    fn broker(size: usize, frames: Vec<u8>) -> (Link<BlockingStream>, JoinHandle<Vec<u8>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("tcp://{}", listener.local_addr().unwrap());
+        let broker = thread::spawn(move || {
+            let mut stream: TcpStream = listener.accept().unwrap().0;
+            let mut came = vec![0; size];
+            stream.read_exact(&mut came).unwrap();
+            stream.write_all(&frames).unwrap();
+            // Until the publisher goes.
+            stream.read_to_end(&mut came).unwrap();
+            came
+        });
+        let (stream, input) = (BlockingStream::connect(&endpoint).unwrap(), ReadBuffer::new());
+        (Link { stream, input, frame_size_max: FRAME_SIZE_MAX, version: String::new() }, broker)
+    }
+
+    fn push_ack(frames: &mut Vec<u8>, tag: u64, is_multiple: bool) {
+        push_method(frames, CHANNEL, BASIC_ACK, &[Argument::U64(tag), Argument::U8(is_multiple.into())]);
+    }
+
+    /// Publishes three messages to a broker that answers with `frames`.
+    fn publish(frames: Vec<u8>) -> (Result<u64, AmqpError>, bool) {
+        let mut expected = Vec::new();
+        for _ in 0..3 {
+            push_publish_head(&mut expected, CHANNEL, ("exchange", "key"), 10);
+            push_body(&mut expected, CHANNEL, b"12345678", b"90", FRAME_SIZE_MAX);
+        }
+        let (mut link, broker) = broker(expected.len(), frames);
+        let mut windows = Windows::new(Clock::Wall, 1);
+        let mut publisher = Publisher::new(&mut link, &mut windows, ("exchange", "key"), 10);
+        (0..3).for_each(|_| publisher.publish(b"12345678", b"90").unwrap());
+        let (published, has_alarm) = (publisher.finish(), publisher.has_alarm());
+        drop(link);
+        assert!(broker.join().unwrap() == expected);
+        (published, has_alarm)
+    }
+
+    #[test]
+    fn all_confirms_are_awaited_whether_they_stand_for_one_message_or_for_several() {
+        let mut frames = Vec::new();
+        push_ack(&mut frames, 1, false);
+        push_ack(&mut frames, 3, true);
+        assert!(matches!(publish(frames), (Ok(3), false)));
+    }
+
+    #[test]
+    fn an_alarm_is_told_and_a_close_is_an_error() {
+        let mut frames = Vec::new();
+        push_method(&mut frames, 0, CONNECTION_BLOCKED, &[Argument::Short("low on memory")]);
+        push_method(&mut frames, 0, CONNECTION_UNBLOCKED, &[]);
+        push_ack(&mut frames, 3, true);
+        assert!(matches!(publish(frames), (Ok(3), true)));
+        let mut frames = Vec::new();
+        push_ack(&mut frames, 2, true);
+        push_method(&mut frames, CHANNEL, CHANNEL_CLOSE, &[Argument::U16(404), Argument::Short("NOT_FOUND")]);
+        let error = publish(frames).0.unwrap_err().to_string();
+        assert_eq!(error, "the broker closed: 404 NOT_FOUND");
     }
 }

@@ -199,3 +199,39 @@ fn flaws() -> Section {
     let notes = FLAWS.iter().map(|flaw| (*flaw).to_owned()).collect();
     Section { title: "Known flaws of the paper's figures", notes, tables: Vec::new() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::tests::record;
+    use super::*;
+    use crate::h3::contender::Transport;
+    use crate::h3::plan::Plan;
+    use crate::run::Run;
+
+    fn report(windows: &[u64]) -> Report {
+        let records = vec![record(Transport::Tcp, Target::Across, 8192, windows)];
+        let plan = Plan::new(0.001, 1 << 30, &[8192]);
+        Report::new(Run::against(Vec::new(), Vec::new()), &plan, 1 << 30, Vec::new(), records)
+    }
+
+    #[test]
+    fn a_marked_run_has_a_star_and_its_reason_and_a_whole_run_has_neither() {
+        let check = |windows: &[u64], name: &str, reasons: &[&str]| {
+            let section = statistics(&report(windows));
+            assert_eq!(section.tables[0].head[1], name);
+            assert_eq!(section.notes[1..], *reasons);
+        };
+        check(&[7; 99], "tcp r1 *", &["* tcp, 8192 B, r1: fewer than 100 windows."]);
+        check(&[7; 100], "tcp r1", &[]);
+    }
+
+    #[test]
+    fn the_papers_columns_stand_beside_ours_in_the_same_rows() {
+        let table = statistics(&report(&[4; 100])).tables.remove(0);
+        let expected = ["", "tcp r1", "paper IB r1", "paper IB r2", "paper DV r1", "paper DV r2"];
+        assert_eq!(table.head, expected);
+        // Two nodes, windows of 2 ms.
+        assert_eq!(table.rows[1], ["mean", "4,000", "70,737", "74,661", "120,149", "111,743"]);
+        assert_eq!(table.rows[9][..3], ["99%", "4,000", "-"]);
+    }
+}
