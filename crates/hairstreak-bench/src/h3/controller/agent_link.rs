@@ -17,6 +17,8 @@ const CONNECT_TIME: Duration = Duration::from_secs(10);
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_COUNT: u32 = 3;
+/// A process that was killed has closed all its connections within this time.
+const GONE_TIME: Duration = Duration::from_millis(200);
 /// Where agents that the controller starts listen.
 const LOCAL: &str = "127.0.0.1:0";
 
@@ -111,6 +113,18 @@ impl AgentLink {
             Ok(Reply::Failed(reason)) => Err(H3Error::Failed { agent: self.name.clone(), reason }),
             Ok(reply) => Ok(reply),
             Err(_) => Err(H3Error::Reply { agent: self.name.clone(), line: line.trim().to_owned() }),
+        }
+    }
+
+    /// Whether the agent has ended the conversation.
+    pub fn is_gone(&self) -> bool {
+        let control = self.control.get_ref();
+        let peeked = control.set_read_timeout(Some(GONE_TIME)).and_then(|()| control.peek(&mut [0]));
+        // Without a timeout again; it fails only for a timeout of zero.
+        let _ = control.set_read_timeout(None);
+        match peeked {
+            Ok(count) => count == 0,
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
         }
     }
 

@@ -104,7 +104,16 @@ impl Cluster {
     }
 
     /// Makes a run and verifies every message of it.
+    ///
+    /// Errors: an agent is gone, or could not do its part. An agent that is gone is the reason why others fail.
     pub fn measure(&mut self, plan: &Plan, run: &Run) -> Result<Outcome, H3Error> {
+        self.measure_with(plan, run).map_err(|error| match self.agents().find(|agent| agent.is_gone()) {
+            Some(agent) => H3Error::Gone(agent.name.clone()),
+            None => error,
+        })
+    }
+
+    fn measure_with(&mut self, plan: &Plan, run: &Run) -> Result<Outcome, H3Error> {
         let extent = plan.extent(run.row, run.target);
         let arrivals = match run.target {
             Target::Across => self.send_across(plan, run, extent)?,
