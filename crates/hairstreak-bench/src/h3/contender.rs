@@ -5,6 +5,8 @@ use std::fmt;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+use super::data::Time;
+
 /// A transport under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -13,6 +15,8 @@ pub enum Transport {
     Tcp,
     /// Rings in memory that two processes share.
     Shm,
+    /// A simulated Data Vortex.
+    Vortex,
 }
 
 /// A broker whose queues are a target.
@@ -58,6 +62,15 @@ impl Transport {
         match self {
             Transport::Tcp => "tcp",
             Transport::Shm => "shm",
+            Transport::Vortex => "vortex",
+        }
+    }
+
+    /// The time of its rates. On the way to `target` by loopback there is no other than the host's.
+    pub fn time(self, target: Target) -> Time {
+        match (self, target) {
+            (Transport::Vortex, Target::Across | Target::Hairstreak) => Time::Fabric,
+            _ => Time::Wall,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The plan: Table 1 of the paper, scaled to a duration and to the memory of the hosts.
 
-use super::contender::Target;
-use super::data::HEADER_SIZE;
+use super::contender::{Target, Transport};
+use super::data::{HEADER_SIZE, Time};
 
 /// Table 1 of the paper: bytes of a message, messages of a run, runs. Cells that the paper leaves blank have the value above.
 pub const TABLE_1: [(usize, u64, u32); 15] = [
@@ -29,11 +29,19 @@ const WINDOW_NS: u64 = 10_000_000;
 /// At scales up to this one, windows are short and each size has one run.
 const SMALL_SCALE: f64 = 0.01;
 const SMALL_WINDOW_NS: u64 = 2_000_000;
+/// A window of the fabric's own time, at each scale: a card sends at most 213 kB in a window.
+const FABRIC_WINDOW_NS: u64 = 50_000;
+/// Every bit of a vortex run goes through a simulated switch: it has this part of the others' messages.
+pub const VORTEX_SCALE: f64 = 0.1;
 /// Memory for a message beside its body: in a queue of our node, and in one of RabbitMQ. Both are bounds of ours, above what was seen.
 const NODE_OVERHEAD: u64 = 256;
 const RABBITMQ_OVERHEAD: u64 = 2048;
 /// No transport is faster: memory is made ready for so many bytes a nanosecond and node.
 const RATE_BYTES_PER_NS: u64 = 16;
+
+/// No RabbitMQ takes more messages a millisecond and node: what lay in buffers beyond that would only prolong a run.
+const RABBITMQ_COUNT_PER_MS: u64 = 200;
+const NS_PER_MS: u64 = 1_000_000;
 
 /// How long and how much is sent.
 #[derive(Clone, Debug)]
@@ -42,8 +50,8 @@ pub struct Plan {
     pub scale: f64,
     /// Bytes that the messages of a run may have on each node.
     pub node_bytes: u64,
-    /// Length of a window in nanoseconds.
-    pub window_ns: u64,
+    /// Length of a window in nanoseconds of the host's time.
+    pub wall_window_ns: u64,
     /// The sizes.
     pub rows: Vec<Row>,
 }
@@ -72,6 +80,8 @@ pub struct Extent {
     pub count_max: u64,
     /// At least so long, in nanoseconds.
     pub duration_ns: u64,
+    /// In this time.
+    pub time: Time,
 }
 
 impl Plan {
@@ -88,29 +98,45 @@ impl Plan {
         Plan {
             scale,
             node_bytes: memory_bytes / 2,
-            window_ns: if is_small { SMALL_WINDOW_NS } else { WINDOW_NS },
+            wall_window_ns: if is_small { SMALL_WINDOW_NS } else { WINDOW_NS },
             rows: rows.map(row).collect(),
         }
     }
 
-    /// How much each sender sends in a run of `row` to `target`.
-    pub fn extent(&self, row: Row, target: Target) -> Extent {
-        let (size, duration_ns) = (row.size as u64, WINDOWS_SENT * self.window_ns);
+    /// Length of a window in nanoseconds of that time.
+    pub fn window_ns(&self, time: Time) -> u64 {
+        match time {
+            Time::Wall => self.wall_window_ns,
+            Time::Fabric => FABRIC_WINDOW_NS,
+        }
+    }
+
+    /// How much each sender sends in a run of `row` across `transport` to `target`.
+    pub fn extent(&self, row: Row, transport: Transport, target: Target) -> Extent {
+        let time = transport.time(target);
+        let (size, duration_ns) = (row.size as u64, WINDOWS_SENT * self.window_ns(time));
+        let scaled = match transport {
+            Transport::Vortex => (row.count as f64 * VORTEX_SCALE) as u64,
+            Transport::Tcp | Transport::Shm => row.count,
+        };
         let overhead = match target {
             Target::Across => HEADER_SIZE as u64,
             Target::Hairstreak => NODE_OVERHEAD,
             Target::Rabbitmq | Target::RabbitmqLoopback => RABBITMQ_OVERHEAD,
         };
         let fits = (self.node_bytes / (size + overhead)).max(1);
-        let count_min = (row.count / 2).clamp(1, fits);
+        let count_min = (scaled / 2).clamp(1, fits);
         let count_max = match target {
             Target::Across => {
                 let carried = RATE_BYTES_PER_NS * duration_ns / (size + overhead);
                 fits.min(carried.max(count_min))
             }
-            _ => fits,
+            Target::Hairstreak => fits,
+            Target::Rabbitmq | Target::RabbitmqLoopback => {
+                fits.min((RABBITMQ_COUNT_PER_MS * duration_ns / NS_PER_MS).max(count_min))
+            }
         };
-        Extent { count_min, count_max, duration_ns }
+        Extent { count_min, count_max, duration_ns, time }
     }
 }
 
@@ -134,7 +160,8 @@ mod tests {
         let check = |scale, window_ns, runs: [u32; 2]| {
             let plan = Plan::new(scale, 64 * GIB, &[8, 131_072]);
             let found: Vec<u32> = plan.rows.iter().map(|row| row.runs).collect();
-            assert_eq!((plan.window_ns, &found[..]), (window_ns, &runs[..]), "{scale}");
+            let windows = (plan.window_ns(Time::Wall), plan.window_ns(Time::Fabric));
+            assert_eq!((windows, &found[..]), ((window_ns, 50_000), &runs[..]), "{scale}");
         };
         check(0.01, 2_000_000, [1, 1]);
         check(0.011, 10_000_000, [2, 8]);
@@ -157,7 +184,7 @@ mod tests {
                 for (target, overhead) in
                     [(Target::Across, 4), (Target::Hairstreak, 256), (Target::RabbitmqLoopback, 2048)]
                 {
-                    let extent = plan.extent(row, target);
+                    let extent = plan.extent(row, Transport::Tcp, target);
                     assert!(extent.count_min <= extent.count_max, "{extent:?}");
                     assert!(2 * extent.count_max * (row.size as u64 + overhead) <= memory, "{extent:?}");
                 }
@@ -168,8 +195,11 @@ mod tests {
     #[test]
     fn a_run_goes_on_for_more_windows_than_it_needs() {
         let plan = Plan::new(0.001, GIB, &[8]);
-        let extent = plan.extent(plan.rows[0], Target::Across);
-        assert!(extent.duration_ns > WINDOWS_MIN as u64 * plan.window_ns);
-        assert_eq!(extent.count_min, 10_000);
+        let extent = |transport| plan.extent(plan.rows[0], transport, Target::Across);
+        let windows = |transport, time| extent(transport).duration_ns as f64 / plan.window_ns(time) as f64;
+        assert!(windows(Transport::Shm, Time::Wall) > WINDOWS_MIN as f64);
+        assert!(windows(Transport::Vortex, Time::Fabric) > WINDOWS_MIN as f64);
+        let counts = [Transport::Tcp, Transport::Vortex].map(|transport| extent(transport).count_min);
+        assert_eq!(counts, [10_000, 1_000]);
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::h3::contender::{Broker, Node, Target, Transport};
-use crate::h3::data::{Clock, Counts, Tally};
+use crate::h3::data::{Counts, Tally, Time};
 
 /// What an agent is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -13,6 +13,8 @@ pub enum Order {
     Greet {
         /// The controller's version.
         version: String,
+        /// Where to listen on the fabric, if there is one.
+        vortex: Option<String>,
     },
     /// Listen, and receive what one sender sends: `Bound`, then `Received`.
     Receive {
@@ -91,7 +93,7 @@ pub struct Flow {
     /// At least so long.
     pub duration_ns: u64,
     /// In this time.
-    pub clock: Clock,
+    pub time: Time,
 }
 
 /// What an agent answers.

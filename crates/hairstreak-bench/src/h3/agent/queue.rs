@@ -44,10 +44,11 @@ struct OpenQueue {
 }
 
 impl QueueBroker {
-    /// Starts a broker that listens on `host`.
+    /// Starts a broker that listens on `host`. Our node listens in shared memory, too, and at `vortex` on a fabric.
     pub fn start(
         kind: Broker,
         host: IpAddr,
+        vortex: &Option<String>,
         memory_bytes: u64,
         rabbitmq: &str,
     ) -> Result<QueueBroker, AgentError> {
@@ -55,9 +56,11 @@ impl QueueBroker {
         let process = match kind {
             Broker::Hairstreak => {
                 let tcp = Endpoint::Tcp(hairstreak_transport::TcpAddress { host: host.to_string(), port: 0 });
+                let mut endpoints = vec![tcp.to_string(), shared_memory_endpoint("node")];
+                endpoints.extend(vortex.clone());
                 let options = ServeOptions {
                     bind: Vec::new(),
-                    amqp_bind: vec![tcp.to_string(), shared_memory_endpoint("node")],
+                    amqp_bind: endpoints,
                     amqp: AmqpOptions {
                         users: vec![User { loopback_only: host.is_loopback(), ..User::guest() }],
                         memory_watermark: watermark as usize,

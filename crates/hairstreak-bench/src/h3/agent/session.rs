@@ -13,7 +13,7 @@ use crate::broker::server::is_installed;
 use crate::h3::contender::{self, Broker, Node, Transport};
 use crate::h3::data::{
     BLOCKED_CAPABILITY, BlockingStream, Clock, Digester, Frames, Generator, HEADER_SIZE, Publisher, Store,
-    Tally, Windows, listen, push_frame,
+    Tally, Time, Windows, listen, parse, push_frame,
 };
 use crate::h3::memory::available_bytes;
 use crate::machine::Machine;
@@ -30,6 +30,8 @@ pub struct Session {
     /// The address under which the controller reached this agent: others reach it there, too.
     host: IpAddr,
     rabbitmq: String,
+    /// Where to listen on the fabric.
+    vortex: Option<String>,
     brokers: Vec<QueueBroker>,
     /// The broker and the node of the open queue.
     open: Option<(Broker, Transport, Node)>,
@@ -53,6 +55,7 @@ impl Session {
             control,
             host,
             rabbitmq: rabbitmq.to_owned(),
+            vortex: None,
             brokers: Vec::new(),
             open: None,
             last: Last::Nothing,
@@ -84,7 +87,7 @@ impl Session {
 
     fn obey(&mut self, order: Order) -> Result<(), AgentError> {
         let reply = match order {
-            Order::Greet { version } => self.greet(version)?,
+            Order::Greet { version, vortex } => self.greet(version, vortex)?,
             Order::Receive { transport, room, window_ns } => {
                 let available = self.store.size() + available_bytes();
                 if room > available {
@@ -93,7 +96,7 @@ impl Session {
                 self.store.reset(room as usize);
                 let listener = self.bind(transport)?;
                 let mut stream = BlockingStream::accept(&listener)?;
-                let mut windows = Windows::new(Clock::Wall, window_ns);
+                let mut windows = Windows::open(Clock::of(listener.endpoint())?, window_ns);
                 let count = self.store.receive(&mut stream, &mut windows)?;
                 self.last = Last::Received;
                 Reply::Received(Arrivals { count, counts: windows.finish(), has_alarm: false })
@@ -101,7 +104,8 @@ impl Session {
             Order::Relay { transport, size, window_ns } => self.relay(transport, size, window_ns)?,
             Order::Open { broker, transport, node, memory_bytes } => {
                 if !self.brokers.iter().any(|one| one.kind() == broker) {
-                    let started = QueueBroker::start(broker, self.host, memory_bytes, &self.rabbitmq)?;
+                    let started =
+                        QueueBroker::start(broker, self.host, &self.vortex, memory_bytes, &self.rabbitmq)?;
                     self.brokers.push(started);
                 }
                 self.open = Some((broker, transport, node));
@@ -123,10 +127,11 @@ impl Session {
         self.reply(&reply)
     }
 
-    fn greet(&self, version: String) -> Result<Reply, AgentError> {
+    fn greet(&mut self, version: String, vortex: Option<String>) -> Result<Reply, AgentError> {
         if version != VERSION {
             return Err(AgentError::Version { theirs: version, ours: VERSION });
         }
+        self.vortex = vortex;
         let Machine { cpu, cores, kernel } = Machine::here();
         Ok(Reply::Greeting {
             version,
@@ -142,6 +147,9 @@ impl Session {
             Transport::Tcp if self.host.is_ipv6() => listen(&format!("tcp://[{}]:*", self.host))?,
             Transport::Tcp => listen(&format!("tcp://{}:*", self.host))?,
             Transport::Shm => listen(&shared_memory_endpoint("receiver"))?,
+            Transport::Vortex => {
+                listen(self.vortex.as_deref().ok_or(AgentError::TooEarly("a place on the fabric"))?)?
+            }
         };
         self.reply(&Reply::Bound { endpoint: listener.endpoint().to_string() })?;
         Ok(listener)
@@ -158,8 +166,9 @@ impl Session {
         let mut generator = Generator::new(flow.size, flow.seed);
         let mut stream = BlockingStream::connect(endpoint)?;
         let (mut out, mut count) = (Vec::with_capacity(WRITE_SIZE + flow.size + HEADER_SIZE), 0);
-        let begin_ns = flow.clock.now_ns();
-        while !flow.is_over(count, begin_ns) {
+        let clock = flow.clock(endpoint)?;
+        let begin_ns = clock.now_ns();
+        while !flow.is_over(count, clock.now_ns() - begin_ns) {
             out.clear();
             while out.len() < WRITE_SIZE && count < flow.count_max {
                 push_frame(&mut out, generator.size());
@@ -182,10 +191,11 @@ impl Session {
     ) -> Result<Reply, AgentError> {
         let mut generator = Generator::new(flow.size, flow.seed);
         let mut link = open_link(endpoint)?;
-        let mut windows = Windows::new(flow.clock, window_ns);
+        let clock = flow.clock(endpoint)?;
+        let mut windows = Windows::open(clock.clone(), window_ns);
         let mut publisher = Publisher::new(&mut link, &mut windows, to, flow.size);
-        let (begin_ns, mut count) = (flow.clock.now_ns(), 0);
-        while !flow.is_over(count, begin_ns) {
+        let (begin_ns, mut count) = (clock.now_ns(), 0);
+        while !flow.is_over(count, clock.now_ns() - begin_ns) {
             let batch = (WRITE_SIZE / flow.size).max(1) as u64;
             for _ in 0..batch.min(flow.count_max - count) {
                 let (first, rest) = generator.next_parts();
@@ -204,10 +214,10 @@ impl Session {
         let (exchange, key) = (queue_of.exchange(), contender::routing_key(size, node));
         let address = self.broker()?.address()?;
         let mut link = open_link(&format!("tcp://{address}"))?;
-        let mut windows = Windows::new(Clock::Wall, window_ns);
-        let mut publisher = Publisher::new(&mut link, &mut windows, (&exchange, &key), size);
         let listener = self.bind(transport)?;
         let mut stream = BlockingStream::accept(&listener)?;
+        let mut windows = Windows::open(Clock::Wall, window_ns);
+        let mut publisher = Publisher::new(&mut link, &mut windows, (&exchange, &key), size);
         let mut input = Vec::new();
         loop {
             let filled = input.len();
@@ -253,10 +263,17 @@ impl Session {
 }
 
 impl Flow {
-    /// Whether `count` messages since `begin_ns` are enough.
-    fn is_over(&self, count: u64, begin_ns: u64) -> bool {
-        count >= self.count_max
-            || (count >= self.count_min && self.clock.now_ns() - begin_ns >= self.duration_ns)
+    /// The clock of its duration. `endpoint` is where it goes.
+    fn clock(&self, endpoint: &str) -> Result<Clock, AgentError> {
+        match self.time {
+            Time::Wall => Ok(Clock::Wall),
+            Time::Fabric => Ok(Clock::of(&parse(endpoint)?)?),
+        }
+    }
+
+    /// Whether `count` messages in `elapsed_ns` are enough.
+    fn is_over(&self, count: u64, elapsed_ns: u64) -> bool {
+        count >= self.count_max || (count >= self.count_min && elapsed_ns >= self.duration_ns)
     }
 }
 

@@ -74,8 +74,8 @@ pub struct AgentLink {
 }
 
 impl AgentLink {
-    /// Connects to the agent at `address` and asks who it is.
-    pub fn connect(name: String, address: SocketAddr) -> Result<AgentLink, H3Error> {
+    /// Connects to the agent at `address`, says where the agent listens on the fabric, and asks who it is.
+    pub fn connect(name: String, address: SocketAddr, vortex: Option<String>) -> Result<AgentLink, H3Error> {
         let failed = |error| H3Error::Agent { agent: name.clone(), error };
         let control = TcpStream::connect_timeout(&address, CONNECT_TIME).map_err(failed)?;
         control.set_nodelay(true).map_err(failed)?;
@@ -83,7 +83,7 @@ impl AgentLink {
         let control = BufReader::new(control);
         let (machine, memory_bytes, has_rabbitmq) = (String::new(), 0, false);
         let mut link = AgentLink { name, machine, memory_bytes, has_rabbitmq, control };
-        link.order(&Order::Greet { version: env!("CARGO_PKG_VERSION").to_owned() })?;
+        link.order(&Order::Greet { version: env!("CARGO_PKG_VERSION").to_owned(), vortex })?;
         match link.reply()? {
             Reply::Greeting { machine, memory_bytes, has_rabbitmq, .. } => {
                 (link.machine, link.memory_bytes, link.has_rabbitmq) = (machine, memory_bytes, has_rabbitmq);

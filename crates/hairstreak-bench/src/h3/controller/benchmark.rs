@@ -5,8 +5,11 @@
 
 use std::path::Path;
 
+use clap::ValueEnum;
+
 use super::cluster::{Cluster, Run};
 use super::error::H3Error;
+use super::fabric::OwnFabric;
 use super::progress::Progress;
 use crate::arguments::H3Settings;
 use crate::h3::contender::{Broker, Target, Transport};
@@ -14,15 +17,18 @@ use crate::h3::plan::Plan;
 use crate::h3::results::{self, Record, Report};
 use crate::run;
 
+const BETWEEN_HOSTS: &str = "only tcp goes from host to host";
 const MIB: u64 = 1 << 20;
 /// The part of the available memory that the messages of a run may have.
 const MEMORY_PART: u64 = 4;
 
 /// Runs the benchmark, writes its files and prints its report.
 pub fn run(settings: &H3Settings) -> Result<(), H3Error> {
-    let mut cluster = Cluster::start(&settings.hosts, &settings.rabbitmq)?;
     let mut notes = Vec::new();
-    let contenders = contenders(settings, &cluster, &mut notes)?;
+    let transports = transports(settings, &mut notes)?;
+    let fabric = transports.contains(&Transport::Vortex).then(OwnFabric::start).transpose()?;
+    let mut cluster = Cluster::start(&settings.hosts, &settings.rabbitmq, fabric.as_ref())?;
+    let contenders = contenders(settings, &transports, &cluster, &mut notes)?;
     let memory_bytes = settings.memory_mib.map_or(cluster.memory_bytes() / MEMORY_PART, |mib| mib * MIB);
     let sizes: Vec<usize> = settings.sizes.iter().map(|&size| size as usize).collect();
     let plan = Plan::new(settings.scale, memory_bytes, &sizes);
@@ -38,7 +44,8 @@ pub fn run(settings: &H3Settings) -> Result<(), H3Error> {
         records.push(record);
     }
     let run = run::Run::against(Vec::new(), notes);
-    let report = Report::new(run, &plan, memory_bytes, cluster.machines(), records);
+    let facts = fabric.as_ref().map(|fabric| fabric.facts);
+    let report = Report::new(run, &plan, memory_bytes, cluster.machines(), facts, records);
     drop(cluster);
     let files = results::write(&report, Path::new(&settings.out))?;
     match settings.json {
@@ -48,23 +55,33 @@ pub fn run(settings: &H3Settings) -> Result<(), H3Error> {
     Ok(())
 }
 
+/// The transports to measure: between hosts only tcp.
+fn transports(settings: &H3Settings, notes: &mut Vec<String>) -> Result<Vec<Transport>, H3Error> {
+    let all = Transport::value_variants().iter().copied();
+    let is_asked =
+        |transport: &Transport| settings.transports.is_empty() || settings.transports.contains(transport);
+    let (mut transports, mut left_out) = (Vec::new(), Vec::new());
+    for transport in all.filter(is_asked) {
+        match settings.hosts.is_empty() || transport == Transport::Tcp {
+            true => transports.push(transport),
+            false => left_out.push(transport.text()),
+        }
+    }
+    if transports.is_empty() {
+        let reason = format!("--transport {} with --host: {BETWEEN_HOSTS}", left_out.join(","));
+        return Err(H3Error::Nothing(reason));
+    }
+    notes.extend(left_out.iter().map(|transport| format!("{transport} was left out: {BETWEEN_HOSTS}")));
+    Ok(transports)
+}
+
 /// The transports and targets to measure, in turns.
 fn contenders(
     settings: &H3Settings,
+    transports: &[Transport],
     cluster: &Cluster,
     notes: &mut Vec<String>,
 ) -> Result<Vec<(Transport, Target)>, H3Error> {
-    let asked =
-        |transport: Transport| settings.transports.is_empty() || settings.transports.contains(&transport);
-    let mut transports: Vec<Transport> =
-        [Transport::Tcp, Transport::Shm].into_iter().filter(|&transport| asked(transport)).collect();
-    if !cluster.is_local && transports.contains(&Transport::Shm) {
-        transports.retain(|&transport| transport != Transport::Shm);
-        notes.push("shm was left out: hosts share no memory".to_owned());
-    }
-    if transports.is_empty() {
-        return Err(H3Error::Nothing("--transport shm with --host: hosts share no memory".to_owned()));
-    }
     let mut brokers = settings.brokers.clone();
     if brokers.is_empty() {
         brokers.push(Broker::Hairstreak);

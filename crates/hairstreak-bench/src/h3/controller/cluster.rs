@@ -8,13 +8,16 @@
 //!
 //! Orders go to both nodes before the answers are awaited, so that both work at the same time.
 
+use std::io;
+
 use super::agent_link::{AgentLink, LocalAgent};
 use super::error::H3Error;
+use super::fabric::{OwnFabric, as_sender};
 use super::host::{HostRole, Side};
 use super::random::random_number;
 use crate::h3::agent::{Arrivals, Flow, Order, Reply};
 use crate::h3::contender::{self, NODES, Node, Target, Transport};
-use crate::h3::data::{Clock, HEADER_SIZE, Tally};
+use crate::h3::data::{HEADER_SIZE, Tally};
 use crate::h3::plan::{Extent, Plan, Row};
 
 /// All agents.
@@ -22,8 +25,6 @@ use crate::h3::plan::{Extent, Plan, Row};
 pub struct Cluster {
     senders: [AgentLink; 2],
     receivers: [AgentLink; 2],
-    /// Whether all of them are on this host.
-    pub is_local: bool,
     /// They end last.
     _local: Vec<LocalAgent>,
 }
@@ -58,21 +59,29 @@ impl Run {
         let Run { transport, target, row, number } = self;
         format!("{} {}, {} B, run {number}", transport.text(), target.words(), row.size)
     }
+
+    /// Length of its windows in nanoseconds of their time.
+    pub fn window_ns(&self, plan: &Plan) -> u64 {
+        plan.window_ns(self.transport.time(self.target))
+    }
 }
 
 impl Cluster {
-    /// Reaches the agents of `hosts`, and starts the others here.
-    pub fn start(hosts: &[HostRole], rabbitmq: &str) -> Result<Cluster, H3Error> {
+    /// Reaches the agents of `hosts`, and starts the others here. They attach to `fabric`.
+    pub fn start(hosts: &[HostRole], rabbitmq: &str, fabric: Option<&OwnFabric>) -> Result<Cluster, H3Error> {
         let mut local = Vec::new();
         let mut side = |side: Side| -> Result<[AgentLink; 2], H3Error> {
             let given: Vec<&HostRole> = hosts.iter().filter(|host| host.side == side).collect();
             let mut link = |index: usize| {
                 let name = format!("{} {}", side.text(), NODES[index]);
+                let vortex = fabric.map(|fabric| fabric.place(side, index));
                 match given.get(index % given.len().max(1)) {
-                    Some(host) => AgentLink::connect(format!("{name} at {}", host.address), host.address),
+                    Some(host) => {
+                        AgentLink::connect(format!("{name} at {}", host.address), host.address, vortex)
+                    }
                     None => {
                         let agent = LocalAgent::start(rabbitmq)?;
-                        let link = AgentLink::connect(name, agent.address);
+                        let link = AgentLink::connect(name, agent.address, vortex);
                         local.push(agent);
                         link
                     }
@@ -81,7 +90,7 @@ impl Cluster {
             Ok([link(0)?, link(1)?])
         };
         let (senders, receivers) = (side(Side::Sender)?, side(Side::Receiver)?);
-        Ok(Cluster { senders, receivers, is_local: hosts.is_empty(), _local: local })
+        Ok(Cluster { senders, receivers, _local: local })
     }
 
     /// The least memory that a host can give.
@@ -114,7 +123,7 @@ impl Cluster {
     }
 
     fn measure_with(&mut self, plan: &Plan, run: &Run) -> Result<Outcome, H3Error> {
-        let extent = plan.extent(run.row, run.target);
+        let extent = plan.extent(run.row, run.transport, run.target);
         let arrivals = match run.target {
             Target::Across => self.send_across(plan, run, extent)?,
             Target::Hairstreak | Target::Rabbitmq => self.publish(plan, run, extent)?,
@@ -125,13 +134,14 @@ impl Cluster {
 
     fn send_across(&mut self, plan: &Plan, run: &Run, extent: Extent) -> Result<[Arrivals; 2], H3Error> {
         let room = extent.count_max * (run.row.size + HEADER_SIZE) as u64;
-        let order = Order::Receive { transport: run.transport, room, window_ns: plan.window_ns };
+        let order = Order::Receive { transport: run.transport, room, window_ns: run.window_ns(plan) };
         self.receive(&order, run, extent)
     }
 
     fn relay(&mut self, plan: &Plan, run: &Run, extent: Extent) -> Result<[Arrivals; 2], H3Error> {
         self.open(plan, run)?;
-        let order = Order::Relay { transport: run.transport, size: run.row.size, window_ns: plan.window_ns };
+        let order =
+            Order::Relay { transport: run.transport, size: run.row.size, window_ns: run.window_ns(plan) };
         self.receive(&order, run, extent)
     }
 
@@ -147,7 +157,8 @@ impl Cluster {
                 other => return Err(receiver.surprised(&other)),
             }
         }
-        for (sender, endpoint) in self.senders.iter_mut().zip(endpoints) {
+        for (index, (sender, endpoint)) in self.senders.iter_mut().zip(endpoints).enumerate() {
+            let endpoint = as_sender(&endpoint, index).map_err(|error| failed(sender, error))?;
             sender.order(&Order::Send { endpoint, flow: flow(run, extent)? })?;
         }
         // A receiver that fails is the reason why its sender fails, too.
@@ -192,12 +203,13 @@ impl Cluster {
                 let agent = self.receivers[node as usize].name.clone();
                 return Err(H3Error::Unserved { agent, transport: run.transport.text() });
             }
+            let endpoint = as_sender(&endpoint, node as usize).map_err(|error| failed(sender, error))?;
             sender.order(&Order::Publish {
                 endpoint,
                 exchange: run.transport.exchange(),
                 key: contender::routing_key(run.row.size, node),
                 flow: flow(run, extent)?,
-                window_ns: plan.window_ns,
+                window_ns: run.window_ns(plan),
             })?;
         }
         let mut arrivals = [Arrivals::default(), Arrivals::default()];
@@ -243,6 +255,10 @@ impl Cluster {
     }
 }
 
+fn failed(agent: &AgentLink, error: io::Error) -> H3Error {
+    H3Error::Agent { agent: agent.name.clone(), error }
+}
+
 fn compare(run: &Run, node: Node, sent: Tally, arrived: Tally) -> Result<(), H3Error> {
     match sent == arrived {
         true => Ok(()),
@@ -252,9 +268,9 @@ fn compare(run: &Run, node: Node, sent: Tally, arrived: Tally) -> Result<(), H3E
 
 /// The messages of one sender: no two senders or runs have the same.
 fn flow(run: &Run, extent: Extent) -> Result<Flow, H3Error> {
-    let Extent { count_min, count_max, duration_ns } = extent;
+    let Extent { count_min, count_max, duration_ns, time } = extent;
     let seed = random_number()?;
-    Ok(Flow { size: run.row.size, seed, count_min, count_max, duration_ns, clock: Clock::Wall })
+    Ok(Flow { size: run.row.size, seed, count_min, count_max, duration_ns, time })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::io;
 
 use hairstreak_chart::ChartError;
+use hairstreak_transport::vortex::FabricError;
 
 use crate::h3::contender::Node;
 use crate::h3::data::Tally;
@@ -18,6 +19,9 @@ pub enum H3Error {
         /// The system's error.
         error: io::Error,
     },
+    /// There is no fabric.
+    #[error("the fabric: {0}")]
+    Fabric(FabricError),
     /// An agent ended the conversation.
     #[error("{0} is gone")]
     Gone(String),

@@ -4,6 +4,7 @@ mod agent_link;
 mod benchmark;
 mod cluster;
 mod error;
+mod fabric;
 mod host;
 mod progress;
 mod random;

@@ -36,7 +36,8 @@ pub fn listen(endpoint: &str) -> io::Result<Listener> {
         Endpoint::Shm(address) => {
             Ok(Listener::bind_shm(&address)?.with_layer(ServerLayer::Rings { ring_size_max: RING_SIZE }))
         }
-        other => Err(unsuited(&other)),
+        Endpoint::Vortex(address) => Listener::bind_vortex(&address),
+        Endpoint::Inproc(_) => Err(unsuited(endpoint)),
     }
 }
 
@@ -54,7 +55,8 @@ impl BlockingStream {
             Endpoint::Shm(address) => {
                 Stream::connect_ipc(&address)?.with_client_layer(&ClientLayer::Rings { ring_size: RING_SIZE })
             }
-            other => return Err(unsuited(&other)),
+            Endpoint::Vortex(address) => Stream::connect_vortex(&address)?,
+            Endpoint::Inproc(_) => return Err(unsuited(endpoint)),
         };
         BlockingStream::over(stream)
     }
@@ -155,11 +157,12 @@ impl Write for BlockingStream {
     }
 }
 
-fn parse(endpoint: &str) -> io::Result<Endpoint> {
+/// The endpoint of a text, with an error that streams have.
+pub fn parse(endpoint: &str) -> io::Result<Endpoint> {
     endpoint.parse().map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
 }
 
-fn unsuited(endpoint: &Endpoint) -> io::Error {
+fn unsuited(endpoint: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("{endpoint} does not lead to another process"))
 }
 
@@ -197,7 +200,7 @@ mod tests {
             let mut stream = BlockingStream::accept(&listener).unwrap();
             let mut store = Store::default();
             store.reset(COUNT * (SIZE + HEADER_SIZE));
-            let mut windows = Windows::new(Clock::Wall, 1_000_000);
+            let mut windows = Windows::open(Clock::Wall, 1_000_000);
             assert_eq!(store.receive(&mut stream, &mut windows).unwrap(), COUNT as u64, "{endpoint}");
             drop(stream);
             sender.join().unwrap();
@@ -224,7 +227,7 @@ mod tests {
         let mut stream = BlockingStream::accept(&listener).unwrap();
         let mut store = Store::default();
         store.reset(size);
-        let received = store.receive(&mut stream, &mut Windows::new(Clock::Wall, 1));
+        let received = store.receive(&mut stream, &mut Windows::open(Clock::Wall, 1));
         drop(stream);
         sender.join().unwrap();
         received

@@ -12,8 +12,8 @@ mod publisher;
 mod store;
 mod windows;
 
-pub use blocking_stream::{BlockingStream, listen};
-pub use clock::Clock;
+pub use blocking_stream::{BlockingStream, listen, parse};
+pub use clock::{Clock, Time};
 pub use deliveries::Deliveries;
 pub use digest::{Digester, Tally};
 pub use framing::{Frames, HEADER_SIZE, push_frame};

@@ -183,7 +183,7 @@ mod tests {
             push_body(&mut expected, CHANNEL, b"12345678", b"90", FRAME_SIZE_MAX);
         }
         let (mut link, broker) = broker(expected.len(), frames);
-        let mut windows = Windows::new(Clock::Wall, 1);
+        let mut windows = Windows::open(Clock::Wall, 1);
         let mut publisher = Publisher::new(&mut link, &mut windows, ("exchange", "key"), 10);
         (0..3).for_each(|_| publisher.publish(b"12345678", b"90").unwrap());
         let (published, has_alarm) = (publisher.finish(), publisher.has_alarm());

@@ -5,9 +5,9 @@ use hairstreak_chart::{Axis, Chart, ChartError, Color, GREY, Line, PALETTE};
 use super::paper::{PAPER_PER_NODE, REFERENCE_PER_NODE};
 use super::record::{Record, contender_name};
 use super::report::Report;
+use super::sections::windows_of;
 use crate::h3::contender::{Target, Transport};
 
-const MS_PER_S: f64 = 1e3;
 /// Points of a line over time: longer runs are averaged over neighbouring windows.
 const POINTS_MAX: usize = 400;
 /// The lines of the paper are rates of one node, the chart's of both.
@@ -70,10 +70,10 @@ pub fn over_time(report: &Report) -> Result<Vec<String>, ChartError> {
         let colors = PALETTE.into_iter().cycle();
         let lines: Vec<Line> =
             records.iter().zip(colors).map(|(record, color)| line_over_time(record, color)).collect();
-        let end = lines.iter().flat_map(|line| &line.points).map(|point| point.0).fold(1e-3, f64::max);
+        let end = lines.iter().flat_map(|line| &line.points).map(|point| point.0).fold(1.0, f64::max);
         let title = format!("{size} B: messages/s over time");
-        let (x, y) = (Axis::linear("seconds", 0.0, end), Axis::log_over("", &lines));
-        Chart { title, x, y, lines }.svg()
+        let x = Axis::linear(&format!("windows (of {})", windows_of(report, size)), 0.0, end);
+        Chart { title, x, y: Axis::log_over("", &lines), lines }.svg()
     };
     report.sizes.iter().map(|size| chart(size.size)).collect()
 }
@@ -83,12 +83,7 @@ fn line_over_time(record: &Record, color: Color) -> Line {
     let points = record.samples.chunks(width).enumerate().map(|(index, samples)| {
         let mean = samples.iter().sum::<f64>() / samples.len() as f64;
         // The axis is logarithmic: an empty window lies at its foot.
-        ((index * width) as f64 * record.window_ms / MS_PER_S, mean.max(1.0))
+        ((index * width) as f64, mean.max(1.0))
     });
-    Line {
-        label: record.contender(),
-        color,
-        is_dashed: record.target != Target::Across,
-        points: points.collect(),
-    }
+    Line::solid(record.contender(), color, points.collect())
 }

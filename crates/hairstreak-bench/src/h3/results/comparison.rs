@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::paper::claimed_gain;
 use super::record::Record;
 use crate::h3::contender::{Target, Transport};
+use crate::h3::data::Time;
 
 /// A transport beside tcp, at one size, both across the transport alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -13,8 +14,12 @@ pub struct Gain {
     pub size: usize,
     /// The transport.
     pub transport: Transport,
+    /// The time of its rate. That of tcp is the host's.
+    pub time: Time,
     /// Its mean rate in times of tcp's.
     pub ratio: f64,
+    /// Its median rate in times of tcp's; `None` where tcp's is 0.
+    pub median_ratio: Option<f64>,
     /// The paper's words on its Data Vortex beside TCP over InfiniBand at this size, if there are any.
     pub paper: Option<f64>,
 }
@@ -43,6 +48,10 @@ pub struct Rate {
     pub mean: f64,
     /// The deviation.
     pub std: f64,
+    /// The median.
+    pub median: f64,
+    /// Its time.
+    pub time: Time,
 }
 
 impl Rate {
@@ -56,6 +65,8 @@ impl Rate {
         (!runs.is_empty()).then(|| Rate {
             mean: mean_of(|run| run.statistics.mean),
             std: mean_of(|run| run.statistics.std),
+            median: mean_of(|run| run.statistics.p50),
+            time: transport.time(target),
         })
     }
 }
@@ -78,8 +89,15 @@ impl Gain {
         let across = |size, transport| Rate::of(records, size, transport, Target::Across);
         let gains = pairs(records).into_iter().filter(|(_, transport)| *transport != Transport::Tcp);
         let gain = |(size, transport)| {
-            let ratio = across(size, transport)?.mean / across(size, Transport::Tcp)?.mean;
-            Some(Gain { size, transport, ratio, paper: claimed_gain(size) })
+            let (ours, tcp) = (across(size, transport)?, across(size, Transport::Tcp)?);
+            Some(Gain {
+                size,
+                transport,
+                time: ours.time,
+                ratio: ours.mean / tcp.mean,
+                median_ratio: (tcp.median > 0.0).then(|| ours.median / tcp.median),
+                paper: claimed_gain(size),
+            })
         };
         gains.filter_map(gain).collect()
     }
@@ -118,7 +136,10 @@ mod tests {
             record(Transport::Shm, Target::Across, 16, &[1]),
             record(Transport::Shm, Target::Across, 32, &[1]),
         ];
-        let gain = |size, ratio, paper| Gain { size, transport: Transport::Shm, ratio, paper };
+        let gain = |size, ratio, paper| {
+            let (transport, time) = (Transport::Shm, Time::Wall);
+            Gain { size, transport, time, ratio, median_ratio: Some(ratio), paper }
+        };
         assert_eq!(Gain::all(&records), [gain(8, 2.0, Some(5.0)), gain(16, 1.0, None)]);
     }
 
@@ -131,8 +152,9 @@ mod tests {
         ];
         let found = Difference::all(&records);
         // Two nodes, windows of 2 ms.
-        assert_eq!(found[0].across, Rate { mean: 2000.0, std: 0.0 });
-        assert_eq!(found[0].rabbitmq, Some(Rate { mean: 1000.0, std: 0.0 }));
+        let rate = |mean| Rate { mean, std: 0.0, median: mean, time: Time::Wall };
+        assert_eq!(found[0].across, rate(2000.0));
+        assert_eq!(found[0].rabbitmq, Some(rate(1000.0)));
         assert_eq!((found.len(), found[0].hairstreak), (1, None));
     }
 }

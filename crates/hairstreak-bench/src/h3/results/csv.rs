@@ -1,7 +1,7 @@
 //! The samples as CSV: a row for each window of each run.
 //!
 //! ```text
-//! transport,target,size,run,clock,window,start_s,node_a,node_b,messages_per_s
+//! transport,target,size,run,time,window,start_s,node_a,node_b,messages_per_s
 //! tcp,across,8,1,wall,0,0.000000,5120,4096,4608000.0
 //! ```
 //!
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 use super::report::Report;
 
-const HEADER: &str = "transport,target,size,run,clock,window,start_s,node_a,node_b,messages_per_s\n";
+const HEADER: &str = "transport,target,size,run,time,window,start_s,node_a,node_b,messages_per_s\n";
 const MS_PER_S: f64 = 1e3;
 
 /// All samples.
@@ -30,7 +30,7 @@ pub fn csv(report: &Report) -> String {
                 record.target.text(),
                 record.size,
                 record.run,
-                record.clock.text()
+                record.time.text()
             );
         }
     }

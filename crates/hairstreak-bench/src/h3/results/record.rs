@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use crate::h3::agent::Arrivals;
 use crate::h3::contender::{Target, Transport};
 use crate::h3::controller::{H3Error, Outcome, Run};
-use crate::h3::data::Clock;
+use crate::h3::data::Time;
 use crate::h3::plan::{Plan, WINDOWS_MIN};
 use crate::h3::statistics::Description;
 
@@ -39,13 +40,15 @@ pub struct Record {
     /// Bytes of their bodies.
     pub bytes: u64,
     /// The time of the windows.
-    pub clock: Clock,
+    pub time: Time,
     /// Length of a window in milliseconds of that time.
     pub window_ms: f64,
     /// Messages a second in each window, both nodes together.
     pub samples: Vec<f64>,
     /// Messages of each window by node.
     pub windows: [Vec<u64>; 2],
+    /// Messages a second of the host's time, from the first arrival to the last, both nodes together.
+    pub wall_messages_per_s: f64,
     /// The samples, described.
     pub statistics: Description,
     /// Reasons not to take it at its word.
@@ -60,7 +63,8 @@ impl Record {
         let [a, b] = &outcome.arrivals;
         let windows = [a.counts.windows.clone(), b.counts.windows.clone()];
         let both = windows[0].iter().zip(&windows[1]);
-        let window_s = plan.window_ns as f64 / NS_PER_S;
+        let window_ns = run.window_ns(plan) as f64;
+        let window_s = window_ns / NS_PER_S;
         let samples: Vec<f64> = both.map(|(a, b)| (a + b) as f64 / window_s).collect();
         let statistics = Description::of(&samples).ok_or_else(|| H3Error::NoWindow(run.text()))?;
         let marks = [
@@ -75,8 +79,9 @@ impl Record {
             run: run.number,
             count: outcome.tallies.iter().map(|tally| tally.count).sum(),
             bytes: outcome.tallies.iter().map(|tally| tally.bytes).sum(),
-            clock: Clock::Wall,
-            window_ms: plan.window_ns as f64 / NS_PER_MS,
+            time: run.transport.time(run.target),
+            window_ms: window_ns / NS_PER_MS,
+            wall_messages_per_s: outcome.arrivals.iter().map(wall_rate).sum(),
             samples,
             windows,
             statistics,
@@ -90,14 +95,23 @@ impl Record {
     }
 }
 
+fn wall_rate(arrivals: &Arrivals) -> f64 {
+    arrivals.count as f64 * NS_PER_S / arrivals.counts.wall_ns.max(1) as f64
+}
+
 /// The short name of a transport and a target.
 pub fn contender_name(transport: Transport, target: Target) -> String {
+    let time = transport.time(target);
     let transport = transport.text();
-    match target {
+    let name = match target {
         Target::Across => transport.to_owned(),
         Target::Hairstreak => format!("{transport} > hairstreak"),
         Target::Rabbitmq => format!("{transport} > rabbitmq"),
         Target::RabbitmqLoopback => format!("{transport} > tcp > rabbitmq"),
+    };
+    match time {
+        Time::Wall => name,
+        Time::Fabric => format!("{name} (fabric time)"),
     }
 }
 
@@ -115,7 +129,6 @@ impl Mark {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::h3::agent::Arrivals;
     use crate::h3::data::{Counts, Tally};
     use crate::h3::plan::Plan;
 
@@ -129,7 +142,7 @@ pub(super) mod tests {
     fn outcome(windows: [&[u64]; 2]) -> Outcome {
         let arrivals = windows.map(|windows| Arrivals {
             count: windows.iter().sum(),
-            counts: Counts { windows: windows.to_vec(), elapsed_ns: 0 },
+            counts: Counts { windows: windows.to_vec(), wall_ns: 1_000_000 },
             has_alarm: false,
         });
         Outcome { arrivals, tallies: [Tally { count: 5, bytes: 40, digest: 1 }; 2], has_spilled: false }

@@ -1,11 +1,12 @@
 //! `Report`: everything that a benchmark has shown, as a value that becomes JSON.
 
+use hairstreak_transport::vortex::FabricFacts;
 use serde::Serialize;
 
 use super::comparison::{Difference, Gain};
 use super::record::Record;
 use crate::h3::contender::Transport;
-use crate::h3::plan::Plan;
+use crate::h3::plan::{Plan, VORTEX_SCALE};
 use crate::run::Run;
 
 /// The report. Field names are an interface: programs read them.
@@ -22,6 +23,8 @@ pub struct Report {
     pub memory_bytes: u64,
     /// The agents and their machines.
     pub agents: Vec<Agent>,
+    /// The simulated Data Vortex, if one was measured.
+    pub fabric: Option<FabricShape>,
     /// Table 1 as it was run.
     pub sizes: Vec<Size>,
     /// All runs.
@@ -39,6 +42,21 @@ pub struct Agent {
     pub name: String,
     /// Its processor, cores and kernel.
     pub machine: String,
+}
+
+/// The fabric of the vortex runs.
+#[derive(Debug, Serialize)]
+pub struct FabricShape {
+    /// Heights of each switch.
+    pub heights: u32,
+    /// Angles of each switch.
+    pub angles: u32,
+    /// Switches side by side.
+    pub networks: u32,
+    /// The length of a slot, in nanoseconds of the fabric's time.
+    pub slot_ns: f64,
+    /// The part of the other transports' messages that vortex runs have.
+    pub scale: f64,
 }
 
 /// A row of Table 1.
@@ -63,6 +81,7 @@ impl Report {
         plan: &Plan,
         memory_bytes: u64,
         machines: Vec<(String, String)>,
+        fabric: Option<FabricFacts>,
         records: Vec<Record>,
     ) -> Report {
         let sizes = plan.rows.iter().map(|row| Size {
@@ -78,6 +97,13 @@ impl Report {
             scale: plan.scale,
             memory_bytes,
             agents: machines.into_iter().map(|(name, machine)| Agent { name, machine }).collect(),
+            fabric: fabric.map(|facts| FabricShape {
+                heights: facts.heights,
+                angles: facts.angles,
+                networks: facts.networks,
+                slot_ns: facts.slot_picoseconds as f64 / 1e3,
+                scale: VORTEX_SCALE,
+            }),
             sizes: sizes.collect(),
             gains: Gain::all(&records),
             differences: Difference::all(&records),

@@ -2,9 +2,10 @@
 
 use super::paper::{COLUMNS, FLAWS, PAPER_PER_NODE, REFERENCE_PER_NODE, TABLE_2};
 use super::record::{Record, contender_name};
-use super::report::Report;
+use super::report::{FabricShape, Report};
 use super::table::{Table, number};
 use crate::h3::contender::Target;
+use crate::h3::data::Time;
 
 /// A section.
 #[derive(Debug)]
@@ -19,15 +20,11 @@ pub struct Section {
 
 /// All sections, in their order.
 pub fn sections(report: &Report) -> Vec<Section> {
-    vec![
-        setting(report),
-        scale(report),
-        statistics(report),
-        table_2(report),
-        gains(report),
-        nodes(report),
-        flaws(),
-    ]
+    let mut sections =
+        vec![setting(report), scale(report), statistics(report), table_2(report), gains(report)];
+    sections.extend(both_times(report));
+    sections.extend([nodes(report), flaws()]);
+    sections
 }
 
 fn setting(report: &Report) -> Section {
@@ -57,7 +54,6 @@ fn scale(report: &Report) -> Section {
     let mut table = Table::new("Table 1 as it was run", &head);
     for size in &report.sizes {
         let counts = || report.of_size(size.size).map(|record| record.count as f64);
-        let Some(first) = report.of_size(size.size).next() else { continue };
         table.rows.push(vec![
             number(size.size as f64),
             number(size.paper_count as f64),
@@ -66,15 +62,35 @@ fn scale(report: &Report) -> Section {
             size.runs.to_string(),
             number(counts().fold(f64::MAX, f64::min)),
             number(counts().fold(0.0, f64::max)),
-            format!("{} ms {}", first.window_ms, first.clock.text()),
+            windows_of(report, size.size),
         ]);
     }
-    let notes = vec![format!(
+    let mut notes = vec![format!(
         "Scale {} of the paper's counts, less where {} bytes of messages are too few. A run goes on beyond its count until it has 100 windows, as long as memory lasts.",
         report.scale,
         number(report.memory_bytes as f64)
     )];
+    if let Some(fabric) = &report.fabric {
+        let FabricShape { heights, angles, networks, slot_ns, scale } = fabric;
+        notes.push(format!(
+            "Vortex runs have {scale} of these messages: scale {}. They go through a simulated Data Vortex of {heights} heights, {angles} angles and {networks} networks \
+             in slots of {slot_ns} ns.",
+            report.scale * scale
+        ));
+    }
     Section { title: "Scale", notes, tables: vec![table] }
+}
+
+/// The lengths of windows, in each time once.
+pub fn windows_of(report: &Report, size: usize) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    for record in report.of_size(size) {
+        let text = format!("{} ms {}", record.window_ms, record.time.text());
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts.join(", ")
 }
 
 /// A table for each size: a column for each run, and the paper's columns beside ours.
@@ -132,6 +148,8 @@ fn table_2(report: &Report) -> Section {
             let cell = |value: Option<f64>| value.map_or("-".to_owned(), number);
             cells.extend([cell(rate.map(|rate| rate.mean)), cell(rate.map(|rate| rate.std))]);
             if has_difference {
+                // Rates in different times have no difference.
+                let rate = rate.filter(|rate| rate.time == row.across.time);
                 cells.push(cell(rate.map(|rate| row.across.mean - rate.mean)));
             }
         }
@@ -140,14 +158,17 @@ fn table_2(report: &Report) -> Section {
     let mut theirs = Table::new("The paper's, messages/s, as printed", &["", "mean", "std"]);
     theirs.rows =
         TABLE_2.iter().map(|&(name, mean, std)| vec![name.to_owned(), number(mean), number(std)]).collect();
-    let notes = vec!["The rate across a transport, and the rate into the queues behind it.".to_owned()];
+    let notes = vec![
+        "The rate across a transport, and the rate into the queues behind it. Across vortex and from there into Hairstreak's queues rates are in the fabric's time, all others in the host's."
+            .to_owned(),
+    ];
     Section { title: "Table 2: transport against queue", notes, tables: vec![ours, theirs] }
 }
 
 fn gains(report: &Report) -> Section {
     let mut table = Table::new(
         "Rate across the transport, in times of tcp's",
-        &["bytes", "transport", "ratio", "paper's claim (DV to IB)"],
+        &["bytes", "transport", "time", "by means", "by medians", "paper's claim (DV to IB)"],
     );
     table.rows = report
         .gains
@@ -157,13 +178,39 @@ fn gains(report: &Report) -> Section {
             vec![
                 number(gain.size as f64),
                 gain.transport.text().to_owned(),
+                gain.time.text().to_owned(),
                 format!("{:.2}x", gain.ratio),
+                gain.median_ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}x")),
                 paper,
             ]
         })
         .collect();
-    let notes = vec!["By means. The paper's claims come from upper percentiles.".to_owned()];
+    let notes = vec![
+        "tcp and shm are in the host's time, vortex is in the fabric's. The paper's claims come from upper percentiles.".to_owned(),
+    ];
     Section { title: "Gains", notes, tables: vec![table] }
+}
+
+/// The Data Vortex in its own time and in the host's, side by side and never mixed.
+fn both_times(report: &Report) -> Option<Section> {
+    report.fabric.as_ref()?;
+    let head = ["bytes", "contender", "run", "fabric's time", "host's time"];
+    let mut table = Table::new("Messages/s", &head);
+    for record in report.records.iter().filter(|record| record.time == Time::Fabric) {
+        table.rows.push(vec![
+            number(record.size as f64),
+            record.contender(),
+            record.run.to_string(),
+            number(record.statistics.mean),
+            number(record.wall_messages_per_s),
+        ]);
+    }
+    let notes = vec![
+        "The fabric's time is slots that have passed, times their length. It stands while no cell is under way, so that work of the host takes no fabric time then. \
+         The host's time is how long the simulation took."
+            .to_owned(),
+    ];
+    Some(Section { title: "The Data Vortex in both times", notes, tables: vec![table] })
 }
 
 /// The paper's reference lines are rates of one node.
@@ -211,7 +258,7 @@ mod tests {
     fn report(windows: &[u64]) -> Report {
         let records = vec![record(Transport::Tcp, Target::Across, 8192, windows)];
         let plan = Plan::new(0.001, 1 << 30, &[8192]);
-        Report::new(Run::against(Vec::new(), Vec::new()), &plan, 1 << 30, Vec::new(), records)
+        Report::new(Run::against(Vec::new(), Vec::new()), &plan, 1 << 30, Vec::new(), None, records)
     }
 
     #[test]
