@@ -96,17 +96,39 @@ impl Axis {
         }
     }
 
-    /// The text at `value` on an x axis.
+    /// The text at `value`.
     pub(crate) fn text(&self, value: f64) -> String {
         match &self.scale {
-            Scale::Linear { .. } => format!("{value:.2}"),
+            Scale::Linear { end, .. } => {
+                let digits = digits(*end);
+                format!("{value:.digits$}")
+            }
             Scale::Binary { .. } => format!("{}", value.exp2().round()),
-            Scale::Log { .. } => format!("{value}"),
+            Scale::Log { .. } => short(value),
             Scale::Labels(texts) => {
                 let is_whole = (value - value.round()).abs() < 1e-6;
                 texts.get(value.round() as usize).filter(|_| is_whole).cloned().unwrap_or_default()
             }
         }
+    }
+}
+
+/// Digits behind the point that tell the ticks of a linear axis apart.
+fn digits(end: f64) -> usize {
+    match end.abs() {
+        end if end >= 20.0 => 0,
+        end if end >= 2.0 => 1,
+        _ => 2,
+    }
+}
+
+/// A power of ten with the letter of its thousands.
+fn short(value: f64) -> String {
+    match value {
+        value if value >= 1e9 => format!("{}G", value / 1e9),
+        value if value >= 1e6 => format!("{}M", value / 1e6),
+        value if value >= 1e3 => format!("{}k", value / 1e3),
+        value => format!("{value}"),
     }
 }
 
@@ -133,6 +155,17 @@ mod tests {
         let axis = Axis::labels("", vec!["8".to_owned(), "16".to_owned()]);
         assert_eq!([0.0, 0.5, 1.0, 2.0].map(|value| axis.text(value)), ["8", "", "16", ""]);
         assert_eq!(Axis::binary("", 2.0, 8.0).text(5.0), "32");
+    }
+
+    #[test]
+    fn numbers_are_as_long_as_their_axis_needs() {
+        let linear = |end, value| Axis::linear("", 0.0, end).text(value);
+        assert_eq!([linear(100.0, 50.0), linear(8.0, 2.5), linear(0.5, 0.1)], ["50", "2.5", "0.10"]);
+        let log = Axis::log_over("", &[line(&[1.0, 1e9])]);
+        assert_eq!(
+            [1.0, 100.0, 1e4, 1e6, 1e10].map(|value| log.text(value)),
+            ["1", "100", "10k", "1M", "10G"]
+        );
     }
 
     #[test]

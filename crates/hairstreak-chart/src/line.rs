@@ -19,8 +19,18 @@ pub const LIGHT_ORANGE: Color = Color(253, 190, 133);
 /// For references and limits.
 pub const GREY: Color = Color(110, 110, 110);
 /// Colours that are told apart side by side, in the order of their use.
-pub const PALETTE: [Color; 6] =
-    [BLUE, ORANGE, GREEN, Color(214, 39, 40), Color(148, 103, 189), Color(140, 86, 75)];
+pub const PALETTE: [Color; 10] = [
+    BLUE,
+    ORANGE,
+    GREEN,
+    Color(214, 39, 40),
+    Color(148, 103, 189),
+    Color(140, 86, 75),
+    Color(227, 119, 194),
+    Color(127, 127, 127),
+    Color(188, 189, 34),
+    Color(23, 190, 207),
+];
 
 /// One line: its label in the legend, its look and its points.
 #[derive(Clone, Debug)]

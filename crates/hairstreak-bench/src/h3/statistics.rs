@@ -77,7 +77,7 @@ fn percentile(sorted: &[f64], percent: f64) -> f64 {
 mod tests {
     use super::Description;
 
-    /// The values that pandas 2 prints for `Series([1, 2, 3, 4, 10]).describe(percentiles=[.25, .5, .75, .9, .95, .99])`.
+    /// The values that pandas 3.1 prints for `Series([1, 2, 3, 4, 10]).describe(percentiles=[.25, .5, .75, .9, .95, .99])`.
     #[test]
     fn a_description_is_the_one_of_pandas() {
         let found = Description::of(&[10.0, 1.0, 3.0, 2.0, 4.0]).unwrap();

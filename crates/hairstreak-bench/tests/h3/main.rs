@@ -106,6 +106,26 @@ fn every_message_arrives_across_each_transport_and_in_each_queue_and_all_files_s
     check_html(&folder.read("h3.html"));
 }
 
+/// The acceptance of the harness. Its short form is the test before: figures of a debug build on a busy machine mean nothing.
+#[test]
+fn in_the_soak_the_whole_of_table_1_is_verified_and_shared_memory_is_ahead_of_tcp_at_every_size() {
+    if std::env::var_os("HAIRSTREAK_SOAK").is_none() {
+        return;
+    }
+    let folder = Folder::new("soak");
+    let report: Value = serde_json::from_str(&succeed(run("--scale 0.001 --json", &folder))).unwrap();
+    let records = report["records"].as_array().unwrap();
+    records.iter().for_each(|record| drop(check_record(record)));
+    // Three transports across and into our queues, and tcp straight into RabbitMQ's, and all by its loopback.
+    assert_eq!(records.len(), 15 * 10);
+    let gains = report["gains"].as_array().unwrap();
+    let shm: Vec<&Value> = gains.iter().filter(|gain| gain["transport"] == "shm").collect();
+    assert_eq!(shm.len(), 15);
+    for gain in shm {
+        assert!(gain["median_ratio"].as_f64().unwrap() > 1.0, "{gain}");
+    }
+}
+
 /// Each run has its windows in the CSV, and their rates add up to those of the report.
 fn check_csv(csv: &str, records: &[Value]) {
     let mut lines = csv.lines();
@@ -144,7 +164,7 @@ fn check_html(html: &str) {
     ] {
         assert!(html.contains(heading), "{heading}");
     }
-    assert_eq!(html.matches("<svg").count(), 4);
+    assert_eq!(html.matches("<svg").count(), 6);
     let links = html.replace("http://www.w3.org/2000/svg", "");
     for outside in ["http:", "https:", "src=", "<script", "@import", "url("] {
         assert!(!links.contains(outside), "{outside}");

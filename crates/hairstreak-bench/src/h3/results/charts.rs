@@ -8,8 +8,12 @@ use super::report::Report;
 use super::sections::windows_of;
 use crate::h3::contender::{Target, Transport};
 
-/// Points of a line over time: longer runs are averaged over neighbouring windows.
+/// Points of a line over time: of a longer run only every so many are shown.
 const POINTS_MAX: usize = 400;
+/// A point over time is the mean of so many neighbouring windows.
+const SMOOTHED_COUNT: usize = 9;
+/// The highest rate of a chart over time, in times of the lowest one that is shown.
+const HEIGHT_SHOWN: f64 = 1e4;
 /// The lines of the paper are rates of one node, the chart's of both.
 const NODE_COUNT: f64 = 2.0;
 
@@ -63,27 +67,39 @@ fn lines_by_size(report: &Report, contenders: &[(Transport, Target)]) -> Vec<Lin
     contenders.iter().zip(colors).map(line).collect()
 }
 
-/// Rate over time, the first run of each contender: a chart for each size.
+/// Rate over time, the first run of each contender: for each size a chart across the transports, and a chart into queues.
 pub fn over_time(report: &Report) -> Result<Vec<String>, ChartError> {
-    let chart = |size: usize| {
-        let records: Vec<&Record> = report.of_size(size).filter(|record| record.run == 1).collect();
-        let colors = PALETTE.into_iter().cycle();
-        let lines: Vec<Line> =
-            records.iter().zip(colors).map(|(record, color)| line_over_time(record, color)).collect();
-        let end = lines.iter().flat_map(|line| &line.points).map(|point| point.0).fold(1.0, f64::max);
-        let title = format!("{size} B: messages/s over time");
-        let x = Axis::linear(&format!("windows (of {})", windows_of(report, size)), 0.0, end);
-        Chart { title, x, y: Axis::log_over("", &lines), lines }.svg()
-    };
-    report.sizes.iter().map(|size| chart(size.size)).collect()
+    let mut charts = Vec::new();
+    for size in &report.sizes {
+        for (title, is_across) in [("across the transport", true), ("into queues", false)] {
+            let is_shown =
+                |record: &&Record| record.run == 1 && (record.target == Target::Across) == is_across;
+            let colors = PALETTE.into_iter().cycle();
+            let records = report.of_size(size.size).filter(is_shown).zip(colors);
+            let lines: Vec<Line> = records.map(|(record, color)| line_over_time(record, color)).collect();
+            if !lines.is_empty() {
+                charts.push(chart_over_time(report, size.size, title, lines).svg()?);
+            }
+        }
+    }
+    Ok(charts)
+}
+
+fn chart_over_time(report: &Report, size: usize, title: &str, mut lines: Vec<Line>) -> Chart {
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let end = points().map(|point| point.0).fold(1.0, f64::max);
+    let foot = points().map(|point| point.1).fold(1.0, f64::max) / HEIGHT_SHOWN;
+    // The axis is logarithmic: a time without messages lies at its foot.
+    lines.iter_mut().flat_map(|line| &mut line.points).for_each(|point| point.1 = point.1.max(foot));
+    let title = format!("{size} B {title}: messages/s, mean of {SMOOTHED_COUNT} windows");
+    let x = Axis::linear(&format!("windows (of {})", windows_of(report, size)), 0.0, end);
+    Chart { title, x, y: Axis::log_over("", &lines), lines }
 }
 
 fn line_over_time(record: &Record, color: Color) -> Line {
-    let width = record.samples.len().div_ceil(POINTS_MAX).max(1);
-    let points = record.samples.chunks(width).enumerate().map(|(index, samples)| {
-        let mean = samples.iter().sum::<f64>() / samples.len() as f64;
-        // The axis is logarithmic: an empty window lies at its foot.
-        ((index * width) as f64, mean.max(1.0))
-    });
+    let means = record.samples.windows(SMOOTHED_COUNT.min(record.samples.len()));
+    let means: Vec<f64> = means.map(|samples| samples.iter().sum::<f64>() / samples.len() as f64).collect();
+    let step = means.len().div_ceil(POINTS_MAX).max(1);
+    let points = means.iter().enumerate().step_by(step).map(|(index, &mean)| (index as f64, mean));
     Line::solid(record.contender(), color, points.collect())
 }
