@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use hairstreak::topology::{Input, Topology};
-use hairstreak_model::{INSTANCES_MAX, Layout, Limit, Plan, Simulation, plan as compute, simulate};
+use hairstreak_model::{INSTANCES_MAX, Layout, Limit, Load, Plan, Simulation, plan as compute, simulate};
 use serde::Serialize;
 
 use crate::arguments::PlanArguments;
@@ -32,23 +32,24 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
         Some(Input::Generated { messages, .. }) => Some(messages),
         _ => None,
     };
-    let simulation = arguments.messages.or(generated).map(|messages| simulate(&pipeline, messages));
+    let simulation =
+        arguments.messages.or(generated).map(|messages| simulate(&pipeline, &Load::of(messages)));
     if arguments.json {
         let output = PlanOutput {
             topology: name,
-            messages: simulation.map(|simulation| simulation.messages),
-            makespan_s: simulation.map(|simulation| simulation.makespan_s),
-            predicted_per_s: simulation.and_then(|simulation| simulation.predicted_per_s),
+            messages: simulation.as_ref().map(|simulation| simulation.messages),
+            makespan_s: simulation.as_ref().map(|simulation| simulation.makespan_s),
+            predicted_per_s: simulation.as_ref().and_then(|simulation| simulation.predicted_per_s),
             plan: &plan,
         };
         let text = serde_json::to_string_pretty(&output).map_err(Failure::failed)?;
         output::print(&format!("{text}\n"))
     } else {
-        output::print(&describe(&plan, simulation))
+        output::print(&describe(&plan, simulation.as_ref()))
     }
 }
 
-fn describe(plan: &Plan, simulation: Option<Simulation>) -> String {
+fn describe(plan: &Plan, simulation: Option<&Simulation>) -> String {
     let mut text = stages(plan);
     let rates: Vec<String> = plan.stages.iter().map(|stage| rate(stage.rate_per_s)).collect();
     let steady = rate(plan.steady_per_s);
@@ -70,13 +71,13 @@ fn describe(plan: &Plan, simulation: Option<Simulation>) -> String {
             )
         }
     };
-    if let Some(Simulation { messages, makespan_s, predicted_per_s: Some(predicted) }) = simulation {
+    if let Some(Simulation { messages, makespan_s, predicted_per_s: Some(predicted), .. }) = simulation {
         let _ = writeln!(
             text,
             "A run of {}: {} messages/s in {}, the filling and the last round included.",
-            numbers::messages(messages),
-            rate(Some(predicted)),
-            time(makespan_s)
+            numbers::messages(*messages),
+            rate(Some(*predicted)),
+            time(*makespan_s)
         );
     }
     let order = if plan.order_kept {

@@ -64,6 +64,8 @@ pub struct FatTree<T> {
     inputs: Vec<VecDeque<Packet<T>>>,
     /// The input that each output served last.
     served: Vec<u32>,
+    /// Packets in the inputs of each switch, level by level.
+    occupied: Vec<u32>,
     packet_count: usize,
     moves: Vec<Move>,
 }
@@ -102,6 +104,7 @@ impl<T> FatTree<T> {
             buffer,
             inputs: (0..input_count).map(|_| VecDeque::new()).collect(),
             served: vec![0; input_count],
+            occupied: vec![0; input_count / (2 * arity) as usize],
             packet_count: 0,
             moves: Vec::new(),
         })
@@ -158,7 +161,10 @@ impl<T> FatTree<T> {
         let fifos = &self.inputs[first..first + port_count as usize];
         let wanted = fifos.iter().map(|fifo| Some(self.output(level, switch, fifo.front()?.to)));
         let wanted = wanted.collect::<Vec<_>>();
-        for output in 0..port_count {
+        let mut outputs = wanted.iter().flatten().copied().collect::<Vec<_>>();
+        outputs.sort_unstable();
+        outputs.dedup();
+        for output in outputs {
             let last = self.served[first + output as usize];
             let mut in_turn = (1..=port_count).map(|offset| (last + offset) % port_count);
             let Some(input) = in_turn.find(|input| wanted[*input as usize] == Some(output)) else { continue };
@@ -182,20 +188,29 @@ impl<T> Network<T> for FatTree<T> {
             return Err(payload);
         }
         self.inputs[input].push_back(Packet { to, payload });
+        self.occupied[input / (2 * self.arity) as usize] += 1;
         self.packet_count += 1;
         Ok(())
     }
 
     fn step(&mut self, mut arrive: impl FnMut(u32, T)) {
         // All switches decide before any packet of this slot moves.
-        for level in 0..self.levels {
-            (0..self.switches_of_level()).for_each(|switch| self.arbitrate(level, switch));
+        let switches = self.switches_of_level();
+        for place in 0..self.occupied.len() {
+            if self.occupied[place] > 0 {
+                self.arbitrate(place as u32 / switches, place as u32 % switches);
+            }
         }
         let moves = std::mem::take(&mut self.moves);
         for Move { from, to } in &moves {
             let Some(packet) = self.inputs[*from].pop_front() else { continue };
+            let switch_of = |input: usize| input / (2 * self.arity) as usize;
+            self.occupied[switch_of(*from)] -= 1;
             match to {
-                Some(to) => self.inputs[*to].push_back(packet),
+                Some(to) => {
+                    self.inputs[*to].push_back(packet);
+                    self.occupied[switch_of(*to)] += 1;
+                }
                 None => {
                     self.packet_count -= 1;
                     arrive(packet.to, packet.payload);

@@ -2,15 +2,29 @@
 //!
 //! [`plan`] holds the equations of the butterfly tutorial: a stage handles
 //! `instances / (receive + process + send)` messages a second and the slowest stage decides.
-//! [`simulate`] walks N messages through the same stages one by one, so that the fill of the
-//! pipeline and its last round count too. Nothing here reads a file, a clock or a socket.
+//! [`simulate`] passes N messages through the same stages event by event: random times, queues, windows, what messages cost on a
+//! network, and cores that all share. [`advise`] tries small changes and says which one gains most. Nothing here reads a file, a
+//! clock or a socket.
 //!
-//! Reading order: [`Pipeline`], [`plan`], [`simulate`].
+//! Reading order: [`Pipeline`], [`plan`], [`Load`], [`simulate`], [`advise`].
 
+mod advice;
+mod distribution;
+mod network;
 mod pipeline;
 mod plan;
 mod simulate;
 
-pub use pipeline::{CORES_MAX, INSTANCES_MAX, Pipeline, PipelineError, STAGES_MAX, Stage, TIME_MAX, Times};
+pub use advice::{Advice, Change, advise};
+pub use distribution::{DEVIATION_MAX, Distribution, DistributionError};
+pub use network::{
+    Fabric, FabricError, FabricKind, LinkCost, Links, LinksError, Network, PORTS_MAX, SIZES_MAX,
+};
+pub use pipeline::{
+    CORES_MAX, INSTANCES_MAX, Pipeline, PipelineError, QUEUE_DEFAULT, Routing, STAGES_MAX, Stage, TIME_MAX,
+    Times, WINDOW_MAX, Window, Wiring, WordError,
+};
 pub use plan::{Layout, Limit, Plan, StagePlan, Target, plan};
-pub use simulate::{EXACT_MESSAGES_MAX, Simulation, simulate};
+pub use simulate::{
+    Arrivals, Bottleneck, Depth, EXACT_MESSAGES_MAX, Latency, Load, Simulation, Station, simulate,
+};

@@ -6,9 +6,14 @@
 //! longer than all of its work on a message. They keep every sum of the simulation inside 64 bits
 //! of nanoseconds.
 
+use std::str::FromStr;
 use std::time::Duration;
 
+use serde::Serialize;
 use thiserror::Error;
+
+use crate::distribution::{DEVIATION_MAX, Distribution};
+use crate::network::Network;
 
 /// Stages a pipeline may have.
 pub const STAGES_MAX: usize = 64;
@@ -16,6 +21,10 @@ pub const STAGES_MAX: usize = 64;
 pub const INSTANCES_MAX: u32 = 1024;
 /// Cores a machine may have.
 pub const CORES_MAX: u32 = 4096;
+/// Messages that may be in flight, or wait at one instance.
+pub const WINDOW_MAX: u64 = 1_000_000_000;
+/// Messages that wait at an instance unless the pipeline says otherwise: the marks of the sockets at both ends of its link.
+pub const QUEUE_DEFAULT: u64 = 8_192;
 /// The longest time one message may take to receive, to process or to send.
 pub const TIME_MAX: Duration = Duration::from_secs(3600);
 
@@ -43,23 +52,109 @@ impl Times {
 }
 
 /// Identical instances that share the messages of one step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
     /// What people call it.
     pub name: String,
     /// How many of it work side by side.
     pub instances: u32,
-    /// What one message costs one of them.
+    /// What one message costs one of them, on average.
     pub times: Times,
+    /// How the time to process varies around that average.
+    pub distribution: Distribution,
+}
+
+/// Who is given the next message of a stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Routing {
+    /// The instances in turn, whoever has room: message `j` goes to instance `j mod n`.
+    #[default]
+    RoundRobin,
+    /// The instance with the fewest messages that wait for it or are in its hands; of several, the one whose turn it is.
+    LeastLoaded,
+    /// Any.
+    Random,
+}
+
+/// Who hands messages on from stage to stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wiring {
+    /// One hub between each two stages and at both ends, as in a run of a topology.
+    #[default]
+    Hub,
+    /// Each instance to the instances of the next stage, as between peers.
+    Direct,
+}
+
+/// A text that names no routing, or no wiring.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("\"{word}\" is no {what}; there are {known}")]
+pub struct WordError {
+    /// What was to be named.
+    pub what: &'static str,
+    /// The text.
+    pub word: String,
+    /// The names there are.
+    pub known: &'static str,
+}
+
+/// `round-robin`, `least-loaded`, `random`.
+impl FromStr for Routing {
+    type Err = WordError;
+
+    fn from_str(text: &str) -> Result<Routing, WordError> {
+        match text {
+            "round-robin" => Ok(Routing::RoundRobin),
+            "least-loaded" => Ok(Routing::LeastLoaded),
+            "random" => Ok(Routing::Random),
+            _ => {
+                let word = text.escape_debug().to_string();
+                Err(WordError { what: "routing", word, known: "round-robin, least-loaded and random" })
+            }
+        }
+    }
+}
+
+/// `hub`, `direct`.
+impl FromStr for Wiring {
+    type Err = WordError;
+
+    fn from_str(text: &str) -> Result<Wiring, WordError> {
+        match text {
+            "hub" => Ok(Wiring::Hub),
+            "direct" => Ok(Wiring::Direct),
+            _ => {
+                let word = text.escape_debug().to_string();
+                Err(WordError { what: "wiring", word, known: "hub and direct" })
+            }
+        }
+    }
+}
+
+/// How many messages may be on their way, and how often the sink says that they came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Window {
+    /// Messages sent and not acknowledged.
+    pub count: u64,
+    /// Results that one acknowledgement counts. As many as `count` is stop and wait; 1 slides.
+    pub acknowledge: u64,
 }
 
 /// Stages in the order messages pass them, and the machine they run on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Pipeline {
     stages: Vec<Stage>,
     hop: Duration,
     cores: Option<u32>,
     monolith: Option<Duration>,
+    network: Network,
+    wiring: Wiring,
+    routing: Routing,
+    window: Option<Window>,
+    queue: u64,
+    wake_up: Duration,
 }
 
 /// Why a pipeline cannot be computed.
@@ -96,6 +191,38 @@ pub enum PipelineError {
         /// The stage's name.
         stage: String,
     },
+    /// A deviation that is not above 0, or above [`DEVIATION_MAX`].
+    #[error("stage \"{stage}\": deviation = {deviation}, allowed is more than 0 and at most {DEVIATION_MAX}")]
+    Deviation {
+        /// The stage's name.
+        stage: String,
+        /// What was asked for, as a part of the mean.
+        deviation: String,
+    },
+    /// No message may be in flight, or more than [`WINDOW_MAX`].
+    #[error("window = {0}, allowed are 1 to {WINDOW_MAX}")]
+    Window(u64),
+    /// Nothing would ever be acknowledged.
+    #[error(
+        "acknowledge = {acknowledge}, allowed are 1 to the window's {count}: or nothing is ever acknowledged"
+    )]
+    Acknowledge {
+        /// Results that an acknowledgement counts.
+        acknowledge: u64,
+        /// The window.
+        count: u64,
+    },
+    /// No message may wait, or more than [`WINDOW_MAX`].
+    #[error("queue = {0}, allowed are 1 to {WINDOW_MAX}")]
+    Queue(u64),
+    /// The fabric has fewer ports than the pipeline has instances.
+    #[error("{needed} ports are needed, for the source, the sink and each instance; the fabric has {ports}")]
+    Ports {
+        /// Ports that the pipeline needs.
+        needed: u32,
+        /// Ports of the fabric.
+        ports: u32,
+    },
     /// No core, or more than [`CORES_MAX`].
     #[error("cores = {0}, allowed are 1 to {CORES_MAX}")]
     Cores(u32),
@@ -110,7 +237,18 @@ impl Pipeline {
         for stage in &stages {
             check_stage(stage)?;
         }
-        Ok(Pipeline { stages, hop: Duration::ZERO, cores: None, monolith: None })
+        Ok(Pipeline {
+            stages,
+            hop: Duration::ZERO,
+            cores: None,
+            monolith: None,
+            network: Network::Ideal,
+            wiring: Wiring::Hub,
+            routing: Routing::RoundRobin,
+            window: None,
+            queue: QUEUE_DEFAULT,
+            wake_up: Duration::ZERO,
+        })
     }
 
     /// What it takes a message to get from one stage to the next, beside their send and receive.
@@ -138,6 +276,66 @@ impl Pipeline {
         Ok(self)
     }
 
+    /// What messages travel on. A fabric joins the instances themselves, so that its wiring is [`Wiring::Direct`].
+    pub fn with_network(mut self, network: Network) -> Result<Pipeline, PipelineError> {
+        if let Network::Fabric(fabric) = &network {
+            let instances: u32 = self.stages.iter().map(|stage| stage.instances).sum();
+            if instances + 2 > fabric.port_count() {
+                return Err(PipelineError::Ports { needed: instances + 2, ports: fabric.port_count() });
+            }
+            self.wiring = Wiring::Direct;
+        }
+        self.network = network;
+        Ok(self)
+    }
+
+    /// Who hands messages on.
+    pub fn with_wiring(self, wiring: Wiring) -> Pipeline {
+        Pipeline { wiring, ..self }
+    }
+
+    /// Who is given the next message.
+    pub fn with_routing(self, routing: Routing) -> Pipeline {
+        Pipeline { routing, ..self }
+    }
+
+    /// How many messages may be on their way. Without a window as many as the queues take.
+    pub fn with_window(mut self, window: Window) -> Result<Pipeline, PipelineError> {
+        if !(1..=WINDOW_MAX).contains(&window.count) {
+            return Err(PipelineError::Window(window.count));
+        }
+        if !(1..=window.count).contains(&window.acknowledge) {
+            let Window { count, acknowledge } = window;
+            return Err(PipelineError::Acknowledge { acknowledge, count });
+        }
+        self.window = Some(window);
+        Ok(self)
+    }
+
+    /// How many messages may wait at each instance, those on the way to it included.
+    pub fn with_queue(mut self, count: u64) -> Result<Pipeline, PipelineError> {
+        if !(1..=WINDOW_MAX).contains(&count) {
+            return Err(PipelineError::Queue(count));
+        }
+        self.queue = count;
+        Ok(self)
+    }
+
+    /// How late a sleeper wakes up on this machine: each wait of a stage takes so much longer.
+    pub fn with_wake_up(mut self, late: Duration) -> Result<Pipeline, PipelineError> {
+        check_time("the plan", "wake_up", late)?;
+        self.wake_up = late;
+        Ok(self)
+    }
+
+    /// The same with another number of instances of one stage.
+    pub fn with_instances(mut self, stage: usize, instances: u32) -> Result<Pipeline, PipelineError> {
+        self.stages[stage].instances = instances;
+        check_stage(&self.stages[stage])?;
+        let network = self.network.clone();
+        self.with_network(network)
+    }
+
     /// The stages, in order.
     pub fn stages(&self) -> &[Stage] {
         &self.stages
@@ -151,6 +349,36 @@ impl Pipeline {
     /// See [`Pipeline::with_cores`].
     pub fn cores(&self) -> Option<u32> {
         self.cores
+    }
+
+    /// See [`Pipeline::with_network`].
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// See [`Pipeline::with_wiring`].
+    pub fn wiring(&self) -> Wiring {
+        self.wiring
+    }
+
+    /// See [`Pipeline::with_routing`].
+    pub fn routing(&self) -> Routing {
+        self.routing
+    }
+
+    /// See [`Pipeline::with_window`].
+    pub fn window(&self) -> Option<Window> {
+        self.window
+    }
+
+    /// See [`Pipeline::with_queue`].
+    pub fn queue(&self) -> u64 {
+        self.queue
+    }
+
+    /// See [`Pipeline::with_wake_up`].
+    pub fn wake_up(&self) -> Duration {
+        self.wake_up
     }
 
     /// How long the undivided application is occupied by one message.
@@ -183,6 +411,12 @@ fn check_stage(stage: &Stage) -> Result<(), PipelineError> {
     if times.serial > times.busy() {
         return Err(PipelineError::SerialTooLong { stage: stage.name.clone() });
     }
+    if let Distribution::LogNormal { deviation } = stage.distribution
+        && !(deviation > 0.0 && deviation <= DEVIATION_MAX)
+    {
+        let deviation = deviation.to_string();
+        return Err(PipelineError::Deviation { stage: stage.name.clone(), deviation });
+    }
     Ok(())
 }
 
@@ -196,9 +430,11 @@ fn check_time(owner: &str, key: &'static str, time: Duration) -> Result<(), Pipe
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::Fabric;
 
     fn stage(instances: u32, process: Duration) -> Stage {
-        Stage { name: "work".into(), instances, times: Times { process, ..Times::default() } }
+        let times = Times { process, ..Times::default() };
+        Stage { name: "work".into(), instances, times, distribution: Distribution::Constant }
     }
 
     #[test]
@@ -243,5 +479,48 @@ mod tests {
         assert!(pipeline.clone().with_cores(CORES_MAX).is_ok());
         assert_eq!(pipeline.clone().with_cores(0), Err(PipelineError::Cores(0)));
         assert_eq!(pipeline.with_cores(CORES_MAX + 1), Err(PipelineError::Cores(CORES_MAX + 1)));
+    }
+
+    fn pipeline() -> Pipeline {
+        Pipeline::new(vec![stage(1, Duration::from_secs(1))]).unwrap()
+    }
+
+    #[test]
+    fn a_window_and_what_is_acknowledged_fit_each_other() {
+        let window = |count, acknowledge| pipeline().with_window(Window { count, acknowledge });
+        assert!(window(1, 1).is_ok() && window(WINDOW_MAX, WINDOW_MAX).is_ok());
+        assert_eq!(window(0, 1), Err(PipelineError::Window(0)));
+        assert_eq!(window(WINDOW_MAX + 1, 1), Err(PipelineError::Window(WINDOW_MAX + 1)));
+        assert_eq!(window(10, 0), Err(PipelineError::Acknowledge { acknowledge: 0, count: 10 }));
+        assert_eq!(window(10, 11), Err(PipelineError::Acknowledge { acknowledge: 11, count: 10 }));
+        assert!(pipeline().with_queue(WINDOW_MAX).is_ok());
+        assert_eq!(pipeline().with_queue(0), Err(PipelineError::Queue(0)));
+        assert_eq!(pipeline().with_queue(WINDOW_MAX + 1), Err(PipelineError::Queue(WINDOW_MAX + 1)));
+    }
+
+    #[test]
+    fn a_deviation_is_above_nothing_and_within_its_limit() {
+        let with = |deviation| {
+            let mut one = stage(1, Duration::from_secs(1));
+            one.distribution = Distribution::LogNormal { deviation };
+            Pipeline::new(vec![one])
+        };
+        assert!(with(DEVIATION_MAX).is_ok());
+        for deviation in [0.0, -1.0, f64::NAN, DEVIATION_MAX + 0.1] {
+            assert!(matches!(with(deviation), Err(PipelineError::Deviation { .. })), "{deviation}");
+        }
+    }
+
+    #[test]
+    fn a_fabric_has_a_port_for_both_ends_and_each_instance() {
+        let fabric = Network::Fabric(Fabric::vortex(2, 2).unwrap());
+        let with = |instances| {
+            let stages = vec![stage(instances, Duration::from_secs(1))];
+            Pipeline::new(stages).unwrap().with_network(fabric.clone())
+        };
+        assert_eq!(with(2).unwrap().wiring(), Wiring::Direct);
+        assert_eq!(with(3), Err(PipelineError::Ports { needed: 5, ports: 4 }));
+        let grown = with(2).unwrap().with_instances(0, 3);
+        assert_eq!(grown, Err(PipelineError::Ports { needed: 5, ports: 4 }));
     }
 }

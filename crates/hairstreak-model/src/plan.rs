@@ -212,16 +212,6 @@ impl Pipeline {
         };
         (slowest.name.clone(), limit)
     }
-
-    /// Seconds between two results of the full pipeline.
-    pub(crate) fn interval_s(&self) -> f64 {
-        1.0 / self.rate()
-    }
-
-    /// Seconds between two results if only the cores counted.
-    pub(crate) fn cpu_interval_s(&self) -> f64 {
-        1.0 / self.core_rate()
-    }
 }
 
 fn stage_rate(stage: &Stage) -> f64 {
@@ -253,6 +243,7 @@ fn gain(rate: f64, monolith: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::distribution::Distribution;
 
     fn us(micros: u64) -> Duration {
         Duration::from_micros(micros)
@@ -262,7 +253,7 @@ mod tests {
         let (receive, process, send) = (us(receive), us(process), us(send));
         let cpu = receive + process + send;
         let times = Times { receive, process, send, serial: Duration::ZERO, cpu };
-        Stage { name: name.into(), instances, times }
+        Stage { name: name.into(), instances, times, distribution: Distribution::Constant }
     }
 
     /// The tutorial's application, divided 6 to 2.

@@ -26,6 +26,7 @@ pub fn run(job: &Job, instances: u32, stop: Arc<AtomicBool>) -> Result<Duration,
         instances,
         work: Some(Work::Program(CommandLine::Arguments(vec![executable.clone(), name.to_owned()]))),
         times: None,
+        distribution: Default::default(),
     };
     let topology = Topology {
         stages: vec![stage("extract"), stage("reduce")],

@@ -10,7 +10,7 @@ use std::fmt;
 use std::thread;
 use std::time::Duration;
 
-use hairstreak_model::{Pipeline, Stage, Times};
+use hairstreak_model::{Distribution, Pipeline, Stage, Times};
 use hairstreak_socket::{Context, Pull, Push};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -69,6 +69,7 @@ impl Calibration {
             name: name.to_owned(),
             instances,
             times: Times { receive, process, send, serial: Duration::ZERO, cpu: receive + process + send },
+            distribution: Distribution::Constant,
         };
         Pipeline::new(vec![
             stage("extract", self.to_extract, self.extract, self.features),

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use hairstreak::topology::stage as topology_stage;
-use hairstreak_model::simulate;
+use hairstreak_model::{Load, simulate};
 use textjob::calibration::Calibration;
 use textjob::corpus::CHUNK_SIZE;
 use textjob::failure::Failure;
@@ -65,7 +65,7 @@ fn run(mib: usize) -> Result<bool, Failure> {
 
     let calibration = Calibration::measure(&job.calibration, cores)?;
     writeln!(output, "calibration: {calibration}")?;
-    let prediction = simulate(&calibration.pipeline(instances, cores as u32)?, count as u64);
+    let prediction = simulate(&calibration.pipeline(instances, cores as u32)?, &Load::of(count as u64));
     let predicted_per_s = prediction.predicted_per_s.ok_or("the stages take no time at all")?;
     writeln!(output, "prediction: {predicted_per_s:.1} chunks/s with {instances} copies of each stage\n")?;
 

@@ -1,4 +1,4 @@
-//! Rule `sans_io`: the protocol and broker crates name no socket, no runtime and no clock.
+//! Rule `sans_io`: the crates of protocols, the broker, networks and the model name no socket, no runtime and no clock.
 //!
 //! That is what lets a simulator drive them on virtual time and a fuzzer reach all of them.
 
@@ -6,7 +6,7 @@ use super::Finding;
 use super::code::Code;
 use super::tree::Tree;
 
-const CRATES: &[&str] = &["hairstreak-wire", "hairstreak-broker", "hairstreak-fabric"];
+const CRATES: &[&str] = &["hairstreak-wire", "hairstreak-broker", "hairstreak-fabric", "hairstreak-model"];
 const BANNED: &[&str] = &[
     "std::net::Tcp",
     "std::net::Udp",

@@ -7,7 +7,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hairstreak_model::{Pipeline, PipelineError, Times};
+use hairstreak_model::{
+    Distribution, Fabric, Network, Pipeline, PipelineError, Routing, Times, Window, Wiring,
+};
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -46,6 +48,8 @@ pub struct Stage {
     pub work: Option<Work>,
     /// What a message costs an instance; `None` where nobody said and it cannot be known.
     pub times: Option<Times>,
+    /// How the time to process varies.
+    pub distribution: Distribution,
 }
 
 impl Stage {
@@ -60,6 +64,8 @@ impl Stage {
 pub enum Work {
     /// Waits that long, then passes the message on.
     Sleep(Duration),
+    /// Computes for that long on a core, then passes the message on.
+    Spin(Duration),
     /// Passes the message on.
     Echo,
     /// A command that reads messages on its standard input and writes one result for each on its
@@ -140,7 +146,7 @@ pub enum Output {
 }
 
 /// The machine, as the plan sees it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
     /// Its cores, if they are to count.
     pub cores: Option<u32>,
@@ -148,6 +154,18 @@ pub struct Machine {
     pub hop: Duration,
     /// What a message takes in the undivided application, where that was measured.
     pub monolith: Option<Duration>,
+    /// A fabric to simulate, in place of this machine's links.
+    pub fabric: Option<Fabric>,
+    /// Who hands messages on, where it is said.
+    pub wiring: Option<Wiring>,
+    /// Who is given the next message.
+    pub routing: Routing,
+    /// How many messages may be on their way.
+    pub window: Option<Window>,
+    /// How many messages may wait at each instance, where it is said.
+    pub queue: Option<u64>,
+    /// Messages a second that come by chance; without it they come as soon as there is room.
+    pub rate: Option<f64>,
 }
 
 /// Why a topology has no plan.
@@ -165,13 +183,41 @@ pub enum PlanError {
 }
 
 impl Topology {
-    /// The model of this topology, for [`hairstreak_model::plan`] and
+    /// The model of this topology as `[plan]` describes it, for [`hairstreak_model::simulate`].
+    pub fn planned_pipeline(&self) -> Result<Pipeline, PlanError> {
+        let machine = &self.machine;
+        let mut pipeline = self.pipeline()?.with_routing(machine.routing);
+        if let Some(wiring) = machine.wiring {
+            pipeline = pipeline.with_wiring(wiring);
+        }
+        if let Some(window) = machine.window {
+            pipeline = pipeline.with_window(window)?;
+        }
+        if let Some(queue) = machine.queue {
+            pipeline = pipeline.with_queue(queue)?;
+        }
+        if let Some(fabric) = machine.fabric {
+            pipeline = pipeline.with_network(Network::Fabric(fabric))?;
+        }
+        Ok(pipeline)
+    }
+
+    /// Bytes of each message, where the input says so.
+    pub fn message_size(&self) -> Option<u64> {
+        match self.input {
+            Some(Input::Generated { size, .. }) => Some(size as u64),
+            _ => None,
+        }
+    }
+
+    /// The model of this topology as [`run`](super::run) runs it, for [`hairstreak_model::plan`] and
     /// [`hairstreak_model::simulate`].
     pub fn pipeline(&self) -> Result<Pipeline, PlanError> {
         let stages = self.stages.iter().map(|stage| {
             let unknown = || PlanError::TimesUnknown { stage: stage.name.clone() };
             let times = stage.times.ok_or_else(unknown)?;
-            Ok(hairstreak_model::Stage { name: stage.name.clone(), instances: stage.instances, times })
+            let (name, instances, distribution) = (stage.name.clone(), stage.instances, stage.distribution);
+            Ok(hairstreak_model::Stage { name, instances, times, distribution })
         });
         let mut pipeline =
             Pipeline::new(stages.collect::<Result<_, PlanError>>()?)?.with_hop(self.machine.hop)?;

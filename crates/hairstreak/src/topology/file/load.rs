@@ -95,7 +95,7 @@ fn read(text: &str, directory: PathBuf) -> Meaning<Topology> {
         None => Machine::default(),
     };
     let topology = Topology { stages, input, output, machine, directory };
-    match topology.pipeline() {
+    match topology.planned_pipeline() {
         Err(PlanError::Pipeline(error)) => Err(error.to_string()),
         Ok(_) | Err(PlanError::TimesUnknown { .. }) => Ok(topology),
     }
@@ -136,7 +136,7 @@ pub(super) fn within(Whole(number): Whole, key: &str, least: u64, most: u64) -> 
 mod tests {
     use super::*;
     use crate::topology::definition::{CommandLine, Framing, Input, Stream, Work};
-    use hairstreak_model::Times;
+    use hairstreak_model::{Distribution, Network, Routing, Times, Window, Wiring};
     use std::time::Duration;
 
     fn parse(text: &str) -> Result<Topology, String> {
@@ -198,9 +198,33 @@ mod tests {
         assert_eq!(topology.input, Some(Input::Files { directory: "jobs/texts".into(), extensions }));
         let to = Stream::File("/tmp/results".into());
         assert_eq!(topology.output, Output::Write { to, framing: Framing::Lines });
-        assert_eq!(topology.machine, Machine { cores: Some(2), hop: us(10), monolith: None });
+        assert_eq!(topology.machine, Machine { cores: Some(2), hop: us(10), ..Machine::default() });
         assert_eq!(topology.directory, Path::new("jobs"));
         assert_eq!(topology.pipeline(), Err(PlanError::TimesUnknown { stage: "join".into() }));
+    }
+
+    #[test]
+    fn a_plan_may_say_what_a_simulation_knows() {
+        let topology = parse(
+            "[[stage]]\nname = 'a'\nspin = '2ms'\ndistribution = 'log-normal 0.5'\n[plan]\n\
+             network = 'vortex 16x4'\nslot = '4ns'\nrouting = 'least-loaded'\nwindow = 100\nacknowledge = 10\n\
+             queue = 7\nrate = 2.5",
+        )
+        .unwrap();
+        let stage = &topology.stages[0];
+        assert_eq!(stage.work, Some(Work::Spin(Duration::from_millis(2))));
+        assert_eq!(stage.distribution, Distribution::LogNormal { deviation: 0.5 });
+        let times = stage.times.unwrap();
+        assert_eq!((times.process, times.cpu), (Duration::from_millis(2), Duration::from_millis(2)));
+        let planned = topology.planned_pipeline().unwrap();
+        assert_eq!(planned.window(), Some(Window { count: 100, acknowledge: 10 }));
+        assert_eq!((planned.routing(), planned.queue()), (Routing::LeastLoaded, 7));
+        assert_eq!(planned.wiring(), Wiring::Direct);
+        let Network::Fabric(fabric) = planned.network() else { panic!("{planned:?}") };
+        assert_eq!((fabric.port_count(), fabric.slot()), (64, Duration::from_nanos(4)));
+        assert_eq!(topology.machine.rate, Some(2.5));
+        let run = topology.pipeline().unwrap();
+        assert_eq!((run.window(), run.wiring()), (None, Wiring::Hub), "a run has none of it");
     }
 
     #[test]
@@ -231,8 +255,8 @@ mod tests {
                 "invalid type: string \"two\", expected a whole number in `instances`",
             ),
             (echo("instances = 1024\n[[stage]]\nname = 'b'\necho = true"), "instances of all stages: 1025"),
-            (stage(""), "one of sleep, echo, builtin, command, program is missing"),
-            (echo("sleep = '1s'"), "exactly one of sleep, echo"),
+            (stage(""), "one of sleep, spin, echo, builtin, command, program is missing"),
+            (echo("sleep = '1s'"), "exactly one of sleep, spin, echo"),
             (stage("echo = false"), "echo = false"),
             (stage("builtin = 'sleep'"), "unknown variant `sleep`, expected `echo`"),
             (stage("sleep = 500"), "expected a duration such as \"500ms\" in `sleep`"),
@@ -262,6 +286,30 @@ mod tests {
             (echo("[output]\nfile = 'a'\nstdout = true"), "[output]: write exactly one of"),
             (echo("[output]\nframing = 'lines'"), "[output]: framing belongs to file or stdout"),
             (echo("[plan]\ncores = 0"), "[plan]: cores = 0, allowed are 1 to"),
+            (
+                echo("distribution = 'normal'"),
+                "distribution: \"normal\" is no distribution; there are constant",
+            ),
+            (stage("program = 'x'\ndistribution = 'uniform'"), "distribution needs a time beside it"),
+            (echo("[plan]\nnetwork = 'torus 3'"), "[plan]: network: \"torus 3\" is no network; there are"),
+            (echo("[plan]\nnetwork = 'vortex 12x4'"), "[plan]: network: 12 heights: a power of two"),
+            (echo("[plan]\nnetwork = 'vortex 2x1'"), "3 ports are needed, for the source, the sink and each"),
+            (echo("[plan]\nnetwork = 'fat-tree 8'\nwiring = 'hub'"), "wiring: a fabric joins the instances"),
+            (
+                echo("[plan]\nnetwork = 'fat-tree 8'\nslot = '0s'"),
+                "[plan]: network: a slot takes 1 ns to 1 s",
+            ),
+            (echo("[plan]\nslot = '5ns'"), "[plan]: slot belongs to network"),
+            (
+                echo("[plan]\nwiring = 'ring'"),
+                "[plan]: wiring: \"ring\" is no wiring; there are hub and direct",
+            ),
+            (echo("[plan]\nrouting = 'x'"), "[plan]: routing: \"x\" is no routing; there are round-robin"),
+            (echo("[plan]\nwindow = 0"), "[plan]: window = 0, allowed are 1 to 1000000000"),
+            (echo("[plan]\nwindow = 10\nacknowledge = 11"), "[plan]: acknowledge = 11, allowed are 1 to 10"),
+            (echo("[plan]\nacknowledge = 1"), "[plan]: acknowledge belongs to window"),
+            (echo("[plan]\nqueue = 0"), "[plan]: queue = 0, allowed are 1 to 1000000000"),
+            (echo("[plan]\nrate = 0.0"), "[plan]: rate: more than 0 and at most 1e12 messages a second"),
             (echo("[plan]\nhop = '2h'"), "[plan]: \"2h\" is not a duration"),
         ] {
             let refusal = parse(&text).expect_err(&text);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hairstreak_model::{INSTANCES_MAX, Times};
+use hairstreak_model::{Distribution, DistributionError, INSTANCES_MAX, Times};
 
 use super::load::{Meaning, section, within};
 use super::typed::{Builtin, TypedCommand, TypedStage};
@@ -28,14 +28,25 @@ fn meaning_of_stage(typed: TypedStage) -> Meaning<Stage> {
         typed.instances.map_or(Ok(1), |count| within(count, "instances", 1, INSTANCES_MAX.into()))?;
     let work = work(&typed)?;
     let times = times(&typed, work.as_ref())?;
-    Ok(Stage { name, instances: instances as u32, work, times })
+    let distribution = distribution(&typed, times)?;
+    Ok(Stage { name, instances: instances as u32, work, times, distribution })
 }
 
-const WORK_KEYS: &str = "sleep, echo, builtin, command, program";
+/// How the time to process varies, which there must be.
+fn distribution(typed: &TypedStage, times: Option<Times>) -> Meaning<Distribution> {
+    let Some(text) = &typed.distribution else { return Ok(Distribution::Constant) };
+    if times.is_none() {
+        return Err("distribution needs a time beside it, as in process = \"2ms\"".into());
+    }
+    text.parse().map_err(|error: DistributionError| format!("distribution: {error}"))
+}
+
+const WORK_KEYS: &str = "sleep, spin, echo, builtin, command, program";
 
 fn work(typed: &TypedStage) -> Meaning<Option<Work>> {
-    let given: [Option<Meaning<Work>>; 5] = [
+    let given: [Option<Meaning<Work>>; 6] = [
         typed.sleep.map(|sleep| Ok(Work::Sleep(sleep.0))),
+        typed.spin.map(|spin| Ok(Work::Spin(spin.0))),
         match typed.echo {
             Some(true) => Some(Ok(Work::Echo)),
             Some(false) => return Err("echo = false; leave the key away".into()),
@@ -81,10 +92,10 @@ fn command_line(key: &str, typed: &TypedCommand) -> Meaning<CommandLine> {
     Ok(line)
 }
 
-/// What a message costs. A sleep and an echo say it themselves, anything else by `process`.
+/// What a message costs. A sleep, a spin and an echo say it themselves, anything else by `process`.
 fn times(typed: &TypedStage, work: Option<&Work>) -> Meaning<Option<Times>> {
     let own = match work {
-        Some(Work::Sleep(sleep)) => Some(*sleep),
+        Some(Work::Sleep(time) | Work::Spin(time)) => Some(*time),
         Some(Work::Echo) => Some(Duration::ZERO),
         _ => None,
     };

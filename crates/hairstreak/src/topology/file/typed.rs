@@ -28,6 +28,7 @@ pub(super) struct TypedStage {
     pub(super) name: Option<String>,
     pub(super) instances: Option<Whole>,
     pub(super) sleep: Option<WrittenDuration>,
+    pub(super) spin: Option<WrittenDuration>,
     pub(super) echo: Option<bool>,
     pub(super) builtin: Option<Builtin>,
     pub(super) command: Option<TypedCommand>,
@@ -38,6 +39,7 @@ pub(super) struct TypedStage {
     pub(super) send: Option<WrittenDuration>,
     pub(super) serial: Option<WrittenDuration>,
     pub(super) cpu: Option<WrittenDuration>,
+    pub(super) distribution: Option<String>,
 }
 
 /// The built-in work that takes no argument.
@@ -79,6 +81,15 @@ pub(super) struct TypedPlan {
     pub(super) cores: Option<Whole>,
     pub(super) hop: Option<WrittenDuration>,
     pub(super) monolith: Option<WrittenDuration>,
+    pub(super) network: Option<String>,
+    pub(super) slot: Option<WrittenDuration>,
+    pub(super) overhead: Option<WrittenDuration>,
+    pub(super) wiring: Option<String>,
+    pub(super) routing: Option<String>,
+    pub(super) window: Option<Whole>,
+    pub(super) acknowledge: Option<Whole>,
+    pub(super) queue: Option<Whole>,
+    pub(super) rate: Option<f64>,
 }
 
 impl<'de> Deserialize<'de> for Whole {

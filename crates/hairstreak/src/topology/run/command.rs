@@ -14,7 +14,7 @@ pub(super) fn check_command(stage: &Stage, directory: &Path) -> Result<(), RunEr
     let command = match &stage.work {
         None => return Err(RunError::NoWork { stage: stage.name.clone() }),
         Some(Work::Filter { command, .. } | Work::Program(command)) => command,
-        Some(Work::Sleep(_) | Work::Echo) => return Ok(()),
+        Some(Work::Sleep(_) | Work::Spin(_) | Work::Echo) => return Ok(()),
     };
     let CommandLine::Arguments(words) = command else { return Ok(()) };
     let program = words.first().map(String::as_str).unwrap_or_default();
@@ -43,7 +43,8 @@ mod tests {
     fn check(program: &str) -> Result<(), String> {
         let command = CommandLine::Arguments(vec![program.into()]);
         let work = Some(Work::Program(command));
-        let stage = Stage { name: "work".into(), instances: 1, work, times: None };
+        let stage =
+            Stage { name: "work".into(), instances: 1, work, times: None, distribution: Default::default() };
         check_command(&stage, Path::new("/bin")).map_err(|error| error.to_string())
     }
 

@@ -102,7 +102,9 @@ impl<'a> Crew<'a> {
         child: usize,
     ) -> Result<Option<Child>, RunError> {
         let stage = &self.topology.stages[index];
-        let Some(role) = stage.work.as_ref().map(Role::of) else { return Ok(None) };
+        let Some(role) = stage.work.as_ref().map(|work| Role::of(work, stage.distribution)) else {
+            return Ok(None);
+        };
         let outlets = launcher.ends[index + 1].upstream.as_ref().map(|(_, endpoints)| endpoints.as_slice());
         let inlet = &launcher.ends[index].downstream[instance].1;
         let start = Start {

@@ -172,7 +172,8 @@ mod tests {
         let options = Options { send_count_max: 4, receive_count_max: 4, linger_ms: 0, ..Options::default() };
         let tally = Arc::new(Tally::new([2]));
         tally.start();
-        let stage = Stage { name: "work".into(), instances: 2, work: Some(work), times: None };
+        let (work, distribution) = (Some(work), Default::default());
+        let stage = Stage { name: "work".into(), instances: 2, work, times: None, distribution };
         let fan = Fan::with_options(&context, options.clone(), (0, &stage), tally.clone()).unwrap();
         let connected = |(index, push): (usize, &Push)| {
             let endpoint = format!("inproc://fan-{name}-{index}");

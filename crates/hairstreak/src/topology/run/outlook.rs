@@ -1,6 +1,6 @@
 //! How far a run is, beside what its plan says.
 
-use hairstreak_model::{plan, simulate};
+use hairstreak_model::{Load, plan, simulate};
 
 use super::options::{Progress, StageProgress};
 use super::tally::Tally;
@@ -11,12 +11,18 @@ pub(super) struct Outlook {
     predicted_per_s: Option<f64>,
 }
 
+/// So many messages of this topology's input.
+pub(super) fn load(topology: &Topology, messages: u64) -> Load {
+    let load = Load::of(messages);
+    Load { size: topology.message_size().unwrap_or(load.size), ..load }
+}
+
 impl Outlook {
     /// For so many messages, or for an endless stream of them.
     pub(super) fn of(topology: &Topology, messages: Option<u64>) -> Outlook {
         let pipeline = topology.pipeline().ok();
         let predicted_per_s = pipeline.and_then(|pipeline| match messages {
-            Some(messages) => simulate(&pipeline, messages).predicted_per_s,
+            Some(messages) => simulate(&pipeline, &load(topology, messages)).predicted_per_s,
             None => plan(&pipeline, None).steady_per_s,
         });
         Outlook { predicted_per_s }

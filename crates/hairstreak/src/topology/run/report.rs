@@ -3,6 +3,7 @@
 use hairstreak_model::{plan, simulate};
 use serde::Serialize;
 
+use super::outlook::load;
 use super::tally::Tally;
 use crate::topology::definition::Topology;
 
@@ -68,7 +69,8 @@ impl RunReport {
             messages,
             elapsed_s,
             throughput_per_s: if elapsed_s > 0.0 { messages as f64 / elapsed_s } else { 0.0 },
-            predicted_per_s: pipeline.and_then(|pipeline| simulate(&pipeline, messages).predicted_per_s),
+            predicted_per_s: pipeline
+                .and_then(|pipeline| simulate(&pipeline, &load(topology, messages)).predicted_per_s),
             steady_per_s: plan.and_then(|plan| plan.steady_per_s),
             slowest: slowest.map(|stage| stage.name.clone()).filter(|_| messages > 0),
             stages,

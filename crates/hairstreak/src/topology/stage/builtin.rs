@@ -1,9 +1,14 @@
-//! The built-in stages: a sleep and an echo.
+//! The built-in stages: a sleep, a spin and an echo.
 
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::num::NonZeroU64;
 use std::thread;
 use std::time::Duration;
+
+use fastrand::Rng;
+use hairstreak_model::Distribution;
+use rustix::time::{ClockId, clock_gettime};
 
 use hairstreak_socket::{Message, Push, RecvError};
 
@@ -14,13 +19,35 @@ use super::lifeline;
 /// Messages taken at once while more are there.
 const BATCH_COUNT: usize = 1024;
 
-/// Waits `time` for each message before it passes it on. Ends only with the runner.
-pub(super) fn sleep(time: Duration) -> Ending {
+/// Waits `time` for each message, on average, before it passes it on. Ends only with the runner.
+pub(super) fn sleep(time: Duration, distribution: Distribution) -> Ending {
     // The kernel may otherwise delay the end of a wait by 50 us, to save wake-ups.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    serve_each(time, distribution, thread::sleep)
+}
+
+/// Computes `time` for each message, on average, before it passes it on. Ends only with the runner.
+pub(super) fn spin(time: Duration, distribution: Distribution) -> Ending {
+    serve_each(time, distribution, compute)
+}
+
+/// Keeps a core busy until this thread has had so much of it: longer than that where others want the core, too.
+fn compute(time: Duration) {
+    let on_core = || {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    };
+    let end = on_core() + time;
+    while on_core() < end {
+        std::hint::spin_loop();
+    }
+}
+
+fn serve_each(time: Duration, distribution: Distribution, work: fn(Duration)) -> Ending {
+    let rng = RefCell::new(Rng::new());
     serve(|messages, push| {
         for message in messages {
-            thread::sleep(time);
+            work(time.mul_f64(distribution.draw(&mut rng.borrow_mut())));
             push.send(message).map_err(Ending::fault)?;
         }
         Ok(())

@@ -16,7 +16,8 @@ use super::role::Role;
 /// `stage` before it does anything else.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     let ending = match Role::from_arguments(arguments) {
-        Some(Role::Sleep(time)) => builtin::sleep(time),
+        Some(Role::Sleep(time, distribution)) => builtin::sleep(time, distribution),
+        Some(Role::Spin(time, distribution)) => builtin::spin(time, distribution),
         Some(Role::Echo) => builtin::echo(),
         Some(Role::Filter(framing, command)) => filter::filter(framing, command),
         Some(Role::Program(command)) => program::program(command),

@@ -3,13 +3,17 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use hairstreak_model::Distribution;
+
 use crate::topology::definition::{CommandLine, Framing, Work};
 
 /// What the process is to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in crate::topology) enum Role {
-    /// Wait that long for each message.
-    Sleep(Duration),
+    /// Wait that long for each message, on average.
+    Sleep(Duration, Distribution),
+    /// Compute that long for each message, on average.
+    Spin(Duration, Distribution),
     /// Pass messages on.
     Echo,
     /// Run a command and pump messages through it.
@@ -21,10 +25,11 @@ pub(in crate::topology) enum Role {
 }
 
 impl Role {
-    /// The role that does `work`.
-    pub(in crate::topology) fn of(work: &Work) -> Role {
+    /// The role that does `work`, whose time varies so.
+    pub(in crate::topology) fn of(work: &Work, distribution: Distribution) -> Role {
         match work {
-            Work::Sleep(time) => Role::Sleep(*time),
+            Work::Sleep(time) => Role::Sleep(*time, distribution),
+            Work::Spin(time) => Role::Spin(*time, distribution),
             Work::Echo => Role::Echo,
             Work::Filter { command, framing } => Role::Filter(*framing, words(command)),
             Work::Program(command) => Role::Program(words(command)),
@@ -34,7 +39,8 @@ impl Role {
     /// The arguments after the executable's name.
     pub(in crate::topology) fn arguments(&self) -> Vec<OsString> {
         let (own, command) = match self {
-            Role::Sleep(time) => (format!("sleep {}", time.as_nanos()), None),
+            Role::Sleep(time, distribution) => (format!("sleep {} {distribution}", time.as_nanos()), None),
+            Role::Spin(time, distribution) => (format!("spin {} {distribution}", time.as_nanos()), None),
             Role::Echo => ("echo".to_owned(), None),
             Role::Filter(Framing::Lines, command) => ("filter lines".to_owned(), Some(command)),
             Role::Filter(Framing::Length, command) => ("filter length".to_owned(), Some(command)),
@@ -57,7 +63,12 @@ impl Role {
         let command: Vec<OsString> = words.collect();
         let own: Vec<&str> = own.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
         match (own.as_slice(), command.is_empty()) {
-            (["sleep", time], true) => Some(Role::Sleep(Duration::from_nanos(time.parse().ok()?))),
+            (["sleep", time, distribution @ ..], true) => {
+                Some(Role::Sleep(nanoseconds(time)?, distribution.join(" ").parse().ok()?))
+            }
+            (["spin", time, distribution @ ..], true) => {
+                Some(Role::Spin(nanoseconds(time)?, distribution.join(" ").parse().ok()?))
+            }
             (["echo"], true) => Some(Role::Echo),
             (["filter", "lines"], false) => Some(Role::Filter(Framing::Lines, command)),
             (["filter", "length"], false) => Some(Role::Filter(Framing::Length, command)),
@@ -66,6 +77,10 @@ impl Role {
             _ => None,
         }
     }
+}
+
+fn nanoseconds(word: &str) -> Option<Duration> {
+    Some(Duration::from_nanos(word.parse().ok()?))
 }
 
 fn words(command: &CommandLine) -> Vec<OsString> {
@@ -83,7 +98,8 @@ mod tests {
     fn a_role_survives_its_command_line() {
         let command = || vec![OsString::from("tr"), "--".into(), "a b".into()];
         for role in [
-            Role::Sleep(Duration::from_millis(500)),
+            Role::Sleep(Duration::from_millis(500), Distribution::Constant),
+            Role::Spin(Duration::from_micros(5), Distribution::LogNormal { deviation: 0.5 }),
             Role::Echo,
             Role::Filter(Framing::Lines, command()),
             Role::Filter(Framing::Length, command()),
@@ -98,9 +114,17 @@ mod tests {
 
     #[test]
     fn anything_else_is_no_role() {
-        for line in
-            ["", "sleep", "sleep x", "echo --", "filter lines", "filter words -- cat", "exec x -- cat"]
-        {
+        for line in [
+            "",
+            "sleep",
+            "sleep x constant",
+            "sleep 5 normal",
+            "spin 5",
+            "echo --",
+            "filter lines",
+            "filter words -- cat",
+            "exec x -- cat",
+        ] {
             let arguments = line.split(' ').map(OsString::from).collect();
             let role = Role::from_arguments(arguments);
             assert!(role.is_none() || line == "echo --", "{line:?} is {role:?}");

@@ -1,0 +1,195 @@
+//! `Carriage`: messages on their way through a fabric, cut into packets, slot by slot.
+//!
+//! Each port sends the packets of one message after the other, one in a slot, and a packet that finds no room waits. A message has
+//! arrived when all its packets have. While nothing is on its way no slot passes.
+
+use std::collections::VecDeque;
+
+use hairstreak_fabric::Network;
+use hairstreak_fabric::fat_tree::FatTree;
+use hairstreak_fabric::vortex::{Permutation, Switch};
+
+use crate::network::{Fabric, FabricKind};
+
+/// What a message is to whoever sent it.
+pub(super) type Parcel = (usize, u64);
+
+pub(super) struct Carriage {
+    network: Switches,
+    slot_ns: u64,
+    next_slot_at: u64,
+    ports: Vec<Port>,
+    /// The ports that have packets to send.
+    active: Vec<usize>,
+    flights: Vec<Flight>,
+    free: Vec<usize>,
+    /// The slots in which a port had packets to send, of the port that had most.
+    busiest_slots: u64,
+}
+
+enum Switches {
+    Vortex(Switch<usize>),
+    Tree(FatTree<usize>),
+}
+
+#[derive(Default)]
+struct Port {
+    outgoing: VecDeque<Outgoing>,
+    busy_slots: u64,
+}
+
+/// The rest of a message that has not entered yet.
+struct Outgoing {
+    to: usize,
+    flight: usize,
+    packets: u64,
+}
+
+/// A message whose last packet has not arrived.
+struct Flight {
+    parcel: Parcel,
+    packets: u64,
+}
+
+impl Carriage {
+    /// The fabric, empty. `None`: it is none that can be, which [`Fabric`] has ruled out.
+    pub(super) fn new(fabric: &Fabric) -> Option<Carriage> {
+        let network = match fabric.kind() {
+            FabricKind::Vortex(shape) => Switches::Vortex(Switch::new(shape, Permutation::Patent)),
+            FabricKind::FatTree { ports } => Switches::Tree(FatTree::fdr(ports).ok()?),
+        };
+        Some(Carriage {
+            network,
+            slot_ns: fabric.slot().as_nanos() as u64,
+            next_slot_at: 0,
+            ports: (0..fabric.port_count()).map(|_| Port::default()).collect(),
+            active: Vec::new(),
+            flights: Vec::new(),
+            free: Vec::new(),
+            busiest_slots: 0,
+        })
+    }
+
+    /// A message of so many packets wants to go from port to port.
+    pub(super) fn send(&mut self, now: u64, from: usize, to: usize, packets: u64, parcel: Parcel) {
+        if self.next().is_none() {
+            self.next_slot_at = now.next_multiple_of(self.slot_ns);
+        }
+        let flight = Flight { parcel, packets };
+        let place = self.free.pop().unwrap_or(self.flights.len());
+        match self.flights.get_mut(place) {
+            Some(free) => *free = flight,
+            None => self.flights.push(flight),
+        }
+        if self.ports[from].outgoing.is_empty() {
+            self.active.push(from);
+        }
+        self.ports[from].outgoing.push_back(Outgoing { to, flight: place, packets });
+    }
+
+    /// When the next slot begins, while something is on its way.
+    pub(super) fn next(&self) -> Option<u64> {
+        (!self.active.is_empty() || self.network.packet_count() > 0).then_some(self.next_slot_at)
+    }
+
+    /// A slot passes. `arrive` is called with each message that is complete at the end of the slot, and that time.
+    pub(super) fn step(&mut self, mut arrive: impl FnMut(u64, Parcel)) {
+        let Carriage { network, ports, active, flights, free, busiest_slots, .. } = self;
+        active.retain(|from| {
+            let port = &mut ports[*from];
+            port.busy_slots += 1;
+            *busiest_slots = port.busy_slots.max(*busiest_slots);
+            let Some(first) = port.outgoing.front_mut() else { return false };
+            if network.inject(*from as u32, first.to as u32, first.flight) {
+                first.packets -= 1;
+                if first.packets == 0 {
+                    port.outgoing.pop_front();
+                }
+            }
+            !port.outgoing.is_empty()
+        });
+        self.next_slot_at += self.slot_ns;
+        let at = self.next_slot_at;
+        network.step(|place| {
+            let flight = &mut flights[place];
+            flight.packets -= 1;
+            if flight.packets == 0 {
+                free.push(place);
+                arrive(at, flight.parcel);
+            }
+        });
+    }
+
+    /// For how long the busiest port has had packets to send, in nanoseconds.
+    pub(super) fn busiest_ns(&self) -> u64 {
+        self.busiest_slots * self.slot_ns
+    }
+}
+
+impl Switches {
+    /// Whether the packet has entered.
+    fn inject(&mut self, from: u32, to: u32, flight: usize) -> bool {
+        match self {
+            Switches::Vortex(switch) => Network::inject(switch, from, to, flight).is_ok(),
+            Switches::Tree(tree) => tree.inject(from, to, flight).is_ok(),
+        }
+    }
+
+    fn step(&mut self, mut arrive: impl FnMut(usize)) {
+        match self {
+            Switches::Vortex(switch) => Network::step(switch, |_, flight| arrive(flight)),
+            Switches::Tree(tree) => tree.step(|_, flight| arrive(flight)),
+        }
+    }
+
+    fn packet_count(&self) -> usize {
+        match self {
+            Switches::Vortex(switch) => switch.packet_count(),
+            Switches::Tree(tree) => tree.packet_count(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// When messages arrive that are sent at these times, from port 0 to port 5.
+    fn arrivals(fabric: Fabric, sent: &[(u64, u64)]) -> Vec<(u64, u64)> {
+        let mut carriage = Carriage::new(&fabric).unwrap();
+        let mut arrived = Vec::new();
+        for (number, (at, packets)) in sent.iter().enumerate() {
+            while carriage.next().is_some_and(|slot| slot < *at) {
+                carriage.step(|at, (_, number)| arrived.push((number, at)));
+            }
+            carriage.send(*at, 0, 5, *packets, (0, number as u64));
+        }
+        while carriage.next().is_some() {
+            carriage.step(|at, (_, number)| arrived.push((number, at)));
+        }
+        arrived
+    }
+
+    #[test]
+    fn a_message_arrives_when_its_last_packet_does() {
+        let tree = Fabric::fat_tree(16).unwrap();
+        // One switch: a slot for each packet.
+        assert_eq!(arrivals(tree, &[(0, 3)]), [(0, 3 * 41)]);
+        assert_eq!(arrivals(tree, &[(0, 3), (0, 2)]), [(0, 3 * 41), (1, 5 * 41)], "one after the other");
+    }
+
+    #[test]
+    fn no_slot_passes_while_nothing_is_on_its_way() {
+        let tree = Fabric::fat_tree(16).unwrap();
+        let late = 41_000_000;
+        assert_eq!(arrivals(tree, &[(0, 1), (late - 1, 1)]), [(0, 41), (1, late + 41)]);
+    }
+
+    #[test]
+    fn a_data_vortex_takes_its_cylinders_and_the_cells_behind_the_first() {
+        let vortex = Fabric::vortex(16, 2).unwrap();
+        let (short, long) = (arrivals(vortex, &[(0, 1)])[0].1, arrivals(vortex, &[(0, 14)])[0].1);
+        assert!(short >= 5 * 5, "five cylinders, {short}");
+        assert!(long >= short + 13 * 5, "one cell a slot, {long}");
+    }
+}
