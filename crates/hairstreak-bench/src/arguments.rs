@@ -39,6 +39,8 @@ pub enum Benchmark {
     H3(H3Settings),
     /// An agent of H3: sends or receives on this host as a controller says, which names it by --host
     H3Agent(H3AgentSettings),
+    /// Ten topologies, predicted first and then run: is the planner right?
+    Plan(PlannerSettings),
     /// The process that keeps a broker under test (started by the benchmark itself)
     #[command(hide = true)]
     BrokerServer {
@@ -181,6 +183,23 @@ pub struct PipelineSettings {
     /// Against whom.
     #[command(flatten)]
     pub rival: RivalSettings,
+}
+
+/// What `hairstreak-bench plan` takes.
+#[derive(Clone, Debug, Args)]
+pub struct PlannerSettings {
+    /// Print the report as JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// Only the topology of this name [default: all ten]
+    #[arg(long = "topology", value_delimiter = ',', value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Runs of each topology
+    #[arg(long = "repeat", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeats: u32,
+    /// Fail if a prediction is further off than so many percent
+    #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]
+    pub tolerance: f64,
 }
 
 /// What `hairstreak-bench services` takes.

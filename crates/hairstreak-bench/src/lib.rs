@@ -2,8 +2,8 @@
 //!
 //! This crate alone knows the rivals. It is not linked by the product: `hairstreak bench NAME` executes the binary
 //! `hairstreak-bench`. There is one module per benchmark, [`sockets`], [`streams`] (the multi-core test), [`pipeline`]
-//! (tasks, workers, results), [`services`] (requests, replies), [`broker`] (AMQP against RabbitMQ) and [`connections`] (ten thousand
-//! that are idle), and one for what the first two have in common, the [`sample`].
+//! (tasks, workers, results), [`services`] (requests, replies), [`broker`] (AMQP against RabbitMQ), [`connections`] (ten thousand
+//! that are idle) and [`planner`] (predictions against runs), and one for what the first two have in common, the [`sample`].
 //!
 //! Invariants: a figure comes out of a measurement made in this run or is null; whatever is compared is interleaved;
 //! a sample counts only if its receiver saw every message in its full size.
@@ -28,6 +28,7 @@ mod figures;
 pub mod h3;
 pub mod machine;
 pub mod pipeline;
+pub mod planner;
 pub mod process;
 pub mod rival;
 pub mod run;

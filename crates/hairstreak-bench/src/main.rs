@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use hairstreak_bench::allocations::CountingAllocator;
 use hairstreak_bench::arguments::{Arguments, Benchmark};
-use hairstreak_bench::{broker, connections, h3, pipeline, sample, services, sockets, streams};
+use hairstreak_bench::{broker, connections, h3, pipeline, planner, sample, services, sockets, streams};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Benchmark::H3Agent(settings) => {
             h3::serve(settings.bind, &settings.rabbitmq).map_err(|error| error.to_string())
         }
+        Benchmark::Plan(settings) => planner::run(&settings).map_err(|error| error.to_string()),
         Benchmark::BrokerServer { task } => broker::keep(&task).map_err(|error| error.to_string()),
         Benchmark::BrokerClient { task } => broker::take_part(&task).map_err(|error| error.to_string()),
         Benchmark::ConnectionServer { kind, onward } => {

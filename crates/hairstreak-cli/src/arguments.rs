@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use hairstreak::topology::MESSAGES_MAX;
+use hairstreak::topology::{MESSAGE_SIZE_MAX, MESSAGES_MAX};
+use hairstreak_model::Fabric;
 
 use crate::amqp::{
     BindArguments, ConsumeArguments, DeclareArguments, DeleteArguments, PublishArguments, PurgeArguments,
@@ -40,6 +41,8 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Plan(PlanArguments),
+    Simulate(SimulateArguments),
+    Calibrate(CalibrateArguments),
     Run(RunArguments),
     Serve(ServeArguments),
     Proxy(ProxyArguments),
@@ -100,6 +103,86 @@ send the reply does 62,500 a second. Divided into two steps that spend 2 us to p
     send = \"4us\"
 
 it does 83,333, a third more; with instances = 2 in the first step, 125,000.";
+
+/// Simulate a topology: messages, queues and windows event by event, before it runs
+///
+/// Where `plan` has equations for average times, `simulate` has each message: random service times (`distribution`), queues of bounded
+/// length, windows and batch acknowledgements, shared cores, and what messages cost on the way. It predicts the rate, the time that
+/// messages take, how many wait where, what holds the rate, and which change gains most. Without --machine, and without a
+/// network in the topology, messages cost nothing but what the stages say. The same --seed gives the same result.
+#[derive(Debug, Args)]
+#[command(after_long_help = SIMULATE_EXAMPLE)]
+pub struct SimulateArguments {
+    /// The topology.
+    pub file: PathBuf,
+    /// What this machine, or another one, takes for messages: a file that `hairstreak calibrate` wrote.
+    #[arg(long, value_name = "FILE")]
+    pub machine: Option<PathBuf>,
+    /// Simulate a fabric: "vortex HEIGHTSxANGLES" or "fat-tree PORTS". [default: the topology's]
+    #[arg(long, value_name = "NETWORK", conflicts_with = "machine")]
+    pub network: Option<Fabric>,
+    /// Simulate so many messages. [default: as many as the topology generates, else 100,000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MESSAGES_MAX))]
+    pub messages: Option<u64>,
+    /// Bytes of each message. [default: the topology's, else 100]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(0..=MESSAGE_SIZE_MAX as u64))]
+    pub size: Option<u64>,
+    /// So many messages a second come by chance. [default: the topology's, else each as soon as there is room]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub rate: Option<f64>,
+    /// Where all random numbers begin.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+const SIMULATE_EXAMPLE: &str = "\
+Example: workers whose times vary, behind a window that is acknowledged in batches.
+
+    [[stage]]
+    name = \"work\"
+    instances = 4
+    spin = \"1ms\"
+    distribution = \"exponential\"    # or constant, uniform, log-normal 0.5
+
+    [plan]
+    cores = 4
+    window = 100                    # messages on their way
+    acknowledge = 10                # results that one acknowledgement counts
+    routing = \"round-robin\"         # or least-loaded, random
+    wiring = \"direct\"               # or hub, as in a run
+    network = \"vortex 256x4\"        # or fat-tree 1024; without it, links as --machine says
+
+    hairstreak calibrate --output machine.toml
+    hairstreak simulate job.toml --machine machine.toml";
+
+/// Measure what this machine takes for messages, and when it pays to split work into two stages
+///
+/// Prints what a message costs both ends of a tcp link, alone and in a stream, for several sizes, and how late a sleeper wakes up:
+/// `simulate --machine` reads it. Then measures one thread that does all of some work against two stages that do half of it each, over
+/// inproc, shm, ipc and tcp. Leave the machine alone meanwhile: what else runs is in the figures.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+    hairstreak calibrate --output machine.toml
+    hairstreak calibrate --no-splits --output machine.toml
+    hairstreak calibrate --json | jq '.splits[] | {work_us, rates}'")]
+pub struct CalibrateArguments {
+    /// Write the figures to this file, for `simulate --machine`.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Measure each figure so often, and take the median.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub repeat: u64,
+    /// Do not measure when a split pays.
+    #[arg(long)]
+    pub no_splits: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Run a topology: start its stages as processes, feed them, measure
 ///

@@ -7,6 +7,7 @@
 mod amqp;
 mod arguments;
 mod bench_command;
+mod calibrate_command;
 mod duration;
 mod fabric;
 mod failure;
@@ -27,6 +28,7 @@ mod serve_command;
 mod service;
 mod signals;
 mod silence;
+mod simulate_command;
 mod table;
 mod when;
 
@@ -65,6 +67,8 @@ fn main() -> ExitCode {
 fn obey(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Plan(arguments) => plan_command::plan(arguments),
+        Command::Simulate(arguments) => simulate_command::simulate(arguments),
+        Command::Calibrate(arguments) => calibrate_command::calibrate(arguments),
         Command::Run(arguments) => run_command::run(arguments),
         Command::Serve(arguments) => serve_command::serve(arguments),
         Command::Proxy(arguments) => proxy_command::proxy(arguments),

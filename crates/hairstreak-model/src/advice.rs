@@ -2,13 +2,15 @@
 
 use serde::Serialize;
 
-use crate::pipeline::{CORES_MAX, INSTANCES_MAX, Pipeline, Routing, WINDOW_MAX, Window};
+use crate::pipeline::{CORES_MAX, INSTANCES_MAX, Pipeline, Routing, Stage, WINDOW_MAX, Window};
 use crate::simulate::{Arrivals, Load, Simulation, simulate};
 
 /// Messages of the simulation of a candidate.
 const CANDIDATE_MESSAGES_MAX: u64 = 20_000;
 /// Stages that are given one more instance: the busiest ones.
 const STAGES_TRIED_MAX: usize = 4;
+/// Stages are equally busy if they differ by this part of the time at most.
+const TIE: f64 = 0.05;
 /// A change that gains less is none.
 const GAIN_MIN: f64 = 0.01;
 /// A rate that is kept but for this part is kept.
@@ -18,12 +20,10 @@ const KEPT: f64 = 0.98;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 pub enum Change {
-    /// One more instance of a stage.
-    Copy {
-        /// The stage.
-        stage: String,
-        /// Instances then.
-        instances: u32,
+    /// One more instance of each of these stages.
+    Copies {
+        /// The stages.
+        stages: Vec<Copies>,
     },
     /// A larger window.
     Window {
@@ -42,6 +42,15 @@ pub enum Change {
         /// Cores then.
         cores: u32,
     },
+}
+
+/// Instances of a stage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Copies {
+    /// The stage.
+    pub stage: String,
+    /// Instances.
+    pub instances: u32,
 }
 
 /// A change, and what it gains.
@@ -99,10 +108,26 @@ fn candidates(pipeline: &Pipeline, now: &Simulation) -> Vec<(Change, Pipeline)> 
     };
     let mut stages: Vec<_> = pipeline.stages().iter().enumerate().collect();
     stages.sort_by(|(_, one), (_, other)| busy(&other.name).total_cmp(&busy(&one.name)));
-    for (index, stage) in stages.into_iter().take(STAGES_TRIED_MAX) {
-        let instances = stage.instances.saturating_add(1).min(INSTANCES_MAX);
-        let change = Change::Copy { stage: stage.name.clone(), instances };
-        add(change, pipeline.clone().with_instances(index, instances).ok());
+    let one_more = |of: &[(usize, &Stage)]| {
+        let mut copies = Vec::with_capacity(of.len());
+        let mut changed = Some(pipeline.clone());
+        for (index, stage) in of {
+            let instances = (stage.instances + 1).min(INSTANCES_MAX);
+            copies.push(Copies { stage: stage.name.clone(), instances });
+            changed = changed.and_then(|changed| changed.with_instances(*index, instances).ok());
+        }
+        (Change::Copies { stages: copies }, changed)
+    };
+    for stage in stages.iter().take(STAGES_TRIED_MAX) {
+        let (change, changed) = one_more(std::slice::from_ref(stage));
+        add(change, changed);
+    }
+    // Where several are equally busy, one more of one of them alone gains nothing.
+    let most = stages.first().map_or(0.0, |(_, stage)| busy(&stage.name));
+    let tied: Vec<_> = stages.into_iter().filter(|(_, stage)| busy(&stage.name) >= most - TIE).collect();
+    if tied.len() > 1 {
+        let (change, changed) = one_more(&tied);
+        add(change, changed);
     }
     if let Some(Window { count, acknowledge }) = pipeline.window() {
         let larger = (2 * count).min(WINDOW_MAX);

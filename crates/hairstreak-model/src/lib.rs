@@ -15,7 +15,7 @@ mod pipeline;
 mod plan;
 mod simulate;
 
-pub use advice::{Advice, Change, advise};
+pub use advice::{Advice, Change, Copies, advise};
 pub use distribution::{DEVIATION_MAX, Distribution, DistributionError};
 pub use network::{
     Fabric, FabricError, FabricKind, LinkCost, Links, LinksError, Network, PORTS_MAX, SIZES_MAX,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hairstreak_model::{
-    Advice, Arrivals, Bottleneck, Change, Distribution, Load, Pipeline, Routing, Simulation, Stage, Times,
-    Window, Wiring, advise, simulate,
+    Advice, Arrivals, Bottleneck, Change, Copies, Distribution, Load, Pipeline, Routing, Simulation, Stage,
+    Times, Window, Wiring, advise, simulate,
 };
 
 const SERVICE: Duration = Duration::from_millis(1);
@@ -151,6 +151,23 @@ fn queues_have_their_bound() {
     assert!(shallow.in_flight.max <= 5 + 10 + 1 + 2, "{shallow:?}");
 }
 
+fn copies(stages: &[(&str, u32)]) -> Change {
+    let of = |&(stage, instances): &(&str, u32)| Copies { stage: stage.into(), instances };
+    Change::Copies { stages: stages.iter().map(of).collect() }
+}
+
+#[test]
+fn stages_that_are_equally_slow_grow_together() {
+    let stages = vec![
+        stage("first", 1, SERVICE, Distribution::Constant),
+        stage("second", 2, 2 * SERVICE, Distribution::Constant),
+        stage("third", 1, SERVICE / 2, Distribution::Constant),
+    ];
+    let advice = advise(&Pipeline::new(stages).unwrap(), &Load::of(10_000));
+    assert_eq!(advice[0].change, copies(&[("first", 2), ("second", 3)]));
+    check(advice[0].gain, 0.5, 0.01);
+}
+
 #[test]
 fn the_first_advice_is_one_more_of_the_slowest() {
     let stages = vec![
@@ -159,7 +176,7 @@ fn the_first_advice_is_one_more_of_the_slowest() {
     ];
     let advice = advise(&Pipeline::new(stages).unwrap(), &Load::of(10_000));
     let Some(Advice { change, gain, .. }) = advice.first() else { panic!("no advice") };
-    assert_eq!(*change, Change::Copy { stage: "first".into(), instances: 2 });
+    assert_eq!(*change, copies(&[("first", 2)]));
     check(*gain, 0.5, 0.01);
     assert_eq!(advice.len(), 1, "nothing else gains: {advice:?}");
 }
@@ -188,7 +205,7 @@ fn where_messages_come_slowly_advice_is_about_latency() {
     let load = Load { arrivals: Arrivals::Poisson { per_s: 1_600.0 }, ..Load::of(20_000) };
     let advice = advise(&pipeline, &load);
     let p99_s = simulate(&pipeline, &load).latency.p99_s;
-    assert_eq!(advice[0].change, Change::Copy { stage: "work".into(), instances: 3 });
+    assert_eq!(advice[0].change, copies(&[("work", 3)]));
     assert!(advice.iter().all(|advice| advice.p99_s < p99_s), "{advice:?}");
     assert!(advice.iter().any(|advice| advice.change == Change::LeastLoaded), "{advice:?}");
 }

@@ -23,8 +23,10 @@
 //! ```
 //!
 //! Reading order: [`Node`] and node/ (opening, binding), [`Exchange`], [`Queue`], directory/ (its
-//! client), [`pipeline`] (work that is not lost), [`service`] (requests that are answered), [`topology`] (several components described by a file).
+//! client), [`pipeline`] (work that is not lost), [`service`] (requests that are answered), [`topology`] (several components described by a file),
+//! [`calibration`] (what this machine takes for messages).
 
+pub mod calibration;
 mod directory;
 mod exchange;
 mod host_port;

@@ -12,6 +12,7 @@ mod plan;
 mod processes;
 mod run;
 mod shortage;
+mod simulate;
 mod stages;
 mod unreachable;
 mod unwritable;

@@ -8,13 +8,12 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use hairstreak_model::Distribution;
-use rustix::time::{ClockId, clock_gettime};
-
 use hairstreak_socket::{Message, Push, RecvError};
 
 use super::ending::Ending;
 use super::environment::sockets;
 use super::lifeline;
+use crate::calibration::burn;
 
 /// Messages taken at once while more are there.
 const BATCH_COUNT: usize = 1024;
@@ -28,19 +27,9 @@ pub(super) fn sleep(time: Duration, distribution: Distribution) -> Ending {
 
 /// Computes `time` for each message, on average, before it passes it on. Ends only with the runner.
 pub(super) fn spin(time: Duration, distribution: Distribution) -> Ending {
-    serve_each(time, distribution, compute)
-}
-
-/// Keeps a core busy until this thread has had so much of it: longer than that where others want the core, too.
-fn compute(time: Duration) {
-    let on_core = || {
-        let time = clock_gettime(ClockId::ThreadCPUTime);
-        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-    };
-    let end = on_core() + time;
-    while on_core() < end {
-        std::hint::spin_loop();
-    }
+    serve_each(time, distribution, |time| {
+        burn(time);
+    })
 }
 
 fn serve_each(time: Duration, distribution: Distribution, work: fn(Duration)) -> Ending {

@@ -1,0 +1,95 @@
+//! `run`: calibrates, predicts, runs, compares.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use hairstreak::calibration::{Calibration, calibrate};
+use hairstreak::topology::{self, Input, RunOptions, Topology};
+use hairstreak_model::{Load, simulate};
+
+use super::error::PlannerError;
+use super::report::{PlannerReport, PlannerRow};
+use super::topologies::topologies;
+use crate::arguments::PlannerSettings;
+use crate::machine::Machine;
+use crate::statistics::{Spread, mean};
+
+/// Measurements of each figure of the machine.
+const CALIBRATION_REPEATS: usize = 7;
+/// Simulations of a topology, each with a seed of its own.
+const SEEDS: u64 = 5;
+
+/// Predicts each topology, prints that, runs each so often as `settings` say, in turns, and prints how far off the predictions were.
+///
+/// # Errors
+///
+/// A topology cannot be predicted or run, or a prediction is further off than `settings.tolerance`.
+pub fn run(settings: &PlannerSettings) -> Result<(), PlannerError> {
+    let topologies = topologies(&settings.names)?;
+    let program = program()?;
+    let machine = calibrate(CALIBRATION_REPEATS)?;
+    let mut rows = Vec::with_capacity(topologies.len());
+    for (name, topology) in &topologies {
+        rows.push(PlannerRow {
+            name,
+            predicted_per_s: predict(name, topology, &machine)?,
+            measured_per_s: Vec::new(),
+        });
+    }
+    let mut report = PlannerReport { machine: Machine::here(), calibration: machine.to_toml(), rows };
+    if !settings.json {
+        write!(io::stdout(), "{}", report.predictions())?;
+    }
+    for _ in 0..settings.repeats {
+        for ((name, topology), row) in topologies.iter().zip(&mut report.rows) {
+            let options = RunOptions { stage_executable: Some(program.clone()), ..RunOptions::default() };
+            let ran = topology::run(topology, &options, &mut ());
+            let ran = ran.map_err(|source| PlannerError::Run { name, source: Box::new(source) })?;
+            row.measured_per_s.push(ran.throughput_per_s);
+        }
+    }
+    if settings.json {
+        writeln!(io::stdout(), "{}", report.json())?;
+    } else {
+        write!(io::stdout(), "{report}")?;
+    }
+    let allowed = settings.tolerance / 100.0;
+    let is_off = |row: &&PlannerRow| row.error().is_none_or(|error| error.abs() > allowed);
+    match report.rows.iter().filter(is_off).count() {
+        0 => Ok(()),
+        count => Err(PlannerError::Off { count, of: report.rows.len(), percent: settings.tolerance }),
+    }
+}
+
+/// The mean over some seeds.
+fn predict(name: &'static str, topology: &Topology, machine: &Calibration) -> Result<f64, PlannerError> {
+    let wrong = |source| PlannerError::Plan { name, source };
+    let pipeline =
+        machine.apply(topology.planned_pipeline().map_err(wrong)?).map_err(|error| wrong(error.into()))?;
+    let messages = match topology.input {
+        Some(Input::Generated { messages, .. }) => messages,
+        _ => 0,
+    };
+    let load = Load { size: topology.message_size().unwrap_or(0), ..Load::of(messages) };
+    let of = |seed| simulate(&pipeline, &Load { seed, ..load }).predicted_per_s;
+    Ok(mean((1..=SEEDS).filter_map(of)).unwrap_or(0.0))
+}
+
+/// The program that runs stages lies beside this one.
+fn program() -> Result<PathBuf, PlannerError> {
+    let own = std::env::current_exe().map_err(PlannerError::Program)?;
+    let program = own.with_file_name("hairstreak");
+    std::fs::metadata(&program).map_err(PlannerError::Program)?;
+    Ok(program)
+}
+
+impl PlannerRow {
+    /// The prediction against the median of the runs: 0.05 is 5% too many. None before the first run.
+    pub(super) fn error(&self) -> Option<f64> {
+        Some(self.predicted_per_s / self.spread()?.median - 1.0)
+    }
+
+    pub(super) fn spread(&self) -> Option<Spread> {
+        Spread::of(self.measured_per_s.iter().copied())
+    }
+}

@@ -1,0 +1,168 @@
+//! The file of a calibration: TOML, with one `[[tcp]]` for each size of message.
+//!
+//! ```text
+//! cores = 2
+//! wake_up_ns = 58000
+//! gather_ns = 50000        how long a link gathers what follows a write
+//! gather_bytes = 65536     and how many bytes at most
+//!
+//! [[tcp]]
+//! size = 64
+//! send_alone_ns = 5200.0   the sender's time on a core, for a message that travels alone
+//! receive_alone_ns = ...
+//! send_ns = ...            for one of many
+//! receive_ns = ...
+//! latency_ns = ...
+//! ```
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hairstreak_model::{CORES_MAX, LinkCost, Links, TIME_MAX};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::figures::Calibration;
+
+/// The largest file of a calibration, in bytes.
+pub const FILE_SIZE_MAX: u64 = 1 << 20;
+
+/// Why a file is no calibration.
+#[derive(Debug, Error)]
+pub enum CalibrationFileError {
+    /// The file cannot be read.
+    #[error("{}: cannot read the calibration: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file says no calibration.
+    #[error("{}: {reason}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    cores: u32,
+    wake_up_ns: u64,
+    gather_ns: u64,
+    gather_bytes: u64,
+    tcp: Vec<WrittenCost>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenCost {
+    size: u64,
+    send_alone_ns: f64,
+    receive_alone_ns: f64,
+    send_ns: f64,
+    receive_ns: f64,
+    latency_ns: f64,
+}
+
+impl Calibration {
+    /// Reads and checks the file `path`.
+    pub fn load(path: &Path) -> Result<Calibration, CalibrationFileError> {
+        let unreadable = |source| CalibrationFileError::Read { path: path.to_owned(), source };
+        let mut text = String::new();
+        let mut file = std::fs::File::open(path).map_err(unreadable)?.take(FILE_SIZE_MAX + 1);
+        file.read_to_string(&mut text).map_err(unreadable)?;
+        let malformed = |reason: String| {
+            let reason = reason.replace('\n', " ").trim_end().to_owned();
+            CalibrationFileError::Malformed { path: path.to_owned(), reason }
+        };
+        if text.len() as u64 > FILE_SIZE_MAX {
+            return Err(malformed(format!("a calibration has at most {FILE_SIZE_MAX} bytes")));
+        }
+        Calibration::parse(&text).map_err(malformed)
+    }
+
+    /// Reads and checks the content of a file. The error is one that [`Calibration::load`] puts the name of the file before.
+    fn parse(text: &str) -> Result<Calibration, String> {
+        let written: Written = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+        if !(1..=CORES_MAX).contains(&written.cores) {
+            return Err(format!("cores = {}, allowed are 1 to {CORES_MAX}", written.cores));
+        }
+        for (key, ns) in [("wake_up_ns", written.wake_up_ns), ("gather_ns", written.gather_ns)] {
+            if Duration::from_nanos(ns) > TIME_MAX {
+                return Err(format!("{key} is longer than {} s", TIME_MAX.as_secs()));
+            }
+        }
+        let costs = written.tcp.into_iter().map(|cost| LinkCost {
+            size: cost.size,
+            send_alone_ns: cost.send_alone_ns,
+            receive_alone_ns: cost.receive_alone_ns,
+            send_ns: cost.send_ns,
+            receive_ns: cost.receive_ns,
+            latency_ns: cost.latency_ns,
+        });
+        let gather = Duration::from_nanos(written.gather_ns);
+        let links = Links::new(costs.collect(), gather, written.gather_bytes);
+        let links = links.map_err(|error| format!("[[tcp]]: {error}"))?;
+        Ok(Calibration { cores: written.cores, wake_up: Duration::from_nanos(written.wake_up_ns), links })
+    }
+
+    /// The content of a file that [`Calibration::load`] reads.
+    pub fn to_toml(&self) -> String {
+        let tcp = self.links.costs().iter().map(|cost| WrittenCost {
+            size: cost.size,
+            send_alone_ns: cost.send_alone_ns.round(),
+            receive_alone_ns: cost.receive_alone_ns.round(),
+            send_ns: cost.send_ns.round(),
+            receive_ns: cost.receive_ns.round(),
+            latency_ns: cost.latency_ns.round(),
+        });
+        let written = Written {
+            cores: self.cores,
+            wake_up_ns: self.wake_up.as_nanos() as u64,
+            gather_ns: self.links.gather().as_nanos() as u64,
+            gather_bytes: self.links.gather_bytes(),
+            tcp: tcp.collect(),
+        };
+        // INVARIANT: whole numbers and finite ones, which TOML has.
+        toml::to_string(&written).expect("a calibration is TOML")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "cores = 2\nwake_up_ns = 58000\ngather_ns = 50000\ngather_bytes = 65536\n\n[[tcp]]\n\
+                        size = 64\nsend_alone_ns = 5200.0\nreceive_alone_ns = 4100.0\nsend_ns = 90.0\n\
+                        receive_ns = 60.0\nlatency_ns = 15000.0\n";
+
+    #[test]
+    fn a_calibration_survives_its_file() {
+        let calibration = Calibration::parse(TEXT).unwrap();
+        assert_eq!(calibration.wake_up, Duration::from_micros(58));
+        assert_eq!(calibration.links.cost(64).send_alone_ns, 5200.0);
+        assert_eq!(calibration.to_toml(), TEXT);
+    }
+
+    #[test]
+    fn what_is_no_calibration_is_refused_by_name() {
+        for (from, to, named) in [
+            ("cores = 2", "cores = 0", "cores = 0, allowed are 1 to 4096"),
+            ("cores = 2", "", "missing field `cores`"),
+            ("cores = 2", "cores = 2\ncolour = 1", "unknown field `colour`"),
+            ("wake_up_ns = 58000", "wake_up_ns = 9000000000000", "wake_up_ns is longer than 3600 s"),
+            ("latency_ns = 15000.0", "latency_ns = -1.0", "[[tcp]]: size = 64: latency_ns is no time"),
+        ] {
+            let refusal = Calibration::parse(&TEXT.replace(from, to)).unwrap_err();
+            assert!(refusal.contains(named), "{to:?} was refused by {refusal:?}");
+        }
+        let refusal = Calibration::load(Path::new("/nowhere/machine.toml")).unwrap_err().to_string();
+        assert!(refusal.starts_with("/nowhere/machine.toml: cannot read the calibration"), "{refusal}");
+    }
+}
