@@ -197,6 +197,9 @@ pub struct PlannerSettings {
     /// Runs of each topology
     #[arg(long = "repeat", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeats: u32,
+    /// Before each run, wait so many seconds at most until others leave the cores alone
+    #[arg(long, default_value_t = 0, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(0..=86_400))]
+    pub patience: u64,
     /// Fail if a prediction is further off than so many percent
     #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]
     pub tolerance: f64,

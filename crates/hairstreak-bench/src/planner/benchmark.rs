@@ -2,13 +2,15 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use hairstreak::calibration::{Calibration, calibrate};
 use hairstreak::topology::{self, Input, RunOptions, Topology};
 use hairstreak_model::{Load, simulate};
 
 use super::error::PlannerError;
-use super::report::{PlannerReport, PlannerRow};
+use super::others::{Others, wait_for_quiet};
+use super::report::{PlannerReport, PlannerRow, PlannerRun};
 use super::topologies::topologies;
 use crate::arguments::PlannerSettings;
 use crate::machine::Machine;
@@ -16,6 +18,8 @@ use crate::statistics::{Spread, mean};
 
 /// Measurements of each figure of the machine.
 const CALIBRATION_REPEATS: usize = 7;
+/// Cores that others may keep busy during a run that counts.
+pub const QUIET_CORES: f64 = 0.04;
 /// Simulations of a topology, each with a seed of its own.
 const SEEDS: u64 = 5;
 
@@ -27,14 +31,12 @@ const SEEDS: u64 = 5;
 pub fn run(settings: &PlannerSettings) -> Result<(), PlannerError> {
     let topologies = topologies(&settings.names)?;
     let program = program()?;
+    let patience = Duration::from_secs(settings.patience);
+    wait_for_quiet(QUIET_CORES, patience);
     let machine = calibrate(CALIBRATION_REPEATS)?;
     let mut rows = Vec::with_capacity(topologies.len());
     for (name, topology) in &topologies {
-        rows.push(PlannerRow {
-            name,
-            predicted_per_s: predict(name, topology, &machine)?,
-            measured_per_s: Vec::new(),
-        });
+        rows.push(PlannerRow { name, predicted_per_s: predict(name, topology, &machine)?, runs: Vec::new() });
     }
     let mut report = PlannerReport { machine: Machine::here(), calibration: machine.to_toml(), rows };
     if !settings.json {
@@ -43,9 +45,12 @@ pub fn run(settings: &PlannerSettings) -> Result<(), PlannerError> {
     for _ in 0..settings.repeats {
         for ((name, topology), row) in topologies.iter().zip(&mut report.rows) {
             let options = RunOptions { stage_executable: Some(program.clone()), ..RunOptions::default() };
+            wait_for_quiet(QUIET_CORES, patience);
+            let before = Others::now();
             let ran = topology::run(topology, &options, &mut ());
             let ran = ran.map_err(|source| PlannerError::Run { name, source: Box::new(source) })?;
-            row.measured_per_s.push(ran.throughput_per_s);
+            let others = before.cores_since();
+            row.runs.push(PlannerRun { per_s: ran.throughput_per_s, others });
         }
     }
     if settings.json {
@@ -89,7 +94,19 @@ impl PlannerRow {
         Some(self.predicted_per_s / self.spread()?.median - 1.0)
     }
 
+    /// The runs that count: those that had the machine for themselves, or all if there are none.
+    pub(super) fn counted(&self) -> Vec<f64> {
+        let is_quiet = |run: &&PlannerRun| run.others.is_none_or(|others| others <= QUIET_CORES);
+        let quiet: Vec<f64> = self.runs.iter().filter(is_quiet).map(|run| run.per_s).collect();
+        if quiet.is_empty() { self.runs.iter().map(|run| run.per_s).collect() } else { quiet }
+    }
+
     pub(super) fn spread(&self) -> Option<Spread> {
-        Spread::of(self.measured_per_s.iter().copied())
+        Spread::of(self.counted())
+    }
+
+    /// Cores that others kept busy during the quietest run.
+    pub(super) fn others(&self) -> Option<f64> {
+        self.runs.iter().filter_map(|run| run.others).min_by(f64::total_cmp)
     }
 }

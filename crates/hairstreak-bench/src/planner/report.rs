@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::benchmark::QUIET_CORES;
 use crate::machine::{Machine, profile};
 
 /// Predictions beside runs.
@@ -21,8 +22,16 @@ pub(super) struct PlannerRow {
     pub(super) name: &'static str,
     /// Messages a second, before any run.
     pub(super) predicted_per_s: f64,
-    /// Messages a second of each run.
-    pub(super) measured_per_s: Vec<f64>,
+    pub(super) runs: Vec<PlannerRun>,
+}
+
+/// One run of a topology.
+#[derive(Debug, Serialize)]
+pub(super) struct PlannerRun {
+    /// Messages a second.
+    pub(super) per_s: f64,
+    /// Cores that others kept busy meanwhile.
+    pub(super) others: Option<f64>,
 }
 
 impl PlannerReport {
@@ -46,8 +55,10 @@ impl PlannerReport {
 /// The table: predicted, the median of the runs and their range, how far off.
 impl fmt::Display for PlannerReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let runs = self.rows.first().map_or(0, |row| row.measured_per_s.len());
-        writeln!(f, "\n{:<18}{:>12}{:>12}{:>24}{:>9}", "then run", "predicted", "median", "range", "off")?;
+        let runs = self.rows.first().map_or(0, |row| row.runs.len());
+        let heads = ["then run", "predicted", "median", "range", "n", "others", "off"];
+        let [name, predicted, median, range, counted, others, off] = heads;
+        writeln!(f, "\n{name:<18}{predicted:>11}{median:>11}{range:>20}{counted:>4}{others:>8}{off:>8}")?;
         let mut worst = 0.0_f64;
         for row in &self.rows {
             let (Some(spread), Some(error)) = (row.spread(), row.error()) else { continue };
@@ -55,14 +66,21 @@ impl fmt::Display for PlannerReport {
             let range = format!("{:.1}-{:.1}", spread.min, spread.max);
             writeln!(
                 f,
-                "{:<18}{:>12.1}{:>12.1}{range:>24}{:>+8.1}%",
+                "{:<18}{:>11.1}{:>11.1}{range:>20}{:>4}{:>8.2}{:>+7.1}%",
                 row.name,
                 row.predicted_per_s,
                 spread.median,
+                row.counted().len(),
+                row.others().unwrap_or(f64::NAN),
                 error * 100.0
             )?;
         }
-        writeln!(f, "\nn = {runs}; the worst prediction is {:.1}% off.", worst * 100.0)
+        writeln!(
+            f,
+            "\n{runs} runs each; n are those during which others kept {QUIET_CORES} cores busy at most, or all if there are none; \
+             others: in the quietest run. The worst prediction is {:.1}% off.",
+            worst * 100.0
+        )
     }
 }
 
@@ -72,15 +90,23 @@ mod tests {
 
     #[test]
     fn the_table_has_the_median_and_the_worst() {
-        let row = |name, measured_per_s: &[f64]| PlannerRow {
+        let row = |name, runs: &[(f64, f64)]| PlannerRow {
             name,
             predicted_per_s: 105.0,
-            measured_per_s: measured_per_s.to_vec(),
+            runs: runs
+                .iter()
+                .map(|(per_s, others)| PlannerRun { per_s: *per_s, others: Some(*others) })
+                .collect(),
         };
-        let rows = vec![row("one", &[90.0, 100.0, 120.0]), row("two", &[105.0])];
+        let noisy = (10.0, 0.5);
+        let rows = vec![
+            row("one", &[(90.0, 0.0), (100.0, 0.01), noisy, (120.0, 0.02)]),
+            row("two", &[(105.0, 1.0)]),
+        ];
         let report = PlannerReport { machine: Machine::here(), calibration: String::new(), rows };
         let text = report.to_string();
-        assert!(text.contains("100.0              90.0-120.0    +5.0%"), "{text}");
-        assert!(text.ends_with("n = 3; the worst prediction is 5.0% off.\n"), "{text}");
+        assert!(text.contains("105.0      100.0          90.0-120.0   3    0.00   +5.0%"), "{text}");
+        assert!(text.contains("105.0      105.0         105.0-105.0   1    1.00   +0.0%"), "{text}");
+        assert!(text.ends_with("The worst prediction is 5.0% off.\n"), "{text}");
     }
 }
