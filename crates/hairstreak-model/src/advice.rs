@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::distribution::Distribution;
 use crate::pipeline::{CORES_MAX, INSTANCES_MAX, Pipeline, Routing, Stage, WINDOW_MAX, Window};
 use crate::simulate::{Arrivals, Load, Simulation, simulate};
 
@@ -9,6 +10,8 @@ use crate::simulate::{Arrivals, Load, Simulation, simulate};
 const CANDIDATE_MESSAGES_MAX: u64 = 20_000;
 /// Stages that are given one more instance: the busiest ones.
 const STAGES_TRIED_MAX: usize = 4;
+/// Simulations of a candidate whose times are random.
+const SEED_COUNT: u64 = 3;
 /// Stages are equally busy if they differ by this part of the time at most.
 const TIE: f64 = 0.05;
 /// A change that gains less is none.
@@ -66,20 +69,30 @@ pub struct Advice {
     pub gain: f64,
 }
 
-/// The changes that gain something, the best one first.
+/// The changes that gain something, the best one first. On a fabric with long messages only the first few candidates are simulated.
 pub fn advise(pipeline: &Pipeline, load: &Load) -> Vec<Advice> {
+    let all = load;
     let load = Load {
         messages: load.messages.min(CANDIDATE_MESSAGES_MAX),
         exact_messages_max: load.exact_messages_max.min(CANDIDATE_MESSAGES_MAX),
         ..*load
     };
-    let now = simulate(pipeline, &load);
-    let mut advice: Vec<Advice> = candidates(pipeline, &now)
+    let is_whole = load.messages == all.messages;
+    let affordable = load.affordable_count(pipeline);
+    // Chance alone makes a difference of some percent between two runs; less between the means of several.
+    let seeds = if is_random(pipeline, &load) { SEED_COUNT.min(affordable as u64) } else { 1 };
+    let of = |pipeline: &Pipeline| {
+        let with = |offset| simulate(pipeline, &Load { seed: load.seed.wrapping_add(offset), ..load });
+        Outcome::of(&(0..seeds).map(with).collect::<Vec<_>>(), is_whole)
+    };
+    let now = of(pipeline);
+    let mut advice: Vec<Advice> = candidates(pipeline, &now.busy)
         .into_iter()
+        .take(affordable)
         .map(|(change, changed)| {
-            let then = simulate(&changed, &load);
+            let then = of(&changed);
             let gain = gain(&load, &now, &then);
-            Advice { change, per_s: then.predicted_per_s, p99_s: then.latency.p99_s, gain }
+            Advice { change, per_s: then.per_s, p99_s: then.p99_s, gain }
         })
         .filter(|advice| advice.gain >= GAIN_MIN)
         .collect();
@@ -87,25 +100,57 @@ pub fn advise(pipeline: &Pipeline, load: &Load) -> Vec<Advice> {
     advice
 }
 
-fn gain(load: &Load, now: &Simulation, then: &Simulation) -> f64 {
-    let per_s = |simulation: &Simulation| simulation.predicted_per_s.unwrap_or(0.0);
-    match load.arrivals {
-        Arrivals::Poisson { per_s: wanted } if per_s(now) >= KEPT * wanted => {
-            1.0 - then.latency.p99_s / now.latency.p99_s
+/// What several simulations with different seeds come to, on average.
+struct Outcome {
+    per_s: Option<f64>,
+    p99_s: f64,
+    /// The part of the time in which each station is at work.
+    busy: Vec<(String, f64)>,
+}
+
+impl Outcome {
+    /// Of a whole run the rate counts with its filling and its end, of a part of a run that of the middle.
+    fn of(simulations: &[Simulation], is_whole: bool) -> Outcome {
+        let mean = |figure: &dyn Fn(&Simulation) -> f64| {
+            simulations.iter().map(figure).sum::<f64>() / simulations.len() as f64
+        };
+        let rate = |simulation: &Simulation| match is_whole {
+            true => simulation.predicted_per_s,
+            false => simulation.steady_per_s,
+        };
+        let per_s = mean(&|simulation| rate(simulation).unwrap_or(f64::INFINITY));
+        let names = simulations.first().map(|simulation| &simulation.stations).into_iter().flatten();
+        let busy = |index: usize| mean(&|simulation| simulation.stations[index].busy);
+        Outcome {
+            per_s: per_s.is_finite().then_some(per_s),
+            p99_s: mean(&|simulation| simulation.latency.p99_s),
+            busy: names.enumerate().map(|(index, station)| (station.name.clone(), busy(index))).collect(),
         }
-        _ => per_s(then) / per_s(now) - 1.0,
     }
 }
 
-fn candidates(pipeline: &Pipeline, now: &Simulation) -> Vec<(Change, Pipeline)> {
+fn is_random(pipeline: &Pipeline, load: &Load) -> bool {
+    load.arrivals != Arrivals::Saturated
+        || pipeline.routing() == Routing::Random
+        || pipeline.stages().iter().any(|stage| stage.distribution != Distribution::Constant)
+}
+
+fn gain(load: &Load, now: &Outcome, then: &Outcome) -> f64 {
+    // Where nothing takes any time, nothing gains.
+    let (Some(before), Some(after)) = (now.per_s, then.per_s) else { return 0.0 };
+    match load.arrivals {
+        Arrivals::Poisson { per_s: wanted } if before >= KEPT * wanted => 1.0 - then.p99_s / now.p99_s,
+        _ => after / before - 1.0,
+    }
+}
+
+fn candidates(pipeline: &Pipeline, busy: &[(String, f64)]) -> Vec<(Change, Pipeline)> {
     let mut candidates = Vec::new();
     // A change that no pipeline may have is none.
     let mut add = |change: Change, changed: Option<Pipeline>| {
         candidates.extend(changed.map(|changed| (change, changed)));
     };
-    let busy = |name: &str| {
-        now.stations.iter().find(|station| station.name == name).map_or(0.0, |station| station.busy)
-    };
+    let busy = |name: &str| busy.iter().find(|(station, _)| station == name).map_or(0.0, |(_, busy)| *busy);
     let mut stages: Vec<_> = pipeline.stages().iter().enumerate().collect();
     stages.sort_by(|(_, one), (_, other)| busy(&other.name).total_cmp(&busy(&one.name)));
     let one_more = |of: &[(usize, &Stage)]| {

@@ -9,17 +9,15 @@ use hairstreak::topology::{self, Input, RunOptions, Topology};
 use hairstreak_model::{Load, simulate};
 
 use super::error::PlannerError;
-use super::others::{Others, wait_for_quiet};
+use super::others::{Others, QUIET_CORES, wait_for_quiet};
 use super::report::{PlannerReport, PlannerRow, PlannerRun};
 use super::topologies::topologies;
 use crate::arguments::PlannerSettings;
 use crate::machine::Machine;
-use crate::statistics::{Spread, mean};
+use crate::statistics::mean;
 
 /// Measurements of each figure of the machine.
 const CALIBRATION_REPEATS: usize = 7;
-/// Cores that others may keep busy during a run that counts.
-pub const QUIET_CORES: f64 = 0.04;
 /// Simulations of a topology, each with a seed of its own.
 const SEEDS: u64 = 5;
 
@@ -86,27 +84,4 @@ fn program() -> Result<PathBuf, PlannerError> {
     let program = own.with_file_name("hairstreak");
     std::fs::metadata(&program).map_err(PlannerError::Program)?;
     Ok(program)
-}
-
-impl PlannerRow {
-    /// The prediction against the median of the runs: 0.05 is 5% too many. None before the first run.
-    pub(super) fn error(&self) -> Option<f64> {
-        Some(self.predicted_per_s / self.spread()?.median - 1.0)
-    }
-
-    /// The runs that count: those that had the machine for themselves, or all if there are none.
-    pub(super) fn counted(&self) -> Vec<f64> {
-        let is_quiet = |run: &&PlannerRun| run.others.is_none_or(|others| others <= QUIET_CORES);
-        let quiet: Vec<f64> = self.runs.iter().filter(is_quiet).map(|run| run.per_s).collect();
-        if quiet.is_empty() { self.runs.iter().map(|run| run.per_s).collect() } else { quiet }
-    }
-
-    pub(super) fn spread(&self) -> Option<Spread> {
-        Spread::of(self.counted())
-    }
-
-    /// Cores that others kept busy during the quietest run.
-    pub(super) fn others(&self) -> Option<f64> {
-        self.runs.iter().filter_map(|run| run.others).min_by(f64::total_cmp)
-    }
 }

@@ -11,5 +11,6 @@ mod others;
 mod report;
 mod topologies;
 
-pub use benchmark::{QUIET_CORES, run};
+pub use benchmark::run;
 pub use error::PlannerError;
+pub use others::QUIET_CORES;

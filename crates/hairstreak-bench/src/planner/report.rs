@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::benchmark::QUIET_CORES;
+use super::others::QUIET_CORES;
 use crate::machine::{Machine, profile};
+use crate::statistics::Spread;
 
 /// Predictions beside runs.
 #[derive(Debug, Serialize)]
@@ -49,6 +50,29 @@ impl PlannerReport {
     pub(super) fn json(&self) -> String {
         // INVARIANT: texts and finite numbers.
         serde_json::to_string_pretty(self).expect("a report is JSON")
+    }
+}
+
+impl PlannerRow {
+    /// The prediction against the median of the runs: 0.05 is 5% too many. None before the first run.
+    pub(super) fn error(&self) -> Option<f64> {
+        Some(self.predicted_per_s / self.spread()?.median - 1.0)
+    }
+
+    /// The runs that count: those that had the machine for themselves, or all if there are none.
+    pub(super) fn counted(&self) -> Vec<f64> {
+        let is_quiet = |run: &&PlannerRun| run.others.is_none_or(|others| others <= QUIET_CORES);
+        let quiet: Vec<f64> = self.runs.iter().filter(is_quiet).map(|run| run.per_s).collect();
+        if quiet.is_empty() { self.runs.iter().map(|run| run.per_s).collect() } else { quiet }
+    }
+
+    pub(super) fn spread(&self) -> Option<Spread> {
+        Spread::of(self.counted())
+    }
+
+    /// Cores that others kept busy during the quietest run.
+    pub(super) fn others(&self) -> Option<f64> {
+        self.runs.iter().filter_map(|run| run.others).min_by(f64::total_cmp)
     }
 }
 

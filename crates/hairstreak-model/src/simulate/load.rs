@@ -9,7 +9,7 @@ pub const EXACT_MESSAGES_MAX: u64 = 100_000;
 const STEPS_MAX: u64 = 1_000_000;
 /// Packets of a fabric that are simulated one by one.
 const PACKETS_MAX: u64 = 10_000_000;
-/// Each instance has so many messages at least.
+/// Each instance has so many messages at least; one, where that many would be too many packets.
 const ROUNDS_MIN: u64 = 4;
 
 /// When messages come.
@@ -52,12 +52,24 @@ impl Load {
         let stages = pipeline.stages().len() as u64;
         let instances: u64 = pipeline.stages().iter().map(|stage| u64::from(stage.instances)).sum();
         let steps = if has_hubs(pipeline) { 2 * stages } else { stages } + 1;
-        let packets = match pipeline.network() {
-            Network::Fabric(fabric) => (stages + 1) * fabric.packets_of(self.size),
-            _ => 1,
-        };
-        let affordable = (STEPS_MAX / steps).min(PACKETS_MAX / packets).max(ROUNDS_MIN * instances);
+        let least =
+            if ROUNDS_MIN * instances * self.packets(pipeline) <= PACKETS_MAX { ROUNDS_MIN } else { 1 };
+        let affordable = (STEPS_MAX / steps).min(PACKETS_MAX / self.packets(pipeline)).max(least * instances);
         self.messages.min(self.exact_messages_max).min(affordable)
+    }
+
+    /// Packets that one message is on its way through the pipeline, on all links together.
+    fn packets(&self, pipeline: &Pipeline) -> u64 {
+        match pipeline.network() {
+            Network::Fabric(fabric) => (pipeline.stages().len() as u64 + 1) * fabric.packets_of(self.size),
+            Network::Ideal | Network::Links(_) => 1,
+        }
+    }
+
+    /// How many simulations of this load together take not much longer than one of the longest: at least two.
+    pub(crate) fn affordable_count(&self, pipeline: &Pipeline) -> usize {
+        let packets = (self.exact_messages(pipeline) * self.packets(pipeline)).max(1);
+        (2 * PACKETS_MAX / packets).max(2) as usize
     }
 }
 
