@@ -1,12 +1,13 @@
 //! Calibration: what this machine takes for messages, waits and work, measured, so that a simulation can be of this machine.
 //!
 //! - [`Calibration`]: the figures, and the file that keeps them
-//! - [`calibrate`]: measures them: `link` (what a message costs both ends of a tcp link), `waiting` (how late a sleeper wakes up)
+//! - [`calibrate`]: measures them: `link` and `chain` (what a message costs both ends of a tcp link), `waiting` (how late a sleeper wakes up)
 //! - [`measure_splits`]: when it pays to divide work into two stages, measured
 //!
 //! Everything here takes the machine for itself while it measures. What else runs meanwhile is in the figures.
 
 mod burn;
+mod chain;
 mod error;
 mod figures;
 mod file;

@@ -81,7 +81,7 @@ mod duration;
 mod file;
 mod framing;
 mod run;
-mod settling;
+pub(crate) mod settling;
 pub mod stage;
 
 pub use definition::{

@@ -14,7 +14,7 @@ pub(super) fn plain() -> Options {
 }
 
 /// Of sockets between the runner and instances that it can start again.
-pub(super) fn settled() -> Options {
+pub(crate) fn settled() -> Options {
     let count = MESSAGES_MAX as usize;
     let settlement = Settlement {
         unsettled_count_max: count,
