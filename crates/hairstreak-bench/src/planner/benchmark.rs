@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hairstreak::calibration::{Calibration, calibrate};
 use hairstreak::topology::{self, Input, RunOptions, Topology};
-use hairstreak_model::{Load, simulate};
+use hairstreak_model::{Load, Simulation, simulate};
 
 use super::error::PlannerError;
 use super::others::{Others, QUIET_CORES, wait_for_quiet};
@@ -34,7 +34,8 @@ pub fn run(settings: &PlannerSettings) -> Result<(), PlannerError> {
     let machine = calibrate(CALIBRATION_REPEATS)?;
     let mut rows = Vec::with_capacity(topologies.len());
     for (name, topology) in &topologies {
-        rows.push(PlannerRow { name, predicted_per_s: predict(name, topology, &machine)?, runs: Vec::new() });
+        let (predicted_per_s, predicted_cpu_ms) = predict(name, topology, &machine)?;
+        rows.push(PlannerRow { name, predicted_per_s, predicted_cpu_ms, runs: Vec::new() });
     }
     let mut report = PlannerReport { machine: Machine::here(), calibration: machine.to_toml(), rows };
     if !settings.json {
@@ -47,8 +48,9 @@ pub fn run(settings: &PlannerSettings) -> Result<(), PlannerError> {
             let before = Others::now();
             let ran = topology::run(topology, &options, &mut ());
             let ran = ran.map_err(|source| PlannerError::Run { name, source: Box::new(source) })?;
-            let others = before.cores_since();
-            row.runs.push(PlannerRun { per_s: ran.throughput_per_s, others });
+            let (others, own_s) = (before.cores_since(), before.own_s_since());
+            let cpu_ms = own_s.map(|own_s| own_s * 1e3 / ran.messages as f64);
+            row.runs.push(PlannerRun { per_s: ran.throughput_per_s, others, cpu_ms });
         }
     }
     if settings.json {
@@ -64,18 +66,25 @@ pub fn run(settings: &PlannerSettings) -> Result<(), PlannerError> {
     }
 }
 
-/// The mean over some seeds.
-fn predict(name: &'static str, topology: &Topology, machine: &Calibration) -> Result<f64, PlannerError> {
+/// Messages a second, and milliseconds on cores for each message: the means over some seeds.
+fn predict(
+    name: &'static str,
+    topology: &Topology,
+    machine: &Calibration,
+) -> Result<(f64, f64), PlannerError> {
     let wrong = |source| PlannerError::Plan { name, source };
-    let pipeline =
-        machine.apply(topology.planned_pipeline().map_err(wrong)?).map_err(|error| wrong(error.into()))?;
+    let pipeline = topology.planned_pipeline().map_err(wrong)?;
+    let pipeline = machine.apply(pipeline).map_err(|error| wrong(error.into()))?;
     let messages = match topology.input {
         Some(Input::Generated { messages, .. }) => messages,
         _ => 0,
     };
     let load = Load { size: topology.message_size().unwrap_or(0), ..Load::of(messages) };
-    let of = |seed| simulate(&pipeline, &Load { seed, ..load }).predicted_per_s;
-    Ok(mean((1..=SEEDS).filter_map(of)).unwrap_or(0.0))
+    let simulations: Vec<_> = (1..=SEEDS).map(|seed| simulate(&pipeline, &Load { seed, ..load })).collect();
+    let cpu_ms =
+        |simulation: &Simulation| simulation.cores_busy * simulation.makespan_s * 1e3 / messages as f64;
+    let per_s = mean(simulations.iter().filter_map(|simulation| simulation.predicted_per_s));
+    Ok((per_s.unwrap_or(0.0), mean(simulations.iter().map(cpu_ms)).unwrap_or(0.0)))
 }
 
 /// The program that runs stages lies beside this one.

@@ -18,13 +18,19 @@ const LOOK: Duration = Duration::from_secs(1);
 pub(super) struct Others {
     at: Instant,
     ticks: Option<f64>,
+    own_ticks: Option<f64>,
 }
 
 impl Others {
     pub(super) fn now() -> Others {
         let all = fs::read_to_string("/proc/stat").ok().and_then(|text| busy_ticks(&text));
         let own = fs::read_to_string("/proc/self/stat").ok().and_then(|text| own_ticks(&text));
-        Others { at: Instant::now(), ticks: all.zip(own).map(|(all, own)| all - own) }
+        Others { at: Instant::now(), ticks: all.zip(own).map(|(all, own)| all - own), own_ticks: own }
+    }
+
+    /// The time on cores that this process and its children had since then, in seconds.
+    pub(super) fn own_s_since(&self) -> Option<f64> {
+        Some((Others::now().own_ticks? - self.own_ticks?) / TICKS_PER_S)
     }
 
     /// Cores that others kept busy since then, on average. Nothing where the system does not say it.

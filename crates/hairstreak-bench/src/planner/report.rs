@@ -23,6 +23,8 @@ pub(super) struct PlannerRow {
     pub(super) name: &'static str,
     /// Messages a second, before any run.
     pub(super) predicted_per_s: f64,
+    /// Milliseconds on cores for each message, of all processes together.
+    pub(super) predicted_cpu_ms: f64,
     pub(super) runs: Vec<PlannerRun>,
 }
 
@@ -33,6 +35,8 @@ pub(super) struct PlannerRun {
     pub(super) per_s: f64,
     /// Cores that others kept busy meanwhile.
     pub(super) others: Option<f64>,
+    /// Milliseconds on cores for each message, what starting the processes takes included.
+    pub(super) cpu_ms: Option<f64>,
 }
 
 impl PlannerReport {
@@ -70,6 +74,11 @@ impl PlannerRow {
         Spread::of(self.counted())
     }
 
+    /// Milliseconds on cores for each message: the median of all runs.
+    pub(super) fn cpu_ms(&self) -> Option<f64> {
+        Spread::of(self.runs.iter().filter_map(|run| run.cpu_ms)).map(|spread| spread.median)
+    }
+
     /// Cores that others kept busy during the quietest run.
     pub(super) fn others(&self) -> Option<f64> {
         self.runs.iter().filter_map(|run| run.others).min_by(f64::total_cmp)
@@ -80,23 +89,29 @@ impl PlannerRow {
 impl fmt::Display for PlannerReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let runs = self.rows.first().map_or(0, |row| row.runs.len());
-        let heads = ["then run", "predicted", "median", "range", "n", "others", "off"];
-        let [name, predicted, median, range, counted, others, off] = heads;
-        writeln!(f, "\n{name:<18}{predicted:>11}{median:>11}{range:>20}{counted:>4}{others:>8}{off:>8}")?;
+        let heads =
+            ["then run", "predicted", "median", "range", "n", "others", "off", "cpu ms", "median", "off"];
+        let [name, predicted, median, range, counted, others, off, cpu, cpu_median, cpu_off] = heads;
+        write!(f, "\n{name:<18}{predicted:>10}{median:>10}{range:>19}{counted:>4}{others:>8}{off:>8}")?;
+        writeln!(f, "{cpu:>10}{cpu_median:>9}{cpu_off:>8}")?;
         let mut worst = 0.0_f64;
         for row in &self.rows {
             let (Some(spread), Some(error)) = (row.spread(), row.error()) else { continue };
             worst = worst.max(error.abs());
+            let cpu_ms = row.cpu_ms().unwrap_or(f64::NAN);
             let range = format!("{:.1}-{:.1}", spread.min, spread.max);
             writeln!(
                 f,
-                "{:<18}{:>11.1}{:>11.1}{range:>20}{:>4}{:>8.2}{:>+7.1}%",
+                "{:<18}{:>10.1}{:>10.1}{range:>19}{:>4}{:>8.2}{:>+7.1}%{:>10.3}{:>9.3}{:>+7.1}%",
                 row.name,
                 row.predicted_per_s,
                 spread.median,
                 row.counted().len(),
                 row.others().unwrap_or(f64::NAN),
-                error * 100.0
+                error * 100.0,
+                row.predicted_cpu_ms,
+                cpu_ms,
+                (row.predicted_cpu_ms / cpu_ms - 1.0) * 100.0
             )?;
         }
         writeln!(
@@ -117,9 +132,10 @@ mod tests {
         let row = |name, runs: &[(f64, f64)]| PlannerRow {
             name,
             predicted_per_s: 105.0,
+            predicted_cpu_ms: 2.2,
             runs: runs
                 .iter()
-                .map(|(per_s, others)| PlannerRun { per_s: *per_s, others: Some(*others) })
+                .map(|(per_s, others)| PlannerRun { per_s: *per_s, others: Some(*others), cpu_ms: Some(2.0) })
                 .collect(),
         };
         let noisy = (10.0, 0.5);
@@ -129,8 +145,13 @@ mod tests {
         ];
         let report = PlannerReport { machine: Machine::here(), calibration: String::new(), rows };
         let text = report.to_string();
-        assert!(text.contains("105.0      100.0          90.0-120.0   3    0.00   +5.0%"), "{text}");
-        assert!(text.contains("105.0      105.0         105.0-105.0   1    1.00   +0.0%"), "{text}");
+        assert!(
+            text.contains(
+                "105.0     100.0         90.0-120.0   3    0.00   +5.0%     2.200    2.000  +10.0%"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("105.0     105.0        105.0-105.0   1    1.00   +0.0%"), "{text}");
         assert!(text.ends_with("The worst prediction is 5.0% off.\n"), "{text}");
     }
 }
