@@ -10,6 +10,8 @@ use crate::simulate::{Arrivals, Load, Simulation, simulate};
 const CANDIDATE_MESSAGES_MAX: u64 = 20_000;
 /// Stages that are given one more instance: the busiest ones.
 const STAGES_TRIED_MAX: usize = 4;
+/// Where no more simulations than these are affordable, there is no time for several seeds.
+const MANY: usize = 20;
 /// Simulations of a candidate whose times are random.
 const SEED_COUNT: u64 = 3;
 /// Stages are equally busy if they differ by this part of the time at most.
@@ -80,7 +82,7 @@ pub fn advise(pipeline: &Pipeline, load: &Load) -> Vec<Advice> {
     let is_whole = load.messages == all.messages;
     let affordable = load.affordable_count(pipeline);
     // Chance alone makes a difference of some percent between two runs; less between the means of several.
-    let seeds = if is_random(pipeline, &load) { SEED_COUNT.min(affordable as u64) } else { 1 };
+    let seeds = if is_random(pipeline, &load) && affordable > MANY { SEED_COUNT } else { 1 };
     let of = |pipeline: &Pipeline| {
         let with = |offset| simulate(pipeline, &Load { seed: load.seed.wrapping_add(offset), ..load });
         Outcome::of(&(0..seeds).map(with).collect::<Vec<_>>(), is_whole)

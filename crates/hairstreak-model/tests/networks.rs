@@ -131,7 +131,7 @@ fn a_thousand_ports_are_simulated() {
 fn a_source_with_long_messages_is_held_up_by_its_port() {
     // In the soak for all of a thousand ports.
     let is_long = std::env::var_os("HAIRSTREAK_SOAK").is_some();
-    let (heights, copies, messages) = if is_long { (256, 500, 1_100) } else { (16, 20, 100) };
+    let (heights, copies, messages) = if is_long { (256, 500, 200) } else { (16, 20, 100) };
     let stages = ["extract", "reduce"].map(|name| stage(name, copies, Duration::from_micros(100)));
     let load = Load { size: 64 << 10, ..Load::of(messages) };
     let simulation = on_fabric(Fabric::vortex(heights, 4).unwrap(), stages.to_vec(), &load);

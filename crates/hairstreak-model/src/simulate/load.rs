@@ -7,10 +7,12 @@ use crate::pipeline::{Pipeline, Wiring};
 pub const EXACT_MESSAGES_MAX: u64 = 100_000;
 /// Messages and steps that are simulated one by one, so that a long pipeline takes no longer than a short one.
 const STEPS_MAX: u64 = 1_000_000;
-/// Packets of a fabric that are simulated one by one.
-const PACKETS_MAX: u64 = 10_000_000;
-/// Each instance has so many messages at least; one, where that many would be too many packets.
+/// Packets of a fabric that are simulated one by one: some seconds where all ports are in each other's way.
+const PACKETS_MAX: u64 = 5_000_000;
+/// Each instance has so many messages at least, unless that would be too many packets.
 const ROUNDS_MIN: u64 = 4;
+/// However long a message is, so many are simulated.
+const MESSAGES_MIN: u64 = 100;
 
 /// When messages come.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -52,9 +54,8 @@ impl Load {
         let stages = pipeline.stages().len() as u64;
         let instances: u64 = pipeline.stages().iter().map(|stage| u64::from(stage.instances)).sum();
         let steps = if has_hubs(pipeline) { 2 * stages } else { stages } + 1;
-        let least =
-            if ROUNDS_MIN * instances * self.packets(pipeline) <= PACKETS_MAX { ROUNDS_MIN } else { 1 };
-        let affordable = (STEPS_MAX / steps).min(PACKETS_MAX / self.packets(pipeline)).max(least * instances);
+        let affordable = (STEPS_MAX / steps).max(ROUNDS_MIN * instances);
+        let affordable = affordable.min((PACKETS_MAX / self.packets(pipeline)).max(MESSAGES_MIN));
         self.messages.min(self.exact_messages_max).min(affordable)
     }
 
