@@ -13,8 +13,8 @@ const PORT: u16 = 7;
 const SEEDS: u64 = 20;
 
 fn limits() -> CardLimits {
-    // Six chunks, so that streams wait for them, and little room everywhere.
-    CardLimits { memory_words: 6 * 1_024, fifo_share: 3, outgoing_max: 200, queries_max: 1 }
+    // Four chunks, so that streams wait for them, and little room everywhere.
+    CardLimits { memory_words: 4 * 1_024, fifo_share: 3, outgoing_max: 200, queries_max: 1 }
 }
 
 /// The streams of all cards, and what each is to receive.
@@ -157,7 +157,7 @@ impl<C: Cards> World<C> {
     fn check_idle(&self) {
         assert!(self.ends.is_empty() && self.sent.is_empty());
         for streams in &self.streams {
-            assert_eq!((streams.count(), streams.free_chunk_count()), (0, 6));
+            assert_eq!((streams.count(), streams.free_chunk_count()), (0, 4));
         }
     }
 }
@@ -262,7 +262,7 @@ fn give_up(seed: u64, turns_to_replace: u32) {
     }
     assert!(open.is_empty(), "seed {seed}: {open:?}");
     for own in &streams {
-        assert_eq!((own.count(), own.free_chunk_count()), (0, 6), "seed {seed}");
+        assert_eq!((own.count(), own.free_chunk_count()), (0, 4), "seed {seed}");
     }
 }
 

@@ -210,6 +210,7 @@ mod tests {
             ("vortex://lab/3:65536", "FABRIC/RANK:PORT"),
             ("vortex://lab/3:", "FABRIC/RANK:PORT"),
             ("vortex://lab/*;3:5", "FABRIC/RANK:PORT"),
+            ("vortex://lab/4294967295:5", "FABRIC/RANK:PORT"),
             (&long, "path"),
         ] {
             let error = text.parse::<Endpoint>().unwrap_err().to_string();

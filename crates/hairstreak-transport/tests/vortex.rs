@@ -1,7 +1,9 @@
 //! Fabrics: what they refuse, their death and return, and their clock. `streams/` has what every stream does, with fabrics among them.
 
-use std::io::{BufRead, BufReader, ErrorKind, IoSlice, Read};
+use std::io::{BufRead, BufReader, ErrorKind, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
@@ -98,6 +100,9 @@ fn options_that_make_no_fabric_are_refused_by_name() {
     assert!(said(FabricOptions { angles: 0, ..options(&name) }).contains("0 angles"));
     assert!(said(FabricOptions { networks: 0, ..options(&name) }).contains("0 networks"));
     assert!(said(FabricOptions { heights: 4_096, angles: 2, ..options(&name) }).contains("8192 cards"));
+    // Nothing is made of that size before it is refused.
+    let huge = FabricOptions { heights: 1 << 16, angles: 4_096, networks: 64, ..options(&name) };
+    assert!(said(huge).contains("268435456 cards"));
     let first = Fabric::bind(&options(&name)).unwrap();
     assert!(matches!(Fabric::bind(&options(&name)), Err(FabricError::InUse(_))));
     drop(first);
@@ -155,14 +160,17 @@ fn wildcards_are_given_ranks_and_ports_of_their_own() {
     assert_eq!(later.endpoint().to_string(), format!("vortex://{name}/0:49155"));
 }
 
-/// Says so much to a fabric in place of a hello; returns what came back.
-fn say(name: &str, bytes: &[u8]) -> Vec<u8> {
-    use std::io::{Read, Write};
-    use std::os::linux::net::SocketAddrExt;
-    use std::os::unix::net::{SocketAddr, UnixStream};
+/// A socket to a fabric, over which so much was said in place of a hello.
+fn stranger(name: &str, bytes: &[u8]) -> UnixStream {
     let place = SocketAddr::from_abstract_name(format!("hairstreak-fabric-{name}")).unwrap();
     let mut socket = UnixStream::connect_addr(&place).unwrap();
     socket.write_all(bytes).unwrap();
+    socket
+}
+
+/// Says so much to a fabric; returns what came back.
+fn say(name: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut socket = stranger(name, bytes);
     let mut answer = Vec::new();
     let _ = socket.read_to_end(&mut answer);
     answer
@@ -189,6 +197,27 @@ fn strangers_are_hung_up_on_and_hurt_nobody() {
     let (mut client, mut server) = (client.unwrap(), accept(&listener).unwrap());
     client.write(&[IoSlice::new(b"hello")]).unwrap();
     assert_eq!(read(&mut server), b"hello");
+}
+
+#[test]
+fn a_listener_that_dies_with_its_hello_leaves_nothing() {
+    let name = name("hello");
+    let mut fabric = Fabric::bind(&options(&name)).unwrap();
+    for port in 1..=20 {
+        // The fabric sees the hello and the end at once: it does not run yet.
+        let mut hello = *b"hsvortex\x01\x01\0\0\xff\xff\xff\xff\0\0\0\x01\0\0\0\0";
+        hello[11] = port;
+        drop(stranger(&name, &hello));
+    }
+    let stopper = fabric.stopper();
+    let running = std::thread::spawn(move || fabric.run().unwrap());
+    for port in 1..=20 {
+        let place = address(&format!("{name}/2;1:{port}"));
+        let error = established(Stream::connect_vortex(&place)).unwrap_err();
+        assert!(error.to_string().contains("nobody listens"), "{error}");
+    }
+    stopper.stop();
+    running.join().unwrap();
 }
 
 #[test]

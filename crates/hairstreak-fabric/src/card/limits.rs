@@ -56,7 +56,12 @@ impl Default for CardLimits {
 }
 
 impl CardLimits {
-    pub(super) fn check(self, size: u32) -> Result<(), LimitsError> {
+    /// Whether so many cards of these sizes are possible.
+    ///
+    /// # Errors
+    ///
+    /// See [`LimitsError`].
+    pub fn check(self, size: u32) -> Result<(), LimitsError> {
         if !(1..=RANKS_MAX).contains(&size) {
             return Err(LimitsError::Ranks(size));
         }

@@ -8,8 +8,9 @@ use crate::card::{Counter, Vic};
 const CHUNK_WORDS: u32 = 1_024;
 /// Bytes of a chunk.
 pub(super) const CHUNK_BYTES: usize = CHUNK_WORDS as usize * 8;
-/// A chunk for each counter.
-const CHUNKS_MAX: u32 = 64;
+/// Chunks of a card. Each is filled as fast as its sender can: with many at a time, cells for the card fill the network, and other cards
+/// cannot send the word that asks for a chunk.
+const CHUNKS_MAX: u32 = 4;
 
 /// The chunks of a card.
 #[derive(Debug)]
@@ -48,12 +49,14 @@ impl Chunks {
         self.free.len()
     }
 
-    /// A chunk for a stream of the card `peer`. There is none if the streams of that card have half of all chunks.
-    pub fn grant(&mut self, peer: u32, stream: u16) -> Option<u8> {
+    /// Whether the streams of a card may have another chunk: together they have half of all chunks at most.
+    pub fn has_share_left(&self, peer: u32) -> bool {
         let held = self.states.iter().filter(|state| state.peer() == Some(peer)).count();
-        if held >= self.states.len().div_ceil(2) {
-            return None;
-        }
+        held < self.states.len().div_ceil(2)
+    }
+
+    /// A chunk for a stream of the card `peer`, if one is free.
+    pub fn grant(&mut self, peer: u32, stream: u16) -> Option<u8> {
         let chunk = self.free.pop()?;
         self.states[usize::from(chunk)] = ChunkState::Granted { peer, stream };
         Some(chunk)

@@ -16,6 +16,7 @@ mod control;
 mod receiving;
 mod sending;
 mod streams;
+mod turns;
 
 pub use receiving::Found;
 pub use streams::{OpenError, StreamEvent, StreamId, Streams};

@@ -17,6 +17,7 @@ use super::chunks::{CHUNK_BYTES, Chunks, counter};
 use super::control::{Control, SIZE_MAX};
 use super::receiving::{Found, Receiving};
 use super::sending::{Ending, Sending};
+use super::turns::Turns;
 use crate::card::Vic;
 
 /// Words that wait for a card to take others: a card that leaves so many opens no further stream.
@@ -100,8 +101,8 @@ pub struct Streams {
     next_number: u16,
     listening: BTreeSet<u16>,
     chunks: Chunks,
-    /// Streams whose senders want a chunk, in turn.
-    wanting: VecDeque<u16>,
+    /// Streams whose senders want a chunk.
+    wanting: Turns,
     /// What is to be said to other cards.
     said: BTreeMap<u32, VecDeque<Control>>,
     /// Streams that have something to send.
@@ -129,7 +130,7 @@ impl Streams {
             next_number: 0,
             listening: BTreeSet::new(),
             chunks: Chunks::new(card.memory_words()),
-            wanting: VecDeque::new(),
+            wanting: Turns::default(),
             said: BTreeMap::new(),
             sending: BTreeSet::new(),
             receiving: BTreeSet::new(),
@@ -256,6 +257,7 @@ impl Streams {
     /// The streams of a card that is gone are over.
     fn lose(&mut self, rank: u32, card: &mut (impl Vic + ?Sized)) {
         self.said.remove(&rank);
+        self.wanting.forget(rank);
         for chunk in self.chunks.held_by(rank) {
             if let Some(counter) = counter(chunk) {
                 card.clear(counter);
@@ -368,29 +370,25 @@ impl Streams {
             && stream.receiving.may_grant()
             && !std::mem::replace(&mut stream.receiving.is_listed, true)
         {
-            self.wanting.push_back(number);
+            self.wanting.add(stream.peer, number);
         }
     }
 
     /// Grants chunks to streams in turn. A stream whose card has its share is passed over.
     fn grant(&mut self) {
-        let mut passed_over = 0;
-        while passed_over < self.wanting.len()
-            && self.chunks.free_count() > 0
-            && let Some(number) = self.wanting.pop_front()
+        while self.chunks.free_count() > 0
+            && let Some(number) = self.wanting.next(|peer| self.chunks.has_share_left(peer))
         {
             let Some(stream) = self.streams.get_mut(&number) else { continue };
-            let (peer, Some(there)) = (stream.peer, stream.there) else { continue };
-            let Some(chunk) = self.chunks.grant(peer, number) else {
-                passed_over += 1;
-                self.wanting.push_back(number);
-                continue;
-            };
-            passed_over = 0;
-            stream.receiving.note_granted();
             stream.receiving.is_listed = false;
-            self.list(number);
-            self.say(peer, Control::Grant { there, chunk });
+            let (peer, Some(there)) = (stream.peer, stream.there) else { continue };
+            if stream.receiving.may_grant()
+                && let Some(chunk) = self.chunks.grant(peer, number)
+            {
+                stream.receiving.note_granted();
+                self.list(number);
+                self.say(peer, Control::Grant { there, chunk });
+            }
         }
     }
 

@@ -31,11 +31,11 @@ impl VortexAddress {
     pub(crate) fn parse(text: &str) -> Option<VortexAddress> {
         let (fabric, place) = text.split_once('/')?;
         let (from, place) = match place.split_once(';') {
-            Some((from, place)) => (Some(parse_number(from)?), place),
+            Some((from, place)) => (Some(parse_rank(from)?), place),
             None => (None, place),
         };
         let (rank, port) = place.split_once(':')?;
-        let rank = if rank == "*" { None } else { Some(parse_number(rank)?) };
+        let rank = if rank == "*" { None } else { Some(parse_rank(rank)?) };
         let port = if port == "*" { 0 } else { parse_number(port)? };
         is_name(fabric).then(|| VortexAddress { fabric: fabric.to_owned(), from, rank, port })
     }
@@ -50,6 +50,11 @@ impl VortexAddress {
 pub(super) fn is_name(name: &str) -> bool {
     let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     (1..=NAME_SIZE_MAX).contains(&name.len()) && name.bytes().all(is_sign)
+}
+
+/// The largest number stands for no rank.
+fn parse_rank(text: &str) -> Option<u32> {
+    parse_number(text).filter(|rank| *rank != u32::MAX)
 }
 
 /// Digits only: no sign, no blank.

@@ -48,7 +48,8 @@ impl Attaching {
             match shm::send(socket, &self.hello[self.sent..]) {
                 Ok(count) => self.sent += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Progress::WaitsToWrite),
-                Err(_) => return Err(self.gone()),
+                // The fabric may have refused before it heard anything: the answer says so.
+                Err(_) => self.sent = HELLO_SIZE,
             }
         }
         while self.received < ANSWER_SIZE {

@@ -82,22 +82,23 @@ impl Listening {
         Listening { port, waiting: VecDeque::new() }
     }
 
-    /// Passes a connection on. Returns whether the process can take it.
+    /// Passes a connection on. Returns whether the process takes it, now or later.
     pub fn pass(&mut self, stream: &Stream, connection: OwnedFd) -> bool {
         if self.waiting.len() >= BACKLOG_MAX {
             return false;
         }
         self.waiting.push_back(connection);
-        self.flush(stream);
-        true
+        self.flush(stream)
     }
 
-    /// Passes on what there is room for.
-    pub fn flush(&mut self, stream: &Stream) {
-        while let Some(connection) = self.waiting.front()
-            && shm::send_with(stream.socket(), &[0], connection.as_fd()).is_ok()
-        {
-            self.waiting.pop_front();
+    /// Passes on what there is room for. Returns whether the process is there.
+    pub fn flush(&mut self, stream: &Stream) -> bool {
+        while let Some(connection) = self.waiting.front() {
+            match shm::send_with(stream.socket(), &[0], connection.as_fd()) {
+                Ok(_) => self.waiting.pop_front(),
+                Err(error) => return error.kind() == io::ErrorKind::WouldBlock,
+            };
         }
+        true
     }
 }

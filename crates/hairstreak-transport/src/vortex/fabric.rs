@@ -1,9 +1,10 @@
 //! `Fabric`: the process that owns a simulated switch, its cards and their streams, and what other processes attach to.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hairstreak_fabric::Parallel;
 use hairstreak_fabric::card::{CardLimits, Cell, CellCounts, SimulatedCards};
@@ -30,6 +31,10 @@ use crate::stream::{ClientLayer, ServerLayer, Stream, pair};
 
 /// Slots between two looks at the sockets.
 const TURN_SLOTS: u32 = 16;
+/// Processes accepted between two turns.
+const ACCEPT_MAX: usize = 16;
+/// How long a process may take to say hello.
+const HELLO_TIME: Duration = Duration::from_secs(5);
 /// How long the fabric accepts nobody when descriptors are short.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Serials are smaller, so that no token of an attachment is another token.
@@ -60,6 +65,8 @@ pub struct Fabric {
     /// Ranks whose streams have something to do, or may.
     due: DueRanks,
     attachments: Slab<Attachment>,
+    /// Processes that have not said hello, with their deadlines; and some that have.
+    greetings: VecDeque<(Instant, usize, u32)>,
     next_serial: u32,
     facts: FabricFacts,
     clock: OwnClock,
@@ -99,8 +106,9 @@ impl Fabric {
         }
         let shape = Shape::new(heights, angles)?;
         let size = shape.port_count();
-        let switches = (0..networks).map(|_| Switch::new(shape, Permutation::Patent)).collect();
         let limits = CardLimits::default();
+        limits.check(size)?;
+        let switches = (0..networks).map(|_| Switch::new(shape, Permutation::Patent)).collect();
         let mut cards = SimulatedCards::new(Parallel::new(switches, size), size, limits)?;
         let ranks = (0..size).map(|rank| Rank::new(&cards.card(rank))).collect();
         let system = |error| FabricError::System(name.clone(), error);
@@ -126,6 +134,7 @@ impl Fabric {
             ranks,
             due: DueRanks::new(size),
             attachments: Slab::new(),
+            greetings: VecDeque::new(),
             next_serial: 0,
             facts,
             clock: OwnClock::new(facts)?,
@@ -156,7 +165,8 @@ impl Fabric {
         let shared = Arc::clone(&self.shared);
         let (mut events, mut is_busy) = (Vec::new(), false);
         while !shared.is_stopping.load(Ordering::Acquire) {
-            let timeout = is_busy.then_some(Duration::ZERO);
+            let hello_time = self.end_greetings();
+            let timeout = if is_busy { Some(Duration::ZERO) } else { hello_time };
             shared.poller.wait(timeout, |event| events.push(event))?;
             events.drain(..).for_each(|event| self.handle_event(event));
             is_busy = (0..TURN_SLOTS).all(|_| self.pass_slot());
@@ -278,14 +288,15 @@ impl Fabric {
             _ => {}
         }
         let (index, serial) = (event.token as u32 as usize, (event.token >> 32) as u32);
-        let Some(found) = self.attachments.get_mut(index).filter(|found| found.serial == serial) else {
-            return;
-        };
+        // The end of a process may be told with its hello, and is not told again.
+        self.greet(index, serial);
+        let attachments = &mut self.attachments;
+        let Some(found) = attachments.get_mut(index).filter(|found| found.serial == serial) else { return };
         match &mut found.kind {
-            Kind::Greeting(_) => self.greet(index),
+            Kind::Greeting(_) => {}
             Kind::Listening(_, listening) => {
-                listening.flush(&found.stream);
-                if event.ended {
+                let is_there = listening.flush(&found.stream);
+                if event.ended || !is_there {
                     self.remove(index);
                 }
             }
@@ -300,7 +311,8 @@ impl Fabric {
     }
 
     fn accept_processes(&mut self) {
-        loop {
+        // The listener tells of more.
+        for _ in 0..ACCEPT_MAX {
             match self.listener.accept() {
                 Ok(Some(stream)) => self.accept_process(stream),
                 Ok(None) => return,
@@ -320,16 +332,39 @@ impl Fabric {
             Ok(peer) if peer.uid == owner || peer.uid.is_root() => {
                 let process = peer.pid.as_raw_nonzero().get().unsigned_abs();
                 if let Some(index) = self.add(process, stream, Kind::Greeting(Greeting::new())) {
-                    self.greet(index);
+                    let serial = self.attachments[index].serial;
+                    self.greetings.push_back((Instant::now() + HELLO_TIME, index, serial));
+                    self.greet(index, serial);
                 }
             }
             _ => answer(&stream, Err(Refusal::User)),
         }
     }
 
-    /// Reads what a process wants.
-    fn greet(&mut self, index: usize) {
-        let attachment = &mut self.attachments[index];
+    fn find(&mut self, index: usize, serial: u32) -> Option<&mut Attachment> {
+        self.attachments.get_mut(index).filter(|found| found.serial == serial)
+    }
+
+    /// Lets go of processes that have not said hello in time. Returns when to look again.
+    fn end_greetings(&mut self) -> Option<Duration> {
+        while let Some(&(deadline, index, serial)) = self.greetings.front() {
+            let is_greeting = |found: &&mut Attachment| matches!(found.kind, Kind::Greeting(_));
+            let is_waiting = self.find(index, serial).filter(is_greeting).is_some();
+            let left = deadline.saturating_duration_since(Instant::now());
+            if is_waiting && !left.is_zero() {
+                return Some(left);
+            }
+            self.greetings.pop_front();
+            if is_waiting {
+                self.remove(index);
+            }
+        }
+        None
+    }
+
+    /// Reads what a process wants that has not said hello yet.
+    fn greet(&mut self, index: usize, serial: u32) {
+        let Some(attachment) = self.find(index, serial) else { return };
         let Kind::Greeting(greeting) = &mut attachment.kind else { return };
         match greeting.advance(&attachment.stream) {
             Ok(None) => {}
@@ -365,7 +400,8 @@ impl Fabric {
                     self.remove(other);
                 }
                 let at = &mut self.ranks[rank as usize];
-                let port = at.free_port(hello.port).ok_or(Refusal::InUse)?;
+                let refusal = if hello.port == 0 { Refusal::Full } else { Refusal::InUse };
+                let port = at.free_port(hello.port).ok_or(refusal)?;
                 at.attach(process);
                 at.listeners.insert(port, index);
                 at.streams.listen(port);

@@ -130,35 +130,39 @@ impl Link {
 
     /// Bytes of the card go to the process.
     fn give(&mut self, stream: &mut Stream, streams: &mut Streams) {
-        while !self.is_deaf {
-            if self.has_held() {
-                match stream.write(&[IoSlice::new(&self.held[self.held_at..])]) {
-                    Ok(count) => self.held_at += count,
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                    // The process is gone, of which an event tells.
-                    Err(_) => return,
-                }
-                if self.has_held() {
-                    return;
-                }
-            }
-            if self.is_ended {
-                return;
-            }
-            self.held.resize(PART_SIZE, 0);
-            self.held_at = 0;
-            let found = streams.read(self.id, &mut self.held);
-            self.held.truncate(if let Found::Bytes(count) = found { count } else { 0 });
-            match found {
-                Found::Bytes(_) => {}
+        let mut part = [0; PART_SIZE];
+        while !self.is_deaf && self.give_held(stream, streams) && !self.is_ended {
+            match streams.read(self.id, &mut part) {
+                Found::Bytes(count) => self.held.extend_from_slice(&part[..count]),
                 Found::Nothing => return,
                 Found::End | Found::Reset => {
                     self.is_ended = true;
                     stream.shutdown_write();
-                    return;
                 }
             }
         }
+    }
+
+    /// Bytes that are held go to the process. Returns whether none is left.
+    fn give_held(&mut self, stream: &mut Stream, streams: &mut Streams) -> bool {
+        while self.has_held() {
+            match stream.write(&[IoSlice::new(&self.held[self.held_at..])]) {
+                Ok(count) => self.held_at += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
+                // An event tells of a process that is gone.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return false,
+                // The rings make no sense.
+                Err(_) => {
+                    self.has_read_all = true;
+                    self.is_deaf = true;
+                    streams.reset(self.id);
+                    return false;
+                }
+            }
+        }
+        // An idle stream holds no memory.
+        (self.held, self.held_at) = (Vec::new(), 0);
+        true
     }
 
     fn has_held(&self) -> bool {

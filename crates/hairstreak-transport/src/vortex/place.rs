@@ -28,6 +28,8 @@ pub(crate) fn connect(address: &VortexAddress) -> io::Result<(OwnedFd, bool)> {
 pub(super) fn reach(fabric: &str) -> io::Result<(OwnedFd, bool)> {
     connect_unix(&meeting_place(fabric)).map_err(|error| match error.kind() {
         io::ErrorKind::ConnectionRefused => VortexError::NoFabric(fabric.to_owned()).into(),
+        // Others have waited so long that there is no room for one more.
+        io::ErrorKind::WouldBlock => VortexError::NoAnswer(fabric.to_owned()).into(),
         _ => error,
     })
 }
