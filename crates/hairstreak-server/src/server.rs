@@ -192,3 +192,38 @@ impl Drop for Server {
         self.end();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+    use std::time::{Duration, Instant};
+
+    use hairstreak_transport::{ClientLayer, Established, Stream};
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// Connects to a node's shared memory with rings of that size.
+    fn connect(endpoint: &Endpoint, ring_size: usize) -> Result<(), Error> {
+        let Endpoint::Shm(address) = endpoint else { panic!("{endpoint}") };
+        let mut stream = Stream::connect_ipc(address)?.with_client_layer(&ClientLayer::Rings { ring_size });
+        let since = Instant::now();
+        while stream.establish()? != Established::Done {
+            assert!(since.elapsed() < PATIENCE, "the node does not answer");
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_client_shares_rings_of_the_largest_size_and_no_larger_ones() {
+        let endpoint = format!("shm://hairstreak-server-test-{}", std::process::id());
+        let options = ServeOptions { bind: Vec::new(), amqp_bind: vec![endpoint], ..ServeOptions::default() };
+        let server = Server::start(options).unwrap();
+        let endpoint = &server.amqp_endpoints()[0];
+        connect(endpoint, SHARED_RING_SIZE_MAX).unwrap();
+        let error = connect(endpoint, 2 * SHARED_RING_SIZE_MAX).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{error}");
+    }
+}
