@@ -1,19 +1,20 @@
 //! `Fabric`: a Data Vortex or a fat tree that carries the messages of a pipeline, with the times of its slots.
 //!
-//! The networks themselves are `hairstreak-fabric`'s. The figures here are choices of ours, each with its reason; a topology may say
-//! others.
+//! The networks themselves are `hairstreak-fabric`'s, and so are the times of the Data Vortex (`hairstreak_fabric::parameters`). The figures here are
+//! choices of ours, each with its reason; a topology may say others.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use hairstreak_fabric::parameters::{NETWORK_COUNT, SLOT_PICOSECONDS};
 use hairstreak_fabric::vortex::{Shape, ShapeError};
 use thiserror::Error;
 
 /// Bytes of a message that a cell of the Data Vortex carries: its payload is a word.
 const CELL_BYTES: u64 = 8;
-/// The slot of the Data Vortex: a cell of 128 bits at 25 Gbit/s takes 5 ns.
-const CELL_SLOT: Duration = Duration::from_nanos(5);
+/// The slot of the Data Vortex, the same as that of the fabric that programs attach to.
+const CELL_SLOT: Duration = Duration::from_nanos(SLOT_PICOSECONDS / 1_000);
 /// Bytes of a message that a packet of the fat tree carries: the smallest unit of InfiniBand.
 const PACKET_BYTES: u64 = 256;
 /// The slot of the fat tree: 256 bytes and 26 of headers at 54.5 Gbit/s, which are the four lanes of FDR.
@@ -26,7 +27,7 @@ const OVERHEAD: Duration = Duration::from_nanos(200);
 /// Which fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FabricKind {
-    /// A Data Vortex of that shape.
+    /// Data Vortices of that shape, [`NETWORK_COUNT`] side by side.
     Vortex(Shape),
     /// A fat tree of FDR InfiniBand for so many hosts.
     FatTree {
@@ -64,7 +65,7 @@ pub enum FabricError {
 }
 
 impl Fabric {
-    /// A Data Vortex of so many heights (a power of two) and angles: `heights * angles` ports.
+    /// Data Vortices side by side, of so many heights (a power of two) and angles: `heights * angles` ports.
     ///
     /// ```
     /// use hairstreak_model::Fabric;
@@ -125,6 +126,14 @@ impl Fabric {
     /// What a message costs a processor, at each end.
     pub fn overhead(&self) -> Duration {
         self.overhead
+    }
+
+    /// Packets that a port may send in a slot.
+    pub(crate) fn lane_count(&self) -> u32 {
+        match self.kind {
+            FabricKind::Vortex(_) => NETWORK_COUNT,
+            FabricKind::FatTree { .. } => 1,
+        }
     }
 
     /// Packets of a message of that size: in a Data Vortex a header comes first.

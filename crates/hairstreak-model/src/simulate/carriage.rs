@@ -1,13 +1,13 @@
 //! `Carriage`: messages on their way through a fabric, cut into packets, slot by slot.
 //!
-//! Each port sends the packets of one message after the other, one in a slot, and a packet that finds no room waits. A message has
-//! arrived when all its packets have. While nothing is on its way no slot passes.
+//! Each port sends the packets of one message after the other, in a slot one into each of the networks side by side, and a packet that
+//! finds no room waits. A message has arrived when all its packets have. While nothing is on its way no slot passes.
 
 use std::collections::VecDeque;
 
-use hairstreak_fabric::Network;
 use hairstreak_fabric::fat_tree::FatTree;
 use hairstreak_fabric::vortex::{Permutation, Switch};
+use hairstreak_fabric::{Network, Parallel};
 
 use crate::network::{Fabric, FabricKind};
 
@@ -17,6 +17,7 @@ pub(super) type Parcel = (usize, u64);
 pub(super) struct Carriage {
     network: Switches,
     slot_ns: u64,
+    lane_count: u32,
     next_slot_at: u64,
     ports: Vec<Port>,
     /// The ports that have packets to send.
@@ -28,7 +29,7 @@ pub(super) struct Carriage {
 }
 
 enum Switches {
-    Vortex(Switch<usize>),
+    Vortex(Parallel<Switch<usize>>),
     Tree(FatTree<usize>),
 }
 
@@ -55,12 +56,17 @@ impl Carriage {
     /// The fabric, empty. `None`: it is none that can be, which [`Fabric`] has ruled out.
     pub(super) fn new(fabric: &Fabric) -> Option<Carriage> {
         let network = match fabric.kind() {
-            FabricKind::Vortex(shape) => Switches::Vortex(Switch::new(shape, Permutation::Patent)),
+            FabricKind::Vortex(shape) => {
+                let switch = |_| Switch::new(shape, Permutation::Patent);
+                let switches = (0..fabric.lane_count()).map(switch).collect();
+                Switches::Vortex(Parallel::new(switches, shape.port_count()))
+            }
             FabricKind::FatTree { ports } => Switches::Tree(FatTree::fdr(ports).ok()?),
         };
         Some(Carriage {
             network,
             slot_ns: fabric.slot().as_nanos() as u64,
+            lane_count: fabric.lane_count(),
             next_slot_at: 0,
             ports: (0..fabric.port_count()).map(|_| Port::default()).collect(),
             active: Vec::new(),
@@ -94,13 +100,16 @@ impl Carriage {
 
     /// A slot passes. `arrive` is called with each message that is complete at the end of the slot, and that time.
     pub(super) fn step(&mut self, mut arrive: impl FnMut(u64, Parcel)) {
-        let Carriage { network, ports, active, flights, free, busiest_slots, .. } = self;
+        let Carriage { network, ports, active, flights, free, busiest_slots, lane_count, .. } = self;
         active.retain(|from| {
             let port = &mut ports[*from];
             port.busy_slots += 1;
             *busiest_slots = port.busy_slots.max(*busiest_slots);
-            let Some(first) = port.outgoing.front_mut() else { return false };
-            if network.inject(*from as u32, first.to as u32, first.flight) {
+            for _ in 0..*lane_count {
+                let Some(first) = port.outgoing.front_mut() else { return false };
+                if !network.inject(*from as u32, first.to as u32, first.flight) {
+                    break;
+                }
                 first.packets -= 1;
                 if first.packets == 0 {
                     port.outgoing.pop_front();
@@ -130,21 +139,21 @@ impl Switches {
     /// Whether the packet has entered.
     fn inject(&mut self, from: u32, to: u32, flight: usize) -> bool {
         match self {
-            Switches::Vortex(switch) => Network::inject(switch, from, to, flight).is_ok(),
+            Switches::Vortex(switches) => switches.inject(from, to, flight).is_ok(),
             Switches::Tree(tree) => tree.inject(from, to, flight).is_ok(),
         }
     }
 
     fn step(&mut self, mut arrive: impl FnMut(usize)) {
         match self {
-            Switches::Vortex(switch) => Network::step(switch, |_, flight| arrive(flight)),
+            Switches::Vortex(switches) => switches.step(|_, flight| arrive(flight)),
             Switches::Tree(tree) => tree.step(|_, flight| arrive(flight)),
         }
     }
 
     fn packet_count(&self) -> usize {
         match self {
-            Switches::Vortex(switch) => switch.packet_count(),
+            Switches::Vortex(switches) => switches.packet_count(),
             Switches::Tree(tree) => tree.packet_count(),
         }
     }
@@ -188,8 +197,8 @@ mod tests {
     #[test]
     fn a_data_vortex_takes_its_cylinders_and_the_cells_behind_the_first() {
         let vortex = Fabric::vortex(16, 2).unwrap();
-        let (short, long) = (arrivals(vortex, &[(0, 1)])[0].1, arrivals(vortex, &[(0, 14)])[0].1);
-        assert!(short >= 5 * 5, "five cylinders, {short}");
-        assert!(long >= short + 13 * 5, "one cell a slot, {long}");
+        let (short, long) = (arrivals(vortex, &[(0, 1)])[0].1, arrivals(vortex, &[(0, 160)])[0].1);
+        assert!(short >= 5 * 30, "five cylinders, {short}");
+        assert!(long >= short + 9 * 30, "16 cells a slot, {long}");
     }
 }
