@@ -8,6 +8,7 @@
 
 mod burn;
 mod chain;
+mod core;
 mod error;
 mod figures;
 mod file;

@@ -1,6 +1,6 @@
 //! When a split pays: the same work in one thread and in two stages with a link between them, over each transport.
 //!
-//! The work is a loop of so many rounds, counted out beforehand, so that it can be as short as a microsecond. The monolith and the
+//! Each stage is kept to a core of its own. The work is a loop of so many rounds, counted out beforehand, so that it can be as short as a microsecond. The monolith and the
 //! splits take turns: a machine that becomes slower meanwhile does so for all of them.
 
 use std::fmt;
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use hairstreak_socket::{Context, Options, Pull, Push};
 use serde::Serialize;
 
+use super::core::{cores, keep_to};
 use super::error::CalibrationError;
 use super::median::median;
 
@@ -92,9 +93,16 @@ impl fmt::Display for Transport {
 ///
 /// A socket or a thread cannot be had, or a message does not come.
 pub fn measure_splits(repeat_count: usize) -> Result<Vec<Split>, CalibrationError> {
-    let rounds_per_us = rounds_per_us();
-    let of = |work_us: u64| measure(work_us, rounds_per_us, repeat_count.max(1));
-    WORK_US.into_iter().map(of).collect()
+    // A thread of its own, which is kept to a core: the second stage, and the monolith.
+    let measuring = thread::Builder::new().spawn(move || {
+        let cores = cores();
+        keep_to(&cores, 0);
+        let rounds_per_us = rounds_per_us();
+        let of = |work_us: u64| measure(&cores, work_us, rounds_per_us, repeat_count.max(1));
+        WORK_US.into_iter().map(of).collect()
+    });
+    let measuring = measuring.map_err(|error| CalibrationError::Thread(error.to_string()))?;
+    measuring.join().map_err(|_| CalibrationError::Thread("the measuring thread panicked".into()))?
 }
 
 /// The least work, in microseconds, from which on every split over `transport` was ahead of the monolith; none if not even
@@ -107,7 +115,12 @@ pub fn break_even(splits: &[Split], transport: Transport) -> Option<u64> {
     splits.iter().rev().take_while(pays).last().map(|split| split.work_us)
 }
 
-fn measure(work_us: u64, rounds_per_us: f64, repeat_count: usize) -> Result<Split, CalibrationError> {
+fn measure(
+    cores: &[usize],
+    work_us: u64,
+    rounds_per_us: f64,
+    repeat_count: usize,
+) -> Result<Split, CalibrationError> {
     let rounds = |us: f64| (us * rounds_per_us) as u64;
     let (whole, half) = (rounds(work_us as f64), rounds(work_us as f64 / 2.0));
     let count = (MEASURE_TIME.as_micros() as u64 / work_us).max(10);
@@ -116,7 +129,7 @@ fn measure(work_us: u64, rounds_per_us: f64, repeat_count: usize) -> Result<Spli
     for _ in 0..repeat_count {
         for (transport, rates) in Transport::ALL.into_iter().zip(&mut split) {
             let one = undivided(whole, count);
-            let two = divided(transport, half, count)?;
+            let two = divided(cores, transport, half, count)?;
             monolith.push(one);
             rates.push((two, two / one));
         }
@@ -160,8 +173,8 @@ fn undivided(rounds: u64, count: u64) -> f64 {
     count as f64 / began.elapsed().as_secs_f64()
 }
 
-/// Messages a second of two threads, with a link between them.
-fn divided(transport: Transport, rounds: u64, count: u64) -> Result<f64, CalibrationError> {
+/// Messages a second of two threads, with a link between them: this one, and one on the next core.
+fn divided(cores: &[usize], transport: Transport, rounds: u64, count: u64) -> Result<f64, CalibrationError> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let name = format!("hairstreak-split-{}-{}", process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
     let options = Options { shared_memory: transport != Transport::Ipc, ..Options::default() };
@@ -176,6 +189,7 @@ fn divided(transport: Transport, rounds: u64, count: u64) -> Result<f64, Calibra
     let endpoint = endpoint.to_string();
     thread::scope(|scope| {
         let first = thread::Builder::new().spawn_scoped(scope, || -> Result<Instant, CalibrationError> {
+            keep_to(cores, 1);
             let push = Push::with_options(&context, options)?;
             push.connect(&endpoint)?;
             let body = [b'x'; SIZE];
@@ -224,7 +238,7 @@ mod tests {
     #[test]
     fn every_transport_carries_all_messages() {
         for transport in Transport::ALL {
-            let rate = divided(transport, 10, 100).unwrap();
+            let rate = divided(&cores(), transport, 10, 100).unwrap();
             assert!(rate.is_finite() && rate > 0.0, "{transport}: {rate}");
         }
     }
