@@ -83,6 +83,8 @@ struct Sheet {
     /// A bit for each height, `word_count` words for each cylinder.
     occupied: Vec<u64>,
     occupied_after: Vec<u64>,
+    /// Packets inside: a sheet without any is not stepped.
+    packet_count: u32,
 }
 
 impl<T> Switch<T> {
@@ -143,6 +145,7 @@ impl<T> Switch<T> {
         }
         let key = self.flights.insert(Flight { injected_at: self.slot, payload }) as u32;
         sheet.occupied[word] |= bit;
+        sheet.packet_count += 1;
         sheet.packets[from.height as usize] =
             Packet { key, height: to.height as u16, angle: to.angle as u16 };
         self.counts.injected += 1;
@@ -152,7 +155,8 @@ impl<T> Switch<T> {
     /// A slot passes: all packets move, and those at their port leave.
     pub fn step(&mut self, mut arrive: impl FnMut(Arrival<T>)) {
         let angles = self.shape.angles();
-        for (number, sheet) in self.sheets.iter_mut().enumerate() {
+        for (number, sheet) in self.sheets.iter_mut().enumerate().filter(|(_, sheet)| sheet.packet_count > 0)
+        {
             let angle = ((number as u64 + self.slot) % u64::from(angles)) as u16;
             let (flights, slot) = (&mut self.flights, self.slot);
             sheet.step(self.shape, &self.next, angle, &mut self.counts, |packet| {
@@ -174,6 +178,7 @@ impl Sheet {
             after: vec![Packet::default(); heights * cylinders],
             occupied: vec![0; words],
             occupied_after: vec![0; words],
+            packet_count: 0,
         }
     }
 
@@ -188,7 +193,7 @@ impl Sheet {
     ) {
         let (heights, bits, words) =
             (shape.heights() as usize, shape.height_bits() as usize, word_count(shape));
-        let Sheet { packets, after, occupied, occupied_after } = self;
+        let Sheet { packets, after, occupied, occupied_after, packet_count } = self;
         occupied_after.fill(0);
         let mut node_updates = 0;
         let mut deflections = 0;
@@ -198,6 +203,7 @@ impl Sheet {
             node_updates += 1;
             if packet.angle == angle {
                 counts.ejected += 1;
+                *packet_count -= 1;
                 leave(packet);
             } else {
                 after[at] = packet;
