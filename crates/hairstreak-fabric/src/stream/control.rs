@@ -10,7 +10,7 @@ pub(super) const SIZE_MAX: u32 = (1 << 14) - 1;
 /// Places come round after so many.
 pub(super) const PLACE_COUNT: u32 = 1 << 24;
 
-/// What one end says. `there` is the number that the other end has for the stream.
+/// A word of one end. `there` is the number that the other end has for the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Control {
     /// A stream to a port is wanted; `here` is the opener's number for it.

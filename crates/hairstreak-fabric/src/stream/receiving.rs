@@ -36,7 +36,7 @@ pub(super) struct Receiving {
     is_done_said: bool,
 }
 
-/// What a read found.
+/// The outcome of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// So many bytes.

@@ -35,6 +35,15 @@ unsafe impl Sync for SharedMemory {}
 impl SharedMemory {
     /// New memory of zeros, and the descriptor to be passed.
     pub fn create(size: usize) -> Result<(SharedMemory, OwnedFd), SegmentError> {
+        SharedMemory::create_sealed(size, SEALS)
+    }
+
+    /// As [`SharedMemory::create`], and nobody else can write.
+    pub fn create_to_show(size: usize) -> Result<(SharedMemory, OwnedFd), SegmentError> {
+        SharedMemory::create_sealed(size, SEALS | SealFlags::FUTURE_WRITE)
+    }
+
+    fn create_sealed(size: usize, seals: SealFlags) -> Result<(SharedMemory, OwnedFd), SegmentError> {
         if is_strict() {
             return Err(SegmentError::Strict);
         }
@@ -48,29 +57,43 @@ impl SharedMemory {
             other => other?,
         };
         rustix::fs::ftruncate(&file, size as u64)?;
-        rustix::fs::fcntl_add_seals(&file, SEALS)?;
-        Ok((SharedMemory::map(file.as_fd(), size)?, file))
+        // Before the seals, of which one forbids to map it so.
+        let memory = SharedMemory::map(file.as_fd(), size, ProtFlags::READ | ProtFlags::WRITE)?;
+        rustix::fs::fcntl_add_seals(&file, seals)?;
+        Ok((memory, file))
     }
 
     /// Maps the memory that a peer passed, once it has been seen to be sealed and of that size.
     pub fn open(file: BorrowedFd<'_>, size: usize) -> Result<SharedMemory, SegmentError> {
+        let no_writers = SealFlags::WRITE | SealFlags::FUTURE_WRITE;
+        let seals = rustix::fs::fcntl_get_seals(file).map_err(|_| SegmentError::Unfit)?;
+        if seals.intersects(no_writers) {
+            return Err(SegmentError::Unfit);
+        }
+        SharedMemory::open_with(file, size, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
+    /// As [`SharedMemory::open`], to read only.
+    pub fn open_to_read(file: BorrowedFd<'_>, size: usize) -> Result<SharedMemory, SegmentError> {
+        SharedMemory::open_with(file, size, ProtFlags::READ)
+    }
+
+    fn open_with(file: BorrowedFd<'_>, size: usize, access: ProtFlags) -> Result<SharedMemory, SegmentError> {
         if is_strict() {
             return Err(SegmentError::Strict);
         }
         let unfit = |_| SegmentError::Unfit;
         let seals = rustix::fs::fcntl_get_seals(file).map_err(unfit)?;
-        let is_sealed = seals.contains(SealFlags::SHRINK)
-            && !seals.intersects(SealFlags::WRITE | SealFlags::FUTURE_WRITE);
+        let is_sealed = seals.contains(SealFlags::SHRINK);
         let has_size = rustix::fs::fstat(file).map_err(unfit)?.st_size == size as i64;
         let is_plain = rustix::fs::fstatfs(file).map_err(unfit)?.f_type as u64 == TMPFS_MAGIC;
         if !is_sealed || !has_size || !is_plain {
             return Err(SegmentError::Unfit);
         }
-        SharedMemory::map(file, size)
+        SharedMemory::map(file, size, access)
     }
 
-    fn map(file: BorrowedFd<'_>, size: usize) -> Result<SharedMemory, SegmentError> {
-        let access = ProtFlags::READ | ProtFlags::WRITE;
+    fn map(file: BorrowedFd<'_>, size: usize, access: ProtFlags) -> Result<SharedMemory, SegmentError> {
         // SAFETY: a new mapping, wherever the kernel has room for it.
         let start =
             unsafe { rustix::mm::mmap(std::ptr::null_mut(), size, access, MapFlags::SHARED, file, 0)? };

@@ -13,7 +13,7 @@ use std::os::fd::BorrowedFd;
 use super::socket;
 use super::tls::{Handshake, Progress, Tls};
 use crate::shm::{Giving, Handover, Rings, Side, Taking};
-use crate::vortex::{self, Attaching, Progress as Attachment};
+use crate::vortex::{self, AttachProgress, Attaching};
 
 /// How far a stream is on its way to its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,9 +78,9 @@ impl Establishing {
         }
         if let Next::Attaching(attaching) = &mut self.next {
             match attaching.advance(socket)? {
-                Attachment::WaitsToRead => return Ok(Outcome::Waits(Established::WaitsToRead)),
-                Attachment::WaitsToWrite => return Ok(Outcome::Waits(Established::WaitsToWrite)),
-                Attachment::Done(_) => self.next = Next::Giving(Giving::new(vortex::RING_SIZE)),
+                AttachProgress::WaitsToRead => return Ok(Outcome::Waits(Established::WaitsToRead)),
+                AttachProgress::WaitsToWrite => return Ok(Outcome::Waits(Established::WaitsToWrite)),
+                AttachProgress::Done(_) => self.next = Next::Giving(Giving::new(vortex::RING_SIZE)),
             }
         }
         let (handover, side) = match &mut self.next {

@@ -20,7 +20,7 @@ pub(crate) struct Attaching {
 }
 
 /// How far an attaching is.
-pub(crate) enum Progress {
+pub(crate) enum AttachProgress {
     WaitsToRead,
     WaitsToWrite,
     Done(Attached),
@@ -43,11 +43,13 @@ impl Attaching {
     }
 
     /// Goes as far as the socket, which is connected to the fabric, lets it.
-    pub fn advance(&mut self, socket: BorrowedFd<'_>) -> io::Result<Progress> {
+    pub fn advance(&mut self, socket: BorrowedFd<'_>) -> io::Result<AttachProgress> {
         while self.sent < HELLO_SIZE {
             match shm::send(socket, &self.hello[self.sent..]) {
                 Ok(count) => self.sent += count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Progress::WaitsToWrite),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(AttachProgress::WaitsToWrite);
+                }
                 // The fabric may have refused before it heard anything: the answer says so.
                 Err(_) => self.sent = HELLO_SIZE,
             }
@@ -62,12 +64,14 @@ impl Attaching {
                     self.answer[self.received..][..bytes.len()].copy_from_slice(bytes);
                     self.received += bytes.len();
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Progress::WaitsToRead),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(AttachProgress::WaitsToRead);
+                }
                 Err(_) => return Err(self.gone()),
             }
         }
         match decode_answer(self.answer) {
-            Some(Ok(attached)) => Ok(Progress::Done(attached)),
+            Some(Ok(attached)) => Ok(AttachProgress::Done(attached)),
             Some(Err(refusal)) => Err(VortexError::Refused(refusal).into()),
             None => Err(VortexError::Stranger(self.fabric.clone()).into()),
         }

@@ -5,7 +5,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 
-use super::hello::{HELLO_SIZE, Hello, Refusal, may_begin};
+use super::hello::{FabricRefusal, HELLO_SIZE, Hello, may_begin};
 use super::link::Link;
 use crate::shm;
 use crate::stream::Stream;
@@ -48,7 +48,7 @@ impl Greeting {
     /// # Errors
     ///
     /// The process has ended, or says no hello.
-    pub fn advance(&mut self, stream: &Stream) -> io::Result<Option<Result<Hello, Refusal>>> {
+    pub fn advance(&mut self, stream: &Stream) -> io::Result<Option<Result<Hello, FabricRefusal>>> {
         while self.received < HELLO_SIZE {
             // No byte more than the hello: others may follow.
             let mut room = [MaybeUninit::uninit(); HELLO_SIZE];

@@ -17,7 +17,7 @@ const ANSWER_TIME: Duration = Duration::from_secs(5);
 const PAGE_SIZE: usize = 4096;
 const WORDS: usize = 7;
 
-/// What a fabric is, from its start to its end.
+/// The facts of a fabric, which stay from its start to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FabricFacts {
     /// A number that no earlier or later fabric of that name has.
@@ -61,7 +61,8 @@ impl FabricClock {
         let stranger = || VortexError::Stranger(fabric.to_owned());
         match (answer.and_then(decode_answer), descriptor) {
             (Some(Ok(_)), Some(descriptor)) => {
-                let memory = SharedMemory::open(descriptor.as_fd(), PAGE_SIZE).map_err(|_| stranger())?;
+                let memory =
+                    SharedMemory::open_to_read(descriptor.as_fd(), PAGE_SIZE).map_err(|_| stranger())?;
                 Ok(FabricClock { page: Page(memory) })
             }
             (Some(Err(refusal)), _) => Err(VortexError::Refused(refusal).into()),
@@ -85,7 +86,7 @@ impl FabricClock {
         self.page.word(1).load(Ordering::Relaxed)
     }
 
-    /// What the fabric is.
+    /// The facts of the fabric.
     pub fn facts(&self) -> FabricFacts {
         let word = |index| self.page.word(index).load(Ordering::Relaxed);
         FabricFacts {
@@ -107,7 +108,7 @@ pub(super) struct OwnClock {
 
 impl OwnClock {
     pub fn new(facts: FabricFacts) -> Result<OwnClock, SegmentError> {
-        let (memory, file) = SharedMemory::create(PAGE_SIZE)?;
+        let (memory, file) = SharedMemory::create_to_show(PAGE_SIZE)?;
         let page = Page(memory);
         let (heights, angles, networks) = (facts.heights.into(), facts.angles.into(), facts.networks.into());
         let words = [0, 0, facts.epoch, heights, angles, networks, facts.slot_picoseconds];
@@ -128,7 +129,7 @@ impl OwnClock {
     }
 }
 
-/// Memory of so many words.
+/// The words of the clock. Whoever attached cannot write them.
 #[derive(Debug)]
 struct Page(SharedMemory);
 

@@ -5,7 +5,7 @@ use std::io;
 use thiserror::Error;
 
 use super::address::VortexAddress;
-use super::hello::Refusal;
+use super::hello::FabricRefusal;
 
 /// Why a process does not get what it wants of a fabric.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum VortexError {
     Source(VortexAddress),
     /// The fabric refuses.
     #[error("{0}")]
-    Refused(Refusal),
+    Refused(FabricRefusal),
     /// The process has no room for a connection that the fabric passes on.
     #[error("a connection came through fabric \"{0}\", and this process has no descriptor left for it")]
     NoDescriptor(String),

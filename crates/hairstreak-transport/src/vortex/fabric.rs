@@ -18,7 +18,7 @@ use super::address::is_name;
 use super::attachment::{Attachment, Greeting, Kind, Listening};
 use super::clock::{FabricFacts, OwnClock};
 use super::due::DueRanks;
-use super::hello::{Attached, Hello, Refusal, Wish, encode_answer};
+use super::hello::{Attached, FabricRefusal, Hello, Wish, encode_answer};
 use super::link::Link;
 use super::options::{FabricError, FabricOptions, NETWORKS_MAX};
 use super::place::{RING_SIZE, meeting_place};
@@ -141,7 +141,7 @@ impl Fabric {
         })
     }
 
-    /// What the fabric is.
+    /// The facts of the fabric.
     pub fn facts(&self) -> FabricFacts {
         self.facts
     }
@@ -151,7 +151,7 @@ impl Fabric {
         (self.cards.slot(), self.cards.counts())
     }
 
-    /// What ends [`Fabric::run`], from another thread.
+    /// A handle that ends [`Fabric::run`], from another thread.
     pub fn stopper(&self) -> FabricStopper {
         FabricStopper(Arc::clone(&self.shared))
     }
@@ -208,7 +208,7 @@ impl Fabric {
             StreamEvent::Opened(stream) => self.open_link(rank, stream),
             StreamEvent::Refused(stream) => {
                 if let Some(&index) = self.ranks[rank as usize].links.get(&stream) {
-                    self.refuse(index, Refusal::NoListener);
+                    self.refuse(index, FabricRefusal::NoListener);
                 }
             }
             StreamEvent::Readable(stream) | StreamEvent::Writable(stream) => self.advance_link(rank, stream),
@@ -337,7 +337,7 @@ impl Fabric {
                     self.greet(index, serial);
                 }
             }
-            _ => answer(&stream, Err(Refusal::User)),
+            _ => answer(&stream, Err(FabricRefusal::User)),
         }
     }
 
@@ -377,13 +377,13 @@ impl Fabric {
         }
     }
 
-    fn refuse(&mut self, index: usize, refusal: Refusal) {
+    fn refuse(&mut self, index: usize, refusal: FabricRefusal) {
         answer(&self.attachments[index].stream, Err(refusal));
         self.remove(index);
     }
 
     /// Gives a process what it wants.
-    fn attach(&mut self, index: usize, hello: Hello) -> Result<(), Refusal> {
+    fn attach(&mut self, index: usize, hello: Hello) -> Result<(), FabricRefusal> {
         let size = self.ranks.len() as u32;
         let process = self.attachments[index].process;
         match hello.wish {
@@ -400,7 +400,7 @@ impl Fabric {
                     self.remove(other);
                 }
                 let at = &mut self.ranks[rank as usize];
-                let refusal = if hello.port == 0 { Refusal::Full } else { Refusal::InUse };
+                let refusal = if hello.port == 0 { FabricRefusal::Full } else { FabricRefusal::InUse };
                 let port = at.free_port(hello.port).ok_or(refusal)?;
                 at.attach(process);
                 at.listeners.insert(port, index);
@@ -409,10 +409,10 @@ impl Fabric {
                 self.attachments[index].kind = Kind::Listening(rank, Listening::new(port));
             }
             Wish::Connect => {
-                let to = hello.rank.filter(|rank| *rank < size).ok_or(Refusal::Rank(size))?;
+                let to = hello.rank.filter(|rank| *rank < size).ok_or(FabricRefusal::Rank(size))?;
                 let rank = self.rank_for(process, hello.from)?;
                 let at = &mut self.ranks[rank as usize];
-                let id = at.streams.open(to, hello.port).map_err(|_| Refusal::Full)?;
+                let id = at.streams.open(to, hello.port).map_err(|_| FabricRefusal::Full)?;
                 at.attach(process);
                 at.links.insert(id, index);
                 self.due.add(rank);
@@ -423,15 +423,15 @@ impl Fabric {
     }
 
     /// The rank that a process names, or has, or is given: the one with the fewest processes.
-    fn rank_for(&self, process: u32, named: Option<u32>) -> Result<u32, Refusal> {
+    fn rank_for(&self, process: u32, named: Option<u32>) -> Result<u32, FabricRefusal> {
         let size = self.ranks.len() as u32;
         if let Some(named) = named {
-            return if named < size { Ok(named) } else { Err(Refusal::Rank(size)) };
+            return if named < size { Ok(named) } else { Err(FabricRefusal::Rank(size)) };
         }
         let ranks = || (0..).zip(&self.ranks);
         let own = ranks().find(|(_, rank)| rank.has_process(process));
         let chosen = own.or_else(|| ranks().min_by_key(|(_, rank)| rank.process_count()));
-        chosen.map(|(rank, _)| rank).ok_or(Refusal::Rank(size))
+        chosen.map(|(rank, _)| rank).ok_or(FabricRefusal::Rank(size))
     }
 
     /// A socket of a process is watched. `None`: the system has no room for it.
@@ -470,7 +470,7 @@ fn has_ended(stream: &Stream) -> bool {
 }
 
 /// Answers a process, which may be gone.
-fn answer(stream: &Stream, answer: Result<Attached, Refusal>) {
+fn answer(stream: &Stream, answer: Result<Attached, FabricRefusal>) {
     // A socket that nothing was written to has room.
     let _ = shm::send(stream.socket(), &encode_answer(answer));
 }

@@ -21,7 +21,7 @@ const MAGIC: &[u8; 8] = b"hsvortex";
 const VERSION: u8 = 1;
 const NO_RANK: u32 = u32::MAX;
 
-/// What a process wants.
+/// The wish of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hello {
     pub wish: Wish,
@@ -42,7 +42,7 @@ pub(super) enum Wish {
     Clock = 2,
 }
 
-/// What the fabric has given.
+/// The place that the fabric has given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attached {
     pub rank: u32,
@@ -51,7 +51,7 @@ pub(crate) struct Attached {
 
 /// Why a fabric refuses.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum Refusal {
+pub enum FabricRefusal {
     /// The fabric speaks another version.
     #[error("the fabric speaks another version of the agreement")]
     Version,
@@ -72,15 +72,15 @@ pub enum Refusal {
     User,
 }
 
-impl Refusal {
+impl FabricRefusal {
     pub(super) fn kind(self) -> io::ErrorKind {
         match self {
-            Refusal::Version => io::ErrorKind::InvalidData,
-            Refusal::Rank(_) => io::ErrorKind::InvalidInput,
-            Refusal::InUse => io::ErrorKind::AddrInUse,
-            Refusal::NoListener => io::ErrorKind::ConnectionRefused,
-            Refusal::Full => io::ErrorKind::OutOfMemory,
-            Refusal::User => io::ErrorKind::PermissionDenied,
+            FabricRefusal::Version => io::ErrorKind::InvalidData,
+            FabricRefusal::Rank(_) => io::ErrorKind::InvalidInput,
+            FabricRefusal::InUse => io::ErrorKind::AddrInUse,
+            FabricRefusal::NoListener => io::ErrorKind::ConnectionRefused,
+            FabricRefusal::Full => io::ErrorKind::OutOfMemory,
+            FabricRefusal::User => io::ErrorKind::PermissionDenied,
         }
     }
 }
@@ -97,13 +97,13 @@ impl Hello {
     }
 
     /// `None`: no hello. Another version is refused.
-    pub fn decode(bytes: &[u8; HELLO_SIZE]) -> Option<Result<Hello, Refusal>> {
+    pub fn decode(bytes: &[u8; HELLO_SIZE]) -> Option<Result<Hello, FabricRefusal>> {
         if !may_begin(bytes) {
             return None;
         }
         let [.., version, wish, port_high, port_low] = *bytes.first_chunk::<12>()?;
         if version != VERSION {
-            return Some(Err(Refusal::Version));
+            return Some(Err(FabricRefusal::Version));
         }
         let wish = match wish {
             0 => Wish::Connect,
@@ -125,17 +125,17 @@ pub(super) fn may_begin(bytes: &[u8]) -> bool {
     bytes.iter().zip(MAGIC).all(|(byte, expected)| byte == expected)
 }
 
-pub(super) fn encode_answer(answer: Result<Attached, Refusal>) -> [u8; ANSWER_SIZE] {
+pub(super) fn encode_answer(answer: Result<Attached, FabricRefusal>) -> [u8; ANSWER_SIZE] {
     let (code, attached, size) = match answer {
         Ok(attached) => (0, attached, 0),
         Err(refusal) => {
             let (code, size) = match refusal {
-                Refusal::Version => (1, 0),
-                Refusal::Rank(size) => (2, size),
-                Refusal::InUse => (3, 0),
-                Refusal::NoListener => (4, 0),
-                Refusal::Full => (5, 0),
-                Refusal::User => (6, 0),
+                FabricRefusal::Version => (1, 0),
+                FabricRefusal::Rank(size) => (2, size),
+                FabricRefusal::InUse => (3, 0),
+                FabricRefusal::NoListener => (4, 0),
+                FabricRefusal::Full => (5, 0),
+                FabricRefusal::User => (6, 0),
             };
             (code, Attached { rank: 0, port: 0 }, size)
         }
@@ -149,17 +149,17 @@ pub(super) fn encode_answer(answer: Result<Attached, Refusal>) -> [u8; ANSWER_SI
 }
 
 /// `None`: no answer.
-pub(super) fn decode_answer(bytes: [u8; ANSWER_SIZE]) -> Option<Result<Attached, Refusal>> {
+pub(super) fn decode_answer(bytes: [u8; ANSWER_SIZE]) -> Option<Result<Attached, FabricRefusal>> {
     let [code, _, p1, p0, r3, r2, r1, r0, s3, s2, s1, s0, ..] = bytes;
     let size = u32::from_be_bytes([s3, s2, s1, s0]);
     Some(match code {
         0 => Ok(Attached { rank: u32::from_be_bytes([r3, r2, r1, r0]), port: u16::from_be_bytes([p1, p0]) }),
-        1 => Err(Refusal::Version),
-        2 if size > 0 => Err(Refusal::Rank(size)),
-        3 => Err(Refusal::InUse),
-        4 => Err(Refusal::NoListener),
-        5 => Err(Refusal::Full),
-        6 => Err(Refusal::User),
+        1 => Err(FabricRefusal::Version),
+        2 if size > 0 => Err(FabricRefusal::Rank(size)),
+        3 => Err(FabricRefusal::InUse),
+        4 => Err(FabricRefusal::NoListener),
+        5 => Err(FabricRefusal::Full),
+        6 => Err(FabricRefusal::User),
         _ => return None,
     })
 }
@@ -178,12 +178,12 @@ mod tests {
         }
         let attached = Attached { rank: 4_095, port: 65_535 };
         let refusals = [
-            Refusal::Version,
-            Refusal::Rank(16),
-            Refusal::InUse,
-            Refusal::NoListener,
-            Refusal::Full,
-            Refusal::User,
+            FabricRefusal::Version,
+            FabricRefusal::Rank(16),
+            FabricRefusal::InUse,
+            FabricRefusal::NoListener,
+            FabricRefusal::Full,
+            FabricRefusal::User,
         ];
         for answer in refusals.map(Err).into_iter().chain([Ok(attached)]) {
             assert_eq!(decode_answer(encode_answer(answer)), Some(answer));
@@ -199,7 +199,7 @@ mod tests {
             Hello::decode(&bytes)
         };
         assert_eq!(with(0, b'H'), None);
-        assert_eq!(with(8, 2), Some(Err(Refusal::Version)));
+        assert_eq!(with(8, 2), Some(Err(FabricRefusal::Version)));
         assert_eq!(with(9, 3), None);
         assert!(may_begin(b"") && may_begin(b"hsv") && !may_begin(b"GET / HT"));
         assert_eq!(decode_answer([7; ANSWER_SIZE]), None);

@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::address::VortexAddress;
-use super::attaching::{Attaching, Progress};
+use super::attaching::{AttachProgress, Attaching};
 use super::error::VortexError;
 use super::place::reach;
 use crate::poller::{Interest, Poller, Timer};
@@ -57,7 +57,7 @@ impl VortexListener {
         poller.add(&socket, SOCKET_TOKEN, Interest::Readable)?;
         let deadline = Instant::now() + ANSWER_TIME;
         let attached = loop {
-            if let Progress::Done(attached) = attaching.advance(socket.as_fd())? {
+            if let AttachProgress::Done(attached) = attaching.advance(socket.as_fd())? {
                 break attached;
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -106,7 +106,7 @@ impl VortexListener {
             }
         }
         if let State::Attaching(socket, attaching) = state {
-            let Progress::Done(_) = attaching.advance(socket.as_fd())? else { return Ok(None) };
+            let AttachProgress::Done(_) = attaching.advance(socket.as_fd())? else { return Ok(None) };
             let State::Attaching(socket, _) = std::mem::replace(state, State::Away) else { return Ok(None) };
             *state = State::Attached(socket);
         }

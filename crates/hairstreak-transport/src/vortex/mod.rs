@@ -31,11 +31,11 @@ mod place;
 mod rank;
 
 pub use address::VortexAddress;
-pub(crate) use attaching::{Attaching, Progress};
+pub(crate) use attaching::{AttachProgress, Attaching};
 pub use clock::{FabricClock, FabricFacts};
 pub use error::VortexError;
 pub use fabric::{Fabric, FabricStopper};
-pub use hello::Refusal;
+pub use hello::FabricRefusal;
 pub(crate) use listener::VortexListener;
 pub use options::{FabricError, FabricOptions};
 pub(crate) use place::{RING_SIZE, connect};

@@ -1,4 +1,4 @@
-//! `FabricOptions`: what a fabric is to be; `FabricError`: why there is none.
+//! `FabricOptions`: the size and the name of a fabric; `FabricError`: why there is none.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use crate::shm::SegmentError;
 /// The most switches side by side.
 pub(super) const NETWORKS_MAX: u32 = 64;
 
-/// What a fabric is to be. The cards have [`CardLimits::default`](hairstreak_fabric::card::CardLimits).
+/// The size and the name of a fabric. The cards have [`CardLimits::default`](hairstreak_fabric::card::CardLimits).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FabricOptions {
     /// The name by which processes of this host find the fabric.
