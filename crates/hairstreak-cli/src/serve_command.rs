@@ -1,7 +1,11 @@
 //! `hairstreak serve`: runs the node until a signal ends it.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use hairstreak_server::{
     AMQP_PORT, Config, DEFAULT_PORT, DirectoryOptions, Forgotten, SERVICES_PORT, ServeOptions, Server,
@@ -12,9 +16,13 @@ use signal_hook::iterator::Signals;
 
 use crate::arguments::ServeArguments;
 use crate::failure::Failure;
+use crate::line::one_line;
 use crate::output::{announce, note};
 use crate::service::service_options;
 use crate::signals;
+
+/// The time between two lines about the same failure.
+const FAILURE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Returns when a signal has ended it, which is how it is meant to end.
 pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
@@ -61,6 +69,10 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
             }
         }),
         on_end: Box::new(move || ended.close()),
+        on_accept_failure: {
+            let failures = AcceptFailures::default();
+            Box::new(move |endpoint, reason| failures.tell(endpoint, reason))
+        },
     };
     let server = Server::start(options).map_err(|error| match error {
         StartError::Bind(BindError::Endpoint(_)) => Failure::usage(error),
@@ -78,6 +90,22 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         ));
     }
     if stopped { Ok(()) } else { Err(Failure::failed("a part of the node has ended by itself")) }
+}
+
+/// Says why nothing can be accepted at an endpoint, each reason once a minute: a listener asks some times a second.
+#[derive(Default)]
+struct AcceptFailures(Mutex<HashMap<(String, String), Instant>>);
+
+impl AcceptFailures {
+    fn tell(&self, endpoint: &Endpoint, reason: &str) {
+        let now = Instant::now();
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        told.retain(|_, at| now.duration_since(*at) < FAILURE_INTERVAL);
+        if let Entry::Vacant(place) = told.entry((endpoint.to_string(), reason.to_owned())) {
+            place.insert(now);
+            note(&format!("{}\n", one_line(&format!("{endpoint} accepts nobody: {reason}; trying again"))));
+        }
+    }
 }
 
 /// The lines that say where the node is and what it is open to.

@@ -15,5 +15,5 @@ pub use amqp::{AmqpOptions, Forgotten, PasswordHash, PasswordHashError, User};
 pub use config::{AmqpConfig, Config, ConfigError, UserConfig};
 pub use hairstreak_broker::directory::{Change, Options as DirectoryOptions};
 pub use hairstreak_broker::service::{Limits as ServiceLimits, Options as ServiceOptions};
-pub use options::{AMQP_PORT, DEFAULT_PORT, SERVICES_PORT, ServeOptions};
+pub use options::{AMQP_PORT, DEFAULT_PORT, SERVICES_PORT, ServeOptions, TellFailure};
 pub use server::{Server, StartError};

@@ -4,6 +4,7 @@ use std::fmt;
 
 use hairstreak_broker::directory::{Change, Options};
 use hairstreak_broker::service;
+use hairstreak_socket::Endpoint;
 
 use crate::amqp::AmqpOptions;
 
@@ -34,7 +35,13 @@ pub struct ServeOptions {
     pub on_change: Box<dyn FnMut(&Change) + Send>,
     /// Called when a thread of the node ends though nobody stopped it, as by a panic of `on_change`. What it served is not served then.
     pub on_end: Box<dyn Fn() + Send + Sync>,
+    /// Called whenever nothing can be accepted at an endpoint, with the reason: descriptors are short, or the fabric is gone. The node tries again by
+    /// itself.
+    pub on_accept_failure: Box<TellFailure>,
 }
+
+/// Hears of an endpoint, and of the reason for which nothing can be accepted there.
+pub type TellFailure = dyn Fn(&Endpoint, &str) + Send + Sync;
 
 impl Default for ServeOptions {
     fn default() -> ServeOptions {
@@ -47,6 +54,7 @@ impl Default for ServeOptions {
             amqp: AmqpOptions::default(),
             on_change: Box::new(|_| {}),
             on_end: Box::new(|| {}),
+            on_accept_failure: Box::new(|_, _| {}),
         }
     }
 }

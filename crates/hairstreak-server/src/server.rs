@@ -6,15 +6,16 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use hairstreak_broker::service::Broker;
+use hairstreak_socket::monitor::{EventKind, MonitorError};
 use hairstreak_socket::security::fill_random;
 use hairstreak_socket::{BindError, Context, Endpoint, OpenError, Router};
-use hairstreak_transport::event_loop::OnFailure;
+use hairstreak_transport::event_loop::{OnAcceptFailure, OnFailure};
 use hairstreak_transport::{Listener, ServerLayer, resolve_bind};
 use thiserror::Error;
 
-use crate::amqp::{AmqpServer, Forgotten};
+use crate::amqp::{AmqpServer, Forgotten, Hooks};
 use crate::config::SCHEMES;
-use crate::options::ServeOptions;
+use crate::options::{ServeOptions, TellFailure};
 use crate::zmq::{self, Desk, DirectoryMachine, SocketOutbox};
 
 /// The largest ring of a client's shared memory, in bytes in each direction.
@@ -58,6 +59,9 @@ pub enum StartError {
     /// A socket could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// A socket could not be watched.
+    #[error(transparent)]
+    Monitor(#[from] MonitorError),
     /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
@@ -69,8 +73,9 @@ pub enum StartError {
 impl Server {
     /// Binds every endpoint, then serves in threads of its own.
     pub fn start(options: ServeOptions) -> Result<Server, StartError> {
-        let ServeOptions { bind, directory, services_bind, services, amqp_bind, amqp, on_change, on_end } =
-            options;
+        let ServeOptions { bind, directory, services_bind, services, amqp_bind, amqp, .. } = options;
+        let ServeOptions { on_change, on_end, on_accept_failure, .. } = options;
+        let on_accept_failure: Arc<TellFailure> = Arc::from(on_accept_failure);
         if bind.is_empty() && services_bind.is_empty() && amqp_bind.is_empty() {
             return Err(StartError::NoEndpoint);
         }
@@ -86,11 +91,19 @@ impl Server {
         if !amqp_bind.is_empty() {
             let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>()?;
             let on_end = Arc::clone(&on_end);
-            let amqp = AmqpServer::start(amqp, listeners, OnFailure::new(move || on_end()));
+            let tell = Arc::clone(&on_accept_failure);
+            let hooks = Hooks {
+                on_failure: OnFailure::new(move || on_end()),
+                on_accept_failure: OnAcceptFailure::new(move |endpoint, error| {
+                    tell(endpoint, &error.to_string())
+                }),
+            };
+            let amqp = AmqpServer::start(amqp, listeners, hooks);
             server.amqp = Some(amqp.map_err(StartError::Thread)?);
         }
         if !bind.is_empty() {
             let router = Router::with_options(&context, zmq::directory_socket_options())?;
+            tell_of_failures(&router, &on_accept_failure)?;
             server.endpoints = bind_all(&router, &bind)?;
             let outbox = SocketOutbox::new(router.clone());
             let desk = Desk::new(DirectoryMachine::new(directory, on_change), outbox);
@@ -101,6 +114,7 @@ impl Server {
             let mut id = [0; 16];
             fill_random(&mut id).map_err(StartError::Random)?;
             let router = Router::with_options(&services_context, zmq::services_socket_options(&services))?;
+            tell_of_failures(&router, &on_accept_failure)?;
             server.service_endpoints = bind_all(&router, &services_bind)?;
             let outbox = SocketOutbox::new(router.clone())
                 .with_bound(zmq::queued_bytes_tight(&services))
@@ -181,6 +195,20 @@ fn listen(endpoint: &str) -> Result<Listener, StartError> {
         }
         Endpoint::Inproc(_) => Err(failed(SCHEMES.into())),
     }
+}
+
+/// Has a thread tell when the socket cannot accept, until the socket is closed.
+fn tell_of_failures(router: &Router, tell: &Arc<TellFailure>) -> Result<(), StartError> {
+    let (monitor, tell) = (router.monitor()?, Arc::clone(tell));
+    let watch = move || {
+        while let Ok(event) = monitor.recv() {
+            if let (EventKind::AcceptFailed { reason }, Some(endpoint)) = (event.kind, event.endpoint) {
+                tell(&endpoint, &reason);
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name("listeners".into()).spawn(watch);
+    thread.map(drop).map_err(StartError::Thread)
 }
 
 fn bind_all(router: &Router, endpoints: &[String]) -> Result<Vec<Endpoint>, BindError> {

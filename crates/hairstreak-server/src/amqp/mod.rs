@@ -51,6 +51,6 @@ mod users;
 
 pub use harness::{AmqpHarness, HostFigures};
 pub use options::AmqpOptions;
-pub(crate) use server::AmqpServer;
 pub use server::Forgotten;
+pub(crate) use server::{AmqpServer, Hooks};
 pub use users::{PasswordHash, PasswordHashError, User};

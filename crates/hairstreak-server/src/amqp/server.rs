@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hairstreak_transport::event_loop::{EventLoops, LoopOptions, OnFailure};
+use hairstreak_transport::event_loop::{EventLoops, LoopOptions, OnAcceptFailure, OnFailure};
 use hairstreak_transport::{Endpoint, Listener, Stream};
 
 use super::connection::AmqpConnection;
@@ -32,15 +32,20 @@ pub struct Forgotten {
     pub persistent_count: u64,
 }
 
+/// Called by the loops.
+#[derive(Clone, Debug, Default)]
+pub struct Hooks {
+    /// A loop ends although nobody stopped it.
+    pub on_failure: OnFailure,
+    /// A listener cannot accept.
+    pub on_accept_failure: OnAcceptFailure,
+}
+
 impl AmqpServer {
-    /// Serves what the listeners accept. `on_failure` is called when a loop ends although nobody stopped it.
+    /// Serves the connections that the listeners accept.
     ///
     /// Errors: the system has no thread or descriptor to give.
-    pub fn start(
-        options: AmqpOptions,
-        listeners: Vec<Listener>,
-        on_failure: OnFailure,
-    ) -> io::Result<AmqpServer> {
+    pub fn start(options: AmqpOptions, listeners: Vec<Listener>, hooks: Hooks) -> io::Result<AmqpServer> {
         let node = Arc::new(Node::new(&options));
         let defaults = LoopOptions::default();
         let loop_count = options.loop_count.unwrap_or(defaults.loop_count);
@@ -49,7 +54,8 @@ impl AmqpServer {
             name: "amqp".into(),
             loop_count,
             connections_max,
-            on_failure,
+            on_failure: hooks.on_failure,
+            on_accept_failure: hooks.on_accept_failure,
             drain_timeout: DRAIN_TIME,
             ..defaults
         };

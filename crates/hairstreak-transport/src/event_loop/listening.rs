@@ -3,8 +3,10 @@
 //! One loop accepts for all. The kernel's own way, a socket of each loop (`SO_REUSEPORT`), spreads connections by a hash of
 //! their addresses, so that a few connections meet on one loop, and there is no such way for unix sockets.
 
+use std::io;
 use std::time::{Duration, Instant};
 
+use crate::endpoint::Endpoint;
 use crate::listener::Listener;
 use crate::poller::{Interest, Poller};
 use crate::stream::Stream;
@@ -28,8 +30,8 @@ pub(super) struct Listening<P> {
 pub(super) enum Accepted {
     /// An event tells of more.
     All,
-    /// Descriptors are short; the listener rests.
-    RestsUntil(Instant),
+    /// Descriptors are short, or the listener's fabric is gone; the listener rests.
+    Failed(io::Error, Instant),
 }
 
 impl<P> Listening<P> {
@@ -43,6 +45,10 @@ impl<P> Listening<P> {
             self.is_watched = poller.add(&self.listener, token, Interest::Readable).is_ok();
         }
         (!self.is_watched).then_some(now + ACCEPT_PAUSE)
+    }
+
+    pub fn endpoint(&self) -> &Endpoint {
+        self.listener.endpoint()
     }
 
     /// Watches the listener no more.
@@ -70,11 +76,11 @@ impl<P> Listening<P> {
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => return Accepted::All,
-                Err(_) => {
+                Err(error) => {
                     // A level-triggered listener would make the loop spin.
                     poller.remove(&self.listener);
                     self.is_watched = false;
-                    return Accepted::RestsUntil(now + ACCEPT_PAUSE);
+                    return Accepted::Failed(error, now + ACCEPT_PAUSE);
                 }
             }
         }

@@ -35,5 +35,5 @@ pub use end::End;
 #[doc(hidden)]
 pub use harness::Harness;
 pub use loops::{EventLoops, Handle};
-pub use options::{LoopOptions, OnFailure};
+pub use options::{LoopOptions, OnAcceptFailure, OnFailure};
 pub use protocol::Protocol;

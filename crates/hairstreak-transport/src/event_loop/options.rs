@@ -1,8 +1,11 @@
 //! `LoopOptions`: how many loops there are, and their bounds.
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+
+use crate::endpoint::Endpoint;
 
 /// How many loops there are, and their bounds.
 #[derive(Clone, Debug)]
@@ -23,6 +26,34 @@ pub struct LoopOptions {
     /// Called in the thread of a loop that ends although nobody stopped it: by a panic of a protocol, or because the system failed. Its connections
     /// are gone then, and the other loops go on.
     pub on_failure: OnFailure,
+    /// Called in the thread of the loop with the listener whenever nothing can be accepted: descriptors are short, or a fabric is gone. The
+    /// listener tries again by itself.
+    pub on_accept_failure: OnAcceptFailure,
+}
+
+/// The hook that is called when nothing can be accepted; none by default.
+#[derive(Clone, Default)]
+pub struct OnAcceptFailure(Option<Arc<TellFailure>>);
+
+type TellFailure = dyn Fn(&Endpoint, &io::Error) + Send + Sync;
+
+impl OnAcceptFailure {
+    /// Has `act` called with the endpoint and the reason.
+    pub fn new(act: impl Fn(&Endpoint, &io::Error) + Send + Sync + 'static) -> OnAcceptFailure {
+        OnAcceptFailure(Some(Arc::new(act)))
+    }
+
+    pub(super) fn call(&self, endpoint: &Endpoint, error: &io::Error) {
+        if let Some(act) = &self.0 {
+            act(endpoint, error);
+        }
+    }
+}
+
+impl fmt::Debug for OnAcceptFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OnAcceptFailure").field(&self.0.is_some()).finish()
+    }
 }
 
 /// The hook that is called when a loop fails; none by default.
@@ -58,6 +89,7 @@ impl Default for LoopOptions {
             drain_timeout: Duration::from_secs(30),
             reads_per_turn: 1,
             on_failure: OnFailure::default(),
+            on_accept_failure: OnAcceptFailure::default(),
         }
     }
 }

@@ -419,7 +419,8 @@ impl<P: Protocol> Loop<P> {
         let poller = &loops.mailbox(self.index).poller;
         match listening.accept(poller, self.now, || loops.has_room(), hand_over) {
             Accepted::All => {}
-            Accepted::RestsUntil(due) => {
+            Accepted::Failed(error, due) => {
+                loops.options.on_accept_failure.call(listening.endpoint(), &error);
                 self.timers.set_earlier(LISTENERS_KEY, due);
             }
         }
