@@ -14,6 +14,9 @@ use crate::numbers::{grouped, rate, time};
 use crate::output;
 use crate::table::{row, table};
 
+/// Half more than the monolith.
+const HALF_MORE: f64 = 1.5;
+
 /// The JSON object.
 #[derive(Serialize)]
 struct CalibrateOutput<'a> {
@@ -110,17 +113,18 @@ fn describe_splits(splits: &[Split], cores: u32) -> String {
         table(&rows)
     );
     let longest = time(SPLIT_WORK_MAX.as_secs_f64());
+    let from = |transport, times| break_even(splits, transport, times).map(|us| time(us as f64 / 1e6));
     for transport in Transport::ALL {
         // Writing to a string does not fail.
-        let _ = match break_even(splits, transport) {
-            Some(work_us) => {
+        let _ = match (from(transport, 1.0), from(transport, HALF_MORE)) {
+            (Some(pays), Some(half)) => {
                 writeln!(
                     text,
-                    "A split over {transport} pays from {} a message on.",
-                    time(work_us as f64 / 1e6)
+                    "A split over {transport} pays from {pays} a message on, and gains half from {half} on."
                 )
             }
-            None => writeln!(text, "A split over {transport} does not pay up to {longest} a message."),
+            (Some(pays), None) => writeln!(text, "A split over {transport} pays from {pays} a message on."),
+            (None, _) => writeln!(text, "A split over {transport} does not pay up to {longest} a message."),
         };
     }
     if cores < 2 {

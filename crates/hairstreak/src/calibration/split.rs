@@ -105,12 +105,12 @@ pub fn measure_splits(repeat_count: usize) -> Result<Vec<Split>, CalibrationErro
     measuring.join().map_err(|_| CalibrationError::Thread("the measuring thread panicked".into()))?
 }
 
-/// The least work, in microseconds, from which on every split over `transport` was ahead of the monolith; none if not even
-/// the longest was.
-pub fn break_even(splits: &[Split], transport: Transport) -> Option<u64> {
+/// The least work, in microseconds, from which on every split over `transport` had more than `times` the monolith's rate; none if
+/// not even the longest had.
+pub fn break_even(splits: &[Split], transport: Transport, times: f64) -> Option<u64> {
     let pays = |split: &&Split| {
         let rate = split.rates.iter().find(|rate| rate.transport == transport);
-        rate.is_some_and(|rate| rate.times > 1.0)
+        rate.is_some_and(|rate| rate.times > times)
     };
     splits.iter().rev().take_while(pays).last().map(|split| split.work_us)
 }
@@ -230,9 +230,10 @@ mod tests {
     #[test]
     fn a_split_pays_from_where_it_always_does() {
         let splits = [split(1, 0.5), split(2, 1.1), split(5, 0.9), split(10, 1.2), split(20, 1.8)];
-        assert_eq!(break_even(&splits, Transport::Tcp), Some(10));
-        assert_eq!(break_even(&splits[..3], Transport::Tcp), None);
-        assert_eq!(break_even(&splits, Transport::Shm), None, "not measured");
+        assert_eq!(break_even(&splits, Transport::Tcp, 1.0), Some(10));
+        assert_eq!(break_even(&splits, Transport::Tcp, 1.5), Some(20));
+        assert_eq!(break_even(&splits[..3], Transport::Tcp, 1.0), None);
+        assert_eq!(break_even(&splits, Transport::Shm, 1.0), None, "not measured");
     }
 
     #[test]
