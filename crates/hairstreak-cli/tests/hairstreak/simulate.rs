@@ -52,7 +52,7 @@ fn the_text_names_the_bottleneck_and_the_first_change() {
         &["--messages", "50000"],
         &[
             "What holds the rate: the instances of first.",
-            "To change first:\n  first: instances = 2: 124,",
+            "To change first:\n  first: instances = 2: 125,000 messages/s, +50%",
             "50,000 messages in 600.008 ms: 83,332 messages/s",
             "messages cost nothing",
         ],
