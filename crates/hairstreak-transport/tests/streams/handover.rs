@@ -4,10 +4,14 @@ use std::io::{ErrorKind, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
 use hairstreak_transport::shm::{HandoverError, RING_SIZE_MIN, Refusal, Segment};
 use hairstreak_transport::{ClientLayer, Established, ServerLayer, Stream};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+
+/// Longer than anything here takes.
+const LONG: Duration = Duration::from_secs(60);
 
 const PREAMBLE: &[u8; 16] = b"hsrings\x01\0\0\0\0\0\0\x10\0";
 
@@ -38,9 +42,17 @@ fn pass(stranger: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) {
     );
 }
 
+/// The error that comes of what the stranger did last. A process that another test is about to start has a copy of the stranger's descriptor for an
+/// instant, so that an end may come late.
 fn error_of(stream: &mut Stream) -> HandoverError {
-    let error = stream.establish().unwrap_err();
-    *error.into_inner().unwrap().downcast().unwrap()
+    let since = Instant::now();
+    loop {
+        match stream.establish() {
+            Err(error) => return *error.into_inner().unwrap().downcast().unwrap(),
+            Ok(established) => assert!(since.elapsed() < LONG, "{established:?}"),
+        }
+        std::thread::yield_now();
+    }
 }
 
 fn is_waiting(stream: &mut Stream) -> bool {
@@ -60,10 +72,17 @@ impl Marked {
         Marked { descriptor, other }
     }
 
-    /// Whether nobody has it when this side's own is closed.
+    /// Whether nobody has it when this side's own is closed, but for a process that is about to start.
     fn sees_the_end(self) -> bool {
         drop(self.descriptor);
-        (&self.other).read(&mut [0]).is_ok_and(|count| count == 0)
+        let since = Instant::now();
+        while since.elapsed() < LONG {
+            if let Ok(count) = (&self.other).read(&mut [0]) {
+                return count == 0;
+            }
+            std::thread::yield_now();
+        }
+        false
     }
 }
 
