@@ -185,7 +185,7 @@ pub struct PipelineSettings {
     pub rival: RivalSettings,
 }
 
-/// What `hairstreak-bench plan` takes.
+/// The options of `hairstreak-bench plan`.
 #[derive(Clone, Debug, Args)]
 pub struct PlannerSettings {
     /// Print the report as JSON instead of tables
@@ -290,7 +290,7 @@ pub struct BrokerSettings {
     pub rabbitmq: String,
 }
 
-/// What `hairstreak-bench h3` takes.
+/// The options of `hairstreak-bench h3`.
 #[derive(Clone, Debug, Args)]
 pub struct H3Settings {
     /// Messages of a run, in parts of the paper's counts; up to 0.01 each size has one run, with windows of 2 ms instead of 10
@@ -322,7 +322,7 @@ pub struct H3Settings {
     pub rabbitmq: String,
 }
 
-/// What `hairstreak-bench h3-agent` takes.
+/// The options of `hairstreak-bench h3-agent`.
 #[derive(Clone, Debug, Args)]
 pub struct H3AgentSettings {
     /// Where to listen for controllers. Whoever reaches this address can have this host send, receive and start brokers

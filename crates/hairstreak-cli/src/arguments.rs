@@ -115,7 +115,7 @@ it does 83,333, a third more; with instances = 2 in the first step, 125,000.";
 pub struct SimulateArguments {
     /// The topology.
     pub file: PathBuf,
-    /// What this machine, or another one, takes for messages: a file that `hairstreak calibrate` wrote.
+    /// The costs of messages on this machine or another: a file that `hairstreak calibrate` wrote.
     #[arg(long, value_name = "FILE")]
     pub machine: Option<PathBuf>,
     /// Simulate a fabric: "vortex HEIGHTSxANGLES" or "fat-tree PORTS". [default: the topology's]

@@ -57,7 +57,7 @@ impl<N: Network<Cell>> World<N> {
                     Found::Bytes(count) if rank == HOT => *self.received.entry(stream).or_default() += count,
                     Found::Bytes(_) | Found::Nothing | Found::Reset => {}
                 }
-                // What comes later is news again.
+                // Bytes that come later make another event.
                 let _ = streams.read(stream, &mut bytes[..0]);
             }
         }
@@ -150,6 +150,8 @@ fn senders_to_one_rank_share_it_and_a_small_message_comes_through() {
         *shares.entry(world.from[id]).or_default() += count;
     }
     let total: usize = shares.values().sum();
+    let least = shares.values().min().unwrap_or(&0) * senders.len() * 100 / total;
+    println!("the least has {least}% of the mean");
     println!("{} bytes a slot, small messages after {latencies:?} slots", total as u64 / SLOTS);
     assert!(total as u64 > SLOTS * u64::from(NETWORKS) * 8 * 9 / 10, "nine tenths of what a card can take");
     for from in &senders {

@@ -102,7 +102,7 @@ pub fn advise(pipeline: &Pipeline, load: &Load) -> Vec<Advice> {
     advice
 }
 
-/// What several simulations with different seeds come to, on average.
+/// The mean of several simulations with different seeds.
 struct Outcome {
     per_s: Option<f64>,
     p99_s: f64,

@@ -64,7 +64,7 @@ pub struct Stage {
     pub distribution: Distribution,
 }
 
-/// Who is given the next message of a stage.
+/// The rule by which the next message of a stage goes to an instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Routing {
@@ -77,7 +77,7 @@ pub enum Routing {
     Random,
 }
 
-/// Who hands messages on from stage to stage.
+/// The way of messages from stage to stage: through hubs, or from instance to instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wiring {
@@ -276,7 +276,7 @@ impl Pipeline {
         Ok(self)
     }
 
-    /// What messages travel on. A fabric joins the instances themselves, so that its wiring is [`Wiring::Direct`].
+    /// The network. A fabric joins the instances themselves, so that its wiring is [`Wiring::Direct`].
     pub fn with_network(mut self, network: Network) -> Result<Pipeline, PipelineError> {
         if let Network::Fabric(fabric) = &network {
             let instances: u32 = self.stages.iter().map(|stage| stage.instances).sum();
@@ -289,12 +289,12 @@ impl Pipeline {
         Ok(self)
     }
 
-    /// Who hands messages on.
+    /// The way of messages from stage to stage.
     pub fn with_wiring(self, wiring: Wiring) -> Pipeline {
         Pipeline { wiring, ..self }
     }
 
-    /// Who is given the next message.
+    /// The rule by which the next message goes to an instance.
     pub fn with_routing(self, routing: Routing) -> Pipeline {
         Pipeline { routing, ..self }
     }

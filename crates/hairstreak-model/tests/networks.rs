@@ -8,7 +8,7 @@ use hairstreak_model::{
 };
 
 const GATHER: Duration = Duration::from_micros(50);
-/// What a port of a Data Vortex sends at most: a cell into each of 16 networks in each slot of 30 ns.
+/// The most that a port of a Data Vortex sends: a cell into each of 16 networks in each slot of 30 ns.
 const CELLS_PER_S: f64 = 16.0 / 30e-9;
 
 fn stage(name: &str, instances: u32, process: Duration) -> Stage {

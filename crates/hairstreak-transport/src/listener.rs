@@ -19,7 +19,7 @@ use crate::vortex::{self, VortexAddress, VortexListener};
 const BACKLOG: i32 = 1024;
 const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 
-/// Whatever is bound, and accepts streams.
+/// A bound endpoint that accepts streams.
 #[derive(Debug)]
 pub struct Listener {
     source: Source,

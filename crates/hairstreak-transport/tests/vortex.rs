@@ -53,7 +53,7 @@ fn address(text: &str) -> VortexAddress {
     }
 }
 
-/// What becomes of a connection that is being established.
+/// Waits until a connection is established or has failed.
 fn established(stream: std::io::Result<Stream>) -> std::io::Result<Stream> {
     let mut stream = stream?;
     let since = Instant::now();
@@ -380,7 +380,7 @@ fn a_fabric_whose_processes_are_silent_sleeps() {
         std::fs::File::open(&used).unwrap().read_to_string(&mut text).unwrap();
         text
     };
-    // What is still under way arrives; then the thread is not run at all.
+    // Cells that are under way arrive. Then the thread is not run at all.
     let since = Instant::now();
     while {
         let before = waits();

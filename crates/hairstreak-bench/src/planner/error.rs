@@ -47,7 +47,7 @@ pub enum PlannerError {
         count: usize,
         /// Of how many.
         of: usize,
-        /// What was allowed.
+        /// The tolerance, in percent.
         percent: f64,
     },
 }

@@ -40,7 +40,7 @@ pub(super) struct PlannerRun {
 }
 
 impl PlannerReport {
-    /// What stands before the first run.
+    /// The predictions, before the first run.
     pub(super) fn predictions(&self) -> String {
         let mut text = format!("{}, {} cores, {} build\n\n", self.machine.cpu, self.machine.cores, profile());
         text.push_str(&self.calibration);
@@ -63,7 +63,7 @@ impl PlannerRow {
         Some(self.predicted_per_s / self.spread()?.median - 1.0)
     }
 
-    /// The runs that count: those that had the machine for themselves, or all if there are none.
+    /// The runs that count: runs that had the machine to themselves, or all runs if no run had.
     pub(super) fn counted(&self) -> Vec<f64> {
         let is_quiet = |run: &&PlannerRun| run.others.is_none_or(|others| others <= QUIET_CORES);
         let quiet: Vec<f64> = self.runs.iter().filter(is_quiet).map(|run| run.per_s).collect();

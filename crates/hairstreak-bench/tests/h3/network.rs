@@ -55,7 +55,7 @@ impl Network {
 impl Drop for Network {
     fn drop(&mut self) {
         for host in HOSTS {
-            // What cannot be removed was not made.
+            // A namespace that cannot be removed was not made.
             let _ = Command::new("ip").args(["netns", "del", &self.namespace(host)]).status();
         }
     }

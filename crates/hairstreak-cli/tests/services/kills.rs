@@ -18,7 +18,7 @@ use crate::{broker, place};
 const WORKERS: usize = 4;
 const WINDOW: usize = 1_000;
 
-/// Who is killed next, and started again. A fabric only if there is one.
+/// The process that is killed next, and started again. A test without a fabric ignores that victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
     Worker,
@@ -50,7 +50,7 @@ fn fabric(name: &str) -> Daemon {
     fabric
 }
 
-/// Of four parts of the requests each ends with a worker's death, and three of them with a broker's. If the places are of a fabric, that dies, too.
+/// Workers are killed eight times in the course of the requests, brokers three times, and the fabric, if there is one, twice.
 fn check(name: &str, places: &[&str], fabric_name: Option<&str>) {
     let count = amount(20_000, 100_000);
     let log = new_log(name);

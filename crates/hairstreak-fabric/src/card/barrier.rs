@@ -28,7 +28,7 @@ pub(super) struct Barrier {
     arrived: usize,
 }
 
-/// Who is released from a barrier.
+/// The cards that are released from a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Released {
     Nobody,

@@ -13,11 +13,11 @@ const FIFO_SHARE_MAX: u32 = 1 << 16;
 pub struct CardLimits {
     /// Words of the memory.
     pub memory_words: u32,
-    /// Words of the FIFO that each other card may have under way or waiting there; at most 65,536.
+    /// Words of the FIFO that each other card may have under way or waiting there; at most 65,536. The default is a word for each of 16 networks.
     pub fifo_share: u32,
-    /// Cells that wait to enter the network.
+    /// Cells that wait to enter the network. The default is as many as a chunk of a stream has words.
     pub outgoing_max: u32,
-    /// Queries of a card without an answer.
+    /// Queries of a card without an answer. The default is a query for each counter.
     pub queries_max: u32,
 }
 

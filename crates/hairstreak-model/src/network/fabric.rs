@@ -21,7 +21,7 @@ const PACKET_BYTES: u64 = 256;
 const PACKET_SLOT: Duration = Duration::from_nanos(41);
 /// Hosts of the largest fat tree: four levels of switches with 18 ports down.
 pub const PORTS_MAX: u32 = 104_976;
-/// What a processor does to send or to receive a message, in either fabric: a descriptor written or a completion read.
+/// The work of a processor that sends or receives a message, in either fabric: it writes a descriptor or reads a completion.
 const OVERHEAD: Duration = Duration::from_nanos(200);
 
 /// Which fabric.
@@ -123,7 +123,7 @@ impl Fabric {
         self.slot
     }
 
-    /// What a message costs a processor, at each end.
+    /// The time of a processor for a message, at each end.
     pub fn overhead(&self) -> Duration {
         self.overhead
     }

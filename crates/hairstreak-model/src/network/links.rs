@@ -16,7 +16,7 @@ use thiserror::Error;
 /// The most sizes that are measured.
 pub const SIZES_MAX: usize = 64;
 
-/// What one message of a size costs. Times in nanoseconds.
+/// The costs of a message of one size, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkCost {
     /// Bytes of the message.

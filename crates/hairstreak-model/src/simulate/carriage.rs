@@ -11,7 +11,7 @@ use hairstreak_fabric::{Network, Parallel};
 
 use crate::network::{Fabric, FabricKind};
 
-/// What a message is to whoever sent it.
+/// The role of a message for its sender.
 pub(super) type Parcel = (usize, u64);
 
 pub(super) struct Carriage {

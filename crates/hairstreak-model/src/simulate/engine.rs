@@ -20,18 +20,18 @@ use crate::pipeline::{Pipeline, Routing, Window};
 
 /// The server that begins every message.
 const SOURCE: usize = 0;
-/// Of the seeds, that of arrivals and that of random routing.
+/// The seeds of arrivals and of random routing.
 const ARRIVAL_STREAM: u64 = u64::MAX;
 const ROUTING_STREAM: u64 = u64::MAX - 1;
 
-/// What happens.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A message reaches the queue of a server.
     Arrive { server: usize, message: u64 },
     /// A server goes on with its message.
     Continue { server: usize },
-    /// What a link has gathered is written.
+    /// A link writes the messages that it has gathered.
     Flush { server: usize, link: usize },
     /// The source hears that so many results have come.
     Acknowledge { count: u64 },
@@ -39,7 +39,7 @@ enum Event {
     Come,
 }
 
-/// What a link has written and gathers.
+/// The state of a link: the messages that it has written, and those that it gathers.
 #[derive(Clone, Default)]
 struct Link {
     written_at: Option<u64>,
@@ -47,7 +47,7 @@ struct Link {
     gathered: Vec<u64>,
 }
 
-/// What messages travel on.
+/// The network.
 enum Carrier {
     /// They arrive after that time.
     Hop(u64),
@@ -74,7 +74,7 @@ pub(super) struct Engine<'a> {
     now: u64,
     order: u64,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
-    /// What happens at this very instant.
+    /// The events of this instant.
     due: VecDeque<Event>,
     layout: Layout,
     cores: Option<Cores>,
@@ -550,7 +550,7 @@ impl<'a> Engine<'a> {
         links.links[link].written_at.is_none_or(|at| self.now >= at + links.gather)
     }
 
-    /// What a link has gathered is written, at one go.
+    /// A link writes all that it has gathered at once.
     fn flush(&mut self, server: usize, link: usize) {
         let Carrier::Links(links) = &mut self.carrier else { return };
         let gathered = std::mem::take(&mut links.links[link].gathered);

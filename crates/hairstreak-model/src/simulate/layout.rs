@@ -7,7 +7,7 @@ use super::load::has_hubs;
 use super::server::{Server, Times};
 use crate::pipeline::{Pipeline, Stage, Wiring};
 
-/// What a step is.
+/// The kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Source,
@@ -28,7 +28,7 @@ pub(super) struct Step {
     pub(super) turn: usize,
     /// Senders that wait for room, in order.
     pub(super) blocked: VecDeque<usize>,
-    /// Who holds what the servers share, and who waits for it.
+    /// The server that holds the shared resource, and the servers that wait for it.
     pub(super) holder: Option<usize>,
     pub(super) lock_queue: VecDeque<usize>,
     /// From here messages take the pipeline's hop to the next step.

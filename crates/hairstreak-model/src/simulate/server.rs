@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use crate::distribution::Distribution;
 
-/// What one message costs a server, on average, in nanoseconds.
+/// The cost of a message for a server, on average, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Times {
     /// To receive and to send, at work.
@@ -28,7 +28,7 @@ pub(super) struct Times {
     pub(super) distribution: Distribution,
 }
 
-/// What one message costs, in nanoseconds.
+/// The cost of a message, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Parts {
     pub(super) wait: u64,
@@ -53,7 +53,7 @@ impl Times {
     }
 }
 
-/// What a server does next with its message.
+/// The next thing that a server does with its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Idle,

@@ -14,7 +14,7 @@ const TOLERANCE: f64 = 0.05;
 /// Where messages come by chance, nothing is a bottleneck that is busy for less of the time.
 const BUSY_MIN: f64 = 0.9;
 
-/// What happens to N messages.
+/// The outcome of N messages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Simulation {
     /// How many there were.
@@ -35,7 +35,7 @@ pub struct Simulation {
     pub cores_busy: f64,
     /// Source, stages, hubs and sink, in the order in which messages pass them.
     pub stations: Vec<Station>,
-    /// What holds the rate where it is.
+    /// The cause that holds the rate.
     pub bottleneck: Bottleneck,
 }
 
@@ -80,13 +80,13 @@ pub struct Station {
     pub waiting: Depth,
 }
 
-/// What holds the rate of a pipeline where it is.
+/// The cause that holds the rate of a pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what", content = "name")]
 pub enum Bottleneck {
     /// The machine's cores.
     Cores,
-    /// What the instances of that stage share.
+    /// A resource that the instances of that stage share.
     Serial(String),
     /// The instances of that stage.
     Stage(String),

@@ -28,7 +28,7 @@ impl Level {
     }
 }
 
-/// What is counted for the whole pipeline.
+/// The counts of the whole pipeline.
 pub(super) struct Tally {
     /// Messages that wait, step by step.
     pub(super) waiting: Vec<Level>,

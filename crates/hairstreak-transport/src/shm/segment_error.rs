@@ -23,7 +23,7 @@ pub enum SegmentError {
     /// No ring can have that size.
     #[error("no ring of {0} bytes: a power of two from {RING_SIZE_MIN} to {RING_SIZE_MAX} it must be")]
     RingSize(usize),
-    /// What the peer passed is not what was agreed on.
+    /// The peer passed another descriptor than was agreed on.
     #[error("the peer passed no descriptor of a sealed segment of that size")]
     Unfit,
 }

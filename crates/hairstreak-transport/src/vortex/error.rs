@@ -19,7 +19,7 @@ pub enum VortexError {
     /// The fabric did not answer in time.
     #[error("the fabric \"{0}\" does not answer")]
     NoAnswer(String),
-    /// Whatever has the fabric's name answers otherwise than a fabric does.
+    /// The process that has the fabric's name does not answer as a fabric does.
     #[error("what is called fabric \"{0}\" is no fabric, or of another version")]
     Stranger(String),
     /// To connect needs a rank and a port.

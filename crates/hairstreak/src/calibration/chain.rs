@@ -1,4 +1,4 @@
-//! What messages cost where a run has them: a chain of the same sockets, settlements and calls.
+//! The cost of messages in a run, measured on a chain of the same sockets, settlements and calls.
 //!
 //! ```text
 //!   source --> stage --> hub --> last        each a thread with an engine of its own, as the processes of a run have
@@ -29,11 +29,11 @@ const ENDPOINT: &str = "tcp://127.0.0.1:0";
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spent {
     pub(super) source: f64,
-    /// What the stage computes is not in it.
+    /// The work of the stage is not counted.
     pub(super) stage: f64,
     pub(super) hub: f64,
     pub(super) last: f64,
-    /// Of the engines' background threads.
+    /// The time of the engines' background threads.
     pub(super) background: f64,
     /// From the stage's call that sends to the return of the hub's call that receives: the median.
     pub(super) delay: f64,
@@ -60,7 +60,7 @@ pub(super) fn pass(size: usize, count: usize, work: Duration) -> Result<Spent, C
     thread::scope(|scope| {
         let source = spawn(scope, move || {
             let push = Push::with_options(&Context::new(), settled())?;
-            // Whoever wants to know has gone only if the measurement failed.
+            // The receiver has gone only if the measurement failed.
             let _ = endpoints.send(push.bind(ENDPOINT)?.to_string());
             let message = Message::from(vec![b'x'; size]);
             // The first message says that the links are there, and is none of those that count.
@@ -155,7 +155,7 @@ pub(super) fn pass(size: usize, count: usize, work: Duration) -> Result<Spent, C
     })
 }
 
-/// What a thread that relays has spent.
+/// The time that a relaying thread has spent.
 struct Relayed {
     /// Without what it burnt.
     own: Duration,

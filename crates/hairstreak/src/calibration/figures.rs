@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use hairstreak_model::{Links, Network, Pipeline, PipelineError};
 
-/// What was measured of a machine.
+/// The measured figures of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
     /// Its cores.
     pub cores: u32,
     /// How late a sleeper wakes up.
     pub wake_up: Duration,
-    /// What messages cost over tcp.
+    /// The costs of messages over tcp.
     pub links: Links,
 }
 

@@ -87,7 +87,7 @@ impl Calibration {
         Calibration::parse(&text).map_err(malformed)
     }
 
-    /// Reads and checks the content of a file. The error is one that [`Calibration::load`] puts the name of the file before.
+    /// Reads and checks the content of a file. [`Calibration::load`] adds the name of the file to the error.
     fn parse(text: &str) -> Result<Calibration, String> {
         let written: Written = toml::from_str(text).map_err(|error| error.message().to_owned())?;
         if !(1..=CORES_MAX).contains(&written.cores) {

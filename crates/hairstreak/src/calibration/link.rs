@@ -1,4 +1,4 @@
-//! What a message of a size costs both ends of a tcp link, worked out of what a chain of threads spends on it.
+//! The cost of a message for both ends of a tcp link, worked out from the time that a chain of threads spends.
 
 use std::time::Duration;
 

@@ -12,7 +12,7 @@ use super::waiting::lateness;
 
 /// Sizes of messages that are measured, in bytes.
 const SIZES: [usize; 5] = [64, 1 << 10, 8 << 10, 32 << 10, 128 << 10];
-/// What a link of a socket gathers: for how long, and how many bytes at most.
+/// The limits up to which a link of a socket gathers: a time, and a number of bytes.
 const GATHER: Duration = Duration::from_micros(50);
 const GATHER_BYTES: u64 = 64 << 10;
 

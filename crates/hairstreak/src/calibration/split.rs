@@ -30,7 +30,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Rounds of the loop whose time is taken.
 const ROUNDS: u64 = 2_000_000;
 
-/// What carries the messages between the two stages.
+/// The transport between the two stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {

@@ -156,9 +156,9 @@ pub struct Machine {
     pub monolith: Option<Duration>,
     /// A fabric to simulate, in place of this machine's links.
     pub fabric: Option<Fabric>,
-    /// Who hands messages on, where it is said.
+    /// The way of messages from stage to stage, if the file names one.
     pub wiring: Option<Wiring>,
-    /// Who is given the next message.
+    /// The rule by which the next message goes to an instance.
     pub routing: Routing,
     /// How many messages may be on their way.
     pub window: Option<Window>,

@@ -17,7 +17,7 @@ pub fn serve(address: SocketAddr, rabbitmq: &str) -> Result<(), AgentError> {
     for control in listener.incoming() {
         let (control, rabbitmq) = (control?, rabbitmq.to_owned());
         thread::Builder::new().name("h3-session".into()).spawn(move || {
-            // What fails is told to the controller. It has gone if that fails: nobody is left to tell.
+            // The session tells the controller of its error. A controller that cannot be told has gone.
             let _ = Session::new(control, &rabbitmq).and_then(Session::run);
         })?;
     }

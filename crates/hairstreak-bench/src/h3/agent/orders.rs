@@ -1,11 +1,11 @@
-//! What a controller and an agent say to each other: an [`Order`] a line one way, a [`Reply`] a line the other way, JSON.
+//! The lines of JSON between a controller and an agent: an [`Order`] one way, a [`Reply`] the other way.
 
 use serde::{Deserialize, Serialize};
 
 use crate::h3::contender::{Broker, Node, Target, Transport};
 use crate::h3::data::{Counts, Tally, Time};
 
-/// What an agent is to do.
+/// An order to an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
@@ -96,11 +96,11 @@ pub struct Flow {
     pub time: Time,
 }
 
-/// What an agent answers.
+/// An agent's answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// Who it is.
+    /// The agent names itself.
     Greeting {
         /// Its version.
         version: String,
@@ -129,7 +129,7 @@ pub enum Reply {
     Tally(Tally),
     /// The queue is gone.
     Drained {
-        /// What was in it.
+        /// The content of the queue.
         tally: Tally,
         /// The broker has written messages to disk.
         has_spilled: bool,

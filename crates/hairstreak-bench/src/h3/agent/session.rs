@@ -39,7 +39,7 @@ pub struct Session {
     store: Store,
 }
 
-/// What the last run left to be digested.
+/// The messages of the last run, which wait to be digested.
 enum Last {
     Nothing,
     Received,

@@ -42,7 +42,7 @@ pub struct Run {
     pub number: u32,
 }
 
-/// What a run has shown on both nodes.
+/// The outcome of a run on both nodes.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Arrivals by node.

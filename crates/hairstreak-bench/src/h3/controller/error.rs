@@ -49,7 +49,7 @@ pub enum H3Error {
         /// Over this transport.
         transport: &'static str,
     },
-    /// What arrived is not what was sent.
+    /// The messages that arrived differ from those that were sent.
     #[error(
         "{run}, node {node}: sent {} messages of {} bytes in all (digest {:x}), arrived {} of {} (digest {:x})",
         sent.count, sent.bytes, sent.digest, arrived.count, arrived.bytes, arrived.digest

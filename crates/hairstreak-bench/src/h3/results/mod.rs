@@ -1,4 +1,4 @@
-//! What the benchmark has to say, as JSON, as tables for a terminal, as one HTML file, and as CSV.
+//! The report of the benchmark: JSON, tables for a terminal, one HTML file, and CSV.
 //!
 //! ```text
 //!   record (one run) --> report --> sections --> text, html

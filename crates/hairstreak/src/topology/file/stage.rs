@@ -92,7 +92,7 @@ fn command_line(key: &str, typed: &TypedCommand) -> Meaning<CommandLine> {
     Ok(line)
 }
 
-/// What a message costs. A sleep, a spin and an echo say it themselves, anything else by `process`.
+/// The time of a message in the stage. A sleep, a spin and an echo state that time; other commands need `process`.
 fn times(typed: &TypedStage, work: Option<&Work>) -> Meaning<Option<Times>> {
     let own = match work {
         Some(Work::Sleep(time) | Work::Spin(time)) => Some(*time),
