@@ -5,15 +5,17 @@
 
 mod amqp;
 mod config;
+mod node;
 mod options;
 mod server;
 mod zmq;
 
+pub use amqp::Forgotten;
 #[doc(hidden)]
 pub use amqp::{AmqpHarness, HostFigures};
-pub use amqp::{AmqpOptions, Forgotten, PasswordHash, PasswordHashError, User};
 pub use config::{AmqpConfig, Config, ConfigError, UserConfig};
 pub use hairstreak_broker::directory::{Change, Options as DirectoryOptions};
 pub use hairstreak_broker::service::{Limits as ServiceLimits, Options as ServiceOptions};
+pub use node::{AmqpOptions, PasswordHash, PasswordHashError, User};
 pub use options::{AMQP_PORT, DEFAULT_PORT, SERVICES_PORT, ServeOptions, TellFailure};
 pub use server::{Server, StartError};

@@ -6,7 +6,7 @@ use hairstreak_broker::directory::{Change, Options};
 use hairstreak_broker::service;
 use hairstreak_socket::Endpoint;
 
-use crate::amqp::AmqpOptions;
+use crate::node::AmqpOptions;
 
 /// The port of the directory.
 pub const DEFAULT_PORT: u16 = 5682;

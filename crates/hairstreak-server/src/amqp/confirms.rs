@@ -6,7 +6,7 @@
 use hairstreak_base::OutgoingBuffer;
 use hairstreak_wire::amqp::{Method, basic};
 
-use super::encoding::push_method;
+use crate::node::encoding::push_method;
 
 /// The confirms of one channel.
 #[derive(Debug, Default)]

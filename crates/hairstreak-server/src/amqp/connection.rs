@@ -14,10 +14,10 @@ use hairstreak_broker::vhost::ConnectionId;
 use thiserror::Error;
 
 use super::liveness::Liveness;
-use super::node::Node;
 use super::session::Session;
-use super::shared_host::SharedHost;
 use super::tuned::Tuned;
+use crate::node::Node;
+use crate::node::SharedHost;
 
 /// How long a client has from the connection to connection.open, and how long for close-ok.
 pub(super) const HANDSHAKE_TIME: Duration = Duration::from_secs(10);

@@ -6,10 +6,10 @@ use hairstreak_broker::vhost::{Got, Settlement};
 use hairstreak_wire::amqp::{Method, ReplyCode, basic};
 
 use super::channel::Channel;
-use super::encoding::{push_get_ok, push_method};
 use super::fault::Fault;
 use super::names;
 use super::turn::Turn;
+use crate::node::encoding::{push_get_ok, push_method};
 
 impl Channel {
     /// Handles a method of class basic but basic.publish.

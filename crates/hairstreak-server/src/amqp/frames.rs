@@ -12,10 +12,10 @@ use hairstreak_wire::amqp::{
 
 use super::channel::Content;
 use super::fault::Fault;
-use super::outlets::REPLIES_BYTES_MAX;
 use super::reading::Reading;
 use super::session::{Outcome, Session};
 use super::turn::Turn;
+use crate::node::REPLIES_BYTES_MAX;
 
 /// How many bytes a step has used (0: more are needed, or the connection has to wait), and what went wrong on which channel.
 type Step = (usize, Result<(), (Fault, u16)>);

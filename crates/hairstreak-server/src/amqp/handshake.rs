@@ -11,12 +11,12 @@ use hairstreak_wire::amqp::{
 };
 
 use super::connection::{AmqpConnection, AmqpError, Capabilities, Member, Phase};
-use super::encoding::push_method;
 use super::fault::Fault;
 use super::mail::Mail;
 use super::product;
 use super::session::Session;
 use super::tuned::Tuned;
+use crate::node::encoding::push_method;
 
 type AmqpContext<'a> = Context<'a, AmqpConnection, Mail>;
 

@@ -13,8 +13,8 @@ use hairstreak_transport::event_loop::{Address, Harness};
 
 use super::connection::{AmqpConnection, Phase};
 use super::mail::Mail;
-use super::node::Node;
-use super::options::AmqpOptions;
+use crate::node::AmqpOptions;
+use crate::node::Node;
 
 /// Rounds of mail in which a node has to come to rest: mail makes no mail without end.
 const SETTLE_ROUNDS: usize = 64;

@@ -8,17 +8,14 @@
 //!
 //! Reading order: `node`, `shared_host`, `outlets`, `encoding`; `connection`, `session` and what they name.
 
-mod alarm;
 mod body;
 mod channel;
-mod clock;
 mod closing;
 mod confirms;
 mod connection;
 mod consuming;
 mod content;
 mod declaring;
-mod encoding;
 mod fault;
 mod frames;
 mod handshake;
@@ -26,12 +23,8 @@ mod harness;
 mod liveness;
 mod mail;
 mod memo;
-mod memory;
 mod methods;
 mod names;
-mod node;
-mod options;
-mod outlets;
 mod product;
 mod protocol;
 mod publish;
@@ -39,18 +32,14 @@ mod publishing;
 mod reading;
 mod server;
 mod session;
-mod shared_host;
 #[cfg(test)]
 mod tests;
 mod throttle;
-mod timekeeper;
 mod transaction;
 mod tuned;
 mod turn;
-mod users;
 
 pub use harness::{AmqpHarness, HostFigures};
-pub use options::AmqpOptions;
+
 pub use server::Forgotten;
 pub(crate) use server::{AmqpServer, Hooks};
-pub use users::{PasswordHash, PasswordHashError, User};

@@ -8,14 +8,14 @@ use hairstreak_wire::amqp::{HEARTBEAT_FRAME, Method, ReplyCode, connection};
 use parking_lot::MutexGuard;
 
 use super::connection::{AmqpConnection, AmqpError, HANDSHAKE_TIME, Member, Phase};
-use super::encoding::push_method;
 use super::fault::Fault;
 use super::liveness::{Sign, Verdict};
 use super::mail::Mail;
-use super::outlets::{REPLIES_BYTES_MAX, UNWRITTEN_MAX};
 use super::session::{Outcome, Session};
-use super::shared_host::HostState;
 use super::turn::{ENTRIES_MAX, Turn};
+use crate::node::HostState;
+use crate::node::encoding::push_method;
+use crate::node::{REPLIES_BYTES_MAX, UNWRITTEN_MAX};
 
 type AmqpContext<'a> = Context<'a, AmqpConnection, Mail>;
 

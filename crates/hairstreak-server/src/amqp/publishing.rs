@@ -18,12 +18,12 @@ use super::body::{Assembly, SHARED_BODY_MIN};
 use super::channel::{Channel, Content};
 use super::confirms::Confirms;
 use super::content::{self, Sender};
-use super::encoding::push_return;
 use super::fault::Fault;
 use super::publish::{Outgoing, Publish, PublishFields};
 use super::session::Session;
 use super::transaction::PendingPublish;
 use super::turn::Turn;
+use crate::node::encoding::push_return;
 
 impl Session {
     /// Publishes messages at the start of `bytes` that are like the last one of the channel that published last. Returns how many

@@ -10,8 +10,8 @@ use hairstreak_transport::{Endpoint, Listener, Stream};
 
 use super::connection::AmqpConnection;
 use super::mail::Mail;
-use super::node::Node;
-use super::options::AmqpOptions;
+use crate::node::AmqpOptions;
+use crate::node::Node;
 
 /// How long a client has to take the rest of its output when its connection ends. Container tools kill a node ten seconds after SIGTERM.
 const DRAIN_TIME: Duration = Duration::from_secs(5);

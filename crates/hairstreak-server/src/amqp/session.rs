@@ -9,10 +9,10 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use super::channel::Channel;
-use super::node::Node;
 use super::reading::Reading;
 use super::throttle::Throttle;
 use super::tuned::Tuned;
+use crate::node::Node;
 
 /// A client in its virtual host.
 pub(super) struct Session {

@@ -11,9 +11,9 @@ use hairstreak_wire::amqp::{
 };
 
 use super::harness::AmqpHarness;
-use super::options::AmqpOptions;
-use super::outlets::UNWRITTEN_MAX;
 use super::turn::ENTRIES_MAX;
+use crate::node::AmqpOptions;
+use crate::node::UNWRITTEN_MAX;
 
 const SEEDS: Seeds = Seeds { target: "-p hairstreak-server --lib", soak_factor: 500 };
 const FRAME_SIZE: u32 = 4096;

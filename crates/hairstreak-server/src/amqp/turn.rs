@@ -7,9 +7,9 @@ use hairstreak_broker::message::Message;
 use hairstreak_broker::vhost::{ConnectionId, Published, Route};
 use hairstreak_wire::amqp::Method;
 
-use super::encoding::push_method;
-use super::outlets::Taken;
-use super::shared_host::HostState;
+use crate::node::HostState;
+use crate::node::Taken;
+use crate::node::encoding::push_method;
 
 /// Queue entries after which a turn takes no further message: about a millisecond.
 pub(super) const ENTRIES_MAX: usize = 16_384;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::error::ConfigError;
 use super::values;
-use crate::amqp::{AmqpOptions, PasswordHash, User};
+use crate::node::{AmqpOptions, PasswordHash, User};
 
 /// The least watermark for each virtual host, in bytes. A host that has had a message keeps up to 2 MiB for the next message.
 const MEMORY_MIN: usize = 4 << 20;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
 use super::config::UserConfig;
-use crate::amqp::PasswordHash;
+use crate::node::PasswordHash;
 
 /// A number from `MIN` to `MAX`.
 pub(super) fn between<'de, D, T, const MIN: u64, const MAX: u64>(value: D) -> Result<Option<T>, D::Error>

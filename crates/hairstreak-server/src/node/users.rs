@@ -77,7 +77,7 @@ impl User {
 
 /// All users of the node.
 #[derive(Clone, Debug)]
-pub(super) struct Users {
+pub(crate) struct Users {
     by_name: HashMap<Box<[u8]>, User>,
     /// The password of an unknown user is compared with this hash.
     nobody: PasswordHash,

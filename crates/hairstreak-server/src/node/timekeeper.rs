@@ -19,7 +19,7 @@ const SLEEP_MAX: Duration = Duration::from_secs(3600);
 type Fire = dyn FnMut(bool) -> Option<(Clock, Option<u64>)> + Send;
 
 /// The thread and how to wake it.
-pub(super) struct Timekeeper {
+pub(crate) struct Timekeeper {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }

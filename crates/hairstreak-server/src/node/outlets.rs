@@ -18,11 +18,11 @@ use slab::Slab;
 use super::encoding;
 
 /// Bytes that wait for one connection, in its outlet and in its own output, when it gets no more deliveries.
-pub(super) const UNWRITTEN_MAX: usize = 1024 * 1024;
+pub(crate) const UNWRITTEN_MAX: usize = 1024 * 1024;
 
 /// Bytes that wait for one connection when direct replies to the connection are dropped, and the connection is not read: its answers would have no
 /// bound.
-pub(super) const REPLIES_BYTES_MAX: usize = 16 * 1024 * 1024;
+pub(crate) const REPLIES_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Encoded deliveries that wait for one connection.
 struct Outlet {
@@ -39,7 +39,7 @@ struct Outlet {
 }
 
 /// The outlets of all connections of one virtual host.
-pub(super) struct Outlets {
+pub(crate) struct Outlets {
     pool: Arc<BlockPool>,
     outlets: Slab<Outlet>,
     /// Connections that are to be woken.
@@ -48,7 +48,7 @@ pub(super) struct Outlets {
 
 /// The result of [`Outlets::take`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Taken {
+pub(crate) struct Taken {
     /// No more deliveries come until the connection has written and said so ([`Outlets::has_written`]).
     pub is_full: bool,
 }

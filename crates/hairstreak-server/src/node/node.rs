@@ -19,7 +19,7 @@ use super::users::Users;
 const SPARE_PART: usize = 4;
 
 /// The state that all connections share.
-pub(super) struct Node {
+pub(crate) struct Node {
     pub clock: Clock,
     pub users: Users,
     pub alarm: Alarm,

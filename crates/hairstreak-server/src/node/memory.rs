@@ -8,7 +8,7 @@ const WATERMARK_PART: (usize, usize) = (2, 5);
 const UNKNOWN_BYTES: usize = 1 << 30;
 
 /// Bytes at which publishers are stopped, unless configured.
-pub(super) fn default_watermark() -> usize {
+pub(crate) fn default_watermark() -> usize {
     let bytes = [cgroup_limit(), machine_bytes()].into_iter().flatten().min().unwrap_or(UNKNOWN_BYTES);
     bytes / WATERMARK_PART.1 * WATERMARK_PART.0
 }

@@ -13,14 +13,14 @@ use parking_lot::{Mutex, MutexGuard};
 use super::outlets::Outlets;
 
 /// A virtual host that connections and the timekeeper share.
-pub(super) struct SharedHost {
+pub(crate) struct SharedHost {
     state: Mutex<HostState>,
     /// The memory of the host's messages, in bytes, when the lock was last released.
     memory_bytes: AtomicUsize,
 }
 
 /// The state behind the lock.
-pub(super) struct HostState {
+pub(crate) struct HostState {
     pub host: VirtualHost,
     pub outlets: Outlets,
 }

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 
 /// The memory of all virtual hosts' messages, and whether that is too much.
-pub(super) struct Alarm {
+pub(crate) struct Alarm {
     watermark: usize,
     bytes: AtomicUsize,
     is_raised: AtomicBool,
@@ -14,7 +14,7 @@ pub(super) struct Alarm {
 
 /// The effect of a change of memory on the alarm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(crate) enum Change {
     None,
     Raised,
     Cleared,

@@ -4,7 +4,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Counts milliseconds since 1970, by a clock that is never set: the system's time is read once, when the node starts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     start: Instant,
     start_millis: u64,
 }

@@ -30,7 +30,7 @@ const BODY_FRAME: u8 = 3;
 
 /// Puts one delivery into `output`.
 #[inline]
-pub(super) fn push_delivery(
+pub(crate) fn push_delivery(
     output: &mut OutgoingBuffer,
     to: &Recipient,
     delivery_tag: u64,
@@ -51,7 +51,7 @@ pub(super) fn push_delivery(
 }
 
 /// Puts the answer to a basic.get into `output`. `message_count`: messages that the queue still holds.
-pub(super) fn push_get_ok(
+pub(crate) fn push_get_ok(
     output: &mut OutgoingBuffer,
     channel: u16,
     (delivery_tag, is_redelivered, message_count): (u64, bool, u32),
@@ -70,7 +70,7 @@ pub(super) fn push_get_ok(
 }
 
 /// Puts a message that no queue got back into `output` (basic.return).
-pub(super) fn push_return(
+pub(crate) fn push_return(
     output: &mut OutgoingBuffer,
     channel: u16,
     reply_code: u16,
@@ -89,13 +89,13 @@ pub(super) fn push_return(
 }
 
 /// Tells a consumer that the broker has cancelled it.
-pub(super) fn push_cancel(output: &mut OutgoingBuffer, to: &Recipient) {
+pub(crate) fn push_cancel(output: &mut OutgoingBuffer, to: &Recipient) {
     let cancel = basic::Cancel { consumer_tag: &to.consumer_tag, no_wait: true };
     push_method(output, to.channel_number, &Method::BasicCancel(cancel));
 }
 
 /// Puts a method into `output`.
-pub(super) fn push_method(output: &mut OutgoingBuffer, channel: u16, method: &Method<'_>) {
+pub(crate) fn push_method(output: &mut OutgoingBuffer, channel: u16, method: &Method<'_>) {
     let mut frame = Vec::with_capacity(64);
     method.encode(channel, &mut frame);
     output.push_copy(&frame, &[], true);

@@ -1,0 +1,22 @@
+//! The node: the state that all its connections share, whatever they speak.
+//!
+//! Reading order: [`Node`], [`SharedHost`] (a virtual host behind its lock), `outlets` and `encoding` (the way of deliveries to connections), `alarm`
+//! (memory), `timekeeper` (expiry).
+
+mod alarm;
+mod clock;
+pub(crate) mod encoding;
+mod memory;
+#[expect(clippy::module_inception, reason = "the type is what the folder is about")]
+mod node;
+mod options;
+mod outlets;
+mod shared_host;
+mod timekeeper;
+mod users;
+
+pub(crate) use node::Node;
+pub use options::AmqpOptions;
+pub(crate) use outlets::{REPLIES_BYTES_MAX, Taken, UNWRITTEN_MAX};
+pub(crate) use shared_host::{HostState, SharedHost};
+pub use users::{PasswordHash, PasswordHashError, User};
