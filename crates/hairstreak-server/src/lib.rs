@@ -5,6 +5,7 @@
 
 mod amqp;
 mod config;
+mod definitions;
 mod node;
 mod options;
 mod server;

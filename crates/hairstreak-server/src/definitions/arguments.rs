@@ -1,0 +1,136 @@
+//! `Arguments`: the arguments of a declaration, as JSON has them and as the data directory has them.
+//!
+//! | AMQP | JSON, as RabbitMQ writes it |
+//! |---|---|
+//! | boolean, void, array, table | true or false, null, array, object |
+//! | integer of any size, timestamp | number; back as 64 bits |
+//! | float, double | number with a point or an exponent; back as a double |
+//! | string, byte array | string |
+//! | decimal | number |
+//!
+//! The data directory has the encoded table, so that every type comes back.
+
+use hairstreak_wire::amqp::{FieldTable, FieldValue, SHORT_STRING_SIZE_MAX};
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, Serializer};
+use serde_json::{Map, Number, Value};
+
+use super::name::Name;
+
+/// The arguments of a declaration, a binding, or the definition of a policy.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Arguments(pub FieldTable);
+
+impl Serialize for Arguments {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            return to_json(&self.0).serialize(serializer);
+        }
+        let mut bytes = Vec::new();
+        self.0.encode(&mut bytes);
+        Name(bytes.into()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Arguments {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Arguments, D::Error> {
+        if !deserializer.is_human_readable() {
+            let Name(bytes) = Name::deserialize(deserializer)?;
+            return FieldTable::decode(&bytes).map(Arguments).map_err(D::Error::custom);
+        }
+        match Value::deserialize(deserializer)? {
+            Value::Object(object) => from_json(&object).map(Arguments).map_err(D::Error::custom),
+            // Older files have an empty list where there are no arguments.
+            Value::Array(list) if list.is_empty() => Ok(Arguments::default()),
+            Value::Null => Ok(Arguments::default()),
+            other => Err(D::Error::custom(format!("arguments are an object, and not {other}"))),
+        }
+    }
+}
+
+/// The object of a table. The first of several fields with the same name counts.
+pub(crate) fn to_json(table: &FieldTable) -> Map<String, Value> {
+    let mut object = Map::new();
+    for (name, value) in table.iter() {
+        object.entry(String::from_utf8_lossy(name)).or_insert_with(|| value_to_json(value));
+    }
+    object
+}
+
+fn value_to_json(value: &FieldValue) -> Value {
+    match value {
+        FieldValue::Bool(value) => (*value).into(),
+        FieldValue::Void => Value::Null,
+        FieldValue::F32(value) => double(f64::from(*value)),
+        FieldValue::F64(value) => double(*value),
+        FieldValue::Decimal { scale, value } => double(f64::from(*value) / 10_f64.powi(i32::from(*scale))),
+        FieldValue::Timestamp(seconds) => (*seconds).into(),
+        FieldValue::Array(values) => values.iter().map(value_to_json).collect(),
+        FieldValue::Table(table) => to_json(table).into(),
+        FieldValue::Bytes(bytes) | FieldValue::LongString(bytes) => String::from_utf8_lossy(bytes).into(),
+        integer => integer.as_i64().into(),
+    }
+}
+
+/// JSON has no infinity.
+fn double(value: f64) -> Value {
+    Number::from_f64(value).map_or_else(|| value.to_string().into(), Value::Number)
+}
+
+/// The table of an object. An error names the field.
+fn from_json(object: &Map<String, Value>) -> Result<FieldTable, String> {
+    let mut table = FieldTable::new();
+    for (name, value) in object {
+        if name.len() > SHORT_STRING_SIZE_MAX {
+            return Err(format!("a name has {} bytes, {SHORT_STRING_SIZE_MAX} at most may be", name.len()));
+        }
+        table.insert(name, value_from_json(value).map_err(|error| format!("{name}: {error}"))?);
+    }
+    Ok(table)
+}
+
+fn value_from_json(value: &Value) -> Result<FieldValue, String> {
+    Ok(match value {
+        Value::Null => FieldValue::Void,
+        Value::Bool(value) => FieldValue::Bool(*value),
+        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(integer), _) => FieldValue::I64(integer),
+            (None, Some(value)) if !number.is_u64() => FieldValue::F64(value),
+            _ => return Err(format!("{number} is more than a 64-bit integer with a sign holds")),
+        },
+        Value::String(text) => text.as_str().into(),
+        Value::Array(values) => values.iter().map(value_from_json).collect::<Result<Vec<_>, _>>()?.into(),
+        Value::Object(object) => from_json(object)?.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_data_directory_keeps_every_type_and_json_the_values() {
+        let mut table = FieldTable::new();
+        table.insert("i32", -7);
+        table.insert("i64", 1_i64 << 40);
+        table.insert("text", "a \u{e4}");
+        table.insert("no text", &b"\xff"[..]);
+        table.insert("time", FieldValue::Timestamp(1_700_000_000));
+        table.insert("list", vec![FieldValue::I32(1), "x".into()]);
+        table.insert("table", FieldTable::from_iter([("a", true)]));
+        let arguments = Arguments(table);
+        let bytes = rmp_serde::to_vec_named(&arguments).unwrap();
+        assert_eq!(rmp_serde::from_slice::<Arguments>(&bytes).unwrap(), arguments);
+        let json = serde_json::to_string(&arguments).unwrap();
+        assert_eq!(
+            json,
+            "{\"i32\":-7,\"i64\":1099511627776,\"list\":[1,\"x\"],\"no text\":\"\u{fffd}\",\"table\":{\"a\":true},\
+             \"text\":\"a \u{e4}\",\"time\":1700000000}"
+        );
+        let Arguments(back) = serde_json::from_str(&json).unwrap();
+        assert_eq!(back.get("i32"), Some(&FieldValue::I64(-7)));
+        assert_eq!(serde_json::from_str::<Arguments>("[]").unwrap(), Arguments::default());
+        assert!(serde_json::from_str::<Arguments>("[1]").is_err());
+        assert!(serde_json::from_str::<Arguments>("{\"a\":18446744073709551615}").is_err());
+    }
+}

@@ -1,0 +1,244 @@
+//! `Definition`: a definition of any kind, its place among the others of its kind, and its bytes in the data directory.
+//!
+//! A place is the names that tell a definition from others of its kind, each with its length in front (four bytes, the most significant first). A value is a
+//! MessagePack map with the keys of the type.
+
+use thiserror::Error;
+
+use super::name::Name;
+use super::types::{
+    BindingDefinition, DestinationType, ExchangeDefinition, GlobalParameterDefinition, ParameterDefinition,
+    PermissionDefinition, PolicyDefinition, QueueDefinition, TopicPermissionDefinition, UserDefinition,
+    VirtualHostDefinition,
+};
+
+/// The kinds, in the order in which they are loaded: each names earlier ones only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    VirtualHost,
+    User,
+    Permission,
+    TopicPermission,
+    GlobalParameter,
+    Parameter,
+    Policy,
+    OperatorPolicy,
+    Exchange,
+    Queue,
+    Binding,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 11] = [
+        Kind::VirtualHost,
+        Kind::User,
+        Kind::Permission,
+        Kind::TopicPermission,
+        Kind::GlobalParameter,
+        Kind::Parameter,
+        Kind::Policy,
+        Kind::OperatorPolicy,
+        Kind::Exchange,
+        Kind::Queue,
+        Kind::Binding,
+    ];
+
+    /// The name of the table in the data directory.
+    pub fn table(self) -> &'static str {
+        match self {
+            Kind::VirtualHost => "virtual_hosts",
+            Kind::User => "users",
+            Kind::Permission => "permissions",
+            Kind::TopicPermission => "topic_permissions",
+            Kind::GlobalParameter => "global_parameters",
+            Kind::Parameter => "parameters",
+            Kind::Policy => "policies",
+            Kind::OperatorPolicy => "operator_policies",
+            Kind::Exchange => "exchanges",
+            Kind::Queue => "queues",
+            Kind::Binding => "bindings",
+        }
+    }
+}
+
+/// A definition of any kind.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Definition {
+    VirtualHost(VirtualHostDefinition),
+    User(UserDefinition),
+    Permission(PermissionDefinition),
+    TopicPermission(TopicPermissionDefinition),
+    GlobalParameter(GlobalParameterDefinition),
+    Parameter(ParameterDefinition),
+    Policy(PolicyDefinition),
+    OperatorPolicy(PolicyDefinition),
+    Exchange(ExchangeDefinition),
+    Queue(QueueDefinition),
+    Binding(BindingDefinition),
+}
+
+/// The place of a definition: its kind, and the names that tell it from others of the kind.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    pub kind: Kind,
+    pub key: Vec<u8>,
+}
+
+/// A change of the definitions.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Change {
+    /// The definition is there, in place of the one before.
+    Put(Definition),
+    /// The definition is gone.
+    Delete(Place),
+}
+
+/// A value of the data directory that cannot be read.
+#[derive(Debug, Error)]
+#[error("an entry of {table} cannot be read: {reason}")]
+pub(crate) struct DefinitionError {
+    table: &'static str,
+    reason: String,
+}
+
+impl Place {
+    /// The place of a definition that these names tell from others of the kind.
+    pub fn new(kind: Kind, names: &[&[u8]]) -> Place {
+        let mut key = Vec::with_capacity(names.iter().map(|name| 4 + name.len()).sum());
+        for name in names {
+            key.extend_from_slice(&(name.len() as u32).to_be_bytes());
+            key.extend_from_slice(name);
+        }
+        Place { kind, key }
+    }
+
+    /// The place of a binding, whose arguments count.
+    pub fn of_binding(binding: &BindingDefinition) -> Place {
+        let BindingDefinition { source, vhost, destination, destination_type, routing_key, arguments } =
+            binding;
+        let mut encoded = Vec::new();
+        arguments.0.encode(&mut encoded);
+        let kind: &[u8] = match destination_type {
+            DestinationType::Queue => b"queue",
+            DestinationType::Exchange => b"exchange",
+        };
+        let Name(source) = source;
+        let names: [&[u8]; 6] = [vhost.as_bytes(), source, kind, &destination.0, &routing_key.0, &encoded];
+        Place::new(Kind::Binding, &names)
+    }
+}
+
+impl Definition {
+    pub fn place(&self) -> Place {
+        let place = |kind, names: &[&str]| {
+            let names: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+            Place::new(kind, &names)
+        };
+        match self {
+            Definition::VirtualHost(host) => place(Kind::VirtualHost, &[&host.name]),
+            Definition::User(user) => place(Kind::User, &[&user.name]),
+            Definition::Permission(row) => place(Kind::Permission, &[&row.vhost, &row.user]),
+            Definition::TopicPermission(row) => {
+                place(Kind::TopicPermission, &[&row.vhost, &row.user, &row.exchange])
+            }
+            Definition::GlobalParameter(parameter) => place(Kind::GlobalParameter, &[&parameter.name]),
+            Definition::Parameter(parameter) => {
+                let ParameterDefinition { vhost, component, name, .. } = parameter;
+                place(Kind::Parameter, &[vhost, component, name])
+            }
+            Definition::Policy(policy) => place(Kind::Policy, &[&policy.vhost, &policy.name]),
+            Definition::OperatorPolicy(policy) => place(Kind::OperatorPolicy, &[&policy.vhost, &policy.name]),
+            Definition::Exchange(exchange) => {
+                Place::new(Kind::Exchange, &[exchange.vhost.as_bytes(), &exchange.name.0])
+            }
+            Definition::Queue(queue) => Place::new(Kind::Queue, &[queue.vhost.as_bytes(), &queue.name.0]),
+            Definition::Binding(binding) => Place::of_binding(binding),
+        }
+    }
+
+    /// The bytes of the value in the data directory.
+    pub fn encode(&self) -> Vec<u8> {
+        let bytes = match self {
+            Definition::VirtualHost(value) => rmp_serde::to_vec_named(value),
+            Definition::User(value) => rmp_serde::to_vec_named(value),
+            Definition::Permission(value) => rmp_serde::to_vec_named(value),
+            Definition::TopicPermission(value) => rmp_serde::to_vec_named(value),
+            Definition::GlobalParameter(value) => rmp_serde::to_vec_named(value),
+            Definition::Parameter(value) => rmp_serde::to_vec_named(value),
+            Definition::Policy(value) | Definition::OperatorPolicy(value) => rmp_serde::to_vec_named(value),
+            Definition::Exchange(value) => rmp_serde::to_vec_named(value),
+            Definition::Queue(value) => rmp_serde::to_vec_named(value),
+            Definition::Binding(value) => rmp_serde::to_vec_named(value),
+        };
+        // INVARIANT: every field of the types has a form in MessagePack, and a vector takes any number of bytes.
+        bytes.expect("a definition has a form in MessagePack")
+    }
+
+    /// Reads what [`Definition::encode`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are no value of that kind.
+    pub fn decode(kind: Kind, bytes: &[u8]) -> Result<Definition, DefinitionError> {
+        let decoded = match kind {
+            Kind::VirtualHost => rmp_serde::from_slice(bytes).map(Definition::VirtualHost),
+            Kind::User => rmp_serde::from_slice(bytes).map(Definition::User),
+            Kind::Permission => rmp_serde::from_slice(bytes).map(Definition::Permission),
+            Kind::TopicPermission => rmp_serde::from_slice(bytes).map(Definition::TopicPermission),
+            Kind::GlobalParameter => rmp_serde::from_slice(bytes).map(Definition::GlobalParameter),
+            Kind::Parameter => rmp_serde::from_slice(bytes).map(Definition::Parameter),
+            Kind::Policy => rmp_serde::from_slice(bytes).map(Definition::Policy),
+            Kind::OperatorPolicy => rmp_serde::from_slice(bytes).map(Definition::OperatorPolicy),
+            Kind::Exchange => rmp_serde::from_slice(bytes).map(Definition::Exchange),
+            Kind::Queue => rmp_serde::from_slice(bytes).map(Definition::Queue),
+            Kind::Binding => rmp_serde::from_slice(bytes).map(Definition::Binding),
+        };
+        decoded.map_err(|error| DefinitionError { table: kind.table(), reason: error.to_string() })
+    }
+}
+
+impl Change {
+    pub fn place(&self) -> Place {
+        match self {
+            Change::Put(definition) => definition.place(),
+            Change::Delete(place) => place.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hairstreak_wire::amqp::FieldTable;
+
+    use super::super::arguments::Arguments;
+    use super::*;
+
+    #[test]
+    fn a_definition_survives_its_bytes_and_names_do_not_run_together() {
+        let binding = |source: &str, destination: &str, argument: i32| {
+            Definition::Binding(BindingDefinition {
+                source: source.into(),
+                vhost: "/".into(),
+                destination: Name(b"\xff".iter().copied().chain(destination.bytes()).collect()),
+                destination_type: DestinationType::Queue,
+                routing_key: Name::default(),
+                arguments: Arguments(FieldTable::from_iter([("a", argument)])),
+            })
+        };
+        let definitions = [binding("a", "bc", 1), binding("ab", "c", 1), binding("a", "bc", 2)];
+        for definition in &definitions {
+            assert_eq!(&Definition::decode(Kind::Binding, &definition.encode()).unwrap(), definition);
+            let same = definitions.iter().filter(|other| other.place() == definition.place());
+            assert_eq!(same.count(), 1, "{definition:?}");
+        }
+        assert!(Definition::decode(Kind::User, &definitions[0].encode()).is_err());
+        assert!(Definition::decode(Kind::User, b"").is_err());
+    }
+
+    #[test]
+    fn kinds_have_tables_of_their_own() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::ALL.iter().filter(|other| other.table() == kind.table()).count(), 1, "{kind:?}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Definitions: everything that was declared and outlives the node: virtual hosts, users, permissions, policies, exchanges, queues and bindings.
+//!
+//! Each kind has one type, with the keys of RabbitMQ's `definitions.json`. The same type is the body of an HTTP request, an entry of a file that is imported or
+//! exported, and a value in the data directory.
+//!
+//! - `name`, `arguments`: values that JSON does not have as they are
+//! - `types`: a type for each kind
+//! - `definition`: any of them, with its key and its bytes in the data directory
+//! - `document`: the file
+
+mod arguments;
+mod definition;
+mod document;
+mod name;
+mod types;
+
+pub(crate) use arguments::{Arguments, to_json};
+pub(crate) use definition::{Change, Definition, Kind, Place};
+pub(crate) use document::{Document, DocumentError};
+pub(crate) use name::Name;
+pub(crate) use types::{
+    BindingDefinition, DestinationType, ExchangeDefinition, GlobalParameterDefinition, Limits,
+    ParameterDefinition, PermissionDefinition, PolicyDefinition, QueueDefinition, TopicPermissionDefinition,
+    UserDefinition, VirtualHostDefinition,
+};
