@@ -16,8 +16,7 @@ use thiserror::Error;
 use super::liveness::Liveness;
 use super::session::Session;
 use super::tuned::Tuned;
-use crate::node::Node;
-use crate::node::SharedHost;
+use crate::node::{ClientInfo, Listed, Node, Peer, SharedHost};
 
 /// How long a client has from the connection to connection.open, and how long for close-ok.
 pub(super) const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
@@ -54,8 +53,8 @@ pub(super) enum Phase {
 /// The properties of the client.
 #[derive(Debug, Default)]
 pub(super) struct Client {
-    pub is_loopback: bool,
-    pub user: Box<str>,
+    pub peer: Peer,
+    pub info: ClientInfo,
     pub capabilities: Capabilities,
 }
 
@@ -71,6 +70,8 @@ pub(super) struct Capabilities {
 pub(super) struct Member {
     pub host: Arc<SharedHost>,
     pub id: ConnectionId,
+    /// The connection's place in the list of the node.
+    pub listed: Listed,
     /// No more deliveries come until this side says what it has written.
     pub is_full: bool,
     /// Nothing is read until half of the answers are written.
@@ -96,11 +97,11 @@ pub(crate) enum AmqpError {
 }
 
 impl AmqpConnection {
-    pub fn new(node: Arc<Node>, is_loopback: bool, now: Instant) -> AmqpConnection {
+    pub fn new(node: Arc<Node>, peer: Peer, now: Instant) -> AmqpConnection {
         AmqpConnection {
             node,
             phase: Phase::Header,
-            client: Client { is_loopback, ..Client::default() },
+            client: Client { peer, ..Client::default() },
             tuned: Tuned::BEFORE,
             member: None,
             liveness: Liveness::new(now),

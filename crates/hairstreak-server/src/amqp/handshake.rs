@@ -95,13 +95,15 @@ impl AmqpConnection {
         context: &mut AmqpContext<'_>,
     ) -> Result<(), AmqpError> {
         self.client.capabilities = capabilities(&start_ok.client_properties);
+        self.client.info.properties = start_ok.client_properties.clone();
         let mechanism = String::from_utf8_lossy(start_ok.mechanism);
         let wrong = |reason: String| AmqpError::Handshake(reason);
         let chosen = Mechanism::from_name(start_ok.mechanism)
             .ok_or_else(|| wrong(format!("unsupported mechanism '{mechanism}'")))?;
         let given = chosen.decode(start_ok.response).map_err(|error| wrong(error.to_string()))?;
-        if let Some(user) = self.node.users.log_in(given.user, given.password, self.client.is_loopback) {
-            self.client.user = user.name.as_str().into();
+        if let Some(user) = self.node.users.log_in(given.user, given.password, self.client.peer.is_loopback) {
+            self.client.info.user = user.name.as_str().into();
+            self.client.info.mechanism = chosen.name();
             push_method(&mut context.connection.output, 0, &Method::ConnectionTune(product::TUNING.tune()));
             self.phase = Phase::TuneOk;
             return Ok(());
@@ -128,6 +130,9 @@ impl AmqpConnection {
             frame_size_max: settled.frame_max as usize,
             heartbeat: (settled.heartbeat > 0).then(|| Duration::from_secs(settled.heartbeat.into())),
         };
+        let info = &mut self.client.info;
+        (info.channel_max, info.frame_max) = (settled.channel_max, settled.frame_max);
+        info.heartbeat = settled.heartbeat;
         if let Some(interval) = self.tuned.heartbeat {
             self.liveness.start(interval, context.now);
         }
@@ -137,7 +142,7 @@ impl AmqpConnection {
 
     fn open(&mut self, open: &connection::Open<'_>, context: &mut AmqpContext<'_>) {
         let name = String::from_utf8_lossy(open.virtual_host);
-        let Some(host) = self.node.host(&name) else {
+        let Some(host) = self.node.hosts.find(&name) else {
             let text = format!("vhost {name} not found");
             let fault = Fault::new(ReplyCode::NotAllowed, text, connection::Open::ID);
             return self.close_with(&fault, context);
@@ -145,9 +150,14 @@ impl AmqpConnection {
         let (body_max, hears_cancels) =
             (self.tuned.frame_body_max(), self.client.capabilities.consumer_cancel_notify);
         let id = host.lock().outlets.add(context.address(), body_max, hears_cancels);
-        let (node, user) = (Arc::clone(&self.node), self.client.user.clone());
-        let session = Session::new(node, self.tuned, user, self.client.capabilities.connection_blocked);
-        self.member = Some(Member { host, id, is_full: false, is_unread: false, session: Box::new(session) });
+        let node = Arc::clone(&self.node);
+        let info = std::mem::take(&mut self.client.info);
+        let hears_blocked = self.client.capabilities.connection_blocked;
+        let session = Session::new(node, self.tuned, info.user.clone(), hears_blocked);
+        let (now, peer) = (self.node.clock.millis(context.now), self.client.peer.clone());
+        let listed = self.node.connections.add(context.address(), peer, info, (host.name(), id), now);
+        let session = Box::new(session);
+        self.member = Some(Member { host, id, listed, is_full: false, is_unread: false, session });
         self.deadline = None;
         self.phase = Phase::Running;
         push_method(&mut context.connection.output, 0, &Method::ConnectionOpenOk(connection::OpenOk {}));

@@ -14,7 +14,7 @@ use hairstreak_transport::event_loop::{Address, Harness};
 use super::connection::{AmqpConnection, Phase};
 use super::mail::Mail;
 use crate::node::AmqpOptions;
-use crate::node::Node;
+use crate::node::{Node, Peer};
 
 /// Rounds of mail in which a node has to come to rest: mail makes no mail without end.
 const SETTLE_ROUNDS: usize = 64;
@@ -49,7 +49,8 @@ impl AmqpHarness {
     ///
     /// Errors: the system has no descriptor to give.
     pub fn connect(&mut self) -> io::Result<Address> {
-        let connection = AmqpConnection::new(Arc::clone(&self.node), true, self.connections.now());
+        let peer = Peer { is_loopback: true, ..Peer::default() };
+        let connection = AmqpConnection::new(Arc::clone(&self.node), peer, self.connections.now());
         self.connections.add(connection)
     }
 
@@ -101,7 +102,7 @@ impl AmqpHarness {
     /// Time passes, and timers that are due fire.
     pub fn pass(&mut self, time: Duration) {
         self.connections.pass(time);
-        let wakes = self.node.timekeeper.take_wakes_publishers();
+        let wakes = self.node.account.timekeeper.take_wakes_publishers();
         self.fire(wakes);
     }
 
@@ -112,7 +113,7 @@ impl AmqpHarness {
     /// If that does not end.
     pub fn settle(&mut self) {
         for _ in 0..SETTLE_ROUNDS {
-            let wakes = self.node.timekeeper.take_wakes_publishers();
+            let wakes = self.node.account.timekeeper.take_wakes_publishers();
             if wakes {
                 self.fire(wakes);
             }
@@ -125,8 +126,9 @@ impl AmqpHarness {
 
     /// Figures of all virtual hosts.
     pub fn figures(&self) -> HostFigures {
-        let mut figures = HostFigures { told_bytes: self.node.alarm.bytes(), ..HostFigures::default() };
-        for host in self.node.hosts() {
+        let mut figures =
+            HostFigures { told_bytes: self.node.account.alarm.bytes(), ..HostFigures::default() };
+        for host in self.node.hosts.all() {
             let state = host.lock();
             let MessageCounts { ready, unacknowledged } = state.host.message_counts();
             figures.counts.ready += ready;

@@ -43,9 +43,16 @@ impl Protocol for AmqpConnection {
     }
 
     fn handle_mail(&mut self, mail: Mail, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
-        let Mail::Outlet = mail;
-        self.in_turn(context, |_, _, _| 0);
-        self.follow_alarm(context)
+        match mail {
+            Mail::Outlet => {
+                self.in_turn(context, |_, _, _| 0);
+                self.follow_alarm(context)
+            }
+            Mail::Close(reason) => {
+                self.force_close(&reason, context);
+                self.end_if_over(context)
+            }
+        }
     }
 
     fn handle_written(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
@@ -98,11 +105,7 @@ impl Protocol for AmqpConnection {
     }
 
     fn handle_stop(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
-        self.in_turn(context, |session, _, turn| {
-            let text = "broker forced connection closure with reason 'shutdown'";
-            session.refuse(Fault::new(ReplyCode::ConnectionForced, text, (0, 0)), 0, turn);
-            0
-        });
+        self.force_close("broker forced connection closure with reason 'shutdown'", context);
         self.leave(context);
         context.close();
         Ok(())
@@ -148,6 +151,16 @@ impl AmqpConnection {
         }
     }
 
+    /// Tells the client that the node ends the connection.
+    fn force_close(&mut self, reason: &str, context: &mut AmqpContext<'_>) {
+        self.in_turn(context, |session, _, turn| {
+            if session.outcome == Outcome::Running {
+                session.refuse(Fault::new(ReplyCode::ConnectionForced, reason, (0, 0)), 0, turn);
+            }
+            0
+        });
+    }
+
     /// Follows the phase once the input is used.
     fn end_if_over(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         match self.member.as_ref().map(|member| member.session.outcome) {
@@ -175,7 +188,7 @@ impl AmqpConnection {
         act: impl FnOnce(&mut Session, &[u8], &mut Turn<'_>) -> usize,
     ) {
         let Some(member) = &mut self.member else { return };
-        let Member { host, id, is_full, session, .. } = member;
+        let Member { host, id, is_full, session, listed, .. } = member;
         let mut state = host.lock();
         let connection = &mut *context.connection;
         let mut turn = Turn {
@@ -193,7 +206,7 @@ impl AmqpConnection {
         let is_over = turn.is_over();
         session.throttle.note_input(used);
         let (before, now) = session.throttle.change();
-        self.node.note_bytes(before, now);
+        self.node.account.note(before, now);
         let own = context.address();
         for address in state.outlets.woken() {
             if address != own {
@@ -209,6 +222,7 @@ impl AmqpConnection {
             drop(state);
         }
         context.connection.input.consume(used);
+        session.report(&listed.entry.figures, context.connection);
     }
 
     /// Stops or goes on reading, as the alarm has it.
@@ -218,7 +232,7 @@ impl AmqpConnection {
         if session.outcome != Outcome::Running {
             return Ok(());
         }
-        if self.node.alarm.is_raised() {
+        if self.node.is_alarmed() {
             if session.throttle.has_to_wait() {
                 if context.connection.has_peer_ended() {
                     return Err(AmqpError::Gone);
@@ -251,7 +265,7 @@ impl AmqpConnection {
         let Some(mut member) = self.member.take() else { return };
         member.session.throttle.forget();
         let (before, now) = member.session.throttle.change();
-        self.node.note_bytes(before, now);
+        self.node.account.note(before, now);
         let mut state = member.host.lock();
         let now = self.node.clock.millis(context.now);
         let HostState { host, outlets } = &mut *state;

@@ -29,7 +29,7 @@ impl Session {
     /// Publishes messages at the start of `bytes` that are like the last one of the channel that published last. Returns how many
     /// bytes they have.
     pub(super) fn publish_same(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> usize {
-        if self.node.alarm.is_raised() {
+        if self.node.is_alarmed() {
             return 0;
         }
         let channel = self.publishing.and_then(|number| self.channels.get_mut(&number));
@@ -192,7 +192,7 @@ impl Session {
 
     /// Whether the method with this payload has to wait: it publishes, and the alarm is raised.
     pub(super) fn has_to_wait(&mut self, payload: &[u8], turn: &mut Turn<'_>) -> bool {
-        if !self.node.alarm.is_raised() || method_id(payload) != Some(basic::Publish::ID) {
+        if !self.node.is_alarmed() || method_id(payload) != Some(basic::Publish::ID) {
             return false;
         }
         if self.throttle.block() && self.hears_blocked {

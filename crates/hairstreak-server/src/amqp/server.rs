@@ -11,7 +11,7 @@ use hairstreak_transport::{Endpoint, Listener, Stream};
 use super::connection::AmqpConnection;
 use super::mail::Mail;
 use crate::node::AmqpOptions;
-use crate::node::Node;
+use crate::node::{Node, Peer};
 
 /// How long a client has to take the rest of its output when its connection ends. Container tools kill a node ten seconds after SIGTERM.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
@@ -61,16 +61,19 @@ impl AmqpServer {
         };
         let loops = EventLoops::start(loop_options)?;
         let (weak, handle) = (Arc::downgrade(&node), loops.handle());
-        node.timekeeper.start(move |clears| {
+        node.account.timekeeper.start(move |clears| {
             let node = weak.upgrade()?;
             let next = node.fire(clears, Instant::now, |address| handle.send(address, Mail::Outlet));
             Some((node.clock, next))
         })?;
+        let handle = loops.handle();
+        let close = move |address, reason: &str| handle.send(address, Mail::Close(reason.into()));
+        node.connections.set_close(Box::new(close));
         let endpoints = listeners.iter().map(|listener| listener.endpoint().clone()).collect();
         for listener in listeners {
             let node = Arc::clone(&node);
             loops.listen(listener, move |stream| {
-                Some(AmqpConnection::new(Arc::clone(&node), is_loopback(stream), Instant::now()))
+                Some(AmqpConnection::new(Arc::clone(&node), peer(stream), Instant::now()))
             });
         }
         Ok(AmqpServer { node, loops: Some(loops), endpoints })
@@ -87,8 +90,8 @@ impl AmqpServer {
         if let Some(loops) = self.loops.take() {
             // A loop that failed has nothing more to say.
             let _ = loops.stop();
-            self.node.timekeeper.stop();
-            for host in self.node.hosts() {
+            self.node.account.timekeeper.stop();
+            for host in self.node.hosts.all() {
                 let host = &host.lock().host;
                 let counts = host.message_counts();
                 forgotten.count += counts.ready + counts.unacknowledged;
@@ -111,7 +114,9 @@ impl Drop for AmqpServer {
     }
 }
 
-/// A unix socket has no address, and its peer is on this host.
-fn is_loopback(stream: &Stream) -> bool {
-    stream.remote_address().is_none_or(|address| address.ip().to_canonical().is_loopback())
+fn peer(stream: &Stream) -> Peer {
+    let remote = stream.remote_address();
+    // A unix socket has no address, and its peer is on this host.
+    let is_loopback = remote.is_none_or(|address| address.ip().to_canonical().is_loopback());
+    Peer { local: stream.local_address(), remote, is_loopback, tls: None }
 }

@@ -5,14 +5,16 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use foldhash::fast::RandomState;
+use hairstreak_transport::Connection;
 
 use super::channel::Channel;
 use super::reading::Reading;
 use super::throttle::Throttle;
 use super::tuned::Tuned;
-use crate::node::Node;
+use crate::node::{Figures, Node};
 
 /// A client in its virtual host.
 pub(super) struct Session {
@@ -57,5 +59,14 @@ impl Session {
             throttle: Throttle::default(),
             outcome: Outcome::Running,
         }
+    }
+
+    /// Tells operators how the connection does.
+    pub fn report(&self, figures: &Figures, connection: &Connection) {
+        figures.read_bytes.store(connection.read_bytes(), Relaxed);
+        figures.written_bytes.store(connection.output.written_bytes(), Relaxed);
+        figures.unwritten_bytes.store(connection.output.queued_bytes() as u64, Relaxed);
+        figures.channel_count.store(self.channels.len() as u32, Relaxed);
+        figures.is_blocked.store(self.throttle.is_blocked(), Relaxed);
     }
 }

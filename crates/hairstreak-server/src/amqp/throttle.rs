@@ -47,6 +47,11 @@ impl Throttle {
         std::mem::take(&mut self.is_blocked)
     }
 
+    /// Whether the connection has published while the alarm was raised, and the alarm is not over.
+    pub fn is_blocked(&self) -> bool {
+        self.is_blocked
+    }
+
     /// Whether nothing more is read until the alarm is over.
     pub fn has_to_wait(&self) -> bool {
         let goes_on = self.has_consumed || self.announced_bytes > 0 || self.transaction_bytes > 0;

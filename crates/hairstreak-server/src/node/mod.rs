@@ -3,9 +3,12 @@
 //! Reading order: [`Node`], [`SharedHost`] (a virtual host behind its lock), `outlets` and `encoding` (the way of deliveries to connections), `alarm`
 //! (memory), `timekeeper` (expiry).
 
+mod account;
 mod alarm;
 mod clock;
+mod connections;
 pub(crate) mod encoding;
+mod hosts;
 mod memory;
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod node;
@@ -15,6 +18,7 @@ mod shared_host;
 mod timekeeper;
 mod users;
 
+pub(crate) use connections::{ClientInfo, ConnectionEntry, Connections, Figures, Listed, Peer};
 pub(crate) use node::Node;
 pub use options::AmqpOptions;
 pub(crate) use outlets::{REPLIES_BYTES_MAX, Taken, UNWRITTEN_MAX};

@@ -1,18 +1,18 @@
-//! `Node`: what all AMQP connections of a process share.
+//! `Node`: the state that all connections of a process share.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use hairstreak_base::BlockPool;
-use hairstreak_broker::vhost::SegmentPool;
+use hairstreak_broker::vhost::{Limits, SegmentPool};
 use hairstreak_transport::event_loop::Address;
 
-use super::alarm::{Alarm, Change};
+use super::account::Account;
 use super::clock::Clock;
+use super::connections::Connections;
+use super::hosts::Hosts;
 use super::options::AmqpOptions;
 use super::shared_host::{HostState, SharedHost};
-use super::timekeeper::Timekeeper;
 use super::users::Users;
 
 /// The part of the memory watermark that is kept for messages to come: one of four.
@@ -22,60 +22,58 @@ const SPARE_PART: usize = 4;
 pub(crate) struct Node {
     pub clock: Clock,
     pub users: Users,
-    pub alarm: Alarm,
+    pub account: Arc<Account>,
     pub message_size_max: u64,
     /// The memory of long bodies.
     pub pool: Arc<BlockPool>,
     /// The memory of messages to come.
     segments: Arc<SegmentPool>,
-    pub timekeeper: Timekeeper,
-    hosts: HashMap<Box<str>, Arc<SharedHost>>,
+    pub hosts: Hosts,
+    pub connections: Arc<Connections>,
+    /// Bounds of each virtual host.
+    limits: Limits,
 }
 
 impl Node {
     pub fn new(options: &AmqpOptions) -> Node {
-        let segments = Arc::new(SegmentPool::new(options.memory_watermark / SPARE_PART));
-        let host = |name: &String| {
-            let host = SharedHost::new(name, options.limits.clone(), Arc::clone(&segments));
-            (name.as_str().into(), Arc::new(host))
-        };
-        Node {
+        let node = Node {
             clock: Clock::start(),
             users: Users::new(options.users.clone()),
-            alarm: Alarm::new(options.memory_watermark),
+            account: Arc::new(Account::new(options.memory_watermark)),
             message_size_max: options.message_size_max,
             pool: BlockPool::new(),
-            hosts: options.virtual_hosts.iter().map(host).collect(),
-            segments,
-            timekeeper: Timekeeper::new(),
+            segments: Arc::new(SegmentPool::new(options.memory_watermark / SPARE_PART)),
+            hosts: Hosts::default(),
+            connections: Arc::default(),
+            limits: options.limits.clone(),
+        };
+        for name in &options.virtual_hosts {
+            node.add_host(name);
         }
+        node
     }
 
-    pub fn host(&self, name: &str) -> Option<Arc<SharedHost>> {
-        self.hosts.get(name).cloned()
+    /// Adds a virtual host. Returns false if there is one of that name.
+    pub fn add_host(&self, name: &str) -> bool {
+        let (segments, account) = (Arc::clone(&self.segments), Arc::clone(&self.account));
+        self.hosts.add(SharedHost::new(name, self.limits.clone(), segments, account))
     }
 
-    pub fn hosts(&self) -> impl Iterator<Item = &Arc<SharedHost>> {
-        self.hosts.values()
+    /// Whether publishers have to wait.
+    #[inline]
+    pub fn is_alarmed(&self) -> bool {
+        self.account.alarm.is_raised()
     }
 
     /// To be called before a host's lock is released: sees to the alarm and to the host's next timer.
     pub fn note(&self, host: &SharedHost, state: &HostState) {
         if let Some(due) = state.host.next_timeout() {
-            self.timekeeper.wake_by(due);
+            self.account.timekeeper.wake_by(due);
         }
         if self.segments.take_is_fresh() {
-            self.timekeeper.wake_by(0);
+            self.account.timekeeper.wake_by(0);
         }
-        let bytes = state.host.memory_bytes();
-        self.note_bytes(host.note_memory(bytes), bytes);
-    }
-
-    /// The memory of a part of the node has changed from `before` bytes to `now`.
-    pub fn note_bytes(&self, before: usize, now: usize) {
-        if self.alarm.note(before, now) == Change::Cleared {
-            self.timekeeper.wake_publishers();
-        }
+        host.note_memory(state);
     }
 
     /// Fires the due timers of the virtual hosts. With `clears` all connections look at the alarm. `time` tells the time, and `wake` wakes a
@@ -87,7 +85,7 @@ impl Node {
         mut wake: impl FnMut(Address),
     ) -> Option<u64> {
         let mut next = self.segments.trim(self.clock.millis(time()));
-        for host in self.hosts() {
+        for host in self.hosts.all() {
             let mut state = host.lock();
             let HostState { host: machine, outlets } = &mut *state;
             let now = self.clock.millis(time());
@@ -98,9 +96,8 @@ impl Node {
                 outlets.wake_all();
             }
             outlets.woken().for_each(&mut wake);
-            let bytes = machine.memory_bytes();
-            self.note_bytes(host.note_memory(bytes), bytes);
             next = [next, machine.next_timeout()].into_iter().flatten().min();
+            host.note_memory(&state);
         }
         next
     }

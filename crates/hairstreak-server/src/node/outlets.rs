@@ -24,6 +24,9 @@ pub(crate) const UNWRITTEN_MAX: usize = 1024 * 1024;
 /// bound.
 pub(crate) const REPLIES_BYTES_MAX: usize = 16 * 1024 * 1024;
 
+/// The connection of operators, which is in each virtual host. It has no consumers, and so nothing is delivered to it.
+pub(crate) const OPERATORS: ConnectionId = ConnectionId(0);
+
 /// Encoded deliveries that wait for one connection.
 struct Outlet {
     address: Address,
@@ -55,7 +58,10 @@ pub(crate) struct Taken {
 
 impl Outlets {
     pub fn new() -> Outlets {
-        Outlets { pool: BlockPool::new(), outlets: Slab::new(), woken: Vec::new() }
+        let mut outlets = Outlets { pool: BlockPool::new(), outlets: Slab::new(), woken: Vec::new() };
+        let operators = outlets.add(Address::default(), 0, false);
+        debug_assert_eq!(operators, OPERATORS);
+        outlets
     }
 
     /// A connection joins the virtual host.
@@ -79,7 +85,7 @@ impl Outlets {
 
     /// Has every connection take what waits, and look at what changed.
     pub fn wake_all(&mut self) {
-        for (_, outlet) in &mut self.outlets {
+        for (_, outlet) in self.outlets.iter_mut().filter(|(index, _)| *index != OPERATORS.0 as usize) {
             wake(outlet, &mut self.woken);
         }
     }

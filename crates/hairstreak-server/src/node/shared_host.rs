@@ -2,19 +2,23 @@
 //!
 //! A connection takes the lock once in each turn of its loop, for all bytes that the turn has read. If the messages go to many queues, the
 //! turn ends before all bytes are handled. No thread makes a system call while it has the lock.
+//!
+//! A host that is deleted lives until its last connection has left.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use hairstreak_broker::vhost::{Limits, SegmentPool, VirtualHost};
-
 use parking_lot::{Mutex, MutexGuard};
 
+use super::account::Account;
 use super::outlets::Outlets;
 
-/// A virtual host that connections and the timekeeper share.
+/// A virtual host that connections, operators and the timekeeper share.
 pub(crate) struct SharedHost {
+    name: Box<str>,
     state: Mutex<HostState>,
+    account: Arc<Account>,
     /// The memory of the host's messages, in bytes, when the lock was last released.
     memory_bytes: AtomicUsize,
 }
@@ -26,12 +30,18 @@ pub(crate) struct HostState {
 }
 
 impl SharedHost {
-    pub fn new(name: &str, limits: Limits, pool: Arc<SegmentPool>) -> SharedHost {
+    pub fn new(name: &str, limits: Limits, pool: Arc<SegmentPool>, account: Arc<Account>) -> SharedHost {
         let host = VirtualHost::with_pool(name, limits, pool);
         SharedHost {
+            name: name.into(),
             state: Mutex::new(HostState { host, outlets: Outlets::new() }),
+            account,
             memory_bytes: AtomicUsize::new(0),
         }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Takes the lock. Every caller keeps the lock for one batch only.
@@ -40,8 +50,18 @@ impl SharedHost {
         self.state.lock()
     }
 
-    /// Notes the memory of the host's messages. Returns the memory that was noted before.
-    pub fn note_memory(&self, bytes: usize) -> usize {
-        self.memory_bytes.swap(bytes, Relaxed)
+    /// Tells the account the memory of the host's messages. To be called before the lock is released.
+    pub fn note_memory(&self, state: &HostState) {
+        self.tell(state.host.memory_bytes());
+    }
+
+    fn tell(&self, bytes: usize) {
+        self.account.note(self.memory_bytes.swap(bytes, Relaxed), bytes);
+    }
+}
+
+impl Drop for SharedHost {
+    fn drop(&mut self) {
+        self.tell(0);
     }
 }

@@ -1,0 +1,24 @@
+//! `Account`: the memory of all messages, and the publishers that wait for it.
+
+use super::alarm::{Alarm, Change};
+use super::timekeeper::Timekeeper;
+
+/// The memory of all messages of the node. Virtual hosts and connections tell their part of it.
+pub(crate) struct Account {
+    pub alarm: Alarm,
+    pub timekeeper: Timekeeper,
+}
+
+impl Account {
+    /// `watermark`: bytes of messages at which publishers are stopped.
+    pub fn new(watermark: usize) -> Account {
+        Account { alarm: Alarm::new(watermark), timekeeper: Timekeeper::new() }
+    }
+
+    /// The memory of a part of the node has changed from `before` bytes to `now`.
+    pub fn note(&self, before: usize, now: usize) {
+        if self.alarm.note(before, now) == Change::Cleared {
+            self.timekeeper.wake_publishers();
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! `Connections`: the AMQP connections of the node, as operators see them.
+//!
+//! A connection is listed from connection.open to its end. Its loop keeps the figures here up to date once in each turn.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+use hairstreak_broker::vhost::ConnectionId;
+use hairstreak_transport::event_loop::Address;
+use hairstreak_wire::amqp::FieldTable;
+use parking_lot::Mutex;
+use slab::Slab;
+
+/// A connection, and how much goes through it.
+#[derive(Debug)]
+pub(crate) struct ConnectionEntry {
+    /// `127.0.0.1:50000 -> 127.0.0.1:5672`, as RabbitMQ names connections.
+    pub name: String,
+    pub peer: Peer,
+    pub client: ClientInfo,
+    pub virtual_host: Box<str>,
+    /// The connection's number in its virtual host.
+    pub id: ConnectionId,
+    /// Milliseconds since 1970.
+    pub connected_at: u64,
+    pub figures: Figures,
+    address: Address,
+}
+
+/// Both ends of a connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Peer {
+    /// `None`: a unix socket, or a fabric.
+    pub local: Option<SocketAddr>,
+    pub remote: Option<SocketAddr>,
+    /// The peer is on this host.
+    pub is_loopback: bool,
+    /// The version of TLS and the cipher.
+    pub tls: Option<(String, String)>,
+}
+
+/// The words and limits of a client.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClientInfo {
+    pub user: Box<str>,
+    pub mechanism: &'static str,
+    pub properties: FieldTable,
+    pub channel_max: u16,
+    pub frame_max: u32,
+    /// Seconds; 0: none.
+    pub heartbeat: u16,
+}
+
+/// Figures that change while a connection lives.
+#[derive(Debug, Default)]
+pub(crate) struct Figures {
+    pub read_bytes: AtomicU64,
+    pub written_bytes: AtomicU64,
+    pub unwritten_bytes: AtomicU64,
+    pub channel_count: AtomicU32,
+    /// The connection has published while the alarm was raised, and waits.
+    pub is_blocked: AtomicBool,
+}
+
+/// Ends a connection: its address, and the reason for the client.
+type Close = dyn Fn(Address, &str) + Send + Sync;
+
+/// The connections of the node.
+#[derive(Default)]
+pub(crate) struct Connections {
+    entries: Mutex<Slab<Arc<ConnectionEntry>>>,
+    close: OnceLock<Box<Close>>,
+    opened: AtomicU64,
+    closed: AtomicU64,
+}
+
+/// The place of a connection in the list, until it is dropped.
+pub(crate) struct Listed {
+    connections: Arc<Connections>,
+    key: usize,
+    pub entry: Arc<ConnectionEntry>,
+}
+
+impl Connections {
+    /// Sets how a connection is ended.
+    pub fn set_close(&self, close: Box<Close>) {
+        // Only the first counts: a node has one set of loops.
+        let _ = self.close.set(close);
+    }
+
+    /// Lists a connection.
+    pub fn add(
+        self: &Arc<Connections>,
+        address: Address,
+        peer: Peer,
+        client: ClientInfo,
+        (virtual_host, id): (&str, ConnectionId),
+        connected_at: u64,
+    ) -> Listed {
+        let serial = self.opened.fetch_add(1, Relaxed);
+        let name = match (peer.remote, peer.local) {
+            (Some(remote), Some(local)) => format!("{remote} -> {local}"),
+            _ => format!("local {serial}"),
+        };
+        let entry = Arc::new(ConnectionEntry {
+            name,
+            peer,
+            client,
+            virtual_host: virtual_host.into(),
+            id,
+            connected_at,
+            figures: Figures::default(),
+            address,
+        });
+        let key = self.entries.lock().insert(Arc::clone(&entry));
+        Listed { connections: Arc::clone(self), key, entry }
+    }
+
+    /// All connections, by name.
+    pub fn all(&self) -> Vec<Arc<ConnectionEntry>> {
+        let mut all: Vec<_> = self.entries.lock().iter().map(|(_, entry)| Arc::clone(entry)).collect();
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all
+    }
+
+    pub fn find(&self, name: &str) -> Option<Arc<ConnectionEntry>> {
+        self.entries.lock().iter().map(|(_, entry)| entry).find(|entry| entry.name == name).cloned()
+    }
+
+    /// Ends the connections that `is_meant` picks. Returns how many.
+    pub fn close(&self, reason: &str, is_meant: impl Fn(&ConnectionEntry) -> bool) -> usize {
+        let meant: Vec<Address> = self
+            .entries
+            .lock()
+            .iter()
+            .filter(|(_, entry)| is_meant(entry))
+            .map(|(_, entry)| entry.address)
+            .collect();
+        if let Some(close) = self.close.get() {
+            meant.iter().for_each(|address| close(*address, reason));
+        }
+        meant.len()
+    }
+
+    /// How many connections have been opened and closed since the start.
+    pub fn churn(&self) -> (u64, u64) {
+        (self.opened.load(Relaxed), self.closed.load(Relaxed))
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        self.connections.entries.lock().try_remove(self.key);
+        self.connections.closed.fetch_add(1, Relaxed);
+    }
+}
