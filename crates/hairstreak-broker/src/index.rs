@@ -33,6 +33,11 @@ impl<K: Eq + Hash + Clone, V: Ord> Index<K, V> {
         self.0.get(key).into_iter().flatten()
     }
 
+    /// The values of a key from `first` on.
+    pub(crate) fn iter_from<'a>(&'a self, key: &K, first: V) -> impl Iterator<Item = &'a V> + use<'a, K, V> {
+        self.0.get(key).into_iter().flat_map(move |values| values.range(&first..))
+    }
+
     /// The first value of a key.
     pub(crate) fn first(&self, key: &K) -> Option<&V> {
         self.0.get(key)?.first()

@@ -18,7 +18,10 @@ mod outbox;
 pub mod queue;
 mod refusal;
 pub mod service;
+mod slices;
+pub mod stats;
 pub mod vhost;
+pub mod view;
 
 pub use outbox::{Outbox, Sent};
 pub use refusal::Refusal;

@@ -110,7 +110,7 @@ impl Exchanges {
             return Ok(());
         }
         exchange.bindings.check(key, arguments)?;
-        if let Some(binding_id) = self.bindings.add(binding.clone())
+        if let Some(binding_id) = self.bindings.add(binding.clone(), arguments)
             && let Some(exchange) = self.table.get_mut(id)
         {
             exchange.bindings.bind(binding_id, &binding, arguments);

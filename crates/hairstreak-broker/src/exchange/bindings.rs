@@ -3,6 +3,8 @@
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
+use foldhash::{HashMap, HashMapExt};
+use hairstreak_wire::amqp::FieldTable;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use slab::Slab;
@@ -14,6 +16,8 @@ use crate::index::Index;
 #[derive(Debug)]
 pub(super) struct Bindings {
     bindings: Slab<Binding>,
+    /// The arguments of the bindings that have any, as they were given.
+    arguments: HashMap<BindingId, FieldTable>,
     /// Finds bindings by all of their fields.
     ids: HashTable<BindingId>,
     hasher: RandomState,
@@ -25,6 +29,7 @@ impl Bindings {
     pub(super) fn new() -> Bindings {
         Bindings {
             bindings: Slab::new(),
+            arguments: HashMap::new(),
             ids: HashTable::new(),
             hasher: RandomState::default(),
             of_source: Index::new(),
@@ -37,8 +42,18 @@ impl Bindings {
         self.bindings.len()
     }
 
+    /// The bindings by number.
+    pub(super) fn slab(&self) -> &Slab<Binding> {
+        &self.bindings
+    }
+
+    /// The arguments of a binding, if there are any.
+    pub(super) fn arguments_of(&self, id: BindingId) -> Option<&FieldTable> {
+        self.arguments.get(&id)
+    }
+
     /// Adds a binding. `None`: it is there already.
-    pub(super) fn add(&mut self, binding: Binding) -> Option<BindingId> {
+    pub(super) fn add(&mut self, binding: Binding, arguments: &FieldTable) -> Option<BindingId> {
         let (bindings, hasher) = (&mut self.bindings, &self.hasher);
         let hash = hasher.hash_one(&binding);
         let is_same = |id: &BindingId| bindings[*id as usize] == binding;
@@ -49,6 +64,9 @@ impl Bindings {
         let (source, destination) = (binding.source, binding.destination);
         let id = bindings.insert(binding) as BindingId;
         vacant.insert(id);
+        if !arguments.is_empty() {
+            self.arguments.insert(id, arguments.clone());
+        }
         self.of_source.add(&source, id);
         self.of_destination.add(&destination, id);
         Some(id)
@@ -66,6 +84,7 @@ impl Bindings {
         if let Ok(entry) = self.ids.find_entry(self.hasher.hash_one(&binding), |other| *other == id) {
             entry.remove();
         }
+        self.arguments.remove(&id);
         self.of_source.remove(&binding.source, &id);
         self.of_destination.remove(&binding.destination, &id);
         Some(binding)
@@ -84,5 +103,22 @@ impl Bindings {
     /// The bindings to a queue or an exchange.
     pub(super) fn of_destination(&self, destination: Destination) -> impl Iterator<Item = BindingId> {
         self.of_destination.iter(&destination).copied()
+    }
+    /// The bindings from an exchange that have at least that number.
+    pub(super) fn of_source_from(
+        &self,
+        source: ExchangeId,
+        first: BindingId,
+    ) -> impl Iterator<Item = BindingId> {
+        self.of_source.iter_from(&source, first).copied()
+    }
+
+    /// The bindings to a queue or an exchange that have at least that number.
+    pub(super) fn of_destination_from(
+        &self,
+        destination: Destination,
+        first: BindingId,
+    ) -> impl Iterator<Item = BindingId> {
+        self.of_destination.iter_from(&destination, first).copied()
     }
 }

@@ -22,6 +22,11 @@ impl DefaultExchange {
         }
     }
 
+    /// The name of a queue.
+    pub(super) fn name_of(&self, queue: QueueId) -> Option<&[u8]> {
+        self.names.get(&queue).map(|name| &**name)
+    }
+
     pub(super) fn find(&self, name: &[u8]) -> Option<QueueId> {
         self.queues.get(name).copied()
     }

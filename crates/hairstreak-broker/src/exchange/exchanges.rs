@@ -36,7 +36,7 @@ pub struct Exchanges {
     virtual_host: Box<str>,
     pub(super) table: ExchangeTable,
     pub(super) bindings: Bindings,
-    default: DefaultExchange,
+    pub(super) default: DefaultExchange,
     pub(super) generation: u64,
     cache: RouteCache,
     walk: Walk,

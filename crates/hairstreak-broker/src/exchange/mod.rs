@@ -17,6 +17,7 @@
 //! - `binding`, `bindings`: one binding, and all by their two ends
 //! - `destination`, `destinations`: what a binding leads to
 //! - `walk`: a message's way through the exchanges; `stamps`: what the way has met; `cache`: ways that were taken before
+//! - `listing`: what operators see
 //! - `refusals`: the texts
 //!
 //! Invariants, tested in tests/ on random topologies against a naive model: a message reaches the queues that the model
@@ -41,6 +42,7 @@ mod exchanges;
 mod fanout;
 mod headers;
 mod kind;
+mod listing;
 mod load_balancing;
 mod refusals;
 mod routing;

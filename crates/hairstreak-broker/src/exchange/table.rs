@@ -5,6 +5,7 @@ use slab::Slab;
 
 use super::destination::ExchangeId;
 use super::exchange::Exchange;
+use crate::slices;
 
 #[derive(Debug, Default)]
 pub(super) struct ExchangeTable {
@@ -28,6 +29,16 @@ impl ExchangeTable {
 
     pub(super) fn get_mut(&mut self, id: ExchangeId) -> Option<&mut Exchange> {
         self.exchanges.get_mut(id.0 as usize)
+    }
+
+    /// Visits the exchanges at some positions, as [`slices::visit`] does.
+    pub(super) fn visit(
+        &self,
+        from: usize,
+        count_max: usize,
+        mut visit: impl FnMut(&Exchange),
+    ) -> Option<usize> {
+        slices::visit(&self.exchanges, from, count_max, |_, exchange| visit(exchange))
     }
 
     /// The exchange that takes what no binding of another one matches, if that has one that exists.

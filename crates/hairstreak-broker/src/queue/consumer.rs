@@ -1,8 +1,10 @@
 //! `Consumer` and `Consumers`: who takes messages from queues.
 
+use hairstreak_wire::amqp::FieldTable;
 use slab::Slab;
 
 use super::id::QueueId;
+use crate::slices;
 use crate::vhost::{ChannelId, ConsumerId, Recipient};
 
 /// Where a consumer stands in its queue.
@@ -33,6 +35,7 @@ pub(crate) struct Consumer {
     pub(crate) prefetch: u32,
     pub(crate) unacknowledged: u32,
     pub(crate) priority: i64,
+    pub(crate) arguments: FieldTable,
 }
 
 /// All consumers of a virtual host. A number stays taken until the deliveries of its consumer are settled.
@@ -52,6 +55,16 @@ impl Consumers {
         let id = ConsumerId(entry.key() as u32);
         entry.insert(consumer).recipient.consumer = id;
         id
+    }
+
+    /// Visits the consumers at some positions, as [`slices::visit`] does.
+    pub(crate) fn visit(
+        &self,
+        from: usize,
+        count_max: usize,
+        mut visit: impl FnMut(&Consumer),
+    ) -> Option<usize> {
+        slices::visit(&self.slab, from, count_max, |_, consumer| visit(consumer))
     }
 
     #[inline]

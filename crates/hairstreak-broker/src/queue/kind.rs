@@ -4,7 +4,7 @@ use hairstreak_wire::amqp::FieldTable;
 
 /// The kind of a queue. One node keeps both alike; a quorum queue counts deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum QueueKind {
+pub enum QueueKind {
     /// A queue by default.
     Classic,
     /// A queue that is replicated where there are several nodes.
@@ -18,6 +18,14 @@ impl QueueKind {
             Some(b"quorum") => Some(QueueKind::Quorum),
             Some(b"stream") => None,
             _ => Some(QueueKind::Classic),
+        }
+    }
+
+    /// The kind as the argument `x-queue-type` names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            QueueKind::Classic => "classic",
+            QueueKind::Quorum => "quorum",
         }
     }
 

@@ -118,6 +118,16 @@ impl Queue {
         self.consumers.first().is_some_and(|first| consumers.get(*first).is_exclusive)
     }
 
+    /// The single active consumer.
+    pub(crate) fn active(&self) -> Option<ConsumerId> {
+        self.active
+    }
+
+    /// The memory of the queue and of its entries.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of::<Queue>() + self.declaration.name.len() + self.ready.memory_bytes()
+    }
+
     /// Adds a consumer. Returns whether it may take messages: the single active consumer is another one otherwise.
     pub(crate) fn add_consumer(&mut self, consumer: ConsumerId) -> bool {
         self.consumers.push(consumer);

@@ -29,7 +29,7 @@ pub use declaration::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
 pub(crate) use entry::Entry;
 pub(crate) use equivalence::check_equivalence;
 pub use id::QueueId;
-pub(crate) use kind::QueueKind;
+pub use kind::QueueKind;
 pub(crate) use live::Queue;
 pub(crate) use queues::Queues;
 pub(crate) use settings::{DeadLetterTarget, Overflow};

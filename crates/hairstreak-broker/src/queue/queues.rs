@@ -6,6 +6,7 @@ use slab::Slab;
 
 use super::id::QueueId;
 use super::live::Queue;
+use crate::slices;
 
 /// All queues. A number stays taken until the unacknowledged messages of its queue are settled.
 #[derive(Debug, Default)]
@@ -57,6 +58,20 @@ impl Queues {
     #[inline]
     pub(crate) fn get_mut(&mut self, id: QueueId) -> &mut Queue {
         &mut self.slab[id.0 as usize]
+    }
+
+    /// Visits the queues at some positions, as [`slices::visit`] does.
+    pub(crate) fn visit(
+        &self,
+        from: usize,
+        count_max: usize,
+        mut visit: impl FnMut(&Queue),
+    ) -> Option<usize> {
+        slices::visit(&self.slab, from, count_max, |_, queue| {
+            if !queue.is_deleted {
+                visit(queue);
+            }
+        })
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Queue> {

@@ -7,6 +7,16 @@ use slab::Slab;
 use super::outbox::{ChannelId, ConnectionId, ConsumerId};
 use super::unacked::{Unacked, UnackedRing};
 use crate::queue::QueueId;
+use crate::slices;
+
+/// What the client has asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChannelMode {
+    /// Confirms of what it publishes.
+    pub is_confirming: bool,
+    /// Transactions.
+    pub is_transactional: bool,
+}
 
 /// A channel.
 #[derive(Debug)]
@@ -20,6 +30,7 @@ pub(super) struct Channel {
     /// Unacknowledged deliveries of consumers.
     pub(super) delivered: u32,
     pub(super) is_flowing: bool,
+    pub(super) mode: ChannelMode,
     next_tag: u64,
     unacked: UnackedRing,
     /// Deliveries that a transaction settles when it is committed, in the order of the settlements.
@@ -107,6 +118,7 @@ impl Channels {
             prefetch: u32::MAX,
             delivered: 0,
             is_flowing: true,
+            mode: ChannelMode::default(),
             next_tag: 0,
             unacked: UnackedRing::default(),
             held: VecDeque::new(),
@@ -130,6 +142,21 @@ impl Channels {
     /// Forgets a connection without channels.
     pub(super) fn close_connection(&mut self, id: ConnectionId) {
         *self.connection_mut(id) = Connection::default();
+    }
+
+    /// A channel that is open.
+    pub(super) fn find(&self, id: ChannelId) -> Option<&Channel> {
+        self.channels.get(id.0 as usize)
+    }
+
+    /// Visits the channels at some positions, as [`slices::visit`] does.
+    pub(super) fn visit(
+        &self,
+        from: usize,
+        count_max: usize,
+        mut visit: impl FnMut(ChannelId, &Channel),
+    ) -> Option<usize> {
+        slices::visit(&self.channels, from, count_max, |id, channel| visit(ChannelId(id as u32), channel))
     }
 
     #[inline]

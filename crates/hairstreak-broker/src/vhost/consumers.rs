@@ -78,6 +78,7 @@ impl Parts {
             prefetch: u32::MAX,
             unacknowledged: 0,
             priority: 0,
+            arguments: declaration.arguments.clone(),
         });
         self.replies.insert(address.clone(), consumer);
         self.channels.get_mut(channel).reply_consumer = Some(ReplyConsumer { consumer, address });

@@ -18,9 +18,11 @@
 //! - `timers`, `letters`, `replies`, `names`: expiry, dead letters on their way, direct replies, names that are given
 //! - `parts`, `declare`, `consumers`, `credit`: the parts of the machine, and what they do without effects on consumers
 //! - `turn`: one call of the machine, with the operations that have effects
+//! - `views`, `channels_mut`: what operators see, and what the server notes
 //! - `virtual_host`: the public face
 
 mod channels;
+mod channels_mut;
 mod consumers;
 mod credit;
 mod declare;
@@ -36,11 +38,15 @@ mod tests;
 mod timers;
 mod turn;
 mod unacked;
+mod views;
 mod virtual_host;
 
 pub use crate::message::SegmentPool;
+pub use channels::ChannelMode;
+pub use channels_mut::ChannelsMut;
 pub use options::Limits;
 pub use outbox::{ChannelId, ConnectionId, ConsumerId, HostOutbox, Recipient, Room};
 pub use route::{NamedRoute, Published, Route};
 pub use turn::{Got, Settlement};
+pub use views::Views;
 pub use virtual_host::{MessageCounts, VirtualHost};

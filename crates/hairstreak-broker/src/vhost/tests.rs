@@ -11,6 +11,7 @@ mod model;
 mod priorities;
 mod replies;
 mod settling;
+mod views;
 
 use hairstreak_wire::amqp::{FieldTable, FieldValue, Properties, ReplyCode};
 

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use hairstreak_wire::amqp::{FieldTable, ReplyCode};
 
+use super::channels_mut::ChannelsMut;
 use super::options::Limits;
 use super::outbox::{ChannelId, ConnectionId, HostOutbox};
 use super::parts::Parts;
 use super::replies::is_address;
 use super::route::{NamedRoute, Published, Route};
 use super::turn::{Got, Settlement, Turn};
+use super::views::Views;
 use crate::exchange::{Cacheable, Exchanges, Routing};
 use crate::message::{Message, MessageView, SegmentPool};
 use crate::queue::{ConsumerDeclaration, QueueDeclaration, QueueId, QueueStatus};
@@ -65,6 +67,11 @@ impl VirtualHost {
         Turn::new(&mut self.parts, now, outbox).close_connection(connection);
     }
 
+    /// What the server notes of channels.
+    pub fn channels_mut(&mut self) -> ChannelsMut<'_> {
+        ChannelsMut { parts: &mut self.parts }
+    }
+
     /// The connection that got [`Room::Full`](super::Room) takes deliveries again.
     pub fn handle_room(&mut self, connection: ConnectionId, now: u64, outbox: &mut impl HostOutbox) {
         Turn::new(&mut self.parts, now, outbox).handle_room(connection);
@@ -73,11 +80,6 @@ impl VirtualHost {
 
 /// Exchanges.
 impl VirtualHost {
-    /// The exchanges and their bindings.
-    pub fn exchanges(&self) -> &Exchanges {
-        &self.parts.exchanges
-    }
-
     /// The exchanges, to declare, delete and bind them.
     pub fn exchanges_mut(&mut self) -> &mut Exchanges {
         &mut self.parts.exchanges
@@ -404,6 +406,11 @@ impl VirtualHost {
     /// When [`handle_timeout`](VirtualHost::handle_timeout) has something to do.
     pub fn next_timeout(&self) -> Option<u64> {
         if self.parts.letters.is_empty() { self.parts.timers.next() } else { Some(0) }
+    }
+
+    /// What operators see.
+    pub fn views(&self) -> Views<'_> {
+        Views { parts: &self.parts }
     }
 
     /// The memory of messages, queue entries and unacknowledged deliveries, in bytes. O(1).

@@ -68,7 +68,7 @@ impl World {
         }
         assert_eq!(self.bench.host.message_counts(), MessageCounts::default());
         assert_eq!(self.bench.host.parts.store.count(), 0);
-        assert_eq!(self.bench.host.exchanges().binding_count(), 0);
+        assert_eq!(self.bench.host.views().binding_count(), 0);
     }
 
     fn step(&mut self) {
@@ -211,7 +211,7 @@ impl World {
         let counts = MessageCounts { ready, unacknowledged: unacked as u64 };
         assert_eq!(self.bench.host.message_counts(), counts);
         assert_eq!(self.bench.host.parts.store.count(), self.plain.message_count());
-        assert_eq!(self.bench.host.exchanges().binding_count(), self.plain.bindings.len());
+        assert_eq!(self.bench.host.views().binding_count(), self.plain.bindings.len());
         self.plain.note_unable();
     }
 }

@@ -1,0 +1,141 @@
+//! Listing exchanges and bindings for operators.
+
+use hairstreak_wire::amqp::FieldTable;
+
+use super::binding::{Binding, BindingId};
+use super::destination::Destination;
+use super::exchange::Exchange;
+use super::exchanges::Exchanges;
+use crate::queue::QueueId;
+use crate::slices;
+use crate::stats::ExchangeStats;
+use crate::view::{BindingInfo, ExchangeInfo};
+
+/// The type of the default exchange.
+const DEFAULT_KIND: &[u8] = b"direct";
+
+impl Exchanges {
+    /// The exchange of that name; an empty name: the default exchange.
+    pub(crate) fn info(&self, name: &[u8]) -> Option<ExchangeInfo> {
+        if name.is_empty() {
+            return Some(self.default_info());
+        }
+        Some(info_of(self.table.get(self.table.find(name)?)?))
+    }
+
+    /// Appends exchanges, the default exchange first. The cursor is as in [`slices::visit`].
+    pub(crate) fn infos(&self, from: usize, count_max: usize, into: &mut Vec<ExchangeInfo>) -> Option<usize> {
+        // The default exchange has the first position.
+        let Some(from) = from.checked_sub(1) else {
+            into.push(self.default_info());
+            return Some(1);
+        };
+        let next = self.table.visit(from, count_max, |exchange| into.push(info_of(exchange)));
+        next.map(|next| next + 1)
+    }
+
+    fn default_info(&self) -> ExchangeInfo {
+        ExchangeInfo {
+            name: Box::default(),
+            kind: DEFAULT_KIND.into(),
+            is_durable: true,
+            is_auto_delete: false,
+            is_internal: false,
+            arguments: FieldTable::new(),
+            policy: None,
+            stats: ExchangeStats::default(),
+        }
+    }
+
+    /// Appends bindings. The cursor is as in [`slices::visit`].
+    pub(crate) fn binding_infos(
+        &self,
+        from: usize,
+        count_max: usize,
+        into: &mut Vec<BindingInfo>,
+    ) -> Option<usize> {
+        slices::visit(self.bindings.slab(), from, count_max, |id, binding| {
+            into.extend(self.binding_info(id as BindingId, binding));
+        })
+    }
+
+    /// Appends the bindings from an exchange, from the one with the number `from` on. Returns the number to go on from.
+    pub(crate) fn bindings_from(
+        &self,
+        exchange: &[u8],
+        from: usize,
+        count_max: usize,
+        into: &mut Vec<BindingInfo>,
+    ) -> Option<usize> {
+        let ids = self.bindings.of_source_from(self.table.find(exchange)?, from as BindingId);
+        self.append(ids, count_max, into)
+    }
+
+    /// The same for the bindings to an exchange.
+    pub(crate) fn bindings_to_exchange(
+        &self,
+        exchange: &[u8],
+        from: usize,
+        count_max: usize,
+        into: &mut Vec<BindingInfo>,
+    ) -> Option<usize> {
+        let destination = Destination::Exchange(self.table.find(exchange)?);
+        self.append(self.bindings.of_destination_from(destination, from as BindingId), count_max, into)
+    }
+
+    /// The same for the bindings to a queue.
+    pub(crate) fn bindings_to_queue(
+        &self,
+        queue: QueueId,
+        from: usize,
+        count_max: usize,
+        into: &mut Vec<BindingInfo>,
+    ) -> Option<usize> {
+        let ids = self.bindings.of_destination_from(Destination::Queue(queue), from as BindingId);
+        self.append(ids, count_max, into)
+    }
+
+    fn append(
+        &self,
+        mut ids: impl Iterator<Item = BindingId>,
+        count_max: usize,
+        into: &mut Vec<BindingInfo>,
+    ) -> Option<usize> {
+        for id in ids.by_ref().take(count_max.max(1)) {
+            into.extend(
+                self.bindings.slab().get(id as usize).and_then(|binding| self.binding_info(id, binding)),
+            );
+        }
+        ids.next().map(|id| id as usize)
+    }
+
+    /// A binding with the names of its ends. A queue that was not announced has no name.
+    pub(super) fn binding_info(&self, id: BindingId, binding: &Binding) -> Option<BindingInfo> {
+        let name = |id| self.table.get(id).map(|exchange| exchange.declaration.name.clone());
+        let (destination, is_to_exchange) = match binding.destination {
+            Destination::Queue(queue) => (self.default.name_of(queue)?.into(), false),
+            Destination::Exchange(exchange) => (name(exchange)?, true),
+        };
+        Some(BindingInfo {
+            source: name(binding.source)?,
+            destination,
+            is_to_exchange,
+            routing_key: binding.key.clone(),
+            arguments: self.bindings.arguments_of(id).cloned().unwrap_or_default(),
+        })
+    }
+}
+
+fn info_of(exchange: &Exchange) -> ExchangeInfo {
+    let declaration = &exchange.declaration;
+    ExchangeInfo {
+        name: declaration.name.clone(),
+        kind: declaration.kind.clone(),
+        is_durable: declaration.is_durable,
+        is_auto_delete: declaration.is_auto_delete,
+        is_internal: declaration.is_internal,
+        arguments: declaration.arguments.clone(),
+        policy: None,
+        stats: ExchangeStats::default(),
+    }
+}

@@ -1,0 +1,215 @@
+//! `Views`: what operators see of a virtual host, item by item or in slices.
+//!
+//! Listings take a cursor: 0 at first, then what the last call returned, until that is `None`. Between two calls the caller
+//! may release the host to others. An item that is there all the time is listed once. A call visits `count_max` positions
+//! of the table at most, some of which may be empty.
+
+use super::channels::Channel;
+use super::outbox::{ChannelId, ConsumerId};
+use super::parts::Parts;
+use crate::queue::{Consumer, Queue, QueueId, Standing};
+use crate::stats::{ChannelStats, QueueStats};
+use crate::view::{BindingInfo, ChannelInfo, ConsumerInfo, ExchangeInfo, QueueInfo};
+
+/// What operators see of a virtual host.
+#[derive(Clone, Copy)]
+pub struct Views<'a> {
+    pub(super) parts: &'a Parts,
+}
+
+/// Queues and consumers.
+impl Views<'_> {
+    /// How many queues there are.
+    pub fn queue_count(&self) -> usize {
+        self.parts.queues.count()
+    }
+
+    /// The queue of that name.
+    pub fn queue(&self, name: &[u8]) -> Option<QueueInfo> {
+        Some(self.queue_info(self.parts.queues.get(self.parts.queues.find(name)?)))
+    }
+
+    /// Appends queues; the cursor: see the module.
+    pub fn queue_infos(&self, from: usize, count_max: usize, into: &mut Vec<QueueInfo>) -> Option<usize> {
+        self.parts.queues.visit(from, count_max, |queue| into.push(self.queue_info(queue)))
+    }
+
+    /// How many consumers of queues there are.
+    pub fn consumer_count(&self) -> usize {
+        self.parts.queues.iter().map(|queue| queue.consumers.len()).sum()
+    }
+
+    /// Appends consumers of queues; the cursor: see the module.
+    pub fn consumer_infos(
+        &self,
+        from: usize,
+        count_max: usize,
+        into: &mut Vec<ConsumerInfo>,
+    ) -> Option<usize> {
+        self.parts.consumers.visit(from, count_max, |consumer| into.extend(self.consumer_info(consumer)))
+    }
+
+    /// The consumers of a queue, in the order in which they came. A queue that does not exist has none.
+    pub fn consumers_of_queue(&self, queue: &[u8]) -> Vec<ConsumerInfo> {
+        let queue = self.parts.queues.find(queue).map(|id| self.parts.queues.get(id));
+        let consumers = queue.into_iter().flat_map(|queue| &queue.consumers);
+        consumers.filter_map(|id| self.consumer_info(self.parts.consumers.get(*id))).collect()
+    }
+
+    fn queue_info(&self, queue: &Queue) -> QueueInfo {
+        let declaration = &queue.declaration;
+        let tag = |id: ConsumerId| self.parts.consumers.get(id).recipient.consumer_tag.clone();
+        let exclusive =
+            queue.consumers.first().filter(|first| self.parts.consumers.get(**first).is_exclusive);
+        QueueInfo {
+            name: declaration.name.clone(),
+            is_durable: declaration.is_durable,
+            is_exclusive: declaration.is_exclusive,
+            is_auto_delete: declaration.is_auto_delete,
+            arguments: declaration.arguments.clone(),
+            kind: queue.kind,
+            owner: queue.owner,
+            ready: queue.ready.count() as u64,
+            unacknowledged: queue.unacknowledged,
+            ready_bytes: queue.ready.body_bytes(),
+            consumer_count: queue.consumers.len(),
+            single_active_consumer: queue.active().map(tag),
+            exclusive_consumer: exclusive.copied().map(tag),
+            policy: None,
+            operator_policy: None,
+            stats: QueueStats::default(),
+            used_at: queue.used_at,
+            memory_bytes: queue.memory_bytes(),
+        }
+    }
+
+    /// The consumer of a queue. Consumers of direct replies have none.
+    fn consumer_info(&self, consumer: &Consumer) -> Option<ConsumerInfo> {
+        if consumer.standing == Standing::Cancelled || consumer.queue == QueueId(u32::MAX) {
+            return None;
+        }
+        let queue = self.parts.queues.get(consumer.queue);
+        let recipient = &consumer.recipient;
+        Some(ConsumerInfo {
+            tag: recipient.consumer_tag.clone(),
+            queue: queue.declaration.name.clone(),
+            channel: consumer.channel,
+            connection: recipient.connection,
+            channel_number: recipient.channel_number,
+            no_ack: consumer.no_ack,
+            is_exclusive: consumer.is_exclusive,
+            prefetch_count: shown_prefetch(consumer.prefetch),
+            arguments: consumer.arguments.clone(),
+            is_active: consumer.standing != Standing::Waiting,
+            is_of_single_active: queue.is_single_active,
+            unacknowledged: consumer.unacknowledged,
+        })
+    }
+}
+
+/// Channels.
+impl Views<'_> {
+    /// How many channels there are.
+    pub fn channel_count(&self) -> usize {
+        self.parts.channels.count()
+    }
+
+    /// A channel that is open.
+    pub fn channel(&self, id: ChannelId) -> Option<ChannelInfo> {
+        self.parts.channels.find(id).map(|channel| channel_info(id, channel))
+    }
+
+    /// Appends channels; the cursor: see the module.
+    pub fn channel_infos(&self, from: usize, count_max: usize, into: &mut Vec<ChannelInfo>) -> Option<usize> {
+        self.parts.channels.visit(from, count_max, |id, channel| into.push(channel_info(id, channel)))
+    }
+}
+
+/// Exchanges and bindings.
+impl Views<'_> {
+    /// How many exchanges there are, the default exchange included.
+    pub fn exchange_count(&self) -> usize {
+        self.parts.exchanges.exchange_count() + 1
+    }
+
+    /// The exchange of that name; an empty name: the default exchange.
+    pub fn exchange(&self, name: &[u8]) -> Option<ExchangeInfo> {
+        self.parts.exchanges.info(name)
+    }
+
+    /// Appends exchanges, the default exchange first; the cursor: see the module.
+    pub fn exchange_infos(
+        &self,
+        from: usize,
+        count_max: usize,
+        into: &mut Vec<ExchangeInfo>,
+    ) -> Option<usize> {
+        self.parts.exchanges.infos(from, count_max, into)
+    }
+
+    /// How many bindings there are, without those of the default exchange.
+    pub fn binding_count(&self) -> usize {
+        self.parts.exchanges.binding_count()
+    }
+
+    /// Appends bindings, without those of the default exchange; the cursor: see the module.
+    pub fn binding_infos(&self, from: usize, count_max: usize, into: &mut Vec<BindingInfo>) -> Option<usize> {
+        self.parts.exchanges.binding_infos(from, count_max, into)
+    }
+
+    /// Appends the bindings from an exchange.
+    pub fn bindings_from(
+        &self,
+        exchange: &[u8],
+        from: usize,
+        count_max: usize,
+        into: &mut Vec<BindingInfo>,
+    ) -> Option<usize> {
+        self.parts.exchanges.bindings_from(exchange, from, count_max, into)
+    }
+
+    /// Appends the bindings to an exchange.
+    pub fn bindings_to_exchange(
+        &self,
+        exchange: &[u8],
+        from: usize,
+        count_max: usize,
+        into: &mut Vec<BindingInfo>,
+    ) -> Option<usize> {
+        self.parts.exchanges.bindings_to_exchange(exchange, from, count_max, into)
+    }
+
+    /// Appends the bindings to a queue, without that of the default exchange.
+    pub fn bindings_to_queue(
+        &self,
+        queue: &[u8],
+        from: usize,
+        count_max: usize,
+        into: &mut Vec<BindingInfo>,
+    ) -> Option<usize> {
+        let queue = self.parts.queues.find(queue)?;
+        self.parts.exchanges.bindings_to_queue(queue, from, count_max, into)
+    }
+}
+
+fn channel_info(id: ChannelId, channel: &Channel) -> ChannelInfo {
+    ChannelInfo {
+        id,
+        connection: channel.connection,
+        number: channel.number,
+        consumer_count: channel.consumers.len(),
+        unacknowledged: channel.unacked().count(),
+        uncommitted_acks: channel.held().count(),
+        prefetch_count: shown_prefetch(channel.consumer_prefetch),
+        global_prefetch_count: shown_prefetch(channel.prefetch),
+        is_flowing: channel.is_flowing,
+        is_confirming: channel.mode.is_confirming,
+        is_transactional: channel.mode.is_transactional,
+        stats: ChannelStats::default(),
+    }
+}
+
+/// A prefetch count as clients set it: 0 is no limit.
+fn shown_prefetch(count: u32) -> u32 {
+    if count == u32::MAX { 0 } else { count }
+}
