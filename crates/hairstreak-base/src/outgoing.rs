@@ -7,15 +7,20 @@
 //! What was written can be retained ([`OutgoingBuffer::retain`]) until it is known what became of it: the segments
 //! stay, and nothing is copied for it ([`retained`](crate::retained)).
 //!
+//! What is put in can be held ([`OutgoingBuffer::hold`]) until it may leave; see `held`.
+//!
 //! Invariants: the queue holds no empty segment; `written` counts into the first segment; a header
 //! and a copied body are never split between segments. The tail is empty when all of it has been written, unless it is
 //! retained: then it goes on growing. An empty tail has no memory unless it is to keep it.
+
+mod held;
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::sync::Arc;
 
+use self::held::Marks;
 use crate::bytes::Bytes;
 use crate::copy::copy_short;
 use crate::framing::Framing;
@@ -79,6 +84,8 @@ pub struct OutgoingBuffer {
     /// Bytes that have left.
     left_bytes: u64,
     retained: Option<Box<Retained>>,
+    /// Where bytes begin that wait for a release; none without such bytes.
+    marks: Option<Box<Marks>>,
 }
 
 impl OutgoingBuffer {
@@ -97,6 +104,7 @@ impl OutgoingBuffer {
             left_count: 0,
             left_bytes: 0,
             retained: None,
+            marks: None,
         }
     }
 
@@ -177,7 +185,7 @@ impl OutgoingBuffer {
         true
     }
 
-    /// Forgets what has not been written.
+    /// Forgets what has not been written, and the marks of what is held.
     pub fn clear(&mut self) {
         *self = OutgoingBuffer::new(&self.pool);
     }
@@ -215,9 +223,9 @@ impl OutgoingBuffer {
     }
 
     /// Moves all that waits in `other` behind what waits here. Large segments change their owner; a few bytes are copied. Nothing of
-    /// `other` may have been written, and `other` retains nothing.
+    /// `other` may have been written, and `other` retains and holds nothing.
     pub fn append(&mut self, other: &mut OutgoingBuffer) {
-        debug_assert!(other.written == 0 && other.retained.is_none());
+        debug_assert!(other.written == 0 && other.retained.is_none() && other.marks.is_none());
         if other.queue.is_empty() && other.tail.len() <= APPENDED_COPY_MAX {
             if !other.tail.is_empty() {
                 self.push_copy(&other.tail, &[], !other.tail_is_open);
@@ -285,26 +293,33 @@ impl OutgoingBuffer {
         self.queue.push_back(segment);
     }
 
-    /// Writes once with as much as one call carries. `write` returns how many bytes it took.
+    /// Writes once with as much as one call carries and may leave. `write` returns how many bytes it took, and is not called if nothing may leave.
     /// Returns that number and whether it was all that was offered.
     pub fn write_with(
         &mut self,
         write: impl FnOnce(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<(usize, bool)> {
+        let ready = self.ready_bytes();
+        if ready == 0 {
+            return Ok((0, true));
+        }
         if self.queue.is_empty() {
-            let offered = self.tail.len() - self.written;
-            let taken = write(&[IoSlice::new(&self.tail[self.written..])])?.min(offered);
+            let taken = write(&[IoSlice::new(&self.tail[self.written..][..ready])])?.min(ready);
             self.advance(taken);
-            return Ok((taken, taken == offered));
+            return Ok((taken, taken == ready));
         }
         let mut slices = [IoSlice::new(&[]); SLICES_MAX];
         let (mut count, mut offered, mut skip) = (0, 0, self.written);
         let segments = self.queue.iter().map(Segment::bytes).chain([self.tail.as_slice()]);
         for (slot, bytes) in slices.iter_mut().zip(segments) {
-            *slot = IoSlice::new(&bytes[skip..]);
-            offered += bytes.len() - skip;
+            let size = (bytes.len() - skip).min(ready - offered);
+            *slot = IoSlice::new(&bytes[skip..][..size]);
+            offered += size;
             skip = 0;
             count += 1;
+            if offered == ready {
+                break;
+            }
         }
         let taken = write(&slices[..count])?.min(offered);
         self.advance(taken);

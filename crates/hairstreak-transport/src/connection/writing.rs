@@ -50,14 +50,14 @@ impl Connection {
         Ok(!self.output.is_empty())
     }
 
-    /// Writes what has gathered, as far as the stream takes it.
+    /// Writes what has gathered and is not held, as far as the stream takes it.
     ///
     /// Errors: the peer takes nothing more.
     pub fn flush(&mut self) -> io::Result<()> {
-        while self.writable && !self.output.is_empty() {
+        while self.writable && self.output.ready_bytes() > 0 {
             let stream = &mut self.stream;
             match self.output.write_with(|slices| stream.write(slices)) {
-                Ok((_, all)) => self.writable = all || self.output.is_empty(),
+                Ok((_, all)) => self.writable = all,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable = false,
                 Err(error) => return Err(error),
             }
@@ -72,7 +72,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Whether something waits to be written, within the stream or before it.
+    /// Whether something waits to be written, within the stream or before it. Held bytes count.
     pub fn has_unwritten(&self) -> bool {
         !self.output.is_empty() || self.stream.has_unsent()
     }
@@ -80,17 +80,17 @@ impl Connection {
     /// Whether a borrowed body of that size is better written from where it lies.
     pub fn writes_directly(&self, size: usize) -> bool {
         let direct_size = if self.stream.is_shared() { SHARED_DIRECT_SIZE } else { DIRECT_SIZE };
-        size >= direct_size && self.writable
+        size >= direct_size && self.writable && !self.output.is_held()
     }
 
     /// Writes a header and a borrowed body behind what has gathered. The stream takes the body from where it lies; the
-    /// buffer keeps what the stream does not take.
+    /// buffer keeps what the stream does not take, and all of the message if output is held.
     ///
     /// Errors: as [`Connection::flush`]; nothing of the message was taken then.
     pub fn write_directly(&mut self, header: &[u8], body: &[u8], ends_message: bool) -> io::Result<()> {
         self.flush()?;
         let mut taken = 0;
-        if self.output.is_empty() && self.writable {
+        if self.output.is_empty() && self.writable && !self.output.is_held() {
             match self.stream.write(&[IoSlice::new(header), IoSlice::new(body)]) {
                 Ok(count) => taken = count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable = false,

@@ -11,7 +11,7 @@ use crate::stream::Stream;
 
 /// What a protocol is given in its turn: `P` is the type of the protocols, `M` of their mail.
 pub struct Context<'a, P, M> {
-    /// The bytes of the peer. Whatever is put into `output` is written at the end of the turn.
+    /// The bytes of the peer. Whatever is put into `output` and is not held is written at the end of the turn.
     pub connection: &'a mut Connection,
     /// The time of this turn.
     pub now: Instant,
@@ -38,6 +38,11 @@ impl<P, M> Context<'_, P, M> {
     /// Hands mail to a connection of any loop. Mail of one connection to another arrives in order.
     pub fn send(&mut self, to: Address, mail: M) {
         self.post.put(to.loop_index(), Letter::Mail { to, mail });
+    }
+
+    /// Releases held output of a connection of any loop, as [`Handle::release`](super::Handle::release) does.
+    pub fn release(&mut self, to: Address, ticket: u64) {
+        self.post.put(to.loop_index(), Letter::Release { to, ticket });
     }
 
     /// Adds a connection to a loop: `loop_index`, or the loop with the fewest connections. The protocol learns
@@ -75,7 +80,8 @@ impl<P, M> Context<'_, P, M> {
         self.connection.end_output();
     }
 
-    /// Closes the connection once the peer has everything: nothing more is read.
+    /// Closes the connection once the peer has everything: nothing more is read. Held output is written when it is released, within the time for
+    /// draining.
     pub fn close(&mut self) {
         self.wish.closes = true;
     }

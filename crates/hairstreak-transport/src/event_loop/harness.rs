@@ -110,7 +110,7 @@ impl<P: Protocol> Harness<P> {
         size
     }
 
-    /// The peer takes at most `size_max` bytes of the output, which are appended to `into`. A connection that the protocol has closed is over
+    /// The peer takes at most `size_max` bytes of the output that is not held, which are appended to `into`. A connection that the protocol has closed is over
     /// when the peer has all of the output.
     pub fn write(&mut self, at: Address, size_max: usize, into: &mut Vec<u8>) {
         let Some(index) = self.find(at) else { return };
@@ -180,14 +180,27 @@ impl<P: Protocol> Harness<P> {
         self.post.put(to.loop_index(), Letter::Mail { to, mail });
     }
 
-    /// Delivers the mail that is under way, and not the mail that this mail causes. Returns how much was delivered.
+    /// Held output of a connection may leave.
+    pub fn release(&mut self, to: Address, ticket: u64) {
+        self.post.put(to.loop_index(), Letter::Release { to, ticket });
+    }
+
+    /// Delivers the mail and the releases that are under way, and not those that they cause. Returns how many were delivered.
     pub fn deliver_mail(&mut self) -> usize {
         let count = self.post.own.len();
         for _ in 0..count {
-            if let Some(Letter::Mail { to, mail }) = self.post.own.pop_front()
-                && let Some(index) = self.find(to)
-            {
-                self.call(index, |protocol, context| protocol.handle_mail(mail, context));
+            match self.post.own.pop_front() {
+                Some(Letter::Mail { to, mail }) => {
+                    if let Some(index) = self.find(to) {
+                        self.call(index, |protocol, context| protocol.handle_mail(mail, context));
+                    }
+                }
+                Some(Letter::Release { to, ticket }) => {
+                    if let Some(entry) = self.find(to).and_then(|index| self.table.get_mut(index)) {
+                        entry.connection.output.release(ticket);
+                    }
+                }
+                _ => {}
             }
         }
         count

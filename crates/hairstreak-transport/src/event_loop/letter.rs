@@ -8,6 +8,8 @@ use crate::stream::Stream;
 pub(super) enum Letter<P, M> {
     /// Mail for a connection.
     Mail { to: Address, mail: M },
+    /// Held output of a connection may leave.
+    Release { to: Address, ticket: u64 },
     /// A connection to own.
     Adopt { stream: Stream, protocol: Box<P> },
     /// A listener to accept from.

@@ -110,6 +110,12 @@ impl<P: Protocol> Handle<P> {
         self.put(to.loop_index(), Letter::Mail { to, mail });
     }
 
+    /// Releases held output of a connection ([`OutgoingBuffer::release`](hairstreak_base::OutgoingBuffer::release)), whether its protocol has closed
+    /// it or not. The protocol is not called until bytes are written. Mail that was sent before arrives before.
+    pub fn release(&self, to: Address, ticket: u64) {
+        self.put(to.loop_index(), Letter::Release { to, ticket });
+    }
+
     /// Connections of all loops, those on their way to one among them.
     pub fn connection_count(&self) -> usize {
         self.loops.connection_counts().sum()

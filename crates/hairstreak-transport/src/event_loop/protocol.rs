@@ -13,7 +13,7 @@ use super::context::Context;
 use super::end::End;
 
 /// What is spoken on one connection. Every method is called in the turn of the loop that owns the connection; no method
-/// blocks or waits for a lock for long. An error ends the connection at once: what was put out before is written as far
+/// blocks or waits for a lock for long. An error ends the connection at once: what was put out before and is not held is written as far
 /// as the stream takes it. A protocol that has to say why first puts that out and closes.
 pub trait Protocol: Sized + Send + 'static {
     /// What connections hand to each other, whichever loops they are on. A protocol bounds what it has under way, for
@@ -63,7 +63,7 @@ pub trait Protocol: Sized + Send + 'static {
         context: &mut Context<'_, Self, Self::Mail>,
     ) -> Result<(), Self::Error>;
 
-    /// Bytes left `context.connection.output` since the last call.
+    /// Bytes left `context.connection.output` since the last call. Held bytes have not left.
     fn handle_written(&mut self, _context: &mut Context<'_, Self, Self::Mail>) -> Result<(), Self::Error> {
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use hairstreak_base::{BlockPool, TimerQueue};
 
+use super::address::Address;
 use super::context::{Context, Wish};
 use super::end::End;
 use super::letter::Letter;
@@ -146,9 +147,20 @@ impl<P: Protocol> Loop<P> {
                     self.call(index, |protocol, context| protocol.handle_mail(mail, context));
                 }
             }
+            Letter::Release { to, ticket } => self.release(to, ticket),
             Letter::Adopt { stream, protocol } => self.adopt(stream, *protocol),
             Letter::Listen(listening) => self.listen(listening),
             Letter::Stop => self.stop(),
+        }
+    }
+
+    /// Held output may leave, in this turn. A connection that is being drained has no protocol to do so.
+    fn release(&mut self, to: Address, ticket: u64) {
+        if let Some(index) = self.table.find(to.index, to.serial)
+            && let Some(entry) = self.table.get_mut(index)
+        {
+            entry.connection.output.release(ticket);
+            self.table.list_touched(index);
         }
     }
 
@@ -320,7 +332,7 @@ impl<P: Protocol> Loop<P> {
         self.table.list_ready(index);
     }
 
-    /// A protocol ended its connection: what it put out before is written as far as the stream takes it at once.
+    /// A protocol ended its connection: what it put out before and is not held is written as far as the stream takes it at once.
     fn fail(&mut self, index: usize, error: P::Error) {
         if let Some(entry) = self.table.get_mut(index) {
             // The connection is over either way.

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, IoSlice};
 use std::mem::MaybeUninit;
 use std::sync::LazyLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hairstreak_transport::{Established, Interest, Poller, Stream};
 
@@ -199,6 +199,21 @@ impl End {
                 Some(bytes) => return bytes,
                 None => assert!(self.look(LONG), "no event"),
             }
+        }
+    }
+
+    /// The bytes that come within `time`; `None`: there are none.
+    pub fn read_for(&mut self, time: Duration) -> Option<Vec<u8>> {
+        let deadline = Instant::now() + time;
+        loop {
+            if let Some(bytes) = self.read(5000).unwrap() {
+                return Some(bytes);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            self.look(left);
         }
     }
 

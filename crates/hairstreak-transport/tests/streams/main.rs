@@ -1,4 +1,5 @@
-//! Streams of every kind: what they have in common, how each is established and ends, TLS, and the relay on event loops.
+//! Streams of every kind: what they have in common, how each is established and ends, TLS, the relay on event loops, and output
+//! that is held there.
 
 mod certificate;
 mod conformance;
@@ -6,6 +7,7 @@ mod deaths;
 mod end;
 mod failure;
 mod handover;
+mod held;
 mod interoperability;
 mod kind;
 mod memory;

@@ -1,0 +1,270 @@
+//! Held output: marks in the sequence of bytes, behind which nothing leaves until a ticket is released.
+//!
+//! ```text
+//!   written | ready to be written | mark 7: held | mark 9: held      release(7), release(8): up to mark 9
+//!                                                                    release(9): all
+//! ```
+//!
+//! The caller chooses the tickets, for example the numbers of a journal's entries: bytes behind a mark promise what the entry of that number says. Tickets
+//! of one buffer grow. Held bytes count as queued, so that bounds on the queued bytes hold for them, too.
+//!
+//! Invariants: `Marks` is never empty, because a buffer without a mark has no `Marks`. Tickets and positions of marks grow strictly. No byte behind the
+//! first mark has left.
+
+use std::collections::VecDeque;
+
+use super::{Content, OutgoingBuffer, give_back};
+
+/// A place in the sequence of bytes.
+struct Mark {
+    /// The bytes behind the mark wait for this ticket.
+    ticket: u64,
+    /// Bytes that were put in before the mark, those that have left among them.
+    position: u64,
+    /// Messages that were put in before the mark.
+    accepted_count: usize,
+}
+
+/// The marks of a buffer, oldest first.
+pub(super) struct Marks(VecDeque<Mark>);
+
+impl OutgoingBuffer {
+    /// Bytes that are put in from here on leave only after a release of `ticket` or of a later one. A ticket that is not later than that of the last
+    /// mark adds no mark: what comes next waits long enough already.
+    pub fn hold(&mut self, ticket: u64) {
+        let position = self.left_bytes + self.queued_bytes() as u64;
+        let mark = Mark { ticket, position, accepted_count: self.accepted_count() };
+        let Some(Marks(marks)) = self.marks.as_deref_mut() else {
+            self.marks = Some(Box::new(Marks(VecDeque::from([mark]))));
+            return;
+        };
+        match marks.back_mut() {
+            Some(last) if last.ticket >= ticket => {}
+            Some(last) if last.position == position => last.ticket = ticket,
+            _ => marks.push_back(mark),
+        }
+    }
+
+    /// Bytes that wait for `ticket` or an earlier one may leave, up to the mark of the next later ticket.
+    pub fn release(&mut self, ticket: u64) {
+        let Some(Marks(marks)) = self.marks.as_deref_mut() else { return };
+        while marks.front().is_some_and(|mark| mark.ticket <= ticket) {
+            marks.pop_front();
+        }
+        if marks.is_empty() {
+            self.marks = None;
+        }
+    }
+
+    /// All bytes may leave, whatever they wait for.
+    pub fn release_all(&mut self) {
+        self.marks = None;
+    }
+
+    /// Whether what is put in now has to wait for a release.
+    #[inline]
+    pub fn is_held(&self) -> bool {
+        self.marks.is_some()
+    }
+
+    /// Bytes that are not written and may be: all queued bytes, or those before the first mark.
+    #[inline]
+    pub fn ready_bytes(&self) -> usize {
+        match &self.marks {
+            None => self.queued_bytes(),
+            Some(marks) => marks.ready_bytes(self.left_bytes),
+        }
+    }
+
+    /// Forgets the marks and every byte behind the first of them: what these bytes promise did not happen. Returns how many bytes were dropped. The
+    /// buffer retains nothing.
+    pub fn discard_held(&mut self) -> usize {
+        debug_assert!(self.retained.is_none());
+        let held = self.queued_bytes() - self.ready_bytes();
+        let Some(marks) = self.marks.take() else { return 0 };
+        let Some(first) = marks.0.front() else { return 0 };
+        let kept_count = first.accepted_count.saturating_sub(self.left_count);
+        let cut = held.min(self.tail.len());
+        self.tail.truncate(self.tail.len() - cut);
+        self.cut_queue(held - cut);
+        match self.queue.back_mut() {
+            Some(last) if self.tail.is_empty() => {
+                last.message_count = (kept_count + last.message_count).saturating_sub(self.queue_count);
+                (self.queue_count, self.tail_count) = (kept_count, 0);
+            }
+            _ => self.tail_count = kept_count.saturating_sub(self.queue_count),
+        }
+        // A segment whose rest is gone has been written as a whole.
+        self.advance(0);
+        held
+    }
+
+    /// Drops the last `size` bytes of the queue.
+    fn cut_queue(&mut self, mut size: usize) {
+        while size > 0
+            && let Some(mut last) = self.queue.pop_back()
+        {
+            let segment_size = last.bytes().len();
+            self.queue_bytes -= segment_size.min(size);
+            if segment_size <= size {
+                size -= segment_size;
+                self.queue_count -= last.message_count;
+                give_back(&self.pool, last);
+                continue;
+            }
+            // A mark lies between two frames, and so never within a body of its own.
+            if let Content::Encoded(bytes) = &mut last.content {
+                bytes.truncate(segment_size - size);
+            }
+            self.queue.push_back(last);
+            return;
+        }
+    }
+}
+
+impl Marks {
+    #[cold]
+    fn ready_bytes(&self, left_bytes: u64) -> usize {
+        self.0.front().map_or(0, |mark| mark.position.saturating_sub(left_bytes) as usize)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::bytes::Bytes;
+    use crate::pool::BlockPool;
+
+    /// A buffer, the bytes that it must write, and the marks as positions in these.
+    struct Model {
+        buffer: OutgoingBuffer,
+        expected: Vec<u8>,
+        got: Vec<u8>,
+        marks: Vec<(u64, usize, usize)>,
+        message_count: usize,
+    }
+
+    impl Model {
+        fn new() -> Model {
+            let buffer = OutgoingBuffer::new(&BlockPool::new());
+            Model { buffer, expected: Vec::new(), got: Vec::new(), marks: Vec::new(), message_count: 0 }
+        }
+
+        fn push(&mut self, body: Vec<u8>, is_shared: bool) {
+            self.expected.push(7);
+            self.expected.extend_from_slice(&body);
+            self.message_count += 1;
+            match is_shared {
+                true => self.buffer.push_shared(&[7], Bytes::from_vec(body), true),
+                false => self.buffer.push_copy(&[7], &body, true),
+            }
+        }
+
+        fn hold(&mut self, ticket: u64) {
+            self.buffer.hold(ticket);
+            if self.marks.last().is_none_or(|(last, ..)| *last < ticket) {
+                self.marks.push((ticket, self.expected.len(), self.message_count));
+            }
+        }
+
+        fn release(&mut self, ticket: u64) {
+            self.buffer.release(ticket);
+            self.marks.retain(|(held, ..)| *held > ticket);
+        }
+
+        fn discard(&mut self) {
+            let (end, count) =
+                self.marks.first().map_or((self.expected.len(), self.message_count), |mark| (mark.1, mark.2));
+            assert_eq!(self.buffer.discard_held(), self.expected.len() - end);
+            self.expected.truncate(end);
+            self.message_count = count;
+            self.marks.clear();
+        }
+
+        fn write(&mut self, step: usize) -> usize {
+            let got = &mut self.got;
+            let written = self.buffer.write_with(|slices| {
+                assert!(slices.iter().any(|slice| !slice.is_empty()), "a write of nothing");
+                let all = slices.iter().map(|slice| &**slice).collect::<Vec<_>>().concat();
+                let taken = all.len().min(step);
+                got.extend_from_slice(&all[..taken]);
+                Ok(taken)
+            });
+            written.unwrap().0
+        }
+
+        fn check(&self, seed: u64) {
+            let end = self.marks.first().map_or(self.expected.len(), |mark| mark.1);
+            assert!(self.got.len() <= end, "seed {seed}: held bytes have left");
+            assert_eq!(self.got, self.expected[..self.got.len()], "seed {seed}");
+            let (queued, ready) = (self.expected.len() - self.got.len(), end - self.got.len());
+            assert_eq!(
+                (self.buffer.queued_bytes(), self.buffer.ready_bytes()),
+                (queued, ready),
+                "seed {seed}"
+            );
+            assert_eq!(self.buffer.is_held(), !self.marks.is_empty());
+            assert_eq!(self.buffer.accepted_count(), self.message_count, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn only_bytes_before_the_first_mark_leave_whatever_was_put_in_written_and_dropped() {
+        for seed in 0..300 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let (mut model, mut ticket) = (Model::new(), 0);
+            for _ in 0..300 {
+                match random.u8(..10) {
+                    0 => {
+                        ticket += random.u64(..3);
+                        model.hold(ticket);
+                    }
+                    1 => model.release(random.u64(..=ticket)),
+                    2 if random.u8(..8) == 0 => model.discard(),
+                    3 | 4 => {
+                        let step = random.usize(1..100_000);
+                        model.write(step);
+                    }
+                    5 => model.push(vec![random.u8(..); random.usize(1..20_000)], true),
+                    _ => model.push(vec![random.u8(..); random.usize(..200)], false),
+                }
+                model.check(seed);
+            }
+            model.release(ticket);
+            while model.write(usize::MAX) > 0 {}
+            model.check(seed);
+            assert_eq!(
+                (model.got.len(), model.buffer.is_empty()),
+                (model.expected.len(), true),
+                "seed {seed}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_mark_of_a_ticket_that_is_not_later_and_a_mark_at_the_same_place_are_no_marks_of_their_own() {
+        let mut buffer = OutgoingBuffer::new(&BlockPool::new());
+        buffer.hold(5);
+        buffer.hold(7);
+        buffer.push_copy(b"a", &[], true);
+        buffer.hold(6);
+        buffer.push_copy(b"b", &[], true);
+        assert_eq!(buffer.marks.as_ref().unwrap().0.len(), 1);
+        buffer.release(6);
+        assert_eq!((buffer.ready_bytes(), buffer.queued_bytes()), (0, 2));
+        buffer.release(7);
+        assert_eq!((buffer.ready_bytes(), buffer.is_held()), (2, false));
+    }
+
+    #[test]
+    fn a_release_of_all_and_a_clear_leave_no_mark() {
+        let mut buffer = OutgoingBuffer::new(&BlockPool::new());
+        buffer.hold(1);
+        buffer.push_copy(b"a", &[], true);
+        buffer.release_all();
+        assert_eq!(buffer.ready_bytes(), 1);
+        buffer.hold(2);
+        buffer.clear();
+        assert!(!buffer.is_held());
+    }
+}
