@@ -8,6 +8,7 @@
 //! `next_timeout` says when `handle_timeout` is due. A virtual host has a larger face and an outbox of its own:
 //! [`vhost`].
 
+pub mod change;
 pub mod directory;
 mod equivalence;
 mod erlang;

@@ -97,7 +97,7 @@ impl Exchanges {
         Ok(())
     }
 
-    fn bind(
+    pub(super) fn bind(
         &mut self,
         source: &[u8],
         destination: Destination,
@@ -115,6 +115,7 @@ impl Exchanges {
         {
             exchange.bindings.bind(binding_id, &binding, arguments);
             self.generation += 1;
+            self.note_bound(binding_id);
         }
         Ok(())
     }

@@ -14,7 +14,8 @@ use super::refusals::{self, Place};
 use super::routing::{Cacheable, Routing};
 use super::table::ExchangeTable;
 use super::walk::Walk;
-use crate::queue::QueueId;
+use crate::change::Changes;
+use crate::queue::{QueueDeclaration, QueueId};
 use crate::refusal::Refusal;
 
 /// The exchanges that each virtual host has, besides the default exchange.
@@ -37,6 +38,7 @@ pub struct Exchanges {
     pub(super) table: ExchangeTable,
     pub(super) bindings: Bindings,
     pub(super) default: DefaultExchange,
+    pub(super) changes: Changes,
     pub(super) generation: u64,
     cache: RouteCache,
     walk: Walk,
@@ -50,6 +52,7 @@ impl Exchanges {
             table: ExchangeTable::default(),
             bindings: Bindings::new(),
             default: DefaultExchange::default(),
+            changes: Changes::default(),
             generation: 0,
             cache: RouteCache::default(),
             walk: Walk::default(),
@@ -82,11 +85,12 @@ impl Exchanges {
         }
     }
 
-    fn create(&mut self, declaration: ExchangeDeclaration) -> Result<(), Refusal> {
+    pub(super) fn create(&mut self, declaration: ExchangeDeclaration) -> Result<(), Refusal> {
         let kind =
             Kind::from_name(&declaration.kind).ok_or_else(|| refusals::unknown_type(&declaration.kind))?;
         let name = declaration.name.clone();
         let exchange = Exchange::new(declaration, kind, self.place(&name))?;
+        self.note_declared(&exchange.declaration);
         self.table.add(exchange);
         self.generation += 1;
         Ok(())
@@ -117,37 +121,45 @@ impl Exchanges {
             return Err(refusals::in_use(self.place(&name)));
         }
         let from: Vec<BindingId> = self.bindings.of_source(id).collect();
-        from.into_iter().for_each(|binding| drop(self.bindings.remove(binding)));
-        self.table.remove(id);
+        for binding in from {
+            self.note_unbound(binding);
+            self.bindings.remove(binding);
+        }
         self.remove_bindings(self.bindings.of_destination(Destination::Exchange(id)).collect());
+        self.remove_exchange(id);
         Ok(())
     }
 
     /// A queue is there: the default exchange knows it by its name.
-    pub fn add_queue(&mut self, name: &[u8], queue: QueueId) {
-        self.default.add(name, queue);
+    pub fn add_queue(&mut self, declaration: &QueueDeclaration, queue: QueueId) {
+        self.default.add(&declaration.name, queue, declaration.is_durable);
+        self.note_queue(declaration);
         self.generation += 1;
     }
 
     /// A queue is gone: its bindings go, and with them exchanges that are deleted with their last binding.
     pub fn remove_queue(&mut self, queue: QueueId) {
-        self.default.remove(queue);
         self.remove_bindings(self.bindings.of_destination(Destination::Queue(queue)).collect());
+        self.remove_default(queue);
     }
 
     /// Removes bindings, the exchanges that are deleted with their last one, the bindings to these, and so on.
     pub(super) fn remove_bindings(&mut self, mut pending: Vec<BindingId>) {
         self.generation += 1;
+        // An exchange keeps its name until its last binding is recorded.
+        let mut unused = Vec::new();
         while let Some(id) = pending.pop() {
+            self.note_unbound(id);
             let Some(binding) = self.bindings.remove(id) else { continue };
             let source = binding.source;
             let Some(exchange) = self.table.get_mut(source) else { continue };
             exchange.bindings.unbind(id, &binding);
             if exchange.declaration.is_auto_delete && !self.bindings.has_source(source) {
-                self.table.remove(source);
+                unused.push(source);
                 pending.extend(self.bindings.of_destination(Destination::Exchange(source)));
             }
         }
+        unused.into_iter().for_each(|exchange| self.remove_exchange(exchange));
     }
 
     /// Grows with each change that may change a route.

@@ -54,9 +54,9 @@ impl ExchangeTable {
     }
 
     /// Takes an exchange out.
-    pub(super) fn remove(&mut self, id: ExchangeId) {
-        if let Some(exchange) = self.exchanges.try_remove(id.0 as usize) {
-            self.ids.remove(&exchange.declaration.name);
-        }
+    pub(super) fn remove(&mut self, id: ExchangeId) -> Option<Exchange> {
+        let exchange = self.exchanges.try_remove(id.0 as usize)?;
+        self.ids.remove(&exchange.declaration.name);
+        Some(exchange)
     }
 }

@@ -61,32 +61,64 @@ impl Parts {
         mut declaration: QueueDeclaration,
         now: u64,
     ) -> Result<QueueStatus, Refusal> {
+        self.check_room(&declaration)?;
         self.check_first(&declaration)?;
         if declaration.name.is_empty() {
             declaration.name = self.names.next("amq.gen-");
         }
         let owner = declaration.is_exclusive.then_some(owner);
+        Ok(self.add_queue(owner, declaration, now))
+    }
+
+    /// Puts a queue back that was there before the node started: whatever its name is, and however many queues there are.
+    pub(super) fn restore_queue(&mut self, declaration: &QueueDeclaration, now: u64) -> Result<(), Refusal> {
+        let shown = self.show(&declaration.name).to_string();
+        if let Some(id) = self.queues.find(&declaration.name) {
+            return check_equivalence(&self.queues.get(id).declaration, declaration, &shown);
+        }
+        if declaration.name.is_empty() || declaration.is_exclusive {
+            let text = format!("{shown} does not outlive its connection");
+            return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
+        }
+        self.check_first(declaration)?;
+        self.add_queue(None, declaration.clone(), now);
+        Ok(())
+    }
+
+    /// Adds a queue, which was checked.
+    fn add_queue(
+        &mut self,
+        owner: Option<ConnectionId>,
+        declaration: QueueDeclaration,
+        now: u64,
+    ) -> QueueStatus {
         let queue = Queue::new(declaration, owner, now);
         let status = queue.status();
         let id = self.queues.add(queue);
         if let Some(owner) = owner {
             self.channels.connection_mut(owner).exclusive_queues.push(id);
         }
-        self.exchanges.add_queue(&status.name, id);
+        self.exchanges.add_queue(&self.queues.get(id).declaration, id);
         self.note_use(id, now);
-        Ok(status)
+        status
+    }
+
+    /// Checks that the virtual host may have one queue more.
+    fn check_room(&self, declaration: &QueueDeclaration) -> Result<(), Refusal> {
+        if self.queues.count() >= self.limits.queues_max {
+            let name = String::from_utf8_lossy(&declaration.name);
+            let (virtual_host, limit) = (&self.virtual_host, self.limits.queues_max);
+            let text = format!(
+                "cannot declare queue '{name}': queue limit in vhost '{virtual_host}' ({limit}) is reached"
+            );
+            return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
+        }
+        Ok(())
     }
 
     fn check_first(&self, declaration: &QueueDeclaration) -> Result<(), Refusal> {
         let refuse = |text| Err(Refusal::new(ReplyCode::PreconditionFailed, text));
         let queue = self.show(&declaration.name);
-        if self.queues.count() >= self.limits.queues_max {
-            let name = String::from_utf8_lossy(&declaration.name);
-            let (virtual_host, limit) = (&self.virtual_host, self.limits.queues_max);
-            return refuse(format!(
-                "cannot declare queue '{name}': queue limit in vhost '{virtual_host}' ({limit}) is reached"
-            ));
-        }
         check_queue_arguments(&declaration.arguments, &queue)?;
         if QueueKind::of(&declaration.arguments) == Some(QueueKind::Quorum) {
             if declaration.name.is_empty() {

@@ -18,9 +18,10 @@
 //! - `timers`, `letters`, `replies`, `names`: expiry, dead letters on their way, direct replies, names that are given
 //! - `parts`, `declare`, `consumers`, `credit`: the parts of the machine, and what they do without effects on consumers
 //! - `turn`: one call of the machine, with the operations that have effects
-//! - `views`, `channels_mut`: what operators see, and what the server notes
+//! - `views`, `channels_mut`, `changes_mut`: what operators see, what the server notes, and what outlives the node
 //! - `virtual_host`: the public face
 
+mod changes_mut;
 mod channels;
 mod channels_mut;
 mod consumers;
@@ -42,6 +43,7 @@ mod views;
 mod virtual_host;
 
 pub use crate::message::SegmentPool;
+pub use changes_mut::ChangesMut;
 pub use channels::ChannelMode;
 pub use channels_mut::ChannelsMut;
 pub use options::Limits;

@@ -1,5 +1,6 @@
 //! A virtual host on virtual time: each rule by itself, then random operations against a plain model.
 
+mod changes;
 mod consuming;
 mod deaths;
 mod declaring;

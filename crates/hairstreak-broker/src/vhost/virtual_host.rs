@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hairstreak_wire::amqp::{FieldTable, ReplyCode};
 
+use super::changes_mut::ChangesMut;
 use super::channels_mut::ChannelsMut;
 use super::options::Limits;
 use super::outbox::{ChannelId, ConnectionId, HostOutbox};
@@ -411,6 +412,11 @@ impl VirtualHost {
     /// What operators see.
     pub fn views(&self) -> Views<'_> {
         Views { parts: &self.parts }
+    }
+
+    /// The changes of what outlives the node, and putting it back.
+    pub fn changes_mut(&mut self) -> ChangesMut<'_> {
+        ChangesMut { parts: &mut self.parts }
     }
 
     /// The memory of messages, queue entries and unacknowledged deliveries, in bytes. O(1).

@@ -1,12 +1,12 @@
 //! Routes that were taken before.
 
-use super::topology::Topology;
+use super::topology::{Topology, named};
 use crate::queue::QueueId;
 
 #[test]
 fn a_cached_route_is_forgotten_when_the_topology_changes() {
     let mut topology = Topology::bound("topic", &["a.*"]);
-    topology.exchanges.add_queue(b"q1", QueueId(1));
+    topology.exchanges.add_queue(&named("q1"), QueueId(1));
     for _ in 0..10 {
         (0..100).for_each(|_| assert_eq!(topology.route("x", "a.b"), [0]));
         topology.bind("x", 1, "#");

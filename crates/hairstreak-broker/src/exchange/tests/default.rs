@@ -1,6 +1,6 @@
 //! The default exchange.
 
-use super::topology::{NOWHERE, Topology};
+use super::topology::{NOWHERE, Topology, named};
 use crate::exchange::{Cacheable, Routing};
 use crate::queue::QueueId;
 
@@ -15,7 +15,7 @@ fn queues_are_found_by_their_names() {
 fn a_queue_changes_the_generation_when_it_comes_and_when_it_goes() {
     let mut topology = Topology::new(0);
     let before = topology.exchanges.generation();
-    topology.exchanges.add_queue(b"q0", QueueId(0));
+    topology.exchanges.add_queue(&named("q0"), QueueId(0));
     let between = topology.exchanges.generation();
     topology.exchanges.remove_queue(QueueId(0));
     assert!(before < between && between < topology.exchanges.generation());

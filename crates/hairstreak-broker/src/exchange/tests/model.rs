@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hairstreak_wire::amqp::{FieldTable, FieldValue};
 use proptest::prelude::*;
 
-use super::topology::{Topology, declaration, table};
+use super::topology::{Topology, declaration, named, table};
 use crate::exchange::{ExchangeDeclaration, Routing};
 use crate::queue::QueueId;
 
@@ -217,7 +217,7 @@ fn apply(topology: &mut Topology, event: &Event) -> bool {
         }
         Event::Replace { queue } => {
             exchanges.remove_queue(QueueId(queue));
-            exchanges.add_queue(format!("q{queue}").as_bytes(), QueueId(queue));
+            exchanges.add_queue(&named(&format!("q{queue}")), QueueId(queue));
             Ok(())
         }
     };

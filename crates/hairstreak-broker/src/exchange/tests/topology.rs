@@ -3,7 +3,7 @@
 use hairstreak_wire::amqp::{FieldTable, FieldValue};
 
 use crate::exchange::{Cacheable, ExchangeDeclaration, Exchanges, Routing};
-use crate::queue::QueueId;
+use crate::queue::{QueueDeclaration, QueueId};
 use crate::refusal::Refusal;
 
 /// No queue.
@@ -19,7 +19,7 @@ impl Topology {
     pub(super) fn new(queue_count: u32) -> Topology {
         let mut exchanges = Exchanges::new("/");
         for number in 0..queue_count {
-            exchanges.add_queue(format!("q{number}").as_bytes(), QueueId(number));
+            exchanges.add_queue(&named(&format!("q{number}")), QueueId(number));
         }
         Topology { exchanges, loads: vec![0; queue_count as usize] }
     }
@@ -107,4 +107,9 @@ pub(super) fn table<const N: usize>(fields: [(&str, FieldValue); N]) -> FieldTab
 /// The error text that a client reads.
 pub(super) fn text(refused: Result<(), Refusal>) -> String {
     refused.unwrap_err().to_string()
+}
+
+/// The declaration of a queue with that name.
+pub(super) fn named(name: &str) -> QueueDeclaration {
+    QueueDeclaration { name: name.as_bytes().into(), ..QueueDeclaration::default() }
 }
