@@ -1,0 +1,124 @@
+//! `Committer`: commits groups of changes, and keeps what it could not commit. It has no thread and no clock.
+//!
+//! ```text
+//!             commit fails: the group is kept, the database is closed
+//!   ┌────────┐ ────────────────────────────────────────────────> ┌─────────┐ <─┐ keep (further groups)
+//!   │ sound  │                                                    │ failing │ ──┤ retry fails
+//!   └────────┘ <──────────────────────────────────────────────── └─────────┘ <─┘
+//!             retry: opened again, and all that was kept is committed in one transaction
+//! ```
+//!
+//! - A change is never committed without those before it.
+//! - After a refused sync the whole file is written and synced once more before it is opened: see [`rewrite`].
+
+use super::database::{Database, Failure, HeldDatabase, rewrite};
+use super::disk::Disk;
+use super::entry::{Entry, Write};
+use super::error::StoreError;
+use super::kept::Kept;
+
+/// The definitions on a disk.
+#[derive(Debug)]
+pub(super) struct Committer {
+    disk: Box<dyn Disk>,
+    /// None while failing, and once closed.
+    database: Option<Database>,
+    kept: Kept,
+    /// A sync was refused, and the file was not written once more since.
+    is_unsure: bool,
+}
+
+impl Committer {
+    /// Opens the definitions. Returns them as they are stored, by kind and key.
+    pub fn open(disk: Box<dyn Disk>) -> Result<(Committer, Vec<Entry>), StoreError> {
+        let held = HeldDatabase::open(&*disk)?;
+        let entries = held.load()?;
+        let database = held.release().map_err(|failure| failure.error)?;
+        Ok((Committer { disk, database: Some(database), kept: Kept::default(), is_unsure: false }, entries))
+    }
+
+    /// Commits the batches in one transaction. They are on the medium when this returns.
+    ///
+    /// # Errors
+    ///
+    /// The committer is failing, and has kept the batches.
+    pub fn commit(&mut self, batches: Vec<Vec<Write>>) -> Result<(), StoreError> {
+        let Some(database) = &self.database else {
+            self.keep(batches);
+            return self.retry();
+        };
+        if batches.iter().all(Vec::is_empty) {
+            return Ok(());
+        }
+        let changes = batches.iter().flatten();
+        let changes = changes.map(|write| (write.kind, &*write.key, write.value.as_deref()));
+        match database.commit(changes) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                self.keep(batches);
+                Err(self.fail(error))
+            }
+        }
+    }
+
+    /// Keeps batches for the next [`Committer::retry`].
+    pub fn keep(&mut self, batches: Vec<Vec<Write>>) {
+        self.kept.extend(batches.into_iter().flatten());
+    }
+
+    /// Opens the database again if it is closed, and commits what is kept.
+    ///
+    /// # Errors
+    ///
+    /// The committer is still failing.
+    pub fn retry(&mut self) -> Result<(), StoreError> {
+        if self.is_unsure {
+            rewrite(&*self.disk)?;
+            self.is_unsure = false;
+        }
+        let database = match self.database.take() {
+            Some(database) => database,
+            None => HeldDatabase::open(&*self.disk)?.release().map_err(|failure| self.note(failure))?,
+        };
+        let database = self.database.insert(database);
+        let committed = match database.reader() {
+            Ok(is_stored) => {
+                self.kept.forget_removals(is_stored);
+                if self.kept.is_empty() { Ok(()) } else { database.commit(self.kept.iter()) }
+            }
+            Err(error) => Err(error),
+        };
+        match committed {
+            Ok(()) => {
+                self.kept.clear();
+                Ok(())
+            }
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    /// What the kept batches cost in memory, in bytes, about.
+    pub fn kept_bytes(&self) -> usize {
+        self.kept.bytes()
+    }
+
+    /// Closes the database. What is kept is lost.
+    pub fn close(&mut self) {
+        self.kept.clear();
+        if let Some(database) = self.database.take() {
+            database.close();
+        }
+    }
+
+    fn fail(&mut self, error: redb::Error) -> StoreError {
+        // INVARIANT: the error came from the open database.
+        let database = self.database.take().expect("the database is open");
+        let failure = database.fail(error);
+        self.note(failure)
+    }
+
+    fn note(&mut self, failure: Failure) -> StoreError {
+        self.is_unsure |= failure.is_sync;
+        failure.error
+    }
+}

@@ -1,0 +1,223 @@
+//! `Database`: the definitions in a redb database, a table for each kind.
+//!
+//! A file is opened in two steps. [`HeldDatabase::open`] checks every page and writes nothing; [`HeldDatabase::release`] makes the
+//! changes that opening brought about, such as those that end the recovery from a crash.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use redb::backends::InMemoryBackend;
+use redb::{
+    Builder, Durability, ReadTransaction, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, TableError,
+    TableHandle,
+};
+
+use super::disk::Disk;
+use super::entry::{Entry, Kind};
+use super::error::StoreError;
+use super::file::{DefinitionFile, Fault};
+
+/// redb keeps so much of the file in memory.
+const CACHE_BYTES_MAX: usize = 16 << 20;
+
+type Table<'a> = TableDefinition<'a, &'static [u8], &'static [u8]>;
+
+/// A change: the kind, the key, and the value or none for a removal.
+pub(super) type Change<'a> = (Kind, &'a [u8], Option<&'a [u8]>);
+
+/// A database that is whole, and of which nothing was written yet.
+#[derive(Debug)]
+pub(super) struct HeldDatabase(Database);
+
+/// An open database.
+#[derive(Debug)]
+pub(super) struct Database {
+    redb: redb::Database,
+    file: DefinitionFile,
+    path: PathBuf,
+}
+
+/// Why a database is of no use any more, until it is opened again.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub error: StoreError,
+    /// Whether a sync was refused: the medium may lack what reads of the file show.
+    pub is_sync: bool,
+}
+
+impl HeldDatabase {
+    /// Opens the file on `disk`. A missing file is made first, without entries.
+    pub fn open(disk: &dyn Disk) -> Result<HeldDatabase, StoreError> {
+        let path = disk.file();
+        let failed = |error| StoreError::of_system(path, error);
+        let inner = match disk.open().map_err(failed)? {
+            Some(inner) => inner,
+            None => {
+                disk.create(&empty_database(disk)?).map_err(failed)?;
+                disk.open().map_err(failed)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?
+            }
+        };
+        if inner.len().map_err(failed)? == 0 {
+            // redb takes an empty file for a new one.
+            return Err(StoreError::Damaged { file: path.to_owned(), reason: "it is empty".into() });
+        }
+        let file = DefinitionFile::hold(inner);
+        let opened = guarded(|| Ok(builder().create_with_backend(file.clone())?));
+        let redb = opened.map_err(|error| {
+            StoreError::of_database(path, file.take_fault().map(|fault| fault.error), error)
+        })?;
+        Ok(HeldDatabase(Database { redb, file, path: path.to_owned() }))
+    }
+
+    /// Everything that is stored, by kind and key.
+    pub fn load(&self) -> Result<Vec<Entry>, StoreError> {
+        let database = &self.0;
+        guarded(|| load(&database.redb)).map_err(|error| {
+            StoreError::of_database(&database.path, database.file.take_fault().map(|fault| fault.error), error)
+        })
+    }
+
+    /// Writes what was held.
+    pub fn release(self) -> Result<Database, Failure> {
+        match self.0.file.release() {
+            Ok(()) => Ok(self.0),
+            Err(error) => Err(self.0.fail(redb::Error::Io(error))),
+        }
+    }
+}
+
+impl Database {
+    /// Commits the changes in one transaction, in their order. They are on the medium when this returns.
+    ///
+    /// # Errors
+    ///
+    /// The database is of no use any more: [`Database::fail`] says why. The changes may be on the medium, all or none.
+    pub fn commit<'a>(&self, changes: impl Iterator<Item = Change<'a>>) -> Result<(), redb::Error> {
+        guarded(|| commit(&self.redb, changes))
+    }
+
+    /// For each key whether there is a value, as a function. The database does not change while the function lives.
+    pub fn reader(&self) -> Result<impl Fn(Kind, &[u8]) -> bool + use<>, redb::Error> {
+        let transaction = guarded(|| Ok(self.redb.begin_read()?))?;
+        // A key that cannot be read may be there.
+        Ok(move |kind: Kind, key: &[u8]| guarded(|| is_stored(&transaction, kind, key)).unwrap_or(true))
+    }
+
+    /// Closes the database that `error` came from.
+    pub fn fail(self, error: redb::Error) -> Failure {
+        let Database { redb, file, path } = self;
+        // redb writes nothing more after a refusal of the system.
+        drop(redb);
+        let (fault, is_sync) = match file.take_fault() {
+            Some(Fault { error, is_sync }) => (Some(error), is_sync),
+            None => (None, false),
+        };
+        Failure { error: StoreError::of_database(&path, fault, error), is_sync }
+    }
+
+    /// Closes the database. All commits are on the medium already: what cannot be written now, the next opening makes up for.
+    pub fn close(self) {
+        let _ = guarded(|| Ok(self.redb.close()?));
+    }
+}
+
+/// Writes each byte of the file once more, and syncs. After a refused sync the system takes pages for written that are not on the medium;
+/// these are written with all others.
+pub(super) fn rewrite(disk: &dyn Disk) -> Result<(), StoreError> {
+    let mut chunk = vec![0; 1 << 20];
+    let mut copy = || {
+        let file = disk.open()?.ok_or(io::ErrorKind::NotFound)?;
+        let length = file.len()?;
+        let mut offset = 0;
+        while offset < length {
+            let size = (length - offset).min(chunk.len() as u64) as usize;
+            file.read(offset, &mut chunk[..size])?;
+            file.write(offset, &chunk[..size])?;
+            offset += size as u64;
+        }
+        file.sync_data()
+    };
+    copy().map_err(|error| StoreError::of_system(disk.file(), error))
+}
+
+fn builder() -> Builder {
+    let mut builder = redb::Database::builder();
+    builder.set_cache_size(CACHE_BYTES_MAX).set_check_integrity_on_open(true);
+    builder
+}
+
+/// The bytes of a database without entries.
+fn empty_database(disk: &dyn Disk) -> Result<Vec<u8>, StoreError> {
+    let made = guarded(|| {
+        let file = DefinitionFile::hold(Box::new(InMemoryBackend::new()));
+        file.release()?;
+        builder().create_with_backend(file.clone())?.close()?;
+        let mut bytes = vec![0; file.len()? as usize];
+        file.read(0, &mut bytes)?;
+        Ok(bytes)
+    });
+    made.map_err(|error| StoreError::of_database(disk.file(), None, error))
+}
+
+fn load(database: &redb::Database) -> Result<Vec<Entry>, redb::Error> {
+    let transaction = database.begin_read()?;
+    let mut entries = Vec::new();
+    let mut kinds = Vec::new();
+    for table in transaction.list_tables()? {
+        let name = table.name();
+        let kind = Kind::of_table(name);
+        kinds.push(kind.ok_or_else(|| redb::Error::Corrupted(format!("a table is called \"{}\"", name.escape_debug())))?);
+    }
+    kinds.sort_unstable();
+    for kind in kinds {
+        for entry in transaction.open_table(Table::new(&kind.table()))?.iter()? {
+            let (key, value) = entry?;
+            entries.push(Entry { kind, key: key.value().to_vec(), value: value.value().to_vec() });
+        }
+    }
+    Ok(entries)
+}
+
+fn is_stored(transaction: &ReadTransaction, kind: Kind, key: &[u8]) -> Result<bool, redb::Error> {
+    match transaction.open_table(Table::new(&kind.table())) {
+        Ok(table) => Ok(table.get(key)?.is_some()),
+        Err(TableError::TableDoesNotExist(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn commit<'a>(database: &redb::Database, changes: impl Iterator<Item = Change<'a>>) -> Result<(), redb::Error> {
+    let mut by_kind: BTreeMap<Kind, Vec<(&[u8], Option<&[u8]>)>> = BTreeMap::new();
+    for (kind, key, value) in changes {
+        by_kind.entry(kind).or_default().push((key, value));
+    }
+    let mut transaction = database.begin_write()?;
+    transaction.set_durability(Durability::Immediate)?;
+    // With one sync redb would take a damaged page of the last commit for a commit that a crash cut off, and go back to the one before.
+    transaction.set_two_phase_commit(true);
+    for (kind, changes) in by_kind {
+        let mut table = transaction.open_table(Table::new(&kind.table()))?;
+        for (key, value) in changes {
+            match value {
+                Some(value) => table.insert(key, value)?,
+                None => table.remove(key)?,
+            };
+        }
+    }
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Calls redb. A panic of redb, which promises none for a file that was checked, is a damaged file as well.
+fn guarded<T>(call: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, redb::Error> {
+    catch_unwind(AssertUnwindSafe(call))
+        .unwrap_or_else(|panic| Err(redb::Error::Corrupted(format!("redb panicked: {}", message_of(&*panic)))))
+}
+
+fn message_of(panic: &(dyn Any + Send)) -> &str {
+    let owned = panic.downcast_ref::<String>().map(String::as_str);
+    owned.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
+}

@@ -1,0 +1,120 @@
+//! `StoreError`: why definitions could not be read or written. Each is one line with the file and what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// Why the definitions cannot be opened, or a change cannot be committed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The file is not what this store wrote.
+    #[error(
+        "{} is damaged ({reason}): the file was left as it is; restore it from a copy, or move it away to begin without definitions",
+        .file.display()
+    )]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// What was found.
+        reason: String,
+    },
+    /// The file is of another version of the store.
+    #[error(
+        "{} was written by another version of this program ({reason}): the file was left as it is; use that version",
+        .file.display()
+    )]
+    Version {
+        /// The file.
+        file: PathBuf,
+        /// What was found.
+        reason: String,
+    },
+    /// The file is open already.
+    #[error("{} is open already, in this process or in a tool that reads it: close it there", .file.display())]
+    InUse {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The file system is read-only.
+    #[error("{} is on a read-only file system: mount it writable", .file.display())]
+    ReadOnly {
+        /// The file.
+        file: PathBuf,
+    },
+    /// There is no space left, or no quota.
+    #[error("no space is left for {}: free some", .file.display())]
+    NoSpace {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The system does not permit this process to read and write the file.
+    #[error("user {user} is not permitted to read and write {}: change its owner or mode", .file.display())]
+    NotPermitted {
+        /// The file.
+        file: PathBuf,
+        /// The effective user id of this process.
+        user: u32,
+    },
+    /// Any other error of the system.
+    #[error("cannot read and write {}: {source}", .file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// So much waits for the disk that this batch was refused. Nothing of the batch is kept.
+    #[error(
+        "{waiting} bytes of definitions wait for the disk, and {max} may: this change was not kept; try it again when the disk has caught up"
+    )]
+    Full {
+        /// The bytes that wait, about.
+        waiting: usize,
+        /// The bytes that may wait.
+        max: usize,
+    },
+    /// The store was closed before the batch came. Nothing of the batch is kept.
+    #[error("the definitions are closed: this change was not kept")]
+    Closed,
+    /// The system gives no thread.
+    #[error("cannot start the thread that writes the definitions: {0}")]
+    Thread(io::Error),
+}
+
+impl StoreError {
+    /// The error for a refusal of the system.
+    pub(super) fn of_system(file: &Path, source: io::Error) -> StoreError {
+        let file = file.to_owned();
+        match source.kind() {
+            io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly { file },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::NoSpace { file },
+            io::ErrorKind::PermissionDenied => {
+                StoreError::NotPermitted { file, user: rustix::process::geteuid().as_raw() }
+            }
+            // redb was led beyond the end of the file.
+            io::ErrorKind::UnexpectedEof => StoreError::Damaged { file, reason: "it is too short".into() },
+            _ => StoreError::Io { file, source },
+        }
+    }
+
+    /// The error for a refusal of the database. `fault` is the system's reason, if the database was refused by the system.
+    pub(super) fn of_database(file: &Path, fault: Option<io::Error>, error: redb::Error) -> StoreError {
+        if let Some(source) = fault {
+            return StoreError::of_system(file, source);
+        }
+        let reason = error.to_string();
+        let file = file.to_owned();
+        match error {
+            // A file that is not a database is an I/O error of this kind to redb.
+            redb::Error::Io(source) if source.kind() == io::ErrorKind::InvalidData => {
+                StoreError::Damaged { file, reason: source.to_string() }
+            }
+            redb::Error::Io(source) => StoreError::of_system(&file, source),
+            redb::Error::DatabaseAlreadyOpen => StoreError::InUse { file },
+            redb::Error::UpgradeRequired(_) => StoreError::Version { file, reason },
+            _ => StoreError::Damaged { file, reason },
+        }
+    }
+}

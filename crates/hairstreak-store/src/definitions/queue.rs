@@ -1,0 +1,121 @@
+//! `Queue`: the batches that wait for the thread, bounded in bytes, and the requests to close and to end.
+
+use std::mem;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::entry::Write;
+use super::error::StoreError;
+
+/// What is called with a batch's outcome.
+pub(super) type Done = Box<dyn FnOnce(Result<(), Arc<StoreError>>) + Send>;
+/// Where the outcome of closing goes.
+pub(super) type CloseReport = SyncSender<Result<(), Arc<StoreError>>>;
+
+/// Changes that are committed together, or a refusal that waits for its turn to be told.
+pub(super) struct Batch {
+    pub writes: Result<Vec<Write>, StoreError>,
+    pub done: Done,
+}
+
+/// What the thread is to do.
+pub(super) struct Work {
+    pub batches: Vec<Batch>,
+    pub close_reports: Vec<CloseReport>,
+    pub is_ended: bool,
+}
+
+/// Shared by the store and its thread. No lock is held while anything is written or called.
+pub(super) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+    bytes_max: usize,
+}
+
+#[derive(Default)]
+struct State {
+    batches: Vec<Batch>,
+    close_reports: Vec<CloseReport>,
+    is_closed: bool,
+    is_ended: bool,
+    /// The bytes of `batches`.
+    waiting: usize,
+    /// The bytes of what the thread has: a group that is being committed, and what failed groups left.
+    held: usize,
+}
+
+impl Queue {
+    pub fn new(bytes_max: usize) -> Queue {
+        Queue { state: Mutex::default(), changed: Condvar::new(), bytes_max }
+    }
+
+    /// Adds a batch, or its refusal if there is no room or the store is closed.
+    pub fn push(&self, writes: Vec<Write>, done: Done) {
+        let cost = size_of::<Batch>() + writes.iter().map(Write::cost).sum::<usize>();
+        let mut state = self.state();
+        let waiting = state.waiting + state.held;
+        let writes = if state.is_closed {
+            Err(StoreError::Closed)
+        } else if waiting + cost > self.bytes_max {
+            Err(StoreError::Full { waiting, max: self.bytes_max })
+        } else {
+            state.waiting += cost;
+            Ok(writes)
+        };
+        state.batches.push(Batch { writes, done });
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Whether less than half of the bound waits.
+    pub fn has_room(&self) -> bool {
+        let state = self.state();
+        state.waiting + state.held < self.bytes_max / 2
+    }
+
+    /// Asks the thread to close the definitions after all that waits. Later batches are refused.
+    pub fn close(&self, report: CloseReport) {
+        let mut state = self.state();
+        state.is_closed = true;
+        state.close_reports.push(report);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Asks the thread to end after all that waits.
+    pub fn end(&self) {
+        let mut state = self.state();
+        state.is_closed = true;
+        state.is_ended = true;
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Waits for work, until `deadline` if there is one. All that waits comes in one piece.
+    pub fn take(&self, deadline: Option<Instant>) -> Work {
+        let mut state = self.state();
+        while state.batches.is_empty() && state.close_reports.is_empty() && !state.is_ended {
+            state = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+                Some(left) if left.is_zero() => break,
+                Some(left) => self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+        state.held += mem::take(&mut state.waiting);
+        Work {
+            batches: mem::take(&mut state.batches),
+            close_reports: mem::take(&mut state.close_reports),
+            is_ended: state.is_ended,
+        }
+    }
+
+    /// Says how many bytes the thread still has of all that it took.
+    pub fn settle(&self, held: usize) {
+        self.state().held = held;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,139 @@
+//! `DefinitionStore`: what a node has of its definitions on disk.
+
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::committer::Committer;
+use super::disk::{Disk, FileDisk};
+use super::entry::{Entry, Write};
+use super::error::StoreError;
+use super::queue::Queue;
+use super::writer::{Health, State, Writer};
+use crate::directory::{DataDirectory, DirectoryLock};
+
+/// The file in the data directory.
+const FILE_NAME: &str = "definitions.redb";
+/// So many bytes of changes may wait for the disk.
+const WAITING_BYTES_MAX: usize = 256 << 20;
+/// How long after a failure the store tries again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The definitions of a node, which a thread writes.
+///
+/// What holds for a batch:
+///
+/// - After `done(Ok(()))` the batch survives the death of the process and a loss of power.
+/// - After `done(Err(_))`, and before `done` is called, the batch may or may not be there after a restart: whole, or not at all.
+/// - Batches are committed in the order of their submission: none is there without all that were submitted before it, except
+///   those that were refused with [`StoreError::Full`].
+///
+/// When a commit fails, the store is *failing*: it keeps the changes and retries every second. Until a retry succeeds, new batches
+/// are answered with the error at once, and kept as well. A batch that was answered with an error is thus written later, if the
+/// disk recovers while the process lives.
+pub struct DefinitionStore {
+    queue: Arc<Queue>,
+    health: Arc<Health>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the tests vary.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub waiting_bytes_max: usize,
+    pub retry_interval: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { waiting_bytes_max: WAITING_BYTES_MAX, retry_interval: RETRY_INTERVAL }
+    }
+}
+
+impl DefinitionStore {
+    /// Opens the definitions in `directory`, and starts the thread `definitions`. Returns all that is stored, by kind and key.
+    ///
+    /// A missing file is made. The whole file is read and checked. The store keeps the directory's lock until it is dropped.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`]. A damaged file is left as it is.
+    pub fn open(directory: &DataDirectory) -> Result<(DefinitionStore, Vec<Entry>), StoreError> {
+        let disk = Box::new(FileDisk::new(directory.path(), FILE_NAME));
+        DefinitionStore::open_on(disk, Some(directory.lock()), Settings::default())
+    }
+
+    pub(super) fn open_on(
+        disk: Box<dyn Disk>,
+        lock: Option<Arc<DirectoryLock>>,
+        settings: Settings,
+    ) -> Result<(DefinitionStore, Vec<Entry>), StoreError> {
+        let (committer, entries) = Committer::open(disk)?;
+        let queue = Arc::new(Queue::new(settings.waiting_bytes_max));
+        let health = Arc::new(Health::default());
+        let writer = Writer {
+            queue: Arc::clone(&queue),
+            health: Arc::clone(&health),
+            committer,
+            retry_interval: settings.retry_interval,
+            lock,
+            state: State::Sound,
+        };
+        let thread = thread::Builder::new().name("definitions".into());
+        let thread = Some(thread.spawn(move || writer.run()).map_err(StoreError::Thread)?);
+        Ok((DefinitionStore { queue, health, thread }, entries))
+    }
+
+    /// Has `batch` committed, whole, together with all other batches that wait. Never blocks.
+    ///
+    /// `done` is called with the outcome on the thread `definitions`, in the order of submission. `done` holds up all later
+    /// commits: it must not block. It may submit; it must not call [`DefinitionStore::close`].
+    pub fn submit(&self, batch: Vec<Write>, done: impl FnOnce(Result<(), Arc<StoreError>>) + Send + 'static) {
+        self.queue.push(batch, Box::new(done));
+    }
+
+    /// Whether less than half of the bytes that may wait do so. A caller that asks before it acts on a change is not refused later.
+    pub fn has_room(&self) -> bool {
+        self.queue.has_room()
+    }
+
+    /// Why commits fail at present; none if the last one succeeded. Costs one read of an atomic while all is well.
+    pub fn failing(&self) -> Option<Arc<StoreError>> {
+        self.health.failing()
+    }
+
+    /// Commits all that waits, with a last retry if the store is failing, and closes the file. Later batches are refused
+    /// with [`StoreError::Closed`].
+    ///
+    /// # Errors
+    ///
+    /// Why the last commit failed. What was answered with an error, and only that, may be lost.
+    ///
+    /// # Panics
+    ///
+    /// If it is called from `done`, which would wait for itself.
+    pub fn close(&self) -> Result<(), Arc<StoreError>> {
+        assert!(!self.is_own_thread(), "`done` of a batch closes the store");
+        let (report, outcome) = mpsc::sync_channel(1);
+        self.queue.close(report);
+        outcome.recv().unwrap_or_else(|_| Err(Arc::new(StoreError::Closed)))
+    }
+
+    fn is_own_thread(&self) -> bool {
+        self.thread.as_ref().is_some_and(|writer| writer.thread().id() == thread::current().id())
+    }
+}
+
+impl Drop for DefinitionStore {
+    /// Closes the store if it was not closed, and waits for that, unless `done` of a batch drops the store.
+    fn drop(&mut self) {
+        self.queue.end();
+        if self.is_own_thread() {
+            return;
+        }
+        if let Some(thread) = self.thread.take() {
+            // The thread does not panic.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! `DataDirectory`: a directory of one node, open in one process.
+//!
+//! | entry | what |
+//! |---|---|
+//! | `lock` | held while a process has the directory; the process's number |
+//! | `node` | the version of the format, the node's name and its id |
+//! | others | what the stores of this crate keep there |
+//!
+//! `node` is written first, whole or not at all: a directory with any other entry and without `node` is not a data directory.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::error::DataDirectoryError;
+use super::lock::{self, DirectoryLock};
+use super::node_file::{self, FORMAT_VERSION, NODE_FILE_SIZE_MAX, NodeFile, NodeFileError};
+use super::node_id::NodeId;
+use crate::atomic_file;
+
+/// A node's data directory. Nobody else has the directory until this value and the stores that were opened with it are dropped.
+#[derive(Debug)]
+pub struct DataDirectory {
+    path: PathBuf,
+    node: NodeFile,
+    is_new: bool,
+    lock: Arc<DirectoryLock>,
+}
+
+impl DataDirectory {
+    /// Opens the directory at `path` for the node `node_name`. A missing directory is made, with mode 0700, as are missing ones above it.
+    ///
+    /// # Errors
+    ///
+    /// See [`DataDirectoryError`]. A directory that another process or node has, of another version, or with files of
+    /// another program, is left as it is.
+    pub fn open(path: &Path, node_name: &str) -> Result<DataDirectory, DataDirectoryError> {
+        node_file::check_name(node_name)
+            .map_err(|reason| DataDirectoryError::NodeName { name: node_name.to_owned(), reason })?;
+        create_directory(path)?;
+        check_entries(path)?;
+        let lock = DirectoryLock::take(path)?;
+        let recorded = read_node_file(path)?;
+        let is_new = recorded.is_none();
+        let node = match recorded {
+            Some(node) => node,
+            None => create_node_file(path, node_name)?,
+        };
+        if node.name != node_name {
+            let wanted = node_name.to_owned();
+            return Err(DataDirectoryError::OtherNode { path: path.to_owned(), recorded: node.name, wanted });
+        }
+        Ok(DataDirectory { path: path.to_owned(), node, is_new, lock: Arc::new(lock) })
+    }
+
+    /// The directory's path, as it was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The name of the node that has the directory.
+    pub fn node_name(&self) -> &str {
+        &self.node.name
+    }
+
+    /// The directory's id, which stays the same when the node gets another name.
+    pub fn node_id(&self) -> NodeId {
+        self.node.id
+    }
+
+    /// Whether this process made the directory's contents.
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// The lock, for a store that outlives this value.
+    pub(crate) fn lock(&self) -> Arc<DirectoryLock> {
+        Arc::clone(&self.lock)
+    }
+}
+
+/// Makes the directory and those above it as far as they are missing, and has their names written to the medium.
+fn create_directory(path: &Path) -> Result<(), DataDirectoryError> {
+    let failed = |action| move |error| DataDirectoryError::of(action, path, error);
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => return Ok(()),
+        Ok(_) => return Err(DataDirectoryError::NotADirectory { path: path.to_owned() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(failed("open")(error)),
+    }
+    let path = std::path::absolute(path).map_err(failed("create"))?;
+    let missing: Vec<&Path> = path.ancestors().take_while(|ancestor| !ancestor.exists()).collect();
+    DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(failed("create"))?;
+    for parent in missing.iter().filter_map(|ancestor| ancestor.parent()) {
+        atomic_file::sync_directory(parent).map_err(failed("create"))?;
+    }
+    Ok(())
+}
+
+/// Refuses a directory that holds files and no node file.
+fn check_entries(path: &Path) -> Result<(), DataDirectoryError> {
+    let failed = |error| DataDirectoryError::of("read", path, error);
+    let unfinished = format!("{}{}", node_file::FILE_NAME, atomic_file::UNFINISHED);
+    // A new file system has `lost+found`.
+    let harmless = [lock::FILE_NAME, &unfinished, "lost+found"];
+    let mut foreign = None;
+    for entry in fs::read_dir(path).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        if name == node_file::FILE_NAME {
+            return Ok(());
+        }
+        if !harmless.iter().any(|harmless| name == *harmless) {
+            foreign = Some(PathBuf::from(name));
+        }
+    }
+    match foreign {
+        Some(entry) => Err(DataDirectoryError::Foreign { path: path.to_owned(), entry }),
+        None => Ok(()),
+    }
+}
+
+/// The node file, if there is one.
+fn read_node_file(path: &Path) -> Result<Option<NodeFile>, DataDirectoryError> {
+    let file = path.join(node_file::FILE_NAME);
+    let failed = |error| DataDirectoryError::of("read", &file, error);
+    let mut bytes = Vec::new();
+    match File::open(&file) {
+        Ok(opened) => opened.take(NODE_FILE_SIZE_MAX).read_to_end(&mut bytes).map_err(failed)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    match NodeFile::parse(&bytes) {
+        Ok(node) => Ok(Some(node)),
+        Err(NodeFileError::Version(found)) => {
+            Err(DataDirectoryError::Version { path: path.to_owned(), found, wanted: FORMAT_VERSION })
+        }
+        Err(NodeFileError::Damaged(reason)) => Err(DataDirectoryError::Damaged { file, reason }),
+    }
+}
+
+fn create_node_file(path: &Path, node_name: &str) -> Result<NodeFile, DataDirectoryError> {
+    let failed = |error| DataDirectoryError::of("write", &path.join(node_file::FILE_NAME), error);
+    let node = NodeFile { name: node_name.to_owned(), id: NodeId::random().map_err(failed)? };
+    atomic_file::write(path, node_file::FILE_NAME, node.to_text().as_bytes()).map_err(failed)?;
+    Ok(node)
+}

@@ -1,0 +1,135 @@
+//! `DataDirectoryError`: why a data directory cannot be used. Each is one line with the path and what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::lock::LockHolder;
+
+/// Why a data directory cannot be opened. Nothing in the directory was changed, except that an empty or missing one may have been begun.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DataDirectoryError {
+    /// Another process has the directory open.
+    #[error(
+        "the data directory {} is in use by {holder}: stop that process, or choose another directory",
+        .path.display()
+    )]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+        /// The process that has the directory.
+        holder: LockHolder,
+    },
+    /// The directory has another format.
+    #[error(
+        "the data directory {} has format version {found}, and this program reads version {wanted}: \
+         use the program that wrote the directory, or choose another directory",
+        .path.display()
+    )]
+    Version {
+        /// The directory.
+        path: PathBuf,
+        /// The version in the directory.
+        found: u32,
+        /// The version that this program reads and writes.
+        wanted: u32,
+    },
+    /// The directory is not empty, and no node made it.
+    #[error(
+        "{} is not a data directory: it holds {}, and no file `node` of Hairstreak's: choose an empty directory, or a new one",
+        .path.display(), .entry.display()
+    )]
+    Foreign {
+        /// The directory.
+        path: PathBuf,
+        /// The name of a file in the directory that no node made.
+        entry: PathBuf,
+    },
+    /// The directory is of another node.
+    #[error(
+        "the data directory {} is of the node \"{recorded}\", and this node is called \"{wanted}\": start this node as \
+         \"{recorded}\", choose another directory, or write \"{wanted}\" into the line `node` of {} to take the directory over",
+        .path.display(), .path.join(super::node_file::FILE_NAME).display()
+    )]
+    OtherNode {
+        /// The directory.
+        path: PathBuf,
+        /// The name of the node in the directory.
+        recorded: String,
+        /// The name of the node that opens the directory.
+        wanted: String,
+    },
+    /// A file that identifies the directory cannot be understood.
+    #[error("{} is damaged ({reason}): the file was left as it is; restore it from a copy", .file.display())]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with the file.
+        reason: String,
+    },
+    /// A node cannot be called so.
+    #[error("\"{}\" is no name for a node: {reason}", .name.escape_debug())]
+    NodeName {
+        /// The name.
+        name: String,
+        /// What is wrong with the name.
+        reason: &'static str,
+    },
+    /// The file system is read-only.
+    #[error("{} is on a read-only file system: mount it writable, or choose another directory", .path.display())]
+    ReadOnly {
+        /// The file or directory that was to be written.
+        path: PathBuf,
+    },
+    /// There is no space left, or no quota.
+    #[error("no space is left for {}: free some, or choose another directory", .path.display())]
+    NoSpace {
+        /// The file or directory that was to be written.
+        path: PathBuf,
+    },
+    /// The system does not permit this process to read and write the directory.
+    #[error(
+        "user {user} is not permitted to read and write {}: change its owner or mode, or choose another directory",
+        .path.display()
+    )]
+    NotPermitted {
+        /// The file or directory.
+        path: PathBuf,
+        /// The effective user id of this process.
+        user: u32,
+    },
+    /// The path, or one that it leads through, is a file.
+    #[error("{} is not a directory: choose another path", .path.display())]
+    NotADirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Any other error of the system.
+    #[error("cannot {action} {}: {source}", .path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+impl DataDirectoryError {
+    /// The error for a refusal of the system. `action` is a verb.
+    pub(super) fn of(action: &'static str, path: &Path, source: io::Error) -> DataDirectoryError {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::ReadOnlyFilesystem => DataDirectoryError::ReadOnly { path },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => DataDirectoryError::NoSpace { path },
+            io::ErrorKind::PermissionDenied => {
+                DataDirectoryError::NotPermitted { path, user: rustix::process::geteuid().as_raw() }
+            }
+            io::ErrorKind::NotADirectory => DataDirectoryError::NotADirectory { path },
+            _ => DataDirectoryError::Io { path, action, source },
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The data directory: one process and one node have it.
+
+mod data_directory;
+mod error;
+mod lock;
+mod node_file;
+mod node_id;
+
+pub use data_directory::DataDirectory;
+pub use error::DataDirectoryError;
+pub use lock::LockHolder;
+pub use node_id::NodeId;
+
+pub(crate) use lock::DirectoryLock;

@@ -1,0 +1,123 @@
+//! `NodeFile`: the file that makes a directory a data directory. Its text:
+//!
+//! ```text
+//! hairstreak data directory
+//! version 1
+//! node rabbit@host
+//! id 9f86d081884c7d659a2feaa0c55ad015
+//! ```
+//!
+//! An operator may change the line `node`: the directory is then of the node of that name.
+
+use super::node_id::NodeId;
+
+/// The file in the data directory.
+pub(super) const FILE_NAME: &str = "node";
+/// The version of everything that lies in the directory.
+pub(super) const FORMAT_VERSION: u32 = 1;
+/// A node's name is no longer, in bytes.
+const NODE_NAME_SIZE_MAX: usize = 255;
+/// A longer file is no node file.
+pub(super) const NODE_FILE_SIZE_MAX: u64 = 4096;
+
+const TITLE: &str = "hairstreak data directory";
+
+/// The contents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NodeFile {
+    pub name: String,
+    pub id: NodeId,
+}
+
+/// Why a file is no node file of this version.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NodeFileError {
+    Version(u32),
+    Damaged(String),
+}
+
+impl NodeFile {
+    pub fn to_text(&self) -> String {
+        format!("{TITLE}\nversion {FORMAT_VERSION}\nnode {}\nid {}\n", self.name, self.id)
+    }
+
+    pub fn parse(bytes: &[u8]) -> Result<NodeFile, NodeFileError> {
+        let damaged = |reason: &str| NodeFileError::Damaged(reason.to_owned());
+        let text = str::from_utf8(bytes).map_err(|_| damaged("it is not a text in UTF-8"))?;
+        let mut lines = text.lines();
+        if lines.next() != Some(TITLE) {
+            return Err(NodeFileError::Damaged(format!("its first line is not `{TITLE}`")));
+        }
+        let version = lines.next().and_then(|line| line.strip_prefix("version "));
+        let version: u32 = version
+            .and_then(|version| version.trim().parse().ok())
+            .ok_or_else(|| damaged("its second line is not `version` and a number"))?;
+        if version != FORMAT_VERSION {
+            return Err(NodeFileError::Version(version));
+        }
+        let name = lines.next().and_then(|line| line.strip_prefix("node "));
+        let name = name.ok_or_else(|| damaged("its third line is not `node` and a name"))?.trim_end();
+        check_name(name).map_err(|reason| NodeFileError::Damaged(format!("the node's name: {reason}")))?;
+        let id = lines.next().and_then(|line| line.strip_prefix("id "));
+        let id = id.and_then(|id| NodeId::parse(id.trim()));
+        let id = id.ok_or_else(|| damaged("its fourth line is not `id` and 32 hexadecimal digits"))?;
+        Ok(NodeFile { name: name.to_owned(), id })
+    }
+}
+
+/// Whether a node may be called so. The error says why not.
+pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
+    if name.is_empty() {
+        return Err("it is empty");
+    }
+    if name.len() > NODE_NAME_SIZE_MAX {
+        return Err("it is longer than 255 bytes");
+    }
+    if name.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Err("it has a space or a control character");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> NodeFile {
+        NodeFile { name: "rabbit@host".into(), id: NodeId::random().unwrap() }
+    }
+
+    #[test]
+    fn a_file_is_read_as_it_is_written_and_as_an_editor_leaves_it() {
+        let file = file();
+        let text = file.to_text();
+        assert_eq!(NodeFile::parse(text.as_bytes()), Ok(file.clone()));
+        assert_eq!(NodeFile::parse(text.replace('\n', " \r\n").replacen(" \r", "\r", 1).as_bytes()), Ok(file));
+    }
+
+    #[test]
+    fn another_version_is_named() {
+        let text = file().to_text().replace("version 1", "version 2");
+        assert_eq!(NodeFile::parse(text.as_bytes()), Err(NodeFileError::Version(2)));
+        // A later version may say anything below that line.
+        assert_eq!(NodeFile::parse(b"hairstreak data directory\nversion 7\n\xc3\xa9"), Err(NodeFileError::Version(7)));
+    }
+
+    #[test]
+    fn every_shortened_file_is_damaged() {
+        let text = file().to_text();
+        for size in 0..text.len() - 1 {
+            let error = NodeFile::parse(&text.as_bytes()[..size]).unwrap_err();
+            assert!(matches!(error, NodeFileError::Damaged(_)), "{size}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_has_a_character_and_no_spaces() {
+        assert_eq!(check_name("rabbit@h\u{f6}st"), Ok(()));
+        assert_eq!(check_name(&"a".repeat(255)), Ok(()));
+        for name in ["", "a b", "a\nb", "a\0", &"a".repeat(256)] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+    }
+}
