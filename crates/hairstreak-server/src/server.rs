@@ -15,6 +15,7 @@ use thiserror::Error;
 
 use crate::amqp::{AmqpServer, Forgotten, Hooks};
 use crate::config::SCHEMES;
+use crate::node::{Journal, Node};
 use crate::options::{ServeOptions, TellFailure};
 use crate::zmq::{self, Desk, DirectoryMachine, SocketOutbox};
 
@@ -90,6 +91,7 @@ impl Server {
         };
         if !amqp_bind.is_empty() {
             let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>()?;
+            let node = Arc::new(Node::new(&amqp, Journal::Off));
             let on_end = Arc::clone(&on_end);
             let tell = Arc::clone(&on_accept_failure);
             let hooks = Hooks {
@@ -98,7 +100,7 @@ impl Server {
                     tell(endpoint, &error.to_string())
                 }),
             };
-            let amqp = AmqpServer::start(amqp, listeners, hooks);
+            let amqp = AmqpServer::start(amqp, node, listeners, hooks);
             server.amqp = Some(amqp.map_err(StartError::Thread)?);
         }
         if !bind.is_empty() {

@@ -72,6 +72,8 @@ pub(super) struct Member {
     pub id: ConnectionId,
     /// The connection's place in the list of the node.
     pub listed: Listed,
+    /// Turns so far. The number is a ticket for answers that are held.
+    pub turn_count: u64,
     /// No more deliveries come until this side says what it has written.
     pub is_full: bool,
     /// Nothing is read until half of the answers are written.

@@ -157,7 +157,8 @@ impl AmqpConnection {
         let (now, peer) = (self.node.clock.millis(context.now), self.client.peer.clone());
         let listed = self.node.connections.add(context.address(), peer, info, (host.name(), id), now);
         let session = Box::new(session);
-        self.member = Some(Member { host, id, listed, is_full: false, is_unread: false, session });
+        self.member =
+            Some(Member { host, id, listed, turn_count: 0, is_full: false, is_unread: false, session });
         self.deadline = None;
         self.phase = Phase::Running;
         push_method(&mut context.connection.output, 0, &Method::ConnectionOpenOk(connection::OpenOk {}));

@@ -1,5 +1,6 @@
 //! An AMQP connection as a [`Protocol`]: the calls of the event loop.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use hairstreak_base::BodyBuffer;
@@ -12,7 +13,7 @@ use super::fault::Fault;
 use super::liveness::{Sign, Verdict};
 use super::mail::Mail;
 use super::session::{Outcome, Session};
-use super::turn::{ENTRIES_MAX, Turn};
+use super::turn::{ENTRIES_MAX, Promises, Turn};
 use crate::node::HostState;
 use crate::node::encoding::push_method;
 use crate::node::{REPLIES_BYTES_MAX, UNWRITTEN_MAX};
@@ -48,8 +49,13 @@ impl Protocol for AmqpConnection {
                 self.in_turn(context, |_, _, _| 0);
                 self.follow_alarm(context)
             }
+            Mail::Uncommitted(error) => {
+                context.connection.output.discard_held();
+                self.force_close(ReplyCode::InternalError, &error.to_string(), context);
+                self.end_if_over(context)
+            }
             Mail::Close(reason) => {
-                self.force_close(&reason, context);
+                self.force_close(ReplyCode::ConnectionForced, &reason, context);
                 self.end_if_over(context)
             }
         }
@@ -105,7 +111,8 @@ impl Protocol for AmqpConnection {
     }
 
     fn handle_stop(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
-        self.force_close("broker forced connection closure with reason 'shutdown'", context);
+        let reason = "broker forced connection closure with reason 'shutdown'";
+        self.force_close(ReplyCode::ConnectionForced, reason, context);
         self.leave(context);
         context.close();
         Ok(())
@@ -152,10 +159,10 @@ impl AmqpConnection {
     }
 
     /// Tells the client that the node ends the connection.
-    fn force_close(&mut self, reason: &str, context: &mut AmqpContext<'_>) {
+    fn force_close(&mut self, code: ReplyCode, reason: &str, context: &mut AmqpContext<'_>) {
         self.in_turn(context, |session, _, turn| {
             if session.outcome == Outcome::Running {
-                session.refuse(Fault::new(ReplyCode::ConnectionForced, reason, (0, 0)), 0, turn);
+                session.refuse(Fault::new(code, reason, (0, 0)), 0, turn);
             }
             0
         });
@@ -188,7 +195,9 @@ impl AmqpConnection {
         act: impl FnOnce(&mut Session, &[u8], &mut Turn<'_>) -> usize,
     ) {
         let Some(member) = &mut self.member else { return };
-        let Member { host, id, is_full, session, listed, .. } = member;
+        let Member { host, id, is_full, session, listed, turn_count, .. } = member;
+        *turn_count += 1;
+        let own = context.address();
         let mut state = host.lock();
         let connection = &mut *context.connection;
         let mut turn = Turn {
@@ -199,6 +208,7 @@ impl AmqpConnection {
             now: self.node.clock.millis(context.now),
             frame_body_max: self.tuned.frame_body_max(),
             entries_left: ENTRIES_MAX,
+            promises: Promises { ticket: *turn_count, are_held: false },
         };
         let used = act(session, connection.input.unread(), &mut turn);
         session.tell_all_confirms(&mut turn);
@@ -207,13 +217,17 @@ impl AmqpConnection {
         session.throttle.note_input(used);
         let (before, now) = session.throttle.change();
         self.node.account.note(before, now);
-        let own = context.address();
+        let Promises { ticket, are_held } = turn.promises;
+        if are_held {
+            let node = Arc::clone(&self.node);
+            self.node.keep(host, &mut state, move |result| node.post().committed(own, ticket, result));
+        }
         for address in state.outlets.woken() {
             if address != own {
                 context.send(address, Mail::Outlet);
             }
         }
-        self.node.note(host, &state);
+        self.node.note(host, &mut state);
         if is_over {
             // Whoever waits for the lock has it next.
             MutexGuard::unlock_fair(state);
@@ -272,6 +286,6 @@ impl AmqpConnection {
         host.close_connection(member.id, now, outlets);
         outlets.remove(member.id);
         outlets.woken().for_each(|address| context.send(address, Mail::Outlet));
-        self.node.note(&member.host, &state);
+        self.node.note(&member.host, &mut state);
     }
 }

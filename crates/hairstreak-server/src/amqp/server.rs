@@ -5,13 +5,15 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hairstreak_transport::event_loop::{EventLoops, LoopOptions, OnAcceptFailure, OnFailure};
+use hairstreak_transport::event_loop::{
+    Address, EventLoops, Handle, LoopOptions, OnAcceptFailure, OnFailure,
+};
 use hairstreak_transport::{Endpoint, Listener, Stream};
 
 use super::connection::AmqpConnection;
 use super::mail::Mail;
 use crate::node::AmqpOptions;
-use crate::node::{Node, Peer};
+use crate::node::{Journal, JournalError, Node, Peer, Post};
 
 /// How long a client has to take the rest of its output when its connection ends. Container tools kill a node ten seconds after SIGTERM.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
@@ -45,8 +47,12 @@ impl AmqpServer {
     /// Serves the connections that the listeners accept.
     ///
     /// Errors: the system has no thread or descriptor to give.
-    pub fn start(options: AmqpOptions, listeners: Vec<Listener>, hooks: Hooks) -> io::Result<AmqpServer> {
-        let node = Arc::new(Node::new(&options));
+    pub fn start(
+        options: AmqpOptions,
+        node: Arc<Node>,
+        listeners: Vec<Listener>,
+        hooks: Hooks,
+    ) -> io::Result<AmqpServer> {
         let defaults = LoopOptions::default();
         let loop_count = options.loop_count.unwrap_or(defaults.loop_count);
         let connections_max = options.connections_max;
@@ -66,9 +72,7 @@ impl AmqpServer {
             let next = node.fire(clears, Instant::now, |address| handle.send(address, Mail::Outlet));
             Some((node.clock, next))
         })?;
-        let handle = loops.handle();
-        let close = move |address, reason: &str| handle.send(address, Mail::Close(reason.into()));
-        node.connections.set_close(Box::new(close));
+        node.set_post(Box::new(LoopPost(loops.handle())));
         let endpoints = listeners.iter().map(|listener| listener.endpoint().clone()).collect();
         for listener in listeners {
             let node = Arc::clone(&node);
@@ -111,6 +115,26 @@ impl fmt::Debug for AmqpServer {
 impl Drop for AmqpServer {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+/// Word to connections on the loops.
+struct LoopPost(Handle<AmqpConnection>);
+
+impl Post for LoopPost {
+    fn wake(&self, to: Address) {
+        self.0.send(to, Mail::Outlet);
+    }
+
+    fn close(&self, to: Address, reason: &str) {
+        self.0.send(to, Mail::Close(reason.into()));
+    }
+
+    fn committed(&self, to: Address, ticket: u64, result: Result<(), JournalError>) {
+        match result {
+            Ok(()) => self.0.release(to, ticket),
+            Err(error) => self.0.send(to, Mail::Uncommitted(error)),
+        }
     }
 }
 

@@ -28,11 +28,24 @@ pub(super) struct Turn<'a> {
     pub frame_body_max: usize,
     /// Queue entries that the turn may still make.
     pub entries_left: usize,
+    pub promises: Promises,
+}
+
+/// Answers of a turn that promise changes on disk.
+pub(super) struct Promises {
+    /// The number of the turn on its connection.
+    pub ticket: u64,
+    /// Whether answers wait for the changes of this turn.
+    pub are_held: bool,
 }
 
 impl Turn<'_> {
-    /// Puts a method into the output.
+    /// Puts a method into the output. Behind a change of what outlives the node, the method waits until the change is on disk.
     pub fn reply(&mut self, channel: u16, method: &Method<'_>) {
+        if !self.promises.are_held && !self.state.host.changes_mut().is_empty() {
+            self.output.hold(self.promises.ticket);
+            self.promises.are_held = true;
+        }
         push_method(self.output, channel, method);
     }
 

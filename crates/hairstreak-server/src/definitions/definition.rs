@@ -12,20 +12,20 @@ use super::types::{
     VirtualHostDefinition,
 };
 
-/// The kinds, in the order in which they are loaded: each names earlier ones only.
+/// The kinds, in the order in which they are loaded: each names earlier ones only. The numbers are in the data directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    VirtualHost,
-    User,
-    Permission,
-    TopicPermission,
-    GlobalParameter,
-    Parameter,
-    Policy,
-    OperatorPolicy,
-    Exchange,
-    Queue,
-    Binding,
+    VirtualHost = 1,
+    User = 2,
+    Permission = 3,
+    TopicPermission = 4,
+    GlobalParameter = 5,
+    Parameter = 6,
+    Policy = 7,
+    OperatorPolicy = 8,
+    Exchange = 9,
+    Queue = 10,
+    Binding = 11,
 }
 
 impl Kind {
@@ -43,10 +43,20 @@ impl Kind {
         Kind::Binding,
     ];
 
-    /// The name of the table in the data directory.
-    pub fn table(self) -> &'static str {
+    /// The number in the data directory.
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// The kind with that number.
+    pub fn of_number(number: u8) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.number() == number)
+    }
+
+    /// The key of the list in a file of definitions.
+    pub fn name(self) -> &'static str {
         match self {
-            Kind::VirtualHost => "virtual_hosts",
+            Kind::VirtualHost => "vhosts",
             Kind::User => "users",
             Kind::Permission => "permissions",
             Kind::TopicPermission => "topic_permissions",
@@ -95,9 +105,9 @@ pub(crate) enum Change {
 
 /// A value of the data directory that cannot be read.
 #[derive(Debug, Error)]
-#[error("an entry of {table} cannot be read: {reason}")]
+#[error("an entry of the kind {name} cannot be read: {reason}")]
 pub(crate) struct DefinitionError {
-    table: &'static str,
+    name: &'static str,
     reason: String,
 }
 
@@ -156,6 +166,21 @@ impl Definition {
         }
     }
 
+    /// The virtual host that the definition belongs to.
+    pub fn virtual_host(&self) -> Option<&str> {
+        match self {
+            Definition::VirtualHost(host) => Some(&host.name),
+            Definition::User(_) | Definition::GlobalParameter(_) => None,
+            Definition::Permission(row) => Some(&row.vhost),
+            Definition::TopicPermission(row) => Some(&row.vhost),
+            Definition::Parameter(parameter) => Some(&parameter.vhost),
+            Definition::Policy(policy) | Definition::OperatorPolicy(policy) => Some(&policy.vhost),
+            Definition::Exchange(exchange) => Some(&exchange.vhost),
+            Definition::Queue(queue) => Some(&queue.vhost),
+            Definition::Binding(binding) => Some(&binding.vhost),
+        }
+    }
+
     /// The bytes of the value in the data directory.
     pub fn encode(&self) -> Vec<u8> {
         let bytes = match self {
@@ -193,7 +218,7 @@ impl Definition {
             Kind::Queue => rmp_serde::from_slice(bytes).map(Definition::Queue),
             Kind::Binding => rmp_serde::from_slice(bytes).map(Definition::Binding),
         };
-        decoded.map_err(|error| DefinitionError { table: kind.table(), reason: error.to_string() })
+        decoded.map_err(|error| DefinitionError { name: kind.name(), reason: error.to_string() })
     }
 }
 
@@ -236,9 +261,10 @@ mod tests {
     }
 
     #[test]
-    fn kinds_have_tables_of_their_own() {
+    fn kinds_have_numbers_of_their_own() {
         for kind in Kind::ALL {
-            assert_eq!(Kind::ALL.iter().filter(|other| other.table() == kind.table()).count(), 1, "{kind:?}");
+            assert_eq!(Kind::of_number(kind.number()), Some(kind));
         }
+        assert_eq!((Kind::of_number(0), Kind::of_number(12)), (None, None));
     }
 }

@@ -3,8 +3,8 @@
 //! A connection is listed from connection.open to its end. Its loop keeps the figures here up to date once in each turn.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
 
 use hairstreak_broker::vhost::ConnectionId;
 use hairstreak_transport::event_loop::Address;
@@ -63,14 +63,10 @@ pub(crate) struct Figures {
     pub is_blocked: AtomicBool,
 }
 
-/// Ends a connection: its address, and the reason for the client.
-type Close = dyn Fn(Address, &str) + Send + Sync;
-
 /// The connections of the node.
 #[derive(Default)]
 pub(crate) struct Connections {
     entries: Mutex<Slab<Arc<ConnectionEntry>>>,
-    close: OnceLock<Box<Close>>,
     opened: AtomicU64,
     closed: AtomicU64,
 }
@@ -83,12 +79,6 @@ pub(crate) struct Listed {
 }
 
 impl Connections {
-    /// Sets how a connection is ended.
-    pub fn set_close(&self, close: Box<Close>) {
-        // Only the first counts: a node has one set of loops.
-        let _ = self.close.set(close);
-    }
-
     /// Lists a connection.
     pub fn add(
         self: &Arc<Connections>,
@@ -128,19 +118,11 @@ impl Connections {
         self.entries.lock().iter().map(|(_, entry)| entry).find(|entry| entry.name == name).cloned()
     }
 
-    /// Ends the connections that `is_meant` picks. Returns how many.
-    pub fn close(&self, reason: &str, is_meant: impl Fn(&ConnectionEntry) -> bool) -> usize {
-        let meant: Vec<Address> = self
-            .entries
-            .lock()
-            .iter()
-            .filter(|(_, entry)| is_meant(entry))
-            .map(|(_, entry)| entry.address)
-            .collect();
-        if let Some(close) = self.close.get() {
-            meant.iter().for_each(|address| close(*address, reason));
-        }
-        meant.len()
+    /// The addresses of the connections that `is_meant` picks.
+    pub fn addresses(&self, is_meant: impl Fn(&ConnectionEntry) -> bool) -> Vec<Address> {
+        let entries = self.entries.lock();
+        let meant = entries.iter().map(|(_, entry)| entry).filter(|entry| is_meant(entry));
+        meant.map(|entry| entry.address).collect()
     }
 
     /// How many connections have been opened and closed since the start.

@@ -5,22 +5,28 @@
 
 mod account;
 mod alarm;
+mod catalog;
 mod clock;
 mod connections;
 pub(crate) mod encoding;
 mod hosts;
+mod journal;
 mod memory;
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod node;
 mod options;
 mod outlets;
+mod post;
+mod recording;
 mod shared_host;
 mod timekeeper;
 mod users;
 
 pub(crate) use connections::{ClientInfo, ConnectionEntry, Connections, Figures, Listed, Peer};
+pub(crate) use journal::{Commit, Journal, JournalError};
 pub(crate) use node::Node;
 pub use options::AmqpOptions;
-pub(crate) use outlets::{REPLIES_BYTES_MAX, Taken, UNWRITTEN_MAX};
+pub(crate) use outlets::{OPERATORS, REPLIES_BYTES_MAX, Taken, UNWRITTEN_MAX};
+pub(crate) use post::Post;
 pub(crate) use shared_host::{HostState, SharedHost};
 pub use users::{PasswordHash, PasswordHashError, User};

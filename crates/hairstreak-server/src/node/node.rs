@@ -1,19 +1,26 @@
 //! `Node`: the state that all connections of a process share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use hairstreak_base::BlockPool;
+use hairstreak_broker::change::Change as Recorded;
 use hairstreak_broker::vhost::{Limits, SegmentPool};
 use hairstreak_transport::event_loop::Address;
+use parking_lot::Mutex;
 
 use super::account::Account;
+use super::catalog::Catalog;
 use super::clock::Clock;
-use super::connections::Connections;
+use super::connections::{ConnectionEntry, Connections};
 use super::hosts::Hosts;
+use super::journal::{Commit, Journal, JournalError};
 use super::options::AmqpOptions;
+use super::post::{NoPost, Post};
+use super::recording::to_definition;
 use super::shared_host::{HostState, SharedHost};
 use super::users::Users;
+use crate::definitions::{Change, Definition};
 
 /// The part of the memory watermark that is kept for messages to come: one of four.
 const SPARE_PART: usize = 4;
@@ -30,12 +37,18 @@ pub(crate) struct Node {
     segments: Arc<SegmentPool>,
     pub hosts: Hosts,
     pub connections: Arc<Connections>,
+    /// Definitions that do not live in virtual hosts.
+    pub catalog: Catalog,
+    pub journal: Journal,
     /// Bounds of each virtual host.
     limits: Limits,
+    post: OnceLock<Box<dyn Post>>,
+    /// To be held while the catalog changes, so that memory and journal have changes in the same order.
+    pub changing: Mutex<()>,
 }
 
 impl Node {
-    pub fn new(options: &AmqpOptions) -> Node {
+    pub fn new(options: &AmqpOptions, journal: Journal) -> Node {
         let node = Node {
             clock: Clock::start(),
             users: Users::new(options.users.clone()),
@@ -45,7 +58,11 @@ impl Node {
             segments: Arc::new(SegmentPool::new(options.memory_watermark / SPARE_PART)),
             hosts: Hosts::default(),
             connections: Arc::default(),
+            catalog: Catalog::default(),
+            journal,
             limits: options.limits.clone(),
+            post: OnceLock::new(),
+            changing: Mutex::new(()),
         };
         for name in &options.virtual_hosts {
             node.add_host(name);
@@ -59,21 +76,91 @@ impl Node {
         self.hosts.add(SharedHost::new(name, self.limits.clone(), segments, account))
     }
 
+    /// Sets the way to connections. Only the first counts: a node has one set of loops.
+    pub fn set_post(&self, post: Box<dyn Post>) {
+        let _ = self.post.set(post);
+    }
+
+    pub fn post(&self) -> &dyn Post {
+        self.post.get().map_or(&NoPost, |post| &**post)
+    }
+
     /// Whether publishers have to wait.
     #[inline]
     pub fn is_alarmed(&self) -> bool {
         self.account.alarm.is_raised()
     }
 
-    /// To be called before a host's lock is released: sees to the alarm and to the host's next timer.
-    pub fn note(&self, host: &SharedHost, state: &HostState) {
+    /// To be called before a host's lock is released: sees to the alarm, to the host's next timer, and to changes that nobody waits for.
+    pub fn note(&self, host: &SharedHost, state: &mut HostState) {
         if let Some(due) = state.host.next_timeout() {
             self.account.timekeeper.wake_by(due);
         }
         if self.segments.take_is_fresh() {
             self.account.timekeeper.wake_by(0);
         }
+        if !state.host.changes_mut().is_empty() {
+            self.keep(host, state, |_| {});
+        }
         host.note_memory(state);
+    }
+
+    /// Hands the changes of a host to the journal. The lock is held, so that changes come in the order in which they were made.
+    pub fn keep(
+        &self,
+        host: &SharedHost,
+        state: &mut HostState,
+        done: impl FnOnce(Result<(), JournalError>) + Send + 'static,
+    ) {
+        let changes = state.host.changes_mut().take();
+        let changes: Vec<_> = changes.into_iter().map(|change| to_definition(host.name(), change)).collect();
+        self.journal.submit(&changes, done);
+    }
+
+    /// Has an operator act in a virtual host. `act` gets the time in the node's milliseconds.
+    pub fn act<T>(&self, host: &SharedHost, act: impl FnOnce(&mut HostState, u64) -> T) -> (T, Commit) {
+        let mut state = host.lock();
+        let result = act(&mut state, self.clock.millis(Instant::now()));
+        let changes = state.host.changes_mut().take();
+        let changes: Vec<_> = changes.into_iter().map(|change| to_definition(host.name(), change)).collect();
+        let commit = self.journal.commit(&changes);
+        let woken: Vec<Address> = state.outlets.woken().collect();
+        self.note(host, &mut state);
+        drop(state);
+        woken.into_iter().for_each(|address| self.post().wake(address));
+        (result, commit)
+    }
+
+    /// Puts a definition into the catalog, and hands it to the journal. The caller holds `changing`.
+    pub fn put(&self, definition: Definition) -> (bool, Commit) {
+        let commit = self.journal.commit(&[Change::Put(definition.clone())]);
+        (self.catalog.put(definition), commit)
+    }
+
+    /// The changes that delete everything durable of a host. Nothing of the host is recorded any more.
+    pub fn forget(&self, host: &SharedHost) -> Vec<Change> {
+        let mut state = host.lock();
+        // Changes before this one come before it in the journal.
+        self.note(host, &mut state);
+        state.host.changes_mut().record(false);
+        let mut changes = Vec::new();
+        let (views, name) = (state.host.views(), host.name());
+        let (mut bindings, mut queues, mut exchanges) = (Vec::new(), Vec::new(), Vec::new());
+        views.binding_infos(0, usize::MAX, &mut bindings);
+        views.queue_infos(0, usize::MAX, &mut queues);
+        views.exchange_infos(0, usize::MAX, &mut exchanges);
+        changes.extend(bindings.into_iter().map(Recorded::Unbound));
+        changes.extend(queues.into_iter().map(|queue| Recorded::QueueDeleted { name: queue.name }));
+        changes
+            .extend(exchanges.into_iter().map(|exchange| Recorded::ExchangeDeleted { name: exchange.name }));
+        changes.into_iter().map(|change| to_definition(name, change)).collect()
+    }
+
+    /// Closes the connections that `is_meant` picks. Returns how many.
+    pub fn close_connections(&self, reason: &str, is_meant: impl Fn(&ConnectionEntry) -> bool) -> usize {
+        let addresses = self.connections.addresses(is_meant);
+        addresses.iter().for_each(|address| self.post().close(*address, reason));
+        addresses.len()
     }
 
     /// Fires the due timers of the virtual hosts. With `clears` all connections look at the alarm. `time` tells the time, and `wake` wakes a
@@ -96,7 +183,10 @@ impl Node {
                 outlets.wake_all();
             }
             outlets.woken().for_each(&mut wake);
-            next = [next, machine.next_timeout()].into_iter().flatten().min();
+            if !state.host.changes_mut().is_empty() {
+                self.keep(&host, &mut state, |_| {});
+            }
+            next = [next, state.host.next_timeout()].into_iter().flatten().min();
             host.note_memory(&state);
         }
         next

@@ -1,0 +1,37 @@
+//! `Catalog`: the definitions that are not exchanges, queues and bindings, as they were given.
+//!
+//! Exchanges, queues and bindings live in their virtual hosts, and nowhere else.
+
+use std::collections::BTreeMap;
+
+use parking_lot::RwLock;
+
+use crate::definitions::{Definition, Kind, Place};
+
+/// Definitions by kind and place.
+#[derive(Debug, Default)]
+pub(crate) struct Catalog {
+    kinds: RwLock<BTreeMap<Kind, BTreeMap<Vec<u8>, Definition>>>,
+}
+
+impl Catalog {
+    /// Puts a definition in the place of the one before. Returns whether it is new.
+    pub fn put(&self, definition: Definition) -> bool {
+        let Place { kind, key } = definition.place();
+        self.kinds.write().entry(kind).or_default().insert(key, definition).is_none()
+    }
+
+    /// Takes a definition out.
+    pub fn remove(&self, place: &Place) -> Option<Definition> {
+        self.kinds.write().get_mut(&place.kind)?.remove(&place.key)
+    }
+
+    pub fn find(&self, place: &Place) -> Option<Definition> {
+        self.kinds.read().get(&place.kind)?.get(&place.key).cloned()
+    }
+
+    /// All definitions of a kind, by their names.
+    pub fn all(&self, kind: Kind) -> Vec<Definition> {
+        self.kinds.read().get(&kind).map(|all| all.values().cloned().collect()).unwrap_or_default()
+    }
+}

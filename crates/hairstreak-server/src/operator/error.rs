@@ -1,0 +1,32 @@
+//! `OperatorError`: why an operator's wish is not granted, and `Done`: what is to be waited for if it is.
+
+use hairstreak_broker::Refusal;
+use thiserror::Error;
+
+use crate::node::Commit;
+
+/// A change that acts already.
+#[derive(Debug)]
+pub(crate) struct Done {
+    /// Whether the change made something that was not there.
+    pub is_new: bool,
+    /// Resolves when the change is on disk.
+    pub commit: Commit,
+}
+
+/// Why an operator's wish is not granted.
+#[derive(Debug, Error)]
+pub(crate) enum OperatorError {
+    /// There is no such object.
+    #[error("Not Found")]
+    NotFound,
+    /// The request makes no sense.
+    #[error("{0}")]
+    Bad(String),
+    /// The object is protected.
+    #[error("{0}")]
+    Protected(String),
+    /// The virtual host refuses, as it refuses clients.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+}

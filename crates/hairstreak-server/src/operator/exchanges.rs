@@ -1,0 +1,68 @@
+//! Exchanges: they are listed, declared and deleted, as a client would.
+
+use hairstreak_broker::exchange::ExchangeDeclaration;
+use hairstreak_broker::view::ExchangeInfo;
+
+use super::error::{Done, OperatorError};
+use super::slices::gather;
+use super::virtual_hosts::live;
+use crate::node::{Commit, Node};
+
+/// All exchanges of a virtual host, the default exchange first.
+///
+/// # Errors
+///
+/// There is no such host.
+pub(crate) fn all(node: &Node, virtual_host: &str) -> Result<Vec<ExchangeInfo>, OperatorError> {
+    let host = live(node, virtual_host)?;
+    Ok(gather(&host, |views, from, count, rows| views.exchange_infos(from, count, rows)))
+}
+
+/// An exchange. The default exchange has an empty name.
+///
+/// # Errors
+///
+/// There is no such exchange.
+pub(crate) fn find(node: &Node, virtual_host: &str, name: &[u8]) -> Result<ExchangeInfo, OperatorError> {
+    let host = live(node, virtual_host)?;
+    let state = host.lock();
+    state.host.views().exchange(name).ok_or(OperatorError::NotFound)
+}
+
+/// Declares an exchange.
+///
+/// # Errors
+///
+/// There is no such host, and those of exchange.declare.
+pub(crate) fn declare(
+    node: &Node,
+    virtual_host: &str,
+    declaration: &ExchangeDeclaration,
+) -> Result<Done, OperatorError> {
+    let host = live(node, virtual_host)?;
+    let (result, commit) = node.act(&host, |state, _| {
+        let is_new = state.host.views().exchange(&declaration.name).is_none();
+        state.host.exchanges_mut().declare(declaration).map(|()| is_new)
+    });
+    Ok(Done { is_new: result?, commit })
+}
+
+/// Deletes an exchange with its bindings.
+///
+/// # Errors
+///
+/// There is no such exchange, and those of exchange.delete.
+pub(crate) fn delete(
+    node: &Node,
+    virtual_host: &str,
+    name: &[u8],
+    if_unused: bool,
+) -> Result<Commit, OperatorError> {
+    let host = live(node, virtual_host)?;
+    let (result, commit) = node.act(&host, |state, _| {
+        state.host.views().exchange(name).ok_or(OperatorError::NotFound)?;
+        state.host.exchanges_mut().delete(name, if_unused)?;
+        Ok(())
+    });
+    result.map(|()| commit)
+}

@@ -1,0 +1,131 @@
+//! Messages: an operator publishes, takes and looks at some by hand.
+
+use hairstreak_broker::exchange::Routing;
+use hairstreak_broker::message::{Attributes, BodyView, Message, MessageView};
+use hairstreak_broker::vhost::{Published, Route};
+use hairstreak_wire::amqp::Properties;
+
+use super::error::OperatorError;
+use super::virtual_hosts::live;
+use crate::node::{HostState, Node, OPERATORS};
+
+/// The bytes of bodies that one request takes.
+const BODIES_BYTES_MAX: usize = 64 << 20;
+
+/// What becomes of messages that are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AckMode {
+    /// They are settled.
+    Take,
+    /// They are settled as rejected: dead letters if the queue has an exchange for them.
+    Reject,
+    /// They return to their places, marked as redelivered.
+    Return,
+}
+
+/// A message that was taken, or looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TakenMessage {
+    pub exchange: Box<[u8]>,
+    pub routing_key: Box<[u8]>,
+    pub is_redelivered: bool,
+    /// Messages that wait behind.
+    pub message_count: u32,
+    /// The properties as they are encoded.
+    pub properties: Box<[u8]>,
+    /// The body, or its first bytes.
+    pub body: Vec<u8>,
+    pub body_size: usize,
+}
+
+/// Publishes a message. Returns whether a queue took it.
+///
+/// # Errors
+///
+/// There is no such host, and those of basic.publish.
+pub(crate) fn publish(
+    node: &Node,
+    virtual_host: &str,
+    (exchange, routing_key): (&[u8], &[u8]),
+    properties: &Properties<'_>,
+    body: &[u8],
+) -> Result<bool, OperatorError> {
+    let host = live(node, virtual_host)?;
+    let attributes = Attributes::of(properties)?;
+    let mut encoded = Vec::new();
+    properties.encode(&mut encoded);
+    let message =
+        Message { exchange, routing_key, properties: &encoded, attributes, body: BodyView::Copied(body) };
+    let routing = Routing {
+        headers: properties.headers.as_ref(),
+        correlation_id: properties.correlation_id,
+        message_id: properties.message_id,
+        timestamp: properties.timestamp,
+        ..Routing::new(exchange, routing_key)
+    };
+    let (published, _) = node.act(&host, |HostState { host, outlets }, now| {
+        let mut route = Route::default();
+        host.resolve(&routing, &mut route)?;
+        Ok::<_, OperatorError>(host.publish(&route, &message, now, outlets))
+    });
+    Ok(published? == Published::Routed)
+}
+
+/// Takes up to `count` messages from a queue. Bodies are cut to `body_bytes_max`.
+///
+/// # Errors
+///
+/// There is no such queue, and those of basic.get.
+pub(crate) fn take(
+    node: &Node,
+    virtual_host: &str,
+    queue: &[u8],
+    (count, mode): (usize, AckMode),
+    body_bytes_max: usize,
+) -> Result<Vec<TakenMessage>, OperatorError> {
+    let host = live(node, virtual_host)?;
+    let (taken, _) = node.act(&host, |HostState { host, outlets }, now| {
+        let channel = host.open_channel(OPERATORS, 0)?;
+        let mut taken: Vec<TakenMessage> = Vec::new();
+        let mut error = None;
+        let mut bytes = 0;
+        while taken.len() < count && bytes < BODIES_BYTES_MAX {
+            let got = host.get(channel, queue, false, now, outlets, |_, got, message| {
+                taken.push(copy(message, got.is_redelivered, got.message_count, body_bytes_max));
+            });
+            match got {
+                Ok(true) => bytes += taken.last().map_or(0, |message| message.body.len()),
+                Ok(false) => break,
+                Err(refusal) => {
+                    error = Some(refusal);
+                    break;
+                }
+            }
+        }
+        if !taken.is_empty() {
+            // Tag 0 means all deliveries, of which the channel has some.
+            let settled = match mode {
+                AckMode::Take => host.ack(channel, 0, true, now, outlets),
+                AckMode::Reject => host.reject(channel, 0, true, false, now, outlets),
+                AckMode::Return => host.reject(channel, 0, true, true, now, outlets),
+            };
+            error = error.or(settled.err());
+        }
+        host.close_channel(channel, now, outlets);
+        error.map_or(Ok(taken), Err)
+    });
+    Ok(taken?)
+}
+
+fn copy(message: &MessageView<'_>, is_redelivered: bool, message_count: u32, body_bytes_max: usize) -> TakenMessage {
+    let body = message.body.as_bytes();
+    TakenMessage {
+        exchange: message.exchange.into(),
+        routing_key: message.routing_key.into(),
+        is_redelivered,
+        message_count,
+        properties: message.properties.into(),
+        body: body[..body.len().min(body_bytes_max)].to_vec(),
+        body_size: body.len(),
+    }
+}

@@ -1,0 +1,18 @@
+//! The node as its operators see it: what HTTP, metrics and the programs of operators ask for, whatever they speak.
+//!
+//! Each file has the operations of one noun, as functions of the node. A list is an owned copy that was taken in slices, so that no lock is held for long. A
+//! change acts at once and returns a [`Commit`](crate::node::Commit), which resolves when the change is on disk.
+
+pub(crate) mod bindings;
+pub(crate) mod connections;
+pub(crate) mod definitions;
+mod error;
+pub(crate) mod exchanges;
+pub(crate) mod messages;
+pub(crate) mod parameters;
+pub(crate) mod policies;
+pub(crate) mod queues;
+pub(crate) mod users;
+pub(crate) mod virtual_hosts;
+
+pub(crate) use error::{Done, OperatorError};
