@@ -14,7 +14,7 @@ mod zmq;
 pub use amqp::Forgotten;
 #[doc(hidden)]
 pub use amqp::{AmqpHarness, HostFigures};
-pub use config::{AmqpConfig, Config, ConfigError, UserConfig};
+pub use config::{AmqpConfig, Config, ConfigError, Environment, UserConfig};
 pub use hairstreak_broker::directory::{Change, Options as DirectoryOptions};
 pub use hairstreak_broker::service::{Limits as ServiceLimits, Options as ServiceOptions};
 pub use node::{AmqpOptions, PasswordHash, PasswordHashError, User};

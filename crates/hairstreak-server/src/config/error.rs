@@ -34,4 +34,12 @@ pub enum ConfigError {
         /// The value, and the error.
         reason: String,
     },
+    /// An environment variable that makes no sense.
+    #[error("{name}: {reason}")]
+    Variable {
+        /// The variable.
+        name: String,
+        /// The error.
+        reason: String,
+    },
 }

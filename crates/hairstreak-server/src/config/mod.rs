@@ -19,9 +19,11 @@
 
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod config;
+mod environment;
 mod error;
 mod values;
 
 pub use config::{AmqpConfig, Config, UserConfig};
+pub use environment::Environment;
 pub use error::ConfigError;
 pub(crate) use values::SCHEMES;
