@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hairstreak_server::{
-    AMQP_PORT, Config, DEFAULT_PORT, DirectoryOptions, Forgotten, SERVICES_PORT, ServeOptions, Server,
-    StartError,
+    AMQP_PORT, Config, DEFAULT_PORT, DataPlace, DirectoryOptions, Forgotten, SERVICES_PORT, ServeOptions,
+    Server, StartError,
 };
 use hairstreak_socket::{BindError, Endpoint};
 use signal_hook::iterator::Signals;
@@ -20,6 +20,9 @@ use crate::line::one_line;
 use crate::output::{announce, note};
 use crate::service::service_options;
 use crate::signals;
+
+/// The name of the node, unless it is configured. Containers get a new host name with each start, so that no host name is in it.
+const NODE_NAME: &str = "hairstreak@localhost";
 
 /// The time between two lines about the same failure.
 const FAILURE_INTERVAL: Duration = Duration::from_secs(60);
@@ -39,8 +42,10 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     let config_path = arguments.config.as_deref();
     let config = config_path.map(Config::load).transpose().map_err(Failure::usage)?.unwrap_or_default();
     let amqp = config.amqp_options(config_path.unwrap_or(Path::new(""))).map_err(Failure::usage)?;
+    let data = data_place(arguments.data_dir.as_deref()).map_err(Failure::usage)?;
     // With a directory in another place, several nodes can run on one host.
     let is_moved = !arguments.bind.is_empty() || arguments.port.is_some();
+    let data_text = data.as_ref().map(|data| data.path.display().to_string());
     let options = ServeOptions {
         bind: match &arguments.bind[..] {
             [] => vec![format!("tcp://127.0.0.1:{}", arguments.port.unwrap_or(DEFAULT_PORT))],
@@ -58,6 +63,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
             None => vec![format!("tcp://127.0.0.1:{AMQP_PORT}")],
         },
         amqp,
+        data,
         services: service_options(&arguments.limits),
         directory: DirectoryOptions {
             lease_ms: arguments.lease.as_millis() as u32,
@@ -79,7 +85,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         _ => Failure::failed(error),
     })?;
     // In one piece: a reader of the first line may close the pipe at once, and would end the node with the next line.
-    announce(greeting(&server))?;
+    announce(greeting(&server, data_text.as_deref()))?;
     // A thread's end ends the signals.
     let stopped = signals.forever().next().is_some();
     let forgotten = server.stop();
@@ -108,8 +114,31 @@ impl AcceptFailures {
     }
 }
 
+/// The data directory: the one that was given, or that of the platform.
+fn data_place(given: Option<&Path>) -> Result<Option<DataPlace>, String> {
+    let path = match given {
+        Some(path) if path == Path::new("none") => return Ok(None),
+        Some(path) => path.to_owned(),
+        None => {
+            state_directory().ok_or("no home directory is known; give --data-dir DIR, or --data-dir none")?
+        }
+    };
+    Ok(Some(DataPlace { path, node_name: NODE_NAME.into() }))
+}
+
+/// Where programs of this user keep their state.
+fn state_directory() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = match variable("XDG_STATE_HOME") {
+        Some(base) => base,
+        None if rustix::process::geteuid().is_root() => PathBuf::from("/var/lib"),
+        None => variable("HOME")?.join(".local/state"),
+    };
+    Some(base.join("hairstreak"))
+}
+
 /// The lines that say where the node is and what it is open to.
-fn greeting(server: &Server) -> String {
+fn greeting(server: &Server, data: Option<&str>) -> String {
     let places = [
         ("directory", server.endpoints()),
         ("services", server.service_endpoints()),
@@ -118,11 +147,11 @@ fn greeting(server: &Server) -> String {
     let places = places
         .into_iter()
         .flat_map(|(part, endpoints)| endpoints.iter().map(move |endpoint| format!("{part} at {endpoint}")));
-    places.chain(openness(server)).map(|line| line + "\n").collect()
+    places.chain(openness(server, data)).map(|line| line + "\n").collect()
 }
 
 /// The lines that say which endpoints are open to other hosts, and which messages are kept.
-fn openness(server: &Server) -> Vec<String> {
+fn openness(server: &Server, data: Option<&str>) -> Vec<String> {
     let all = [server.endpoints(), server.service_endpoints(), server.amqp_endpoints()].concat();
     let open: Vec<String> =
         all.iter().filter(|endpoint| !is_local(endpoint)).map(Endpoint::to_string).collect();
@@ -131,9 +160,12 @@ fn openness(server: &Server) -> Vec<String> {
         open => format!("open to other hosts: {}", open.join(", ")),
     }];
     if !server.amqp_endpoints().is_empty() {
-        lines.push(
-            "amqp: durable queues and persistent messages are kept in memory until the node stops".into(),
-        );
+        lines.push(match data {
+            Some(directory) => format!(
+                "what is declared is kept in {directory}; messages are kept in memory until the node stops"
+            ),
+            None => "what is declared, and all messages, are kept in memory until the node stops".into(),
+        });
     }
     lines
 }

@@ -75,7 +75,7 @@ fn nothing_listens_beyond_this_host_unless_it_is_told_to() {
     assert!(ip(&["netns", "add", &namespace]).success(), "network namespaces need root");
     ip(&["-n", &namespace, "link", "set", "lo", "up"]);
     let mut serving = Command::new("ip")
-        .args(["netns", "exec", &namespace, env!("CARGO_BIN_EXE_hairstreak"), "serve"])
+        .args(["netns", "exec", &namespace, env!("CARGO_BIN_EXE_hairstreak"), "serve", "--data-dir", "none"])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -108,7 +108,8 @@ fn nothing_listens_beyond_this_host_unless_it_is_told_to() {
 fn it_says_at_its_end_how_many_messages_are_gone() {
     let path = std::env::temp_dir().join(format!("hairstreak-serve-gone-{}.toml", std::process::id()));
     std::fs::write(&path, "[amqp]\nbind = [\"tcp://127.0.0.1:*\"]\n").unwrap();
-    let mut serving = start(&["--bind", "tcp://127.0.0.1:*", "--config", path.to_str().unwrap()]);
+    let mut serving =
+        start(&["--bind", "tcp://127.0.0.1:*", "--data-dir", "none", "--config", path.to_str().unwrap()]);
     serving.place("directory");
     let url = serving.place("amqp").replace("tcp://", "amqp://");
     for words in [

@@ -17,6 +17,6 @@ pub use amqp::{AmqpHarness, HostFigures};
 pub use config::{AmqpConfig, Config, ConfigError, Environment, UserConfig};
 pub use hairstreak_broker::directory::{Change, Options as DirectoryOptions};
 pub use hairstreak_broker::service::{Limits as ServiceLimits, Options as ServiceOptions};
-pub use node::{AmqpOptions, PasswordHash, PasswordHashError, User};
+pub use node::{AmqpOptions, BootError, DataPlace, PasswordHash, PasswordHashError, User};
 pub use options::{AMQP_PORT, DEFAULT_PORT, SERVICES_PORT, ServeOptions, TellFailure};
 pub use server::{Server, StartError};

@@ -6,7 +6,7 @@ use hairstreak_broker::directory::{Change, Options};
 use hairstreak_broker::service;
 use hairstreak_socket::Endpoint;
 
-use crate::node::AmqpOptions;
+use crate::node::{AmqpOptions, DataPlace};
 
 /// The port of the directory.
 pub const DEFAULT_PORT: u16 = 5682;
@@ -31,6 +31,8 @@ pub struct ServeOptions {
     pub amqp_bind: Vec<String>,
     /// Users and limits of AMQP.
     pub amqp: AmqpOptions,
+    /// Where definitions of AMQP are kept. None: in memory only.
+    pub data: Option<DataPlace>,
     /// Called, in the server's thread, with everything that happens to a name.
     pub on_change: Box<dyn FnMut(&Change) + Send>,
     /// Called when a thread of the node ends though nobody stopped it, as by a panic of `on_change`. What it served is not served then.
@@ -52,6 +54,7 @@ impl Default for ServeOptions {
             services: service::Options::default(),
             amqp_bind: Vec::new(),
             amqp: AmqpOptions::default(),
+            data: None,
             on_change: Box::new(|_| {}),
             on_end: Box::new(|| {}),
             on_accept_failure: Box::new(|_, _| {}),
@@ -68,6 +71,7 @@ impl fmt::Debug for ServeOptions {
             .field("services", &self.services)
             .field("amqp_bind", &self.amqp_bind)
             .field("amqp", &self.amqp)
+            .field("data", &self.data)
             .finish_non_exhaustive()
     }
 }

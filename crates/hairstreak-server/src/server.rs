@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use crate::amqp::{AmqpServer, Forgotten, Hooks};
 use crate::config::SCHEMES;
-use crate::node::{Journal, Node};
+use crate::node::{BootError, Node};
 use crate::options::{ServeOptions, TellFailure};
 use crate::zmq::{self, Desk, DirectoryMachine, SocketOutbox};
 
@@ -57,6 +57,9 @@ pub enum StartError {
         /// Why not.
         reason: String,
     },
+    /// The data directory cannot be used.
+    #[error(transparent)]
+    Boot(#[from] BootError),
     /// A socket could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -75,7 +78,7 @@ impl Server {
     /// Binds every endpoint, then serves in threads of its own.
     pub fn start(options: ServeOptions) -> Result<Server, StartError> {
         let ServeOptions { bind, directory, services_bind, services, amqp_bind, amqp, .. } = options;
-        let ServeOptions { on_change, on_end, on_accept_failure, .. } = options;
+        let ServeOptions { data, on_change, on_end, on_accept_failure, .. } = options;
         let on_accept_failure: Arc<TellFailure> = Arc::from(on_accept_failure);
         if bind.is_empty() && services_bind.is_empty() && amqp_bind.is_empty() {
             return Err(StartError::NoEndpoint);
@@ -91,7 +94,7 @@ impl Server {
         };
         if !amqp_bind.is_empty() {
             let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>()?;
-            let node = Arc::new(Node::new(&amqp, Journal::Off));
+            let node = Arc::new(Node::open(&amqp, data.as_ref())?);
             let on_end = Arc::clone(&on_end);
             let tell = Arc::clone(&on_accept_failure);
             let hooks = Hooks {

@@ -18,7 +18,9 @@ const QUEUES: Kind = Kind::new(1);
 fn main() -> Result<(), Box<dyn Error>> {
     let (path, is_own) = match std::env::args_os().nth(1) {
         Some(path) => (PathBuf::from(path), false),
-        None => (std::env::current_exe()?.with_file_name(format!("definitions-{}", std::process::id())), true),
+        None => {
+            (std::env::current_exe()?.with_file_name(format!("definitions-{}", std::process::id())), true)
+        }
     };
     let measured = measure(&path);
     if is_own {
@@ -32,7 +34,11 @@ fn measure(path: &Path) -> Result<(), Box<dyn Error>> {
     let (store, _) = DefinitionStore::open(&directory)?;
     let mut out = io::stdout().lock();
     let said = |count: usize, took: Duration, more: String| {
-        format!("{count:>7} in {:>8.1} ms, {:>7.1} us each{more}", took.as_secs_f64() * 1e3, took.as_secs_f64() * 1e6 / count as f64)
+        format!(
+            "{count:>7} in {:>8.1} ms, {:>7.1} us each{more}",
+            took.as_secs_f64() * 1e3,
+            took.as_secs_f64() * 1e6 / count as f64
+        )
     };
 
     let took = sync_each(path, 1_000)?;
@@ -43,7 +49,11 @@ fn measure(path: &Path) -> Result<(), Box<dyn Error>> {
     }
     for count in [1_000, 1_000, 1_000, 10_000, 100_000] {
         let (took, groups) = all_at_once(&store, count);
-        writeln!(out, "batches without waiting              {}", said(count, took, format!(", {groups} commits or fewer")))?;
+        writeln!(
+            out,
+            "batches without waiting              {}",
+            said(count, took, format!(", {groups} commits or fewer"))
+        )?;
     }
     let before = file_size(path)?;
     let took = changes(&store, 100_000);
@@ -58,7 +68,11 @@ fn measure(path: &Path) -> Result<(), Box<dyn Error>> {
     writeln!(out, "the file when closed: {} bytes", file_size(path)?)?;
     let start = Instant::now();
     let (_store, entries) = DefinitionStore::open(&directory)?;
-    writeln!(out, "opened, checked and read             {}", said(entries.len(), start.elapsed(), String::new()))?;
+    writeln!(
+        out,
+        "opened, checked and read             {}",
+        said(entries.len(), start.elapsed(), String::new())
+    )?;
     Ok(())
 }
 

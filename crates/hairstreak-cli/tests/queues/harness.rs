@@ -40,7 +40,10 @@ impl Broker {
         let config = folder("node").join("node.toml");
         std::fs::write(&config, format!("[amqp]\nbind = [\"tcp://127.0.0.1:*\"]\n{more}\n")).unwrap();
         let config = config.to_str().unwrap();
-        let mut node = Daemon::start("serve", &["--bind", "tcp://127.0.0.1:*", "--config", config]);
+        let mut node = Daemon::start(
+            "serve",
+            &["--bind", "tcp://127.0.0.1:*", "--data-dir", "none", "--config", config],
+        );
         node.place("directory");
         let url = node.place("amqp").replace("tcp://", "amqp://");
         Broker { _node: Some(node), url }

@@ -14,7 +14,7 @@ use hairstreak_transport::event_loop::{Address, Harness};
 use super::connection::{AmqpConnection, Phase};
 use super::mail::Mail;
 use crate::node::AmqpOptions;
-use crate::node::{Journal, Node, Peer};
+use crate::node::{Node, Peer};
 
 /// Rounds of mail in which a node has to come to rest: mail makes no mail without end.
 const SETTLE_ROUNDS: usize = 64;
@@ -41,7 +41,7 @@ impl AmqpHarness {
     ///
     /// Errors: the system has no descriptor to give.
     pub fn new(options: &AmqpOptions) -> io::Result<AmqpHarness> {
-        let node = Arc::new(Node::new(options, Journal::Off));
+        let node = Arc::new(Node::open(options, None).map_err(io::Error::other)?);
         Ok(AmqpHarness { node, connections: Harness::new(Instant::now())? })
     }
 

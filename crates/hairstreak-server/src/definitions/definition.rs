@@ -105,10 +105,18 @@ pub(crate) enum Change {
 
 /// A value of the data directory that cannot be read.
 #[derive(Debug, Error)]
-#[error("an entry of the kind {name} cannot be read: {reason}")]
+#[error("an entry of {kind} cannot be read: {reason}")]
 pub(crate) struct DefinitionError {
-    name: &'static str,
+    kind: String,
     reason: String,
+}
+
+impl DefinitionError {
+    /// The kind with that number is not known.
+    pub fn unknown(number: u8) -> DefinitionError {
+        let reason = "this program does not know the kind".into();
+        DefinitionError { kind: format!("kind {number}"), reason }
+    }
 }
 
 impl Place {
@@ -166,6 +174,36 @@ impl Definition {
         }
     }
 
+    /// The kind and the name, for people.
+    pub fn describe(&self) -> String {
+        match self {
+            Definition::VirtualHost(host) => format!("vhost '{}'", host.name),
+            Definition::User(user) => format!("user '{}'", user.name),
+            Definition::Permission(row) => {
+                format!("permission of user '{}' in vhost '{}'", row.user, row.vhost)
+            }
+            Definition::TopicPermission(row) => {
+                format!("topic permission of user '{}' in vhost '{}'", row.user, row.vhost)
+            }
+            Definition::GlobalParameter(parameter) => format!("global parameter '{}'", parameter.name),
+            Definition::Parameter(parameter) => {
+                format!("parameter '{}' in vhost '{}'", parameter.name, parameter.vhost)
+            }
+            Definition::Policy(policy) => format!("policy '{}' in vhost '{}'", policy.name, policy.vhost),
+            Definition::OperatorPolicy(policy) => {
+                format!("operator policy '{}' in vhost '{}'", policy.name, policy.vhost)
+            }
+            Definition::Exchange(exchange) => {
+                format!("exchange '{}' in vhost '{}'", exchange.name.text(), exchange.vhost)
+            }
+            Definition::Queue(queue) => format!("queue '{}' in vhost '{}'", queue.name.text(), queue.vhost),
+            Definition::Binding(binding) => {
+                let (from, to) = (binding.source.text(), binding.destination.text());
+                format!("binding from '{from}' to '{to}' in vhost '{}'", binding.vhost)
+            }
+        }
+    }
+
     /// The virtual host that the definition belongs to.
     pub fn virtual_host(&self) -> Option<&str> {
         match self {
@@ -218,7 +256,7 @@ impl Definition {
             Kind::Queue => rmp_serde::from_slice(bytes).map(Definition::Queue),
             Kind::Binding => rmp_serde::from_slice(bytes).map(Definition::Binding),
         };
-        decoded.map_err(|error| DefinitionError { name: kind.name(), reason: error.to_string() })
+        decoded.map_err(|error| DefinitionError { kind: kind.name().into(), reason: error.to_string() })
     }
 }
 

@@ -15,7 +15,7 @@ mod name;
 mod types;
 
 pub(crate) use arguments::{Arguments, to_json};
-pub(crate) use definition::{Change, Definition, Kind, Place};
+pub(crate) use definition::{Change, Definition, DefinitionError, Kind, Place};
 pub(crate) use document::{Document, DocumentError};
 pub(crate) use name::Name;
 pub(crate) use types::{

@@ -5,6 +5,7 @@
 
 mod account;
 mod alarm;
+mod boot;
 mod catalog;
 mod clock;
 mod connections;
@@ -22,6 +23,7 @@ mod shared_host;
 mod timekeeper;
 mod users;
 
+pub use boot::{BootError, DataPlace};
 pub(crate) use connections::{ClientInfo, ConnectionEntry, Connections, Figures, Listed, Peer};
 pub(crate) use journal::{Commit, Journal, JournalError};
 pub(crate) use node::Node;

@@ -48,8 +48,9 @@ pub(crate) struct Node {
 }
 
 impl Node {
+    /// A node without virtual hosts.
     pub fn new(options: &AmqpOptions, journal: Journal) -> Node {
-        let node = Node {
+        Node {
             clock: Clock::start(),
             users: Users::new(options.users.clone()),
             account: Arc::new(Account::new(options.memory_watermark)),
@@ -63,17 +64,15 @@ impl Node {
             limits: options.limits.clone(),
             post: OnceLock::new(),
             changing: Mutex::new(()),
-        };
-        for name in &options.virtual_hosts {
-            node.add_host(name);
         }
-        node
     }
 
     /// Adds a virtual host. Returns false if there is one of that name.
     pub fn add_host(&self, name: &str) -> bool {
         let (segments, account) = (Arc::clone(&self.segments), Arc::clone(&self.account));
-        self.hosts.add(SharedHost::new(name, self.limits.clone(), segments, account))
+        let host = SharedHost::new(name, self.limits.clone(), segments, account);
+        host.lock().host.changes_mut().record(self.journal.is_on());
+        self.hosts.add(host)
     }
 
     /// Sets the way to connections. Only the first counts: a node has one set of loops.

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 use redb::backends::InMemoryBackend;
 use redb::{
-    Builder, Durability, ReadTransaction, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, TableError,
-    TableHandle,
+    Builder, Durability, ReadTransaction, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition,
+    TableError, TableHandle,
 };
 
 use super::disk::Disk;
@@ -76,7 +76,11 @@ impl HeldDatabase {
     pub fn load(&self) -> Result<Vec<Entry>, StoreError> {
         let database = &self.0;
         guarded(|| load(&database.redb)).map_err(|error| {
-            StoreError::of_database(&database.path, database.file.take_fault().map(|fault| fault.error), error)
+            StoreError::of_database(
+                &database.path,
+                database.file.take_fault().map(|fault| fault.error),
+                error,
+            )
         })
     }
 
@@ -169,7 +173,9 @@ fn load(database: &redb::Database) -> Result<Vec<Entry>, redb::Error> {
     for table in transaction.list_tables()? {
         let name = table.name();
         let kind = Kind::of_table(name);
-        kinds.push(kind.ok_or_else(|| redb::Error::Corrupted(format!("a table is called \"{}\"", name.escape_debug())))?);
+        kinds.push(kind.ok_or_else(|| {
+            redb::Error::Corrupted(format!("a table is called \"{}\"", name.escape_debug()))
+        })?);
     }
     kinds.sort_unstable();
     for kind in kinds {
@@ -189,7 +195,10 @@ fn is_stored(transaction: &ReadTransaction, kind: Kind, key: &[u8]) -> Result<bo
     }
 }
 
-fn commit<'a>(database: &redb::Database, changes: impl Iterator<Item = Change<'a>>) -> Result<(), redb::Error> {
+fn commit<'a>(
+    database: &redb::Database,
+    changes: impl Iterator<Item = Change<'a>>,
+) -> Result<(), redb::Error> {
     let mut by_kind: BTreeMap<Kind, Vec<(&[u8], Option<&[u8]>)>> = BTreeMap::new();
     for (kind, key, value) in changes {
         by_kind.entry(kind).or_default().push((key, value));
@@ -213,8 +222,9 @@ fn commit<'a>(database: &redb::Database, changes: impl Iterator<Item = Change<'a
 
 /// Calls redb. A panic of redb, which promises none for a file that was checked, is a damaged file as well.
 fn guarded<T>(call: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, redb::Error> {
-    catch_unwind(AssertUnwindSafe(call))
-        .unwrap_or_else(|panic| Err(redb::Error::Corrupted(format!("redb panicked: {}", message_of(&*panic)))))
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
+        Err(redb::Error::Corrupted(format!("redb panicked: {}", message_of(&*panic))))
+    })
 }
 
 fn message_of(panic: &(dyn Any + Send)) -> &str {

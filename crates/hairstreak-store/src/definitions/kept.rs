@@ -66,7 +66,12 @@ mod tests {
     #[test]
     fn the_latest_change_of_a_key_is_kept_and_the_cost_is_that_of_what_is_kept() {
         let mut kept = Kept::default();
-        kept.extend([write("a", Some("1")), write("b", Some("22")), write("a", Some("333")), write("b", None)]);
+        kept.extend([
+            write("a", Some("1")),
+            write("b", Some("22")),
+            write("a", Some("333")),
+            write("b", None),
+        ]);
         let changes: Vec<_> = kept.iter().map(|(_, key, value)| (key, value)).collect();
         assert_eq!(changes, [(&b"a"[..], Some(&b"333"[..])), (b"b", None)]);
         assert_eq!(kept.bytes(), write("a", Some("333")).cost() + write("b", None).cost());

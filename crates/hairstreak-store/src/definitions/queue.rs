@@ -98,7 +98,9 @@ impl Queue {
         while state.batches.is_empty() && state.close_reports.is_empty() && !state.is_ended {
             state = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
                 Some(left) if left.is_zero() => break,
-                Some(left) => self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+                Some(left) => {
+                    self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                }
                 None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
         }

@@ -37,7 +37,10 @@ pub(super) struct Writer {
 #[derive(Debug)]
 pub(super) enum State {
     Sound,
-    Failing { error: Arc<StoreError>, retry_at: Instant },
+    Failing {
+        error: Arc<StoreError>,
+        retry_at: Instant,
+    },
     /// The error says what is lost, if anything.
     Closed(Result<(), Arc<StoreError>>),
 }

@@ -92,7 +92,10 @@ mod tests {
         let file = file();
         let text = file.to_text();
         assert_eq!(NodeFile::parse(text.as_bytes()), Ok(file.clone()));
-        assert_eq!(NodeFile::parse(text.replace('\n', " \r\n").replacen(" \r", "\r", 1).as_bytes()), Ok(file));
+        assert_eq!(
+            NodeFile::parse(text.replace('\n', " \r\n").replacen(" \r", "\r", 1).as_bytes()),
+            Ok(file)
+        );
     }
 
     #[test]
@@ -100,7 +103,10 @@ mod tests {
         let text = file().to_text().replace("version 1", "version 2");
         assert_eq!(NodeFile::parse(text.as_bytes()), Err(NodeFileError::Version(2)));
         // A later version may say anything below that line.
-        assert_eq!(NodeFile::parse(b"hairstreak data directory\nversion 7\n\xc3\xa9"), Err(NodeFileError::Version(7)));
+        assert_eq!(
+            NodeFile::parse(b"hairstreak data directory\nversion 7\n\xc3\xa9"),
+            Err(NodeFileError::Version(7))
+        );
     }
 
     #[test]

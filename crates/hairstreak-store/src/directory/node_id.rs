@@ -22,7 +22,8 @@ impl NodeId {
 
     /// From 32 hexadecimal digits.
     pub(super) fn parse(text: &str) -> Option<NodeId> {
-        let is_hexadecimal = text.len() == 2 * NodeId::SIZE && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_hexadecimal =
+            text.len() == 2 * NodeId::SIZE && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let number = is_hexadecimal.then(|| u128::from_str_radix(text, 16).ok())??;
         Some(NodeId(number.to_be_bytes()))
     }

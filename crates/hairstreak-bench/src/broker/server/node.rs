@@ -29,7 +29,7 @@ impl Node {
         let program = program()?;
         let mut command = Command::new(&program);
         // The directory and the services are not measured here.
-        command.args(["serve", "--port", "0", "--config"]).arg(configuration);
+        command.args(["serve", "--port", "0", "--data-dir", "none", "--config"]).arg(configuration);
         let child = directory.spawn(&mut command)?;
         let mut node = Node { child, address, directory };
         node.directory.wait_for(&program, &mut node.child, address)?;
