@@ -14,13 +14,14 @@
 //! retained: then it goes on growing. An empty tail has no memory unless it is to keep it.
 
 mod held;
+mod marks;
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::sync::Arc;
 
-use self::held::Marks;
+use self::marks::Marks;
 use crate::bytes::Bytes;
 use crate::copy::copy_short;
 use crate::framing::Framing;

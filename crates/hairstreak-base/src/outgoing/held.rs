@@ -8,25 +8,10 @@
 //! The caller chooses the tickets, for example the numbers of a journal's entries: bytes behind a mark promise what the entry of that number says. Tickets
 //! of one buffer grow. Held bytes count as queued, so that bounds on the queued bytes hold for them, too.
 //!
-//! Invariants: `Marks` is never empty, because a buffer without a mark has no `Marks`. Tickets and positions of marks grow strictly. No byte behind the
-//! first mark has left.
+//! Invariant: no byte behind the first mark has left.
 
-use std::collections::VecDeque;
-
+use super::marks::{Mark, Marks};
 use super::{Content, OutgoingBuffer, give_back};
-
-/// A place in the sequence of bytes.
-struct Mark {
-    /// The bytes behind the mark wait for this ticket.
-    ticket: u64,
-    /// Bytes that were put in before the mark, those that have left among them.
-    position: u64,
-    /// Messages that were put in before the mark.
-    accepted_count: usize,
-}
-
-/// The marks of a buffer, oldest first.
-pub(super) struct Marks(VecDeque<Mark>);
 
 impl OutgoingBuffer {
     /// Bytes that are put in from here on leave only after a release of `ticket` or of a later one. A ticket that is not later than that of the last
@@ -34,24 +19,15 @@ impl OutgoingBuffer {
     pub fn hold(&mut self, ticket: u64) {
         let position = self.left_bytes + self.queued_bytes() as u64;
         let mark = Mark { ticket, position, accepted_count: self.accepted_count() };
-        let Some(Marks(marks)) = self.marks.as_deref_mut() else {
-            self.marks = Some(Box::new(Marks(VecDeque::from([mark]))));
-            return;
-        };
-        match marks.back_mut() {
-            Some(last) if last.ticket >= ticket => {}
-            Some(last) if last.position == position => last.ticket = ticket,
-            _ => marks.push_back(mark),
+        match &mut self.marks {
+            None => self.marks = Some(Box::new(Marks::new(mark))),
+            Some(marks) => marks.add(mark),
         }
     }
 
     /// Bytes that wait for `ticket` or an earlier one may leave, up to the mark of the next later ticket.
     pub fn release(&mut self, ticket: u64) {
-        let Some(Marks(marks)) = self.marks.as_deref_mut() else { return };
-        while marks.front().is_some_and(|mark| mark.ticket <= ticket) {
-            marks.pop_front();
-        }
-        if marks.is_empty() {
+        if self.marks.as_mut().is_some_and(|marks| !marks.release(ticket)) {
             self.marks = None;
         }
     }
@@ -81,8 +57,7 @@ impl OutgoingBuffer {
     pub fn discard_held(&mut self) -> usize {
         debug_assert!(self.retained.is_none());
         let held = self.queued_bytes() - self.ready_bytes();
-        let Some(marks) = self.marks.take() else { return 0 };
-        let Some(first) = marks.0.front() else { return 0 };
+        let Some(first) = self.marks.take().and_then(|marks| marks.first()) else { return 0 };
         let kept_count = first.accepted_count.saturating_sub(self.left_count);
         let cut = held.min(self.tail.len());
         self.tail.truncate(self.tail.len() - cut);
@@ -119,13 +94,6 @@ impl OutgoingBuffer {
             self.queue.push_back(last);
             return;
         }
-    }
-}
-
-impl Marks {
-    #[cold]
-    fn ready_bytes(&self, left_bytes: u64) -> usize {
-        self.0.front().map_or(0, |mark| mark.position.saturating_sub(left_bytes) as usize)
     }
 }
 
@@ -249,7 +217,6 @@ mod tests {
         buffer.push_copy(b"a", &[], true);
         buffer.hold(6);
         buffer.push_copy(b"b", &[], true);
-        assert_eq!(buffer.marks.as_ref().unwrap().0.len(), 1);
         buffer.release(6);
         assert_eq!((buffer.ready_bytes(), buffer.queued_bytes()), (0, 2));
         buffer.release(7);

@@ -1,0 +1,52 @@
+//! `Marks`: the places in a buffer's sequence of bytes behind which nothing leaves.
+//!
+//! Invariants: tickets and positions of marks grow strictly. A buffer without a mark has no `Marks`, so that there is always one.
+
+use std::collections::VecDeque;
+
+/// A place in the sequence of bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    /// The bytes behind the mark wait for this ticket.
+    pub ticket: u64,
+    /// Bytes that were put in before the mark, those that have left among them.
+    pub position: u64,
+    /// Messages that were put in before the mark.
+    pub accepted_count: usize,
+}
+
+/// The marks of a buffer, oldest first.
+pub(super) struct Marks(VecDeque<Mark>);
+
+impl Marks {
+    pub fn new(mark: Mark) -> Marks {
+        Marks(VecDeque::from([mark]))
+    }
+
+    pub fn first(&self) -> Option<Mark> {
+        self.0.front().copied()
+    }
+
+    /// Adds a mark, or makes the last one wait for the later ticket if both are at the same place.
+    pub fn add(&mut self, mark: Mark) {
+        match self.0.back_mut() {
+            Some(last) if last.ticket >= mark.ticket => {}
+            Some(last) if last.position == mark.position => last.ticket = mark.ticket,
+            _ => self.0.push_back(mark),
+        }
+    }
+
+    /// Forgets the marks of `ticket` and of earlier ones. Returns whether one is left.
+    pub fn release(&mut self, ticket: u64) -> bool {
+        while self.0.front().is_some_and(|mark| mark.ticket <= ticket) {
+            self.0.pop_front();
+        }
+        !self.0.is_empty()
+    }
+
+    /// Bytes before the first mark that have not left.
+    #[cold]
+    pub fn ready_bytes(&self, left_bytes: u64) -> usize {
+        self.0.front().map_or(0, |mark| mark.position.saturating_sub(left_bytes) as usize)
+    }
+}
