@@ -1,11 +1,15 @@
-//! SASL: how a client says who it is. PLAIN (RFC 4616) and AMQPLAIN, RabbitMQ's other mechanism with a password.
+//! SASL: how a client says who it is. With a password PLAIN (RFC 4616) and AMQPLAIN, RabbitMQ's own mechanism; with the client
+//! certificate of TLS EXTERNAL (RFC 4422, appendix A); without any proof ANONYMOUS (RFC 4505).
 //!
 //! ```text
 //! PLAIN      0 | user | 0 | password
 //! AMQPLAIN   the fields LOGIN and PASSWORD of a field table, which comes without its size
+//! EXTERNAL   the user that the client wants to act for, or nothing
+//! ANONYMOUS  a trace of the client, for example a mail address, or nothing
 //! ```
 //!
-//! As in RabbitMQ a client cannot act for another user: what PLAIN has before its first zero is empty.
+//! As in RabbitMQ a client cannot act for another user: what PLAIN has before its first zero is empty, and a broker takes no notice of the
+//! response of EXTERNAL (RabbitMQ 3.10 logs in whom the certificate names, whatever the response is). A trace proves nothing.
 
 use std::fmt;
 
@@ -15,13 +19,34 @@ use super::field::{FieldTable, Fields};
 const LOGIN: &str = "LOGIN";
 const PASSWORD: &str = "PASSWORD";
 
-/// A mechanism with a user's name and a password.
+/// A mechanism of RabbitMQ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mechanism {
-    /// PLAIN
+    /// PLAIN, with a password.
     Plain,
-    /// AMQPLAIN
+    /// AMQPLAIN, with a password.
     Amqplain,
+    /// EXTERNAL, with the client certificate of TLS. RabbitMQ offers it on connections with TLS alone, whether the client shows a certificate or not.
+    External,
+    /// ANONYMOUS, without a proof. RabbitMQ has it since 4.0.
+    Anonymous,
+}
+
+/// What a client says about itself, by one mechanism or another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Login<'a> {
+    /// PLAIN and AMQPLAIN: the user's name and password.
+    Password(Credentials<'a>),
+    /// EXTERNAL: the connection's client certificate names the user.
+    External {
+        /// The user that the client wants to act for; mostly empty.
+        identity: &'a [u8],
+    },
+    /// ANONYMOUS: the client is whoever the broker lets strangers be.
+    Anonymous {
+        /// The client's trace, which nobody has checked; mostly empty.
+        trace: &'a [u8],
+    },
 }
 
 /// A user's name and password, where the response has them.
@@ -40,31 +65,54 @@ impl fmt::Debug for Credentials<'_> {
 }
 
 impl Mechanism {
+    /// Every mechanism.
+    pub const ALL: [Mechanism; 4] =
+        [Mechanism::Plain, Mechanism::Amqplain, Mechanism::External, Mechanism::Anonymous];
+
     /// The name in connection.start and connection.start-ok.
     pub const fn name(self) -> &'static str {
         match self {
             Mechanism::Plain => "PLAIN",
             Mechanism::Amqplain => "AMQPLAIN",
+            Mechanism::External => "EXTERNAL",
+            Mechanism::Anonymous => "ANONYMOUS",
         }
     }
 
     /// The mechanism with that name.
     pub fn from_name(name: &[u8]) -> Option<Mechanism> {
-        [Mechanism::Plain, Mechanism::Amqplain]
-            .into_iter()
-            .find(|mechanism| mechanism.name().as_bytes() == name)
+        Mechanism::ALL.into_iter().find(|mechanism| mechanism.name().as_bytes() == name)
+    }
+
+    /// Whether the response has a name and a password.
+    pub const fn has_password(self) -> bool {
+        matches!(self, Mechanism::Plain | Mechanism::Amqplain)
     }
 
     /// Decodes a response.
-    pub fn decode(self, response: &[u8]) -> Result<Credentials<'_>, DecodeError> {
+    ///
+    /// Errors: a response of PLAIN or AMQPLAIN is malformed.
+    pub fn login(self, response: &[u8]) -> Result<Login<'_>, DecodeError> {
         let credentials = match self {
             Mechanism::Plain => decode_plain(response),
             Mechanism::Amqplain => decode_amqplain(response)?,
+            Mechanism::External => return Ok(Login::External { identity: response }),
+            Mechanism::Anonymous => return Ok(Login::Anonymous { trace: response }),
         };
-        credentials.ok_or(DecodeError::Response { mechanism: self.name() })
+        credentials.map(Login::Password).ok_or(DecodeError::Response { mechanism: self.name() })
     }
 
-    /// The response that says `credentials`. PLAIN cannot say a name or a password with a zero byte in it.
+    /// Decodes a response that has to have a password.
+    ///
+    /// Errors: as [`Mechanism::login`]; the mechanism has no password.
+    pub fn decode(self, response: &[u8]) -> Result<Credentials<'_>, DecodeError> {
+        match self.login(response)? {
+            Login::Password(credentials) => Ok(credentials),
+            _ => Err(DecodeError::Response { mechanism: self.name() }),
+        }
+    }
+
+    /// The response that says `credentials`, empty for a mechanism without a password. PLAIN cannot say a name or a password with a zero byte in it.
     pub fn encode(self, credentials: Credentials<'_>) -> Vec<u8> {
         let Credentials { user, password } = credentials;
         let mut response = Vec::new();
@@ -78,6 +126,7 @@ impl Mechanism {
             Mechanism::Amqplain => {
                 FieldTable::from_iter([(LOGIN, user), (PASSWORD, password)]).encode_fields(&mut response);
             }
+            Mechanism::External | Mechanism::Anonymous => {}
         }
         response
     }

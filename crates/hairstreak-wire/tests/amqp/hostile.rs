@@ -34,7 +34,8 @@ fn survive(bytes: &[u8]) {
     if let Ok(table) = FieldTable::decode(bytes) {
         assert_eq!(encoded(&table).len(), bytes.len());
     }
-    for mechanism in [Mechanism::Plain, Mechanism::Amqplain] {
+    for mechanism in Mechanism::ALL {
+        assert!(mechanism.has_password() || mechanism.login(bytes).is_ok());
         if let Ok(credentials) = mechanism.decode(bytes) {
             assert!(credentials.user.len() + credentials.password.len() <= bytes.len());
         }

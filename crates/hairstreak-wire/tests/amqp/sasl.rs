@@ -1,6 +1,6 @@
 //! SASL: responses of real clients, and what is refused.
 
-use hairstreak_wire::amqp::sasl::{Credentials, Mechanism};
+use hairstreak_wire::amqp::sasl::{Credentials, Login, Mechanism};
 use hairstreak_wire::amqp::{DecodeError, ReplyCode};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -21,10 +21,28 @@ fn responses_have_the_bytes_that_clients_send() {
 
 #[test]
 fn mechanisms_are_found_by_their_names() {
-    for mechanism in [Mechanism::Plain, Mechanism::Amqplain] {
+    for mechanism in Mechanism::ALL {
         assert_eq!(Mechanism::from_name(mechanism.name().as_bytes()), Some(mechanism));
     }
-    assert_eq!(Mechanism::from_name(b"EXTERNAL"), None);
+    assert_eq!(Mechanism::from_name(b"plain"), None);
+    assert_eq!(Mechanism::from_name(b"EXTERNAL"), Some(Mechanism::External));
+    assert_eq!(Mechanism::from_name(b"ANONYMOUS"), Some(Mechanism::Anonymous));
+}
+
+#[test]
+fn a_login_is_a_password_a_certificate_or_nothing() {
+    assert_eq!(Mechanism::Plain.login(b"\0guest\0secret"), Ok(Login::Password(GUEST)));
+    let amqplain = Mechanism::Amqplain.encode(GUEST);
+    assert_eq!(Mechanism::Amqplain.login(&amqplain), Ok(Login::Password(GUEST)));
+    for response in [&b""[..], b"guest", b"\0\xff"] {
+        assert_eq!(Mechanism::External.login(response), Ok(Login::External { identity: response }));
+        assert_eq!(Mechanism::Anonymous.login(response), Ok(Login::Anonymous { trace: response }));
+    }
+    for mechanism in Mechanism::ALL {
+        let response = mechanism.encode(GUEST);
+        assert_eq!(mechanism.decode(&response).is_ok(), mechanism.has_password(), "{mechanism:?}");
+        assert_eq!(response.is_empty(), !mechanism.has_password(), "{mechanism:?}");
+    }
 }
 
 #[test]

@@ -68,7 +68,8 @@ impl Login<'_> {
     }
 
     fn start_ok(&mut self, start: &connection::Start<'_>, name: &str) -> Result<(), ClientError> {
-        let mechanisms = || start.mechanisms.split(|&byte| byte == b' ').filter_map(Mechanism::from_name);
+        let offered = || start.mechanisms.split(|&byte| byte == b' ').filter_map(Mechanism::from_name);
+        let mechanisms = || offered().filter(|mechanism| mechanism.has_password());
         let preferred = mechanisms().find(|&mechanism| mechanism == Mechanism::Plain);
         let Some(mechanism) = preferred.or_else(|| mechanisms().next()) else {
             return Err(ClientError::Mechanism(text(start.mechanisms)));
