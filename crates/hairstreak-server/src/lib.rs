@@ -3,10 +3,12 @@
 //! Here are listeners, threads and clocks; what is decided is decided in the broker crate, what is
 //! read and written in the wire crate. Reading order: [`Server`], then zmq/.
 
+pub mod access;
 mod amqp;
 mod config;
 mod definitions;
 mod node;
+mod operator;
 mod options;
 mod server;
 mod zmq;
@@ -17,6 +19,7 @@ pub use amqp::{AmqpHarness, HostFigures};
 pub use config::{AmqpConfig, Config, ConfigError, Environment, UserConfig};
 pub use hairstreak_broker::directory::{Change, Options as DirectoryOptions};
 pub use hairstreak_broker::service::{Limits as ServiceLimits, Options as ServiceOptions};
-pub use node::{AmqpOptions, BootError, DataPlace, PasswordHash, PasswordHashError, User};
+pub use node::{AmqpOptions, FirstUser};
+pub use operator::{BootError, DataPlace, OperatorError};
 pub use options::{AMQP_PORT, DEFAULT_PORT, SERVICES_PORT, ServeOptions, TellFailure};
 pub use server::{Server, StartError};

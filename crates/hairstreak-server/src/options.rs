@@ -6,7 +6,8 @@ use hairstreak_broker::directory::{Change, Options};
 use hairstreak_broker::service;
 use hairstreak_socket::Endpoint;
 
-use crate::node::{AmqpOptions, DataPlace};
+use crate::node::AmqpOptions;
+use crate::operator::DataPlace;
 
 /// The port of the directory.
 pub const DEFAULT_PORT: u16 = 5682;

@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use crate::amqp::{AmqpServer, Forgotten, Hooks};
 use crate::config::SCHEMES;
-use crate::node::{BootError, Node};
+use crate::operator::{self, BootError};
 use crate::options::{ServeOptions, TellFailure};
 use crate::zmq::{self, Desk, DirectoryMachine, SocketOutbox};
 
@@ -94,7 +94,7 @@ impl Server {
         };
         if !amqp_bind.is_empty() {
             let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>()?;
-            let node = Arc::new(Node::open(&amqp, data.as_ref())?);
+            let node = Arc::new(operator::open(&amqp, data.as_ref())?);
             let on_end = Arc::clone(&on_end);
             let tell = Arc::clone(&on_accept_failure);
             let hooks = Hooks {

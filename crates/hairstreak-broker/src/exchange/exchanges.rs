@@ -162,6 +162,12 @@ impl Exchanges {
         unused.into_iter().for_each(|exchange| self.remove_exchange(exchange));
     }
 
+    /// Whether the name is that of a topic exchange.
+    pub fn is_topic(&self, name: &[u8]) -> bool {
+        let exchange = self.table.find(name).and_then(|id| self.table.get(id));
+        exchange.is_some_and(|exchange| exchange.kind == Kind::Topic)
+    }
+
     /// Grows with each change that may change a route.
     pub fn generation(&self) -> u64 {
         self.generation

@@ -12,6 +12,7 @@ use super::confirms::Confirms;
 use super::memo::Memo;
 use super::publish::Publish;
 use super::transaction::Transaction;
+use crate::access::ChannelSlot;
 
 /// One channel.
 pub(super) struct Channel {
@@ -27,10 +28,12 @@ pub(super) struct Channel {
     pub transaction: Option<Transaction>,
     /// The queue that was declared last: what an empty name means.
     pub last_queue: Box<[u8]>,
+    /// The place among the channels of the user.
+    _slot: ChannelSlot,
 }
 
 impl Channel {
-    pub fn new(id: ChannelId, number: u16) -> Channel {
+    pub fn new(id: ChannelId, number: u16, slot: ChannelSlot) -> Channel {
         Channel {
             id,
             number,
@@ -39,6 +42,7 @@ impl Channel {
             confirms: None,
             transaction: None,
             last_queue: Box::default(),
+            _slot: slot,
         }
     }
 

@@ -1,7 +1,7 @@
 //! `AmqpConnection`: one client of the node, on the loop that owns its stream.
 //!
 //! ```text
-//!   Header --protocol header--> StartOk --login--> TuneOk --limits--> Open --virtual host--> Running
+//!   Header --protocol header--> StartOk --login--> LogIn --answer--> TuneOk --limits--> Open --virtual host--> Running
 //!   any --an error of the connection, or the node stops--> Closing --close-ok, or a time-out--> Over
 //! ```
 //!
@@ -14,8 +14,10 @@ use hairstreak_broker::vhost::ConnectionId;
 use thiserror::Error;
 
 use super::liveness::Liveness;
+use super::rights::Rights;
 use super::session::Session;
 use super::tuned::Tuned;
+use crate::access::{ConnectionSlot, Identity};
 use crate::node::{ClientInfo, Listed, Node, Peer, SharedHost};
 
 /// How long a client has from the connection to connection.open, and how long for close-ok.
@@ -40,6 +42,8 @@ pub(super) enum Phase {
     /// The protocol header is next.
     Header,
     StartOk,
+    /// The login is being looked at.
+    LogIn,
     TuneOk,
     /// connection.open is next.
     Open,
@@ -55,6 +59,8 @@ pub(super) enum Phase {
 pub(super) struct Client {
     pub peer: Peer,
     pub info: ClientInfo,
+    /// The user, once it has logged in.
+    pub identity: Option<Arc<Identity>>,
     pub capabilities: Capabilities,
 }
 
@@ -72,6 +78,9 @@ pub(super) struct Member {
     pub id: ConnectionId,
     /// The connection's place in the list of the node.
     pub listed: Listed,
+    pub rights: Rights,
+    /// The place among the connections of the user.
+    pub slot: ConnectionSlot,
     /// Turns so far. The number is a ticket for answers that are held.
     pub turn_count: u64,
     /// No more deliveries come until this side says what it has written.

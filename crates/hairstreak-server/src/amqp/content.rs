@@ -6,20 +6,15 @@ use hairstreak_broker::message::Attributes;
 use hairstreak_broker::vhost::{ChannelId, Route};
 use hairstreak_wire::amqp::{FieldTable, FieldValue, Properties, ReplyCode};
 
-use super::publish::Outgoing;
+use super::publish::{Outgoing, PublishFields};
+use super::rights::Resource;
 use super::turn::Turn;
+use crate::access::{Identity, Operation};
 
 /// Clients answer to this name; the virtual host makes an address of it.
 const REPLY_TO: &[u8] = b"amq.rabbitmq.reply-to";
 /// Flags of properties that have to be looked at for more than attributes: headers, correlation-id, reply-to, message-id, timestamp, user-id.
 const LOOK_FLAGS: u16 = 1 << 13 | 1 << 10 | 1 << 9 | 1 << 7 | 1 << 6 | 1 << 4;
-
-/// The publisher.
-pub(super) struct Sender<'a> {
-    pub user: &'a str,
-    /// The properties are those of the channel's memo, whose attributes hold.
-    pub is_known: bool,
-}
 
 /// The meaning of a message's properties and names.
 pub(super) struct Examined {
@@ -41,12 +36,14 @@ impl Examined {
 /// Errors: the user-id is another user's, a property is malformed, or the exchange cannot be published to.
 pub(super) fn examine(
     channel: ChannelId,
-    sender: &Sender<'_>,
     outgoing: &Outgoing<'_>,
     known: Option<Attributes>,
     route: &mut Route,
     turn: &mut Turn<'_>,
 ) -> Result<Examined, Refusal> {
+    let PublishFields { exchange, routing_key, .. } = outgoing.fields;
+    turn.rights.check(Operation::Write, Resource::Exchange, exchange)?;
+    turn.rights.check_topic(Operation::Write, exchange, routing_key, turn.state.host.exchanges_mut())?;
     let flags = outgoing.properties.first_chunk().map_or(0, |flags| u16::from_be_bytes(*flags));
     if let Some(attributes) = known
         && flags & LOOK_FLAGS == 0
@@ -61,7 +58,7 @@ pub(super) fn examine(
         return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
     }
     let attributes = Attributes::of(&properties)?;
-    check_user(properties.user_id, sender.user)?;
+    check_user(properties.user_id, turn.rights.identity())?;
     let reply_to = reply_address(channel, &properties, turn)?;
     let extra = properties.headers.as_ref().map(extra_keys).transpose()?.unwrap_or_default();
     resolve(outgoing, &properties, &extra, route, turn)?;
@@ -96,10 +93,11 @@ fn resolve(
     turn.state.host.resolve(&routing, route)
 }
 
-/// A user-id has to be the user's own.
-fn check_user(user_id: Option<&[u8]>, user: &str) -> Result<(), Refusal> {
+/// A user-id has to be the user's own, unless the user may impersonate others.
+fn check_user(user_id: Option<&[u8]>, identity: &Identity) -> Result<(), Refusal> {
+    let user = &**identity.user();
     match user_id {
-        Some(user_id) if user_id != user.as_bytes() => {
+        Some(user_id) if user_id != user.as_bytes() && !identity.tags().may_impersonate() => {
             let claimed = String::from_utf8_lossy(user_id);
             let text = format!("user_id property set to '{claimed}' but authenticated user was '{user}'");
             Err(Refusal::new(ReplyCode::PreconditionFailed, text))

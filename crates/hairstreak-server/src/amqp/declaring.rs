@@ -8,7 +8,9 @@ use hairstreak_wire::amqp::{Method, exchange, queue};
 use super::channel::Channel;
 use super::fault::Fault;
 use super::names;
+use super::rights::Resource;
 use super::turn::Turn;
+use crate::access::Operation;
 
 impl Channel {
     pub(super) fn handle_exchange_method(
@@ -16,6 +18,7 @@ impl Channel {
         method: &Method<'_>,
         turn: &mut Turn<'_>,
     ) -> Result<(), Fault> {
+        check_exchange_method(method, turn).map_err(|refusal| Fault::in_method(refusal, method.id()))?;
         let host = &mut turn.state.host;
         let (result, no_wait, reply) = match method {
             Method::ExchangeDeclare(declare) => {
@@ -62,6 +65,7 @@ impl Channel {
     }
 
     fn declare_queue(&mut self, declare: &queue::Declare<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+        check_queue_declare(declare, turn)?;
         let host = &mut turn.state.host;
         let status = if declare.passive {
             host.check_queue(turn.connection, declare.queue, turn.now)?
@@ -87,6 +91,7 @@ impl Channel {
     fn bind_queue(&mut self, bind: &queue::Bind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
         let name = names::queue(&self.last_queue, bind.queue)?;
         let key = names::routing_key(&self.last_queue, bind.queue, bind.routing_key);
+        check_binding(Resource::Queue, name, bind.exchange, key, turn)?;
         turn.state.host.bind_queue(turn.connection, name, bind.exchange, key, &bind.arguments)?;
         if !bind.no_wait {
             turn.reply(self.number, &Method::QueueBindOk(queue::BindOk {}));
@@ -97,6 +102,7 @@ impl Channel {
     fn unbind_queue(&mut self, unbind: &queue::Unbind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
         let name = names::queue(&self.last_queue, unbind.queue)?;
         let key = names::routing_key(&self.last_queue, unbind.queue, unbind.routing_key);
+        check_binding(Resource::Queue, name, unbind.exchange, key, turn)?;
         turn.state.host.unbind_queue(turn.connection, name, unbind.exchange, key, &unbind.arguments)?;
         turn.reply(self.number, &Method::QueueUnbindOk(queue::UnbindOk {}));
         Ok(())
@@ -104,6 +110,7 @@ impl Channel {
 
     fn purge_queue(&mut self, purge: &queue::Purge<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
         let name = names::queue(&self.last_queue, purge.queue)?;
+        turn.rights.check(Operation::Read, Resource::Queue, name)?;
         let message_count = turn.state.host.purge_queue(turn.connection, name)?;
         if !purge.no_wait {
             turn.reply(self.number, &Method::QueuePurgeOk(queue::PurgeOk { message_count }));
@@ -113,6 +120,7 @@ impl Channel {
 
     fn delete_queue(&mut self, delete: &queue::Delete<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
         let name = names::queue(&self.last_queue, delete.queue)?;
+        turn.rights.check(Operation::Configure, Resource::Queue, name)?;
         // A consumer of this very connection hears of its end behind the answer.
         turn.take_deliveries();
         let state = &mut *turn.state;
@@ -140,4 +148,58 @@ fn declare_exchange(declare: &exchange::Declare<'_>, turn: &mut Turn<'_>) -> Res
         is_internal: declare.internal,
         arguments: declare.arguments.clone(),
     })
+}
+
+fn check_exchange_method(method: &Method<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+    match method {
+        Method::ExchangeDeclare(declare) if !declare.passive => {
+            turn.rights.check(Operation::Configure, Resource::Exchange, declare.exchange)?;
+            let alternate = declare.arguments.get("alternate-exchange").and_then(|value| value.as_bytes());
+            match alternate.filter(|_| turn.state.host.views().exchange(declare.exchange).is_none()) {
+                Some(alternate) => {
+                    turn.rights.check(Operation::Read, Resource::Exchange, declare.exchange)?;
+                    turn.rights.check(Operation::Write, Resource::Exchange, alternate)
+                }
+                None => Ok(()),
+            }
+        }
+        Method::ExchangeDelete(delete) => {
+            turn.rights.check(Operation::Configure, Resource::Exchange, delete.exchange)
+        }
+        Method::ExchangeBind(bind) => {
+            check_binding(Resource::Exchange, bind.destination, bind.source, bind.routing_key, turn)
+        }
+        Method::ExchangeUnbind(unbind) => {
+            check_binding(Resource::Exchange, unbind.destination, unbind.source, unbind.routing_key, turn)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_queue_declare(declare: &queue::Declare<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+    if declare.passive {
+        return Ok(());
+    }
+    turn.rights.check(Operation::Configure, Resource::Queue, declare.queue)?;
+    let target = declare.arguments.get("x-dead-letter-exchange").and_then(|value| value.as_bytes());
+    match target.filter(|_| turn.state.host.views().queue(declare.queue).is_none()) {
+        Some(target) => {
+            turn.rights.check(Operation::Read, Resource::Queue, declare.queue)?;
+            turn.rights.check(Operation::Write, Resource::Exchange, target)
+        }
+        None => Ok(()),
+    }
+}
+
+/// A binding writes to its destination, and reads from its source.
+fn check_binding(
+    kind: Resource,
+    destination: &[u8],
+    source: &[u8],
+    routing_key: &[u8],
+    turn: &mut Turn<'_>,
+) -> Result<(), Refusal> {
+    turn.rights.check(Operation::Write, kind, destination)?;
+    turn.rights.check(Operation::Read, Resource::Exchange, source)?;
+    turn.rights.check_topic(Operation::Read, source, routing_key, turn.state.host.exchanges_mut())
 }

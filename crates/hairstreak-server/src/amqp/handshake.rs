@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hairstreak_transport::event_loop::Context;
-use hairstreak_wire::amqp::sasl::Mechanism;
+use hairstreak_wire::amqp::sasl::{Credentials, Login, Mechanism};
 use hairstreak_wire::amqp::{
     FRAME_END, FRAME_HEADER_SIZE, FieldTable, FrameKind, Method, PROTOCOL_HEADER, ReplyCode, connection,
     decode_frame, decode_protocol_header, method_id,
@@ -14,8 +14,10 @@ use super::connection::{AmqpConnection, AmqpError, Capabilities, Member, Phase};
 use super::fault::Fault;
 use super::mail::Mail;
 use super::product;
+use super::rights::Rights;
 use super::session::Session;
 use super::tuned::Tuned;
+use crate::access::{Login as AccessLogin, LoginResult, Peer as LoginPeer};
 use crate::node::encoding::push_method;
 
 type AmqpContext<'a> = Context<'a, AmqpConnection, Mail>;
@@ -23,9 +25,14 @@ type AmqpContext<'a> = Context<'a, AmqpConnection, Mail>;
 impl AmqpConnection {
     /// Takes one step of the handshake, if enough bytes are here.
     pub(super) fn handshake(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
-        if self.phase == Phase::Header {
-            self.take_protocol_header(context);
-            return Ok(());
+        match self.phase {
+            Phase::Header => {
+                self.take_protocol_header(context);
+                return Ok(());
+            }
+            // The rest of the input waits for the answer.
+            Phase::LogIn => return Ok(()),
+            _ => {}
         }
         let wrong = |error: &dyn ToString| AmqpError::Handshake(error.to_string());
         // Heartbeats may come before any method. A loop passes over them: a stranger may send any number.
@@ -53,11 +60,12 @@ impl AmqpConnection {
             Ok(None) => {}
             Ok(Some(size)) => {
                 context.connection.input.consume(size);
+                let mechanisms = self.mechanisms();
                 let start = connection::Start {
                     version_major: 0,
                     version_minor: 9,
                     server_properties: product::server_properties(),
-                    mechanisms: product::MECHANISMS,
+                    mechanisms: &mechanisms,
                     locales: product::LOCALES,
                 };
                 push_method(&mut context.connection.output, 0, &Method::ConnectionStart(start));
@@ -88,7 +96,7 @@ impl AmqpConnection {
         }
     }
 
-    /// The client says who it is.
+    /// The client says who it is. Its password may need a hash, which another thread computes.
     fn log_in(
         &mut self,
         start_ok: &connection::StartOk<'_>,
@@ -99,23 +107,77 @@ impl AmqpConnection {
         let mechanism = String::from_utf8_lossy(start_ok.mechanism);
         let wrong = |reason: String| AmqpError::Handshake(reason);
         let chosen = Mechanism::from_name(start_ok.mechanism)
+            .filter(|chosen| self.offers(*chosen))
             .ok_or_else(|| wrong(format!("unsupported mechanism '{mechanism}'")))?;
-        let given = chosen.decode(start_ok.response).map_err(|error| wrong(error.to_string()))?;
-        if let Some(user) = self.node.users.log_in(given.user, given.password, self.client.peer.is_loopback) {
-            self.client.info.user = user.name.as_str().into();
-            self.client.info.mechanism = chosen.name();
-            push_method(&mut context.connection.output, 0, &Method::ConnectionTune(product::TUNING.tune()));
-            self.phase = Phase::TuneOk;
+        self.client.info.mechanism = chosen.name();
+        let login = chosen.login(start_ok.response).map_err(|error| wrong(error.to_string()))?;
+        self.phase = Phase::LogIn;
+        let peer = self.client.peer.remote.map_or(LoginPeer::local(), |address| LoginPeer::at(address.ip()));
+        let (node, to) = (Arc::clone(&self.node), context.address());
+        let answer = move |result| node.post().logged_in(to, result);
+        let result = match login {
+            Login::Password(Credentials { user, password }) => {
+                match self.node.access.log_in(user, password, peer, answer) {
+                    AccessLogin::Now(result) => result,
+                    AccessLogin::Later => return Ok(()),
+                }
+            }
+            Login::External { .. } => {
+                let name = self.client.peer.certificate_name.as_deref().unwrap_or_default();
+                self.node.access.log_in_without_password(name.as_bytes(), peer)
+            }
+            Login::Anonymous { .. } => self.node.access.log_in_anonymously(peer),
+        };
+        self.end_login(result, context)
+    }
+
+    /// The login was looked at.
+    pub(super) fn end_login(
+        &mut self,
+        result: LoginResult,
+        context: &mut AmqpContext<'_>,
+    ) -> Result<(), AmqpError> {
+        if self.phase != Phase::LogIn {
             return Ok(());
         }
-        if !self.client.capabilities.authentication_failure_close {
-            return Err(wrong(format!("login of '{}' refused", String::from_utf8_lossy(given.user))));
+        match result {
+            Ok(identity) => {
+                self.client.info.user = (**identity.user()).into();
+                self.client.identity = Some(identity);
+                push_method(
+                    &mut context.connection.output,
+                    0,
+                    &Method::ConnectionTune(product::TUNING.tune()),
+                );
+                self.phase = Phase::TuneOk;
+            }
+            Err(error) if !self.client.capabilities.authentication_failure_close => {
+                return Err(AmqpError::Handshake(error.to_string()));
+            }
+            Err(_) => {
+                let mechanism = self.client.info.mechanism;
+                let text = format!(
+                    "Login was refused using authentication mechanism {mechanism}. For details see the broker logfile."
+                );
+                self.close_with(&Fault::new(ReplyCode::AccessRefused, text, (0, 0)), context);
+            }
         }
-        let text = format!(
-            "Login was refused using authentication mechanism {mechanism}. For details see the broker logfile."
-        );
-        self.close_with(&Fault::new(ReplyCode::AccessRefused, text, (0, 0)), context);
         Ok(())
+    }
+
+    /// Whether clients on this connection may use the mechanism.
+    fn offers(&self, mechanism: Mechanism) -> bool {
+        match mechanism {
+            Mechanism::Plain | Mechanism::Amqplain => true,
+            Mechanism::External => self.client.peer.certificate_name.is_some(),
+            Mechanism::Anonymous => self.node.allows_anonymous,
+        }
+    }
+
+    /// The mechanisms that connection.start offers.
+    fn mechanisms(&self) -> Vec<u8> {
+        let offered = Mechanism::ALL.into_iter().filter(|mechanism| self.offers(*mechanism));
+        offered.map(Mechanism::name).collect::<Vec<_>>().join(" ").into_bytes()
     }
 
     fn take_limits(
@@ -142,10 +204,26 @@ impl AmqpConnection {
 
     fn open(&mut self, open: &connection::Open<'_>, context: &mut AmqpContext<'_>) {
         let name = String::from_utf8_lossy(open.virtual_host);
+        let refuse = |code, text: String| Fault::new(code, text, connection::Open::ID);
         let Some(host) = self.node.hosts.find(&name) else {
-            let text = format!("vhost {name} not found");
-            let fault = Fault::new(ReplyCode::NotAllowed, text, connection::Open::ID);
+            let fault = refuse(ReplyCode::NotAllowed, format!("vhost {name} not found"));
             return self.close_with(&fault, context);
+        };
+        let Some(identity) = self.client.identity.take() else { return };
+        let Some(rights) = Rights::of(Arc::clone(&identity), &name) else {
+            let text = format!("access to vhost '{name}' refused for user '{}'", identity.user());
+            return self.close_with(&refuse(ReplyCode::NotAllowed, text), context);
+        };
+        if let Some(limit) = self.node.connection_limit(&name) {
+            let text = format!(
+                "access to vhost '{name}' refused for user '{}': connection limit ({limit}) is reached",
+                identity.user()
+            );
+            return self.close_with(&refuse(ReplyCode::NotAllowed, text), context);
+        }
+        let slot = match identity.take_connection() {
+            Ok(slot) => slot,
+            Err(error) => return self.close_with(&refuse(ReplyCode::NotAllowed, error.to_string()), context),
         };
         let (body_max, hears_cancels) =
             (self.tuned.frame_body_max(), self.client.capabilities.consumer_cancel_notify);
@@ -153,12 +231,21 @@ impl AmqpConnection {
         let node = Arc::clone(&self.node);
         let info = std::mem::take(&mut self.client.info);
         let hears_blocked = self.client.capabilities.connection_blocked;
-        let session = Session::new(node, self.tuned, info.user.clone(), hears_blocked);
+        let session = Session::new(node, self.tuned, hears_blocked);
         let (now, peer) = (self.node.clock.millis(context.now), self.client.peer.clone());
         let listed = self.node.connections.add(context.address(), peer, info, (host.name(), id), now);
         let session = Box::new(session);
-        self.member =
-            Some(Member { host, id, listed, turn_count: 0, is_full: false, is_unread: false, session });
+        self.member = Some(Member {
+            host,
+            id,
+            listed,
+            rights,
+            slot,
+            turn_count: 0,
+            is_full: false,
+            is_unread: false,
+            session,
+        });
         self.deadline = None;
         self.phase = Phase::Running;
         push_method(&mut context.connection.output, 0, &Method::ConnectionOpenOk(connection::OpenOk {}));

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use hairstreak_broker::vhost::MessageCounts;
@@ -13,8 +14,10 @@ use hairstreak_transport::event_loop::{Address, Harness};
 
 use super::connection::{AmqpConnection, Phase};
 use super::mail::Mail;
+use crate::access::LoginResult;
 use crate::node::AmqpOptions;
-use crate::node::{Node, Peer};
+use crate::node::{JournalError, Node, Peer, Post};
+use crate::operator;
 
 /// Rounds of mail in which a node has to come to rest: mail makes no mail without end.
 const SETTLE_ROUNDS: usize = 64;
@@ -22,6 +25,8 @@ const SETTLE_ROUNDS: usize = 64;
 /// A node, and the connections of its clients.
 pub struct AmqpHarness {
     node: Arc<Node>,
+    /// Answers of other threads.
+    answers: Receiver<(Address, Mail)>,
     connections: Harness<AmqpConnection>,
 }
 
@@ -41,8 +46,10 @@ impl AmqpHarness {
     ///
     /// Errors: the system has no descriptor to give.
     pub fn new(options: &AmqpOptions) -> io::Result<AmqpHarness> {
-        let node = Arc::new(Node::open(options, None).map_err(io::Error::other)?);
-        Ok(AmqpHarness { node, connections: Harness::new(Instant::now())? })
+        let node = Arc::new(operator::open(options, None).map_err(io::Error::other)?);
+        let (send, answers) = mpsc::channel();
+        node.set_post(Box::new(HarnessPost(send)));
+        Ok(AmqpHarness { node, answers, connections: Harness::new(Instant::now())? })
     }
 
     /// A client on this host connects. Returns its address.
@@ -112,6 +119,7 @@ impl AmqpHarness {
     ///
     /// If that does not end.
     pub fn settle(&mut self) {
+        self.await_logins();
         for _ in 0..SETTLE_ROUNDS {
             let wakes = self.node.account.timekeeper.take_wakes_publishers();
             if wakes {
@@ -122,6 +130,18 @@ impl AmqpHarness {
             }
         }
         panic!("mail without end");
+    }
+
+    /// Hands in the answers of other threads. Waits for those that connections wait for.
+    fn await_logins(&mut self) {
+        let waits = |connection: &AmqpConnection| connection.phase == Phase::LogIn;
+        let mut count = self.connections.protocols().filter(|connection| waits(connection)).count();
+        while count > 0
+            && let Ok((to, mail)) = self.answers.recv()
+        {
+            self.connections.send(to, mail);
+            count -= 1;
+        }
     }
 
     /// Figures of all virtual hosts.
@@ -142,6 +162,36 @@ impl AmqpHarness {
         let now = self.connections.now();
         let connections = &mut self.connections;
         self.node.fire(clears, || now, |address| connections.send(address, Mail::Outlet));
+    }
+}
+
+/// Keeps the answers of other threads for the harness.
+struct HarnessPost(Sender<(Address, Mail)>);
+
+impl Post for HarnessPost {
+    fn wake(&self, to: Address) {
+        self.put(to, Mail::Outlet);
+    }
+
+    fn close(&self, to: Address, reason: &str) {
+        self.put(to, Mail::Close(reason.into()));
+    }
+
+    fn logged_in(&self, to: Address, result: LoginResult) {
+        self.put(to, Mail::LoggedIn(result));
+    }
+
+    fn committed(&self, to: Address, _ticket: u64, result: Result<(), JournalError>) {
+        if let Err(error) = result {
+            self.put(to, Mail::Uncommitted(error));
+        }
+    }
+}
+
+impl HarnessPost {
+    fn put(&self, to: Address, mail: Mail) {
+        // The harness may be gone.
+        let _ = self.0.send((to, mail));
     }
 }
 

@@ -1,5 +1,8 @@
 //! `Mail`: what wakes a connection.
 
+use std::sync::Arc;
+
+use crate::access::LoginResult;
 use crate::node::JournalError;
 
 /// Mail that wakes a connection.
@@ -8,6 +11,8 @@ pub(crate) enum Mail {
     Outlet,
     /// The node ends the connection, for this reason.
     Close(Box<str>),
+    /// The answer to a login.
+    LoggedIn(LoginResult),
     /// Changes that the connection made cannot be written. The answers to them are held.
     Uncommitted(JournalError),
 }

@@ -36,6 +36,8 @@ pub(super) struct Memo {
     pub is_mandatory: bool,
     pub attributes: Attributes,
     pub route: Route,
+    /// The generation of users and permissions in which the message was allowed.
+    pub rights_generation: u64,
 }
 
 /// A message whose frames are as the memo's.

@@ -110,9 +110,11 @@ impl Session {
                 format!("number of channels opened ({count}) has reached the negotiated channel_max ({max})");
             return Err(Fault::new(ReplyCode::NotAllowed, text, id));
         }
+        let slot = turn.slot.take_channel();
+        let slot = slot.map_err(|error| Fault::new(ReplyCode::NotAllowed, error.to_string(), id))?;
         let opened = turn.state.host.open_channel(turn.connection, number);
         let channel = opened.map_err(|refusal| Fault::in_method(refusal, id))?;
-        self.channels.insert(number, Box::new(Channel::new(channel, number)));
+        self.channels.insert(number, Box::new(Channel::new(channel, number, slot)));
         turn.reply(number, &Method::ChannelOpenOk(channel::OpenOk {}));
         Ok(())
     }

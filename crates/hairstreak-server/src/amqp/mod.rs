@@ -30,6 +30,7 @@ mod protocol;
 mod publish;
 mod publishing;
 mod reading;
+mod rights;
 mod server;
 mod session;
 #[cfg(test)]

@@ -2,8 +2,6 @@
 
 use hairstreak_wire::amqp::{FieldTable, FieldValue, Tuning};
 
-/// SASL mechanisms.
-pub(super) const MECHANISMS: &[u8] = b"PLAIN AMQPLAIN";
 pub(super) const LOCALES: &[u8] = b"en_US";
 
 /// The limits that the server proposes, as RabbitMQ does.

@@ -49,6 +49,10 @@ impl Protocol for AmqpConnection {
                 self.in_turn(context, |_, _, _| 0);
                 self.follow_alarm(context)
             }
+            Mail::LoggedIn(result) => {
+                self.end_login(result, context)?;
+                self.handle_input(context)
+            }
             Mail::Uncommitted(error) => {
                 context.connection.output.discard_held();
                 self.force_close(ReplyCode::InternalError, &error.to_string(), context);
@@ -195,7 +199,7 @@ impl AmqpConnection {
         act: impl FnOnce(&mut Session, &[u8], &mut Turn<'_>) -> usize,
     ) {
         let Some(member) = &mut self.member else { return };
-        let Member { host, id, is_full, session, listed, turn_count, .. } = member;
+        let Member { host, id, is_full, session, listed, rights, slot, turn_count, .. } = member;
         *turn_count += 1;
         let own = context.address();
         let mut state = host.lock();
@@ -205,6 +209,8 @@ impl AmqpConnection {
             output: &mut connection.output,
             pool: &self.node.pool,
             connection: *id,
+            rights,
+            slot,
             now: self.node.clock.millis(context.now),
             frame_body_max: self.tuned.frame_body_max(),
             entries_left: ENTRIES_MAX,

@@ -17,7 +17,7 @@ use hairstreak_wire::amqp::{
 use super::body::{Assembly, SHARED_BODY_MIN};
 use super::channel::{Channel, Content};
 use super::confirms::Confirms;
-use super::content::{self, Sender};
+use super::content;
 use super::fault::Fault;
 use super::publish::{Outgoing, Publish, PublishFields};
 use super::session::Session;
@@ -33,7 +33,11 @@ impl Session {
             return 0;
         }
         let channel = self.publishing.and_then(|number| self.channels.get_mut(&number));
-        let Some(channel) = channel.filter(|channel| !channel.is_in_content()) else { return 0 };
+        let generation = turn.rights.generation();
+        let is_usual = |channel: &&mut Box<Channel>| {
+            !channel.is_in_content() && channel.memo.rights_generation == generation
+        };
+        let Some(channel) = channel.filter(is_usual) else { return 0 };
         let body_size_max = self.tuned.frame_body_max().min(SHARED_BODY_MIN - 1);
         let mut at = 0;
         while !turn.is_over()
@@ -91,11 +95,13 @@ impl Session {
         let method = basic::Publish::decode(&frame.payload[4..]).ok()?;
         let fields = PublishFields::of(&method);
         let outgoing = Outgoing { fields, properties: content.properties, body: BodyView::Copied(body) };
-        let sender = Sender { user: &self.user, is_known: channel.memo.has_properties(content.properties) };
-        let result = publish(channel, &sender, &outgoing, turn);
+        let generation = turn.rights.generation();
+        let is_known = channel.memo.has_properties(content.properties);
+        let result = publish(channel, is_known, &outgoing, turn);
         if let Ok((Some(attributes), _)) = &result {
             let (publish_frame, header_frame) = bytes[..head_size].split_at(publish_size);
             channel.memo.remember(publish_frame, &fields, header_frame, content.properties, *attributes);
+            channel.memo.rights_generation = generation;
         }
         let result = result.map(|_| ()).map_err(|refusal| Fault::in_method(refusal, basic::Publish::ID));
         Some((head_size + body_frame_size, result))
@@ -179,12 +185,10 @@ impl Session {
         let (publish_head, properties, body) = assembly.finish();
         let in_method = |refusal| Fault::in_method(refusal, basic::Publish::ID);
         let outgoing = Outgoing { fields: publish_head.fields(), properties: &properties, body: body.view() };
-        let sender = Sender { user: &self.user, is_known: false };
         if channel.transaction.is_none() {
-            return publish(channel, &sender, &outgoing, turn).map(|_| ()).map_err(in_method);
+            return publish(channel, false, &outgoing, turn).map(|_| ()).map_err(in_method);
         }
-        let (properties, attributes, route) =
-            prepare(channel, &sender, &outgoing, turn).map_err(in_method)?;
+        let (properties, attributes, route) = prepare(channel, &outgoing, turn).map_err(in_method)?;
         let pending = PendingPublish { publish: publish_head, properties, attributes, body, route };
         let size = channel.transaction.as_mut().map_or(0, |transaction| transaction.add_publish(pending));
         self.throttle.hold(size).map_err(in_method)
@@ -220,19 +224,19 @@ impl Session {
     }
 }
 
-/// Publishes a message that is not like the last one. Returns its attributes if a message with the same frames means the same, and what became of
+/// Publishes a message that is not like the last one. `is_known`: its properties are those of the memo. Returns its attributes if a message with the same frames means the same, and what became of
 /// it.
 fn publish(
     channel: &mut Channel,
-    sender: &Sender<'_>,
+    is_known: bool,
     outgoing: &Outgoing<'_>,
     turn: &mut Turn<'_>,
 ) -> Result<(Option<Attributes>, Published), Refusal> {
     let fields = &outgoing.fields;
     check_immediate(outgoing)?;
-    let known = sender.is_known.then_some(channel.memo.attributes);
+    let known = is_known.then_some(channel.memo.attributes);
     channel.memo.forget();
-    let content = content::examine(channel.id, sender, outgoing, known, &mut channel.memo.route, turn)?;
+    let content = content::examine(channel.id, outgoing, known, &mut channel.memo.route, turn)?;
     let message = Message {
         exchange: fields.exchange,
         routing_key: fields.routing_key,
@@ -250,13 +254,12 @@ fn publish(
 /// Examines and routes a message of a transaction. Returns its properties as they are stored, its attributes and its route.
 fn prepare(
     channel: &mut Channel,
-    sender: &Sender<'_>,
     outgoing: &Outgoing<'_>,
     turn: &mut Turn<'_>,
 ) -> Result<(Box<[u8]>, Attributes, NamedRoute), Refusal> {
     check_immediate(outgoing)?;
     let route = &mut channel.memo.route;
-    let content = content::examine(channel.id, sender, outgoing, None, route, turn)?;
+    let content = content::examine(channel.id, outgoing, None, route, turn)?;
     let route = turn.state.host.name_route(route);
     Ok((content.properties(outgoing.properties).into(), content.attributes, route))
 }

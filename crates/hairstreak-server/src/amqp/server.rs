@@ -12,6 +12,7 @@ use hairstreak_transport::{Endpoint, Listener, Stream};
 
 use super::connection::AmqpConnection;
 use super::mail::Mail;
+use crate::access::LoginResult;
 use crate::node::AmqpOptions;
 use crate::node::{Journal, JournalError, Node, Peer, Post};
 
@@ -130,6 +131,10 @@ impl Post for LoopPost {
         self.0.send(to, Mail::Close(reason.into()));
     }
 
+    fn logged_in(&self, to: Address, result: LoginResult) {
+        self.0.send(to, Mail::LoggedIn(result));
+    }
+
     fn committed(&self, to: Address, ticket: u64, result: Result<(), JournalError>) {
         match result {
             Ok(()) => self.0.release(to, ticket),
@@ -142,5 +147,5 @@ fn peer(stream: &Stream) -> Peer {
     let remote = stream.remote_address();
     // A unix socket has no address, and its peer is on this host.
     let is_loopback = remote.is_none_or(|address| address.ip().to_canonical().is_loopback());
-    Peer { local: stream.local_address(), remote, is_loopback, tls: None }
+    Peer { local: stream.local_address(), remote, is_loopback, ..Peer::default() }
 }

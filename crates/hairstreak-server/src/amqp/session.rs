@@ -20,8 +20,6 @@ use crate::node::{Figures, Node};
 pub(super) struct Session {
     pub node: Arc<Node>,
     pub tuned: Tuned,
-    /// The user that has logged in.
-    pub user: Box<str>,
     /// The client wants to know when it has to wait (connection.blocked).
     pub hears_blocked: bool,
     pub channels: HashMap<u16, Box<Channel>, RandomState>,
@@ -46,11 +44,10 @@ pub(super) enum Outcome {
 }
 
 impl Session {
-    pub fn new(node: Arc<Node>, tuned: Tuned, user: Box<str>, hears_blocked: bool) -> Session {
+    pub fn new(node: Arc<Node>, tuned: Tuned, hears_blocked: bool) -> Session {
         Session {
             node,
             tuned,
-            user,
             hears_blocked,
             channels: HashMap::default(),
             closing_channels: Vec::new(),

@@ -7,6 +7,8 @@ use hairstreak_broker::message::Message;
 use hairstreak_broker::vhost::{ConnectionId, Published, Route};
 use hairstreak_wire::amqp::Method;
 
+use super::rights::Rights;
+use crate::access::ConnectionSlot;
 use crate::node::HostState;
 use crate::node::Taken;
 use crate::node::encoding::push_method;
@@ -22,6 +24,9 @@ pub(super) struct Turn<'a> {
     /// The memory of long bodies.
     pub pool: &'a Arc<BlockPool>,
     pub connection: ConnectionId,
+    pub rights: &'a mut Rights,
+    /// The connection's place among those of its user.
+    pub slot: &'a ConnectionSlot,
     /// In the node's milliseconds.
     pub now: u64,
     /// The most bytes of a body in one frame.

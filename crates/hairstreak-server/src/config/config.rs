@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 use super::error::ConfigError;
 use super::values;
-use crate::node::{AmqpOptions, PasswordHash, User};
+use crate::access::{PasswordHash, Tags};
+use crate::node::{AmqpOptions, FirstUser};
 
 /// The least watermark for each virtual host, in bytes. A host that has had a message keeps up to 2 MiB for the next message.
 const MEMORY_MIN: usize = 4 << 20;
@@ -57,6 +58,9 @@ pub struct UserConfig {
     /// As `rabbitmqctl hash_password` prints it.
     #[serde(deserialize_with = "values::password_hash")]
     pub password_hash: PasswordHash,
+    /// The rights over HTTP, such as `administrator`.
+    #[serde(default, deserialize_with = "values::tags")]
+    pub tags: Tags,
     /// Whether the user may log in only from this host.
     #[serde(default)]
     pub loopback_only: bool,
@@ -88,21 +92,23 @@ impl Config {
     pub fn amqp_options(&self, path: &Path) -> Result<AmqpOptions, ConfigError> {
         let defaults = AmqpOptions::default();
         let amqp = self.amqp.clone();
-        let users = self.users.iter().cloned().map(|user| User {
+        let users = self.users.iter().cloned().map(|user| FirstUser {
             name: user.name,
             password_hash: user.password_hash,
-            loopback_only: user.loopback_only,
+            tags: user.tags,
         });
+        let local = self.users.iter().filter(|user| user.loopback_only).map(|user| user.name.clone());
         let options = AmqpOptions {
-            users: if self.users.is_empty() { defaults.users } else { users.collect() },
-            virtual_hosts: amqp.virtual_hosts.unwrap_or(defaults.virtual_hosts),
+            users: users.collect(),
+            virtual_hosts: amqp.virtual_hosts.unwrap_or_default(),
+            loopback_users: local.chain(defaults.loopback_users).collect(),
             loop_count: amqp.loops,
             connections_max: amqp.connections_max.unwrap_or(defaults.connections_max),
             memory_watermark: amqp.memory_watermark.unwrap_or(defaults.memory_watermark),
             message_size_max: amqp.message_size_max.unwrap_or(defaults.message_size_max),
-            limits: defaults.limits,
+            ..AmqpOptions::default()
         };
-        let least = options.virtual_hosts.len().saturating_mul(MEMORY_MIN);
+        let least = options.virtual_hosts.len().max(1).saturating_mul(MEMORY_MIN);
         if options.memory_watermark < least {
             let reason = format!(
                 "amqp.memory_watermark: {} bytes; at least {least}, which is 4 MiB for each virtual host",
@@ -127,8 +133,8 @@ mod tests {
     #[test]
     fn an_empty_file_is_the_defaults_and_guest_comes_from_this_host_only() {
         let options = check("").unwrap();
-        assert_eq!(options.virtual_hosts, ["/"]);
-        assert_eq!((options.users.len(), options.users[0].loopback_only), (1, true));
+        assert_eq!((&*options.default_virtual_host, &*options.default_user.name), ("/", "guest"));
+        assert_eq!(options.loopback_users, ["guest"]);
     }
 
     #[test]
@@ -136,10 +142,8 @@ mod tests {
         let text =
             "[[users]]\nname = \"a\"\npassword_hash = \"kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR\"\n";
         let options = check(text).unwrap();
-        assert_eq!(
-            (options.users.len(), &*options.users[0].name, options.users[0].loopback_only),
-            (1, "a", false)
-        );
+        assert_eq!((options.users.len(), &*options.users[0].name), (1, "a"));
+        assert!(!options.loopback_users.contains(&"a".into()));
     }
 
     #[test]
@@ -163,7 +167,7 @@ mod tests {
                 ":2: inproc://x: AMQP is served on tcp://, ipc://, shm:// and vortex://",
             ),
             ("[amqp]\nmemory_watermark = 0", ": amqp.memory_watermark: 0 bytes; at least 4194304"),
-            ("[[users]]\nname = \"a\"\npassword_hash = \"b\"", ":3: a password hash is base64"),
+            ("[[users]]\nname = \"a\"\npassword_hash = \"b\"", ":3: a rabbit_password_hashing_sha256 hash is base64"),
             (&user(""), ":2: a name has 1 to 255 bytes"),
             (&twice, ":1: a is there twice"),
         ] {

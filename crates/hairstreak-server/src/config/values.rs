@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
 use super::config::UserConfig;
-use crate::node::PasswordHash;
+use crate::access::{HashingAlgorithm, PasswordHash, Tags};
 
 /// A number from `MIN` to `MAX`.
 pub(super) fn between<'de, D, T, const MIN: u64, const MAX: u64>(value: D) -> Result<Option<T>, D::Error>
@@ -69,7 +69,16 @@ pub(super) fn name<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Err
 
 /// A password hash as text.
 pub(super) fn password_hash<'de, D: Deserializer<'de>>(value: D) -> Result<PasswordHash, D::Error> {
-    PasswordHash::from_text(&String::deserialize(value)?).map_err(D::Error::custom)
+    let text = String::deserialize(value)?;
+    // The text of Argon2id names its algorithm.
+    let algorithm = if text.starts_with('$') { HashingAlgorithm::Argon2id } else { HashingAlgorithm::Sha256 };
+    PasswordHash::from_text(&text, algorithm).map_err(D::Error::custom)
+}
+
+/// Tags of a user.
+pub(super) fn tags<'de, D: Deserializer<'de>>(value: D) -> Result<Tags, D::Error> {
+    let names = Vec::<String>::deserialize(value)?;
+    Tags::from_names(names.iter().map(String::as_str)).map_err(D::Error::custom)
 }
 
 /// A text that fits a short string of AMQP.

@@ -57,6 +57,15 @@ pub(crate) struct PermissionDefinition {
     pub read: String,
 }
 
+impl PermissionDefinition {
+    /// All rights in a virtual host.
+    pub fn everything(user: &str, virtual_host: &str) -> PermissionDefinition {
+        let all = || String::from(".*");
+        let (user, vhost) = (user.into(), virtual_host.into());
+        PermissionDefinition { user, vhost, configure: all(), write: all(), read: all() }
+    }
+}
+
 /// The permissions of a user at a topic exchange.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TopicPermissionDefinition {

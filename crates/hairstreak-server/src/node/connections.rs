@@ -38,6 +38,8 @@ pub(crate) struct Peer {
     pub is_loopback: bool,
     /// The version of TLS and the cipher.
     pub tls: Option<(String, String)>,
+    /// The user that a verified client certificate names.
+    pub certificate_name: Option<String>,
 }
 
 /// The words and limits of a client.

@@ -5,7 +5,6 @@
 
 mod account;
 mod alarm;
-mod boot;
 mod catalog;
 mod clock;
 mod connections;
@@ -21,14 +20,12 @@ mod post;
 mod recording;
 mod shared_host;
 mod timekeeper;
-mod users;
 
-pub use boot::{BootError, DataPlace};
 pub(crate) use connections::{ClientInfo, ConnectionEntry, Connections, Figures, Listed, Peer};
 pub(crate) use journal::{Commit, Journal, JournalError};
 pub(crate) use node::Node;
-pub use options::AmqpOptions;
+pub use options::{AmqpOptions, FirstUser};
 pub(crate) use outlets::{OPERATORS, REPLIES_BYTES_MAX, Taken, UNWRITTEN_MAX};
 pub(crate) use post::Post;
+pub(crate) use recording::from_definition;
 pub(crate) use shared_host::{HostState, SharedHost};
-pub use users::{PasswordHash, PasswordHashError, User};

@@ -1,5 +1,6 @@
 //! `Node`: the state that all connections of a process share.
 
+use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -19,16 +20,21 @@ use super::options::AmqpOptions;
 use super::post::{NoPost, Post};
 use super::recording::to_definition;
 use super::shared_host::{HostState, SharedHost};
-use super::users::Users;
-use crate::definitions::{Change, Definition};
+use crate::access::{Access, AccessOptions, LoginRules};
+use crate::definitions::{Change, Definition, Kind, Place};
 
 /// The part of the memory watermark that is kept for messages to come: one of four.
 const SPARE_PART: usize = 4;
 
+/// The limit of a virtual host for its connections.
+const MAX_CONNECTIONS: &str = "max-connections";
+
 /// The state that all connections share.
 pub(crate) struct Node {
     pub clock: Clock,
-    pub users: Users,
+    pub access: Access,
+    /// Clients may log in without credentials.
+    pub allows_anonymous: bool,
     pub account: Arc<Account>,
     pub message_size_max: u64,
     /// The memory of long bodies.
@@ -49,10 +55,15 @@ pub(crate) struct Node {
 
 impl Node {
     /// A node without virtual hosts.
-    pub fn new(options: &AmqpOptions, journal: Journal) -> Node {
-        Node {
+    pub fn new(options: &AmqpOptions, journal: Journal) -> io::Result<Node> {
+        let rules = LoginRules {
+            loopback_users: options.loopback_users.clone(),
+            anonymous_user: options.anonymous_user.clone(),
+        };
+        Ok(Node {
             clock: Clock::start(),
-            users: Users::new(options.users.clone()),
+            access: Access::start(AccessOptions { rules, ..AccessOptions::default() })?,
+            allows_anonymous: options.anonymous_user.is_some(),
             account: Arc::new(Account::new(options.memory_watermark)),
             message_size_max: options.message_size_max,
             pool: BlockPool::new(),
@@ -64,7 +75,7 @@ impl Node {
             limits: options.limits.clone(),
             post: OnceLock::new(),
             changing: Mutex::new(()),
-        }
+        })
     }
 
     /// Adds a virtual host. Returns false if there is one of that name.
@@ -72,6 +83,7 @@ impl Node {
         let (segments, account) = (Arc::clone(&self.segments), Arc::clone(&self.account));
         let host = SharedHost::new(name, self.limits.clone(), segments, account);
         host.lock().host.changes_mut().record(self.journal.is_on());
+        self.access.add_virtual_host(name);
         self.hosts.add(host)
     }
 
@@ -82,6 +94,15 @@ impl Node {
 
     pub fn post(&self) -> &dyn Post {
         self.post.get().map_or(&NoPost, |post| &**post)
+    }
+
+    /// The limit of a virtual host for its connections, if it is reached.
+    pub fn connection_limit(&self, virtual_host: &str) -> Option<i64> {
+        let place = Place::new(Kind::VirtualHost, &[virtual_host.as_bytes()]);
+        let Some(Definition::VirtualHost(host)) = self.catalog.find(&place) else { return None };
+        let limit = *host.limits.get(MAX_CONNECTIONS)?;
+        let count = self.connections.addresses(|connection| &*connection.virtual_host == virtual_host).len();
+        usize::try_from(limit).is_ok_and(|limit| count >= limit).then_some(limit)
     }
 
     /// Whether publishers have to wait.

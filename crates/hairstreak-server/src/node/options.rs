@@ -3,15 +3,24 @@
 use hairstreak_broker::vhost::Limits;
 
 use super::memory;
-use super::users::User;
+use crate::access::{PasswordHash, Tags};
 
 /// Options of AMQP: users, virtual hosts and bounds.
 #[derive(Clone, Debug)]
 pub struct AmqpOptions {
-    /// The users that may log in.
-    pub users: Vec<User>,
-    /// Virtual hosts by name.
+    /// The first user of a node without definitions, unless there are `users`.
+    pub default_user: FirstUser,
+    /// The first virtual host of a node without definitions.
+    pub default_virtual_host: String,
+    /// Users that the node has after each start. They may do everything in the virtual hosts that there are then, unless their permissions were
+    /// changed.
+    pub users: Vec<FirstUser>,
+    /// Virtual hosts that the node has after each start.
     pub virtual_hosts: Vec<String>,
+    /// Names of users that may log in from this host only.
+    pub loopback_users: Vec<String>,
+    /// The user that clients without credentials are, if they may log in at all (ANONYMOUS).
+    pub anonymous_user: Option<String>,
     /// Loops, and so threads. None: one for each core.
     pub loop_count: Option<usize>,
     /// Connections at a time; more are closed as they are accepted.
@@ -24,11 +33,43 @@ pub struct AmqpOptions {
     pub limits: Limits,
 }
 
+/// A user that the node is started with.
+#[derive(Clone, Debug)]
+pub struct FirstUser {
+    /// The name for the login.
+    pub name: String,
+    /// The hash that the password has to match.
+    pub password_hash: PasswordHash,
+    /// The rights over HTTP.
+    pub tags: Tags,
+}
+
+impl FirstUser {
+    /// `guest`, with the password `guest`.
+    fn guest() -> FirstUser {
+        // One short tag is within every bound.
+        let tags = Tags::from_names(["administrator"]).unwrap_or_default();
+        FirstUser {
+            name: GUEST.into(),
+            // The password is known to everybody, so that a hash that takes long would protect nothing.
+            password_hash: PasswordHash::of_salted([0x47, 0x75, 0x65, 0x73], GUEST.as_bytes()),
+            tags,
+        }
+    }
+}
+
+/// The first user, unless configured.
+const GUEST: &str = "guest";
+
 impl Default for AmqpOptions {
     fn default() -> AmqpOptions {
         AmqpOptions {
-            users: vec![User::guest()],
-            virtual_hosts: vec!["/".into()],
+            default_user: FirstUser::guest(),
+            default_virtual_host: "/".into(),
+            users: Vec::new(),
+            virtual_hosts: Vec::new(),
+            loopback_users: vec![GUEST.into()],
+            anonymous_user: None,
             loop_count: None,
             connections_max: 65_536,
             memory_watermark: memory::default_watermark(),

@@ -70,7 +70,7 @@ fn binding_definition(virtual_host: &str, binding: BindingInfo) -> BindingDefini
 }
 
 /// The change of the host that a stored definition is. `None`: the definition is none of an exchange, a queue or a binding.
-pub(super) fn from_definition(definition: Definition) -> Option<(String, Recorded)> {
+pub(crate) fn from_definition(definition: Definition) -> Option<(String, Recorded)> {
     match definition {
         Definition::Exchange(exchange) => Some((
             exchange.vhost,

@@ -22,7 +22,11 @@ pub(crate) enum Which<'a> {
 /// # Errors
 ///
 /// There is no such host, or no such exchange or queue.
-pub(crate) fn list(node: &Node, virtual_host: &str, which: Which<'_>) -> Result<Vec<BindingInfo>, OperatorError> {
+pub(crate) fn list(
+    node: &Node,
+    virtual_host: &str,
+    which: Which<'_>,
+) -> Result<Vec<BindingInfo>, OperatorError> {
     let host = live(node, virtual_host)?;
     {
         let state = host.lock();
@@ -65,7 +69,11 @@ pub(crate) fn bind(node: &Node, virtual_host: &str, binding: &BindingInfo) -> Re
 /// # Errors
 ///
 /// There is no such host, and those of queue.unbind and exchange.unbind.
-pub(crate) fn unbind(node: &Node, virtual_host: &str, binding: &BindingInfo) -> Result<Commit, OperatorError> {
+pub(crate) fn unbind(
+    node: &Node,
+    virtual_host: &str,
+    binding: &BindingInfo,
+) -> Result<Commit, OperatorError> {
     let host = live(node, virtual_host)?;
     let BindingInfo { source, destination, is_to_exchange, routing_key, arguments } = binding;
     let (result, commit) = node.act(&host, |state, _| match is_to_exchange {

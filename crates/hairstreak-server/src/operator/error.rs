@@ -16,7 +16,7 @@ pub(crate) struct Done {
 
 /// Why an operator's wish is not granted.
 #[derive(Debug, Error)]
-pub(crate) enum OperatorError {
+pub enum OperatorError {
     /// There is no such object.
     #[error("Not Found")]
     NotFound,

@@ -117,7 +117,12 @@ pub(crate) fn take(
     Ok(taken?)
 }
 
-fn copy(message: &MessageView<'_>, is_redelivered: bool, message_count: u32, body_bytes_max: usize) -> TakenMessage {
+fn copy(
+    message: &MessageView<'_>,
+    is_redelivered: bool,
+    message_count: u32,
+    body_bytes_max: usize,
+) -> TakenMessage {
     let body = message.body.as_bytes();
     TakenMessage {
         exchange: message.exchange.into(),

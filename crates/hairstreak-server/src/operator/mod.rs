@@ -4,15 +4,19 @@
 //! change acts at once and returns a [`Commit`](crate::node::Commit), which resolves when the change is on disk.
 
 pub(crate) mod bindings;
+mod boot;
 pub(crate) mod connections;
 pub(crate) mod definitions;
 mod error;
 pub(crate) mod exchanges;
 pub(crate) mod messages;
 pub(crate) mod parameters;
-pub(crate) mod policies;
 pub(crate) mod queues;
+mod slices;
 pub(crate) mod users;
 pub(crate) mod virtual_hosts;
 
-pub(crate) use error::{Done, OperatorError};
+pub(crate) use boot::open;
+pub use boot::{BootError, DataPlace};
+pub(crate) use error::Done;
+pub use error::OperatorError;

@@ -51,7 +51,12 @@ pub(crate) fn put_global(node: &Node, parameter: GlobalParameterDefinition) -> D
 /// # Errors
 ///
 /// There is no such parameter.
-pub(crate) fn delete(node: &Node, virtual_host: &str, component: &str, name: &str) -> Result<Commit, OperatorError> {
+pub(crate) fn delete(
+    node: &Node,
+    virtual_host: &str,
+    component: &str,
+    name: &str,
+) -> Result<Commit, OperatorError> {
     let names = [virtual_host, component, name].map(str::as_bytes);
     remove(node, Place::new(Kind::Parameter, &names))
 }

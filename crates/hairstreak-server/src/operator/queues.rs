@@ -23,7 +23,11 @@ pub(crate) fn all(node: &Node, virtual_host: &str) -> Result<Vec<QueueInfo>, Ope
 /// # Errors
 ///
 /// There is no such queue.
-pub(crate) fn find(node: &Node, virtual_host: &str, name: &[u8]) -> Result<(QueueInfo, Vec<ConsumerInfo>), OperatorError> {
+pub(crate) fn find(
+    node: &Node,
+    virtual_host: &str,
+    name: &[u8],
+) -> Result<(QueueInfo, Vec<ConsumerInfo>), OperatorError> {
     let host = live(node, virtual_host)?;
     let state = host.lock();
     let views = state.host.views();
@@ -36,7 +40,11 @@ pub(crate) fn find(node: &Node, virtual_host: &str, name: &[u8]) -> Result<(Queu
 /// # Errors
 ///
 /// There is no such host, and those of queue.declare.
-pub(crate) fn declare(node: &Node, virtual_host: &str, declaration: &QueueDeclaration) -> Result<Done, OperatorError> {
+pub(crate) fn declare(
+    node: &Node,
+    virtual_host: &str,
+    declaration: &QueueDeclaration,
+) -> Result<Done, OperatorError> {
     let host = live(node, virtual_host)?;
     let (result, commit) = node.act(&host, |state, now| {
         let is_new = state.host.views().queue(&declaration.name).is_none();

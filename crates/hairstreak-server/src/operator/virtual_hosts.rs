@@ -3,20 +3,19 @@
 use std::sync::Arc;
 
 use super::error::{Done, OperatorError};
-use super::policies;
-use crate::definitions::{Change, Definition, Kind, Place, VirtualHostDefinition};
+use super::users;
+use crate::definitions::{Change, Definition, Kind, PermissionDefinition, Place, VirtualHostDefinition};
 use crate::node::{Commit, Node, SharedHost};
-
-/// The limit of a virtual host for its queues.
-const MAX_QUEUES: &str = "max-queues";
 
 /// All virtual hosts by name.
 pub(crate) fn all(node: &Node) -> Vec<VirtualHostDefinition> {
     let definitions = node.catalog.all(Kind::VirtualHost).into_iter();
-    definitions.filter_map(|definition| match definition {
-        Definition::VirtualHost(host) => Some(host),
-        _ => None,
-    }).collect()
+    definitions
+        .filter_map(|definition| match definition {
+            Definition::VirtualHost(host) => Some(host),
+            _ => None,
+        })
+        .collect()
 }
 
 /// The definition of a virtual host.
@@ -40,24 +39,33 @@ pub(crate) fn live(node: &Node, name: &str) -> Result<Arc<SharedHost>, OperatorE
     node.hosts.find(name).ok_or(OperatorError::NotFound)
 }
 
-/// Creates a virtual host, or changes what is said of it. Limits stay as they are if the definition has none.
+/// Creates a virtual host, or changes what is said of it. Limits stay as they are if the definition has none. As in RabbitMQ a user that creates a host gets
+/// all rights there.
 ///
 /// # Errors
 ///
 /// The name has no byte, or more than 255.
-pub(crate) fn put(node: &Node, mut definition: VirtualHostDefinition) -> Result<Done, OperatorError> {
+pub(crate) fn put(
+    node: &Node,
+    mut definition: VirtualHostDefinition,
+    creator: Option<&str>,
+) -> Result<Done, OperatorError> {
     if !(1..=255).contains(&definition.name.len()) {
         return Err(OperatorError::Bad("the name of a virtual host has 1 to 255 bytes".into()));
     }
-    let _changing = node.changing.lock();
+    let name = definition.name.clone();
+    let changing = node.changing.lock();
     if let Ok(before) = find(node, &definition.name)
         && definition.limits.is_empty()
     {
         definition.limits = before.limits;
     }
     let is_new = node.add_host(&definition.name);
-    apply_limits(node, &definition);
-    let (_, commit) = node.put(Definition::VirtualHost(definition));
+    let (_, mut commit) = node.put(Definition::VirtualHost(definition));
+    drop(changing);
+    if let Some(user) = creator.filter(|_| is_new) {
+        commit = users::set_permission(node, PermissionDefinition::everything(user, &name))?.commit;
+    }
     Ok(Done { is_new, commit })
 }
 
@@ -66,23 +74,19 @@ pub(crate) fn put(node: &Node, mut definition: VirtualHostDefinition) -> Result<
 /// # Errors
 ///
 /// There is no such host.
-pub(crate) fn set_limit(node: &Node, name: &str, limit: &str, value: Option<i64>) -> Result<Commit, OperatorError> {
+pub(crate) fn set_limit(
+    node: &Node,
+    name: &str,
+    limit: &str,
+    value: Option<i64>,
+) -> Result<Commit, OperatorError> {
     let _changing = node.changing.lock();
     let mut definition = find(node, name)?;
     match value {
         Some(value) => drop(definition.limits.insert(limit.into(), value)),
         None => drop(definition.limits.remove(limit)),
     }
-    apply_limits(node, &definition);
     Ok(node.put(Definition::VirtualHost(definition)).1)
-}
-
-/// Has the live host know its limits. The limit of connections is looked at when a connection is opened.
-pub(super) fn apply_limits(node: &Node, definition: &VirtualHostDefinition) {
-    if let Some(host) = node.hosts.find(&definition.name) {
-        let limit = definition.limits.get(MAX_QUEUES).and_then(|limit| usize::try_from(*limit).ok());
-        host.lock().host.set_queues_max(limit);
-    }
 }
 
 /// Deletes a virtual host with everything in it. Its connections are closed.
@@ -100,27 +104,20 @@ pub(crate) fn delete(node: &Node, name: &str) -> Result<Commit, OperatorError> {
     let Some(host) = node.hosts.remove(name) else { return Err(OperatorError::NotFound) };
     // From here on nothing of the host is recorded, so that nothing of it comes back after the deletion.
     let mut changes = node.forget(&host);
-    for kind in [Kind::Parameter, Kind::Policy, Kind::OperatorPolicy, Kind::Permission, Kind::TopicPermission] {
-        let of_host = node.catalog.all(kind).into_iter().filter(|definition| definition.virtual_host() == Some(name));
+    for kind in [Kind::Parameter, Kind::Policy, Kind::OperatorPolicy, Kind::Permission, Kind::TopicPermission]
+    {
+        let of_host =
+            node.catalog.all(kind).into_iter().filter(|definition| definition.virtual_host() == Some(name));
         changes.extend(of_host.map(|definition| Change::Delete(definition.place())));
     }
     changes.push(Change::Delete(place(name)));
     node.access.remove_virtual_host(name);
     changes.iter().for_each(|change| drop(node.catalog.remove(&change.place())));
     let commit = node.journal.commit(&changes);
-    node.close_connections(&format!("vhost '{name}' is deleted"), |connection| &*connection.virtual_host == name);
+    node.close_connections(&format!("vhost '{name}' is deleted"), |connection| {
+        &*connection.virtual_host == name
+    });
     Ok(commit)
-}
-
-/// Has the policies of the catalog act in a host.
-pub(super) fn apply_policies(node: &Node, name: &str) {
-    if let Some(host) = node.hosts.find(name) {
-        let (user, operator) = policies::compiled(node, name);
-        node.act(&host, |state, now| {
-            let outlets = &mut state.outlets;
-            state.host.set_policies(user, operator, now, outlets);
-        });
-    }
 }
 
 pub(super) fn place(name: &str) -> Place {

@@ -68,6 +68,15 @@ impl<P: Protocol> Harness<P> {
         self.entry(at).map(|entry| &entry.protocol)
     }
 
+    /// The protocols of all connections that are not over.
+    pub fn protocols(&self) -> impl Iterator<Item = &P> {
+        self.table
+            .indexes()
+            .into_iter()
+            .filter_map(|index| self.table.get(index))
+            .map(|entry| &entry.protocol)
+    }
+
     /// Whether the protocol reads: the connection is neither paused nor closed, and has room.
     pub fn is_reading(&self, at: Address) -> bool {
         self.entry(at).is_some_and(|entry| {

@@ -1,0 +1,104 @@
+//! `Identity`: a user who logged in.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::registry::Record;
+use super::state::State;
+use super::tags::Tags;
+use super::usage::{ConnectionSlot, LimitError, Usage};
+use super::virtual_host_permissions::VirtualHostPermissions;
+
+/// A user who logged in. Name and tags are those at the login, permissions and limits those of now. After the user is deleted
+/// nothing is allowed, also if there is a new user of that name.
+#[derive(Clone)]
+pub struct Identity {
+    user: Arc<str>,
+    tags: Tags,
+    usage: Arc<Usage>,
+    state: Arc<State>,
+}
+
+impl Identity {
+    pub(super) fn new(state: &Arc<State>, record: &Record) -> Identity {
+        Identity {
+            user: Arc::clone(&record.name),
+            tags: record.user.tags.clone(),
+            usage: Arc::clone(&record.usage),
+            state: Arc::clone(state),
+        }
+    }
+
+    /// The name of the user.
+    pub fn user(&self) -> &Arc<str> {
+        &self.user
+    }
+
+    /// The tags of the user at the login.
+    pub fn tags(&self) -> &Tags {
+        &self.tags
+    }
+
+    /// The number of changes of users and permissions so far: what was checked holds while this is the same.
+    #[inline]
+    pub fn generation(&self) -> u64 {
+        self.state.generation()
+    }
+
+    /// What the user may do in a virtual host, as of now. None if the user has no access to the host or was deleted.
+    ///
+    /// Takes a read lock, and the first time compiles patterns: microseconds. Whoever checks often keeps a [`super::CheckCache`].
+    pub fn permissions(&self, virtual_host: &str) -> Option<Arc<VirtualHostPermissions>> {
+        self.state.permissions(&self.usage, virtual_host, None).1
+    }
+
+    /// Likewise for a client of MQTT with an id, which topic permissions may name.
+    pub fn permissions_of_client(
+        &self,
+        virtual_host: &str,
+        client_id: &[u8],
+    ) -> Option<Arc<VirtualHostPermissions>> {
+        self.state.permissions(&self.usage, virtual_host, Some(client_id)).1
+    }
+
+    /// Likewise, with the generation.
+    pub(super) fn permissions_and_generation(
+        &self,
+        virtual_host: &str,
+    ) -> (u64, Option<Arc<VirtualHostPermissions>>) {
+        self.state.permissions(&self.usage, virtual_host, None)
+    }
+
+    /// Whether the user has a permission for a virtual host, whatever the patterns.
+    pub fn may_access(&self, virtual_host: &str) -> bool {
+        self.look(|record| record.has_permission(virtual_host)).unwrap_or(false)
+    }
+
+    /// The virtual hosts that the user has a permission for, in order.
+    pub fn virtual_hosts(&self) -> Vec<String> {
+        let names = |record: &Record| record.permissions().map(|row| row.virtual_host.clone()).collect();
+        self.look(names).unwrap_or_default()
+    }
+
+    /// Whether the user was deleted since the login. RabbitMQ closes such a connection with 320 (CONNECTION_FORCED).
+    pub fn is_deleted(&self) -> bool {
+        self.look(|_| ()).is_none()
+    }
+
+    /// Takes a place for a connection of the user, to be kept as long as the connection.
+    ///
+    /// Errors: the user has as many connections as it may.
+    pub fn take_connection(&self) -> Result<ConnectionSlot, LimitError> {
+        self.usage.take_connection()
+    }
+
+    fn look<T>(&self, look: impl FnOnce(&Record) -> T) -> Option<T> {
+        self.state.read(|registry| registry.user_of(&self.usage).map(look))
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity").field("user", &self.user).field("tags", &self.tags).finish_non_exhaustive()
+    }
+}

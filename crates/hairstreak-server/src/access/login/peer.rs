@@ -1,0 +1,40 @@
+//! `Peer`: where a login comes from.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+/// Where a login comes from: this host or an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer(Option<IpAddr>);
+
+/// The peers that share a turn at the hashing thread: an IPv4 address, a /64 of IPv6, or this host. One host of IPv6 has all
+/// addresses of its /64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Network(Option<IpAddr>);
+
+impl Peer {
+    /// A peer on this host that has no address: ipc, shared memory, inproc.
+    pub fn local() -> Peer {
+        Peer(None)
+    }
+
+    /// The peer at an address.
+    pub fn at(address: IpAddr) -> Peer {
+        Peer(Some(address.to_canonical()))
+    }
+
+    /// Whether the peer is on this host and comes by the loopback interface.
+    pub fn is_loopback(self) -> bool {
+        self.0.is_none_or(|address| address.is_loopback())
+    }
+
+    pub(super) fn network(self) -> Network {
+        Network(match self.0 {
+            Some(IpAddr::V6(address)) if !address.is_loopback() => {
+                let prefix = address.to_bits() >> 64 << 64;
+                Some(IpAddr::V6(Ipv6Addr::from_bits(prefix)))
+            }
+            Some(address) if !address.is_loopback() => Some(address),
+            _ => None,
+        })
+    }
+}

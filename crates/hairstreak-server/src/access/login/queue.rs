@@ -1,0 +1,90 @@
+//! `LoginQueue`: the logins that wait for the hashing thread, with a turn for each network.
+//!
+//! A flood of wrong passwords from one network waits behind itself. When the queue is full, a login from a network with fewer
+//! waiting takes the place of the newest one from the network with most. Logins with the same name and password wait together.
+
+use std::collections::VecDeque;
+
+use super::job::{LoginJob, Waiting};
+use super::peer::Network;
+
+/// The most different names and passwords that wait, some 5 MiB with the longest passwords and 2 s of hashing.
+const LOGINS_WAITING_MAX: usize = 256;
+/// The most connections that wait, for whatever name and password.
+const ANSWERS_WAITING_MAX: usize = 65_536;
+
+/// Logins by network. The front network is next.
+#[derive(Default)]
+pub(super) struct LoginQueue {
+    turns: VecDeque<Turn>,
+    job_count: usize,
+    waiting_count: usize,
+    /// Those whose place another took. The hashing thread answers them.
+    displaced: Vec<Waiting>,
+}
+
+/// The logins of a network, the oldest first. Never empty.
+struct Turn {
+    network: Network,
+    jobs: VecDeque<LoginJob>,
+}
+
+impl LoginQueue {
+    /// Adds a login from one connection. False if there is no room: the login is gone, and nobody was answered.
+    pub fn push(&mut self, job: LoginJob) -> bool {
+        if self.waiting_count >= ANSWERS_WAITING_MAX {
+            return false;
+        }
+        let Some(first) = job.waiting.first() else { return true };
+        let network = first.peer.network();
+        let mut jobs = self.turns.iter_mut().flat_map(|turn| &mut turn.jobs);
+        if let Some(same) = jobs.find(|waiting| waiting.mac.is(&job.mac)) {
+            self.waiting_count += job.waiting.len();
+            same.waiting.extend(job.waiting);
+            return true;
+        }
+        if self.job_count >= LOGINS_WAITING_MAX && !self.displace_for(network) {
+            return false;
+        }
+        self.job_count += 1;
+        self.waiting_count += job.waiting.len();
+        match self.turns.iter_mut().find(|turn| turn.network == network) {
+            Some(turn) => turn.jobs.push_back(job),
+            None => self.turns.push_back(Turn { network, jobs: VecDeque::from([job]) }),
+        }
+        true
+    }
+
+    /// The next login: the oldest of the network whose turn it is.
+    pub fn pop(&mut self) -> Option<LoginJob> {
+        let mut turn = self.turns.pop_front()?;
+        let job = turn.jobs.pop_front();
+        if !turn.jobs.is_empty() {
+            self.turns.push_back(turn);
+        }
+        self.job_count -= usize::from(job.is_some());
+        self.waiting_count -= job.as_ref().map_or(0, |job| job.waiting.len());
+        job
+    }
+
+    /// Those whose place another took since the last call.
+    pub fn take_displaced(&mut self) -> Vec<Waiting> {
+        self.waiting_count -= self.displaced.len();
+        std::mem::take(&mut self.displaced)
+    }
+
+    /// Makes room for a login of a network. False if no other network has two more waiting.
+    fn displace_for(&mut self, network: Network) -> bool {
+        let own = self.turns.iter().find(|turn| turn.network == network).map_or(0, |turn| turn.jobs.len());
+        let Some(longest) = self.turns.iter_mut().max_by_key(|turn| turn.jobs.len()) else { return false };
+        if longest.jobs.len() < own + 2 {
+            return false;
+        }
+        if let Some(job) = longest.jobs.pop_back() {
+            self.job_count -= 1;
+            // They count as waiting until they are answered.
+            self.displaced.extend(job.waiting);
+        }
+        true
+    }
+}

@@ -1,0 +1,13 @@
+//! `PatternError`: a pattern that is no regular expression of ours.
+
+use thiserror::Error;
+
+/// A pattern that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("invalid regular expression '{pattern}': {reason}")]
+pub struct PatternError {
+    /// The pattern.
+    pub pattern: String,
+    /// What is wrong.
+    pub reason: String,
+}

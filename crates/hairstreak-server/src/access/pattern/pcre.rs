@@ -1,0 +1,218 @@
+//! Says what a pattern of PCRE means in the syntax of fancy-regex.
+//!
+//! RabbitMQ matches bytes with Erlang's `re`, which is PCRE without Unicode. fancy-regex gives some texts another meaning: `\<` is
+//! the start of a word, `{,3}` a repetition, `&&` in a class an intersection. A permission must not allow more here than there, so
+//! these are written as PCRE means them. What has no equal, such as recursion, is refused.
+
+use std::fmt::Write;
+use std::iter::Peekable;
+use std::str::Chars;
+
+const CLASSES: [&str; 14] = [
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
+    "upper", "word", "xdigit",
+];
+
+type Rest<'a> = Peekable<Chars<'a>>;
+
+/// The same pattern for fancy-regex with bytes.
+///
+/// Errors: a construct that fancy-regex lacks, as text for the user.
+pub(super) fn translate(pattern: &str) -> Result<String, String> {
+    let mut rest = pattern.chars().peekable();
+    let mut out = String::with_capacity(pattern.len() + 8);
+    while let Some(char) = rest.next() {
+        match char {
+            '\\' => escape(&mut rest, &mut out)?,
+            '[' => class(&mut rest, &mut out)?,
+            '(' => group(&mut rest, &mut out)?,
+            '{' if !is_repetition(&rest) => out.push_str("\\{"),
+            _ => push_bytes(char, &mut out),
+        }
+    }
+    Ok(out)
+}
+
+/// A character as it is, or the bytes of one that is not ASCII: a repetition behind it repeats its last byte, as in PCRE.
+fn push_bytes(char: char, out: &mut String) {
+    if char.is_ascii() {
+        out.push(char);
+        return;
+    }
+    for byte in char.encode_utf8(&mut [0; 4]).bytes() {
+        // Writing to a string does not fail.
+        let _ = write!(out, "\\x{byte:02X}");
+    }
+}
+
+/// A character that stands for itself.
+fn push_literal(char: char, out: &mut String) {
+    if char.is_ascii_punctuation() {
+        out.push('\\');
+    }
+    push_bytes(char, out);
+}
+
+/// Behind a backslash, outside of classes.
+fn escape(rest: &mut Rest<'_>, out: &mut String) -> Result<(), String> {
+    let char = rest.next().ok_or("a backslash at the end")?;
+    match char {
+        'Q' => quoted(rest, out),
+        'E' => {}
+        // For fancy-regex these are the start and the end of a word.
+        '<' | '>' => out.push(char),
+        'h' => out.push_str("[\\t \\xA0]"),
+        'H' => out.push_str("[^\\t \\xA0]"),
+        'x' => hexadecimal(rest, out)?,
+        '1'..='9' | 'A' | 'B' | 'D' | 'K' | 'S' | 'W' | 'Z' => out.extend(['\\', char]),
+        'a' | 'b' | 'd' | 'e' | 'f' | 'k' | 'n' | 'r' | 's' | 't' | 'w' | 'z' => out.extend(['\\', char]),
+        _ if char.is_ascii_alphanumeric() => return Err(format!("\\{char} is not supported")),
+        _ => push_literal(char, out),
+    }
+    Ok(())
+}
+
+/// Behind `\x`: up to two digits, or any number of them in braces. The number of a byte.
+fn hexadecimal(rest: &mut Rest<'_>, out: &mut String) -> Result<(), String> {
+    let in_braces = rest.next_if_eq(&'{').is_some();
+    let mut digits = String::new();
+    while let Some(digit) = rest.next_if(|char| char.is_ascii_hexdigit() && (in_braces || digits.len() < 2)) {
+        digits.push(digit);
+    }
+    if in_braces && (digits.is_empty() || rest.next() != Some('}')) {
+        return Err("\\x{ without digits and a brace".into());
+    }
+    let byte = if digits.is_empty() { Ok(0) } else { u8::from_str_radix(&digits, 16) };
+    let byte = byte.map_err(|_| format!("\\x{{{digits}}} is no byte"))?;
+    // Writing to a string does not fail.
+    let _ = write!(out, "\\x{byte:02X}");
+    Ok(())
+}
+
+/// Everything up to `\E` stands for itself.
+fn quoted(rest: &mut Rest<'_>, out: &mut String) {
+    while let Some(char) = rest.next() {
+        if char == '\\' && rest.next_if_eq(&'E').is_some() {
+            return;
+        }
+        push_literal(char, out);
+    }
+}
+
+/// Whether what follows a brace makes it a repetition: `3}`, `3,}` or `3,5}`.
+fn is_repetition(rest: &Rest<'_>) -> bool {
+    let mut rest = rest.clone();
+    let digits = |rest: &mut Rest<'_>| {
+        let mut count = 0;
+        while rest.next_if(char::is_ascii_digit).is_some() {
+            count += 1;
+        }
+        count
+    };
+    if digits(&mut rest) == 0 {
+        return false;
+    }
+    if rest.next_if_eq(&',').is_some() {
+        digits(&mut rest);
+    }
+    rest.next() == Some('}')
+}
+
+/// Behind an opening parenthesis.
+fn group(rest: &mut Rest<'_>, out: &mut String) -> Result<(), String> {
+    match rest.peek() {
+        Some('*') => return Err("(*...) is not supported".into()),
+        Some('?') => {}
+        _ => {
+            out.push('(');
+            return Ok(());
+        }
+    }
+    let mut ahead = rest.clone();
+    ahead.next();
+    let is_known = match ahead.next() {
+        Some('#') => {
+            // A comment. PCRE ends it at the first parenthesis, too.
+            return rest.find(|char| *char == ')').map(|_| ()).ok_or_else(|| "a comment without end".into());
+        }
+        Some(':' | '=' | '!' | '>' | '<' | '(') => true,
+        Some('P') => ahead.next() == Some('<'),
+        // Options: `(?i)` and `(?i-s:...)`. In the extended syntax of `x` a comment could look like a class.
+        Some(first) => {
+            let mut option = Some(first);
+            while option.is_some_and(|char| "ims-".contains(char)) {
+                option = ahead.next();
+            }
+            matches!(option, Some(')' | ':'))
+        }
+        None => false,
+    };
+    if is_known {
+        out.push('(');
+        Ok(())
+    } else {
+        let shown: String = rest.clone().take(3).collect();
+        Err(format!("({shown} is not supported"))
+    }
+}
+
+/// Behind an opening bracket.
+fn class(rest: &mut Rest<'_>, out: &mut String) -> Result<(), String> {
+    out.push('[');
+    if rest.next_if_eq(&'^').is_some() {
+        out.push('^');
+    }
+    if rest.next_if_eq(&']').is_some() {
+        out.push_str("\\]");
+    }
+    loop {
+        match rest.next().ok_or("a class without end")? {
+            ']' => break,
+            '[' => posix_class(rest, out)?,
+            '\\' => escape_in_class(rest, out)?,
+            '-' if rest.peek() == Some(&'-') => return Err("-- in a class is not supported".into()),
+            char @ ('&' | '~' | '^') => out.extend(['\\', char]),
+            char => push_bytes(char, out),
+        }
+    }
+    out.push(']');
+    Ok(())
+}
+
+/// Behind a bracket in a class: `:alpha:]`, or the bracket stands for itself.
+fn posix_class(rest: &mut Rest<'_>, out: &mut String) -> Result<(), String> {
+    match rest.peek() {
+        Some(':') => {}
+        Some('.' | '=') => return Err("collating elements are not supported".into()),
+        _ => {
+            out.push_str("\\[");
+            return Ok(());
+        }
+    }
+    let name: String =
+        rest.clone().skip(1).take_while(|char| char.is_ascii_lowercase() || *char == '^').collect();
+    let end: String = rest.clone().skip(1 + name.len()).take(2).collect();
+    if end != ":]" {
+        out.push_str("\\[");
+        return Ok(());
+    }
+    if !CLASSES.contains(&name.strip_prefix('^').unwrap_or(&name)) {
+        return Err(format!("unknown class [:{name}:]"));
+    }
+    out.push('[');
+    out.extend(rest.by_ref().take(name.len() + 3));
+    Ok(())
+}
+
+/// Behind a backslash in a class.
+fn escape_in_class(rest: &mut Rest<'_>, out: &mut String) -> Result<(), String> {
+    let char = rest.next().ok_or("a backslash at the end")?;
+    match char {
+        'b' => out.push_str("\\x08"),
+        'x' => hexadecimal(rest, out)?,
+        'a' | 'd' | 'D' | 'e' | 'f' | 'n' | 'r' | 's' | 'S' | 't' | 'w' | 'W' => out.extend(['\\', char]),
+        _ if char.is_ascii_alphanumeric() => return Err(format!("\\{char} in a class is not supported")),
+        _ => push_literal(char, out),
+    }
+    Ok(())
+}

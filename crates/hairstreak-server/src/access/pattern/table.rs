@@ -1,0 +1,63 @@
+//! `PatternTable`: each distinct text is compiled once while it is in use.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+
+use super::error::PatternError;
+use super::pattern::Pattern;
+
+/// Entries of patterns that nobody uses are looked for when there are this many entries, and later when there are twice as many
+/// as were in use.
+const SWEEP_COUNT_MIN: usize = 64;
+
+/// Compiled patterns by their text. Holds what others hold, and no more.
+#[derive(Debug, Default)]
+pub(in crate::access) struct PatternTable {
+    entries: Mutex<Entries>,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    by_text: HashMap<Box<str>, Weak<Pattern>>,
+    sweep_at: usize,
+}
+
+impl PatternTable {
+    /// The pattern of that text. Not compiled under the lock: two threads may compile one text, and the first is kept.
+    ///
+    /// Errors: as [`Pattern::compile`].
+    pub fn get(&self, text: &str) -> Result<Arc<Pattern>, PatternError> {
+        if let Some(known) = self.entries.lock().by_text.get(text).and_then(Weak::upgrade) {
+            return Ok(known);
+        }
+        let compiled = Arc::new(Pattern::compile(text)?);
+        Ok(self.entries.lock().add(text, compiled))
+    }
+
+    /// The pattern of that text, and one that matches nothing if the text is no pattern.
+    pub fn get_or_never(&self, text: &str) -> Arc<Pattern> {
+        self.get(text).unwrap_or_else(|_| Arc::new(Pattern::never()))
+    }
+
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.entries.lock().by_text.len()
+    }
+}
+
+impl Entries {
+    fn add(&mut self, text: &str, compiled: Arc<Pattern>) -> Arc<Pattern> {
+        if let Some(known) = self.by_text.get(text).and_then(Weak::upgrade) {
+            return known;
+        }
+        if self.by_text.len() >= self.sweep_at.max(SWEEP_COUNT_MIN) {
+            self.by_text.retain(|_, pattern| pattern.strong_count() > 0);
+            self.by_text.shrink_to_fit();
+            self.sweep_at = 2 * self.by_text.len();
+        }
+        self.by_text.insert(text.into(), Arc::downgrade(&compiled));
+        compiled
+    }
+}

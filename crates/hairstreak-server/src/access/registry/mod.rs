@@ -1,0 +1,10 @@
+//! `Registry`: users, their permissions, and the virtual hosts they are for. Plain data: no lock, no hashing, no patterns.
+//!
+//! Reading order: `record`, [`Registry`], `permissions`.
+
+mod permissions;
+mod record;
+mod registry;
+
+pub(super) use record::Record;
+pub(super) use registry::Registry;

@@ -1,0 +1,131 @@
+//! The start of a node: the definitions of the data directory take effect before anybody can connect.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use hairstreak_store::{DataDirectory, DataDirectoryError, DefinitionStore, Entry, StoreError};
+use thiserror::Error;
+
+use super::error::OperatorError;
+use super::users::{self, UserChanges};
+use super::virtual_hosts;
+use crate::definitions::{Definition, DefinitionError, Kind, PermissionDefinition, VirtualHostDefinition};
+use crate::node::{AmqpOptions, FirstUser, Journal, Node, from_definition};
+
+/// The place of a node's definitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataPlace {
+    /// The data directory.
+    pub path: PathBuf,
+    /// The name of the node. A directory belongs to the node that made it.
+    pub node_name: String,
+}
+
+/// Why a node cannot start from its data directory.
+#[derive(Debug, Error)]
+pub enum BootError {
+    /// The directory cannot be used.
+    #[error(transparent)]
+    Directory(#[from] DataDirectoryError),
+    /// The definitions cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A user or a virtual host of the options makes no sense.
+    #[error("the first definitions: {0}")]
+    First(#[from] OperatorError),
+    /// The system has no thread or no random bytes to give.
+    #[error(transparent)]
+    System(#[from] io::Error),
+    /// A definition cannot be understood, or does not fit the others.
+    #[error("{}: {reason}", place.display())]
+    Definition {
+        /// The data directory.
+        place: PathBuf,
+        /// The definition, and the error.
+        reason: String,
+    },
+}
+
+/// A node with the definitions of its data directory, or without one.
+///
+/// # Errors
+///
+/// The directory cannot be used, or a definition cannot take effect.
+pub(crate) fn open(options: &AmqpOptions, data: Option<&DataPlace>) -> Result<Node, BootError> {
+    let Some(data) = data else {
+        let node = Node::new(options, Journal::Off)?;
+        add_first_definitions(&node, options)?;
+        return Ok(node);
+    };
+    let directory = DataDirectory::open(&data.path, &data.node_name)?;
+    let (store, entries) = DefinitionStore::open(&directory)?;
+    let wrong = |reason: String| BootError::Definition { place: data.path.clone(), reason };
+    let definitions: Result<Vec<Definition>, DefinitionError> = entries.iter().map(decode).collect();
+    let mut definitions = definitions.map_err(|error| wrong(error.to_string()))?;
+    definitions.sort_by_key(|definition| definition.place().kind);
+    let node = Node::new(options, Journal::On(store))?;
+    for definition in definitions {
+        let text = definition.describe();
+        restore(&node, definition).map_err(|reason| wrong(format!("{text}: {reason}")))?;
+    }
+    add_first_definitions(&node, options)?;
+    Ok(node)
+}
+
+/// Has a stored definition take effect. Returns the reason if it cannot.
+fn restore(node: &Node, definition: Definition) -> Result<(), String> {
+    let now = node.clock.millis(Instant::now());
+    match definition {
+        Definition::VirtualHost(host) => {
+            node.add_host(&host.name);
+            node.catalog.put(Definition::VirtualHost(host));
+        }
+        Definition::User(user) => users::restore(node, user).map_err(|error| error.to_string())?,
+        Definition::Permission(row) => {
+            users::restore_permission(node, row).map_err(|error| error.to_string())?;
+        }
+        Definition::TopicPermission(row) => {
+            users::restore_topic_permission(node, row).map_err(|error| error.to_string())?;
+        }
+        definition @ (Definition::Exchange(_) | Definition::Queue(_) | Definition::Binding(_)) => {
+            let Some((name, change)) = from_definition(definition) else { return Ok(()) };
+            let host = node.hosts.find(&name).ok_or_else(|| format!("there is no vhost '{name}'"))?;
+            let restored = host.lock().host.changes_mut().restore(&change, now);
+            restored.map_err(|refusal| refusal.to_string())?;
+        }
+        other => drop(node.catalog.put(other)),
+    }
+    Ok(())
+}
+
+/// Adds what each start is to find, and what a node without definitions begins with.
+fn add_first_definitions(node: &Node, options: &AmqpOptions) -> Result<(), OperatorError> {
+    let mut names = options.virtual_hosts.clone();
+    if virtual_hosts::all(node).is_empty() {
+        names.push(options.default_virtual_host.clone());
+    }
+    for name in names.iter().filter(|name| node.hosts.find(name).is_none()) {
+        let host = VirtualHostDefinition { name: name.clone(), ..VirtualHostDefinition::default() };
+        virtual_hosts::put(node, host, None)?;
+    }
+    let is_first = options.users.is_empty() && users::all(node).is_empty();
+    let first = is_first.then_some(&options.default_user);
+    options.users.iter().chain(first).try_for_each(|user| put_first_user(node, user))
+}
+
+fn put_first_user(node: &Node, user: &FirstUser) -> Result<(), OperatorError> {
+    let tags = user.tags.iter().map(str::to_owned).collect();
+    let password_hash = Some(user.password_hash.clone());
+    users::put(node, &user.name, UserChanges { password_hash, tags: Some(tags), ..UserChanges::default() })?;
+    let has_rights = users::permissions(node).iter().any(|row| row.user == user.name);
+    for host in virtual_hosts::all(node).iter().filter(|_| !has_rights) {
+        users::set_permission(node, PermissionDefinition::everything(&user.name, &host.name))?;
+    }
+    Ok(())
+}
+
+fn decode(entry: &Entry) -> Result<Definition, DefinitionError> {
+    let number = entry.kind.number();
+    Definition::decode(Kind::of_number(number).ok_or(DefinitionError::unknown(number))?, &entry.value)
+}

@@ -1,0 +1,294 @@
+//! Users, permissions and limits of users.
+//!
+//! A password that has no hash yet is hashed by the caller ([`hash_password`]), because that takes long.
+
+use hairstreak_socket::security::PublicKey;
+
+use super::error::{Done, OperatorError};
+use crate::access::{
+    AccessError, HashingAlgorithm, PasswordHash, Permission, Revoked, Tags, TopicPermission, User, UserLimit,
+    UserLimits, UserUpdate,
+};
+use crate::definitions::{
+    Change, Definition, Kind, Limits, PermissionDefinition, Place, TopicPermissionDefinition, UserDefinition,
+};
+use crate::node::{Commit, Node};
+
+/// A change of a user. `None` leaves what there is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct UserChanges {
+    pub password_hash: Option<PasswordHash>,
+    pub tags: Option<Vec<String>>,
+    pub limits: Option<Limits>,
+    /// A public key in Z85; empty: none.
+    pub curve: Option<String>,
+}
+
+/// All users by name.
+pub(crate) fn all(node: &Node) -> Vec<UserDefinition> {
+    node.access.users().iter().map(definition).collect()
+}
+
+/// A user.
+///
+/// # Errors
+///
+/// There is no such user.
+pub(crate) fn find(node: &Node, name: &str) -> Result<UserDefinition, OperatorError> {
+    node.access.user(name).as_ref().map(definition).ok_or(OperatorError::NotFound)
+}
+
+/// Hashes a password as new ones are hashed. Takes tens of milliseconds.
+///
+/// # Errors
+///
+/// The password is too long, or the system has no random bytes.
+pub(crate) fn hash_password(node: &Node, password: &[u8]) -> Result<PasswordHash, OperatorError> {
+    node.access.hash_password(password).map_err(|error| OperatorError::Bad(error.to_string()))
+}
+
+/// Puts back a user that the data directory has.
+pub(super) fn restore(node: &Node, user: UserDefinition) -> Result<(), OperatorError> {
+    let UserDefinition { name, password_hash, hashing_algorithm, tags, limits, curve } = user;
+    let update = UserUpdate {
+        password_hash: Some(read_hash(&password_hash, hashing_algorithm.as_deref())?),
+        tags: Some(Tags::from_names(tags.iter().map(String::as_str))?),
+        limits: Some(user_limits(&limits)),
+        curve: Some(curve.as_deref().map(public_key).transpose()?),
+    };
+    node.access.put_user(&name, update)?;
+    Ok(())
+}
+
+/// Puts back a permission that the data directory has.
+pub(super) fn restore_permission(node: &Node, row: PermissionDefinition) -> Result<(), OperatorError> {
+    let PermissionDefinition { user, vhost, configure, write, read } = row;
+    node.access.set_permission(Permission { user, virtual_host: vhost, configure, write, read })?;
+    Ok(())
+}
+
+/// Puts back a topic permission that the data directory has.
+pub(super) fn restore_topic_permission(
+    node: &Node,
+    row: TopicPermissionDefinition,
+) -> Result<(), OperatorError> {
+    let TopicPermissionDefinition { user, vhost, exchange, write, read } = row;
+    node.access.set_topic_permission(TopicPermission { user, virtual_host: vhost, exchange, write, read })?;
+    Ok(())
+}
+
+fn public_key(text: &str) -> Result<PublicKey, OperatorError> {
+    text.parse().map_err(|error| OperatorError::Bad(format!("curve: {error}")))
+}
+
+/// Creates or changes a user. Connections of a user whose rights change have the new ones at once.
+///
+/// # Errors
+///
+/// A value makes no sense.
+pub(crate) fn put(node: &Node, name: &str, changes: UserChanges) -> Result<Done, OperatorError> {
+    let UserChanges { password_hash, tags, limits, curve } = changes;
+    let tags = tags.map(|tags| Tags::from_names(tags.iter().map(String::as_str))).transpose()?;
+    let curve = match curve.as_deref() {
+        None => None,
+        Some("") => Some(None),
+        Some(text) => Some(Some(public_key(text)?)),
+    };
+    let limits = limits.as_ref().map(user_limits);
+    let _changing = node.changing.lock();
+    let change = node.access.put_user(name, UserUpdate { password_hash, tags, limits, curve })?;
+    let commit = node.journal.commit(&[Change::Put(Definition::User(definition(&change.after)))]);
+    Ok(Done { is_new: change.before.is_none(), commit })
+}
+
+/// Puts a user of a file in the place of the one before. `password`: the password itself, if the file has it.
+///
+/// # Errors
+///
+/// A value makes no sense.
+pub(crate) fn import(
+    node: &Node,
+    user: UserDefinition,
+    password: Option<&str>,
+) -> Result<Commit, OperatorError> {
+    let UserDefinition { name, password_hash, hashing_algorithm, tags, limits, curve } = user;
+    let hash = match password {
+        Some(password) => hash_password(node, password.as_bytes())?,
+        None => read_hash(&password_hash, hashing_algorithm.as_deref())?,
+    };
+    let changes = UserChanges { password_hash: Some(hash), tags: Some(tags), limits: Some(limits), curve };
+    put(node, &name, changes).map(|done| done.commit)
+}
+
+/// Reads a hash of definitions.
+///
+/// # Errors
+///
+/// The algorithm is unknown, or the hash is none of the algorithm.
+pub(crate) fn read_hash(text: &str, algorithm: Option<&str>) -> Result<PasswordHash, OperatorError> {
+    let algorithm = match algorithm {
+        None => HashingAlgorithm::Sha256,
+        Some(name) => HashingAlgorithm::from_name(name)
+            .ok_or_else(|| OperatorError::Bad(format!("unknown hashing_algorithm '{name}'")))?,
+    };
+    PasswordHash::from_text(text, algorithm).map_err(|error| OperatorError::Bad(error.to_string()))
+}
+
+/// Deletes a user with its permissions, and closes its connections.
+///
+/// # Errors
+///
+/// There is no such user.
+pub(crate) fn delete(node: &Node, name: &str) -> Result<Commit, OperatorError> {
+    let _changing = node.changing.lock();
+    let (_, Revoked { permissions, topic_permissions }) = node.access.delete_user(name)?;
+    let rows = permissions.iter().map(|row| Definition::Permission(permission_definition(row)));
+    let topics = topic_permissions.iter().map(|row| Definition::TopicPermission(topic_definition(row)));
+    let mut changes: Vec<Change> =
+        rows.chain(topics).map(|definition| Change::Delete(definition.place())).collect();
+    changes.push(Change::Delete(Place::new(Kind::User, &[name.as_bytes()])));
+    let commit = node.journal.commit(&changes);
+    node.close_connections(&format!("user '{name}' is deleted"), |connection| {
+        &*connection.client.user == name
+    });
+    Ok(commit)
+}
+
+/// Sets or clears a limit of a user.
+///
+/// # Errors
+///
+/// There is no such user.
+pub(crate) fn set_limit(
+    node: &Node,
+    name: &str,
+    limit: UserLimit,
+    value: Option<i64>,
+) -> Result<Commit, OperatorError> {
+    let _changing = node.changing.lock();
+    let change = node.access.set_user_limit(name, limit, value)?;
+    Ok(node.journal.commit(&[Change::Put(Definition::User(definition(&change.after)))]))
+}
+
+/// All permissions, by virtual host and user.
+pub(crate) fn permissions(node: &Node) -> Vec<PermissionDefinition> {
+    node.access.permissions(None, None).iter().map(permission_definition).collect()
+}
+
+/// All topic permissions, by virtual host and user.
+pub(crate) fn topic_permissions(node: &Node) -> Vec<TopicPermissionDefinition> {
+    node.access.topic_permissions(None, None).iter().map(topic_definition).collect()
+}
+
+/// Gives a user rights in a virtual host.
+///
+/// # Errors
+///
+/// There is no such user or host, or a pattern is none.
+pub(crate) fn set_permission(node: &Node, row: PermissionDefinition) -> Result<Done, OperatorError> {
+    let PermissionDefinition { user, vhost, configure, write, read } = row.clone();
+    let permission = Permission { user, virtual_host: vhost, configure, write, read };
+    let _changing = node.changing.lock();
+    let before = node.access.set_permission(permission)?;
+    let commit = node.journal.commit(&[Change::Put(Definition::Permission(row))]);
+    Ok(Done { is_new: before.is_none(), commit })
+}
+
+/// Takes a user's rights in a virtual host.
+///
+/// # Errors
+///
+/// There is no such permission.
+pub(crate) fn clear_permission(node: &Node, virtual_host: &str, user: &str) -> Result<Commit, OperatorError> {
+    let _changing = node.changing.lock();
+    node.access.clear_permission(user, virtual_host)?.ok_or(OperatorError::NotFound)?;
+    let place = Place::new(Kind::Permission, &[virtual_host.as_bytes(), user.as_bytes()]);
+    Ok(node.journal.commit(&[Change::Delete(place)]))
+}
+
+/// Restricts the routing keys of a user at an exchange.
+///
+/// # Errors
+///
+/// There is no such user or host, or a pattern is none.
+pub(crate) fn set_topic_permission(
+    node: &Node,
+    row: TopicPermissionDefinition,
+) -> Result<Done, OperatorError> {
+    let TopicPermissionDefinition { user, vhost, exchange, write, read } = row.clone();
+    let permission = TopicPermission { user, virtual_host: vhost, exchange, write, read };
+    let _changing = node.changing.lock();
+    let before = node.access.set_topic_permission(permission)?;
+    let commit = node.journal.commit(&[Change::Put(Definition::TopicPermission(row))]);
+    Ok(Done { is_new: before.is_none(), commit })
+}
+
+/// Takes the restrictions of a user at an exchange, or at all exchanges of a virtual host.
+///
+/// # Errors
+///
+/// There are none.
+pub(crate) fn clear_topic_permissions(
+    node: &Node,
+    virtual_host: &str,
+    user: &str,
+    exchange: Option<&str>,
+) -> Result<Commit, OperatorError> {
+    let _changing = node.changing.lock();
+    let cleared = node.access.clear_topic_permissions(user, virtual_host, exchange)?;
+    if cleared.is_empty() {
+        return Err(OperatorError::NotFound);
+    }
+    let places = cleared.iter().map(|row| Definition::TopicPermission(topic_definition(row)).place());
+    Ok(node.journal.commit(&places.map(Change::Delete).collect::<Vec<_>>()))
+}
+
+/// A user as definitions have it.
+pub(crate) fn definition(user: &User) -> UserDefinition {
+    let limits = UserLimit::ALL.into_iter();
+    UserDefinition {
+        name: user.name.clone(),
+        password_hash: user.password_hash.to_export(),
+        hashing_algorithm: Some(user.password_hash.algorithm().name().into()),
+        tags: user.tags.iter().map(str::to_owned).collect(),
+        limits: limits
+            .filter_map(|limit| Some((limit.name().to_owned(), user.limits.value(limit)?)))
+            .collect(),
+        curve: user.curve.map(|key| key.to_string()),
+    }
+}
+
+pub(crate) fn user_limits(limits: &Limits) -> UserLimits {
+    UserLimit::ALL
+        .into_iter()
+        .fold(UserLimits::default(), |all, limit| all.with(limit, limits.get(limit.name()).copied()))
+}
+
+fn permission_definition(row: &Permission) -> PermissionDefinition {
+    PermissionDefinition {
+        user: row.user.clone(),
+        vhost: row.virtual_host.clone(),
+        configure: row.configure.clone(),
+        write: row.write.clone(),
+        read: row.read.clone(),
+    }
+}
+
+fn topic_definition(row: &TopicPermission) -> TopicPermissionDefinition {
+    TopicPermissionDefinition {
+        user: row.user.clone(),
+        vhost: row.virtual_host.clone(),
+        exchange: row.exchange.clone(),
+        write: row.write.clone(),
+        read: row.read.clone(),
+    }
+}
+
+impl From<AccessError> for OperatorError {
+    fn from(error: AccessError) -> OperatorError {
+        match error {
+            AccessError::NoSuchUser { .. } | AccessError::NoSuchVirtualHost { .. } => OperatorError::NotFound,
+            error => OperatorError::Bad(error.to_string()),
+        }
+    }
+}
