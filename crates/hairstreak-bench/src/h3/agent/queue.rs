@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-use hairstreak_server::{AmqpOptions, ServeOptions, Server, User};
+use hairstreak_server::{AmqpOptions, ServeOptions, Server};
 use hairstreak_transport::Endpoint;
 
 use super::error::AgentError;
@@ -62,7 +62,7 @@ impl QueueBroker {
                     bind: Vec::new(),
                     amqp_bind: endpoints,
                     amqp: AmqpOptions {
-                        users: vec![User { loopback_only: host.is_loopback(), ..User::guest() }],
+                        loopback_users: host.is_loopback().then(|| "guest".into()).into_iter().collect(),
                         memory_watermark: watermark as usize,
                         ..AmqpOptions::default()
                     },
