@@ -8,10 +8,9 @@
 //!             retry: opened again, and all that was kept is committed in one transaction
 //! ```
 //!
-//! - A change is never committed without those before it.
-//! - After a refused sync the whole file is written and synced once more before it is opened: see [`rewrite`].
+//! A change is never committed without those before it.
 
-use super::database::{Database, Failure, HeldDatabase, rewrite};
+use super::database::{Database, HeldDatabase};
 use super::disk::Disk;
 use super::entry::{Entry, Write};
 use super::error::StoreError;
@@ -24,8 +23,6 @@ pub(super) struct Committer {
     /// None while failing, and once closed.
     database: Option<Database>,
     kept: Kept,
-    /// A sync was refused, and the file was not written once more since.
-    is_unsure: bool,
 }
 
 impl Committer {
@@ -33,8 +30,8 @@ impl Committer {
     pub fn open(disk: Box<dyn Disk>) -> Result<(Committer, Vec<Entry>), StoreError> {
         let held = HeldDatabase::open(&*disk)?;
         let entries = held.load()?;
-        let database = held.release().map_err(|failure| failure.error)?;
-        Ok((Committer { disk, database: Some(database), kept: Kept::default(), is_unsure: false }, entries))
+        let database = Some(held.release()?);
+        Ok((Committer { disk, database, kept: Kept::default() }, entries))
     }
 
     /// Commits the batches in one transaction. They are on the medium when this returns.
@@ -43,13 +40,13 @@ impl Committer {
     ///
     /// The committer is failing, and has kept the batches.
     pub fn commit(&mut self, batches: Vec<Vec<Write>>) -> Result<(), StoreError> {
+        if batches.iter().all(Vec::is_empty) {
+            return Ok(());
+        }
         let Some(database) = &self.database else {
             self.keep(batches);
             return self.retry();
         };
-        if batches.iter().all(Vec::is_empty) {
-            return Ok(());
-        }
         let changes = batches.iter().flatten();
         let changes = changes.map(|write| (write.kind, &*write.key, write.value.as_deref()));
         match database.commit(changes) {
@@ -66,21 +63,15 @@ impl Committer {
         self.kept.extend(batches.into_iter().flatten());
     }
 
-    /// Opens the database again if it is closed, and commits what is kept.
+    /// Opens the database again, and commits what is kept. For a failing committer.
     ///
     /// # Errors
     ///
     /// The committer is still failing.
     pub fn retry(&mut self) -> Result<(), StoreError> {
-        if self.is_unsure {
-            rewrite(&*self.disk)?;
-            self.is_unsure = false;
-        }
-        let database = match self.database.take() {
-            Some(database) => database,
-            None => HeldDatabase::open(&*self.disk)?.release().map_err(|failure| self.note(failure))?,
-        };
+        let database = HeldDatabase::open(&*self.disk)?.release()?;
         let database = self.database.insert(database);
+        // What the database shows is on the medium by now, so that a key that is missing stays missing.
         let committed = match database.reader() {
             Ok(is_stored) => {
                 self.kept.forget_removals(is_stored);
@@ -113,12 +104,6 @@ impl Committer {
     fn fail(&mut self, error: redb::Error) -> StoreError {
         // INVARIANT: the error came from the open database.
         let database = self.database.take().expect("the database is open");
-        let failure = database.fail(error);
-        self.note(failure)
-    }
-
-    fn note(&mut self, failure: Failure) -> StoreError {
-        self.is_unsure |= failure.is_sync;
-        failure.error
+        database.fail(error)
     }
 }

@@ -18,7 +18,7 @@ use redb::{
 use super::disk::Disk;
 use super::entry::{Entry, Kind};
 use super::error::StoreError;
-use super::file::{DefinitionFile, Fault};
+use super::file::DefinitionFile;
 
 /// redb keeps so much of the file in memory.
 const CACHE_BYTES_MAX: usize = 16 << 20;
@@ -40,14 +40,6 @@ pub(super) struct Database {
     path: PathBuf,
 }
 
-/// Why a database is of no use any more, until it is opened again.
-#[derive(Debug)]
-pub(super) struct Failure {
-    pub error: StoreError,
-    /// Whether a sync was refused: the medium may lack what reads of the file show.
-    pub is_sync: bool,
-}
-
 impl HeldDatabase {
     /// Opens the file on `disk`. A missing file is made first, without entries.
     pub fn open(disk: &dyn Disk) -> Result<HeldDatabase, StoreError> {
@@ -66,9 +58,7 @@ impl HeldDatabase {
         }
         let file = DefinitionFile::hold(inner);
         let opened = guarded(|| Ok(builder().create_with_backend(file.clone())?));
-        let redb = opened.map_err(|error| {
-            StoreError::of_database(path, file.take_fault().map(|fault| fault.error), error)
-        })?;
+        let redb = opened.map_err(|error| StoreError::of_database(path, file.take_fault(), error))?;
         Ok(HeldDatabase(Database { redb, file, path: path.to_owned() }))
     }
 
@@ -82,10 +72,12 @@ impl HeldDatabase {
                 error,
             )
         })
+        guarded(|| load(&database.redb))
+            .map_err(|error| StoreError::of_database(&database.path, database.file.take_fault(), error))
     }
 
     /// Writes what was held.
-    pub fn release(self) -> Result<Database, Failure> {
+    pub fn release(self) -> Result<Database, StoreError> {
         match self.0.file.release() {
             Ok(()) => Ok(self.0),
             Err(error) => Err(self.0.fail(redb::Error::Io(error))),
@@ -110,41 +102,19 @@ impl Database {
         Ok(move |kind: Kind, key: &[u8]| guarded(|| is_stored(&transaction, kind, key)).unwrap_or(true))
     }
 
-    /// Closes the database that `error` came from.
-    pub fn fail(self, error: redb::Error) -> Failure {
+    /// Closes the database that `error` came from. Returns the system's reason, if the system refused anything.
+    pub fn fail(self, error: redb::Error) -> StoreError {
         let Database { redb, file, path } = self;
-        // redb writes nothing more after a refusal of the system.
+        // Else redb might close the file as if nothing had happened.
+        file.refuse();
         drop(redb);
-        let (fault, is_sync) = match file.take_fault() {
-            Some(Fault { error, is_sync }) => (Some(error), is_sync),
-            None => (None, false),
-        };
-        Failure { error: StoreError::of_database(&path, fault, error), is_sync }
+        StoreError::of_database(&path, file.take_fault(), error)
     }
 
     /// Closes the database. All commits are on the medium already: what cannot be written now, the next opening makes up for.
     pub fn close(self) {
         let _ = guarded(|| Ok(self.redb.close()?));
     }
-}
-
-/// Writes each byte of the file once more, and syncs. After a refused sync the system takes pages for written that are not on the medium;
-/// these are written with all others.
-pub(super) fn rewrite(disk: &dyn Disk) -> Result<(), StoreError> {
-    let mut chunk = vec![0; 1 << 20];
-    let mut copy = || {
-        let file = disk.open()?.ok_or(io::ErrorKind::NotFound)?;
-        let length = file.len()?;
-        let mut offset = 0;
-        while offset < length {
-            let size = (length - offset).min(chunk.len() as u64) as usize;
-            file.read(offset, &mut chunk[..size])?;
-            file.write(offset, &chunk[..size])?;
-            offset += size as u64;
-        }
-        file.sync_data()
-    };
-    copy().map_err(|error| StoreError::of_system(disk.file(), error))
 }
 
 fn builder() -> Builder {
@@ -205,7 +175,9 @@ fn commit<'a>(
     }
     let mut transaction = database.begin_write()?;
     transaction.set_durability(Durability::Immediate)?;
-    // With one sync redb would take a damaged page of the last commit for a commit that a crash cut off, and go back to the one before.
+    // Two syncs, the second for the byte that makes the commit the last one. With one, redb would take a damaged page of the last commit
+    // for a commit that a crash cut off, and go back to the one before; and after a refused sync it would take up a commit whose
+    // pages are in the page cache and not on the medium.
     transaction.set_two_phase_commit(true);
     for (kind, changes) in by_kind {
         let mut table = transaction.open_table(Table::new(&kind.table()))?;

@@ -1,12 +1,19 @@
-//! `DefinitionFile`: what redb reads and writes through. It knows two things that redb does not say.
+//! `DefinitionFile`: what redb reads and writes through.
+//!
+//! ```text
+//!   held ── release ──> released ── refuse ──> refused
+//!     └────── release fails, or refuse ──────────^
+//! ```
 //!
 //! - **Held**: until the database has been found whole, nothing is written. The changes that redb makes while it opens a file are held
 //!   in memory and seen by its reads; they are made, in their order and with their syncs, when the file is released. A
 //!   damaged file is left as it is.
-//! - **Fault**: the system's first refusal, and whether a sync was refused. After a refused sync nobody knows what is on the
-//!   medium: Linux takes pages that it could not write for clean.
+//! - **Refused**: redb does not know of a change that was held and then not made, and would go on upon it, if only to close the file.
+//!   Every write fails from then on.
+//! - **Fault**: the system's first refusal, which redb does not repeat.
 
 use std::io;
+use std::mem;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,11 +26,18 @@ pub(super) struct DefinitionFile {
     state: Arc<Mutex<State>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    /// The changes that are held, in their order, or none once the file is released.
-    held: Option<Vec<Change>>,
-    fault: Option<Fault>,
+    phase: Phase,
+    fault: Option<io::Error>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// With the changes so far, in their order.
+    Held(Vec<Change>),
+    Released,
+    Refused,
 }
 
 #[derive(Debug)]
@@ -33,18 +47,10 @@ enum Change {
     Sync,
 }
 
-/// The system's first refusal.
-#[derive(Debug)]
-pub(super) struct Fault {
-    pub error: io::Error,
-    /// Whether a sync was refused, first or later.
-    pub is_sync: bool,
-}
-
 impl DefinitionFile {
     /// The file, held.
     pub fn hold(inner: Box<dyn StorageBackend>) -> DefinitionFile {
-        let state = State { held: Some(Vec::new()), fault: None };
+        let state = State { phase: Phase::Held(Vec::new()), fault: None };
         DefinitionFile { inner: inner.into(), state: Arc::new(Mutex::new(state)) }
     }
 
@@ -52,22 +58,28 @@ impl DefinitionFile {
     ///
     /// # Errors
     ///
-    /// The system's. The file is as after a crash in the middle of these changes.
+    /// The system's. The file is as after a crash in the middle of these changes, and refused.
     pub fn release(&self) -> io::Result<()> {
-        let mut state = self.state();
-        for change in state.held.take().unwrap_or_default() {
-            let made = match change {
-                Change::Write(offset, bytes) => self.inner.write(offset, &bytes),
-                Change::Length(length) => self.inner.set_len(length),
-                Change::Sync => self.inner.sync_data(),
-            };
-            made?;
+        let former = mem::replace(&mut self.state().phase, Phase::Refused);
+        let Phase::Held(changes) = former else { return Err(refusal()) };
+        for change in changes {
+            match change {
+                Change::Write(offset, bytes) => self.watch(self.inner.write(offset, &bytes))?,
+                Change::Length(length) => self.watch(self.inner.set_len(length))?,
+                Change::Sync => self.watch(self.inner.sync_data())?,
+            }
         }
+        self.state().phase = Phase::Released;
         Ok(())
     }
 
+    /// Has every later write fail.
+    pub fn refuse(&self) {
+        self.state().phase = Phase::Refused;
+    }
+
     /// The system's first refusal, once.
-    pub fn take_fault(&self) -> Option<Fault> {
+    pub fn take_fault(&self) -> Option<io::Error> {
         self.state().fault.take()
     }
 
@@ -75,35 +87,53 @@ impl DefinitionFile {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Holds the change, unless the file is released. Returns whether the change is held.
-    fn holds(&self, change: impl FnOnce() -> Change) -> bool {
-        match &mut self.state().held {
-            Some(held) => {
+    /// Makes a change now if the file is released, or holds the change.
+    fn change(
+        &self,
+        change: impl FnOnce() -> Change,
+        make: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        match &mut self.state().phase {
+            Phase::Held(held) => {
                 held.push(change());
-                true
+                return Ok(());
             }
-            None => false,
+            Phase::Refused => return Err(refusal()),
+            Phase::Released => {}
         }
+        self.watch(make())
     }
 
-    fn watch<T>(&self, is_sync: bool, result: io::Result<T>) -> io::Result<T> {
+    /// Notes a refusal of the system.
+    fn watch<T>(&self, result: io::Result<T>) -> io::Result<T> {
         if let Err(error) = &result {
-            let copy = match error.raw_os_error() {
+            let copy = || match error.raw_os_error() {
                 Some(code) => io::Error::from_raw_os_error(code),
                 None => io::Error::new(error.kind(), error.to_string()),
             };
-            let mut state = self.state();
-            let fault = state.fault.get_or_insert(Fault { error: copy, is_sync });
-            fault.is_sync |= is_sync;
+            self.state().fault.get_or_insert_with(copy);
         }
         result
     }
 }
 
+/// The error of a refused file. redb gets to see it, and nobody else: the first refusal is the system's or redb's own.
+fn refusal() -> io::Error {
+    io::Error::other("the file is to be opened again first")
+}
+
 impl State {
+    /// The changes that are held.
+    fn held(&self) -> &[Change] {
+        match &self.phase {
+            Phase::Held(held) => held,
+            Phase::Released | Phase::Refused => &[],
+        }
+    }
+
     /// What `bytes`, read at `offset` of the file as it is, are after the changes that are held.
     fn overlay(&self, offset: u64, bytes: &mut [u8]) {
-        for change in self.held.iter().flatten() {
+        for change in self.held() {
             match change {
                 Change::Write(start, written) => copy_common(*start, written, offset, bytes),
                 Change::Length(length) => {
@@ -116,7 +146,7 @@ impl State {
     }
 
     fn held_length(&self) -> Option<u64> {
-        self.held.iter().flatten().rev().find_map(|change| match change {
+        self.held().iter().rev().find_map(|change| match change {
             Change::Length(length) => Some(*length),
             _ => None,
         })
@@ -137,15 +167,15 @@ impl StorageBackend for DefinitionFile {
     fn len(&self) -> io::Result<u64> {
         match self.state().held_length() {
             Some(length) => Ok(length),
-            None => self.watch(false, self.inner.len()),
+            None => self.watch(self.inner.len()),
         }
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let state = self.state();
-        if state.held.is_none() {
+        if state.held().is_empty() {
             drop(state);
-            return self.watch(false, self.inner.read(offset, out));
+            return self.watch(self.inner.read(offset, out));
         }
         let length = self.inner.len()?;
         let wanted = offset + out.len() as u64;
@@ -157,28 +187,19 @@ impl StorageBackend for DefinitionFile {
         let read = self.inner.read(offset, &mut out[..there]);
         state.overlay(offset, out);
         drop(state);
-        self.watch(false, read)
+        self.watch(read)
     }
 
     fn set_len(&self, length: u64) -> io::Result<()> {
-        if self.holds(|| Change::Length(length)) {
-            return Ok(());
-        }
-        self.watch(false, self.inner.set_len(length))
+        self.change(|| Change::Length(length), || self.inner.set_len(length))
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        if self.holds(|| Change::Sync) {
-            return Ok(());
-        }
-        self.watch(true, self.inner.sync_data())
+        self.change(|| Change::Sync, || self.inner.sync_data())
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        if self.holds(|| Change::Write(offset, data.to_owned())) {
-            return Ok(());
-        }
-        self.watch(false, self.inner.write(offset, data))
+        self.change(|| Change::Write(offset, data.to_owned()), || self.inner.write(offset, data))
     }
 
     fn close(&self) -> io::Result<()> {

@@ -102,6 +102,11 @@ impl DefinitionStore {
         self.health.failing()
     }
 
+    /// How many groups were committed since the store was opened.
+    pub fn commit_count(&self) -> u64 {
+        self.health.commit_count()
+    }
+
     /// Commits all that waits, with a last retry if the store is failing, and closes the file. Later batches are refused
     /// with [`StoreError::Closed`].
     ///

@@ -2,7 +2,7 @@
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,10 @@ use crate::directory::DirectoryLock;
 /// A retry that takes long, such as one of a large file, comes less often: the thread is idle for so many times as long.
 const IDLE_FACTOR: u32 = 10;
 
-/// Whether commits fail, for others to see.
+/// How the commits go, for others to see.
 #[derive(Debug, Default)]
 pub(super) struct Health {
+    commit_count: AtomicU64,
     is_failing: AtomicBool,
     error: Mutex<Option<Arc<StoreError>>>,
 }
@@ -49,6 +50,10 @@ impl Health {
     /// Costs one read of an atomic while all is well.
     pub fn failing(&self) -> Option<Arc<StoreError>> {
         if self.is_failing.load(Ordering::Acquire) { self.error().clone() } else { None }
+    }
+
+    pub fn commit_count(&self) -> u64 {
+        self.commit_count.load(Ordering::Relaxed)
     }
 
     fn set(&self, error: Option<Arc<StoreError>>) {
@@ -136,7 +141,10 @@ impl Writer {
         let committed = committed.map_err(Arc::new);
         self.health.set(committed.as_ref().err().cloned());
         self.state = match &committed {
-            Ok(()) => State::Sound,
+            Ok(()) => {
+                self.health.commit_count.fetch_add(1, Ordering::Relaxed);
+                State::Sound
+            }
             Err(error) => {
                 let now = Instant::now();
                 let interval = self.retry_interval.max((now - start) * IDLE_FACTOR);

@@ -1,0 +1,90 @@
+//! A store on a simulated disk, and what its batches were answered.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::disk::SimulatedDisk;
+use crate::definitions::entry::{Entry, Write};
+use crate::definitions::error::StoreError;
+use crate::definitions::store::{DefinitionStore, Settings};
+
+/// Nothing here takes so long unless it hangs.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A store whose batches have numbers, and their answers in the order in which they came.
+pub struct Bench {
+    pub disk: SimulatedDisk,
+    pub store: DefinitionStore,
+    next: usize,
+    sender: Sender<Answer>,
+    answers: Receiver<Answer>,
+}
+
+/// The batch, its outcome and the name of the thread that told.
+pub type Answer = (usize, Result<(), Arc<StoreError>>, Option<String>);
+
+impl Bench {
+    pub fn new(settings: Settings) -> Bench {
+        Bench::on(SimulatedDisk::new(0), settings).0
+    }
+
+    pub fn on(disk: SimulatedDisk, settings: Settings) -> (Bench, Vec<Entry>) {
+        let (store, entries) = DefinitionStore::open_on(Box::new(disk.clone()), None, settings).unwrap();
+        let (sender, answers) = mpsc::channel();
+        (Bench { disk, store, next: 0, sender, answers }, entries)
+    }
+
+    /// Submits a batch. Returns its number.
+    pub fn submit(&mut self, batch: Vec<Write>) -> usize {
+        let (number, sender) = (self.next, self.sender.clone());
+        self.next += 1;
+        self.store.submit(batch, move |outcome| {
+            let thread = thread::current().name().map(str::to_owned);
+            sender.send((number, outcome, thread)).unwrap();
+        });
+        number
+    }
+
+    /// Submits a batch and waits for its answer, with all answers before it taken.
+    pub fn commit(&mut self, batch: Vec<Write>) -> Result<(), Arc<StoreError>> {
+        let number = self.submit(batch);
+        let (answered, outcome, _) = self.answer();
+        assert_eq!(answered, number);
+        outcome
+    }
+
+    /// The next answer.
+    pub fn answer(&self) -> Answer {
+        self.answers.recv_timeout(LONG).unwrap()
+    }
+
+    /// Whether no answer waits.
+    pub fn is_unanswered(&self) -> bool {
+        self.answers.try_recv().is_err()
+    }
+
+    /// Waits until the store fails, or fails no more.
+    pub fn wait_until_failing(&self, is_failing: bool) {
+        until(|| self.store.failing().is_some() == is_failing);
+    }
+
+    /// What a new process finds after a loss of power.
+    pub fn after_power_loss(self) -> Vec<Entry> {
+        let disk = self.disk.clone();
+        disk.set_faults(super::disk::Faults { dead_from: Some(0), ..Default::default() });
+        drop(self);
+        disk.lose_power();
+        Bench::on(disk, Settings::default()).1
+    }
+}
+
+/// Waits until `condition` holds.
+pub fn until(condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < LONG, "it takes too long");
+        thread::park_timeout(Duration::from_millis(1));
+    }
+}
