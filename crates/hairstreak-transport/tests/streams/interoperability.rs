@@ -90,7 +90,8 @@ fn openssl_at_either_side_gets_all_bytes_and_ends_cleanly() {
             let session = end.stream.tls().unwrap();
             let certificate = session.peer_certificate().unwrap();
             assert!(certificate.windows(own.len()).any(|window| window == own.as_bytes()));
-            assert!(session.cipher().starts_with(version), "{}", session.cipher());
+            assert_eq!(session.version(), version);
+            assert!(!session.cipher_suite().is_empty());
             assert_eq!(session.protocol(), Some(&b"spoken"[..]));
             end.write_all(&pattern(0, SIZE));
             end.end_output();

@@ -114,7 +114,7 @@ fn each_side_learns_what_the_other_showed_and_what_they_agreed_on() {
     assert!(server.peer_certificate().is_some_and(|der| contains(der, b"tester")));
     assert_eq!((client.protocol(), server.protocol()), (Some(&b"spoken"[..]), Some(&b"spoken"[..])));
     assert_eq!((client.server_name(), server.server_name()), (None, Some(SERVER_NAME)));
-    assert_eq!(client.cipher(), "TLSv1_3 TLS13_AES_256_GCM_SHA384");
+    assert_eq!((client.version(), client.cipher_suite()), ("TLSv1_3", "TLS13_AES_256_GCM_SHA384"));
     let (plain, _) = Stream::pair().unwrap();
     assert!(plain.tls().is_none());
 }
@@ -146,6 +146,41 @@ fn a_client_shows_a_certificate_where_the_server_wants_one_and_only_a_known_one(
         assert_part(&client_error, "the peer refuses with the alert UnknownCA");
         assert_part(&server_error, "none of the CA roots given here has signed the peer's certificate");
     }
+}
+
+#[test]
+fn a_client_whose_certificate_has_expired_is_refused() {
+    let identity = Some(identity("expired-client.pem", "client.key"));
+    let expired = client_with(&TlsClientOptions { identity, ..client_options() });
+    let (client_error, server_error) =
+        refusals(expired, server_asking(ClientCertificates::Optional(pem("ca.pem"))));
+    assert_part(&client_error, "the peer refuses with the alert CertificateExpired");
+    assert_part(&server_error, "expired");
+}
+
+#[test]
+fn a_server_that_is_reloaded_shows_the_new_certificate_and_keeps_its_connections() {
+    let strangers = client_with(&TlsClientOptions::new(pem("stranger-ca.pem")));
+    let expired = TlsServerOptions::new(identity("expired.pem", "server.key"));
+    let reloaded = TlsServer::load(&expired).unwrap();
+    // The listener's clone follows.
+    let listening = reloaded.clone();
+    let (client_error, _) = refusals(client(), listening.clone());
+    assert_part(&client_error, "expired");
+    // Options that cannot be used change nothing.
+    let broken = TlsServerOptions::new(identity("server.pem", "missing.key"));
+    assert_part(&reloaded.reload(&broken).unwrap_err().to_string(), "missing.key");
+    let (client_error, _) = refusals(client(), listening.clone());
+    assert_part(&client_error, "expired");
+    reloaded.reload(&server_options()).unwrap();
+    let (mut old, mut middle, mut server) = established(client(), listening.clone());
+    let asks = ClientCertificates::Required(pem("ca.pem"));
+    reloaded.reload(&TlsServerOptions { client_certificates: asks, ..server_options() }).unwrap();
+    let (client_error, _) = refusals(client(), listening.clone());
+    assert_part(&client_error, "CertificateRequired");
+    let (client_error, _) = refusals(strangers, listening);
+    assert_part(&client_error, "none of the CA roots");
+    trickle(&mut old, &mut server, &mut middle, 1_000);
 }
 
 #[test]

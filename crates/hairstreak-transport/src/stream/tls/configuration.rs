@@ -1,6 +1,7 @@
 //! `TlsServer` and `TlsClient`: the configurations of the two sides, loaded from PEM once and shared by all connections.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, ring};
@@ -74,10 +75,10 @@ impl TlsClientOptions {
     }
 }
 
-/// The accepting side of TLS connections. A clone shares the configuration.
-#[derive(Clone, Debug)]
+/// The accepting side of TLS connections. A clone shares the configuration, and whatever it is changed to.
+#[derive(Clone)]
 pub struct TlsServer {
-    config: Arc<ServerConfig>,
+    config: Arc<Mutex<Arc<ServerConfig>>>,
 }
 
 impl TlsServer {
@@ -85,6 +86,19 @@ impl TlsServer {
     ///
     /// Errors: a file cannot be read or used, or key and certificate are not a pair.
     pub fn load(options: &TlsServerOptions) -> Result<TlsServer, TlsConfigError> {
+        Ok(TlsServer { config: Arc::new(Mutex::new(TlsServer::read(options)?)) })
+    }
+
+    /// Reads the files anew, or other files, for the connections that come from here on. Handshakes that have begun, and connections, go on as they are.
+    ///
+    /// Errors: as [`TlsServer::load`]; the configuration stays as it is.
+    pub fn reload(&self, options: &TlsServerOptions) -> Result<(), TlsConfigError> {
+        let config = TlsServer::read(options)?;
+        *self.config.lock().unwrap_or_else(PoisonError::into_inner) = config;
+        Ok(())
+    }
+
+    fn read(options: &TlsServerOptions) -> Result<Arc<ServerConfig>, TlsConfigError> {
         let provider = provider();
         // INVARIANT: ring's cipher suites serve both default versions.
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
@@ -111,12 +125,19 @@ impl TlsServer {
         config.alpn_protocols = alpn(&options.protocols)?;
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
-        Ok(TlsServer { config: Arc::new(config) })
+        Ok(Arc::new(config))
     }
 
     /// A connection before its handshake.
     pub(super) fn connection(&self) -> Result<Connection, rustls::Error> {
-        ServerConnection::new(Arc::clone(&self.config)).map(Connection::Server)
+        let config = Arc::clone(&self.config.lock().unwrap_or_else(PoisonError::into_inner));
+        ServerConnection::new(config).map(Connection::Server)
+    }
+}
+
+impl fmt::Debug for TlsServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TlsServer").finish_non_exhaustive()
     }
 }
 

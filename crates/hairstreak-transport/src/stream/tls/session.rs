@@ -31,12 +31,14 @@ impl<'a> TlsSession<'a> {
         }
     }
 
-    /// `TLSv1_3` or `TLSv1_2`, and the cipher suite.
-    pub fn cipher(self) -> String {
-        let connection = self.tls.rustls();
-        let version = connection.protocol_version().map_or("", |version| version.as_str().unwrap_or(""));
-        let suite = connection.negotiated_cipher_suite();
-        let suite = suite.and_then(|suite| suite.suite().as_str()).unwrap_or("");
-        format!("{version} {suite}")
+    /// `TLSv1_3` or `TLSv1_2`.
+    pub fn version(self) -> &'static str {
+        self.tls.rustls().protocol_version().and_then(|version| version.as_str()).unwrap_or_default()
+    }
+
+    /// The cipher suite, such as `TLS13_AES_256_GCM_SHA384` or `TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384`.
+    pub fn cipher_suite(self) -> &'static str {
+        let suite = self.tls.rustls().negotiated_cipher_suite();
+        suite.and_then(|suite| suite.suite().as_str()).unwrap_or_default()
     }
 }
