@@ -7,6 +7,7 @@ pub mod access;
 mod amqp;
 mod config;
 mod definitions;
+mod http;
 mod node;
 mod operator;
 mod options;

@@ -1,0 +1,119 @@
+//! `ListQuery`: the parameters of a list.
+
+use fancy_regex::{Regex, RegexBuilder};
+
+use super::columns::Columns;
+use crate::http::error::ApiError;
+use crate::http::request::Query;
+
+/// The rows of a page, unless the client says another number.
+const PAGE_SIZE_DEFAULT: u64 = 100;
+/// The most rows of a page.
+const PAGE_SIZE_MAX: u64 = 500;
+/// Characters of a regular expression.
+const REGEX_SIZE_MAX: usize = 1024;
+/// The steps that a regular expression may take back at one name.
+const BACKTRACK_MAX: usize = 10_000;
+/// Bytes of a compiled regular expression.
+const COMPILED_SIZE_MAX: usize = 1 << 20;
+
+/// The parameters of a list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ListQuery {
+    /// `None`: the whole list, as an array.
+    pub(super) page: Option<Page>,
+    /// The path of a column.
+    pub(super) sort: Option<String>,
+    pub(super) is_reversed: bool,
+    /// `None`: all columns.
+    pub(super) columns: Option<Columns>,
+}
+
+/// A page of a list.
+#[derive(Clone, Debug)]
+pub(super) struct Page {
+    /// Counted from 1.
+    pub(super) number: u64,
+    pub(super) size: u64,
+    pub(super) filter: Option<Filter>,
+}
+
+/// A filter by name, without regard to case.
+#[derive(Clone, Debug)]
+pub(super) enum Filter {
+    /// The name contains the text, which is in lower case.
+    Contains(String),
+    Matches(Box<Regex>),
+}
+
+impl ListQuery {
+    /// Reads the parameters.
+    ///
+    /// # Errors
+    ///
+    /// 400 with RabbitMQ's words: a page is no number or out of bounds, or the filter is no regular expression.
+    pub(crate) fn parse(query: &Query) -> Result<ListQuery, ApiError> {
+        Ok(ListQuery {
+            page: page(query)?,
+            sort: query.get("sort").filter(|path| !path.is_empty()).map(str::to_owned),
+            is_reversed: query.is_true("sort_reverse"),
+            columns: query.get("columns").map(Columns::parse),
+        })
+    }
+}
+
+fn page(query: &Query) -> Result<Option<Page>, ApiError> {
+    let number = number(query, "page")?;
+    let size = self::number(query, "page_size")?;
+    let Some(number) = number else { return Ok(None) };
+    let used_size = size.unwrap_or(PAGE_SIZE_DEFAULT as i64);
+    match (u64::try_from(number), u64::try_from(used_size)) {
+        (Ok(number @ 1..), Ok(size @ 1..=PAGE_SIZE_MAX)) => {
+            Ok(Some(Page { number, size, filter: filter(query)? }))
+        }
+        _ => {
+            let size = size.map_or("undefined".into(), |size| size.to_string());
+            let reason = format!("Invalid pagination parameters: page number {number}, page size {size}");
+            Err(ApiError::bad_parameters("invalid_pagination_parameters", reason))
+        }
+    }
+}
+
+fn number(query: &Query, name: &str) -> Result<Option<i64>, ApiError> {
+    query.get(name).map(|text| text.parse().map_err(|_| invalid())).transpose()
+}
+
+fn filter(query: &Query) -> Result<Option<Filter>, ApiError> {
+    let Some(name) = query.get("name").filter(|name| !name.is_empty()) else { return Ok(None) };
+    if !query.is_true("use_regex") {
+        return Ok(Some(Filter::Contains(name.to_lowercase())));
+    }
+    if name.chars().count() > REGEX_SIZE_MAX {
+        return Err(invalid());
+    }
+    let mut builder = RegexBuilder::new(name);
+    builder.case_insensitive(true);
+    builder.backtrack_limit(BACKTRACK_MAX);
+    builder.delegate_size_limit(COMPILED_SIZE_MAX);
+    builder.build().map(|regex| Some(Filter::Matches(Box::new(regex)))).map_err(|_| invalid())
+}
+
+/// RabbitMQ's words for whatever is wrong with a page.
+fn invalid() -> ApiError {
+    ApiError::bad_request("Pagination parameters are invalid")
+}
+
+impl Filter {
+    /// Whether a name passes.
+    ///
+    /// # Errors
+    ///
+    /// 400: the regular expression takes too many steps.
+    pub(super) fn passes(&self, name: &[u8]) -> Result<bool, ApiError> {
+        let name = String::from_utf8_lossy(name);
+        match self {
+            Filter::Contains(text) => Ok(name.to_lowercase().contains(text)),
+            Filter::Matches(regex) => regex.is_match(&*name).map_err(|_| invalid()),
+        }
+    }
+}

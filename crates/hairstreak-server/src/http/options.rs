@@ -1,0 +1,45 @@
+//! `HttpOptions`: the bounds of the management HTTP API, and what browsers may do with it.
+
+use std::time::Duration;
+
+/// Options of the HTTP server.
+#[derive(Clone, Debug)]
+pub(crate) struct HttpOptions {
+    /// The beginning of every path, such as `/rabbit`; empty: none.
+    pub path_prefix: String,
+    /// Origins whose pages may call from a browser (CORS); `*`: all.
+    pub allowed_origins: Vec<String>,
+    /// Connections at a time; more are closed as they are accepted.
+    pub connections_max: usize,
+    /// The time for a request header to come whole; an idle connection is closed after it, too.
+    pub header_timeout: Duration,
+    /// The time after which a client that takes nothing of a response is closed.
+    pub write_timeout: Duration,
+    /// The time for a request body to come, with one second more for each 64 KiB that came.
+    pub body_timeout: Duration,
+    /// Bytes of a request body.
+    pub body_size_max: usize,
+    /// Bytes of a request body that holds definitions.
+    pub definitions_size_max: usize,
+    /// Bytes of all request bodies together, while they are read and answered.
+    pub bodies_bytes_max: usize,
+    /// Rows of all lists together that are being sent.
+    pub rows_max: usize,
+}
+
+impl Default for HttpOptions {
+    fn default() -> HttpOptions {
+        HttpOptions {
+            path_prefix: String::new(),
+            allowed_origins: Vec::new(),
+            connections_max: 4096,
+            header_timeout: Duration::from_secs(60),
+            write_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(30),
+            body_size_max: 16 << 20,
+            definitions_size_max: 64 << 20,
+            bodies_bytes_max: 256 << 20,
+            rows_max: 4 << 20,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! One connection: requests come one after the other, each is answered before the next is read.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+
+use super::race::{First, race};
+use super::service::Service;
+use super::timed_stream::TimedStream;
+use crate::http::bounds::Bounds;
+use crate::http::options::HttpOptions;
+use crate::http::request::Request;
+use crate::http::response::StreamedBody;
+
+/// Bytes of a request header, and of a response that waits in hyper's buffer.
+const BUFFER_SIZE_MAX: usize = 32 * 1024;
+
+/// The state that all connections share.
+pub(super) struct Serving<S> {
+    pub(super) service: S,
+    pub(super) options: HttpOptions,
+    pub(super) bounds: Bounds,
+}
+
+/// Serves one connection until either side closes it, or the server stops. The permit is the connection's place.
+pub(super) async fn serve<S: Service>(
+    serving: Rc<Serving<S>>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    mut stops: watch::Receiver<bool>,
+    _place: OwnedSemaphorePermit,
+) {
+    // Small responses leave at once. A socket that refuses is served all the same.
+    let _ = stream.set_nodelay(true);
+    let stream = TokioIo::new(TimedStream::new(stream, serving.options.write_timeout));
+    let header_timeout = serving.options.header_timeout;
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let serving = Rc::clone(&serving);
+        async move { Ok::<_, Infallible>(respond(&serving, request, peer).await) }
+    });
+    let mut connection = std::pin::pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(header_timeout)
+            .max_buf_size(BUFFER_SIZE_MAX)
+            .serve_connection(stream, service)
+    );
+    let stopped = stops.wait_for(|stops| *stops);
+    // A connection ends in an error when its client breaks the protocol or goes away, which concerns nobody else.
+    if let First::Right(_) = race(connection.as_mut(), stopped).await {
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
+    }
+}
+
+async fn respond<S: Service>(
+    serving: &Serving<S>,
+    request: hyper::Request<Incoming>,
+    peer: SocketAddr,
+) -> hyper::Response<StreamedBody> {
+    let mut request = Request::new(request, peer, &serving.options, &serving.bounds);
+    let response = serving.service.answer(&mut request).await;
+    request.body.discard().await;
+    response.into_hyper()
+}

@@ -1,0 +1,15 @@
+//! The HTTP server: a thread with connections of HTTP/1.1 on it, which knows nothing of queues.
+//!
+//! Reading order: [`HttpServer`], `connection`, [`Service`] (the part that answers), `timed_stream`.
+
+mod connection;
+mod race;
+#[expect(clippy::module_inception, reason = "the type is what the folder is about")]
+mod server;
+mod service;
+#[cfg(test)]
+mod tests;
+mod timed_stream;
+
+pub(crate) use server::HttpServer;
+pub(crate) use service::Service;

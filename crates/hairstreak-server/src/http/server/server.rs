@@ -1,0 +1,134 @@
+//! `HttpServer`: listeners, a thread named `http`, and the connections on it.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::task::{JoinSet, LocalSet};
+
+use super::connection::{self, Serving};
+use super::service::Service;
+use crate::http::bounds::Bounds;
+use crate::http::options::HttpOptions;
+
+/// The time that requests in progress have to end when the server stops.
+const STOP_TIME_MAX: Duration = Duration::from_secs(5);
+/// The pause after a failure to accept, such as too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// A running HTTP server. Dropping it stops it.
+#[derive(Debug)]
+pub(crate) struct HttpServer {
+    addresses: Vec<SocketAddr>,
+    stops: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+    /// The process that the thread runs in: there is none to wait for in a forked child.
+    process: u32,
+}
+
+impl HttpServer {
+    /// Serves the listeners in a thread of its own.
+    ///
+    /// # Errors
+    ///
+    /// A listener cannot be used, or the thread cannot be started.
+    pub(crate) fn start<S: Service>(
+        listeners: Vec<TcpListener>,
+        options: HttpOptions,
+        service: S,
+    ) -> io::Result<HttpServer> {
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
+        let mut addresses = Vec::with_capacity(listeners.len());
+        for listener in &listeners {
+            listener.set_nonblocking(true)?;
+            addresses.push(listener.local_addr()?);
+        }
+        let listeners = {
+            let _entered = runtime.enter();
+            listeners.into_iter().map(tokio::net::TcpListener::from_std).collect::<io::Result<Vec<_>>>()?
+        };
+        let (stops, stopped) = oneshot::channel();
+        let run = move || run(&runtime, listeners, options, service, stopped);
+        let thread = std::thread::Builder::new().name("http".into()).spawn(run)?;
+        Ok(HttpServer { addresses, stops: Some(stops), thread: Some(thread), process: std::process::id() })
+    }
+
+    /// The addresses that the server listens on, with the real ports.
+    pub(crate) fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Accepts nothing more, lets requests in progress end, and waits until the thread has ended.
+    pub(crate) fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        drop(self.stops.take());
+        if let Some(thread) = self.thread.take().filter(|_| self.process == std::process::id()) {
+            // A panic of the thread has been reported by itself.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Runs until `stopped` comes, or its sender is gone.
+fn run<S: Service>(
+    runtime: &Runtime,
+    listeners: Vec<tokio::net::TcpListener>,
+    options: HttpOptions,
+    service: S,
+    stopped: oneshot::Receiver<()>,
+) {
+    let bounds = Bounds::new(&options);
+    let places = Arc::new(Semaphore::new(options.connections_max));
+    let serving = Rc::new(Serving { service, options, bounds });
+    let tasks = LocalSet::new();
+    tasks.block_on(runtime, async move {
+        let (tell_stop, stops) = watch::channel(false);
+        let mut accepting = JoinSet::new();
+        for listener in listeners {
+            let (serving, places, stops) = (Rc::clone(&serving), Arc::clone(&places), stops.clone());
+            accepting.spawn_local(accept(serving, listener, places, stops));
+        }
+        // The sender says nothing; the end of it is the message.
+        let _ = stopped.await;
+        accepting.shutdown().await;
+        tell_stop.send_replace(true);
+        drop(stops);
+        // Each connection has a receiver until its end.
+        let _ = tokio::time::timeout(STOP_TIME_MAX, tell_stop.closed()).await;
+    });
+}
+
+/// Accepts connections of one listener.
+async fn accept<S: Service>(
+    serving: Rc<Serving<S>>,
+    listener: tokio::net::TcpListener,
+    places: Arc<Semaphore>,
+    stops: watch::Receiver<bool>,
+) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                // Without a place the stream is dropped, and so closed.
+                if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+                    let (serving, stops) = (Rc::clone(&serving), stops.clone());
+                    tokio::task::spawn_local(connection::serve(serving, stream, peer, stops, place));
+                }
+            }
+            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+        }
+    }
+}
