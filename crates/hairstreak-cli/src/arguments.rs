@@ -15,6 +15,7 @@ use crate::amqp::{
 use crate::duration::bounded;
 use crate::fabric::FabricArguments;
 use crate::map::{MapArguments, MapWorkerArguments};
+use crate::operator::OperatorCommand;
 use crate::place::Place;
 use crate::service::{CallArguments, Limit, ServicesArguments, WorkerArguments};
 use crate::when::When;
@@ -62,6 +63,8 @@ pub enum Command {
     Keygen(KeygenArguments),
     Fabric(FabricArguments),
     Bench(BenchArguments),
+    #[command(flatten)]
+    Operator(Box<OperatorCommand>),
 }
 
 /// Compute what a topology can do, before it runs

@@ -6,6 +6,7 @@
 
 mod amqp;
 mod arguments;
+mod base64;
 mod bench_command;
 mod calibrate_command;
 mod duration;
@@ -18,7 +19,9 @@ mod map;
 mod map_command;
 mod map_worker_command;
 mod numbers;
+mod operator;
 mod output;
+mod percent;
 mod place;
 mod plan_command;
 mod proxy_command;
@@ -90,5 +93,6 @@ fn obey(command: &Command) -> Result<(), Failure> {
             FabricCommand::Study(arguments) => fabric::study(arguments),
         },
         Command::Bench(arguments) => bench_command::bench(arguments),
+        Command::Operator(command) => operator::operate(command),
     }
 }

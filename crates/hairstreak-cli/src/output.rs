@@ -5,7 +5,10 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Write, stderr, stdout};
 use std::os::fd::AsFd;
 
+use serde_json::Value;
+
 use crate::failure::Failure;
+use crate::line::one_line;
 
 /// Writes a result to standard output. A reader that has gone (`| head`) is no failure.
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -13,6 +16,11 @@ pub fn print(text: &str) -> Result<(), Failure> {
         Err(failure) if failure.is_quiet() => Ok(()),
         done => done,
     }
+}
+
+/// Writes what a command has done: a line, or with --json an object.
+pub fn tell(is_json: bool, text: &str, json: &Value) -> Result<(), Failure> {
+    if is_json { print(&format!("{json}\n")) } else { print(&format!("{}\n", one_line(text))) }
 }
 
 /// Writes to standard output what others need in order to go on. A reader that has gone is a quiet end.

@@ -22,3 +22,4 @@ pub use arguments::{BindArguments, DeclareArguments, DeleteArguments, PurgeArgum
 pub use consume::{ConsumeArguments, consume};
 pub use publish::{PublishArguments, publish};
 pub use topology::{bind, declare, delete, purge, unbind};
+pub use value::{PropertyValues, Record};

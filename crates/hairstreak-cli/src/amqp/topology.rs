@@ -2,7 +2,7 @@
 //! answer.
 
 use hairstreak_wire::amqp::{Method, exchange, queue};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::arguments::{
     BindArguments, Binding, DeclareArguments, DeclareExchange, DeclareObject, DeclareQueue, DeleteArguments,
@@ -12,9 +12,8 @@ use super::client::{ClientError, Connection};
 use super::session::with_connection;
 use super::value::table;
 use crate::failure::Failure;
-use crate::line::one_line;
 use crate::numbers::{grouped, messages};
-use crate::output::print;
+use crate::output::tell;
 
 pub fn declare(arguments: &DeclareArguments) -> Result<(), Failure> {
     match &arguments.object {
@@ -178,11 +177,6 @@ pub fn purge(arguments: &PurgeArguments) -> Result<(), Failure> {
     };
     let text = format!("{} purged from queue '{name}'", messages(count.into()));
     tell(arguments.json, &text, &json!({"queue": name, "messages": count}))
-}
-
-/// Prints a result.
-fn tell(is_json: bool, text: &str, json: &Value) -> Result<(), Failure> {
-    if is_json { print(&format!("{json}\n")) } else { print(&format!("{}\n", one_line(text))) }
 }
 
 fn unexpected(method: &Method<'_>) -> Failure {

@@ -12,6 +12,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::percent::unescape;
+
 /// The port of AMQP.
 const PORT: u16 = 5672;
 const USER: &str = "guest";
@@ -119,17 +121,6 @@ fn unix(path: String) -> Result<Place, String> {
         0 | 1 => Err("amqp+unix:// has no path of a socket".into()),
         _ => Ok(Place::Unix { path }),
     }
-}
-
-fn unescape(text: &str) -> Result<String, String> {
-    let wrong = || "a percent sign in the address is not followed by two hexadecimal digits".to_owned();
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16)).ok_or_else(wrong);
-        bytes.push(if byte == b'%' { (digit()? << 4 | digit()?) as u8 } else { byte });
-    }
-    String::from_utf8(bytes).map_err(|_| "a part of the address is no UTF-8".into())
 }
 
 #[cfg(test)]

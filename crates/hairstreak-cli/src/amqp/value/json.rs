@@ -13,7 +13,7 @@
 use hairstreak_wire::amqp::{FieldTable, FieldValue, SHORT_STRING_SIZE_MAX};
 use serde_json::{Map, Number, Value, json};
 
-use super::base64;
+use crate::base64;
 
 pub fn from_table(table: &FieldTable) -> Map<String, Value> {
     // The first of several fields with the same name counts.

@@ -1,17 +1,15 @@
 //! Values of AMQP as people type them, and as JSON has them.
 //!
-//! - `base64`: bytes that are no text
 //! - `json`: field tables and JSON objects
 //! - `typed`: NAME=VALUE on the command line
 //! - `properties`: the properties of a message
 //! - `record`: a message as one JSON object
 
-mod base64;
 mod json;
 mod properties;
 mod record;
 mod typed;
 
 pub use properties::PropertyValues;
-pub use record::{from_record, to_record};
+pub use record::{Record, from_record, to_record};
 pub use typed::{NamedValue, short_string, table};

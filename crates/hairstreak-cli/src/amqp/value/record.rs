@@ -13,29 +13,41 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::base64;
 use super::json::{from_table, to_table};
 use super::properties::PropertyValues;
 use super::typed::short_string;
 use crate::amqp::client::Content;
+use crate::base64;
 
+/// A message as an object, as far as it says something.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Record {
+pub struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
-    exchange: Option<String>,
+    pub exchange: Option<String>,
     #[serde(alias = "routing_key")]
-    key: Option<String>,
+    pub key: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    redelivered: Option<bool>,
+    pub redelivered: Option<bool>,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
-    headers: Map<String, Value>,
+    pub headers: Map<String, Value>,
     #[serde(default, skip_serializing_if = "PropertyValues::is_empty")]
-    properties: PropertyValues,
+    pub properties: PropertyValues,
     #[serde(skip_serializing_if = "Option::is_none")]
-    body: Option<Value>,
+    pub body: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    body_base64: Option<String>,
+    pub body_base64: Option<String>,
+    /// The size of the whole body, in bytes, where the record has only a part of it. Such a record cannot be published.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub truncated_from: Option<u64>,
+}
+
+impl Record {
+    /// The object on one line, without a newline.
+    pub fn to_line(&self) -> Vec<u8> {
+        // INVARIANT: the names are strings, and nothing in a record refuses to be written.
+        serde_json::to_vec(self).expect("a record is JSON")
+    }
 }
 
 /// Why a text is no message.
@@ -98,9 +110,9 @@ pub fn to_record(content: Content, is_redelivered: bool) -> Result<Vec<u8>, Deco
         properties: PropertyValues::of(&properties),
         body,
         body_base64,
+        truncated_from: None,
     };
-    // INVARIANT: the names are strings, and nothing in a record refuses to be written.
-    Ok(serde_json::to_vec(&record).expect("a record is JSON"))
+    Ok(record.to_line())
 }
 
 #[cfg(test)]
@@ -151,6 +163,7 @@ mod tests {
             "{\"body\": \"a\", \"body_base64\": \"\"}",
             "{\"body_base64\": \"?\"}",
             "{\"headers\": 1}",
+            "{\"body\": \"he\", \"truncated_from\": 5}",
             "{\"properties\": {\"priority\": 256}}",
             "{\"properties\": {\"contenttype\": \"x\"}}",
         ] {

@@ -1,0 +1,63 @@
+//! `hairstreak bindings`: which exchange gives its messages to what.
+
+use clap::Args;
+
+use serde_json::Value;
+
+use super::exchanges::name_default_exchange;
+use super::list::{Column, ListAction, ListArguments, Listing, print_list};
+use super::target::TargetArguments;
+use super::virtual_host::VirtualHostArguments;
+use crate::failure::Failure;
+
+/// List bindings: from which exchange, to which queue or exchange, with which key
+///
+/// Each queue is bound to the default exchange by its name. `bind` and `unbind` make and remove others, as clients of AMQP.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub struct BindingsArguments {
+    #[command(subcommand)]
+    action: Option<ListAction>,
+    #[command(flatten)]
+    list: ListArguments,
+    #[command(flatten)]
+    vhost: VirtualHostArguments,
+    #[command(flatten)]
+    target: TargetArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+    hairstreak bindings --vhost shop --filter '^events$'
+    hairstreak bindings --sort destination";
+
+const COLUMNS: &[Column] = &[
+    Column::new("vhost", "vhost"),
+    Column::new("source", "source"),
+    Column::new("destination_type", "to"),
+    Column::new("destination", "destination"),
+    Column::new("routing_key", "key"),
+    Column::new("arguments", "arguments"),
+];
+
+pub fn bindings(arguments: &BindingsArguments) -> Result<(), Failure> {
+    let BindingsArguments { action, list, vhost, target } = arguments;
+    list.before(action.is_some())?;
+    let list = action.as_ref().map_or(list, |ListAction::List(behind)| behind);
+    let listing = Listing {
+        noun: ("binding", "bindings"),
+        path: vhost.list_path("bindings"),
+        vhost: vhost.of_list(),
+        is_paged: false,
+        is_filtered_there: false,
+        names: &["source", "destination", "routing_key"],
+        amend: if target.json { None } else { Some(&name_default) },
+        columns: COLUMNS,
+        sums: &[],
+    };
+    print_list(&target.open()?, list, target.json, &listing)
+}
+
+fn name_default(binding: &mut Value) {
+    name_default_exchange(binding, "source");
+}

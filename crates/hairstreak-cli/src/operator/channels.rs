@@ -1,0 +1,58 @@
+//! `hairstreak channels`: channels of connections.
+
+use clap::Args;
+
+use super::list::{Column, Form, ListAction, ListArguments, Listing, print_list};
+use super::target::TargetArguments;
+use super::virtual_host::VirtualHostArguments;
+use crate::failure::Failure;
+
+/// List channels with what they have not acknowledged or confirmed
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub struct ChannelsArguments {
+    #[command(subcommand)]
+    action: Option<ListAction>,
+    #[command(flatten)]
+    list: ListArguments,
+    #[command(flatten)]
+    vhost: VirtualHostArguments,
+    #[command(flatten)]
+    target: TargetArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+    hairstreak channels --sort messages_unacknowledged --reverse";
+
+const COLUMNS: &[Column] = &[
+    Column::new("name", "name"),
+    Column::new("vhost", "vhost"),
+    Column::new("user", "user"),
+    Column::new("state", "state"),
+    Column::new("consumer_count", "consumers"),
+    Column::new("prefetch_count", "prefetch"),
+    Column::new("messages_unacknowledged", "unacked"),
+    Column::new("messages_unconfirmed", "unconfirmed"),
+    Column::new("messages_uncommitted", "uncommitted"),
+    Column::new("message_stats.publish_details.rate", "in/s").of(Form::PerSecond),
+    Column::new("message_stats.deliver_get_details.rate", "out/s").of(Form::PerSecond),
+];
+
+pub fn channels(arguments: &ChannelsArguments) -> Result<(), Failure> {
+    let ChannelsArguments { action, list, vhost, target } = arguments;
+    list.before(action.is_some())?;
+    let list = action.as_ref().map_or(list, |ListAction::List(behind)| behind);
+    let listing = Listing {
+        noun: ("channel", "channels"),
+        path: vhost.list_path_below("channels"),
+        vhost: vhost.of_list(),
+        is_paged: true,
+        is_filtered_there: false,
+        names: &["name", "user"],
+        amend: None,
+        columns: COLUMNS,
+        sums: &[],
+    };
+    print_list(&target.open()?, list, target.json, &listing)
+}

@@ -1,0 +1,226 @@
+//! `Client`: requests to the management HTTP API, one at a time, and its answers as JSON.
+
+use std::io::{ErrorKind, Read};
+use std::time::Duration;
+
+use serde_json::Value;
+use ureq::http::{Method, Request, Response};
+use ureq::tls::TlsConfig;
+use ureq::{Agent, Body, Error, Timeout};
+
+use super::address::HttpAddress;
+use super::error::HttpError;
+use super::reason::reason;
+use crate::base64;
+use crate::line::one_line;
+
+/// The longest answer, in bytes. A page of a list has a few hundred kilobytes, the definitions of a node some megabytes.
+const ANSWER_SIZE_MAX: u64 = 256 << 20;
+/// Connecting takes no longer than this, whatever an answer may take.
+const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(10);
+/// So many characters of an answer that is no JSON stand in the error.
+const START_LENGTH: usize = 60;
+
+/// The API of one server, as one user.
+pub struct Client {
+    agent: Agent,
+    address: HttpAddress,
+    user: String,
+    authorization: String,
+    timeout: Duration,
+}
+
+/// How an answer begins, and its body.
+struct Answer {
+    status: u16,
+    location: String,
+    body: Vec<u8>,
+}
+
+impl Client {
+    /// `timeout` is the most for one answer, connecting and reading included. Nothing is sent yet.
+    pub fn new(
+        address: HttpAddress,
+        user: &str,
+        password: &str,
+        timeout: Duration,
+        tls: Option<TlsConfig>,
+    ) -> Client {
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            // A proxy of the environment is for the Internet.
+            .proxy(None)
+            .user_agent(concat!("hairstreak/", env!("CARGO_PKG_VERSION")))
+            .accept("application/json")
+            .timeout_connect(Some(timeout.min(CONNECT_TIMEOUT_MAX)))
+            .timeout_per_call(Some(timeout))
+            .tls_config(tls.unwrap_or_default());
+        let authorization = format!("Basic {}", base64::encode(format!("{user}:{password}").as_bytes()));
+        Client { agent: config.build().new_agent(), address, user: user.to_owned(), authorization, timeout }
+    }
+
+    /// The name of the user who logs in.
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// The JSON of a path such as `queues/%2F?page=1`.
+    pub fn get(&self, path: &str) -> Result<Value, HttpError> {
+        let body = self.get_bytes(path)?;
+        serde_json::from_slice(&body).map_err(|_| self.no_json(Method::GET, path, 200, &body))
+    }
+
+    /// The same, undecoded. The body begins as JSON.
+    pub fn get_bytes(&self, path: &str) -> Result<Vec<u8>, HttpError> {
+        let answer = self.ask(Method::GET, path, None, None)?;
+        match answer.body.trim_ascii_start().first() {
+            Some(b'{' | b'[') => Ok(answer.body),
+            _ => Err(self.no_json(Method::GET, path, answer.status, &answer.body)),
+        }
+    }
+
+    /// Same as `get`; None is an object that does not exist.
+    pub fn find(&self, path: &str) -> Result<Option<Value>, HttpError> {
+        match self.get(path) {
+            Err(HttpError::Missing(_)) => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    /// Creates or changes an object.
+    pub fn put(&self, path: &str, body: &Value) -> Result<(), HttpError> {
+        self.ask(Method::PUT, path, Some(body.to_string().into_bytes()), None).map(drop)
+    }
+
+    /// Sends a body of JSON. The answer's JSON; null where there is none.
+    pub fn post(&self, path: &str, body: Vec<u8>) -> Result<Value, HttpError> {
+        let answer = self.ask(Method::POST, path, Some(body), None)?;
+        match answer.body.trim_ascii() {
+            [] => Ok(Value::Null),
+            body => serde_json::from_slice(body)
+                .map_err(|_| self.no_json(Method::POST, path, answer.status, body)),
+        }
+    }
+
+    pub fn delete(&self, path: &str) -> Result<(), HttpError> {
+        self.ask(Method::DELETE, path, None, None).map(drop)
+    }
+
+    /// The same, with a reason that the broker tells those who notice.
+    pub fn delete_because(&self, path: &str, reason: &str) -> Result<(), HttpError> {
+        self.ask(Method::DELETE, path, None, Some(reason)).map(drop)
+    }
+
+    /// Asks, and takes errors of the API out of the answers.
+    fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Vec<u8>>,
+        why: Option<&str>,
+    ) -> Result<Answer, HttpError> {
+        let answer = self.send(&method, path, body, why)?;
+        let status = answer.status;
+        if (200..300).contains(&status) {
+            return Ok(answer);
+        }
+        if (300..400).contains(&status) {
+            let (url, location) = (self.address.to_string(), one_line(&answer.location));
+            return Err(HttpError::Moved { url, request: request(&method, path), status, location });
+        }
+        let said = match (answer.body.trim_ascii(), status) {
+            (b"", 404) | (b"", 500..) => None,
+            (b"", _) => Some(format!("the API refuses {}", request(&method, path))),
+            (body, _) => serde_json::from_slice(body).ok().filter(Value::is_object).map(|body| reason(&body)),
+        };
+        let Some(reason) = said else { return Err(self.no_json(method, path, status, &answer.body)) };
+        Err(match status {
+            401 => HttpError::Refused { place: self.address.place(), user: self.user.clone(), reason },
+            404 => HttpError::Missing(request(&method, path)),
+            status => HttpError::Rejected { status, reason },
+        })
+    }
+
+    fn send(
+        &self,
+        method: &Method,
+        path: &str,
+        body: Option<Vec<u8>>,
+        why: Option<&str>,
+    ) -> Result<Answer, HttpError> {
+        let failed = |error: Error| self.explain(error, || request(method, path));
+        let mut builder = Request::builder()
+            .method(method.clone())
+            .uri(format!("{}/api/{path}", self.address))
+            .header("authorization", &self.authorization);
+        if let Some(why) = why {
+            builder = builder.header("x-reason", one_line(why));
+        }
+        let response = match body {
+            Some(body) => {
+                let request = builder.header("content-type", "application/json").body(body);
+                self.agent.run(request.map_err(|error| failed(error.into()))?)
+            }
+            None => self.agent.run(builder.body(()).map_err(|error| failed(error.into()))?),
+        };
+        read(response.map_err(failed)?).map_err(failed)
+    }
+
+    fn no_json(&self, method: Method, path: &str, status: u16, body: &[u8]) -> HttpError {
+        let text = String::from_utf8_lossy(&body[..body.len().min(START_LENGTH * 4)]).into_owned();
+        let start: String = one_line(text.trim()).chars().take(START_LENGTH).collect();
+        let start = if start.is_empty() { start } else { format!(": {start}") };
+        HttpError::NoJson { url: self.address.to_string(), request: request(&method, path), status, start }
+    }
+
+    /// What went wrong below the API.
+    fn explain(&self, error: Error, request: impl FnOnce() -> String) -> HttpError {
+        let place = self.address.place();
+        match error {
+            Error::HostNotFound => HttpError::Resolve(place),
+            Error::Timeout(Timeout::Connect | Timeout::Resolve) => {
+                HttpError::ConnectTimeout { place, seconds: self.timeout.min(CONNECT_TIMEOUT_MAX).as_secs() }
+            }
+            Error::Timeout(_) => {
+                HttpError::Silence { place, seconds: self.timeout.as_secs(), request: request() }
+            }
+            Error::Io(error) if is_unconnected(error.kind()) => HttpError::Connect(place, error),
+            Error::ConnectionFailed => HttpError::Connect(place, ErrorKind::ConnectionRefused.into()),
+            Error::Io(error) => HttpError::Broken { place, reason: error.to_string() },
+            Error::BodyExceedsLimit(size_max) => HttpError::TooLarge { request: request(), size_max },
+            Error::Protocol(error) => HttpError::Protocol { place, reason: error.to_string() },
+            error @ Error::LargeResponseHeader(..) => {
+                HttpError::Protocol { place, reason: error.to_string() }
+            }
+            Error::Rustls(error) => HttpError::Tls { place, reason: error.to_string() },
+            Error::Tls(reason) => HttpError::Tls { place, reason: reason.to_owned() },
+            error => HttpError::Broken { place, reason: error.to_string() },
+        }
+    }
+}
+
+fn read(response: Response<Body>) -> Result<Answer, Error> {
+    let (head, body) = response.into_parts();
+    let location =
+        head.headers.get("location").map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    let mut bytes = Vec::new();
+    body.into_with_config().limit(ANSWER_SIZE_MAX).reader().read_to_end(&mut bytes).map_err(Error::from)?;
+    Ok(Answer { status: head.status.as_u16(), location: location.unwrap_or_default(), body: bytes })
+}
+
+/// A request as it stands in errors, without its query.
+fn request(method: &Method, path: &str) -> String {
+    format!("{method} /api/{}", path.split('?').next().unwrap_or(path))
+}
+
+fn is_unconnected(kind: ErrorKind) -> bool {
+    use ErrorKind::{
+        AddrNotAvailable, ConnectionRefused, HostUnreachable, NetworkUnreachable, PermissionDenied,
+    };
+    matches!(
+        kind,
+        AddrNotAvailable | ConnectionRefused | HostUnreachable | NetworkUnreachable | PermissionDenied
+    )
+}

@@ -1,0 +1,57 @@
+//! `hairstreak consumers`: who consumes from which queue.
+
+use clap::Args;
+
+use super::list::{Column, ListAction, ListArguments, Listing, print_list};
+use super::target::TargetArguments;
+use super::virtual_host::VirtualHostArguments;
+use crate::failure::Failure;
+
+/// List consumers: of which queue, on which channel
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub struct ConsumersArguments {
+    #[command(subcommand)]
+    action: Option<ListAction>,
+    #[command(flatten)]
+    list: ListArguments,
+    #[command(flatten)]
+    vhost: VirtualHostArguments,
+    #[command(flatten)]
+    target: TargetArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+    hairstreak consumers --vhost shop --filter '^orders$'";
+
+const COLUMNS: &[Column] = &[
+    Column::new("queue.vhost", "vhost"),
+    Column::new("queue.name", "queue"),
+    Column::new("consumer_tag", "consumer tag"),
+    Column::new("channel_details.name", "channel"),
+    Column::new("channel_details.user", "user"),
+    Column::new("ack_required", "ack"),
+    Column::new("exclusive", "exclusive"),
+    Column::new("prefetch_count", "prefetch"),
+    Column::new("active", "active"),
+    Column::new("arguments", "arguments"),
+];
+
+pub fn consumers(arguments: &ConsumersArguments) -> Result<(), Failure> {
+    let ConsumersArguments { action, list, vhost, target } = arguments;
+    list.before(action.is_some())?;
+    let list = action.as_ref().map_or(list, |ListAction::List(behind)| behind);
+    let listing = Listing {
+        noun: ("consumer", "consumers"),
+        path: vhost.list_path("consumers"),
+        vhost: vhost.of_list(),
+        is_paged: false,
+        is_filtered_there: false,
+        names: &["queue.name", "consumer_tag", "channel_details.user"],
+        amend: None,
+        columns: COLUMNS,
+        sums: &[],
+    };
+    print_list(&target.open()?, list, target.json, &listing)
+}

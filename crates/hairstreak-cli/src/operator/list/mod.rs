@@ -1,0 +1,19 @@
+//! Lists of the API's objects: tables for people, objects on lines for programs.
+//!
+//! - `arguments`: which objects, in what order, which columns
+//! - `column`: a field of the objects, and what it measures
+//! - `cell`: a value as text
+//! - `table`: rows below each other as they come
+//! - `pages`: the API's pages
+//! - `print`: all of them together
+
+mod arguments;
+mod cell;
+mod column;
+mod pages;
+mod print;
+mod table;
+
+pub use arguments::{ListAction, ListArguments};
+pub use column::{Column, Form};
+pub use print::{Listing, print_list};

@@ -1,0 +1,86 @@
+//! `TargetArguments`: which API an operator's command speaks to, as whom, and in what form it answers.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::client::{Client, HttpAddress, tls_config};
+use super::secret::{ask, read_secret};
+use crate::duration::bounded;
+use crate::failure::Failure;
+
+/// Where the API is if nobody says.
+const URL: &str = "http://127.0.0.1:15672";
+/// The variable that says it.
+const URL_VARIABLE: &str = "HAIRSTREAK_HTTP_URL";
+/// The variable with the password.
+const PASSWORD_VARIABLE: &str = "HAIRSTREAK_HTTP_PASSWORD";
+/// The user of a new broker, whose password is the same.
+const USER: &str = "guest";
+/// The longest that an answer may take.
+const TIMEOUT_MAX: Duration = Duration::from_secs(3600);
+
+/// The API.
+#[derive(Debug, Args)]
+pub struct TargetArguments {
+    /// The management HTTP API: http://USER:PASSWORD@HOST:PORT, or https. [default: the environment's
+    /// HAIRSTREAK_HTTP_URL, else http://guest:guest@127.0.0.1:15672]
+    #[arg(long, value_name = "URL", global = true)]
+    url: Option<String>,
+    /// Log in as this user. [default: the one in the URL, else guest]
+    #[arg(long, value_name = "NAME", global = true)]
+    user: Option<String>,
+    /// The password is the first line of this file; - is standard input. [default: the one in the URL, else the
+    /// environment's HAIRSTREAK_HTTP_PASSWORD, else the terminal is asked]
+    #[arg(long, value_name = "FILE", global = true)]
+    password_file: Option<PathBuf>,
+    /// For https: trust the authorities whose certificates are in this file. [default: the environment's SSL_CERT_FILE,
+    /// else those of the system]
+    #[arg(long, value_name = "FILE", global = true)]
+    ca: Option<PathBuf>,
+    /// How long each answer may take.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = timeout, global = true)]
+    timeout: Duration,
+    /// Print JSON: each object of a list on a line, as the API has it.
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+impl TargetArguments {
+    /// A client. Nothing is sent yet.
+    pub fn open(&self) -> Result<Client, Failure> {
+        let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
+        let (source, url) = match (&self.url, variable(URL_VARIABLE)) {
+            (Some(url), _) => ("--url", url.clone()),
+            (None, Some(url)) => (URL_VARIABLE, url),
+            (None, None) => ("the default", URL.to_owned()),
+        };
+        let address: HttpAddress =
+            url.parse().map_err(|error| Failure::usage(format!("{source}: {error}")))?;
+        let named = self.user.clone().or_else(|| address.user.clone());
+        let user = named.clone().unwrap_or_else(|| USER.to_owned());
+        if user.contains(':') {
+            return Err(Failure::usage(format!(
+                "user '{user}' cannot log in over HTTP, whose user names have no colon"
+            )));
+        }
+        // The password in the URL is that of the user in the URL.
+        let in_url = address.password.clone().filter(|_| address.user.as_ref() == Some(&user));
+        let password = match (&self.password_file, in_url, variable(PASSWORD_VARIABLE)) {
+            (Some(file), _, _) => read_secret(file)?,
+            (None, Some(password), _) | (None, None, Some(password)) => password,
+            (None, None, None) if named.is_none() => USER.to_owned(),
+            (None, None, None) => ask(&format!("password of user '{user}' at {}: ", address.place()))?
+                .ok_or_else(|| Failure::usage(format!(
+                    "there is no password for user '{user}': --password-file or {PASSWORD_VARIABLE} has one"
+                )))?,
+        };
+        let tls = address.is_tls.then(|| tls_config(self.ca.as_deref())).transpose()?;
+        Ok(Client::new(address, &user, &password, self.timeout, tls))
+    }
+}
+
+fn timeout(text: &str) -> Result<Duration, String> {
+    bounded(text, "a timeout", TIMEOUT_MAX)
+}
