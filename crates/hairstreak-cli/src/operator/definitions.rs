@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
+use super::client::HttpError;
 use super::target::TargetArguments;
 use crate::failure::Failure;
 use crate::numbers::grouped;
@@ -81,13 +82,20 @@ fn path(arguments: &DefinitionsArguments) -> String {
         .map_or_else(|| "definitions".to_owned(), |vhost| format!("definitions/{}", escape(vhost)))
 }
 
-fn missing(arguments: &DefinitionsArguments) -> String {
-    format!("virtual host '{}'", arguments.vhost.as_deref().unwrap_or_default())
+/// Names the virtual host that is missing. RabbitMQ answers 404 or, in some versions, a word.
+fn explain(arguments: &DefinitionsArguments, error: HttpError) -> Failure {
+    let missing = || format!("virtual host '{}'", arguments.vhost.as_deref().unwrap_or_default());
+    match error {
+        HttpError::Rejected { reason, .. } if reason == "vhost_not_found" => {
+            Failure::failed(format!("there is no {}", missing()))
+        }
+        error => error.named(missing),
+    }
 }
 
 fn export(arguments: &DefinitionsArguments, file: &Path) -> Result<(), Failure> {
     let client = arguments.target.open()?;
-    let exported = client.get(&path(arguments)).map_err(|error| error.named(|| missing(arguments)))?;
+    let exported = client.get(&path(arguments)).map_err(|error| explain(arguments, error))?;
     let text = format!("{exported:#}\n");
     if file.as_os_str() == "-" {
         return print(&text);
@@ -116,7 +124,7 @@ fn import(arguments: &DefinitionsArguments, file: &Path) -> Result<(), Failure> 
     let imported: Map<String, Value> = serde_json::from_slice(&bytes)
         .map_err(|error| Failure::failed(format!("{name} is no JSON object with definitions: {error}")))?;
     let client = arguments.target.open()?;
-    client.post(&path(arguments), bytes).map_err(|error| error.named(|| missing(arguments)))?;
+    client.post(&path(arguments), bytes).map_err(|error| explain(arguments, error))?;
     done(arguments, &imported.into(), "imported")
 }
 

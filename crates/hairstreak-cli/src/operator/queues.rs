@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::list::{Column, Form, ListArguments, Listing, print_list};
+use super::list::{Column, Form, ListArguments, Listing, Sum, print_list};
 use super::target::TargetArguments;
 use super::virtual_host::VirtualHostArguments;
 use crate::failure::Failure;
@@ -71,8 +71,11 @@ const COLUMNS: &[Column] = &[
     Column::new("message_stats.deliver_get_details.rate", "out/s").of(Form::PerSecond),
     Column::new("message_stats.ack_details.rate", "acks/s").of(Form::PerSecond),
 ];
-const SUMS: &[(&str, &str)] =
-    &[("messages", "messages"), ("messages_ready", "ready"), ("messages_unacknowledged", "unacknowledged")];
+const SUMS: &[Sum] = &[
+    ("messages", "message", "messages"),
+    ("messages_ready", "ready", "ready"),
+    ("messages_unacknowledged", "unacknowledged", "unacknowledged"),
+];
 
 pub fn queues(arguments: &QueuesArguments) -> Result<(), Failure> {
     arguments.list.before(arguments.action.is_some())?;

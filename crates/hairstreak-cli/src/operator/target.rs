@@ -29,8 +29,9 @@ pub struct TargetArguments {
     #[arg(long, value_name = "URL", global = true)]
     url: Option<String>,
     /// Log in as this user. [default: the one in the URL, else guest]
-    #[arg(long, value_name = "NAME", global = true)]
-    user: Option<String>,
+    // Actions have arguments of their own that are called user, and a global argument would take their value.
+    #[arg(long = "user", value_name = "NAME", global = true)]
+    login_user: Option<String>,
     /// The password is the first line of this file; - is standard input. [default: the one in the URL, else the
     /// environment's HAIRSTREAK_HTTP_PASSWORD, else the terminal is asked]
     #[arg(long, value_name = "FILE", global = true)]
@@ -58,7 +59,7 @@ impl TargetArguments {
         };
         let address: HttpAddress =
             url.parse().map_err(|error| Failure::usage(format!("{source}: {error}")))?;
-        let named = self.user.clone().or_else(|| address.user.clone());
+        let named = self.login_user.clone().or_else(|| address.user.clone());
         let user = named.clone().unwrap_or_else(|| USER.to_owned());
         if user.contains(':') {
             return Err(Failure::usage(format!(

@@ -118,7 +118,7 @@ fn list(arguments: &VhostsArguments, list: &ListArguments) -> Result<(), Failure
         is_filtered_there: false,
         names: &["name"],
         columns: COLUMNS,
-        sums: &[("messages", "messages")],
+        sums: &[("messages", "message", "messages")],
         amend: Some(&amend),
     };
     print_list(&client, list, arguments.target.json, &listing)

@@ -5,6 +5,8 @@
 #[expect(dead_code, reason = "what a daemon says on standard error, and how it ends, matters to others")]
 mod daemon;
 mod harness;
+#[path = "../workbench/process.rs"]
+mod process;
 
 mod connecting;
 mod consuming;

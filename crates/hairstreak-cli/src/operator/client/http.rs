@@ -1,6 +1,6 @@
 //! `Client`: requests to the management HTTP API, one at a time, and its answers as JSON.
 
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -18,6 +18,8 @@ use crate::line::one_line;
 const ANSWER_SIZE_MAX: u64 = 256 << 20;
 /// Connecting takes no longer than this, whatever an answer may take.
 const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(10);
+/// How the standard library says that a name has no address.
+const LOOKUP_FAILED: &str = "failed to lookup address";
 /// So many characters of an answer that is no JSON stand in the error.
 const START_LENGTH: usize = 60;
 
@@ -53,12 +55,16 @@ impl Client {
             // A proxy of the environment is for the Internet.
             .proxy(None)
             .user_agent(concat!("hairstreak/", env!("CARGO_PKG_VERSION")))
-            .accept("application/json")
             .timeout_connect(Some(timeout.min(CONNECT_TIMEOUT_MAX)))
             .timeout_per_call(Some(timeout))
             .tls_config(tls.unwrap_or_default());
         let authorization = format!("Basic {}", base64::encode(format!("{user}:{password}").as_bytes()));
         Client { agent: config.build().new_agent(), address, user: user.to_owned(), authorization, timeout }
+    }
+
+    /// The URL, without user and password.
+    pub fn url(&self) -> String {
+        self.address.to_string()
     }
 
     /// The name of the user who logs in.
@@ -179,7 +185,11 @@ impl Client {
     fn explain(&self, error: Error, request: impl FnOnce() -> String) -> HttpError {
         let place = self.address.place();
         match error {
-            Error::HostNotFound => HttpError::Resolve(place),
+            Error::HostNotFound => HttpError::Resolve(place, ErrorKind::NotFound.into()),
+            // The library does not tell resolving a name and using a connection apart.
+            Error::Io(error) if error.to_string().starts_with(LOOKUP_FAILED) => {
+                HttpError::Resolve(place, error)
+            }
             Error::Timeout(Timeout::Connect | Timeout::Resolve) => {
                 HttpError::ConnectTimeout { place, seconds: self.timeout.min(CONNECT_TIMEOUT_MAX).as_secs() }
             }
@@ -188,6 +198,7 @@ impl Client {
             }
             Error::Io(error) if is_unconnected(error.kind()) => HttpError::Connect(place, error),
             Error::ConnectionFailed => HttpError::Connect(place, ErrorKind::ConnectionRefused.into()),
+            Error::Io(error) if is_tls_error(&error) => HttpError::Tls { place, reason: error.to_string() },
             Error::Io(error) => HttpError::Broken { place, reason: error.to_string() },
             Error::BodyExceedsLimit(size_max) => HttpError::TooLarge { request: request(), size_max },
             Error::Protocol(error) => HttpError::Protocol { place, reason: error.to_string() },
@@ -213,6 +224,11 @@ fn read(response: Response<Body>) -> Result<Answer, Error> {
 /// A request as it stands in errors, without its query.
 fn request(method: &Method, path: &str) -> String {
     format!("{method} /api/{}", path.split('?').next().unwrap_or(path))
+}
+
+/// Whether the error is one of TLS, which come wrapped.
+fn is_tls_error(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
 }
 
 fn is_unconnected(kind: ErrorKind) -> bool {

@@ -16,4 +16,4 @@ mod table;
 
 pub use arguments::{ListAction, ListArguments};
 pub use column::{Column, Form};
-pub use print::{Listing, print_list};
+pub use print::{Listing, Sum, print_list};

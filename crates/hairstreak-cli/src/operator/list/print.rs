@@ -16,6 +16,9 @@ use crate::operator::client::Client;
 use crate::output::announce;
 use crate::percent::escape;
 
+/// A field that is added up, and the name of one and of many of what it counts.
+pub type Sum = (&'static str, &'static str, &'static str);
+
 /// A kind of objects that the API lists.
 pub struct Listing<'a> {
     /// The objects' name, one and many.
@@ -30,8 +33,8 @@ pub struct Listing<'a> {
     /// Fields that `--filter` is compared with.
     pub names: &'static [&'static str],
     pub columns: &'static [Column],
-    /// Fields that are added up below the table, with their name there.
-    pub sums: &'static [(&'static str, &'static str)],
+    /// What is added up below the table.
+    pub sums: &'static [Sum],
     /// Changes an object before it is shown.
     pub amend: Option<&'a dyn Fn(&mut Value)>,
 }
@@ -96,8 +99,10 @@ impl<'a> List<'a> {
 
     fn print(mut self, client: &Client) -> Result<(), Failure> {
         let listing = self.listing;
-        let missing =
-            || format!("virtual host '{}' for user '{}'", listing.vhost.unwrap_or_default(), client.user());
+        let missing = || match listing.vhost {
+            Some(vhost) => format!("virtual host '{vhost}' for user '{}'", client.user()),
+            None => format!("list of {} at {}", listing.noun.1, client.url()),
+        };
         let query = self.query();
         for_each_page(client, &query, listing.is_paged, missing, &mut |objects| self.take(objects))?;
         if self.is_json { Ok(()) } else { print(&format!("{}\n", one_line(&self.end()))) }
@@ -112,7 +117,7 @@ impl<'a> List<'a> {
             let wanted = self.columns.iter().map(|(path, _)| path.as_str());
             let mut fields: Vec<&str> = wanted.collect();
             if self.arguments.columns.is_empty() {
-                fields.extend(sums.iter().map(|(path, _)| *path));
+                fields.extend(sums.iter().map(|(path, ..)| *path));
             }
             if self.arguments.filter.is_some() {
                 fields.extend(names.iter());
@@ -150,7 +155,7 @@ impl<'a> List<'a> {
                 amend(&mut object);
             }
             self.count += 1;
-            for (sum, (path, _)) in self.sums.iter_mut().zip(self.listing.sums) {
+            for (sum, (path, ..)) in self.sums.iter_mut().zip(self.listing.sums) {
                 let value = value_at(&object, path).and_then(Value::as_u64);
                 *sum = value.map_or(*sum, |value| Some(sum.unwrap_or(0).saturating_add(value)));
             }
@@ -202,9 +207,11 @@ impl<'a> List<'a> {
         let place = self.listing.vhost.map(|vhost| format!(" in virtual host '{vhost}'")).unwrap_or_default();
         let filter = self.arguments.filter.as_ref();
         let filter = filter.map(|filter| format!(" matching '{}'", filter.text)).unwrap_or_default();
-        let sums = self.sums.iter().zip(self.listing.sums);
-        let sums: Vec<String> =
-            sums.filter_map(|(sum, (_, name))| Some(format!("{} {name}", grouped((*sum)?)))).collect();
+        let named = |(sum, &(_, one, many)): (&Option<u64>, &Sum)| {
+            let noun = if *sum == Some(1) { one } else { many };
+            sum.map(|sum| format!("{} {noun}", grouped(sum)))
+        };
+        let sums: Vec<String> = self.sums.iter().zip(self.listing.sums).filter_map(named).collect();
         let sums = if sums.is_empty() { String::new() } else { format!(": {}", sums.join(", ")) };
         format!("{count} {noun}{place}{filter}{sums}")
     }

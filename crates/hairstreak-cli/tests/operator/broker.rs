@@ -1,0 +1,138 @@
+//! `Broker`: a broker with a management API, and the program run against it.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::process::{HAIRSTREAK, Outcome, end};
+
+/// Each test once for each broker.
+///
+/// A test is a function of a `&Broker`. The node joins RabbitMQ here with a module of its own.
+macro_rules! tests_of_each_broker {
+    ($($name:ident,)+) => {
+        mod rabbitmq {
+            $(
+                #[test]
+                fn $name() {
+                    super::$name(crate::rabbitmq::rabbitmq());
+                }
+            )+
+        }
+    };
+}
+pub(crate) use tests_of_each_broker;
+
+/// A broker.
+pub struct Broker {
+    /// Hosts and ports.
+    pub http: String,
+    pub https: String,
+    pub amqp: String,
+    /// The shell's environment for rabbitmqctl, where that can drive the broker.
+    pub environment: Option<PathBuf>,
+}
+
+impl Broker {
+    /// `hairstreak WORDS...` with pipes on all sides and without a terminal, killed after two minutes.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("setsid");
+        command.args(["--wait", "timeout", "--signal=KILL", "120", HAIRSTREAK]).args(words);
+        command.env("AMQP_URL", format!("amqp://{}", self.amqp));
+        command
+            .env("HAIRSTREAK_HTTP_URL", format!("http://{}", self.http))
+            .env_remove("HAIRSTREAK_HTTP_PASSWORD");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// The same without anything around it, for a test that ends it.
+    pub fn spawn(&self, words: &[&str]) -> Child {
+        let mut command = Command::new(HAIRSTREAK);
+        command.args(words).env("AMQP_URL", format!("amqp://{}", self.amqp));
+        command.env("HAIRSTREAK_HTTP_URL", format!("http://{}", self.http));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    }
+
+    /// Runs it on that input.
+    pub fn run(&self, words: &[&str], input: impl AsRef<[u8]>) -> Outcome {
+        end(self.command(words).spawn().unwrap(), input.as_ref())
+    }
+
+    /// Runs it without input; all goes well, without a word on standard error. What it wrote.
+    #[track_caller]
+    pub fn good(&self, words: &[&str]) -> String {
+        self.run(words, "").good()
+    }
+
+    /// Runs it; it fails with that status. Its one line on standard error.
+    #[track_caller]
+    pub fn bad(&self, words: &[&str], status: i32) -> String {
+        self.run(words, "").bad(status)
+    }
+
+    /// Runs it with --json. The objects that it wrote.
+    #[track_caller]
+    pub fn json(&self, words: &[&str]) -> Vec<Value> {
+        let lines = self.good(&[words, &["--json"]].concat());
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Runs a list again and again until its objects are so. They are those that it wrote in one go.
+    #[track_caller]
+    pub fn await_list(&self, words: &[&str], is_so: impl Fn(&[Value]) -> bool) {
+        let mut list = self.json(words);
+        for _ in 0..600 {
+            if is_so(&list) {
+                return;
+            }
+            // tidy: allow(sleeps) the broker's counters are those of its last look
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            list = self.json(words);
+        }
+        panic!("{words:?}: {list:?}");
+    }
+
+    /// What the API itself says, asked by another client than the program's.
+    #[track_caller]
+    pub fn api(&self, path: &str) -> Value {
+        let output = Command::new("python3")
+            .args(["-c", ASK, &format!("http://{}/api/{path}", self.http)])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{path}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// What rabbitmqctl says, if it can drive this broker.
+    #[track_caller]
+    pub fn control(&self, words: &[&str]) -> Option<String> {
+        let environment = self.environment.as_ref()?;
+        let script = ". \"$0\"; exec /usr/lib/rabbitmq/bin/rabbitmqctl -q \"$@\"";
+        let output = Command::new("bash").args(["-c", script]).arg(environment).args(words).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        Some(String::from_utf8(output.stdout).unwrap())
+    }
+
+    /// A virtual host that no other test has, for the user guest.
+    pub fn vhost(&self) -> String {
+        let name = crate::process::unique("vhost");
+        self.good(&["vhosts", "add", &name]);
+        name
+    }
+
+    /// The arguments with which a client of AMQP opens a virtual host.
+    pub fn url(&self, user: &str, vhost: &str) -> String {
+        format!("--url=amqp://{user}:{user}@{}/{}", self.amqp, vhost.replace('/', "%2F"))
+    }
+}
+
+/// Prints the JSON at a URL.
+const ASK: &str = r#"
+import base64, sys, urllib.request
+request = urllib.request.Request(sys.argv[1])
+request.add_header("Authorization", "Basic " + base64.b64encode(b"guest:guest").decode())
+sys.stdout.buffer.write(urllib.request.urlopen(request).read())
+"#;

@@ -1,0 +1,77 @@
+//! Where the API is, who logs in, and TLS.
+
+use std::fs;
+
+use crate::broker::{Broker, tests_of_each_broker};
+use crate::process::{end, folder};
+use crate::rabbitmq::CERTIFICATES;
+
+tests_of_each_broker! {
+    a_login_comes_from_many_places,
+    a_login_that_is_refused_is_named,
+    tls_trusts_whom_it_is_told_to,
+    a_path_may_go_before_the_api,
+}
+
+fn a_login_comes_from_many_places(broker: &Broker) {
+    let file = folder("login").join("password");
+    fs::write(&file, "guest\n").unwrap();
+    let file = file.to_str().unwrap();
+    let wrong = format!("http://guest:wrong@{}", broker.http);
+    for words in [
+        &["--url", &format!("http://guest:guest@{}/", broker.http)][..],
+        &["--url", &format!("http://g%75est@{}/api/", broker.http), "--password-file", file],
+        &["--user", "guest", "--password-file", file],
+        // What is said for this command goes before what the URL has.
+        &["--url", &wrong, "--password-file", file],
+    ] {
+        broker.good(&[&["users", "--columns", "name", "--filter", "^guest$"], words].concat());
+    }
+    let by_input =
+        broker.run(&["users", "--columns", "name", "--password-file", "-", "--user", "guest"], "guest\n");
+    assert!(by_input.good().starts_with("name\nguest\n"));
+    // No terminal, and no password.
+    let reason = broker.bad(&["users", "--user", "alice"], 2);
+    assert_eq!(
+        reason,
+        "there is no password for user 'alice': --password-file or HAIRSTREAK_HTTP_PASSWORD has one"
+    );
+}
+
+fn a_login_that_is_refused_is_named(broker: &Broker) {
+    let reason = broker.bad(&["queues", "--url", &format!("http://guest:secret@{}", broker.http)], 1);
+    assert!(reason.starts_with(&format!("{} refuses user 'guest': ", broker.http)), "{reason}");
+    assert!(!reason.contains("secret"), "{reason}");
+    let reason = broker.bad(&["queues", "--password-file", "/no/such/file"], 1);
+    assert!(reason.starts_with("cannot read /no/such/file: No such file"), "{reason}");
+    let reason = broker.bad(&["queues", "--user", "a:b"], 2);
+    assert!(reason.contains("'a:b' cannot log in over HTTP"), "{reason}");
+}
+
+fn tls_trusts_whom_it_is_told_to(broker: &Broker) {
+    let url = format!("https://{}", broker.https);
+    let certificate = |name: &str| format!("{CERTIFICATES}/{name}");
+    broker.good(&["users", "--url", &url, "--ca", &certificate("ca.pem")]);
+    let mut command = broker.command(&["users", "--url", &url]);
+    end(command.env("SSL_CERT_FILE", certificate("ca.pem")).spawn().unwrap(), b"").good();
+    let reason = broker.bad(&["users", "--url", &url, "--ca", &certificate("stranger-ca.pem")], 1);
+    assert!(
+        reason.starts_with(&format!("TLS with {} failed: invalid peer certificate", broker.https)),
+        "{reason}"
+    );
+    for (file, expected) in [("server.key", "it has none"), ("none.pem", "No such file")] {
+        let reason = broker.bad(&["users", "--url", &url, "--ca", &certificate(file)], 1);
+        assert!(
+            reason.starts_with("cannot use the certificates of ") && reason.contains(expected),
+            "{reason}"
+        );
+    }
+    let reason = broker
+        .bad(&["users", "--url", &format!("https://{}", broker.http), "--ca", &certificate("ca.pem")], 1);
+    assert!(reason.starts_with(&format!("TLS with {} failed: ", broker.http)), "{reason}");
+}
+
+fn a_path_may_go_before_the_api(broker: &Broker) {
+    let reason = broker.bad(&["queues", "--url", &format!("http://{}/rabbit/", broker.http)], 1);
+    assert_eq!(reason, format!("there is no list of queues at http://{}/rabbit", broker.http));
+}

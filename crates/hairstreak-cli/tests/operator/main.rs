@@ -1,0 +1,20 @@
+//! Operators' commands as processes, against a broker with a management API: RabbitMQ with its plugin.
+
+#[path = "../workbench/process.rs"]
+mod process;
+
+mod broker;
+mod rabbitmq;
+
+mod connecting;
+mod connections;
+mod definitions;
+
+mod lists;
+mod peeking;
+mod permissions;
+mod policies;
+mod queues;
+mod strangers;
+mod users;
+mod vhosts;
