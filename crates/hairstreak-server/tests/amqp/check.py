@@ -27,9 +27,8 @@ class Check:
     def __init__(self, function, needs, features):
         self.name, self.function, self.needs, self.features = function.__name__, function, needs, features
 
-    def run(self, address):
+    def run(self, broker):
         """Runs it, and returns what went wrong, or None."""
-        broker = Broker(address, self.name)
         try:
             self.function(broker)
         except AssertionError as error:

@@ -55,7 +55,7 @@ def main():
 def run(one, address):
     began = time.monotonic()
     with coverage.check(one):
-        return one.run(address), time.monotonic() - began
+        return one.run(check.Broker(address, one.name)), time.monotonic() - began
 
 
 if __name__ == "__main__":

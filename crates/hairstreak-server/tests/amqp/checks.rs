@@ -2,7 +2,7 @@
 
 use crate::node::{self, OurNode, our_node, our_node_at_a_fabric, our_small_node};
 use crate::program::{python, run};
-use crate::rabbitmq::rabbitmq;
+use crate::setup::rabbitmq;
 use crate::soak::amount;
 
 #[test]
@@ -10,7 +10,7 @@ fn rabbitmq_passes_the_checks() {
     let rabbitmq = rabbitmq();
     let _others = rabbitmq.together();
     let mut checks = python("checks.py");
-    println!("{}", run(checks.arg(rabbitmq.address.to_string())));
+    println!("{}", run(checks.arg(rabbitmq.address("AMQP").to_string())));
 }
 
 #[test]
@@ -18,7 +18,10 @@ fn rabbitmq_passes_the_checks_while_it_is_short_of_memory() {
     let rabbitmq = rabbitmq();
     let _nobody = rabbitmq.alone();
     let mut checks = python("checks.py");
-    checks.arg(rabbitmq.address.to_string()).args(["--only", "alarm_", "--alarm"]).arg(rabbitmq.alarm());
+    checks
+        .arg(rabbitmq.address("AMQP").to_string())
+        .args(["--only", "alarm_", "--alarm"])
+        .arg(rabbitmq.alarm());
     println!("{}", run(&mut checks));
 }
 

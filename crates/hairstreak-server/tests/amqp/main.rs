@@ -12,3 +12,4 @@ mod node;
 mod perf_test;
 mod program;
 mod rabbitmq;
+mod setup;

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::node::{our_node, our_node_at_a_fabric};
 use crate::program::{checkout, run};
-use crate::rabbitmq::rabbitmq;
+use crate::setup::rabbitmq;
 use crate::soak::amount;
 
 /// The options of each run. Each producer sends so many messages as [`message_count`] says, and the run ends when the consumers have them.
@@ -50,7 +50,7 @@ fn message_count() -> String {
 fn rabbitmq_serves_perf_test() {
     let rabbitmq = rabbitmq();
     let _others = rabbitmq.together();
-    serves_perf_test(rabbitmq.address);
+    serves_perf_test(rabbitmq.address("AMQP"));
 }
 
 #[test]

@@ -10,17 +10,17 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 
 const PROGRAM: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 
-/// The folder, the ports of AMQP, of the port mapper and of Erlang's distribution come as arguments. Input that ends,
+/// The folder and the ports of the port mapper and of Erlang's distribution come as arguments. Input that ends,
 /// because the test is done or was killed, ends the rest.
 const SCRIPT: &str = r#"
 set -m
 export HOME=$1 RABBITMQ_NODENAME=hairstreak@localhost RABBITMQ_CONF_ENV_FILE=/dev/null
 export RABBITMQ_MNESIA_BASE=$1/mnesia RABBITMQ_LOG_BASE=$1/log RABBITMQ_CONFIG_FILE=$1/rabbitmq
 export RABBITMQ_ENABLED_PLUGINS_FILE=$1/enabled_plugins
-export ERL_EPMD_PORT=$3 ERL_EPMD_ADDRESS=127.0.0.1 RABBITMQ_DIST_PORT=$4
+export ERL_EPMD_PORT=$2 ERL_EPMD_ADDRESS=127.0.0.1 RABBITMQ_DIST_PORT=$3
 export RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS='-kernel inet_dist_use_interface {127,0,0,1}'
-epmd -port "$3" -address 127.0.0.1 </dev/null >/dev/null 2>&1 & mapper=$!
-"$5" </dev/null & server=$!
+epmd -port "$2" -address 127.0.0.1 </dev/null >/dev/null 2>&1 & mapper=$!
+"$4" </dev/null & server=$!
 read -r _
 kill -KILL -- "-$server" "-$mapper"
 wait
@@ -37,36 +37,18 @@ esac
 exec /usr/lib/rabbitmq/bin/rabbitmqctl eval "rabbit_alarm:$call."
 "#;
 
-/// The configuration that checks.py needs, without an alarm by accident on a small disk.
-const CONFIGURATION: &str = "\
-listeners.tcp.1 = 127.0.0.1:AMQP
-log.console = false
-max_message_size = 16777216
-disk_free_limit.absolute = 1MB
-load_definitions = FOLDER/definitions.json
-";
-
-const DEFINITIONS: &str = r#"{
-  "users": [
-    { "name": "guest", "password": "guest", "tags": ["administrator"] },
-    { "name": "limited", "password": "limited", "tags": [] }
-  ],
-  "vhosts": [{ "name": "/" }, { "name": "checks" }, { "name": "other" }, { "name": "closed" },
-    { "name": "one" }, { "name": "two" }, { "name": "three" }],
-  "permissions": [
-    { "user": "guest", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*" },
-    { "user": "guest", "vhost": "checks", "configure": ".*", "write": ".*", "read": ".*" },
-    { "user": "guest", "vhost": "one", "configure": ".*", "write": ".*", "read": ".*" },
-    { "user": "guest", "vhost": "two", "configure": ".*", "write": ".*", "read": ".*" },
-    { "user": "guest", "vhost": "three", "configure": ".*", "write": ".*", "read": ".*" },
-    { "user": "guest", "vhost": "other", "configure": ".*", "write": ".*", "read": ".*" },
-    { "user": "limited", "vhost": "checks", "configure": "^mine", "write": "^mine", "read": "^mine" }
-  ]
-}"#;
+/// The files of a node. In them FOLDER is the node's folder, MAPPER the port of the port mapper, and each name of a port that port.
+pub struct Setup {
+    pub ports: &'static [&'static str],
+    pub plugins: &'static str,
+    pub configuration: &'static str,
+    pub definitions: &'static str,
+}
 
 /// A node of RabbitMQ. Dropped, it is killed and its folder removed.
 pub struct RabbitMq {
-    pub address: SocketAddr,
+    setup: &'static Setup,
+    addresses: Vec<SocketAddr>,
     folder: PathBuf,
     script: Child,
     /// Closed, it ends the script.
@@ -74,32 +56,33 @@ pub struct RabbitMq {
     company: RwLock<()>,
 }
 
-/// The RabbitMQ of the tests that run now, started if there is none.
-pub fn rabbitmq() -> Arc<RabbitMq> {
+/// The RabbitMQ of the tests that run now, started if there is none. All tests of a program have one setup.
+pub fn shared(setup: &'static Setup) -> Arc<RabbitMq> {
     static SHARED: Mutex<Weak<RabbitMq>> = Mutex::new(Weak::new());
     // A test that failed to start it leaves nothing behind.
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     shared.upgrade().unwrap_or_else(|| {
-        let started = Arc::new(RabbitMq::start());
+        let started = Arc::new(RabbitMq::start(setup));
         *shared = Arc::downgrade(&started);
         started
     })
 }
 
 impl RabbitMq {
-    fn start() -> RabbitMq {
+    fn start(setup: &'static Setup) -> RabbitMq {
         assert!(
             Path::new(PROGRAM).exists(),
             "{PROGRAM} is missing; scripts/test-setup installs rabbitmq-server"
         );
-        let [amqp, mapper, distribution] = free_ports();
+        let ports = free_ports(2 + setup.ports.len());
+        let [mapper, distribution, named @ ..] = &ports[..] else { unreachable!("two ports and more") };
         let folder =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("rabbitmq-{}-{amqp}", std::process::id()));
-        lay_out(&folder, amqp, mapper);
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("rabbitmq-{}-{mapper}", std::process::id()));
+        lay_out(&folder, setup, *mapper, named);
         let mut script = Command::new("bash")
             .args(["-c", SCRIPT, "rabbitmq"])
             .arg(&folder)
-            .args([amqp, mapper, distribution].map(|port| port.to_string()))
+            .args([mapper, distribution].map(u16::to_string))
             .arg(PROGRAM)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -109,7 +92,8 @@ impl RabbitMq {
         let input = script.stdin.take();
         let output = script.stdout.take().unwrap();
         let started = RabbitMq {
-            address: SocketAddr::from(([127, 0, 0, 1], amqp)),
+            setup,
+            addresses: named.iter().map(|port| SocketAddr::from(([127, 0, 0, 1], *port))).collect(),
             folder,
             script,
             input,
@@ -117,6 +101,12 @@ impl RabbitMq {
         };
         await_start(output, &started.folder);
         started
+    }
+
+    /// The address of a port that the setup names.
+    pub fn address(&self, port: &str) -> SocketAddr {
+        let index = self.setup.ports.iter().position(|name| *name == port);
+        self.addresses[index.expect("a port of the setup")]
     }
 
     /// To be held by a test that others do not disturb.
@@ -145,21 +135,22 @@ impl Drop for RabbitMq {
 }
 
 /// Ports that nobody listens on; another process may still be faster.
-fn free_ports() -> [u16; 3] {
-    let listeners = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    listeners.map(|listener| listener.local_addr().unwrap().port())
+fn free_ports(count: usize) -> Vec<u16> {
+    let listeners: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    listeners.iter().map(|listener| listener.local_addr().unwrap().port()).collect()
 }
 
-fn lay_out(folder: &Path, amqp: u16, mapper: u16) {
+fn lay_out(folder: &Path, setup: &Setup, mapper: u16, ports: &[u16]) {
     let folder_name = folder.to_str().unwrap();
     let filled = |text: &str| {
-        let text = text.replace("FOLDER", folder_name);
-        text.replace("AMQP", &amqp.to_string()).replace("MAPPER", &mapper.to_string())
+        let text = text.replace("FOLDER", folder_name).replace("MAPPER", &mapper.to_string());
+        let named = setup.ports.iter().zip(ports);
+        named.fold(text, |text, (name, port)| text.replace(name, &port.to_string()))
     };
     fs::create_dir_all(folder).unwrap();
-    fs::write(folder.join("rabbitmq.conf"), filled(CONFIGURATION)).unwrap();
-    fs::write(folder.join("definitions.json"), DEFINITIONS).unwrap();
-    fs::write(folder.join("enabled_plugins"), "[rabbitmq_consistent_hash_exchange].").unwrap();
+    fs::write(folder.join("rabbitmq.conf"), filled(setup.configuration)).unwrap();
+    fs::write(folder.join("definitions.json"), setup.definitions).unwrap();
+    fs::write(folder.join("enabled_plugins"), setup.plugins).unwrap();
     fs::write(folder.join("alarm"), filled(ALARM)).unwrap();
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(folder.join("alarm"), fs::Permissions::from_mode(0o755)).unwrap();

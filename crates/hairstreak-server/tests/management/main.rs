@@ -1,0 +1,13 @@
+//! The node as operators and their tools see it: the management HTTP API, users and permissions, policies, and metrics. The same programs run
+//! against Debian's RabbitMQ, which is started here, and against our node.
+
+#[path = "../amqp/program.rs"]
+mod program;
+#[path = "../amqp/rabbitmq.rs"]
+mod rabbitmq;
+
+mod setup;
+mod target;
+
+mod rabbitmqadmin;
+mod suites;

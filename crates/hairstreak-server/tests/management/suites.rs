@@ -1,0 +1,39 @@
+//! `suite.py`: what an operator meets, checked against RabbitMQ.
+
+use crate::program::run;
+use crate::setup::rabbitmq;
+use crate::target::{Target, management_program};
+
+/// What RabbitMQ 3.10.8 lacks of later versions, for which tools of today ask.
+const RABBITMQ_WITHOUT: &[&str] = &[
+    // Health checks that ask for no credentials.
+    "4.0",
+];
+
+#[test]
+fn rabbitmq_is_well() {
+    check_rabbitmq("health", &[]);
+}
+
+#[test]
+fn rabbitmq_says_that_it_is_short_of_memory() {
+    let rabbitmq = rabbitmq();
+    let _nobody = rabbitmq.alone();
+    let alarm = rabbitmq.alarm();
+    let words = ["--only", "alarm", "--alarm", alarm.to_str().unwrap()];
+    check(Target::of_rabbitmq(&rabbitmq), "health", RABBITMQ_WITHOUT, &words);
+}
+
+/// Runs the checks of a module beside those of others.
+fn check_rabbitmq(module: &str, words: &[&str]) {
+    let rabbitmq = rabbitmq();
+    let _others = rabbitmq.together();
+    check(Target::of_rabbitmq(&rabbitmq), module, RABBITMQ_WITHOUT, words);
+}
+
+fn check(target: Target, module: &str, without: &[&str], words: &[&str]) {
+    let mut suite = management_program("suite.py");
+    suite.args([&target.to_string(), module]).args(words);
+    suite.args(without.iter().flat_map(|need| ["--without", need]));
+    println!("{}", run(&mut suite));
+}
