@@ -46,11 +46,6 @@ fn measure(path: &Path) -> Result<(), Box<dyn Error>> {
         writeln!(out, "batches, each waits for the last     {}", said(1_000, took, String::new()))?;
     }
     for count in [1_000, 1_000, 1_000, 10_000, 100_000] {
-        let (took, groups) = all_at_once(&store, count);
-        writeln!(
-            out,
-            "batches without waiting              {}",
-            said(count, took, format!(", {groups} commits or fewer"))
         let before = store.commit_count();
         let took = all_at_once(&store, count);
         let groups = store.commit_count() - before;

@@ -65,13 +65,6 @@ impl HeldDatabase {
     /// Everything that is stored, by kind and key.
     pub fn load(&self) -> Result<Vec<Entry>, StoreError> {
         let database = &self.0;
-        guarded(|| load(&database.redb)).map_err(|error| {
-            StoreError::of_database(
-                &database.path,
-                database.file.take_fault().map(|fault| fault.error),
-                error,
-            )
-        })
         guarded(|| load(&database.redb))
             .map_err(|error| StoreError::of_database(&database.path, database.file.take_fault(), error))
     }
