@@ -80,6 +80,20 @@ pub(crate) fn print(value: &FieldValue) -> String {
     }
 }
 
+/// A value that came from JSON as `~p` prints it: without the types of what lies in objects and arrays.
+pub(crate) fn print_plain(value: &FieldValue) -> String {
+    match value {
+        FieldValue::Void => "null".to_owned(),
+        FieldValue::Array(values) => print_list(values.iter().map(print_plain)),
+        FieldValue::Table(table) => {
+            let fields =
+                table.iter().map(|(name, value)| format!("{} => {}", print_binary(name), print_plain(value)));
+            format!("#{{{}}}", fields.collect::<Vec<_>>().join(","))
+        }
+        value => print(value),
+    }
+}
+
 /// A value as RabbitMQ's texts show it: the bytes of strings as they are, everything else as `~p` prints it.
 pub(crate) fn show(value: &FieldValue) -> String {
     match value.as_bytes() {

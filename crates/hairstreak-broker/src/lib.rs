@@ -16,6 +16,7 @@ pub mod exchange;
 mod index;
 pub mod message;
 mod outbox;
+pub mod policy;
 pub mod queue;
 mod refusal;
 pub mod service;

@@ -7,6 +7,7 @@ use super::exchange_type::ExchangeType;
 use super::kind::Kind;
 use super::refusals::{self, Place};
 use crate::equivalence::{check_argument, check_property};
+use crate::policy::Applied;
 use crate::refusal::Refusal;
 
 const ALTERNATE_EXCHANGE: &str = "alternate-exchange";
@@ -15,8 +16,10 @@ const ALTERNATE_EXCHANGE: &str = "alternate-exchange";
 pub(super) struct Exchange {
     pub(super) declaration: ExchangeDeclaration,
     pub(super) kind: Kind,
-    /// Where messages go that no binding matches. Kept apart from the declaration, because a policy may set it too.
+    /// Where messages go that no binding matches: as declared, or as a policy says.
     pub(super) alternate: Option<Box<[u8]>>,
+    /// The policies that apply.
+    pub(super) policies: Applied,
     pub(super) bindings: Box<dyn ExchangeType>,
 }
 
@@ -29,11 +32,24 @@ impl Exchange {
     pub(super) fn new(
         declaration: ExchangeDeclaration,
         kind: Kind,
+        policies: Applied,
         place: Place<'_>,
     ) -> Result<Exchange, Refusal> {
-        let alternate = alternate_exchange(&declaration.arguments, place)?;
+        check_alternate(&declaration.arguments, place)?;
         let bindings = kind.open(&declaration.arguments)?;
-        Ok(Exchange { declaration, kind, alternate, bindings })
+        let mut exchange =
+            Exchange { declaration, kind, alternate: None, policies: Applied::default(), bindings };
+        exchange.set_policies(policies);
+        Ok(exchange)
+    }
+
+    /// Other policies apply.
+    pub(super) fn set_policies(&mut self, policies: Applied) {
+        let effective = policies.effective();
+        let declared = self.declaration.arguments.get(ALTERNATE_EXCHANGE);
+        let alternate = declared.or_else(|| effective.get(ALTERNATE_EXCHANGE));
+        self.alternate = alternate.and_then(FieldValue::as_bytes).map(Into::into);
+        self.policies = policies;
     }
 
     /// Whether a second declaration of type `kind` asks for this exchange.
@@ -57,10 +73,9 @@ impl Exchange {
     }
 }
 
-fn alternate_exchange(arguments: &FieldTable, place: Place<'_>) -> Result<Option<Box<[u8]>>, Refusal> {
+fn check_alternate(arguments: &FieldTable, place: Place<'_>) -> Result<(), Refusal> {
     match arguments.get(ALTERNATE_EXCHANGE) {
-        None => Ok(None),
-        Some(FieldValue::LongString(name)) => Ok(Some(name.clone())),
+        None | Some(FieldValue::LongString(_)) => Ok(()),
         Some(value) => Err(refusals::invalid_argument_type(value, ALTERNATE_EXCHANGE, place)),
     }
 }

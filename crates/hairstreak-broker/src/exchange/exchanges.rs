@@ -15,6 +15,7 @@ use super::routing::{Cacheable, Routing};
 use super::table::ExchangeTable;
 use super::walk::Walk;
 use crate::change::Changes;
+use crate::policy::Policies;
 use crate::queue::{QueueDeclaration, QueueId};
 use crate::refusal::Refusal;
 
@@ -39,6 +40,7 @@ pub struct Exchanges {
     pub(super) bindings: Bindings,
     pub(super) default: DefaultExchange,
     pub(super) changes: Changes,
+    pub(super) policies: Policies,
     pub(super) generation: u64,
     cache: RouteCache,
     walk: Walk,
@@ -53,6 +55,7 @@ impl Exchanges {
             bindings: Bindings::new(),
             default: DefaultExchange::default(),
             changes: Changes::default(),
+            policies: Policies::default(),
             generation: 0,
             cache: RouteCache::default(),
             walk: Walk::default(),
@@ -89,7 +92,8 @@ impl Exchanges {
         let kind =
             Kind::from_name(&declaration.kind).ok_or_else(|| refusals::unknown_type(&declaration.kind))?;
         let name = declaration.name.clone();
-        let exchange = Exchange::new(declaration, kind, self.place(&name))?;
+        let policies = self.policies.for_exchange(&name);
+        let exchange = Exchange::new(declaration, kind, policies, self.place(&name))?;
         self.note_declared(&exchange.declaration);
         self.table.add(exchange);
         self.generation += 1;

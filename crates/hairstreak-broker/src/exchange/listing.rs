@@ -135,7 +135,7 @@ fn info_of(exchange: &Exchange) -> ExchangeInfo {
         is_auto_delete: declaration.is_auto_delete,
         is_internal: declaration.is_internal,
         arguments: declaration.arguments.clone(),
-        policy: None,
+        policy: exchange.policies.user_name(),
         stats: ExchangeStats::default(),
     }
 }

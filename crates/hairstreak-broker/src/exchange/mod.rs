@@ -17,7 +17,7 @@
 //! - `binding`, `bindings`: one binding, and all by their two ends
 //! - `destination`, `destinations`: what a binding leads to
 //! - `walk`: a message's way through the exchanges; `stamps`: what the way has met; `cache`: ways that were taken before
-//! - `listing`, `recording`: what operators see, and what outlives the node
+//! - `listing`, `recording`, `policies`: what operators see, what outlives the node, and what policies set
 //! - `refusals`: the texts
 //!
 //! Invariants, tested in tests/ on random topologies against a naive model: a message reaches the queues that the model
@@ -44,6 +44,7 @@ mod headers;
 mod kind;
 mod listing;
 mod load_balancing;
+mod policies;
 mod recording;
 mod refusals;
 mod routing;

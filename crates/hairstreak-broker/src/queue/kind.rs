@@ -12,6 +12,9 @@ pub enum QueueKind {
 }
 
 impl QueueKind {
+    /// All kinds.
+    pub const ALL: [QueueKind; 2] = [QueueKind::Classic, QueueKind::Quorum];
+
     /// The kind that valid arguments ask for. `None`: a stream.
     pub(crate) fn of(arguments: &FieldTable) -> Option<QueueKind> {
         match arguments.get("x-queue-type").and_then(|kind| kind.as_bytes()) {

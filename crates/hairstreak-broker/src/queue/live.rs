@@ -7,6 +7,7 @@ use super::kind::QueueKind;
 use super::ready::Ready;
 use super::rotation::Rotation;
 use super::settings::{Overflow, Settings};
+use crate::policy::Applied;
 use crate::vhost::{ConnectionId, ConsumerId};
 
 /// A queue.
@@ -16,6 +17,8 @@ pub(crate) struct Queue {
     /// The consumers that can take messages. Without messages, those that could if there were any.
     pub(crate) rotation: Rotation,
     pub(crate) settings: Settings,
+    /// The policies in the settings.
+    pub(crate) policies: Applied,
     /// Messages that are delivered and not settled.
     pub(crate) unacknowledged: u64,
     pub(crate) kind: QueueKind,
@@ -39,11 +42,16 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// A queue without messages. The arguments are valid.
-    pub(crate) fn new(declaration: QueueDeclaration, owner: Option<ConnectionId>, now: u64) -> Queue {
+    pub(crate) fn new(
+        declaration: QueueDeclaration,
+        owner: Option<ConnectionId>,
+        policies: Applied,
+        now: u64,
+    ) -> Queue {
         let arguments = &declaration.arguments;
         let priority_max = arguments.get("x-max-priority").and_then(|value| value.as_i64()).unwrap_or(0);
         let is_single_active = arguments.get("x-single-active-consumer").and_then(|value| value.as_bool());
-        let settings = Settings::of(arguments);
+        let settings = Settings::of(arguments, &policies.effective());
         Queue {
             ready: Ready::new(priority_max.clamp(0, 255) as u8),
             rotation: Rotation::default(),
@@ -51,6 +59,7 @@ impl Queue {
             kind: QueueKind::of(arguments).unwrap_or(QueueKind::Classic),
             is_limited: settings.is_limiting(),
             settings,
+            policies,
             is_deleted: false,
             is_touched: false,
             owner,
@@ -60,6 +69,17 @@ impl Queue {
             used_at: now,
             declaration,
         }
+    }
+
+    /// The settings with other policies.
+    pub(crate) fn settings_with(&self, policies: &Applied) -> Settings {
+        Settings::of(&self.declaration.arguments, &policies.effective())
+    }
+
+    /// Other policies apply. `settings` are those with them.
+    pub(crate) fn set_policies(&mut self, policies: Applied, settings: Settings) {
+        self.is_limited = settings.is_limiting();
+        (self.policies, self.settings) = (policies, settings);
     }
 
     /// The counts of declare-ok.

@@ -32,4 +32,4 @@ pub use id::QueueId;
 pub use kind::QueueKind;
 pub(crate) use live::Queue;
 pub(crate) use queues::Queues;
-pub(crate) use settings::{DeadLetterTarget, Overflow};
+pub(crate) use settings::{DeadLetterTarget, Overflow, Settings};

@@ -1,7 +1,14 @@
-//! `Settings`: how a queue behaves now. Computed from what was declared; a policy's part comes in here later, and acts on
+//! `Settings`: how a queue behaves now. Computed from what was declared and from the policies that apply. Policies act on
 //! live queues because nothing else reads the declared arguments.
+//!
+//! | setting | argument and policy together |
+//! |---|---|
+//! | time to live, lengths, delivery limit | the smaller number |
+//! | expiry of a classic queue | the smaller number |
+//! | expiry and overflow of a quorum queue | the policy's, as in RabbitMQ |
+//! | all others | the argument's |
 
-use hairstreak_wire::amqp::FieldTable;
+use hairstreak_wire::amqp::{FieldTable, FieldValue};
 
 use super::kind::QueueKind;
 
@@ -40,27 +47,21 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// The settings of a queue with these valid arguments, and no policy.
-    pub(crate) fn of(arguments: &FieldTable) -> Settings {
-        let number = |name: &str| arguments.get(name).and_then(|value| value.as_i64());
-        let count = |name: &str| number(name).and_then(|value| u64::try_from(value).ok());
-        let bytes = |name: &str| arguments.get(name).and_then(|value| value.as_bytes());
-        let is_quorum = QueueKind::of(arguments) == Some(QueueKind::Quorum);
+    /// The settings of a queue with these valid arguments and the settings of its policies.
+    pub(crate) fn of(arguments: &FieldTable, policy: &FieldTable) -> Settings {
+        let kind = QueueKind::of(arguments).unwrap_or(QueueKind::Classic);
+        let source = Source { arguments, policy, is_quorum: kind == QueueKind::Quorum };
         Settings {
-            expires_ms: count("x-expires"),
-            message_ttl_ms: count("x-message-ttl"),
-            length_max: count("x-max-length").unwrap_or(u64::MAX),
-            body_bytes_max: count("x-max-length-bytes").unwrap_or(u64::MAX),
-            overflow: match bytes("x-overflow") {
-                Some(b"reject-publish") => Overflow::RejectPublish,
-                Some(b"reject-publish-dlx") => Overflow::RejectPublishDeadLetter,
-                _ => Overflow::DropHead,
-            },
-            dead_letter: bytes("x-dead-letter-exchange").map(|exchange| DeadLetterTarget {
-                exchange: exchange.into(),
-                routing_key: bytes("x-dead-letter-routing-key").map(Into::into),
+            expires_ms: source.expires_ms(),
+            message_ttl_ms: source.smaller("x-message-ttl", "message-ttl"),
+            length_max: source.smaller("x-max-length", "max-length").unwrap_or(u64::MAX),
+            body_bytes_max: source.smaller("x-max-length-bytes", "max-length-bytes").unwrap_or(u64::MAX),
+            overflow: source.overflow(),
+            dead_letter: source.text("x-dead-letter-exchange", "dead-letter-exchange").map(|exchange| {
+                let routing_key = source.text("x-dead-letter-routing-key", "dead-letter-routing-key");
+                DeadLetterTarget { exchange: exchange.into(), routing_key: routing_key.map(Into::into) }
             }),
-            delivery_limit: count("x-delivery-limit").filter(|_| is_quorum),
+            delivery_limit: source.smaller("x-delivery-limit", "delivery-limit").filter(|_| source.is_quorum),
         }
     }
 
@@ -74,4 +75,42 @@ impl Settings {
     pub(crate) fn is_over(&self, count: u64, body_bytes: u64) -> bool {
         count > self.length_max || body_bytes > self.body_bytes_max
     }
+}
+
+/// Where settings come from.
+struct Source<'a> {
+    arguments: &'a FieldTable,
+    policy: &'a FieldTable,
+    is_quorum: bool,
+}
+
+impl<'a> Source<'a> {
+    /// The smaller of two numbers. A negative number is no limit.
+    fn smaller(&self, argument: &str, setting: &str) -> Option<u64> {
+        let given = [self.arguments.get(argument), self.policy.get(setting)];
+        given.into_iter().flatten().filter_map(count_of).min()
+    }
+
+    fn text(&self, argument: &str, setting: &str) -> Option<&'a [u8]> {
+        let given = [self.arguments.get(argument), self.policy.get(setting)];
+        given.into_iter().flatten().find_map(FieldValue::as_bytes)
+    }
+
+    fn expires_ms(&self) -> Option<u64> {
+        let policy = self.policy.get("expires").and_then(count_of);
+        policy.filter(|_| self.is_quorum).or_else(|| self.smaller("x-expires", "expires"))
+    }
+
+    fn overflow(&self) -> Overflow {
+        let policy = self.policy.get("overflow").and_then(FieldValue::as_bytes);
+        match policy.filter(|_| self.is_quorum).or_else(|| self.text("x-overflow", "overflow")) {
+            Some(b"reject-publish") => Overflow::RejectPublish,
+            Some(b"reject-publish-dlx") => Overflow::RejectPublishDeadLetter,
+            _ => Overflow::DropHead,
+        }
+    }
+}
+
+fn count_of(value: &FieldValue) -> Option<u64> {
+    u64::try_from(value.as_i64()?).ok()
 }

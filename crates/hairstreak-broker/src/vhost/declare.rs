@@ -92,7 +92,9 @@ impl Parts {
         declaration: QueueDeclaration,
         now: u64,
     ) -> QueueStatus {
-        let queue = Queue::new(declaration, owner, now);
+        let kind = QueueKind::of(&declaration.arguments).unwrap_or(QueueKind::Classic);
+        let policies = self.exchanges.policies().for_queue(&declaration.name, kind);
+        let queue = Queue::new(declaration, owner, policies, now);
         let status = queue.status();
         let id = self.queues.add(queue);
         if let Some(owner) = owner {

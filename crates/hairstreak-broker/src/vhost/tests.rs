@@ -9,6 +9,7 @@ mod lengths;
 mod lifetimes;
 mod memory;
 mod model;
+mod policies;
 mod priorities;
 mod replies;
 mod settling;

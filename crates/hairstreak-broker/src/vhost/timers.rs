@@ -34,6 +34,10 @@ impl Timers {
         self.queues.set(queue.0, at);
     }
 
+    pub(super) fn cancel_queue_expiry(&mut self, queue: QueueId) {
+        self.queues.cancel(queue.0);
+    }
+
     pub(super) fn cancel(&mut self, queue: QueueId) {
         self.messages.cancel(queue.0);
         self.queues.cancel(queue.0);

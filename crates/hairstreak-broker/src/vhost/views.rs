@@ -4,6 +4,8 @@
 //! may release the host to others. An item that is there all the time is listed once. A call visits `count_max` positions
 //! of the table at most, some of which may be empty.
 
+use hairstreak_wire::amqp::FieldTable;
+
 use super::channels::Channel;
 use super::outbox::{ChannelId, ConsumerId};
 use super::parts::Parts;
@@ -27,6 +29,11 @@ impl Views<'_> {
     /// The queue of that name.
     pub fn queue(&self, name: &[u8]) -> Option<QueueInfo> {
         Some(self.queue_info(self.parts.queues.get(self.parts.queues.find(name)?)))
+    }
+
+    /// The settings of the policies that apply to a queue, merged. `None`: there is no such queue.
+    pub fn effective_policy(&self, queue: &[u8]) -> Option<FieldTable> {
+        Some(self.parts.queues.get(self.parts.queues.find(queue)?).policies.effective())
     }
 
     /// Appends queues; the cursor: see the module.
@@ -75,8 +82,9 @@ impl Views<'_> {
             consumer_count: queue.consumers.len(),
             single_active_consumer: queue.active().map(tag),
             exclusive_consumer: exclusive.copied().map(tag),
-            policy: None,
-            operator_policy: None,
+            policy: queue.policies.user_name(),
+            operator_policy: queue.policies.operator_name(),
+            effective_policy: queue.policies.effective(),
             stats: QueueStats::default(),
             used_at: queue.used_at,
             memory_bytes: queue.memory_bytes(),

@@ -15,6 +15,7 @@ use super::turn::{Got, Settlement, Turn};
 use super::views::Views;
 use crate::exchange::{Cacheable, Exchanges, Routing};
 use crate::message::{Message, MessageView, SegmentPool};
+use crate::policy::{Policies, Policy};
 use crate::queue::{ConsumerDeclaration, QueueDeclaration, QueueId, QueueStatus};
 use crate::refusal::Refusal;
 
@@ -396,8 +397,22 @@ impl VirtualHost {
     }
 }
 
-/// Time and figures.
+/// Time, policies and figures.
 impl VirtualHost {
+    /// Sets the policies of users and of operators. They act at once on all queues and exchanges, and on those to come.
+    ///
+    /// As in RabbitMQ a time to live is for messages to come, and a queue's time to expiry begins again when it changes.
+    /// Messages beyond a new length go at once, unless the queue refuses what it has no room for.
+    pub fn set_policies(
+        &mut self,
+        user: Vec<Arc<Policy>>,
+        operator: Vec<Arc<Policy>>,
+        now: u64,
+        outbox: &mut impl HostOutbox,
+    ) {
+        Turn::new(&mut self.parts, now, outbox).set_policies(Policies::new(user, operator));
+    }
+
     /// Messages and queues expire, and dead letters that wait go on. Due again at once while
     /// [`next_timeout`](VirtualHost::next_timeout) is in the past.
     pub fn handle_timeout(&mut self, now: u64, outbox: &mut impl HostOutbox) {

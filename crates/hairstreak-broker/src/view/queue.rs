@@ -39,6 +39,8 @@ pub struct QueueInfo {
     pub policy: Option<String>,
     /// The name of the operator policy that applies.
     pub operator_policy: Option<String>,
+    /// The settings of both policies, merged. The arguments of the queue are not in here.
+    pub effective_policy: FieldTable,
     /// The counters.
     pub stats: QueueStats,
     /// When the queue was declared, asked for a message, or lost its last consumer, in the host's milliseconds.

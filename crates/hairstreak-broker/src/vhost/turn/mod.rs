@@ -15,6 +15,7 @@ mod context;
 mod deaths;
 mod dispatch;
 mod leave;
+mod policies;
 mod publish;
 mod settle;
 

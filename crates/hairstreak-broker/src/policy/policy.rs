@@ -1,0 +1,86 @@
+//! `Policy`: settings for the queues and exchanges whose names match a pattern.
+
+use hairstreak_wire::amqp::FieldTable;
+
+use super::apply_to::ApplyTo;
+use super::error::PolicyError;
+use super::keys;
+use super::pattern::Pattern;
+use super::scope::Scope;
+use crate::queue::QueueKind;
+
+/// A valid policy.
+#[derive(Debug)]
+pub struct Policy {
+    name: Box<str>,
+    pattern: Pattern,
+    apply_to: ApplyTo,
+    priority: i64,
+    definition: FieldTable,
+    scope: Scope,
+    /// The kinds of queues that the policy is for.
+    kinds: Vec<QueueKind>,
+}
+
+impl Policy {
+    /// A policy. `pattern` is a regular expression that is found anywhere in a name.
+    ///
+    /// # Errors
+    ///
+    /// The pattern is no regular expression, or the definition is empty, has an unknown setting, or a wrong value.
+    pub fn new(
+        name: &str,
+        pattern: &str,
+        apply_to: ApplyTo,
+        priority: i64,
+        definition: FieldTable,
+        scope: Scope,
+    ) -> Result<Policy, PolicyError> {
+        let pattern = Pattern::new(pattern)?;
+        keys::check(&definition, scope)?;
+        let kinds = QueueKind::ALL.into_iter();
+        let kinds = kinds.filter(|kind| apply_to.has_queues(*kind) && keys::are_known_to(&definition, *kind));
+        let (name, kinds) = (name.into(), kinds.collect());
+        Ok(Policy { name, pattern, apply_to, priority, definition, scope, kinds })
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The pattern of names.
+    pub fn pattern(&self) -> &str {
+        self.pattern.as_str()
+    }
+
+    /// The objects that the policy is for.
+    pub fn apply_to(&self) -> ApplyTo {
+        self.apply_to
+    }
+
+    /// The priority. Of several policies that match, the one with the highest priority applies.
+    pub fn priority(&self) -> i64 {
+        self.priority
+    }
+
+    /// The settings.
+    pub fn definition(&self) -> &FieldTable {
+        &self.definition
+    }
+
+    /// The giver.
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// Whether the policy is for queues of that kind with that name.
+    pub(super) fn is_for_queue(&self, name: &[u8], kind: QueueKind) -> bool {
+        self.kinds.contains(&kind) && self.pattern.matches(name)
+    }
+
+    /// Whether the policy is for exchanges with that name.
+    pub(super) fn is_for_exchange(&self, name: &[u8]) -> bool {
+        self.apply_to.has_exchanges() && self.pattern.matches(name)
+    }
+}
