@@ -37,6 +37,8 @@ struct Medium {
     faults: Faults,
     /// Counts what changes the file, and syncs.
     operation_count: u64,
+    /// The number of the first sync that was refused.
+    refused_sync: Option<u64>,
     /// Syncs wait.
     is_held: bool,
     /// A sync waits.
@@ -75,6 +77,7 @@ impl SimulatedDisk {
             unsynced: Vec::new(),
             faults: Faults::default(),
             operation_count: 0,
+            refused_sync: None,
             is_held: false,
             is_waiting: false,
         };
@@ -94,6 +97,12 @@ impl SimulatedDisk {
 
     pub fn operation_count(&self) -> u64 {
         self.medium().operation_count
+    }
+
+    /// Whether a sync was refused and nothing was tried since.
+    pub fn is_left_alone(&self) -> bool {
+        let medium = self.medium();
+        medium.refused_sync == Some(medium.operation_count)
     }
 
     /// The file as reads see it.
@@ -247,6 +256,8 @@ impl StorageBackend for OpenFile {
         }
         if medium.faults.sync {
             medium.forget();
+            let number = medium.operation_count;
+            medium.refused_sync.get_or_insert(number);
             return Err(Errno::IO.into());
         }
         for change in std::mem::take(&mut medium.unsynced) {

@@ -92,7 +92,7 @@ impl World {
                     StoreError::Io { .. } | StoreError::NoSpace { .. } | StoreError::ReadOnly { .. }
                 );
                 assert!(is_of_system, "{error}");
-                return self.lose_power();
+                return if self.rng.bool() { self.lose_power() } else { self.fail_or_heal() };
             }
         };
         self.check(&entries);
@@ -168,11 +168,11 @@ impl World {
     }
 
     fn fail_or_heal(&mut self) {
-        let faults = match self.rng.u8(..6) {
+        let faults = match self.rng.u8(..7) {
             0 => Faults { write: Some(Errno::NOSPC), ..Faults::default() },
             1 => Faults { write: Some(Errno::ROFS), ..Faults::default() },
             2 => Faults { space: Some(self.rng.usize(4_096..200_000)), ..Faults::default() },
-            3 => Faults { sync: true, ..Faults::default() },
+            3 | 4 => Faults { sync: true, ..Faults::default() },
             _ => Faults::default(),
         };
         self.trace(|| format!("{faults:?}"));
@@ -199,7 +199,7 @@ impl World {
         self.trace(|| "killed".into());
         self.disk.set_faults(Faults { dead_from: Some(0), ..Faults::default() });
         self.committer = None;
-        self.disk.set_faults(Faults::default());
+        self.fail_or_heal();
     }
 
     fn close(&mut self) {

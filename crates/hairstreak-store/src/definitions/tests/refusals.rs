@@ -163,3 +163,22 @@ fn an_answer_is_the_same_error_for_the_whole_group() {
     let errors = [(); 3].map(|()| bench.answer().1.unwrap_err());
     assert!(Arc::ptr_eq(&errors[1], &errors[2]));
 }
+
+#[test]
+fn after_a_refused_sync_nothing_is_tried_on_the_open_file() {
+    let sync = Faults { sync: true, ..Faults::default() };
+    let disk = SimulatedDisk::new(0);
+    let (mut committer, _) = Committer::open(Box::new(disk.clone())).unwrap();
+    committer.commit(vec![vec![write("a", Some("1"))]]).unwrap();
+    let bytes = disk.bytes();
+    disk.set_faults(sync);
+    committer.commit(vec![vec![write("a", Some("2"))]]).unwrap_err();
+    committer.close();
+    assert!(disk.is_left_alone());
+
+    // Here redb has not seen the refusal: its changes were held.
+    let disk = SimulatedDisk::with_file(bytes);
+    disk.set_faults(sync);
+    Committer::open(Box::new(disk.clone())).unwrap_err();
+    assert!(disk.is_left_alone());
+}
