@@ -29,6 +29,8 @@ pub(super) struct Parts {
     /// Queues whose consumers or messages changed in this turn.
     pub(super) touched: Vec<QueueId>,
     pub(super) limits: Limits,
+    /// The limit of the virtual host for its queues, which operators set.
+    pub(super) queues_max: usize,
     pub(super) names: NameSource,
     pub(super) virtual_host: Box<str>,
 }
@@ -45,6 +47,7 @@ impl Parts {
             letters: Letters::default(),
             replies: Replies::default(),
             touched: Vec::new(),
+            queues_max: limits.queues_max,
             limits,
             names: NameSource::default(),
             virtual_host: virtual_host.into(),

@@ -167,7 +167,10 @@ mod tests {
                 ":2: inproc://x: AMQP is served on tcp://, ipc://, shm:// and vortex://",
             ),
             ("[amqp]\nmemory_watermark = 0", ": amqp.memory_watermark: 0 bytes; at least 4194304"),
-            ("[[users]]\nname = \"a\"\npassword_hash = \"b\"", ":3: a rabbit_password_hashing_sha256 hash is base64"),
+            (
+                "[[users]]\nname = \"a\"\npassword_hash = \"b\"",
+                ":3: a rabbit_password_hashing_sha256 hash is base64",
+            ),
             (&user(""), ":2: a name has 1 to 255 bytes"),
             (&twice, ":1: a is there twice"),
         ] {

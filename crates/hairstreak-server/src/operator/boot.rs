@@ -69,6 +69,7 @@ pub(crate) fn open(options: &AmqpOptions, data: Option<&DataPlace>) -> Result<No
         let text = definition.describe();
         restore(&node, definition).map_err(|reason| wrong(format!("{text}: {reason}")))?;
     }
+    node.hosts.all().iter().for_each(|host| virtual_hosts::apply(&node, host.name()));
     add_first_definitions(&node, options)?;
     Ok(node)
 }

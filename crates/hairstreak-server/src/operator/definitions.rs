@@ -1,12 +1,13 @@
 //! Definitions of the whole node or of one virtual host: export and import.
 
 use hairstreak_broker::exchange::ExchangeDeclaration;
+use hairstreak_broker::policy::Scope;
 use hairstreak_broker::queue::QueueDeclaration;
 use hairstreak_broker::view::BindingInfo;
 
 use super::bindings::{self, Which};
 use super::error::OperatorError;
-use super::{exchanges, parameters, queues, users, virtual_hosts};
+use super::{exchanges, parameters, policies, queues, users, virtual_hosts};
 use crate::definitions::{
     Arguments, BindingDefinition, DestinationType, Document, ExchangeDefinition, Name, QueueDefinition,
     UserItem,
@@ -32,6 +33,10 @@ pub(crate) fn export(node: &Node, virtual_host: Option<&str>) -> Result<Document
     }
     let is_meant = |name: &str| virtual_host.is_none_or(|host| host == name);
     document.parameters = parameters::all(node).into_iter().filter(|item| is_meant(&item.vhost)).collect();
+    document.policies = policies::all(node, Scope::User);
+    document.policies.retain(|item| is_meant(&item.vhost));
+    document.operator_policies = policies::all(node, Scope::Operator);
+    document.operator_policies.retain(|item| is_meant(&item.vhost));
     if virtual_host.is_none() {
         let user = |definition| UserItem { definition, password: None };
         document.users = users::all(node).into_iter().map(user).collect();
@@ -128,6 +133,12 @@ pub(crate) fn import(node: &Node, document: Document) -> Result<Vec<Commit>, Ope
     for parameter in document.global_parameters {
         let name = parameter.name.clone();
         keep("global parameter", &name, Ok(parameters::put_global(node, parameter).commit))?;
+    }
+    for (scope, list) in [(Scope::User, document.policies), (Scope::Operator, document.operator_policies)] {
+        for policy in list {
+            let name = policy.name.clone();
+            keep("policy", &name, policies::put(node, scope, policy).map(|done| done.commit))?;
+        }
     }
     for parameter in document.parameters {
         let name = parameter.name.clone();

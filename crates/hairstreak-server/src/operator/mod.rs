@@ -11,6 +11,7 @@ mod error;
 pub(crate) mod exchanges;
 pub(crate) mod messages;
 pub(crate) mod parameters;
+pub(crate) mod policies;
 pub(crate) mod queues;
 mod slices;
 pub(crate) mod users;
