@@ -42,6 +42,8 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     let config_path = arguments.config.as_deref();
     let config = config_path.map(Config::load).transpose().map_err(Failure::usage)?.unwrap_or_default();
     let amqp = config.amqp_options(config_path.unwrap_or(Path::new(""))).map_err(Failure::usage)?;
+    let amqp_tls = config.amqp_tls_options(config_path.unwrap_or(Path::new("")));
+    let amqp_tls = amqp_tls.map_err(Failure::usage)?.filter(|_| !arguments.no_amqp);
     let data = data_place(arguments.data_dir.as_deref()).map_err(Failure::usage)?;
     // With a directory in another place, several nodes can run on one host.
     let is_moved = !arguments.bind.is_empty() || arguments.port.is_some();
@@ -62,6 +64,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
             None if is_moved => Vec::new(),
             None => vec![format!("tcp://127.0.0.1:{AMQP_PORT}")],
         },
+        amqp_tls,
         amqp,
         data,
         services: service_options(&arguments.limits),
@@ -143,6 +146,7 @@ fn greeting(server: &Server, data: Option<&str>) -> String {
         ("directory", server.endpoints()),
         ("services", server.service_endpoints()),
         ("amqp", server.amqp_endpoints()),
+        ("amqp with tls", server.amqp_tls_endpoints()),
     ];
     let places = places
         .into_iter()
@@ -152,14 +156,15 @@ fn greeting(server: &Server, data: Option<&str>) -> String {
 
 /// The lines that say which endpoints are open to other hosts, and which messages are kept.
 fn openness(server: &Server, data: Option<&str>) -> Vec<String> {
-    let all = [server.endpoints(), server.service_endpoints(), server.amqp_endpoints()].concat();
+    let (plain, secured) = (server.amqp_endpoints(), server.amqp_tls_endpoints());
+    let all = [server.endpoints(), server.service_endpoints(), plain, secured].concat();
     let open: Vec<String> =
         all.iter().filter(|endpoint| !is_local(endpoint)).map(Endpoint::to_string).collect();
     let mut lines = vec![match &open[..] {
         [] => "open to this host only".to_owned(),
         open => format!("open to other hosts: {}", open.join(", ")),
     }];
-    if !server.amqp_endpoints().is_empty() {
+    if !(plain.is_empty() && secured.is_empty()) {
         lines.push(match data {
             Some(directory) => format!(
                 "what is declared is kept in {directory}; messages are kept in memory until the node stops"

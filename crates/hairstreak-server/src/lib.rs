@@ -8,19 +8,32 @@ mod amqp;
 mod config;
 mod definitions;
 mod http;
+mod listen;
 mod node;
 mod operator;
 mod options;
 mod server;
+mod start_error;
+mod tls;
 mod zmq;
 
 pub use amqp::Forgotten;
 #[doc(hidden)]
 pub use amqp::{AmqpHarness, HostFigures};
-pub use config::{AmqpConfig, Config, ConfigError, Environment, UserConfig};
+pub use config::{
+    AmqpConfig, ClientCertificatesConfig, Config, ConfigError, Environment, LoginFromConfig, TlsConfig,
+    UserConfig,
+};
 pub use hairstreak_broker::directory::{Change, Options as DirectoryOptions};
 pub use hairstreak_broker::service::{Limits as ServiceLimits, Options as ServiceOptions};
 pub use node::{AmqpOptions, FirstUser};
 pub use operator::{BootError, DataPlace, OperatorError};
 pub use options::{AMQP_PORT, DEFAULT_PORT, SERVICES_PORT, ServeOptions, TellFailure};
 pub use server::{Server, StartError};
+pub use node::{AmqpOptions, BootError, DataPlace, PasswordHash, PasswordHashError, User};
+pub use options::{AMQP_PORT, AMQPS_PORT, DEFAULT_PORT, SERVICES_PORT, ServeOptions, TellFailure};
+pub use server::Server;
+pub use start_error::StartError;
+pub use tls::{
+    AlternativeNameKind, AmqpTlsOptions, AsksClients, CertificateError, LoginFrom, PeerCertificate, PeerTls,
+};

@@ -8,6 +8,8 @@ use hairstreak_socket::Endpoint;
 
 use crate::node::AmqpOptions;
 use crate::operator::DataPlace;
+use crate::node::{AmqpOptions, DataPlace};
+use crate::tls::AmqpTlsOptions;
 
 /// The port of the directory.
 pub const DEFAULT_PORT: u16 = 5682;
@@ -17,6 +19,9 @@ pub const SERVICES_PORT: u16 = 5555;
 
 /// The port of AMQP.
 pub const AMQP_PORT: u16 = 5672;
+
+/// The port of AMQP with TLS.
+pub const AMQPS_PORT: u16 = 5671;
 
 /// What a node listens on and with which limits.
 pub struct ServeOptions {
@@ -30,6 +35,8 @@ pub struct ServeOptions {
     pub services: service::Options,
     /// Endpoints of AMQP. Without any there is none.
     pub amqp_bind: Vec<String>,
+    /// Where AMQP is served with TLS, and with which certificates. None: nowhere.
+    pub amqp_tls: Option<AmqpTlsOptions>,
     /// Users and limits of AMQP.
     pub amqp: AmqpOptions,
     /// Where definitions of AMQP are kept. None: in memory only.
@@ -54,6 +61,7 @@ impl Default for ServeOptions {
             services_bind: Vec::new(),
             services: service::Options::default(),
             amqp_bind: Vec::new(),
+            amqp_tls: None,
             amqp: AmqpOptions::default(),
             data: None,
             on_change: Box::new(|_| {}),
@@ -71,6 +79,7 @@ impl fmt::Debug for ServeOptions {
             .field("services_bind", &self.services_bind)
             .field("services", &self.services)
             .field("amqp_bind", &self.amqp_bind)
+            .field("amqp_tls", &self.amqp_tls)
             .field("amqp", &self.amqp)
             .field("data", &self.data)
             .finish_non_exhaustive()

@@ -1,26 +1,25 @@
 //! `Server`: a running node. Starting binds every endpoint or fails; stopping waits for its threads.
 
-use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use hairstreak_broker::service::Broker;
-use hairstreak_socket::monitor::{EventKind, MonitorError};
+use hairstreak_socket::monitor::EventKind;
 use hairstreak_socket::security::fill_random;
-use hairstreak_socket::{BindError, Context, Endpoint, OpenError, Router};
+use hairstreak_socket::{BindError, Context, Endpoint, Router};
 use hairstreak_transport::event_loop::{OnAcceptFailure, OnFailure};
-use hairstreak_transport::{Listener, ServerLayer, resolve_bind};
-use thiserror::Error;
+use hairstreak_transport::tls::{TlsConfigError, TlsServer};
 
 use crate::amqp::{AmqpServer, Forgotten, Hooks};
 use crate::config::SCHEMES;
 use crate::operator::{self, BootError};
+use crate::listen::{listen, listen_tls};
+use crate::node::Node;
 use crate::options::{ServeOptions, TellFailure};
+use crate::start_error::StartError;
+use crate::tls::AmqpTlsOptions;
 use crate::zmq::{self, Desk, DirectoryMachine, SocketOutbox};
-
-/// The largest ring of a client's shared memory, in bytes in each direction.
-const SHARED_RING_SIZE_MAX: usize = 1 << 20;
 
 /// A running node. Dropping it stops it.
 #[derive(Debug)]
@@ -29,6 +28,9 @@ pub struct Server {
     service_endpoints: Vec<Endpoint>,
     desks: Vec<Running>,
     amqp: Option<AmqpServer>,
+    /// How many endpoints of AMQP are without TLS. The others follow.
+    amqp_plain_count: usize,
+    tls: Option<TlsServer>,
     /// The process that its threads run in: there are none to wait for in a forked child.
     process: u32,
 }
@@ -40,47 +42,14 @@ struct Running {
     thread: JoinHandle<()>,
 }
 
-/// Why a node could not start.
-#[derive(Debug, Error)]
-pub enum StartError {
-    /// There is no endpoint to listen on.
-    #[error("no endpoint to listen on was given")]
-    NoEndpoint,
-    /// An endpoint could not be bound.
-    #[error(transparent)]
-    Bind(#[from] BindError),
-    /// An endpoint of AMQP could not be listened on.
-    #[error("cannot listen on {endpoint}: {reason}")]
-    Listen {
-        /// As it was given.
-        endpoint: String,
-        /// Why not.
-        reason: String,
-    },
-    /// The data directory cannot be used.
-    #[error(transparent)]
-    Boot(#[from] BootError),
-    /// A socket could not be opened.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// A socket could not be watched.
-    #[error(transparent)]
-    Monitor(#[from] MonitorError),
-    /// A thread could not be started.
-    #[error("cannot start a thread: {0}")]
-    Thread(io::Error),
-    /// The system has no random bytes for the broker's id.
-    #[error("no random bytes: {0}")]
-    Random(io::Error),
-}
-
 impl Server {
     /// Binds every endpoint, then serves in threads of its own.
     pub fn start(options: ServeOptions) -> Result<Server, StartError> {
         let ServeOptions { bind, directory, services_bind, services, amqp_bind, amqp, .. } = options;
-        let ServeOptions { data, on_change, on_end, on_accept_failure, .. } = options;
+        let ServeOptions { amqp_tls, data, on_change, on_end, on_accept_failure, .. } = options;
         let on_accept_failure: Arc<TellFailure> = Arc::from(on_accept_failure);
-        if bind.is_empty() && services_bind.is_empty() && amqp_bind.is_empty() {
+        let has_amqp = !amqp_bind.is_empty() || amqp_tls.is_some();
+        if bind.is_empty() && services_bind.is_empty() && !has_amqp {
             return Err(StartError::NoEndpoint);
         }
         let on_end = Arc::new(on_end);
@@ -90,11 +59,21 @@ impl Server {
             service_endpoints: Vec::new(),
             desks: Vec::new(),
             amqp: None,
+            amqp_plain_count: amqp_bind.len(),
+            tls: None,
             process: std::process::id(),
         };
         if !amqp_bind.is_empty() {
             let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>()?;
             let node = Arc::new(operator::open(&amqp, data.as_ref())?);
+        if has_amqp {
+            let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>();
+            let mut listeners: Vec<_> = listeners?;
+            if let Some((secured, tls)) = amqp_tls.as_ref().map(listen_tls).transpose()? {
+                listeners.extend(secured);
+                server.tls = Some(tls);
+            }
+            let node = Arc::new(Node::open(&amqp, data.as_ref())?);
             let on_end = Arc::clone(&on_end);
             let tell = Arc::clone(&on_accept_failure);
             let hooks = Hooks {
@@ -140,9 +119,24 @@ impl Server {
         &self.service_endpoints
     }
 
-    /// The AMQP endpoints, with the real ports.
+    /// The AMQP endpoints without TLS, with the real ports.
     pub fn amqp_endpoints(&self) -> &[Endpoint] {
-        self.amqp.as_ref().map_or(&[], |amqp| amqp.endpoints())
+        self.amqp.as_ref().map_or(&[], |amqp| &amqp.endpoints()[..self.amqp_plain_count])
+    }
+
+    /// The AMQP endpoints with TLS, with the real ports.
+    pub fn amqp_tls_endpoints(&self) -> &[Endpoint] {
+        self.amqp.as_ref().map_or(&[], |amqp| &amqp.endpoints()[self.amqp_plain_count..])
+    }
+
+    /// Reads the certificates and the key of TLS anew, for the connections that come from here on. The endpoints stay as they are. Without TLS nothing
+    /// happens.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be used. Connections go on to come under what was read before.
+    pub fn reload_tls(&self, options: &AmqpTlsOptions) -> Result<(), TlsConfigError> {
+        self.tls.as_ref().map_or(Ok(()), |tls| tls.reload(&options.server_options()))
     }
 
     /// Closes every connection and waits until the threads have ended. Returns what is forgotten with the node.
@@ -182,26 +176,6 @@ impl Running {
     }
 }
 
-fn listen(endpoint: &str) -> Result<Listener, StartError> {
-    let failed = |reason: String| StartError::Listen { endpoint: endpoint.into(), reason };
-    match endpoint.parse::<Endpoint>().map_err(|error| failed(error.to_string()))? {
-        Endpoint::Tcp(address) => {
-            let socket_address = resolve_bind(&address).map_err(|error| failed(error.to_string()))?;
-            Listener::bind_tcp(socket_address, address.host == "*").map_err(|error| failed(error.to_string()))
-        }
-        Endpoint::Ipc(address) => Listener::bind_ipc(&address).map_err(|error| failed(error.to_string())),
-        Endpoint::Vortex(address) => {
-            Listener::bind_vortex(&address).map_err(|error| failed(error.to_string()))
-        }
-        Endpoint::Shm(address) => {
-            let layer = ServerLayer::Rings { ring_size_max: SHARED_RING_SIZE_MAX };
-            let listener = Listener::bind_shm(&address).map_err(|error| failed(error.to_string()))?;
-            Ok(listener.with_layer(layer))
-        }
-        Endpoint::Inproc(_) => Err(failed(SCHEMES.into())),
-    }
-}
-
 /// Has a thread tell when the socket cannot accept, until the socket is closed.
 fn tell_of_failures(router: &Router, tell: &Arc<TellFailure>) -> Result<(), StartError> {
     let (monitor, tell) = (router.monitor()?, Arc::clone(tell));
@@ -234,6 +208,7 @@ mod tests {
     use hairstreak_transport::{ClientLayer, Established, Stream};
 
     use super::*;
+    use crate::listen::SHARED_RING_SIZE_MAX;
 
     const PATIENCE: Duration = Duration::from_secs(60);
 

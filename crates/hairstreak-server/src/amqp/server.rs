@@ -19,6 +19,9 @@ use crate::node::{Journal, JournalError, Node, Peer, Post};
 /// How long a client has to take the rest of its output when its connection ends. Container tools kill a node ten seconds after SIGTERM.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 
+/// How long a client has for the handshake of TLS, as in RabbitMQ, and for an agreement about shared memory.
+const ESTABLISH_TIME: Duration = Duration::from_secs(5);
+
 /// AMQP on event loops. Dropping it stops it.
 pub(crate) struct AmqpServer {
     node: Arc<Node>,
@@ -63,6 +66,7 @@ impl AmqpServer {
             connections_max,
             on_failure: hooks.on_failure,
             on_accept_failure: hooks.on_accept_failure,
+            establish_timeout: ESTABLISH_TIME,
             drain_timeout: DRAIN_TIME,
             ..defaults
         };

@@ -6,9 +6,12 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::error::ConfigError;
+use super::tls::TlsConfig;
 use super::values;
 use crate::access::{PasswordHash, Tags};
 use crate::node::{AmqpOptions, FirstUser};
+use crate::node::{AmqpOptions, PasswordHash, User};
+use crate::tls::AmqpTlsOptions;
 
 /// The least watermark for each virtual host, in bytes. A host that has had a message keeps up to 2 MiB for the next message.
 const MEMORY_MIN: usize = 4 << 20;
@@ -32,6 +35,8 @@ pub struct AmqpConfig {
     /// Endpoints to listen on, at least one.
     #[serde(default, deserialize_with = "values::endpoints")]
     pub bind: Option<Vec<String>>,
+    /// AMQP with TLS. Without this part there is none.
+    pub tls: Option<TlsConfig>,
     /// Names of virtual hosts, at least one, each once.
     #[serde(default, deserialize_with = "values::virtual_hosts")]
     pub virtual_hosts: Option<Vec<String>>,
@@ -118,11 +123,21 @@ impl Config {
         }
         Ok(options)
     }
+
+    /// The options of AMQP with TLS. `path` is the file's, at whose folder relative paths begin. None: there is no TLS.
+    ///
+    /// Errors: keys that do not go together.
+    pub fn amqp_tls_options(&self, path: &Path) -> Result<Option<AmqpTlsOptions>, ConfigError> {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let options = self.amqp.tls.as_ref().map(|tls| tls.options(folder)).transpose();
+        options.map_err(|reason| ConfigError::Value { path: path.into(), reason })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tls::{AlternativeNameKind, AsksClients, LoginFrom};
 
     fn check(text: &str) -> Result<AmqpOptions, String> {
         let path = Path::new("node.toml");
@@ -176,6 +191,65 @@ mod tests {
         ] {
             let said = check(text).unwrap_err();
             assert!(said.starts_with(&format!("node.toml{wrong}")), "{text}: {said}");
+        }
+    }
+    fn check_tls(text: &str) -> Result<Option<AmqpTlsOptions>, String> {
+        let path = Path::new("/etc/hairstreak/node.toml");
+        let options = Config::parse(text, path).and_then(|config| config.amqp_tls_options(path));
+        options.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn tls_needs_a_certificate_and_a_key_and_has_the_usual_port() {
+        assert_eq!(check_tls("[amqp]"), Ok(None));
+        let text = "[amqp.tls]\ncertificate = \"cert.pem\"\nkey = \"/keys/key.pem\"";
+        let expected = AmqpTlsOptions {
+            bind: vec!["tcp://127.0.0.1:5671".into()],
+            certificate: "/etc/hairstreak/cert.pem".into(),
+            key: "/keys/key.pem".into(),
+            client_certificates: AsksClients::None,
+            login_from: LoginFrom::CommonName,
+        };
+        assert_eq!(check_tls(text), Ok(Some(expected.clone())));
+        let text = format!(
+            "{text}\nbind = [\"tcp://*:5671\"]\nca = \"ca.pem\"\nclient_certificates = \"required\"\nlogin_from = \"distinguished_name\""
+        );
+        let expected = AmqpTlsOptions {
+            bind: vec!["tcp://*:5671".into()],
+            client_certificates: AsksClients::Required("/etc/hairstreak/ca.pem".into()),
+            login_from: LoginFrom::DistinguishedName,
+            ..expected
+        };
+        assert_eq!(check_tls(&text), Ok(Some(expected)));
+    }
+
+    #[test]
+    fn an_alternative_name_is_chosen_by_kind_and_place() {
+        let text = "[amqp.tls]\ncertificate = \"c\"\nkey = \"k\"\nlogin_from = \"subject_alternative_name\"";
+        let login_from = |text: &str| check_tls(text).unwrap().unwrap().login_from;
+        let of = |kind, index| LoginFrom::SubjectAlternativeName { kind, index };
+        assert_eq!(login_from(text), of(AlternativeNameKind::Dns, 0));
+        let text = format!("{text}\nlogin_san_type = \"email\"\nlogin_san_index = 2");
+        assert_eq!(login_from(&text), of(AlternativeNameKind::Email, 2));
+    }
+
+    #[test]
+    fn keys_of_tls_that_do_not_go_together_are_named() {
+        let files = "[amqp.tls]\ncertificate = \"c\"\nkey = \"k\"\n";
+        for (text, wrong) in [
+            ("[amqp.tls]\nkey = \"k\"", ":1: missing field `certificate`"),
+            ("[amqp.tls]\ncertificate = \"k\"", ":1: missing field `key`"),
+            (&*format!("{files}cacert = \"c\""), ":4: unknown field `cacert`"),
+            (&format!("{files}bind = []"), ":4: no endpoint"),
+            (&format!("{files}bind = [\"shm://x\"]"), ":4: shm://x: AMQP with TLS is served on tcp://"),
+            (&format!("{files}client_certificates = \"maybe\""), ":4: unknown variant `maybe`"),
+            (&format!("{files}client_certificates = \"required\""), ": amqp.tls.client_certificates: needs"),
+            (&format!("{files}ca = \"ca.pem\""), ": amqp.tls.ca: is for client certificates"),
+            (&format!("{files}login_san_index = 1"), ": amqp.tls.login_san_type and login_san_index are"),
+            (&format!("{files}login_san_index = 256"), ":4: 256 is not between 0 and 255"),
+        ] {
+            let said = check_tls(text).unwrap_err();
+            assert!(said.starts_with(&format!("/etc/hairstreak/node.toml{wrong}")), "{text}: {said}");
         }
     }
 }

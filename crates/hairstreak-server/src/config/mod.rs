@@ -9,6 +9,14 @@
 //! connections_max = 65_536            # clients at a time
 //! loops = 2                           # threads, at most 256; by default one for each core
 //!
+//! [amqp.tls]                          # AMQP with TLS as well; paths begin at the folder of this file
+//! bind = ["tcp://127.0.0.1:5671"]
+//! certificate = "cert.pem"            # the node's, then those between it and a CA root
+//! key = "key.pem"
+//! ca = "ca.pem"                       # who signs client certificates
+//! client_certificates = "optional"    # or "required"; without this key none are asked for
+//! login_from = "common_name"          # of EXTERNAL; or "distinguished_name", "subject_alternative_name"
+//!
 //! [[users]]                           # users that may log in; without this table only guest may, from this host
 //! name = "shop"
 //! password_hash = "kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR"
@@ -21,9 +29,11 @@
 mod config;
 mod environment;
 mod error;
+mod tls;
 mod values;
 
 pub use config::{AmqpConfig, Config, UserConfig};
 pub use environment::Environment;
 pub use error::ConfigError;
+pub use tls::{ClientCertificatesConfig, LoginFromConfig, TlsConfig};
 pub(crate) use values::SCHEMES;

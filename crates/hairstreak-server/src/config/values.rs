@@ -39,6 +39,24 @@ pub(super) fn endpoints<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Ve
     Ok(Some(endpoints))
 }
 
+/// Endpoints for AMQP with TLS, at least one.
+pub(super) fn tls_endpoints<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Vec<String>>, D::Error> {
+    let endpoints = Vec::<String>::deserialize(value)?;
+    if endpoints.is_empty() {
+        return Err(D::Error::custom("no endpoint; a node without TLS has no [amqp.tls]"));
+    }
+    for endpoint in &endpoints {
+        match endpoint.parse().map_err(D::Error::custom)? {
+            Endpoint::Tcp(_) | Endpoint::Ipc(_) => {}
+            _ => {
+                let reason = "AMQP with TLS is served on tcp:// and ipc://";
+                return Err(D::Error::custom(format!("{endpoint}: {reason}")));
+            }
+        }
+    }
+    Ok(Some(endpoints))
+}
+
 /// The schemes of endpoints for AMQP.
 pub(crate) const SCHEMES: &str = "AMQP is served on tcp://, ipc://, shm:// and vortex://";
 

@@ -1,0 +1,110 @@
+//! `TlsConfig`: the part `[amqp.tls]` of a node's configuration file.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::values;
+use crate::options::AMQPS_PORT;
+use crate::tls::{AlternativeNameKind, AmqpTlsOptions, AsksClients, LoginFrom};
+
+/// The most alternative names that one of them is chosen from.
+const SAN_INDEX_MAX: u64 = 255;
+
+/// AMQP with TLS, as the file has it. A path that is not absolute begins at the folder of the file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsConfig {
+    /// Endpoints to listen on, at least one.
+    #[serde(default, deserialize_with = "values::tls_endpoints")]
+    pub bind: Option<Vec<String>>,
+    /// The node's certificates, in PEM.
+    pub certificate: PathBuf,
+    /// The private key, in PEM.
+    pub key: PathBuf,
+    /// The CA roots of client certificates, in PEM.
+    pub ca: Option<PathBuf>,
+    /// Which certificates the node wants of its clients.
+    #[serde(default)]
+    pub client_certificates: ClientCertificatesConfig,
+    /// The part of a client's certificate that is the user's name.
+    #[serde(default)]
+    pub login_from: LoginFromConfig,
+    /// The kind of alternative name.
+    pub login_san_type: Option<AlternativeNameKind>,
+    /// Which of several alternative names of that kind, counted from 0.
+    #[serde(default, deserialize_with = "values::between::<_, _, 0, SAN_INDEX_MAX>")]
+    pub login_san_index: Option<usize>,
+}
+
+/// Which certificates a node wants of its clients, as the file has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClientCertificatesConfig {
+    /// None.
+    #[default]
+    None,
+    /// Those that clients show.
+    Optional,
+    /// One of each client.
+    Required,
+}
+
+/// The part of a client's certificate that is the user's name, as the file has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoginFromConfig {
+    /// The common names.
+    #[default]
+    CommonName,
+    /// The distinguished name.
+    DistinguishedName,
+    /// An alternative name.
+    SubjectAlternativeName,
+}
+
+impl TlsConfig {
+    /// The options of the file, whose folder is `folder`.
+    ///
+    /// Errors: keys that do not go together, in words.
+    pub(super) fn options(&self, folder: &Path) -> Result<AmqpTlsOptions, String> {
+        let from_folder = |path: &Path| folder.join(path);
+        let client_certificates = match (self.client_certificates, &self.ca) {
+            (ClientCertificatesConfig::None, None) => AsksClients::None,
+            (ClientCertificatesConfig::Optional, Some(ca)) => AsksClients::Optional(from_folder(ca)),
+            (ClientCertificatesConfig::Required, Some(ca)) => AsksClients::Required(from_folder(ca)),
+            (ClientCertificatesConfig::None, Some(_)) => {
+                let reason =
+                    "is for client certificates; add client_certificates = \"optional\" or \"required\"";
+                return Err(format!("amqp.tls.ca: {reason}"));
+            }
+            (_, None) => {
+                let reason = "needs the CA roots that have signed them: amqp.tls.ca";
+                return Err(format!("amqp.tls.client_certificates: {reason}"));
+            }
+        };
+        Ok(AmqpTlsOptions {
+            bind: self.bind.clone().unwrap_or_else(|| vec![format!("tcp://127.0.0.1:{AMQPS_PORT}")]),
+            certificate: from_folder(&self.certificate),
+            key: from_folder(&self.key),
+            client_certificates,
+            login_from: self.login_from()?,
+        })
+    }
+
+    fn login_from(&self) -> Result<LoginFrom, String> {
+        let (kind, index) = (self.login_san_type, self.login_san_index);
+        match self.login_from {
+            LoginFromConfig::SubjectAlternativeName => Ok(LoginFrom::SubjectAlternativeName {
+                kind: kind.unwrap_or_default(),
+                index: index.unwrap_or_default(),
+            }),
+            _ if kind.is_some() || index.is_some() => {
+                let reason = "are for login_from = \"subject_alternative_name\"";
+                Err(format!("amqp.tls.login_san_type and login_san_index {reason}"))
+            }
+            LoginFromConfig::CommonName => Ok(LoginFrom::CommonName),
+            LoginFromConfig::DistinguishedName => Ok(LoginFrom::DistinguishedName),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! `StartError`: why a node could not start.
+
+use std::io;
+
+use hairstreak_socket::monitor::MonitorError;
+use hairstreak_socket::{BindError, OpenError};
+use hairstreak_transport::tls::TlsConfigError;
+use thiserror::Error;
+
+use crate::node::BootError;
+
+/// Why a node could not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// There is no endpoint to listen on.
+    #[error("no endpoint to listen on was given")]
+    NoEndpoint,
+    /// An endpoint could not be bound.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// An endpoint of AMQP could not be listened on.
+    #[error("cannot listen on {endpoint}: {reason}")]
+    Listen {
+        /// As it was given.
+        endpoint: String,
+        /// Why not.
+        reason: String,
+    },
+    /// A certificate or a key of TLS cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsConfigError),
+    /// The data directory cannot be used.
+    #[error(transparent)]
+    Boot(#[from] BootError),
+    /// A socket could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A socket could not be watched.
+    #[error(transparent)]
+    Monitor(#[from] MonitorError),
+    /// A thread could not be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
+    /// The system has no random bytes for the broker's id.
+    #[error("no random bytes: {0}")]
+    Random(io::Error),
+}

@@ -1,0 +1,47 @@
+//! `AmqpTlsOptions`: where AMQP listens with TLS, and with which certificates.
+
+use std::path::PathBuf;
+
+use hairstreak_transport::tls::{ClientCertificates, Pem, TlsIdentity, TlsServerOptions};
+
+use super::login_from::LoginFrom;
+
+/// Where AMQP listens with TLS, and with which certificates. Files are PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AmqpTlsOptions {
+    /// Endpoints of tcp or ipc.
+    pub bind: Vec<String>,
+    /// The node's certificate first, then those between it and a CA root.
+    pub certificate: PathBuf,
+    /// The private key of the node's certificate.
+    pub key: PathBuf,
+    /// Which certificates the node wants of its clients.
+    pub client_certificates: AsksClients,
+    /// The part of a client's certificate that is the user's name for EXTERNAL.
+    pub login_from: LoginFrom,
+}
+
+/// Which certificates a node wants of its clients.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AsksClients {
+    /// None. Clients log in by name and password.
+    #[default]
+    None,
+    /// A client may show a certificate, which a CA of this file has to have signed.
+    Optional(PathBuf),
+    /// A client has to show a certificate that a CA of this file has signed.
+    Required(PathBuf),
+}
+
+impl AmqpTlsOptions {
+    /// The options for the transport.
+    pub(crate) fn server_options(&self) -> TlsServerOptions {
+        let identity = TlsIdentity { certificates: Pem::file(&self.certificate), key: Pem::file(&self.key) };
+        let client_certificates = match &self.client_certificates {
+            AsksClients::None => ClientCertificates::NotAsked,
+            AsksClients::Optional(ca) => ClientCertificates::Optional(Pem::file(ca)),
+            AsksClients::Required(ca) => ClientCertificates::Required(Pem::file(ca)),
+        };
+        TlsServerOptions { client_certificates, ..TlsServerOptions::new(identity) }
+    }
+}
