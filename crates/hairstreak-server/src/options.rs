@@ -8,7 +8,6 @@ use hairstreak_socket::Endpoint;
 
 use crate::node::AmqpOptions;
 use crate::operator::DataPlace;
-use crate::node::{AmqpOptions, DataPlace};
 use crate::tls::AmqpTlsOptions;
 
 /// The port of the directory.

@@ -12,10 +12,8 @@ use hairstreak_transport::event_loop::{OnAcceptFailure, OnFailure};
 use hairstreak_transport::tls::{TlsConfigError, TlsServer};
 
 use crate::amqp::{AmqpServer, Forgotten, Hooks};
-use crate::config::SCHEMES;
-use crate::operator::{self, BootError};
 use crate::listen::{listen, listen_tls};
-use crate::node::Node;
+use crate::operator;
 use crate::options::{ServeOptions, TellFailure};
 use crate::start_error::StartError;
 use crate::tls::AmqpTlsOptions;
@@ -63,9 +61,6 @@ impl Server {
             tls: None,
             process: std::process::id(),
         };
-        if !amqp_bind.is_empty() {
-            let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>()?;
-            let node = Arc::new(operator::open(&amqp, data.as_ref())?);
         if has_amqp {
             let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>();
             let mut listeners: Vec<_> = listeners?;
@@ -73,7 +68,9 @@ impl Server {
                 listeners.extend(secured);
                 server.tls = Some(tls);
             }
-            let node = Arc::new(Node::open(&amqp, data.as_ref())?);
+            let mut node = operator::open(&amqp, data.as_ref())?;
+            node.login_from = amqp_tls.map(|tls| tls.login_from).unwrap_or_default();
+            let node = Arc::new(node);
             let on_end = Arc::clone(&on_end);
             let tell = Arc::clone(&on_accept_failure);
             let hooks = Hooks {

@@ -7,7 +7,7 @@ use hairstreak_socket::{BindError, OpenError};
 use hairstreak_transport::tls::TlsConfigError;
 use thiserror::Error;
 
-use crate::node::BootError;
+use crate::operator::BootError;
 
 /// Why a node could not start.
 #[derive(Debug, Error)]

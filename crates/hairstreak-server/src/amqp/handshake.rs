@@ -123,7 +123,7 @@ impl AmqpConnection {
                 }
             }
             Login::External { .. } => {
-                let name = self.client.peer.certificate_name.as_deref().unwrap_or_default();
+                let name = self.certificate_name().unwrap_or_default();
                 self.node.access.log_in_without_password(name.as_bytes(), peer)
             }
             Login::Anonymous { .. } => self.node.access.log_in_anonymously(peer),
@@ -165,11 +165,17 @@ impl AmqpConnection {
         Ok(())
     }
 
+    /// The user that the client's certificate names.
+    fn certificate_name(&self) -> Option<&str> {
+        let certificate = self.client.peer.tls.as_ref()?.certificate.as_ref()?;
+        certificate.as_ref().ok()?.login_name(self.node.login_from)
+    }
+
     /// Whether clients on this connection may use the mechanism.
     fn offers(&self, mechanism: Mechanism) -> bool {
         match mechanism {
             Mechanism::Plain | Mechanism::Amqplain => true,
-            Mechanism::External => self.client.peer.certificate_name.is_some(),
+            Mechanism::External => self.client.peer.tls.is_some(),
             Mechanism::Anonymous => self.node.allows_anonymous,
         }
     }

@@ -17,6 +17,7 @@ use super::turn::{ENTRIES_MAX, Promises, Turn};
 use crate::node::HostState;
 use crate::node::encoding::push_method;
 use crate::node::{REPLIES_BYTES_MAX, UNWRITTEN_MAX};
+use crate::tls::PeerTls;
 
 type AmqpContext<'a> = Context<'a, AmqpConnection, Mail>;
 
@@ -24,7 +25,9 @@ impl Protocol for AmqpConnection {
     type Mail = Mail;
     type Error = AmqpError;
 
-    fn handle_start(&mut self, _context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+    fn handle_start(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        // The handshake of TLS is over only now.
+        self.client.peer.tls = PeerTls::of(context.connection.stream());
         Ok(())
     }
 

@@ -10,7 +10,6 @@ use super::tls::TlsConfig;
 use super::values;
 use crate::access::{PasswordHash, Tags};
 use crate::node::{AmqpOptions, FirstUser};
-use crate::node::{AmqpOptions, PasswordHash, User};
 use crate::tls::AmqpTlsOptions;
 
 /// The least watermark for each virtual host, in bytes. A host that has had a message keeps up to 2 MiB for the next message.

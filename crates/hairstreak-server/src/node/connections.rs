@@ -12,6 +12,8 @@ use hairstreak_wire::amqp::FieldTable;
 use parking_lot::Mutex;
 use slab::Slab;
 
+use crate::tls::PeerTls;
+
 /// A connection, and how much goes through it.
 #[derive(Debug)]
 pub(crate) struct ConnectionEntry {
@@ -36,10 +38,7 @@ pub(crate) struct Peer {
     pub remote: Option<SocketAddr>,
     /// The peer is on this host.
     pub is_loopback: bool,
-    /// The version of TLS and the cipher.
-    pub tls: Option<(String, String)>,
-    /// The user that a verified client certificate names.
-    pub certificate_name: Option<String>,
+    pub tls: Option<PeerTls>,
 }
 
 /// The words and limits of a client.

@@ -22,6 +22,7 @@ use super::recording::to_definition;
 use super::shared_host::{HostState, SharedHost};
 use crate::access::{Access, AccessOptions, LoginRules};
 use crate::definitions::{Change, Definition, Kind, Place};
+use crate::tls::LoginFrom;
 
 /// The part of the memory watermark that is kept for messages to come: one of four.
 const SPARE_PART: usize = 4;
@@ -33,6 +34,8 @@ const MAX_CONNECTIONS: &str = "max-connections";
 pub(crate) struct Node {
     pub clock: Clock,
     pub access: Access,
+    /// The part of a client's certificate that is the user's name.
+    pub login_from: LoginFrom,
     /// Clients may log in without credentials.
     pub allows_anonymous: bool,
     pub account: Arc<Account>,
@@ -63,6 +66,7 @@ impl Node {
         Ok(Node {
             clock: Clock::start(),
             access: Access::start(AccessOptions { rules, ..AccessOptions::default() })?,
+            login_from: LoginFrom::default(),
             allows_anonymous: options.anonymous_user.is_some(),
             account: Arc::new(Account::new(options.memory_watermark)),
             message_size_max: options.message_size_max,

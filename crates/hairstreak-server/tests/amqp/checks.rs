@@ -10,7 +10,7 @@ fn rabbitmq_passes_the_checks() {
     let rabbitmq = rabbitmq();
     let _others = rabbitmq.together();
     let mut checks = python("checks.py");
-    println!("{}", run(checks.arg(rabbitmq.address("AMQP").to_string())));
+    println!("{}", run(checks.arg(rabbitmq.address("AMQP_PORT").to_string())));
 }
 
 #[test]
@@ -19,7 +19,7 @@ fn rabbitmq_passes_the_checks_while_it_is_short_of_memory() {
     let _nobody = rabbitmq.alone();
     let mut checks = python("checks.py");
     checks
-        .arg(rabbitmq.address("AMQP").to_string())
+        .arg(rabbitmq.address("AMQP_PORT").to_string())
         .args(["--only", "alarm_", "--alarm"])
         .arg(rabbitmq.alarm());
     println!("{}", run(&mut checks));

@@ -14,7 +14,7 @@ const SHORT_SEED: &str = "1090629624";
 fn rabbitmq_differs_in_nothing_from_itself() {
     let rabbitmq = rabbitmq();
     let _others = rabbitmq.together();
-    compare((rabbitmq.address("AMQP"), "one"), (rabbitmq.address("AMQP"), "two"), 400);
+    compare((rabbitmq.address("AMQP_PORT"), "one"), (rabbitmq.address("AMQP_PORT"), "two"), 400);
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn our_node_differs_from_rabbitmq_in_nothing_that_has_no_reason() {
     let node = our_node();
     let rabbitmq = rabbitmq();
     let _others = rabbitmq.together();
-    compare((rabbitmq.address("AMQP"), "three"), (node.address, "checks"), 800);
+    compare((rabbitmq.address("AMQP_PORT"), "three"), (node.address, "checks"), 800);
 }
 
 /// Compares two brokers, or two virtual hosts of one. The short form repeats `operation_count` operations of one seed, and the soak draws 20,000 new operations.

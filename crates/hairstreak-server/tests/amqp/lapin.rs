@@ -10,6 +10,6 @@ fn rabbitmq_serves_lapin() {
     let rabbitmq = rabbitmq();
     let _others = rabbitmq.together();
     let mut lapin = Command::new(checkout().join("scripts/lapin"));
-    let said = run(lapin.arg(format!("amqp://{}/%2f", rabbitmq.address("AMQP"))));
+    let said = run(lapin.arg(format!("amqp://{}/%2f", rabbitmq.address("AMQP_PORT"))));
     assert!(said.contains("100 messages confirmed"), "{said}");
 }

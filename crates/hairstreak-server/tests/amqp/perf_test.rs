@@ -50,7 +50,7 @@ fn message_count() -> String {
 fn rabbitmq_serves_perf_test() {
     let rabbitmq = rabbitmq();
     let _others = rabbitmq.together();
-    serves_perf_test(rabbitmq.address("AMQP"));
+    serves_perf_test(rabbitmq.address("AMQP_PORT"));
 }
 
 #[test]

@@ -9,9 +9,6 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 const PROGRAM: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
-/// The certificates of the transport's tests.
-const CERTIFICATES: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../hairstreak-transport/tests/streams/certificates");
 
 /// The folder and the ports of the port mapper and of Erlang's distribution come as arguments. Input that ends,
 /// because the test is done or was killed, ends the rest.
@@ -52,50 +49,6 @@ pub struct Setup {
 pub struct RabbitMq {
     setup: &'static Setup,
     addresses: Vec<SocketAddr>,
-/// The configuration that checks.py needs, without an alarm by accident on a small disk.
-const CONFIGURATION: &str = "\
-listeners.tcp.1 = 127.0.0.1:AMQP
-listeners.ssl.1 = 127.0.0.1:SECURE
-ssl_options.cacertfile = CERTIFICATES/ca.pem
-ssl_options.certfile = CERTIFICATES/server.pem
-ssl_options.keyfile = CERTIFICATES/server.key
-ssl_options.verify = verify_peer
-ssl_options.fail_if_no_peer_cert = false
-ssl_cert_login_from = common_name
-auth_mechanisms.1 = PLAIN
-auth_mechanisms.2 = AMQPLAIN
-auth_mechanisms.3 = EXTERNAL
-log.console = false
-max_message_size = 16777216
-disk_free_limit.absolute = 1MB
-load_definitions = FOLDER/definitions.json
-";
-
-const DEFINITIONS: &str = r#"{
-  "users": [
-    { "name": "guest", "password": "guest", "tags": ["administrator"] },
-    { "name": "limited", "password": "limited", "tags": [] },
-    { "name": "tester", "password_hash": "", "tags": [] }
-  ],
-  "vhosts": [{ "name": "/" }, { "name": "checks" }, { "name": "other" }, { "name": "closed" },
-    { "name": "one" }, { "name": "two" }, { "name": "three" }],
-  "permissions": [
-    { "user": "guest", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*" },
-    { "user": "tester", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*" },
-    { "user": "guest", "vhost": "checks", "configure": ".*", "write": ".*", "read": ".*" },
-    { "user": "guest", "vhost": "one", "configure": ".*", "write": ".*", "read": ".*" },
-    { "user": "guest", "vhost": "two", "configure": ".*", "write": ".*", "read": ".*" },
-    { "user": "guest", "vhost": "three", "configure": ".*", "write": ".*", "read": ".*" },
-    { "user": "guest", "vhost": "other", "configure": ".*", "write": ".*", "read": ".*" },
-    { "user": "limited", "vhost": "checks", "configure": "^mine", "write": "^mine", "read": "^mine" }
-  ]
-}"#;
-
-/// A node of RabbitMQ. Dropped, it is killed and its folder removed.
-pub struct RabbitMq {
-    pub address: SocketAddr,
-    /// With TLS. Certificates of clients are taken, and not required.
-    pub tls_address: SocketAddr,
     folder: PathBuf,
     script: Child,
     /// Closed, it ends the script.
@@ -126,10 +79,6 @@ impl RabbitMq {
         let folder =
             Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("rabbitmq-{}-{mapper}", std::process::id()));
         lay_out(&folder, setup, *mapper, named);
-        let [amqp, secure, mapper, distribution] = free_ports();
-        let folder =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("rabbitmq-{}-{amqp}", std::process::id()));
-        lay_out(&folder, [amqp, secure, mapper]);
         let mut script = Command::new("bash")
             .args(["-c", SCRIPT, "rabbitmq"])
             .arg(&folder)
@@ -145,8 +94,6 @@ impl RabbitMq {
         let started = RabbitMq {
             setup,
             addresses: named.iter().map(|port| SocketAddr::from(([127, 0, 0, 1], *port))).collect(),
-            address: SocketAddr::from(([127, 0, 0, 1], amqp)),
-            tls_address: SocketAddr::from(([127, 0, 0, 1], secure)),
             folder,
             script,
             input,
@@ -204,23 +151,6 @@ fn lay_out(folder: &Path, setup: &Setup, mapper: u16, ports: &[u16]) {
     fs::write(folder.join("rabbitmq.conf"), filled(setup.configuration)).unwrap();
     fs::write(folder.join("definitions.json"), setup.definitions).unwrap();
     fs::write(folder.join("enabled_plugins"), setup.plugins).unwrap();
-fn free_ports() -> [u16; 4] {
-    let listeners = [(); 4].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    listeners.map(|listener| listener.local_addr().unwrap().port())
-}
-
-fn lay_out(folder: &Path, [amqp, secure, mapper]: [u16; 3]) {
-    let folder_name = folder.to_str().unwrap();
-    let filled = |text: &str| {
-        let text = text.replace("FOLDER", folder_name).replace("CERTIFICATES", CERTIFICATES);
-        let text = text.replace("127.0.0.1:AMQP", &format!("127.0.0.1:{amqp}"));
-        text.replace("SECURE", &secure.to_string()).replace("MAPPER", &mapper.to_string())
-    };
-    fs::create_dir_all(folder).unwrap();
-    fs::write(folder.join("rabbitmq.conf"), filled(CONFIGURATION)).unwrap();
-    fs::write(folder.join("definitions.json"), DEFINITIONS).unwrap();
-    let plugins = "[rabbitmq_consistent_hash_exchange, rabbitmq_auth_mechanism_ssl].";
-    fs::write(folder.join("enabled_plugins"), plugins).unwrap();
     fs::write(folder.join("alarm"), filled(ALARM)).unwrap();
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(folder.join("alarm"), fs::Permissions::from_mode(0o755)).unwrap();

@@ -10,30 +10,58 @@ pub fn rabbitmq() -> Arc<RabbitMq> {
 }
 
 const SETUP: Setup = Setup {
-    ports: &["AMQP"],
-    plugins: "[rabbitmq_consistent_hash_exchange].",
+    ports: &["AMQP_PORT", "TLS_PORT"],
+    plugins: "[rabbitmq_consistent_hash_exchange, rabbitmq_auth_mechanism_ssl].",
     configuration: CONFIGURATION,
     definitions: DEFINITIONS,
 };
 
+/// The folder of the certificates of the transport's tests.
+macro_rules! certificates {
+    () => {
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../hairstreak-transport/tests/streams/certificates")
+    };
+}
+
 /// The configuration that checks.py needs, without an alarm by accident on a small disk.
-const CONFIGURATION: &str = "\
-listeners.tcp.1 = 127.0.0.1:AMQP
+const CONFIGURATION: &str = concat!(
+    "\
+listeners.tcp.1 = 127.0.0.1:AMQP_PORT
+listeners.ssl.1 = 127.0.0.1:TLS_PORT
+ssl_options.verify = verify_peer
+ssl_options.fail_if_no_peer_cert = false
+ssl_cert_login_from = common_name
+auth_mechanisms.1 = PLAIN
+auth_mechanisms.2 = AMQPLAIN
+auth_mechanisms.3 = EXTERNAL
 log.console = false
 max_message_size = 16777216
 disk_free_limit.absolute = 1MB
 load_definitions = FOLDER/definitions.json
-";
+",
+    "ssl_options.cacertfile = ",
+    certificates!(),
+    "/ca.pem
+ssl_options.certfile = ",
+    certificates!(),
+    "/server.pem
+ssl_options.keyfile = ",
+    certificates!(),
+    "/server.key
+"
+);
 
 const DEFINITIONS: &str = r#"{
   "users": [
     { "name": "guest", "password": "guest", "tags": ["administrator"] },
-    { "name": "limited", "password": "limited", "tags": [] }
+    { "name": "limited", "password": "limited", "tags": [] },
+    { "name": "tester", "password_hash": "", "tags": [] }
   ],
   "vhosts": [{ "name": "/" }, { "name": "checks" }, { "name": "other" }, { "name": "closed" },
     { "name": "one" }, { "name": "two" }, { "name": "three" }],
   "permissions": [
     { "user": "guest", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*" },
+    { "user": "tester", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*" },
     { "user": "guest", "vhost": "checks", "configure": ".*", "write": ".*", "read": ".*" },
     { "user": "guest", "vhost": "one", "configure": ".*", "write": ".*", "read": ".*" },
     { "user": "guest", "vhost": "two", "configure": ".*", "write": ".*", "read": ".*" },
