@@ -1,5 +1,7 @@
 //! `AmqpOptions`: who may connect to the node by AMQP, and the bounds.
 
+use std::path::PathBuf;
+
 use hairstreak_broker::vhost::Limits;
 
 use super::memory;
@@ -17,6 +19,8 @@ pub struct AmqpOptions {
     pub users: Vec<FirstUser>,
     /// Virtual hosts that the node has after each start.
     pub virtual_hosts: Vec<String>,
+    /// A file of definitions that each start imports. With it the default user and the default virtual host are not made.
+    pub load_definitions: Option<PathBuf>,
     /// Names of users that may log in from this host only.
     pub loopback_users: Vec<String>,
     /// The user that clients without credentials are, if they may log in at all (ANONYMOUS).
@@ -46,7 +50,7 @@ pub struct FirstUser {
 
 impl FirstUser {
     /// `guest`, with the password `guest`.
-    fn guest() -> FirstUser {
+    pub fn guest() -> FirstUser {
         // One short tag is within every bound.
         let tags = Tags::from_names(["administrator"]).unwrap_or_default();
         FirstUser {
@@ -68,6 +72,7 @@ impl Default for AmqpOptions {
             default_virtual_host: "/".into(),
             users: Vec::new(),
             virtual_hosts: Vec::new(),
+            load_definitions: None,
             loopback_users: vec![GUEST.into()],
             anonymous_user: None,
             loop_count: None,

@@ -1,7 +1,8 @@
 //! The start of a node: the definitions of the data directory take effect before anybody can connect.
 
+use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use hairstreak_store::{DataDirectory, DataDirectoryError, DefinitionStore, Entry, StoreError};
@@ -9,8 +10,10 @@ use thiserror::Error;
 
 use super::error::OperatorError;
 use super::users::{self, UserChanges};
-use super::virtual_hosts;
-use crate::definitions::{Definition, DefinitionError, Kind, PermissionDefinition, VirtualHostDefinition};
+use super::{definitions, virtual_hosts};
+use crate::definitions::{
+    Definition, DefinitionError, Document, Kind, PermissionDefinition, VirtualHostDefinition,
+};
 use crate::node::{AmqpOptions, FirstUser, Journal, Node, from_definition};
 
 /// The place of a node's definitions.
@@ -40,7 +43,7 @@ pub enum BootError {
     /// A definition cannot be understood, or does not fit the others.
     #[error("{}: {reason}", place.display())]
     Definition {
-        /// The data directory.
+        /// The data directory, or the file of definitions.
         place: PathBuf,
         /// The definition, and the error.
         reason: String,
@@ -101,7 +104,10 @@ fn restore(node: &Node, definition: Definition) -> Result<(), String> {
 }
 
 /// Adds what each start is to find, and what a node without definitions begins with.
-fn add_first_definitions(node: &Node, options: &AmqpOptions) -> Result<(), OperatorError> {
+fn add_first_definitions(node: &Node, options: &AmqpOptions) -> Result<(), BootError> {
+    if let Some(path) = &options.load_definitions {
+        load(node, path)?;
+    }
     let mut names = options.virtual_hosts.clone();
     if virtual_hosts::all(node).is_empty() {
         names.push(options.default_virtual_host.clone());
@@ -112,7 +118,16 @@ fn add_first_definitions(node: &Node, options: &AmqpOptions) -> Result<(), Opera
     }
     let is_first = options.users.is_empty() && users::all(node).is_empty();
     let first = is_first.then_some(&options.default_user);
-    options.users.iter().chain(first).try_for_each(|user| put_first_user(node, user))
+    options.users.iter().chain(first).try_for_each(|user| Ok(put_first_user(node, user)?))
+}
+
+/// Imports a file of definitions.
+fn load(node: &Node, path: &Path) -> Result<(), BootError> {
+    let wrong = |reason: String| BootError::Definition { place: path.into(), reason };
+    let text = fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let document = Document::parse(&text, None).map_err(|error| wrong(error.to_string()))?;
+    definitions::import(node, document).map_err(|error| wrong(error.to_string()))?;
+    Ok(())
 }
 
 fn put_first_user(node: &Node, user: &FirstUser) -> Result<(), OperatorError> {

@@ -12,11 +12,11 @@ use hairstreak_transport::vortex::{Fabric, FabricOptions};
 use hairstreak_transport::{Endpoint, Listener, Stream};
 
 use self::relay::Relay;
+use crate::setup::definitions;
 
 /// The needs of checks.py that our node does not meet.
 pub const WITHOUT: &[&str] = &[
-    // These come with the operator's side of the node, and with messages on disk.
-    "permissions",
+    // These come with messages on disk.
     "streams",
     // The watermark cannot be changed while the node runs: `watermark.py` has a node with a low one.
     "alarm",
@@ -72,11 +72,10 @@ fn start(amqp: AmqpOptions) -> OurNode {
 }
 
 fn serve(amqp: AmqpOptions, at: &str) -> Server {
-    let virtual_hosts = ["/", "checks", "other"].map(str::to_owned).to_vec();
     let options = ServeOptions {
         bind: Vec::new(),
         amqp_bind: vec![at.into()],
-        amqp: AmqpOptions { virtual_hosts, ..amqp },
+        amqp: AmqpOptions { load_definitions: Some(definitions()), ..amqp },
         ..ServeOptions::default()
     };
     Server::start(options).unwrap()

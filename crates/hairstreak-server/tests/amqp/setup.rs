@@ -1,12 +1,22 @@
 //! The RabbitMQ that these tests share: AMQP alone, with the users and virtual hosts of `checks.py`.
 
-use std::sync::Arc;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Once};
 
 use crate::rabbitmq::{RabbitMq, Setup, shared};
 
 /// The RabbitMQ of the tests that run now.
 pub fn rabbitmq() -> Arc<RabbitMq> {
     shared(&SETUP)
+}
+
+/// A file with the same users and virtual hosts for our node.
+pub fn definitions() -> PathBuf {
+    static WRITTEN: Once = Once::new();
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("amqp-definitions.json");
+    WRITTEN.call_once(|| fs::write(&path, DEFINITIONS).unwrap());
+    path
 }
 
 const SETUP: Setup = Setup {

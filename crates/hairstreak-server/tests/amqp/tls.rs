@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use hairstreak_server::{AmqpTlsOptions, AsksClients, LoginFrom, ServeOptions, Server};
+use hairstreak_server::{AmqpOptions, AmqpTlsOptions, AsksClients, LoginFrom, ServeOptions, Server};
 use hairstreak_transport::tls::{Pem, TlsClient, TlsClientOptions};
 use hairstreak_transport::{ClientLayer, Endpoint, Established, Stream};
 
 use crate::program::{python, run};
-use crate::setup::rabbitmq;
+use crate::setup::{definitions, rabbitmq};
 
 fn certificates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../hairstreak-transport/tests/streams/certificates")
@@ -29,6 +29,7 @@ fn serve(tls: AmqpTlsOptions) -> Server {
         bind: Vec::new(),
         amqp_bind: vec!["tcp://127.0.0.1:*".into()],
         amqp_tls: Some(tls),
+        amqp: AmqpOptions { load_definitions: Some(definitions()), ..AmqpOptions::default() },
         ..ServeOptions::default()
     };
     Server::start(options).unwrap()
