@@ -9,7 +9,7 @@ pub struct Peer(Option<IpAddr>);
 /// The peers that share a turn at the hashing thread: an IPv4 address, a /64 of IPv6, or this host. One host of IPv6 has all
 /// addresses of its /64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Network(Option<IpAddr>);
+pub(in crate::access) struct Network(Option<IpAddr>);
 
 impl Peer {
     /// A peer on this host that has no address: ipc, shared memory, inproc.
@@ -27,7 +27,7 @@ impl Peer {
         self.0.is_none_or(|address| address.is_loopback())
     }
 
-    pub(super) fn network(self) -> Network {
+    pub(in crate::access) fn network(self) -> Network {
         Network(match self.0 {
             Some(IpAddr::V6(address)) if !address.is_loopback() => {
                 let prefix = address.to_bits() >> 64 << 64;

@@ -88,3 +88,33 @@ impl LoginQueue {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use zeroize::Zeroizing;
+
+    use super::*;
+    use crate::access::credential_mac::CredentialKey;
+    use crate::access::login::Peer;
+
+    fn job(key: &CredentialKey, password: &[u8]) -> LoginJob {
+        LoginJob {
+            mac: key.mac(b"alice", password),
+            name: b"alice"[..].into(),
+            password: Zeroizing::new(password.into()),
+            waiting: vec![Waiting { peer: Peer::local(), answer: Box::new(|_| {}) }],
+        }
+    }
+
+    #[test]
+    fn those_who_wait_are_bounded_too() {
+        let (key, mut queue) = (CredentialKey::random().unwrap(), LoginQueue::default());
+        for number in 0..ANSWERS_WAITING_MAX {
+            assert!(queue.push(job(&key, b"same")), "{number}");
+        }
+        assert!(!queue.push(job(&key, b"same")) && !queue.push(job(&key, b"another")));
+        assert_eq!(queue.pop().unwrap().waiting.len(), ANSWERS_WAITING_MAX);
+        assert!(queue.pop().is_none() && queue.push(job(&key, b"another")));
+        assert_eq!((queue.job_count, queue.waiting_count), (1, 1));
+    }
+}

@@ -26,7 +26,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, String> {
             '\\' => escape(&mut rest, &mut out)?,
             '[' => class(&mut rest, &mut out)?,
             '(' => group(&mut rest, &mut out)?,
-            '{' if !is_repetition(&rest) => out.push_str("\\{"),
+            '{' if !is_repetition(&rest)? => out.push_str("\\{"),
             _ => push_bytes(char, &mut out),
         }
     }
@@ -64,7 +64,7 @@ fn escape(rest: &mut Rest<'_>, out: &mut String) -> Result<(), String> {
         'h' => out.push_str("[\\t \\xA0]"),
         'H' => out.push_str("[^\\t \\xA0]"),
         'x' => hexadecimal(rest, out)?,
-        '1'..='9' | 'A' | 'B' | 'D' | 'K' | 'S' | 'W' | 'Z' => out.extend(['\\', char]),
+        '1'..='9' | 'A' | 'B' | 'D' | 'K' | 'N' | 'S' | 'W' | 'Z' => out.extend(['\\', char]),
         'a' | 'b' | 'd' | 'e' | 'f' | 'k' | 'n' | 'r' | 's' | 't' | 'w' | 'z' => out.extend(['\\', char]),
         _ if char.is_ascii_alphanumeric() => return Err(format!("\\{char} is not supported")),
         _ => push_literal(char, out),
@@ -100,22 +100,24 @@ fn quoted(rest: &mut Rest<'_>, out: &mut String) {
 }
 
 /// Whether what follows a brace makes it a repetition: `3}`, `3,}` or `3,5}`.
-fn is_repetition(rest: &Rest<'_>) -> bool {
-    let mut rest = rest.clone();
-    let digits = |rest: &mut Rest<'_>| {
-        let mut count = 0;
-        while rest.next_if(char::is_ascii_digit).is_some() {
-            count += 1;
-        }
-        count
-    };
-    if digits(&mut rest) == 0 {
-        return false;
+///
+/// Errors: the numbers are in the wrong order.
+fn is_repetition(rest: &Rest<'_>) -> Result<bool, String> {
+    let text: String =
+        rest.clone().take_while(|char| *char != '}' && (char.is_ascii_digit() || *char == ',')).collect();
+    if rest.clone().nth(text.len()) != Some('}') {
+        return Ok(false);
     }
-    if rest.next_if_eq(&',').is_some() {
-        digits(&mut rest);
+    let (least, most) = text.split_once(',').unwrap_or((&text, ""));
+    if least.is_empty() || most.contains(',') {
+        return Ok(false);
     }
-    rest.next() == Some('}')
+    // Numbers of more digits are refused as too large a repetition.
+    let [least, most] = [least, most].map(|digits| digits.parse::<u64>().ok());
+    if most.is_some() && most < least {
+        return Err(format!("{{{text}}} has its numbers in the wrong order"));
+    }
+    Ok(true)
 }
 
 /// Behind an opening parenthesis.
