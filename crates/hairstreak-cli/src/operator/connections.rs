@@ -41,6 +41,7 @@ enum ConnectionsAction {
     List(ListArguments),
     /// Close connections
     Close {
+        /// The connections, by their names.
         #[arg(required_unless_present = "of_user", value_name = "NAME")]
         names: Vec<String>,
         /// All connections of this user.

@@ -33,8 +33,9 @@ const KINDS: [(&str, &str, &str); 10] = [
 
 /// Export all that was declared to a file, and import it
 ///
-/// The file has users with the hashes of their passwords, virtual hosts, permissions, parameters, policies, and durable
-/// queues, exchanges and bindings. It has no messages. RabbitMQ's files and ours are the same.
+/// The file has users with the hashes of their passwords, virtual hosts, permissions, parameters (limits and operator
+/// policies among them), policies, exchanges, bindings, and queues that are not exclusive. It has no messages. RabbitMQ's
+/// files and ours are the same.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, arg_required_else_help = true)]
 pub struct DefinitionsArguments {

@@ -55,6 +55,7 @@ enum PermissionsAction {
     },
     /// Give a user these permissions in a virtual host, instead of those that it has
     Set {
+        /// The user.
         user: String,
         /// What it may declare and delete. [default: nothing]
         #[arg(
@@ -77,6 +78,7 @@ enum PermissionsAction {
     },
     /// Take a user's permissions in a virtual host away: it cannot open the virtual host any more
     Clear {
+        /// The user.
         user: String,
         /// Only the topic permissions for this exchange.
         #[arg(long, value_name = "EXCHANGE")]

@@ -46,6 +46,7 @@ enum PoliciesAction {
     List(ListArguments),
     /// Set a policy, in the place of the one with that name
     Set {
+        /// The policy.
         name: String,
         /// A regular expression for names of queues and exchanges.
         #[arg(value_name = "REGEX")]
@@ -62,6 +63,7 @@ enum PoliciesAction {
     },
     /// Remove policies
     Clear {
+        /// The policies.
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },

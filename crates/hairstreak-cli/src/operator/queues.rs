@@ -39,6 +39,7 @@ enum QueuesAction {
     List(ListArguments),
     /// Delete queues, with their messages
     Delete {
+        /// The queues.
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
         /// Only if it has no consumers.
@@ -50,6 +51,7 @@ enum QueuesAction {
     },
     /// Drop the messages that wait in queues
     Purge {
+        /// The queues.
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },

@@ -46,6 +46,7 @@ enum UsersAction {
     List(ListArguments),
     /// Add a user
     Add {
+        /// The user.
         name: String,
         /// Tags, separated by commas.
         #[arg(long, value_name = "TAG,...", value_delimiter = ',')]
@@ -55,23 +56,28 @@ enum UsersAction {
     },
     /// Delete users, and their permissions
     Delete {
+        /// The users.
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
     /// Give a user these tags instead of those that it has; without any it has none
     SetTags {
+        /// The user.
         name: String,
+        /// The tags.
         #[arg(value_name = "TAG")]
         tags: Vec<String>,
     },
     /// Give a user another password
     SetPassword {
+        /// The user.
         name: String,
         #[command(flatten)]
         password: NewPassword,
     },
     /// Limit how many connections or channels a user may have
     SetLimit {
+        /// The user.
         name: String,
         /// The limit: max-connections or max-channels.
         limit: String,

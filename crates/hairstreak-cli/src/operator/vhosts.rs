@@ -41,7 +41,9 @@ enum VhostsAction {
     List(ListArguments),
     /// Add a virtual host
     Add {
+        /// The virtual host.
         name: String,
+        /// A description for people.
         #[arg(long, value_name = "TEXT")]
         description: Option<String>,
         /// Tags, separated by commas.
@@ -53,11 +55,13 @@ enum VhostsAction {
     },
     /// Delete virtual hosts, with all that is in them; connections to them are closed
     Delete {
+        /// The virtual hosts.
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
     /// Limit how many connections or queues a virtual host may have
     SetLimit {
+        /// The virtual host.
         name: String,
         /// The limit: max-connections or max-queues.
         limit: String,

@@ -10,7 +10,7 @@ const DEFAULT: &str = "/";
 /// The virtual host.
 #[derive(Debug, Args)]
 pub struct VirtualHostArguments {
-    /// Only this virtual host. [default: all for a list, else /]
+    /// The virtual host. [default: all of them for a list, / for a change]
     #[arg(long, value_name = "NAME", global = true)]
     vhost: Option<String>,
 }

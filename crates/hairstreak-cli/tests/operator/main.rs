@@ -9,6 +9,7 @@ mod rabbitmq;
 mod connecting;
 mod connections;
 mod definitions;
+mod document;
 
 mod lists;
 mod peeking;
@@ -16,5 +17,6 @@ mod permissions;
 mod policies;
 mod queues;
 mod strangers;
+mod terminal;
 mod users;
 mod vhosts;
