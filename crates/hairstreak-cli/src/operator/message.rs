@@ -5,6 +5,8 @@
 //!  "payload_bytes": 5, "payload": "hello", "payload_encoding": "string"}
 //! ```
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -39,20 +41,27 @@ struct Message {
     payload_encoding: String,
 }
 
+impl Message {
+    /// The body's bytes, as far as they came.
+    fn body(&self) -> Cow<'_, [u8]> {
+        let decoded = if self.payload_encoding == BASE64 { base64::decode(&self.payload) } else { None };
+        decoded.map_or(Cow::Borrowed(self.payload.as_bytes()), Cow::Owned)
+    }
+}
+
 fn message(value: &Value) -> Result<Message, Failure> {
     let message = Message::deserialize(value);
     message.map_err(|error| Failure::failed(format!("the API answered a malformed message: {error}")))
 }
 
-/// The object of `consume --json`. A body of which only a part was asked for is not passed off as the whole.
-pub fn to_record(value: &Value, truncate: Option<u64>) -> Result<Record, Failure> {
+/// The object of `consume --json`. A part of a body is not passed off as the whole.
+pub fn to_record(value: &Value) -> Result<Record, Failure> {
     let message = message(value)?;
+    let size = message.body().len() as u64;
     let (headers, properties) = split(message.properties);
-    let is_base64 = message.payload_encoding == BASE64;
-    let is_part = truncate.is_some_and(|size| message.payload_bytes > size);
-    let (body, body_base64) = match is_base64 {
-        true => (None, Some(message.payload)),
-        false => (Some(Value::String(message.payload)), None),
+    let (body, body_base64) = match message.payload_encoding.as_str() {
+        BASE64 => (None, Some(message.payload)),
+        _ => (Some(Value::String(message.payload)), None),
     };
     Ok(Record {
         exchange: Some(message.exchange),
@@ -62,7 +71,7 @@ pub fn to_record(value: &Value, truncate: Option<u64>) -> Result<Record, Failure
         properties,
         body,
         body_base64,
-        truncated_from: is_part.then_some(message.payload_bytes),
+        truncated_from: (size < message.payload_bytes).then_some(message.payload_bytes),
     })
 }
 
@@ -99,10 +108,10 @@ pub fn shown(value: &Value, position: u64) -> Result<String, Failure> {
             text.push_str(&format!("  header {}: {}\n", one_line(name), plain(value)));
         }
     }
-    let decoded = if message.payload_encoding == BASE64 { base64::decode(&message.payload) } else { None };
-    let (lines, size) = match decoded {
-        Some(bytes) => (hex(&bytes), bytes.len().min(HEX_SIZE_MAX)),
-        None => (message.payload.lines().map(one_line).collect(), message.payload.len()),
+    let body = message.body();
+    let (lines, size) = match std::str::from_utf8(&body) {
+        Ok(text) => (text.lines().map(one_line).collect(), body.len()),
+        Err(_) => (hex(&body), body.len().min(HEX_SIZE_MAX)),
     };
     lines.iter().for_each(|line| text.push_str(&format!("    {line}\n")));
     let rest = message.payload_bytes.saturating_sub(size as u64);
@@ -151,11 +160,13 @@ mod tests {
 
     #[test]
     fn programs_get_what_publish_reads() {
-        let line = |truncate| String::from_utf8(to_record(&text(), truncate).unwrap().to_line()).unwrap();
+        let line = |text: &Value| String::from_utf8(to_record(text).unwrap().to_line()).unwrap();
         let expected = r#"{"exchange":"events","key":"a.b","redelivered":true,"headers":{"tries":1},"properties":{"content_type":"text/plain"},"body":"one\ntwo\u0007"}"#;
-        assert_eq!(line(None), expected);
-        assert!(line(Some(8)).ends_with("\"truncated_from\":1002}"));
+        let mut whole = text();
+        whole["payload_bytes"] = 8.into();
+        assert_eq!(line(&whole), expected);
+        assert!(line(&text()).ends_with("\"truncated_from\":1002}"));
         let binary = json!({"payload_bytes": 1, "payload": "/w==", "payload_encoding": "base64"});
-        assert_eq!(to_record(&binary, None).unwrap().body_base64.as_deref(), Some("/w=="));
+        assert_eq!(to_record(&binary).unwrap().body_base64.as_deref(), Some("/w=="));
     }
 }

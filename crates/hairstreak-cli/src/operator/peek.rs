@@ -65,10 +65,9 @@ pub fn peek(arguments: &PeekArguments) -> Result<(), Failure> {
             ));
         }
     };
-    let truncate = arguments.truncate;
     for (index, message) in peeked.iter().enumerate() {
         let text = match arguments.target.json {
-            true => [to_record(message, truncate)?.to_line(), b"\n".to_vec()].concat(),
+            true => [to_record(message)?.to_line(), b"\n".to_vec()].concat(),
             false => shown(message, arguments.offset + index as u64)?.into_bytes(),
         };
         match announce(text) {

@@ -1,7 +1,7 @@
 //! Addresses that make no sense, servers that are not there, and servers that are no management API.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::thread;
 
@@ -22,6 +22,14 @@ fn refused(words: &[&str], status: i32) -> String {
 
 /// A server that answers every connection so, and closes it.
 fn server(answer: Vec<u8>) -> SocketAddr {
+    answering(move |_| answer.clone(), drop)
+}
+
+/// A server that answers each request by its first line, and then does that with the connection.
+fn answering(
+    answer: impl Fn(&str) -> Vec<u8> + Send + 'static,
+    then: impl Fn(TcpStream) + Send + 'static,
+) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -35,8 +43,10 @@ fn server(answer: Vec<u8>) -> SocketAddr {
                     _ => break,
                 }
             }
+            let request = String::from_utf8(request).unwrap();
             // A client that has enough is gone.
-            let _ = stream.write_all(&answer);
+            let _ = stream.write_all(&answer(request.lines().next().unwrap_or_default()));
+            then(stream);
         }
     });
     address
@@ -96,8 +106,12 @@ fn a_server_that_never_answers_is_given_up() {
     let reason = refused(&["--url", &format!("http://{place}"), "--timeout", "1s"], 1);
     assert_eq!(reason, format!("no answer from {place} for 1 s to GET /api/queues"));
     // An answer that begins, and does not go on.
-    let place = server(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n[".to_vec());
+    let begun = || b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n[".to_vec();
+    let place = answering(move |_| begun(), std::mem::forget);
     let reason = refused(&["--url", &format!("http://{place}"), "--timeout", "1s"], 1);
+    assert_eq!(reason, format!("no answer from {place} for 1 s to GET /api/queues"));
+    let place = server(begun());
+    let reason = refused(&["--url", &format!("http://{place}")], 1);
     assert!(reason.starts_with(&format!("the connection to {place} broke: ")), "{reason}");
 }
 
@@ -146,6 +160,31 @@ fn errors_of_the_api_are_told_in_its_words() {
     assert_eq!(reason(&answer("405 Method Not Allowed", "")), "the API refuses GET /api/queues (status 405)");
     let failure = answer("500 Internal Server Error", "{\"error\":\"badarg\"}");
     assert_eq!(reason(&failure), "badarg (status 500)");
+}
+
+#[test]
+fn a_broker_that_can_peek_is_asked_to() {
+    let place = answering(
+        |request| {
+            match request.split(' ').nth(1).unwrap() {
+                "/api/overview?columns=product_name" => {
+                    answer("200 OK", "{\"product_name\": \"Hairstreak\"}")
+                }
+                "/api/queues/shop/a%2Fb/peek?offset=5&count=2&encoding=auto&truncate=9" => {
+                    answer("200 OK", "[{\"payload\": \"hi\", \"payload_bytes\": 2, \"routing_key\": \"k\"}]")
+                }
+                other => answer("404 Not Found", &format!("{{\"error\": \"{other}\"}}")),
+            }
+            .into_bytes()
+        },
+        drop,
+    );
+    let mut command = Command::new(HAIRSTREAK);
+    command.args(["peek", "a/b", "-n", "2", "--offset", "5", "--truncate", "9", "--vhost", "shop"]);
+    command.args(["--url", &format!("http://{place}")]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let shown = end(command.spawn().unwrap(), b"").good();
+    assert_eq!(shown, "message 5: exchange '', key 'k', 2 bytes\n    hi\n");
 }
 
 #[test]
