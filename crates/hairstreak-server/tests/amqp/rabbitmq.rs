@@ -62,14 +62,15 @@ pub fn shared(setup: &'static Setup) -> Arc<RabbitMq> {
     // A test that failed to start it leaves nothing behind.
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     shared.upgrade().unwrap_or_else(|| {
-        let started = Arc::new(RabbitMq::start(setup));
+        let started = Arc::new(RabbitMq::start(setup, &[]));
         *shared = Arc::downgrade(&started);
         started
     })
 }
 
 impl RabbitMq {
-    fn start(setup: &'static Setup) -> RabbitMq {
+    /// `within` is a command that runs another, as `ip netns exec NAME` does.
+    pub fn start(setup: &'static Setup, within: &[&str]) -> RabbitMq {
         assert!(
             Path::new(PROGRAM).exists(),
             "{PROGRAM} is missing; scripts/test-setup installs rabbitmq-server"
@@ -79,8 +80,9 @@ impl RabbitMq {
         let folder =
             Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("rabbitmq-{}-{mapper}", std::process::id()));
         lay_out(&folder, setup, *mapper, named);
-        let mut script = Command::new("bash")
-            .args(["-c", SCRIPT, "rabbitmq"])
+        let words = [within, &["bash", "-c", SCRIPT, "rabbitmq"]].concat();
+        let mut script = Command::new(words[0])
+            .args(&words[1..])
             .arg(&folder)
             .args([mapper, distribution].map(u16::to_string))
             .arg(PROGRAM)

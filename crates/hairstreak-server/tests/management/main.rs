@@ -6,8 +6,10 @@ mod program;
 #[path = "../amqp/rabbitmq.rs"]
 mod rabbitmq;
 
+mod network;
 mod setup;
 mod target;
 
 mod rabbitmqadmin;
+mod strangers;
 mod suites;

@@ -16,6 +16,32 @@ const SETUP: Setup = Setup {
     definitions: DEFINITIONS,
 };
 
+/// A RabbitMQ that listens at all addresses of its network namespace, with an administrator beside guest.
+pub const OPEN: Setup = Setup {
+    configuration: "\
+listeners.tcp.1 = 0.0.0.0:AMQP
+management.tcp.ip = 0.0.0.0
+management.tcp.port = HTTP
+prometheus.tcp.ip = 0.0.0.0
+prometheus.tcp.port = METRICS
+log.console = false
+disk_free_limit.absolute = 1MB
+load_definitions = FOLDER/definitions.json
+",
+    definitions: r#"{
+  "users": [
+    { "name": "guest", "password": "guest", "tags": ["administrator"] },
+    { "name": "operator", "password": "operator", "tags": ["administrator"] }
+  ],
+  "vhosts": [{ "name": "/" }],
+  "permissions": [
+    { "user": "guest", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*" },
+    { "user": "operator", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*" }
+  ]
+}"#,
+    ..SETUP
+};
+
 /// Statistics are taken five times a second and kept for each second, where the defaults are five seconds for both.
 const CONFIGURATION: &str = "\
 listeners.tcp.1 = 127.0.0.1:AMQP

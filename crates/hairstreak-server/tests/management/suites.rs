@@ -6,13 +6,38 @@ use crate::target::{Target, management_program};
 
 /// What RabbitMQ 3.10.8 lacks of later versions, for which tools of today ask.
 const RABBITMQ_WITHOUT: &[&str] = &[
-    // Health checks that ask for no credentials.
+    // Health checks that ask for no credentials; routing keys in the headers CC and BCC against topic permissions.
     "4.0",
 ];
 
 #[test]
 fn rabbitmq_is_well() {
     check_rabbitmq("health", &[]);
+}
+
+#[test]
+fn rabbitmq_asks_for_the_permissions_of_the_table() {
+    check_rabbitmq("permissions", &[]);
+}
+
+#[test]
+fn rabbitmq_asks_for_permissions_of_topics() {
+    check_rabbitmq("topics", &[]);
+}
+
+#[test]
+fn rabbitmq_lets_in_who_may_come() {
+    check_rabbitmq("logins", &[]);
+}
+
+#[test]
+fn rabbitmq_has_rights_by_tags_over_http() {
+    check_rabbitmq("rights", &[]);
+}
+
+#[test]
+fn rabbitmq_has_the_forms_of_its_http_api() {
+    check_rabbitmq("forms", &[]);
 }
 
 #[test]

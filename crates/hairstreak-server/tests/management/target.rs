@@ -20,6 +20,12 @@ impl Target {
         let [amqp, http, metrics] = ["AMQP", "HTTP", "METRICS"].map(|port| rabbitmq.address(port));
         Target { amqp, http, metrics }
     }
+
+    /// The same ports at another address.
+    pub fn at(self, address: &str) -> Target {
+        let moved = |at: SocketAddr| SocketAddr::new(address.parse().unwrap(), at.port());
+        Target { amqp: moved(self.amqp), http: moved(self.http), metrics: moved(self.metrics) }
+    }
 }
 
 impl fmt::Display for Target {

@@ -1,0 +1,162 @@
+"""Who gets in over AMQP, and what a client is told that does not."""
+
+import pika
+from pika.exceptions import ProbableAccessDeniedError, ProbableAuthenticationError
+from pika.spec import Connection, Queue
+
+from check import check, connection_error, equal, queue, refused_connection
+from wire import CAPABILITIES
+
+REFUSED = "ACCESS_REFUSED - Login was refused using authentication mechanism {}. For details see the broker logfile."
+# Of "test12" with the salt 908DC60A; the first as RabbitMQ's page about passwords has it. The algorithm of no name is SHA-256.
+HASHES = [
+    ("kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR", None),
+    ("kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR", "rabbit_password_hashing_sha256"),
+    ("kI3GChuNuIYf8lRbCCxZjgjKwsY19ns6+uFO0zcXRBGA/XGJPYD8OWMy7EB8TaOmAzjP2azv84GbINYwX2cDWb4DHnc=", "rabbit_password_hashing_sha512"),
+    ("kI3GChNpte2FApYFXScl+0dIluk=", "rabbit_password_hashing_md5"),
+]
+
+
+def refused(node, user, password, mechanism="PLAIN", **start_ok):
+    wire = node.tcp()
+    wire.start()
+    wire.start_ok(user, password, mechanism=mechanism, **start_ok)
+    refused_connection(wire, 403, REFUSED.format(mechanism))
+
+
+def open_error(node, host, text, user="guest", password="guest"):
+    wire = node.tcp()
+    wire.start()
+    wire.start_ok(user, password)
+    wire.expect(Connection.Tune)
+    wire.send(Connection.TuneOk(2047, 131072, 0), 0)
+    connection_error(wire, Connection.Open(host), 530, f"NOT_ALLOWED - {text}", channel=0)
+
+
+def forced_to_close(wire, text):
+    """The connection is closed in this way; RabbitMQ may wait for no answer."""
+    close = wire.wait_for(Connection.Close).method
+    equal((close.reply_code, close.reply_text), (320, f"CONNECTION_FORCED - {text}"))
+
+
+@check()
+def logins_with_a_wrong_password_or_user_are_told_the_same(node):
+    user = node.user(host=node.host())
+    refused(node, user, "wrong")
+    refused(node, user, "")
+    refused(node, user + "x", "secret")
+    refused(node, "", "")
+    refused(node, user.upper(), "secret")
+
+
+@check()
+def logins_of_clients_that_cannot_be_told_end(node):
+    wire = node.tcp()
+    wire.start()
+    wire.start_ok(password="wrong", capabilities={**CAPABILITIES, "authentication_failure_close": False})
+    wire.expect_end()
+
+
+@check()
+def logins_by_other_mechanisms(node):
+    user = node.user(host=node.host())
+    response = f"\x05LOGINS\0\0\0{chr(len(user))}{user}\x08PASSWORDS\0\0\0\x06secret"
+    wire = node.tcp()
+    wire.start()
+    wire.start_ok(mechanism="AMQPLAIN", response=response)
+    wire.expect(Connection.Tune)
+    refused(node, None, None, "AMQPLAIN", response=response.replace("secret", "wronge"))
+
+
+@check()
+def logins_to_virtual_hosts_that_are_not_theirs(node):
+    host = node.host()
+    user = node.user("administrator")
+    open_error(node, "nowhere", "vhost nowhere not found", user, "secret")
+    open_error(node, host, f"access to vhost '{host}' refused for user '{user}'", user, "secret")
+    # A permission that permits nothing lets in.
+    node.permit(user, host)
+    node.wire_to(host, user, "secret")
+
+
+@check()
+def logins_by_hash(node):
+    host = node.host()
+    user = node.user(host=host)
+    for hash, algorithm in HASHES:
+        body = {"password_hash": hash, "tags": ""}
+        node.api.set("users", user, body=body | ({"hashing_algorithm": algorithm} if algorithm else {}))
+        node.wire_to(host, user, "test12")
+        refused(node, user, "test13")
+
+
+@check()
+def logins_with_no_password_are_none(node):
+    host = node.host()
+    user = node.user(host=host)
+    node.api.set("users", user, body={"tags": ""})
+    for password in ("", "secret"):
+        refused(node, user, password)
+    equal(node.api.put("users", user, body={"password_hash": "", "tags": ""}).status, 204)
+    refused(node, user, "")
+
+
+@check()
+def logins_after_a_change_of_the_password(node):
+    host = node.host()
+    user = node.user(host=host)
+    old = node.wire_to(host, user, "secret")
+    node.api.set("users", user, body={"password": "other", "tags": ""})
+    refused(node, user, "secret")
+    node.wire_to(host, user, "other")
+    # A connection that is open stays.
+    old.send(Queue.Declare())
+    equal(old.receive().method.NAME, "Channel.Close")
+
+
+@check()
+def logins_end_with_their_user(node):
+    host = node.host()
+    user = node.user(host=host)
+    wire = node.wire_to(host, user, "secret")
+    node.api.remove("users", user)
+    forced_to_close(wire, f"user '{user}' is deleted")
+    refused(node, user, "secret")
+
+
+@check()
+def logins_end_with_their_virtual_host(node):
+    host = node.host()
+    wire = node.wire_to(host)
+    queue(wire)
+    node.api.remove("vhosts", host)
+    forced_to_close(wire, f"vhost '{host}' is deleted")
+    open_error(node, host, f"vhost {host} not found")
+
+
+@check()
+def logins_stay_when_a_permission_goes(node):
+    host = node.host()
+    user = node.user(host=host, configure=".*")
+    wire = node.wire_to(host, user, "secret")
+    node.api.remove("permissions", host, user)
+    wire.open(2)
+    wire.send(Queue.Declare(queue="q"), 2)
+    equal(wire.receive().method.reply_code, 403)
+    open_error(node, host, f"access to vhost '{host}' refused for user '{user}'", user, "secret")
+
+
+@check()
+def logins_by_pika(node):
+    """The exceptions that a client of Python sees."""
+    host = node.host()
+    user = node.user(host=host)
+    for kind, options in (
+        (ProbableAuthenticationError, {"credentials": pika.PlainCredentials(user, "wrong")}),
+        (ProbableAccessDeniedError, {"credentials": pika.PlainCredentials(user, "secret"), "virtual_host": "nowhere"}),
+    ):
+        try:
+            node.connect(**{"virtual_host": host, **options})
+            raise AssertionError("let in")
+        except kind:
+            pass
