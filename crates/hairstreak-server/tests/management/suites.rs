@@ -8,6 +8,8 @@ use crate::target::{Target, management_program};
 const RABBITMQ_WITHOUT: &[&str] = &[
     // Health checks that ask for no credentials; routing keys in the headers CC and BCC against topic permissions.
     "4.0",
+    // The policy keys consumer-timeout and stream-filter-size-bytes, and policies for one type of queues.
+    "3.12",
 ];
 
 #[test]
@@ -33,6 +35,16 @@ fn rabbitmq_lets_in_who_may_come() {
 #[test]
 fn rabbitmq_has_rights_by_tags_over_http() {
     check_rabbitmq("rights", &[]);
+}
+
+#[test]
+fn rabbitmq_applies_policies_to_what_is_there() {
+    check_rabbitmq("policies", &[]);
+}
+
+#[test]
+fn rabbitmq_keeps_to_the_limits_of_virtual_hosts_and_users() {
+    check_rabbitmq("limits", &[]);
 }
 
 #[test]
