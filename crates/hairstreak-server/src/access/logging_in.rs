@@ -8,11 +8,12 @@ use zeroize::Zeroizing;
 use super::access::Access;
 use super::identity::Identity;
 use super::login::{
-    LOGIN_NAME_SIZE_MAX, LoginAnswer, LoginError, LoginFigures, LoginJob, LoginResult, LoginRules, Peer,
-    Waiting, invalid_credentials, shown,
+    LoginAnswer, LoginError, LoginFigures, LoginJob, LoginResult, LoginRules, Peer, Waiting,
+    invalid_credentials, shown,
 };
 use super::password::PASSWORD_SIZE_MAX;
 use super::registry::{Record, Registry};
+use super::user::NAME_SIZE_MAX;
 
 /// A login with a password.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ impl Access {
         if password.is_empty() {
             return Some(Err(LoginError::BlankPassword { user: shown(name) }));
         }
-        if name.len() > LOGIN_NAME_SIZE_MAX || password.len() > PASSWORD_SIZE_MAX {
+        if name.len() > NAME_SIZE_MAX || password.len() > PASSWORD_SIZE_MAX {
             return Some(Err(invalid_credentials(name)));
         }
         let mac = self.logins.key.mac(name, password);

@@ -15,6 +15,7 @@
 //!
 //! Reading order: `user`, `permission`, `password`, `pattern`, `registry`, `state`, [`Identity`], [`CheckCache`], `login`, [`Access`].
 
+#[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod access;
 mod changes;
 mod check_cache;

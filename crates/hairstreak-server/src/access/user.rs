@@ -6,6 +6,9 @@ use super::password::PasswordHash;
 use super::permission::{Permission, TopicPermission};
 use super::tags::Tags;
 
+/// The most bytes of a name, as in AMQP.
+pub(super) const NAME_SIZE_MAX: usize = 255;
+
 /// A user of the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {

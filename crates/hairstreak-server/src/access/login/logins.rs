@@ -16,9 +16,7 @@ use crate::access::credential_mac::{CredentialKey, CredentialMac};
 use crate::access::identity::Identity;
 use crate::access::password::check;
 use crate::access::state::State;
-
-/// The most bytes of a name that is looked up, or shown.
-pub(in crate::access) const LOGIN_NAME_SIZE_MAX: usize = 255;
+use crate::access::user::NAME_SIZE_MAX;
 
 /// What logins need beside the users.
 pub(in crate::access) struct Logins {
@@ -117,5 +115,5 @@ pub(in crate::access) fn invalid_credentials(name: &[u8]) -> LoginError {
 
 /// A name that a stranger gave, for a log.
 pub(in crate::access) fn shown(name: &[u8]) -> String {
-    String::from_utf8_lossy(&name[..name.len().min(LOGIN_NAME_SIZE_MAX)]).into_owned()
+    String::from_utf8_lossy(&name[..name.len().min(NAME_SIZE_MAX)]).into_owned()
 }

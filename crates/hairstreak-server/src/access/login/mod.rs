@@ -24,7 +24,7 @@ pub use error::LoginError;
 pub use figures::LoginFigures;
 pub use job::{LoginAnswer, LoginResult};
 pub(super) use job::{LoginJob, Waiting};
-pub(super) use logins::{LOGIN_NAME_SIZE_MAX, Logins, invalid_credentials, shown};
+pub(super) use logins::{Logins, invalid_credentials, shown};
 pub use peer::Peer;
 pub use rules::LoginRules;
 pub(super) use thread::LoginThread;

@@ -4,6 +4,7 @@
 //! [`Pattern`] matches names. `template` fills in `{username}`, and [`PatternTable`] shares equal patterns.
 
 mod error;
+#[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod pattern;
 mod pcre;
 mod plain;

@@ -4,6 +4,7 @@
 
 mod permissions;
 mod record;
+#[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod registry;
 
 pub(super) use record::Record;

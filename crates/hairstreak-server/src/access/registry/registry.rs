@@ -9,14 +9,12 @@ use super::record::Record;
 use crate::access::error::AccessError;
 use crate::access::password::{HashWork, PasswordHash};
 use crate::access::usage::Usage;
-use crate::access::user::{Revoked, User, UserChange, UserUpdate};
+use crate::access::user::{NAME_SIZE_MAX, Revoked, User, UserChange, UserUpdate};
 
 /// The most users.
 const USERS_MAX: usize = 1 << 20;
 /// The most sets of parameters that Argon2id hashes may have. A wrong password costs a hash of each.
 const ARGON2ID_KINDS_MAX: usize = 4;
-/// The most bytes of a name, as in AMQP.
-const NAME_SIZE_MAX: usize = 255;
 
 /// All users, permissions and virtual hosts.
 #[derive(Debug, Default)]
