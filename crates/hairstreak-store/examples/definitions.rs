@@ -31,49 +31,56 @@ fn measure(path: &Path) -> Result<(), Box<dyn Error>> {
     let directory = DataDirectory::open(path, "example@host")?;
     let (store, _) = DefinitionStore::open(&directory)?;
     let mut out = io::stdout().lock();
-    let said = |count: usize, took: Duration, more: String| {
-        format!(
-            "{count:>7} in {:>8.1} ms, {:>7.1} us each{more}",
-            took.as_secs_f64() * 1e3,
-            took.as_secs_f64() * 1e6 / count as f64
-        )
-    };
+    let size =
+        || fs::metadata(path.join("definitions.redb")).map(|file| format!(", file {} KiB", file.len() >> 10));
 
-    let took = sync_each(path, 1_000)?;
-    writeln!(out, "fdatasync after a write of 4 KiB     {}", said(1_000, took, String::new()))?;
     for _ in 0..3 {
-        let took = one_by_one(&store, 1_000);
-        writeln!(out, "batches, each waits for the last     {}", said(1_000, took, String::new()))?;
+        say(&mut out, "write of 4 KiB and fdatasync, one by one", 1_000, sync_each(path, 1_000)?, "")?;
+        say(&mut out, "batches of one write, one by one", 1_000, one_by_one(&store, 1_000), &size()?)?;
     }
-    for count in [1_000, 1_000, 1_000, 10_000, 100_000] {
+    for count in [1_000, 1_000, 1_000, 10_000] {
         let before = store.commit_count();
-        let took = all_at_once(&store, count);
-        let groups = store.commit_count() - before;
-        writeln!(
-            out,
-            "batches without waiting              {}",
-            said(count, took, format!(", {groups} commits"))
-        )?;
+        let took = all_at_once(&store, count, |number| change(number, 2));
+        let commits = format!(", {} commits", store.commit_count() - before);
+        say(&mut out, "batches of one write, without waiting", count, took, &commits)?;
     }
-    let before = file_size(path)?;
-    let took = changes(&store, 100_000);
-    let after = file_size(path)?;
-    writeln!(out, "changes of the same 1,000 keys       {}", said(100_000, took, String::new()))?;
-    writeln!(out, "the file: {before} bytes with 100,000 keys before the changes, {after} after")?;
-    let took = one_by_one(&store, 1_000);
-    writeln!(out, "batches, with 100,000 keys stored    {}", said(1_000, took, String::new()))?;
+    all_at_once(&store, 10_000, |number| vec![removal(number)]);
+    for _ in 0..3 {
+        let took = with_window(&store, 100_000, |number| change(number % 1_000, number));
+        say(&mut out, "changes of the same 1,000 keys, 100 at once", 100_000, took, &size()?)?;
+    }
+    let took = with_window(&store, 100_000, |number| {
+        let mut batch = change(number, number);
+        batch.extend(number.checked_sub(1_000).map(removal));
+        batch
+    });
+    say(&mut out, "new keys, each removed 1,000 later", 100_000, took, &size()?)?;
+    say(
+        &mut out,
+        "100,000 keys",
+        100_000,
+        all_at_once(&store, 100_000, |number| change(number, 3)),
+        &size()?,
+    )?;
+    say(&mut out, "batches of one write, one by one", 1_000, one_by_one(&store, 1_000), &size()?)?;
 
+    let start = Instant::now();
     store.close()?;
     drop(store);
-    writeln!(out, "the file when closed: {} bytes", file_size(path)?)?;
+    say(&mut out, "closed", 1, start.elapsed(), &size()?)?;
     let start = Instant::now();
-    let (_store, entries) = DefinitionStore::open(&directory)?;
-    writeln!(
-        out,
-        "opened, checked and read             {}",
-        said(entries.len(), start.elapsed(), String::new())
-    )?;
+    let (store, entries) = DefinitionStore::open(&directory)?;
+    say(&mut out, "opened: checked and read", entries.len(), start.elapsed(), &size()?)?;
+    let took = all_at_once(&store, 100_000, |number| vec![removal(number)]);
+    say(&mut out, "100,000 removals", 100_000, took, &size()?)?;
+    store.close()?;
+    writeln!(out, "closed{}", size()?)?;
     Ok(())
+}
+
+fn say(out: &mut impl io::Write, what: &str, count: usize, took: Duration, more: &str) -> io::Result<()> {
+    let (ms, us) = (took.as_secs_f64() * 1e3, took.as_secs_f64() * 1e6 / count as f64);
+    writeln!(out, "{what:<45} {count:>7} in {ms:>8.1} ms, {us:>7.1} us each{more}")
 }
 
 /// The limit of the disk: a page written and synced, one after the other.
@@ -99,6 +106,10 @@ fn change(key: usize, round: usize) -> Vec<Write> {
     vec![Write { kind: QUEUES, key: format!("/\0queue-{key:06}").into(), value }]
 }
 
+fn removal(key: usize) -> Write {
+    Write { kind: QUEUES, key: format!("/\0queue-{key:06}").into(), value: None }
+}
+
 fn one_by_one(store: &DefinitionStore, count: usize) -> Duration {
     let start = Instant::now();
     for number in 0..count {
@@ -109,32 +120,31 @@ fn one_by_one(store: &DefinitionStore, count: usize) -> Duration {
     start.elapsed()
 }
 
-fn all_at_once(store: &DefinitionStore, count: usize) -> Duration {
-    let (sender, receiver) = mpsc::channel();
-    let start = Instant::now();
-    for number in 0..count {
-        let sender = sender.clone();
-        store.submit(change(number, 2), move |outcome| sender.send(outcome).unwrap_or(()));
-    }
-    for _ in 0..count {
-        report(receiver.recv());
-    }
-    start.elapsed()
+fn all_at_once(store: &DefinitionStore, count: usize, batch: impl Fn(usize) -> Vec<Write>) -> Duration {
+    submit(store, count, count, batch)
 }
 
-fn changes(store: &DefinitionStore, count: usize) -> Duration {
+/// At most 100 batches wait for their answers.
+fn with_window(store: &DefinitionStore, count: usize, batch: impl Fn(usize) -> Vec<Write>) -> Duration {
+    submit(store, count, 100, batch)
+}
+
+fn submit(
+    store: &DefinitionStore,
+    count: usize,
+    window: usize,
+    batch: impl Fn(usize) -> Vec<Write>,
+) -> Duration {
     let (sender, receiver) = mpsc::channel();
     let start = Instant::now();
-    for number in 0..count {
-        let sender = sender.clone();
-        store.submit(change(number % 1_000, number), move |outcome| sender.send(outcome).unwrap_or(()));
-        // A hundred are on their way: a thousand commits.
-        if number >= 100 {
+    for number in 0..count + window {
+        if number < count {
+            let sender = sender.clone();
+            store.submit(batch(number), move |outcome| sender.send(outcome).unwrap_or(()));
+        }
+        if number >= window {
             report(receiver.recv());
         }
-    }
-    for _ in 0..100 {
-        report(receiver.recv());
     }
     start.elapsed()
 }
@@ -143,8 +153,4 @@ fn report<E: std::fmt::Display>(outcome: Result<Result<(), E>, mpsc::RecvError>)
     if let Ok(Err(error)) = outcome {
         let _ = writeln!(io::stderr(), "{error}");
     }
-}
-
-fn file_size(path: &Path) -> io::Result<u64> {
-    Ok(fs::metadata(path.join("definitions.redb"))?.len())
 }

@@ -25,7 +25,9 @@ const CACHE_BYTES_MAX: usize = 16 << 20;
 
 type Table<'a> = TableDefinition<'a, &'static [u8], &'static [u8]>;
 
-/// A change: the kind, the key, and the value or none for a removal.
+/// The key, and the value or none for a removal.
+type KeyChange<'a> = (&'a [u8], Option<&'a [u8]>);
+/// The kind, the key, and the value or none for a removal.
 pub(super) type Change<'a> = (Kind, &'a [u8], Option<&'a [u8]>);
 
 /// A database that is whole, and of which nothing was written yet.
@@ -162,7 +164,7 @@ fn commit<'a>(
     database: &redb::Database,
     changes: impl Iterator<Item = Change<'a>>,
 ) -> Result<(), redb::Error> {
-    let mut by_kind: BTreeMap<Kind, Vec<(&[u8], Option<&[u8]>)>> = BTreeMap::new();
+    let mut by_kind: BTreeMap<Kind, Vec<KeyChange<'a>>> = BTreeMap::new();
     for (kind, key, value) in changes {
         by_kind.entry(kind).or_default().push((key, value));
     }

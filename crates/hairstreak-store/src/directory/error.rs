@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::lock::LockHolder;
+use super::lock_holder::LockHolder;
 
 /// Why a data directory cannot be opened. Nothing in the directory was changed, except that an empty or missing one may have been begun.
 #[derive(Debug, Error)]

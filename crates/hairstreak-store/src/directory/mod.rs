@@ -3,12 +3,13 @@
 mod data_directory;
 mod error;
 mod lock;
+mod lock_holder;
 mod node_file;
 mod node_id;
 
 pub use data_directory::DataDirectory;
 pub use error::DataDirectoryError;
-pub use lock::LockHolder;
+pub use lock_holder::LockHolder;
 pub use node_id::NodeId;
 
 pub(crate) use lock::DirectoryLock;

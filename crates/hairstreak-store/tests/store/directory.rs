@@ -191,7 +191,7 @@ fn what_the_system_does_not_permit_is_said_with_the_user() {
     for (name, said) in [("", "DIR"), ("lock", "DIR/lock"), ("node", "DIR/node")] {
         let path = place.join(name);
         let mode = fs::metadata(&path).unwrap().permissions();
-        fs::set_permissions(&path, Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();
         let refused = without_capabilities(|| refusal(&place, NODE));
         fs::set_permissions(&path, mode).unwrap();
         let expected = format!(
@@ -200,7 +200,7 @@ fn what_the_system_does_not_permit_is_said_with_the_user() {
         assert_eq!(refused, expected);
     }
     let file = place.join("definitions.redb");
-    fs::set_permissions(&file, Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o000)).unwrap();
     let directory = DataDirectory::open(&place, NODE).unwrap();
     let refused = without_capabilities(|| DefinitionStore::open(&directory).err().unwrap().to_string());
     let expected = format!(

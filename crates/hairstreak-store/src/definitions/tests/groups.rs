@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use super::disk::SimulatedDisk;
 use super::workbench::Bench;
 use super::{entry, write};
+use crate::definitions::committer::Committer;
 use crate::definitions::entry::Write;
 use crate::definitions::error::StoreError;
 use crate::definitions::queue::Batch;
@@ -93,4 +95,19 @@ fn a_batch_may_be_submitted_by_the_answer_of_another() {
         inner.submit(vec![write("b", None)], move |outcome| sender.send(outcome.is_ok()).unwrap());
     });
     assert_eq!(answers.recv(), Ok(true));
+}
+
+#[test]
+fn the_file_does_not_grow_with_changes_of_the_same_keys() {
+    let disk = SimulatedDisk::new(0);
+    let (mut committer, _) = Committer::open(Box::new(disk.clone())).unwrap();
+    let mut change = |number: usize| {
+        let value = number.to_string().repeat(40);
+        let change = |key: usize| write(&format!("key {:03}", (number * 7 + key * 31) % 500), Some(&value));
+        committer.commit(vec![(0..20).map(change).collect()]).unwrap();
+        disk.bytes().len()
+    };
+    let begun = (0..300).map(&mut change).max().unwrap();
+    let grown = (300..3_000).map(&mut change).max().unwrap();
+    assert!(grown <= begun, "{begun} bytes, then {grown}");
 }
