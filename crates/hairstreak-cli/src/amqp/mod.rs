@@ -3,7 +3,7 @@
 //! - `arguments`: what may be typed behind `declare`, `delete`, `bind`, `unbind` and `purge`
 //! - `client`: the protocol
 //! - `value`: values of AMQP as people type them, and as JSON has them
-//! - `session`: a connection for the time of a command
+//! - `session`: a connection for the time of a command; `tls`: whom it trusts and what it shows
 //! - `topology`: `declare`, `delete`, `bind`, `unbind`, `purge`
 //! - `publish`, `consume`: one folder each
 //! - `interrupt`, `meter`: signals, and how far it is
@@ -15,6 +15,7 @@ mod interrupt;
 mod meter;
 mod publish;
 mod session;
+mod tls;
 mod topology;
 mod value;
 

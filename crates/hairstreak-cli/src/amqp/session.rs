@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::client::{Address, ClientError, Connection, open};
+use super::tls::TlsArguments;
 use crate::duration::bounded;
 use crate::failure::Failure;
 
@@ -18,14 +19,16 @@ const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(3600);
 /// The broker.
 #[derive(Debug, Args)]
 pub struct BrokerArguments {
-    /// The broker: amqp://USER:PASSWORD@HOST:PORT/VIRTUAL-HOST, or amqp+unix:///PATH for a unix socket. Names and
-    /// passwords may have percent escapes; %2F is the virtual host "/". [default: the environment's AMQP_URL,
+    /// The broker: amqp://USER:PASSWORD@HOST:PORT/VIRTUAL-HOST, amqps:// with TLS, or amqp+unix:///PATH for a unix
+    /// socket. Names and passwords may have percent escapes; %2F is the virtual host "/". [default: the environment's AMQP_URL,
     /// else amqp://guest:guest@127.0.0.1:5672/%2F]
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     /// How long connecting and the login may take.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = connect_timeout)]
     connect_timeout: Duration,
+    #[command(flatten)]
+    tls: TlsArguments,
 }
 
 impl BrokerArguments {
@@ -46,7 +49,9 @@ pub fn with_connection<T>(
     work: impl FnOnce(&mut Connection) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let name = format!("hairstreak {}", std::process::id());
-    let mut connection = open(&broker.address()?, &name, broker.connect_timeout)?;
+    let address = broker.address()?;
+    let tls = broker.tls.client(&address).map_err(Failure::usage)?;
+    let mut connection = open(&address, tls.as_ref(), &name, broker.connect_timeout)?;
     let done = work(&mut connection);
     connection.close();
     done

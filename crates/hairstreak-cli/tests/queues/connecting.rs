@@ -29,8 +29,11 @@ fn a_broker_that_is_not_there_is_one_clear_line() {
 #[test]
 fn addresses_that_make_no_sense_are_refused_without_the_password() {
     for (url, expected) in [
-        ("amqps://me:secret@host", "--url: amqps, AMQP with TLS, is not supported yet"),
-        ("http://me:secret@host", "--url: http:// is neither amqp:// nor amqp+unix://"),
+        (
+            "amqps://me:secret@host?verify=verify_none",
+            "--url: the broker's certificate is always verified: name its CA by --ca FILE",
+        ),
+        ("http://me:secret@host", "--url: http:// is neither amqp://, amqps:// nor amqp+unix://"),
         ("host", "--url: a broker's address is amqp://USER:PASSWORD@HOST:PORT/VIRTUAL-HOST"),
     ] {
         assert_eq!(refused(url, 2), expected);

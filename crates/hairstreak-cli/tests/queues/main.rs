@@ -12,4 +12,5 @@ mod connecting;
 mod consuming;
 mod document;
 mod publishing;
+mod secured;
 mod topology;

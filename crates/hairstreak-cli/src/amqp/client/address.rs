@@ -4,18 +4,22 @@
 //! amqp://guest:guest@127.0.0.1:5672/%2F        tcp
 //! amqp+unix://guest:guest@%2Frun%2Famqp/%2F    a unix socket, its path in the place of the host
 //! amqp+unix:///run/amqp                        the same, for the virtual host /; %40name is an abstract name
+//! amqps://broker.example/?cacertfile=ca.pem    tcp with TLS, port 5671
 //! ```
 //!
-//! Each part may have percent escapes. Without a user it is guest, without a virtual host it is /. What follows a
-//! question mark is for other clients.
+//! Each part may have percent escapes. Without a user it is guest, without a virtual host it is /. Behind a question mark amqps has the files of TLS, as
+//! RabbitMQ's own clients name them; other parameters are for other clients.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::percent::unescape;
 
 /// The port of AMQP.
+/// The port of AMQP, and with TLS.
 const PORT: u16 = 5672;
+const TLS_PORT: u16 = 5671;
 const USER: &str = "guest";
 const VIRTUAL_HOST: &str = "/";
 /// The longest name of a virtual host that a connection can open.
@@ -28,6 +32,22 @@ pub struct Address {
     pub user: String,
     pub password: String,
     pub virtual_host: String,
+    /// The address names a user.
+    pub has_user: bool,
+    /// None: without TLS.
+    pub tls: Option<UrlTls>,
+}
+
+/// The parameters of TLS in an address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UrlTls {
+    /// The file of CA roots: cacertfile.
+    pub ca: Option<PathBuf>,
+    /// The client's certificate and key: certfile, keyfile.
+    pub certificate: Option<PathBuf>,
+    pub key: Option<PathBuf>,
+    /// The name in the broker's certificate where it is not the host: server_name_indication.
+    pub server_name: Option<String>,
 }
 
 /// The address to connect to.
@@ -67,7 +87,8 @@ impl FromStr for Address {
         let Some((scheme, rest)) = url.split_once("://") else {
             return Err("a broker's address is amqp://USER:PASSWORD@HOST:PORT/VIRTUAL-HOST".into());
         };
-        let rest = rest.split(['?', '#']).next().unwrap_or(rest);
+        let rest = rest.split('#').next().unwrap_or(rest);
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = match rest.split_once('/') {
             Some((authority, path)) => (authority, Some(path)),
             None => (rest, None),
@@ -78,15 +99,17 @@ impl FromStr for Address {
             None if login.is_empty() => (USER.into(), USER.into()),
             None => (unescape(login)?, String::new()),
         };
-        let (place, path) = match &*scheme.to_ascii_lowercase() {
-            "amqp" => (tcp(host)?, path),
+        let scheme = scheme.to_ascii_lowercase();
+        let tls = (scheme == "amqps").then(|| UrlTls::parse(query)).transpose()?;
+        let (place, path) = match &*scheme {
+            "amqp" => (tcp(host, PORT)?, path),
+            "amqps" => (tcp(host, TLS_PORT)?, path),
             "amqp+unix" if host.is_empty() => {
                 let path = path.map(unescape).transpose()?.unwrap_or_default();
                 (unix(path.strip_prefix('@').map_or(format!("/{path}"), |name| format!("@{name}")))?, None)
             }
             "amqp+unix" => (unix(unescape(host)?)?, path),
-            "amqps" => return Err("amqps, AMQP with TLS, is not supported yet".into()),
-            scheme => return Err(format!("{scheme}:// is neither amqp:// nor amqp+unix://")),
+            scheme => return Err(format!("{scheme}:// is neither amqp://, amqps:// nor amqp+unix://")),
         };
         let virtual_host = match path {
             None | Some("") => VIRTUAL_HOST.to_owned(),
@@ -95,11 +118,34 @@ impl FromStr for Address {
         if virtual_host.len() > VIRTUAL_HOST_SIZE_MAX {
             return Err(format!("a virtual host's name has at most {VIRTUAL_HOST_SIZE_MAX} bytes"));
         }
-        Ok(Address { place, user, password, virtual_host })
+        Ok(Address { place, user, password, virtual_host, has_user: !login.is_empty(), tls })
     }
 }
 
-fn tcp(authority: &str) -> Result<Place, String> {
+impl UrlTls {
+    fn parse(query: &str) -> Result<UrlTls, String> {
+        let mut tls = UrlTls::default();
+        for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            let value = unescape(value)?;
+            match name {
+                "cacertfile" => tls.ca = Some(value.into()),
+                "certfile" => tls.certificate = Some(value.into()),
+                "keyfile" => tls.key = Some(value.into()),
+                "server_name_indication" => tls.server_name = Some(value),
+                "verify" if value != "verify_peer" => {
+                    return Err(
+                        "the broker's certificate is always verified: name its CA by --ca FILE".into()
+                    );
+                }
+                _ => {}
+            }
+        }
+        Ok(tls)
+    }
+}
+
+fn tcp(authority: &str, usual_port: u16) -> Result<Place, String> {
     let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, "")) => (host, None),
         Some((host, rest)) => (host, rest.strip_prefix(':')),
@@ -109,7 +155,7 @@ fn tcp(authority: &str) -> Result<Place, String> {
         },
     };
     let port = match port {
-        None | Some("") => PORT,
+        None | Some("") => usual_port,
         Some(port) => port.parse().map_err(|_| format!("{port:?} is no port"))?,
     };
     let host = if host.is_empty() { "127.0.0.1".to_owned() } else { unescape(host)? };
@@ -128,7 +174,7 @@ mod tests {
     use super::*;
 
     fn address(url: &str) -> (String, String, String, String) {
-        let Address { place, user, password, virtual_host } = url.parse().unwrap();
+        let Address { place, user, password, virtual_host, .. } = url.parse().unwrap();
         (place.to_string(), user, password, virtual_host)
     }
 
@@ -164,11 +210,29 @@ mod tests {
     }
 
     #[test]
+    fn tls_has_its_own_port_and_its_files_in_the_address() {
+        assert_eq!(address("amqps://there/v"), all("there:5671", "guest", "guest", "v"));
+        let plain: Address = "amqp://there?cacertfile=ca.pem".parse().unwrap();
+        assert_eq!((plain.tls, plain.has_user), (None, false));
+        let url = "amqps://me@there/?cacertfile=%2Fca.pem&certfile=c&keyfile=k&server_name_indication=s&heartbeat=3&verify=verify_peer";
+        let secured: Address = url.parse().unwrap();
+        let files = UrlTls {
+            ca: Some("/ca.pem".into()),
+            certificate: Some("c".into()),
+            key: Some("k".into()),
+            server_name: Some("s".into()),
+        };
+        assert_eq!((secured.tls, secured.has_user), (Some(files), true));
+        let error = "amqps://there/?verify=verify_none".parse::<Address>().unwrap_err();
+        assert!(error.contains("--ca"), "{error}");
+    }
+
+    #[test]
     fn what_makes_no_sense_is_refused_without_the_password() {
         for url in [
             "",
             "there",
-            "amqps://u:secret@x",
+            "amqps://u:secret@x?verify=no",
             "http://u:secret@x",
             "amqp://u:secret@x:port",
             "amqp://u:secret%4@x",

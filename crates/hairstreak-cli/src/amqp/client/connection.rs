@@ -119,7 +119,10 @@ impl Connection {
             return Ok([false; N]);
         }
         let mut wanted = PollFlags::IN;
-        wanted.set(PollFlags::OUT, !self.output.is_empty());
+        wanted.set(PollFlags::OUT, !self.output.is_empty() || self.stream.has_unsent());
+        // What TLS has decrypted makes no event.
+        let has_news = self.stream.has_news();
+        let deadline = if has_news { Some(Instant::now()) } else { deadline };
         let mut polled = vec![PollFd::from_borrowed_fd(self.stream.as_fd(), wanted)];
         let given = others.iter().flatten();
         polled.extend(given.map(|other| PollFd::from_borrowed_fd(*other, PollFlags::IN)));
@@ -131,7 +134,7 @@ impl Connection {
             Err(error) => return Err(io::Error::from(error).into()),
         }
         let mut ready = polled.iter().map(|fd| !fd.revents().is_empty());
-        let has_come = ready.next().unwrap_or(false);
+        let has_come = ready.next().unwrap_or(false) || has_news;
         let answer = others.map(|other| other.is_some() && ready.next().unwrap_or(false));
         if has_come {
             self.write_some();
@@ -152,6 +155,8 @@ impl Connection {
             }
         }
         self.output.drain(..written);
+        // An error is told by reading, too.
+        let _ = self.stream.flush();
     }
 
     fn read_some(&mut self) {

@@ -14,6 +14,8 @@ pub enum ClientError {
         "cannot connect to {0}: {1}; is a broker running there? `hairstreak serve` starts one, --url or AMQP_URL names another"
     )]
     Connect(String, io::Error),
+    #[error("no TLS with {place}: {}", tls_reason(error))]
+    Tls { place: String, error: io::Error },
     #[error("{0} does not speak AMQP 0-9-1")]
     Protocol(String),
     #[error("the broker has no login with user and password, only {0}")]
@@ -42,4 +44,19 @@ pub enum ClientError {
     Unexpected(&'static str),
     #[error("the broker announced a message of {0} bytes, more than memory holds")]
     TooLarge(u64),
+}
+
+/// The reason, and what may help.
+fn tls_reason(error: &io::Error) -> String {
+    let reason = error.to_string();
+    let help = [
+        ("none of the CA roots", "give the roots of this broker's certificate by --ca FILE"),
+        ("does not speak TLS", "this may be the port of amqp://"),
+        (
+            "CertificateRequired",
+            "the broker wants to see a certificate: --certificate FILE --certificate-key FILE",
+        ),
+    ];
+    let help = help.into_iter().find(|(part, _)| reason.contains(part));
+    help.map_or(reason.clone(), |(_, help)| format!("{reason}; {help}"))
 }

@@ -11,6 +11,7 @@ use super::address::Address;
 use super::connection::{CHANNEL, Connection};
 use super::error::ClientError;
 use super::event::{Reply, text};
+use super::secured::ClientTls;
 use super::stream::Stream;
 
 /// The limits that the client asks for: one channel, and no heartbeats.
@@ -28,10 +29,17 @@ const CAPABILITIES: [&str; 6] = [
 ];
 
 /// A connection with one open channel. `name` is what the broker's operator reads.
-pub fn open(address: &Address, name: &str, timeout: Duration) -> Result<Connection, ClientError> {
+pub fn open(
+    address: &Address,
+    tls: Option<&ClientTls>,
+    name: &str,
+    timeout: Duration,
+) -> Result<Connection, ClientError> {
     let deadline = Instant::now() + timeout;
-    let stream = Stream::connect(&address.place, deadline)?;
-    let mut login = Login { connection: Connection::new(stream), address, deadline, timeout };
+    let stream = Stream::connect(&address.place, tls.map(|tls| &tls.client), deadline)?;
+    let shows_certificate = tls.is_some_and(|tls| tls.shows_certificate);
+    let connection = Connection::new(stream);
+    let mut login = Login { connection, address, shows_certificate, deadline, timeout };
     login.negotiate(name).map_err(|error| login.explain(error))?;
     Ok(login.connection)
 }
@@ -39,6 +47,7 @@ pub fn open(address: &Address, name: &str, timeout: Duration) -> Result<Connecti
 struct Login<'a> {
     connection: Connection,
     address: &'a Address,
+    shows_certificate: bool,
     deadline: Instant,
     timeout: Duration,
 }
@@ -69,12 +78,14 @@ impl Login<'_> {
 
     fn start_ok(&mut self, start: &connection::Start<'_>, name: &str) -> Result<(), ClientError> {
         let offered = || start.mechanisms.split(|&byte| byte == b' ').filter_map(Mechanism::from_name);
-        let mechanisms = || offered().filter(|mechanism| mechanism.has_password());
-        let preferred = mechanisms().find(|&mechanism| mechanism == Mechanism::Plain);
-        let Some(mechanism) = preferred.or_else(|| mechanisms().next()) else {
+        let Address { user, password, .. } = self.address;
+        let by_certificate = self.shows_certificate && !self.address.has_user;
+        let first = if by_certificate { Mechanism::External } else { Mechanism::Plain };
+        let preference = [first, Mechanism::Plain, Mechanism::Amqplain].into_iter();
+        let Some(mechanism) = preference.into_iter().find(|wanted| offered().any(|found| found == *wanted))
+        else {
             return Err(ClientError::Mechanism(text(start.mechanisms)));
         };
-        let Address { user, password, .. } = self.address;
         let credentials = Credentials { user: user.as_bytes(), password: password.as_bytes() };
         let mut properties = FieldTable::new();
         properties.insert("product", "hairstreak");
@@ -109,6 +120,10 @@ impl Login<'_> {
         match error {
             ClientError::Frame(_) | ClientError::Unexpected(_) | ClientError::Ended => {
                 ClientError::Protocol(self.address.place.to_string())
+            }
+            // In TLS 1.3 a server refuses a certificate when the client's side of the handshake is over.
+            ClientError::Broken(error) if self.address.tls.is_some() => {
+                ClientError::Tls { place: self.address.place.to_string(), error }
             }
             error => error,
         }

@@ -8,7 +8,7 @@
 //! a broker whose host is gone.
 //!
 //! - `address`: where the broker is and who logs in
-//! - `stream`: the bytes
+//! - `stream`: the bytes, and `secured`: those of TLS
 //! - `assembler`: events out of frames
 //! - `connection`: buffers, waiting, calls
 //! - `login`: from the protocol header to an open channel
@@ -20,10 +20,12 @@ mod connection;
 mod error;
 mod event;
 mod login;
+mod secured;
 mod stream;
 
-pub use address::Address;
+pub use address::{Address, Place, UrlTls};
 pub use connection::{CHANNEL, Connection};
 pub use error::ClientError;
 pub use event::{Content, Event};
 pub use login::open;
+pub use secured::ClientTls;

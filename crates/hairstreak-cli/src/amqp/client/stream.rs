@@ -1,16 +1,18 @@
 //! `Stream`: the bytes between this process and the broker, over tcp or a unix socket. It never blocks once it is there.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{self, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::time::{Duration, Instant};
 
+use hairstreak_transport::tls::TlsClient;
 use rustix::net::sockopt;
 
 use super::address::Place;
 use super::error::ClientError;
+use super::secured::{SecureError, Secured};
 
 /// After so much silence the system asks the broker's host whether it is there, then this often, so many times.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
@@ -21,30 +23,54 @@ const KEEPALIVE_COUNT: u32 = 3;
 pub enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Secured(Box<Secured>),
 }
 
 impl Stream {
     /// Connects, trying each address of a name.
-    pub fn connect(place: &Place, deadline: Instant) -> Result<Stream, ClientError> {
+    pub fn connect(place: &Place, tls: Option<&TlsClient>, deadline: Instant) -> Result<Stream, ClientError> {
         let refused = |error| ClientError::Connect(place.to_string(), error);
         match place {
-            Place::Tcp { host, port } => connect_tcp(host, *port, deadline).map(Stream::Tcp),
+            Place::Tcp { host, port } => match tls {
+                None => connect_tcp(host, *port, deadline).map(Stream::Tcp),
+                Some(tls) => connect_tls(host, *port, tls, deadline),
+            },
             Place::Unix { path } => connect_unix(path).map(Stream::Unix).map_err(refused),
         }
     }
 
-    pub fn read(&self, into: &mut [u8]) -> io::Result<usize> {
+    pub fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
-            Stream::Tcp(stream) => (&*stream).read(into),
-            Stream::Unix(stream) => (&*stream).read(into),
+            Stream::Tcp(stream) => stream.read(into),
+            Stream::Unix(stream) => stream.read(into),
+            Stream::Secured(stream) => stream.read(into),
         }
     }
 
-    pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Stream::Tcp(stream) => (&*stream).write(bytes),
-            Stream::Unix(stream) => (&*stream).write(bytes),
+            Stream::Tcp(stream) => stream.write(bytes),
+            Stream::Unix(stream) => stream.write(bytes),
+            Stream::Secured(stream) => stream.write(bytes),
         }
+    }
+
+    /// Sends what was taken and had no room.
+    pub fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Stream::Tcp(_) | Stream::Unix(_) => Ok(()),
+            Stream::Secured(stream) => stream.flush(),
+        }
+    }
+
+    /// Whether bytes were taken that have had no room.
+    pub fn has_unsent(&self) -> bool {
+        matches!(self, Stream::Secured(stream) if stream.has_unsent())
+    }
+
+    /// Whether bytes are here that the socket tells nothing of.
+    pub fn has_news(&self) -> bool {
+        matches!(self, Stream::Secured(stream) if stream.has_news())
     }
 }
 
@@ -53,15 +79,14 @@ impl AsFd for Stream {
         match self {
             Stream::Tcp(stream) => stream.as_fd(),
             Stream::Unix(stream) => stream.as_fd(),
+            Stream::Secured(stream) => stream.as_fd(),
         }
     }
 }
 
 fn connect_tcp(host: &str, port: u16, deadline: Instant) -> Result<TcpStream, ClientError> {
-    let resolve = |error| ClientError::Resolve(host.to_owned(), error);
-    let place = Place::Tcp { host: host.to_owned(), port }.to_string();
     let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
-    for address in (host, port).to_socket_addrs().map_err(resolve)? {
+    for address in resolve(host, port)? {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             last = ErrorKind::TimedOut.into();
@@ -72,7 +97,31 @@ fn connect_tcp(host: &str, port: u16, deadline: Instant) -> Result<TcpStream, Cl
             Err(error) => last = error,
         }
     }
-    Err(ClientError::Connect(place, last))
+    Err(ClientError::Connect(named(host, port), last))
+}
+
+/// As [`connect_tcp`]. A server that answers and is not trusted is the last that is asked.
+fn connect_tls(host: &str, port: u16, tls: &TlsClient, deadline: Instant) -> Result<Stream, ClientError> {
+    let keepalive = (KEEPALIVE_IDLE, KEEPALIVE_INTERVAL * KEEPALIVE_COUNT);
+    let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
+    for address in resolve(host, port)? {
+        match Secured::connect(address, tls, deadline, keepalive) {
+            Ok(secured) => return Ok(Stream::Secured(Box::new(secured))),
+            Err(SecureError::Connect(error)) => last = error,
+            Err(SecureError::Handshake(error)) => {
+                return Err(ClientError::Tls { place: named(host, port), error });
+            }
+        }
+    }
+    Err(ClientError::Connect(named(host, port), last))
+}
+
+fn resolve(host: &str, port: u16) -> Result<impl Iterator<Item = net::SocketAddr>, ClientError> {
+    (host, port).to_socket_addrs().map_err(|error| ClientError::Resolve(host.to_owned(), error))
+}
+
+fn named(host: &str, port: u16) -> String {
+    Place::Tcp { host: host.to_owned(), port }.to_string()
 }
 
 fn prepare(stream: TcpStream) -> io::Result<TcpStream> {

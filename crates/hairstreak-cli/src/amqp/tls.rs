@@ -1,0 +1,91 @@
+//! `TlsArguments`: whom the client trusts and what it shows, by options, the address, or the system.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use hairstreak_transport::tls::{Pem, TlsClient, TlsClientOptions, TlsConfigError, TlsIdentity};
+
+use super::client::{Address, ClientTls, Place, UrlTls};
+
+/// The variable that names a file of CA roots, as OpenSSL and others read it.
+const ROOTS_VARIABLE: &str = "SSL_CERT_FILE";
+/// Where systems have the CA roots that they trust: Debian and Alpine, Fedora, openSUSE, others.
+const SYSTEM_ROOTS: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// TLS, for amqps://.
+#[derive(Debug, Default, Args)]
+pub struct TlsArguments {
+    /// The CA roots that the broker's certificate has to lead to, in PEM. [default: the environment's
+    /// SSL_CERT_FILE, else those of the system]
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// The certificate that this client shows, in PEM. Without a user in the address it logs in by it, where the
+    /// broker takes that.
+    #[arg(long, value_name = "FILE", requires = "certificate_key")]
+    certificate: Option<PathBuf>,
+    /// The private key of the certificate, in PEM.
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    certificate_key: Option<PathBuf>,
+}
+
+impl TlsArguments {
+    /// The configuration for an address. None: the address is one without TLS.
+    ///
+    /// Errors: in one line.
+    pub fn client(&self, address: &Address) -> Result<Option<ClientTls>, String> {
+        let (Some(url), Place::Tcp { host, .. }) = (&address.tls, &address.place) else {
+            return match self.first_given() {
+                Some(option) => Err(format!("{option} is for TLS: the address has to begin with amqps://")),
+                None => Ok(None),
+            };
+        };
+        let roots = self.ca.as_ref().or(url.ca.as_ref()).cloned().map_or_else(roots, Ok)?;
+        let options =
+            TlsClientOptions { identity: self.identity(url)?, ..TlsClientOptions::new(Pem::file(roots)) };
+        let name = url.server_name.as_ref().unwrap_or(host);
+        let client = TlsClient::load(&options, name).map_err(|error: TlsConfigError| error.to_string())?;
+        Ok(Some(ClientTls { client, shows_certificate: options.identity.is_some() }))
+    }
+
+    fn identity(&self, url: &UrlTls) -> Result<Option<TlsIdentity>, String> {
+        let certificate = self.certificate.as_ref().or(url.certificate.as_ref());
+        match (certificate, self.certificate_key.as_ref().or(url.key.as_ref())) {
+            (Some(certificate), Some(key)) => {
+                Ok(Some(TlsIdentity { certificates: Pem::file(certificate), key: Pem::file(key) }))
+            }
+            (None, None) => Ok(None),
+            (Some(_), None) => {
+                Err("a certificate needs its private key: --certificate-key, or keyfile in the address"
+                    .into())
+            }
+            (None, Some(_)) => {
+                Err("a private key needs its certificate: --certificate, or certfile in the address".into())
+            }
+        }
+    }
+
+    fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--ca", &self.ca),
+            ("--certificate", &self.certificate),
+            ("--certificate-key", &self.certificate_key),
+        ];
+        given.into_iter().find(|(_, file)| file.is_some()).map(|(option, _)| option)
+    }
+}
+
+/// The file of CA roots where nobody names one.
+fn roots() -> Result<PathBuf, String> {
+    if let Some(file) = std::env::var_os(ROOTS_VARIABLE).filter(|file| !file.is_empty()) {
+        return Ok(file.into());
+    }
+    let found = SYSTEM_ROOTS.iter().find(|file| Path::new(file).exists());
+    found
+        .map(PathBuf::from)
+        .ok_or_else(|| "this system has no file of CA roots where others have it: give --ca FILE".to_owned())
+}
