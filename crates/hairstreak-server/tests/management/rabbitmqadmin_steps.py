@@ -51,7 +51,7 @@ def our_user(row):
 
 def overview(admin):
     admin.do("-f", "raw_json", "show", "overview")
-    admin.do("show", "overview", "object_totals.queues", "--quiet")
+    admin.do("-f", "raw_json", "show", "overview", "object_totals.queues")
     admin.do("-f", "raw_json", "show", "overview", "node", "cluster_name")
     admin.do("-f", "raw_json", "list", "nodes", "name", "type", "mem_used")
     admin.list("nodes")
@@ -198,10 +198,11 @@ def policies_and_parameters(admin):
         admin.do(*declare, "name=bad", "pattern=.*")
         plural = kind.replace("policy", "policies")
         admin.list(plural, only=ours)
-        admin.do("-f", "tsv", "list", plural, "name", "pattern", "definition")
+        admin.list(plural, "vhost", "name", "definition", only=ours)
         admin.do(*IN_HOST, "delete", kind, "name=bad")
     names = ("name", "policy", "operator_policy", "effective_policy_definition")
-    matched = lambda rows: any(row["name"] == "plain" and row["policy"] == "lengths" for row in rows)
+    both = {"brief": "later", "full": "later", "plain": "lengths", "typed": "later"}
+    matched = lambda rows: all({row["policy"], row["operator_policy"]} == {both[row["name"]]} for row in rows)
     admin.await_list(*IN_HOST, "queues", *names, until=matched)
     for kind, name in ((kind, name) for kind in ("policy", "operator_policy") for name in ("lengths", "later")):
         admin.do(*IN_HOST, "delete", kind, f"name={name}")
@@ -222,7 +223,6 @@ def limits(admin):
     admin.do("delete", "vhost_limit", f"vhost={HOST}", "name=max-queues")
     admin.do("delete", "vhost_limit", f"vhost={HOST}", "name=max-connections")
     admin.do("delete", "vhost_limit", f"vhost={HOST}", "name=max-connections")
-    admin.do("-f", "bash", "list", "vhost_limits")
 
 
 def messages(admin):
