@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::error::OperatorError;
 use super::users::{self, UserChanges};
-use super::{definitions, virtual_hosts};
+use super::{definitions, taking_effect, virtual_hosts};
 use crate::definitions::{
     Definition, DefinitionError, Document, Kind, PermissionDefinition, VirtualHostDefinition,
 };
@@ -72,7 +72,7 @@ pub(crate) fn open(options: &AmqpOptions, data: Option<&DataPlace>) -> Result<No
         let text = definition.describe();
         restore(&node, definition).map_err(|reason| wrong(format!("{text}: {reason}")))?;
     }
-    node.hosts.all().iter().for_each(|host| virtual_hosts::apply(&node, host.name()));
+    virtual_hosts::all(&node).iter().for_each(|host| taking_effect::apply(&node, host));
     add_first_definitions(&node, options)?;
     Ok(node)
 }

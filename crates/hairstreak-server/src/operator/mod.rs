@@ -14,6 +14,7 @@ pub(crate) mod parameters;
 pub(crate) mod policies;
 pub(crate) mod queues;
 mod slices;
+mod taking_effect;
 pub(crate) mod users;
 pub(crate) mod virtual_hosts;
 

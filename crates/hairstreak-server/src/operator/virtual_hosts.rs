@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use super::error::{Done, OperatorError};
-use super::{policies, users};
+use super::taking_effect::apply_limits;
+use super::users;
 use crate::definitions::{Change, Definition, Kind, PermissionDefinition, Place, VirtualHostDefinition};
 use crate::node::{Commit, Node, SharedHost};
-
-/// The limit of a virtual host for its queues.
-const MAX_QUEUES: &str = "max-queues";
 
 /// All virtual hosts by name.
 pub(crate) fn all(node: &Node) -> Vec<VirtualHostDefinition> {
@@ -123,30 +121,6 @@ pub(crate) fn delete(node: &Node, name: &str) -> Result<Commit, OperatorError> {
         &*connection.virtual_host == name
     });
     Ok(commit)
-}
-
-/// Has what the catalog says of a host act there.
-pub(super) fn apply(node: &Node, name: &str) {
-    if let Ok(definition) = find(node, name) {
-        apply_limits(node, &definition);
-    }
-    apply_policies(node, name);
-}
-
-/// Has the live host know its limits. The limit of connections is looked at when a connection is opened.
-fn apply_limits(node: &Node, definition: &VirtualHostDefinition) {
-    if let Some(host) = node.hosts.find(&definition.name) {
-        let limit = definition.limits.get(MAX_QUEUES).and_then(|limit| usize::try_from(*limit).ok());
-        host.lock().host.set_queues_max(limit);
-    }
-}
-
-/// Has the policies of the catalog act in a host.
-pub(super) fn apply_policies(node: &Node, name: &str) {
-    if let Some(host) = node.hosts.find(name) {
-        let (user, operator) = policies::compiled(node, name);
-        node.act(&host, |state, now| state.host.set_policies(user, operator, now, &mut state.outlets));
-    }
 }
 
 pub(super) fn place(name: &str) -> Place {

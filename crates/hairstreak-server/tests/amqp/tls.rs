@@ -66,7 +66,12 @@ fn our_node_passes_the_checks_of_tls() {
     ] {
         let server = serve(tls_options("server.pem", client_certificates));
         let without = if asks == "none" { &["external"][..] } else { &[] };
-        check(&address(&server.amqp_endpoints()[0]), &address(&server.amqp_tls_endpoints()[0]), asks, without);
+        check(
+            &address(&server.amqp_endpoints()[0]),
+            &address(&server.amqp_tls_endpoints()[0]),
+            asks,
+            without,
+        );
     }
 }
 

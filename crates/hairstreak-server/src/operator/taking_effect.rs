@@ -1,0 +1,64 @@
+//! How limits and policies of the catalog take effect in the live virtual hosts.
+
+use std::sync::Arc;
+
+use hairstreak_broker::policy::{ApplyTo, Policy, PolicyError, Scope};
+
+use super::error::OperatorError;
+use crate::definitions::{Definition, Kind, PolicyDefinition, VirtualHostDefinition};
+use crate::node::Node;
+
+/// The limit of a virtual host for its queues.
+const MAX_QUEUES: &str = "max-queues";
+
+/// Has what the catalog says of a host act there.
+pub(super) fn apply(node: &Node, definition: &VirtualHostDefinition) {
+    apply_limits(node, definition);
+    apply_policies(node, &definition.name);
+}
+
+/// Has the live host know its limits. The limit of connections is looked at when a connection is opened.
+pub(super) fn apply_limits(node: &Node, definition: &VirtualHostDefinition) {
+    if let Some(host) = node.hosts.find(&definition.name) {
+        let limit = definition.limits.get(MAX_QUEUES).and_then(|limit| usize::try_from(*limit).ok());
+        host.lock().host.set_queues_max(limit);
+    }
+}
+
+/// Has the policies of the catalog act in a host.
+pub(super) fn apply_policies(node: &Node, name: &str) {
+    let Some(host) = node.hosts.find(name) else { return };
+    let of_scope = |scope| {
+        let of_host = all_policies(node, scope).into_iter().filter(|policy| policy.vhost == name);
+        // A policy of the catalog was valid when it was put there.
+        of_host.filter_map(|policy| compile(scope, &policy).ok().map(Arc::new)).collect()
+    };
+    let (user, operator) = (of_scope(Scope::User), of_scope(Scope::Operator));
+    node.act(&host, |state, now| state.host.set_policies(user, operator, now, &mut state.outlets));
+}
+
+/// All policies of a scope.
+pub(crate) fn all_policies(node: &Node, scope: Scope) -> Vec<PolicyDefinition> {
+    let definitions = node.catalog.all(kind_of(scope)).into_iter();
+    definitions
+        .filter_map(|definition| match definition {
+            Definition::Policy(policy) | Definition::OperatorPolicy(policy) => Some(policy),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A policy as a virtual host takes it.
+pub(super) fn compile(scope: Scope, policy: &PolicyDefinition) -> Result<Policy, OperatorError> {
+    let bad = |error: PolicyError| OperatorError::Bad(error.to_string());
+    let apply_to: ApplyTo = policy.apply_to.parse().map_err(bad)?;
+    let definition = policy.definition.0.clone();
+    Policy::new(&policy.name, &policy.pattern, apply_to, policy.priority, definition, scope).map_err(bad)
+}
+
+pub(super) fn kind_of(scope: Scope) -> Kind {
+    match scope {
+        Scope::User => Kind::Policy,
+        Scope::Operator => Kind::OperatorPolicy,
+    }
+}
