@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hairstreak_server::{
-    AMQP_PORT, Config, DEFAULT_PORT, DataPlace, DirectoryOptions, Forgotten, SERVICES_PORT, ServeOptions,
-    Server, StartError,
+    AMQP_PORT, Config, DEFAULT_PORT, DataPlace, DirectoryOptions, Environment, Forgotten, HTTP_PORT,
+    METRICS_PORT, SERVICES_PORT, ServeOptions, Server, StartError,
 };
 use hairstreak_socket::{BindError, Endpoint};
 use signal_hook::iterator::Signals;
@@ -23,6 +23,9 @@ use crate::signals;
 
 /// The name of the node, unless it is configured. Containers get a new host name with each start, so that no host name is in it.
 const NODE_NAME: &str = "hairstreak@localhost";
+
+/// RabbitMQ's words when all listeners are open.
+const STARTED: &str = "Server startup complete";
 
 /// The time between two lines about the same failure.
 const FAILURE_INTERVAL: Duration = Duration::from_secs(60);
@@ -41,12 +44,24 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     let verbose = arguments.verbose;
     let config_path = arguments.config.as_deref();
     let config = config_path.map(Config::load).transpose().map_err(Failure::usage)?.unwrap_or_default();
-    let amqp = config.amqp_options(config_path.unwrap_or(Path::new(""))).map_err(Failure::usage)?;
-    let amqp_tls = config.amqp_tls_options(config_path.unwrap_or(Path::new("")));
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let environment = Environment::of(variables).map_err(Failure::usage)?;
+    let file = config_path.unwrap_or(Path::new(""));
+    let amqp = config.amqp_options(file, &environment).map_err(Failure::usage)?;
+    let amqp_tls = config.amqp_tls_options(file);
     let amqp_tls = amqp_tls.map_err(Failure::usage)?.filter(|_| !arguments.no_amqp);
-    let data = data_place(arguments.data_dir.as_deref()).map_err(Failure::usage)?;
+    let directory = arguments.data_dir.as_deref().or(config.data_dir.as_deref());
+    let node_name = environment.node_name.or(config.node_name).unwrap_or(NODE_NAME.into());
+    let data = data_place(directory, node_name).map_err(Failure::usage)?;
     // With a directory in another place, several nodes can run on one host.
     let is_moved = !arguments.bind.is_empty() || arguments.port.is_some();
+    let address = environment.address.unwrap_or(Ipv4Addr::LOCALHOST.into());
+    let at = |port: u16| match address {
+        IpAddr::V4(address) => format!("tcp://{address}:{port}"),
+        IpAddr::V6(address) => format!("tcp://[{address}]:{port}"),
+    };
+    let by_default = |port| if is_moved || arguments.no_amqp { Vec::new() } else { vec![at(port)] };
     let data_text = data.as_ref().map(|data| data.path.display().to_string());
     let options = ServeOptions {
         bind: match &arguments.bind[..] {
@@ -61,9 +76,12 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         amqp_bind: match config.amqp.bind {
             _ if arguments.no_amqp => Vec::new(),
             Some(endpoints) => endpoints,
-            None if is_moved => Vec::new(),
-            None => vec![format!("tcp://127.0.0.1:{AMQP_PORT}")],
+            None if is_moved && environment.address.is_none() => Vec::new(),
+            None => vec![at(environment.port.unwrap_or(AMQP_PORT))],
         },
+        http_bind: config.http.bind.clone().unwrap_or_else(|| by_default(HTTP_PORT)),
+        metrics_bind: config.metrics.bind.unwrap_or_else(|| by_default(METRICS_PORT)),
+        http: config.http,
         amqp_tls,
         amqp,
         data,
@@ -118,7 +136,7 @@ impl AcceptFailures {
 }
 
 /// The data directory: the one that was given, or that of the platform.
-fn data_place(given: Option<&Path>) -> Result<Option<DataPlace>, String> {
+fn data_place(given: Option<&Path>, node_name: String) -> Result<Option<DataPlace>, String> {
     let path = match given {
         Some(path) if path == Path::new("none") => return Ok(None),
         Some(path) => path.to_owned(),
@@ -126,7 +144,7 @@ fn data_place(given: Option<&Path>) -> Result<Option<DataPlace>, String> {
             state_directory().ok_or("no home directory is known; give --data-dir DIR, or --data-dir none")?
         }
     };
-    Ok(Some(DataPlace { path, node_name: NODE_NAME.into() }))
+    Ok(Some(DataPlace { path, node_name }))
 }
 
 /// Where programs of this user keep their state.
@@ -151,7 +169,9 @@ fn greeting(server: &Server, data: Option<&str>) -> String {
     let places = places
         .into_iter()
         .flat_map(|(part, endpoints)| endpoints.iter().map(move |endpoint| format!("{part} at {endpoint}")));
-    places.chain(openness(server, data)).map(|line| line + "\n").collect()
+    // Programs that start RabbitMQ in a container wait for the last line.
+    let lines = places.chain(openness(server, data)).chain([STARTED.to_owned()]);
+    lines.map(|line| line + "\n").collect()
 }
 
 /// The lines that say which endpoints are open to other hosts, and which messages are kept.

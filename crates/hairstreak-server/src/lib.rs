@@ -21,14 +21,16 @@ pub use amqp::Forgotten;
 #[doc(hidden)]
 pub use amqp::{AmqpHarness, HostFigures};
 pub use config::{
-    AmqpConfig, ClientCertificatesConfig, Config, ConfigError, Environment, LoginFromConfig, TlsConfig,
-    UserConfig,
+    AmqpConfig, ClientCertificatesConfig, Config, ConfigError, Environment, HttpConfig, LoginFromConfig,
+    MetricsConfig, TlsConfig, UserConfig,
 };
 pub use hairstreak_broker::directory::{Change, Options as DirectoryOptions};
 pub use hairstreak_broker::service::{Limits as ServiceLimits, Options as ServiceOptions};
 pub use node::{AmqpOptions, FirstUser};
 pub use operator::{BootError, DataPlace, OperatorError};
-pub use options::{AMQP_PORT, AMQPS_PORT, DEFAULT_PORT, SERVICES_PORT, ServeOptions, TellFailure};
+pub use options::{
+    AMQP_PORT, AMQPS_PORT, DEFAULT_PORT, HTTP_PORT, METRICS_PORT, SERVICES_PORT, ServeOptions, TellFailure,
+};
 pub use server::Server;
 pub use start_error::StartError;
 pub use tls::{

@@ -6,6 +6,7 @@ use hairstreak_broker::directory::{Change, Options};
 use hairstreak_broker::service;
 use hairstreak_socket::Endpoint;
 
+use crate::config::HttpConfig;
 use crate::node::AmqpOptions;
 use crate::operator::DataPlace;
 use crate::tls::AmqpTlsOptions;
@@ -18,6 +19,12 @@ pub const SERVICES_PORT: u16 = 5555;
 
 /// The port of AMQP.
 pub const AMQP_PORT: u16 = 5672;
+
+/// The port of operators' HTTP.
+pub const HTTP_PORT: u16 = 15672;
+
+/// The port of metrics.
+pub const METRICS_PORT: u16 = 15692;
 
 /// The port of AMQP with TLS.
 pub const AMQPS_PORT: u16 = 5671;
@@ -40,6 +47,12 @@ pub struct ServeOptions {
     pub amqp: AmqpOptions,
     /// Where definitions of AMQP are kept. None: in memory only.
     pub data: Option<DataPlace>,
+    /// Endpoints of tcp for operators' HTTP. Only a node with AMQP serves it.
+    pub http_bind: Vec<String>,
+    /// How HTTP is served.
+    pub http: HttpConfig,
+    /// Endpoints of tcp for metrics. Only a node with AMQP serves them.
+    pub metrics_bind: Vec<String>,
     /// Called, in the server's thread, with everything that happens to a name.
     pub on_change: Box<dyn FnMut(&Change) + Send>,
     /// Called when a thread of the node ends though nobody stopped it, as by a panic of `on_change`. What it served is not served then.
@@ -63,6 +76,9 @@ impl Default for ServeOptions {
             amqp_tls: None,
             amqp: AmqpOptions::default(),
             data: None,
+            http_bind: Vec::new(),
+            http: HttpConfig::default(),
+            metrics_bind: Vec::new(),
             on_change: Box::new(|_| {}),
             on_end: Box::new(|| {}),
             on_accept_failure: Box::new(|_, _| {}),
@@ -81,6 +97,8 @@ impl fmt::Debug for ServeOptions {
             .field("amqp_tls", &self.amqp_tls)
             .field("amqp", &self.amqp)
             .field("data", &self.data)
+            .field("http_bind", &self.http_bind)
+            .field("metrics_bind", &self.metrics_bind)
             .finish_non_exhaustive()
     }
 }

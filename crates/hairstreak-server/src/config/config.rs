@@ -1,10 +1,11 @@
 //! `Config`: the contents of a node's configuration file.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::environment::Environment;
 use super::error::ConfigError;
 use super::tls::TlsConfig;
 use super::values;
@@ -19,9 +20,24 @@ const MEMORY_MIN: usize = 4 << 20;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
+    /// The name of the node. A data directory belongs to the node that made it.
+    #[serde(default)]
+    pub node_name: Option<String>,
+    /// The data directory; `none`: nothing is kept.
+    #[serde(default)]
+    pub data_dir: Option<PathBuf>,
+    /// A file of definitions that each start imports, in RabbitMQ's format.
+    #[serde(default)]
+    pub load_definitions: Option<PathBuf>,
     /// The part for AMQP.
     #[serde(default)]
     pub amqp: AmqpConfig,
+    /// The part for operators' HTTP.
+    #[serde(default)]
+    pub http: HttpConfig,
+    /// The part for metrics.
+    #[serde(default)]
+    pub metrics: MetricsConfig,
     /// The users that may log in, each once.
     #[serde(default, deserialize_with = "values::users")]
     pub users: Vec<UserConfig>,
@@ -50,6 +66,36 @@ pub struct AmqpConfig {
     /// Threads for connections.
     #[serde(default, deserialize_with = "values::between::<_, _, 1, 256>")]
     pub loops: Option<usize>,
+    /// Users that may log in from this host only; without this key `guest`.
+    #[serde(default)]
+    pub loopback_users: Option<Vec<String>>,
+    /// The user that clients without credentials are (ANONYMOUS). Without this key such clients may not come.
+    #[serde(default)]
+    pub anonymous_user: Option<String>,
+}
+
+/// The part for operators' HTTP.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpConfig {
+    /// Endpoints of tcp to listen on; an empty list: none.
+    #[serde(default, deserialize_with = "values::tcp_endpoints")]
+    pub bind: Option<Vec<String>>,
+    /// The beginning of every path, such as `/rabbit`.
+    #[serde(default)]
+    pub path_prefix: String,
+    /// Origins whose pages may call from a browser; `*`: all.
+    #[serde(default)]
+    pub cors_origins: Vec<String>,
+}
+
+/// The part for metrics.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MetricsConfig {
+    /// Endpoints of tcp to listen on; an empty list: none.
+    #[serde(default, deserialize_with = "values::tcp_endpoints")]
+    pub bind: Option<Vec<String>>,
 }
 
 /// A user, as the file has it.
@@ -90,11 +136,12 @@ impl Config {
         })
     }
 
-    /// The AMQP options of the file. `path` is for error messages.
+    /// The AMQP options of the file and the environment. `path` is the file's, for error messages and for paths in it.
     ///
-    /// Errors: the memory is too small for the virtual hosts.
-    pub fn amqp_options(&self, path: &Path) -> Result<AmqpOptions, ConfigError> {
+    /// Errors: the memory is too small for the virtual hosts, or a password cannot be hashed.
+    pub fn amqp_options(&self, path: &Path, environment: &Environment) -> Result<AmqpOptions, ConfigError> {
         let defaults = AmqpOptions::default();
+        let folder = path.parent().unwrap_or(Path::new(""));
         let amqp = self.amqp.clone();
         let users = self.users.iter().cloned().map(|user| FirstUser {
             name: user.name,
@@ -105,7 +152,14 @@ impl Config {
         let options = AmqpOptions {
             users: users.collect(),
             virtual_hosts: amqp.virtual_hosts.unwrap_or_default(),
-            loopback_users: local.chain(defaults.loopback_users).collect(),
+            default_user: environment.first_user()?.unwrap_or(defaults.default_user),
+            default_virtual_host: environment
+                .default_virtual_host
+                .clone()
+                .unwrap_or(defaults.default_virtual_host),
+            load_definitions: self.load_definitions.as_ref().map(|file| folder.join(file)),
+            loopback_users: local.chain(amqp.loopback_users.unwrap_or(defaults.loopback_users)).collect(),
+            anonymous_user: amqp.anonymous_user,
             loop_count: amqp.loops,
             connections_max: amqp.connections_max.unwrap_or(defaults.connections_max),
             memory_watermark: amqp.memory_watermark.unwrap_or(defaults.memory_watermark),
@@ -140,7 +194,8 @@ mod tests {
 
     fn check(text: &str) -> Result<AmqpOptions, String> {
         let path = Path::new("node.toml");
-        let options = Config::parse(text, path).and_then(|config| config.amqp_options(path));
+        let options =
+            Config::parse(text, path).and_then(|config| config.amqp_options(path, &Environment::default()));
         options.map_err(|error| error.to_string())
     }
 

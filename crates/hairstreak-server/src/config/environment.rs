@@ -12,6 +12,8 @@
 use std::net::IpAddr;
 
 use super::error::ConfigError;
+use crate::access::{Argon2idParameters, HashingAlgorithm, PasswordHash};
+use crate::node::FirstUser;
 
 /// Variables that RabbitMQ's image refuses, without the prefix.
 const REFUSED: [&str; 5] =
@@ -74,6 +76,31 @@ impl Environment {
             }
         }
         Ok(environment)
+    }
+}
+
+impl Environment {
+    /// The first user, if the environment names one or its password.
+    ///
+    /// # Errors
+    ///
+    /// The password cannot be hashed.
+    pub(crate) fn first_user(&self) -> Result<Option<FirstUser>, ConfigError> {
+        let guest = FirstUser::guest();
+        if self.default_user.is_none() && self.default_password.is_none() {
+            return Ok(None);
+        }
+        let name = self.default_user.clone().unwrap_or(guest.name);
+        let Some(password) = &self.default_password else {
+            return Ok(Some(FirstUser { name, ..FirstUser::guest() }));
+        };
+        let hash =
+            PasswordHash::of(password.as_bytes(), HashingAlgorithm::default(), Argon2idParameters::default());
+        let password_hash = hash.map_err(|error| ConfigError::Variable {
+            name: format!("{PREFIX}DEFAULT_PASS"),
+            reason: error.to_string(),
+        })?;
+        Ok(Some(FirstUser { name, password_hash, tags: guest.tags }))
     }
 }
 

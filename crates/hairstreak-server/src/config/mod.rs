@@ -1,6 +1,10 @@
 //! `Config`: a node's configuration file.
 //!
 //! ```toml
+//! node_name = "hairstreak@localhost"
+//! data_dir = "/var/lib/hairstreak"    # "none" keeps nothing; --data-dir says otherwise
+//! load_definitions = "definitions.json"   # imported at each start; paths begin at the folder of this file
+//!
 //! [amqp]
 //! bind = ["tcp://127.0.0.1:5672"]     # where AMQP clients connect; "tcp://*:5672" is every interface
 //! virtual_hosts = ["/", "tests"]
@@ -8,8 +12,10 @@
 //! message_size_max = 134_217_728      # bytes of a body, at most 536_870_912
 //! connections_max = 65_536            # clients at a time
 //! loops = 2                           # threads, at most 256; by default one for each core
+//! loopback_users = ["guest"]          # users that may log in from this host only
+//! anonymous_user = "guest"            # clients without credentials are this user; without this key they may not come
 //!
-//! [amqp.tls]                          # AMQP with TLS as well; paths begin at the folder of this file
+//! [amqp.tls]                          # AMQP with TLS as well
 //! bind = ["tcp://127.0.0.1:5671"]
 //! certificate = "cert.pem"            # the node's, then those between it and a CA root
 //! key = "key.pem"
@@ -17,9 +23,18 @@
 //! client_certificates = "optional"    # or "required"; without this key none are asked for
 //! login_from = "common_name"          # of EXTERNAL; or "distinguished_name", "subject_alternative_name"
 //!
+//! [http]
+//! bind = ["tcp://127.0.0.1:15672"]    # [] for none
+//! path_prefix = ""                    # such as "/rabbit"
+//! cors_origins = []                   # origins whose pages may call from a browser
+//!
+//! [metrics]
+//! bind = ["tcp://127.0.0.1:15692"]    # [] for none
+//!
 //! [[users]]                           # users that may log in; without this table only guest may, from this host
 //! name = "shop"
 //! password_hash = "kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR"
+//! tags = ["monitoring"]               # rights over HTTP
 //! loopback_only = false
 //! ```
 //!
@@ -32,7 +47,7 @@ mod error;
 mod tls;
 mod values;
 
-pub use config::{AmqpConfig, Config, UserConfig};
+pub use config::{AmqpConfig, Config, HttpConfig, MetricsConfig, UserConfig};
 pub use environment::Environment;
 pub use error::ConfigError;
 pub use tls::{ClientCertificatesConfig, LoginFromConfig, TlsConfig};

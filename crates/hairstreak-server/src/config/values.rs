@@ -57,6 +57,17 @@ pub(super) fn tls_endpoints<'de, D: Deserializer<'de>>(value: D) -> Result<Optio
     Ok(Some(endpoints))
 }
 
+/// Endpoints of tcp.
+pub(super) fn tcp_endpoints<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Vec<String>>, D::Error> {
+    let endpoints = Vec::<String>::deserialize(value)?;
+    for endpoint in &endpoints {
+        if !matches!(endpoint.parse().map_err(D::Error::custom)?, Endpoint::Tcp(_)) {
+            return Err(D::Error::custom(format!("{endpoint}: HTTP is served on tcp:// only")));
+        }
+    }
+    Ok(Some(endpoints))
+}
+
 /// The schemes of endpoints for AMQP.
 pub(crate) const SCHEMES: &str = "AMQP is served on tcp://, ipc://, shm:// and vortex://";
 
