@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::super::*;
 use super::consumers::{PlainChannel, PlainConsumer};
+use super::policies::PlainPolicies;
 use super::rules::Rules;
 
 /// A message in a queue.
@@ -84,6 +85,7 @@ pub(super) struct Plain {
     pub(super) rooms: BTreeMap<ConnectionId, usize>,
     /// Exchange, key and queue.
     pub(super) bindings: Vec<(&'static str, &'static str, &'static str)>,
+    pub(super) policies: PlainPolicies,
     /// Dead letters that are not written yet, with their queues.
     letters: VecDeque<(&'static str, Post)>,
     pub(super) now: u64,
@@ -95,11 +97,23 @@ pub(super) struct Plain {
 
 impl Plain {
     pub(super) fn declare(&mut self, name: &'static str, owner: ConnectionId) {
-        let (rules, used_at) = (Rules::of(name), self.now);
+        let (rules, used_at) = (self.policies.rules_of(name), self.now);
         let owner = rules.exclusive.then_some(owner);
         self.next_life += 1;
         let life = self.next_life;
         self.queues.insert(name, PlainQueue { rules, life, owner, used_at, ..PlainQueue::default() });
+    }
+
+    /// Other policies apply.
+    pub(super) fn set_policies(&mut self, policies: PlainPolicies) {
+        for (name, queue) in &mut self.queues {
+            let rules = policies.rules_of(name);
+            if rules.expires != queue.rules.expires {
+                queue.used_at = self.now;
+            }
+            queue.rules = rules;
+        }
+        self.policies = policies;
     }
 
     /// Deletes a queue. Returns the consumers that are told.
@@ -169,20 +183,35 @@ impl Plain {
     /// Writes the dead letters for the queue of that name while the queue is empty: consumers get what waits first, then
     /// letter by letter.
     ///
-    /// Letters for other queues stay. Only the letters of one queue keep their order, as in RabbitMQ, where each queue is a
-    /// process. A queue for dead letters gets those of one queue here.
+    /// Letters for other queues stay, unless the next message of the queue comes from one of these, which has no room for its
+    /// letter. Only the letters of one queue keep their order, as in RabbitMQ, where each queue is a process. A queue for dead
+    /// letters gets those of one queue here.
     pub(super) fn write_letters_for(&mut self, name: &str) {
         while self.queues.get(name).is_none_or(|queue| queue.ready.is_empty())
-            && let Some(index) = self.letters.iter().position(|(dead, _)| *dead == name)
+            && let Some(index) = self.next_letter_for(name)
             && let Some((dead, post)) = self.letters.remove(index)
         {
             self.publish(&[dead], &post);
+            if dead != name {
+                self.shorten(dead);
+                self.expire(dead);
+            }
         }
+    }
+
+    fn next_letter_for(&self, name: &str) -> Option<usize> {
+        let own = self.letters.iter().position(|(dead, _)| *dead == name);
+        let is_taken = |(dead, post): &(&'static str, Post)| {
+            !self.able(dead).is_empty() && !self.queues[dead].refuses(&post.body)
+        };
+        own.or_else(|| self.letters.iter().position(|letter| !is_taken(letter)))
     }
 
     pub(super) fn write_letters(&mut self) {
         while let Some((dead, post)) = self.letters.pop_front() {
             self.publish(&[dead], &post);
+            self.shorten(dead);
+            self.expire(dead);
         }
     }
 

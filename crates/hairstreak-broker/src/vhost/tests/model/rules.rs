@@ -32,7 +32,7 @@ pub(super) struct Rules {
     pub(super) exclusive: bool,
     /// After how long without use the queue goes.
     pub(super) expires: Option<u64>,
-    /// The queue for dead letters, which has no greatest length.
+    /// The queue for dead letters.
     pub(super) dead: Option<&'static str>,
 }
 

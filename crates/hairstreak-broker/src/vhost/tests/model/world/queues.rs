@@ -1,8 +1,10 @@
 //! Operations on queues and bindings, and the passing of time.
 
 use super::super::bindings::{EXCHANGES, KEYS, PATTERNS};
+use super::super::policies::{PlainPolicies, PlainPolicy};
 use super::super::rules::declaration_of;
 use super::*;
+use crate::policy::Scope;
 
 impl World {
     /// Declares a queue: a missing queue if one is missing.
@@ -96,6 +98,20 @@ impl World {
         if self.plain.access(name, connection).is_ok() {
             self.plain.bindings.remove(index);
         }
+    }
+
+    pub(super) fn set_policies(&mut self) {
+        let mut some = |max| -> Vec<PlainPolicy> {
+            let count = self.rng.usize(0..max);
+            (0..count).map(|_| PlainPolicy::any(&mut self.rng)).collect()
+        };
+        let policies = PlainPolicies { user: some(3), operator: some(2) };
+        self.note(|| format!("set policies {policies:?}"));
+        let list = |all: &[PlainPolicy], scope| all.iter().map(|policy| policy.policy(scope)).collect();
+        let (user, operator) = (list(&policies.user, Scope::User), list(&policies.operator, Scope::Operator));
+        self.bench.host.set_policies(user, operator, self.bench.now, &mut self.bench.said);
+        self.plain.set_policies(policies);
+        self.after_return();
     }
 
     pub(super) fn pass(&mut self) {
