@@ -5,6 +5,7 @@
 
 use super::access::Access;
 use super::error::AccessError;
+use super::listing::SLICE_COUNT_MAX;
 use super::pattern::{Variables, expand};
 use super::permission::{Permission, TopicPermission};
 use super::registry::Registry;
@@ -48,10 +49,8 @@ impl Access {
         for permission in definitions.topic_permissions {
             registry.set_topic_permission(permission)?;
         }
-        self.state.change(|current| {
-            *current = registry;
-            Ok(())
-        })
+        // The old users are dropped outside of the lock.
+        self.state.change(|current| Ok(std::mem::replace(current, registry))).map(drop)
     }
 
     /// Creates a user, or changes the user of that name, whose permissions stay. A login with the old password is forgotten if the
@@ -139,11 +138,24 @@ impl Access {
 
     /// There is a new virtual host, which permissions may name. False if it was there.
     pub fn add_virtual_host(&self, name: &str) -> bool {
+        let _turn = self.state.host_changes.lock();
         self.state.note(|registry| registry.add_virtual_host(name))
     }
 
-    /// A virtual host is gone, with all permissions for it. Looks at every user. None if there was none of that name.
+    /// A virtual host is gone, with all permissions for it. Looks at every user, in slices: no login waits for that. None if
+    /// there was none of that name.
     pub fn remove_virtual_host(&self, name: &str) -> Option<Revoked> {
-        self.state.change(|registry| registry.remove_virtual_host(name).ok_or(())).ok()
+        let _turn = self.state.host_changes.lock();
+        self.state.change(|registry| registry.remove_virtual_host(name).then_some(()).ok_or(())).ok()?;
+        let mut revoked = Revoked::default();
+        let mut last = None;
+        loop {
+            last = self.state.note(|registry| {
+                registry.revoke_virtual_host(name, last.as_deref(), SLICE_COUNT_MAX, &mut revoked)
+            });
+            if last.is_none() {
+                return Some(revoked);
+            }
+        }
     }
 }

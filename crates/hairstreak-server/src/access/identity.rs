@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::registry::Record;
+use super::registry::{Record, Registry};
 use super::state::State;
 use super::tags::Tags;
 use super::usage::{ConnectionSlot, LimitError, Usage};
@@ -71,18 +71,24 @@ impl Identity {
 
     /// Whether the user has a permission for a virtual host, whatever the patterns.
     pub fn may_access(&self, virtual_host: &str) -> bool {
-        self.look(|record| record.has_permission(virtual_host)).unwrap_or(false)
+        self.look(|registry, record| {
+            registry.has_virtual_host(virtual_host) && record.has_permission(virtual_host)
+        })
+        .unwrap_or(false)
     }
 
     /// The virtual hosts that the user has a permission for, in order.
     pub fn virtual_hosts(&self) -> Vec<String> {
-        let names = |record: &Record| record.permissions().map(|row| row.virtual_host.clone()).collect();
-        self.look(names).unwrap_or_default()
+        self.look(|registry, record| {
+            let names = record.permissions().map(|row| &row.virtual_host);
+            names.filter(|name| registry.has_virtual_host(name)).cloned().collect()
+        })
+        .unwrap_or_default()
     }
 
     /// Whether the user was deleted since the login. RabbitMQ closes such a connection with 320 (CONNECTION_FORCED).
     pub fn is_deleted(&self) -> bool {
-        self.look(|_| ()).is_none()
+        self.look(|_, _| ()).is_none()
     }
 
     /// Takes a place for a connection of the user, to be kept as long as the connection.
@@ -92,8 +98,8 @@ impl Identity {
         self.usage.take_connection()
     }
 
-    fn look<T>(&self, look: impl FnOnce(&Record) -> T) -> Option<T> {
-        self.state.read(|registry| registry.user_of(&self.usage).map(look))
+    fn look<T>(&self, look: impl FnOnce(&Registry, &Record) -> T) -> Option<T> {
+        self.state.read(|registry| registry.user_of(&self.usage).map(|record| look(registry, record)))
     }
 }
 

@@ -8,7 +8,7 @@ use super::registry::Record;
 use super::user::User;
 
 /// The users that are read under the lock at a time.
-const SLICE_COUNT_MAX: usize = 256;
+pub(super) const SLICE_COUNT_MAX: usize = 256;
 
 /// A user, and what the user has open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Access {
         loop {
             let next = self.state.read(|registry| {
                 let mut next = None;
-                for record in registry.users_after(last.as_deref(), SLICE_COUNT_MAX) {
+                for record in registry.users_after(last.as_deref()).take(SLICE_COUNT_MAX) {
                     add(record, &mut all);
                     next = Some(record.name.clone());
                 }

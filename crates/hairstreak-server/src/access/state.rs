@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use super::pattern::PatternTable;
 use super::registry::Registry;
@@ -18,6 +18,8 @@ use super::virtual_host_permissions::VirtualHostPermissions;
 pub(super) struct State {
     registry: RwLock<Registry>,
     generation: AtomicU64,
+    /// Held while a virtual host comes or goes: none comes back before all permissions for it are gone.
+    pub host_changes: Mutex<()>,
     pub patterns: PatternTable,
 }
 
@@ -57,7 +59,8 @@ impl State {
     ) -> (u64, Option<Arc<VirtualHostPermissions>>) {
         let registry = self.registry.read();
         let generation = self.generation();
-        let Some(record) = registry.user_of(usage) else { return (generation, None) };
+        let record = registry.user_of(usage).filter(|_| registry.has_virtual_host(virtual_host));
+        let Some(record) = record else { return (generation, None) };
         if client_id.is_none()
             && let Some(compiled) = record.compiled(virtual_host)
         {

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The parameters are the first ones with little memory that OWASP's password storage cheat sheet recommends: 19 MiB, two
-//! passes, one lane. One hash takes 6 ms of an EPYC core with AVX-512 (dryoc 2.0; the crate `argon2` 0.6 takes 10 ms), 30 ms with 46 MiB
+//! passes, one lane. One hash takes 6 to 8 ms of an EPYC core with AVX-512 (dryoc 2.0; the crate `argon2` 0.6 takes 10 ms), 30 ms with 46 MiB
 //! and one pass, which OWASP holds for as strong: most of that is fresh pages.
 
 use base64::Engine;

@@ -1,6 +1,6 @@
 //! The registry's permissions and virtual hosts.
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
@@ -75,18 +75,29 @@ impl Registry {
         self.virtual_hosts.insert(name.into())
     }
 
-    /// The virtual host is gone, with all permissions for it. Looks at every user. None if there was none.
-    pub fn remove_virtual_host(&mut self, name: &str) -> Option<Revoked> {
-        if !self.virtual_hosts.remove(name) {
-            return None;
-        }
-        let mut revoked = Revoked::default();
-        for record in self.users.values_mut() {
+    /// The virtual host is gone, and permissions for it count no longer. Takes none of them: that is
+    /// [`Registry::revoke_virtual_host`]. False if there was none.
+    pub fn remove_virtual_host(&mut self, name: &str) -> bool {
+        self.virtual_hosts.remove(name)
+    }
+
+    /// Takes the permissions for a virtual host from `count` users after `last`. Returns the last of them, if there are more.
+    pub fn revoke_virtual_host(
+        &mut self,
+        name: &str,
+        last: Option<&str>,
+        count: usize,
+        revoked: &mut Revoked,
+    ) -> Option<Arc<str>> {
+        let before = revoked.permissions.len() + revoked.topic_permissions.len();
+        let mut seen = None;
+        for record in self.users_after_mut(last).take(count) {
             revoked.permissions.extend(record.permissions.remove(name).map(|row| row.permission));
             revoked.topic_permissions.extend(record.take_topic_rows(name, None));
+            seen = Some(Arc::clone(&record.name));
         }
-        self.row_count -= revoked.permissions.len() + revoked.topic_permissions.len();
-        Some(revoked)
+        self.row_count -= revoked.permissions.len() + revoked.topic_permissions.len() - before;
+        seen
     }
 
     pub fn has_virtual_host(&self, name: &str) -> bool {

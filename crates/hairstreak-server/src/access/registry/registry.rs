@@ -1,6 +1,7 @@
 //! `Registry`: the users by name, and what is known about all of them together.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
 use hairstreak_socket::security::PublicKey;
@@ -49,11 +50,15 @@ impl Registry {
         self.user(self.by_curve_key.get(key)?)
     }
 
-    /// Users after `name`, at most `count`.
-    pub fn users_after(&self, name: Option<&str>, count: usize) -> impl Iterator<Item = &Record> {
-        use std::ops::Bound::{Excluded, Unbounded};
+    /// The users after `name`, in order.
+    pub fn users_after(&self, name: Option<&str>) -> impl Iterator<Item = &Record> {
         let from = name.map_or(Unbounded, Excluded);
-        self.users.range::<str, _>((from, Unbounded)).map(|(_, record)| record).take(count)
+        self.users.range::<str, _>((from, Unbounded)).map(|(_, record)| record)
+    }
+
+    pub(super) fn users_after_mut(&mut self, name: Option<&str>) -> impl Iterator<Item = &mut Record> {
+        let from = name.map_or(Unbounded, Excluded);
+        self.users.range_mut::<str, _>((from, Unbounded)).map(|(_, record)| record)
     }
 
     /// The kinds of hashes that users have.

@@ -140,6 +140,9 @@ fn long_lists_are_whole() {
     assert_eq!(names, (0..1000).map(|number| format!("{number:04}")).collect::<Vec<_>>());
     assert_eq!(access.users_without_permissions().len(), 999);
     assert_eq!(access.user_views().len(), 1000);
+    access.set_permission(permission("0999", "/")).unwrap();
+    assert_eq!(access.remove_virtual_host("/").unwrap().permissions.len(), 2);
+    assert_eq!(access.users_without_permissions().len(), 1000);
 }
 
 #[test]
