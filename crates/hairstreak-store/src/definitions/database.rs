@@ -102,7 +102,10 @@ impl Database {
         let Database { redb, file, path } = self;
         // Else redb might close the file as if nothing had happened.
         file.refuse();
-        drop(redb);
+        let _ = guarded(|| {
+            drop(redb);
+            Ok(())
+        });
         StoreError::of_database(&path, file.take_fault(), error)
     }
 

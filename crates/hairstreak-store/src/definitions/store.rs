@@ -87,7 +87,8 @@ impl DefinitionStore {
     /// Has `batch` committed, whole, together with all other batches that wait. Never blocks.
     ///
     /// `done` is called with the outcome on the thread `definitions`, in the order of submission. `done` holds up all later
-    /// commits: it must not block. It may submit; it must not call [`DefinitionStore::close`].
+    /// commits: it must not block. It may submit; it must not call [`DefinitionStore::close`]. If so much waits that the batch is
+    /// refused ([`StoreError::Full`]), the batch is dropped at once, and `done` still waits for its turn.
     pub fn submit(&self, batch: Vec<Write>, done: impl FnOnce(Result<(), Arc<StoreError>>) + Send + 'static) {
         self.queue.push(batch, Box::new(done));
     }

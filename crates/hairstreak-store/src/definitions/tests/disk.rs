@@ -65,6 +65,8 @@ pub struct Faults {
     pub sync: bool,
     /// To open.
     pub open: Option<Errno>,
+    /// Writes panic, as a bug in redb would.
+    pub panic: bool,
 }
 
 impl SimulatedDisk {
@@ -268,6 +270,10 @@ impl StorageBackend for OpenFile {
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let mut medium = self.0.medium();
+        if medium.faults.panic {
+            drop(medium);
+            panic!("on purpose");
+        }
         let mut start = offset as usize;
         medium.begin(start, start + data.len())?;
         if start + data.len() > medium.seen.len() {

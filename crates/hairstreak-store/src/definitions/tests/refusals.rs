@@ -182,3 +182,16 @@ fn after_a_refused_sync_nothing_is_tried_on_the_open_file() {
     Committer::open(Box::new(disk.clone())).unwrap_err();
     assert!(disk.is_left_alone());
 }
+
+#[test]
+fn a_panic_within_redb_is_a_failure_like_any_other() {
+    let mut bench = Bench::new(EAGER);
+    bench.commit(vec![write("a", Some("1"))]).unwrap();
+    bench.disk.set_faults(Faults { panic: true, ..Faults::default() });
+    let error = bench.commit(vec![write("a", Some("2"))]).unwrap_err();
+    assert!(error.to_string().contains("redb panicked: on purpose"), "{error}");
+    bench.disk.set_faults(Faults::default());
+    bench.wait_until_failing(false);
+    bench.commit(vec![write("b", Some("1"))]).unwrap();
+    assert_eq!(bench.after_power_loss(), [entry("a", "2"), entry("b", "1")]);
+}
