@@ -28,7 +28,7 @@ fn it_says_where_it_is_and_reports_names_and_ends_well_on_a_signal() {
         assert_eq!(serving.error_line(), expected);
         drop(queue);
         assert_eq!(serving.error_line(), "unregistered Q");
-        let output = "open to this host only\n".to_owned();
+        let output = "open to this host only\nServer startup complete\n".to_owned();
         let expected = End { status: Some(0), output, errors: String::new() };
         assert_eq!(serving.end_by(signal), expected);
     }

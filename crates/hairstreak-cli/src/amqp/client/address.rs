@@ -16,7 +16,6 @@ use std::str::FromStr;
 
 use crate::percent::unescape;
 
-/// The port of AMQP.
 /// The port of AMQP, and with TLS.
 const PORT: u16 = 5672;
 const TLS_PORT: u16 = 5671;
