@@ -51,6 +51,11 @@ impl Failure {
         Failure { reason, ..self }
     }
 
+    /// The reason, without the program's name.
+    pub fn reason(&self) -> &str {
+        self.reason.as_deref().unwrap_or_default()
+    }
+
     pub fn is_quiet(&self) -> bool {
         self.reason.is_none()
     }

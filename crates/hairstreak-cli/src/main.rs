@@ -27,7 +27,7 @@ mod plan_command;
 mod proxy_command;
 mod refusal;
 mod run_command;
-mod serve_command;
+mod serve;
 mod service;
 mod signals;
 mod silence;
@@ -73,7 +73,7 @@ fn obey(command: &Command) -> Result<(), Failure> {
         Command::Simulate(arguments) => simulate_command::simulate(arguments),
         Command::Calibrate(arguments) => calibrate_command::calibrate(arguments),
         Command::Run(arguments) => run_command::run(arguments),
-        Command::Serve(arguments) => serve_command::serve(arguments),
+        Command::Serve(arguments) => serve::serve(arguments),
         Command::Proxy(arguments) => proxy_command::proxy(arguments),
         Command::Publish(arguments) => amqp::publish(arguments),
         Command::Consume(arguments) => amqp::consume(arguments),

@@ -145,3 +145,49 @@ fn a_configuration_that_makes_no_sense_is_one_line_with_its_place() {
     }
     std::fs::remove_dir_all(directory).unwrap();
 }
+
+#[test]
+fn users_and_limits_are_read_again_on_sighup() {
+    let path = std::env::temp_dir().join(format!("hairstreak-serve-reload-{}.toml", std::process::id()));
+    // RabbitMQ's hashes of test12 and of other.
+    let hashes = [
+        "kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR",
+        "AQIDBPDDMmqGUjB9+1oUQzp0YtQ414UxrXs/ZrctR5MvFBR4",
+    ];
+    let write = |hash: &str, rest: &str| {
+        let user = format!("[[users]]\nname = \"shop\"\npassword_hash = \"{hash}\"\n");
+        std::fs::write(&path, format!("[amqp]\nbind = [\"tcp://127.0.0.1:*\"]\n{rest}\n{user}")).unwrap();
+    };
+    write(hashes[0], "");
+    let words = ["--bind", "tcp://127.0.0.1:*", "--data-dir", "none", "--config", path.to_str().unwrap()];
+    let mut serving = start(&words);
+    serving.place("directory");
+    let place = serving.place("amqp").replace("tcp://", "");
+    let may_come = |password: &str, body: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hairstreak"));
+        let url = format!("amqp://shop:{password}@{place}");
+        let words = ["publish", "-x", "amq.fanout", "-k", "nowhere", body];
+        command.args(words).env("AMQP_URL", url).output().unwrap().status.success()
+    };
+    assert!(may_come("test12", "body") && !may_come("other", "body"));
+    let hang_up = |pid| {
+        rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), Signal::HUP).unwrap()
+    };
+    let pid = serving.id() as i32;
+
+    write(hashes[1], "message_size_max = 4");
+    hang_up(pid);
+    assert_eq!(serving.error_line(), "the configuration was read again: users, limits and certificates");
+    assert!(may_come("other", "body") && !may_come("test12", "body"));
+    assert!(!may_come("other", "a body"), "larger than the new limit");
+
+    write("no hash", "");
+    hang_up(pid);
+    let line = serving.error_line();
+    assert!(line.starts_with("the configuration stays as it was: ") && line.contains(":6: "), "{line}");
+    assert!(may_come("other", "body"));
+
+    let End { status, .. } = serving.end_by(Signal::TERM);
+    assert_eq!(status, Some(0));
+    std::fs::remove_file(path).unwrap();
+}

@@ -32,7 +32,7 @@ pub use options::{
     AMQP_PORT, AMQPS_PORT, DEFAULT_PORT, HTTP_PORT, METRICS_PORT, SERVICES_PORT, ServeOptions, TellFailure,
 };
 pub use server::Server;
-pub use start_error::StartError;
+pub use start_error::{ReloadError, StartError};
 pub use tls::{
     AlternativeNameKind, AmqpTlsOptions, AsksClients, CertificateError, LoginFrom, PeerCertificate, PeerTls,
 };

@@ -9,13 +9,14 @@ use hairstreak_socket::monitor::EventKind;
 use hairstreak_socket::security::fill_random;
 use hairstreak_socket::{BindError, Context, Endpoint, Router};
 use hairstreak_transport::event_loop::{OnAcceptFailure, OnFailure};
-use hairstreak_transport::tls::{TlsConfigError, TlsServer};
+use hairstreak_transport::tls::TlsServer;
 
 use crate::amqp::{AmqpServer, Forgotten, Hooks};
 use crate::listen::{listen, listen_tls};
+use crate::node::AmqpOptions;
 use crate::operator;
 use crate::options::{ServeOptions, TellFailure};
-use crate::start_error::StartError;
+use crate::start_error::{ReloadError, StartError};
 use crate::tls::AmqpTlsOptions;
 use crate::zmq::{self, Desk, DirectoryMachine, SocketOutbox};
 
@@ -126,14 +127,18 @@ impl Server {
         self.amqp.as_ref().map_or(&[], |amqp| &amqp.endpoints()[self.amqp_plain_count..])
     }
 
-    /// Reads the certificates and the key of TLS anew, for the connections that come from here on. The endpoints stay as they are. Without TLS nothing
-    /// happens.
+    /// Has users, limits and certificates that were configured anew take effect: users with their passwords and tags, who may log in from where, the
+    /// memory watermark, the size of messages, and for connections that come from here on the certificates of TLS. All else stays as it is.
     ///
     /// # Errors
     ///
-    /// A file cannot be used. Connections go on to come under what was read before.
-    pub fn reload_tls(&self, options: &AmqpTlsOptions) -> Result<(), TlsConfigError> {
-        self.tls.as_ref().map_or(Ok(()), |tls| tls.reload(&options.server_options()))
+    /// A value makes no sense, or a file cannot be used.
+    pub fn reload(&self, amqp: &AmqpOptions, tls: Option<&AmqpTlsOptions>) -> Result<(), ReloadError> {
+        if let (Some(server), Some(options)) = (&self.tls, tls) {
+            server.reload(&options.server_options())?;
+        }
+        let node = self.amqp.as_ref().map(AmqpServer::node);
+        node.map_or(Ok(()), |node| Ok(operator::reload(node, amqp)?))
     }
 
     /// Closes every connection and waits until the threads have ended. Returns what is forgotten with the node.

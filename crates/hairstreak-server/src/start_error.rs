@@ -1,4 +1,4 @@
-//! `StartError`: why a node could not start.
+//! `StartError`: why a node could not start, and `ReloadError`.
 
 use std::io;
 
@@ -44,4 +44,15 @@ pub enum StartError {
     /// The system has no random bytes for the broker's id.
     #[error("no random bytes: {0}")]
     Random(io::Error),
+}
+
+/// Why a configuration could not take effect while the node runs.
+#[derive(Debug, Error)]
+pub enum ReloadError {
+    /// A certificate or a key of TLS cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsConfigError),
+    /// A user makes no sense.
+    #[error(transparent)]
+    User(#[from] BootError),
 }

@@ -176,7 +176,7 @@ impl AmqpConnection {
         match mechanism {
             Mechanism::Plain | Mechanism::Amqplain => true,
             Mechanism::External => self.client.peer.tls.is_some(),
-            Mechanism::Anonymous => self.node.allows_anonymous,
+            Mechanism::Anonymous => self.node.allows_anonymous(),
         }
     }
 

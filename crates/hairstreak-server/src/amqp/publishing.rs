@@ -38,7 +38,8 @@ impl Session {
             !channel.is_in_content() && channel.memo.rights_generation == generation
         };
         let Some(channel) = channel.filter(is_usual) else { return 0 };
-        let body_size_max = self.tuned.frame_body_max().min(SHARED_BODY_MIN - 1);
+        let size_max = self.node.message_size_max().try_into().unwrap_or(usize::MAX);
+        let body_size_max = self.tuned.frame_body_max().min(SHARED_BODY_MIN - 1).min(size_max);
         let mut at = 0;
         while !turn.is_over()
             && let Some(same) = channel.memo.same(&bytes[at..], body_size_max)
@@ -84,6 +85,9 @@ impl Session {
             return None;
         }
         let content = ContentHeader::decode(header.payload).ok()?;
+        if content.body_size > self.node.message_size_max() {
+            return None;
+        }
         let head_size = publish_size + header.size();
         let (body, body_frame_size) = whole_body(&bytes[head_size..], frame.channel, content.body_size)?;
         self.publishes_on(frame.channel, turn);
@@ -134,7 +138,7 @@ impl Session {
             );
             return Err(Fault::new(ReplyCode::UnexpectedFrame, text, id));
         }
-        let size_max = self.node.message_size_max;
+        let size_max = self.node.message_size_max();
         if content.body_size > size_max {
             let size = content.body_size;
             let text = format!("message size {size} is larger than configured max size {size_max}");

@@ -15,6 +15,13 @@ impl Account {
         Account { alarm: Alarm::new(watermark), timekeeper: Timekeeper::new() }
     }
 
+    /// Changes the watermark. The alarm follows at once.
+    pub fn set_watermark(&self, watermark: usize) {
+        if self.alarm.set_watermark(watermark) == Change::Cleared {
+            self.timekeeper.wake_publishers();
+        }
+    }
+
     /// The memory of a part of the node has changed from `before` bytes to `now`.
     pub fn note(&self, before: usize, now: usize) {
         if self.alarm.note(before, now) == Change::Cleared {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::Se
 
 /// The memory of all virtual hosts' messages, and whether that is too much.
 pub(crate) struct Alarm {
-    watermark: usize,
+    watermark: AtomicUsize,
     bytes: AtomicUsize,
     is_raised: AtomicBool,
 }
@@ -23,7 +23,11 @@ pub(crate) enum Change {
 impl Alarm {
     /// `watermark`: bytes of messages at which publishers are stopped.
     pub fn new(watermark: usize) -> Alarm {
-        Alarm { watermark, bytes: AtomicUsize::new(0), is_raised: AtomicBool::new(false) }
+        Alarm {
+            watermark: AtomicUsize::new(watermark),
+            bytes: AtomicUsize::new(0),
+            is_raised: AtomicBool::new(false),
+        }
     }
 
     /// Whether publishers have to wait.
@@ -44,17 +48,25 @@ impl Alarm {
             return Change::None;
         }
         self.bytes.fetch_add(difference, SeqCst);
+        self.follow()
+    }
+
+    /// Changes the watermark. Returns the effect on the alarm.
+    pub fn set_watermark(&self, watermark: usize) -> Change {
+        self.watermark.store(watermark, SeqCst);
+        self.follow()
+    }
+
+    /// Brings the alarm in line with the memory.
+    fn follow(&self) -> Change {
         // Other threads change the memory meanwhile. Each thread repeats until the alarm fits the memory, and reports its own last step: a
         // clear that no thread reports would leave publishers waiting.
         let mut change = Change::None;
         loop {
-            let bytes = self.bytes.load(SeqCst);
-            if bytes >= self.watermark && !self.is_raised.swap(true, SeqCst) {
+            let (bytes, watermark) = (self.bytes.load(SeqCst), self.watermark.load(SeqCst));
+            if bytes >= watermark && !self.is_raised.swap(true, SeqCst) {
                 change = Change::Raised;
-            } else if bytes < self.watermark / 10 * 9
-                && self.is_raised()
-                && self.is_raised.swap(false, SeqCst)
-            {
+            } else if bytes < watermark / 10 * 9 && self.is_raised() && self.is_raised.swap(false, SeqCst) {
                 change = Change::Cleared;
             } else {
                 return change;
@@ -76,5 +88,7 @@ mod tests {
         assert_eq!((alarm.note(900, 350), alarm.is_raised()), (Change::None, true));
         assert_eq!((alarm.note(600, 500), alarm.is_raised()), (Change::Cleared, false));
         assert_eq!(alarm.note(500, 500), Change::None);
+        assert_eq!((alarm.set_watermark(700), alarm.is_raised()), (Change::Raised, true));
+        assert_eq!((alarm.set_watermark(10_000), alarm.is_raised()), (Change::Cleared, false));
     }
 }

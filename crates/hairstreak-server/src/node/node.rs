@@ -1,6 +1,7 @@
 //! `Node`: the state that all connections of a process share.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -20,7 +21,7 @@ use super::options::AmqpOptions;
 use super::post::{NoPost, Post};
 use super::recording::to_definition;
 use super::shared_host::{HostState, SharedHost};
-use crate::access::{Access, AccessOptions, LoginRules};
+use crate::access::{Access, AccessOptions};
 use crate::definitions::{Change, Definition, Kind, Place};
 use crate::tls::LoginFrom;
 
@@ -37,9 +38,9 @@ pub(crate) struct Node {
     /// The part of a client's certificate that is the user's name.
     pub login_from: LoginFrom,
     /// Clients may log in without credentials.
-    pub allows_anonymous: bool,
+    allows_anonymous: AtomicBool,
     pub account: Arc<Account>,
-    pub message_size_max: u64,
+    message_size_max: AtomicU64,
     /// The memory of long bodies.
     pub pool: Arc<BlockPool>,
     /// The memory of messages to come.
@@ -59,17 +60,14 @@ pub(crate) struct Node {
 impl Node {
     /// A node without virtual hosts.
     pub fn new(options: &AmqpOptions, journal: Journal) -> io::Result<Node> {
-        let rules = LoginRules {
-            loopback_users: options.loopback_users.clone(),
-            anonymous_user: options.anonymous_user.clone(),
-        };
+        let rules = options.login_rules();
         Ok(Node {
             clock: Clock::start(),
             access: Access::start(AccessOptions { rules, ..AccessOptions::default() })?,
             login_from: LoginFrom::default(),
-            allows_anonymous: options.anonymous_user.is_some(),
+            allows_anonymous: AtomicBool::new(options.anonymous_user.is_some()),
             account: Arc::new(Account::new(options.memory_watermark)),
-            message_size_max: options.message_size_max,
+            message_size_max: AtomicU64::new(options.message_size_max),
             pool: BlockPool::new(),
             segments: Arc::new(SegmentPool::new(options.memory_watermark / SPARE_PART)),
             hosts: Hosts::default(),
@@ -89,6 +87,23 @@ impl Node {
         host.lock().host.changes_mut().record(self.journal.is_on());
         self.access.add_virtual_host(name);
         self.hosts.add(host)
+    }
+
+    /// Has limits that were configured anew take effect.
+    pub fn set_limits(&self, options: &AmqpOptions) {
+        self.allows_anonymous.store(options.anonymous_user.is_some(), Relaxed);
+        self.message_size_max.store(options.message_size_max, Relaxed);
+        self.account.set_watermark(options.memory_watermark);
+    }
+
+    /// Whether clients may log in without credentials.
+    pub fn allows_anonymous(&self) -> bool {
+        self.allows_anonymous.load(Relaxed)
+    }
+
+    /// The most bytes of a body.
+    pub fn message_size_max(&self) -> u64 {
+        self.message_size_max.load(Relaxed)
     }
 
     /// Sets the way to connections. Only the first counts: a node has one set of loops.

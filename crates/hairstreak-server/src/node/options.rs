@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use hairstreak_broker::vhost::Limits;
 
 use super::memory;
-use crate::access::{PasswordHash, Tags};
+use crate::access::{LoginRules, PasswordHash, Tags};
 
 /// Options of AMQP: users, virtual hosts and bounds.
 #[derive(Clone, Debug)]
@@ -35,6 +35,16 @@ pub struct AmqpOptions {
     pub message_size_max: u64,
     /// Bounds of each virtual host.
     pub limits: Limits,
+}
+
+impl AmqpOptions {
+    /// Who may log in from where.
+    pub(crate) fn login_rules(&self) -> LoginRules {
+        LoginRules {
+            loopback_users: self.loopback_users.clone(),
+            anonymous_user: self.anonymous_user.clone(),
+        }
+    }
 }
 
 /// A user that the node is started with.

@@ -121,6 +121,18 @@ fn add_first_definitions(node: &Node, options: &AmqpOptions) -> Result<(), BootE
     options.users.iter().chain(first).try_for_each(|user| Ok(put_first_user(node, user)?))
 }
 
+/// Has users and limits that were configured anew take effect.
+///
+/// # Errors
+///
+/// A user makes no sense. Users before it have changed.
+pub(crate) fn reload(node: &Node, options: &AmqpOptions) -> Result<(), BootError> {
+    options.users.iter().try_for_each(|user| put_first_user(node, user))?;
+    node.access.set_login_rules(options.login_rules());
+    node.set_limits(options);
+    Ok(())
+}
+
 /// Imports a file of definitions.
 fn load(node: &Node, path: &Path) -> Result<(), BootError> {
     let wrong = |reason: String| BootError::Definition { place: path.into(), reason };

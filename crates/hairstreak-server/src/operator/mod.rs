@@ -18,7 +18,7 @@ mod taking_effect;
 pub(crate) mod users;
 pub(crate) mod virtual_hosts;
 
-pub(crate) use boot::open;
 pub use boot::{BootError, DataPlace};
+pub(crate) use boot::{open, reload};
 pub(crate) use error::Done;
 pub use error::OperatorError;

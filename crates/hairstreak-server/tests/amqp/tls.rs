@@ -97,10 +97,10 @@ fn certificates_are_changed_while_the_node_runs() {
     let error = shake_hands(endpoint).unwrap_err();
     assert!(error.contains("expired"), "{error}");
     let missing = tls_options("missing.pem", AsksClients::None);
-    let error = server.reload_tls(&missing).unwrap_err().to_string();
+    let error = server.reload(&AmqpOptions::default(), Some(&missing)).unwrap_err().to_string();
     assert!(error.contains("missing.pem"), "{error}");
     assert!(shake_hands(endpoint).is_err());
-    server.reload_tls(&tls_options("server.pem", AsksClients::None)).unwrap();
+    server.reload(&AmqpOptions::default(), Some(&tls_options("server.pem", AsksClients::None))).unwrap();
     shake_hands(endpoint).unwrap();
 }
 

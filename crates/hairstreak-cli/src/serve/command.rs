@@ -1,0 +1,73 @@
+//! Runs the node until a signal ends it. SIGHUP has the node read its configuration again.
+
+use hairstreak_server::{Forgotten, Server, StartError};
+use hairstreak_socket::BindError;
+use signal_hook::consts::SIGHUP;
+use signal_hook::iterator::Signals;
+
+use super::failures::AcceptFailures;
+use super::greeting::greeting;
+use super::plan::Plan;
+use crate::arguments::ServeArguments;
+use crate::failure::Failure;
+use crate::line::one_line;
+use crate::output::{announce, note};
+use crate::signals;
+
+/// Returns when a signal has ended it, which is how it is meant to end.
+pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
+    // Before it says that it is there: whoever reads that may send a signal at once.
+    let mut watched = signals::ending();
+    watched.retain(|signal| *signal != SIGHUP || arguments.config.is_none());
+    watched.extend(arguments.config.as_ref().map(|_| SIGHUP));
+    let mut signals = Signals::new(watched).map_err(Failure::failed)?;
+    let ended = signals.handle();
+    let plan = Plan::read(arguments)?;
+    let mut options = plan.options(arguments)?;
+    let data = options.data.as_ref().map(|data| data.path.display().to_string());
+    let verbose = arguments.verbose;
+    options.on_change = Box::new(move |change| {
+        if verbose {
+            note(&format!("{change}\n"));
+        }
+    });
+    options.on_end = Box::new(move || ended.close());
+    let failures = AcceptFailures::default();
+    options.on_accept_failure = Box::new(move |endpoint, reason| failures.tell(endpoint, reason));
+    let server = Server::start(options).map_err(|error| match error {
+        StartError::Bind(BindError::Endpoint(_)) => Failure::usage(error),
+        _ => Failure::failed(error),
+    })?;
+    // In one piece: a reader of the first line may close the pipe at once, and would end the node with the next line.
+    announce(greeting(&server, data.as_deref()))?;
+    // A thread's end ends the signals.
+    let mut arriving = signals.forever();
+    let stopped = loop {
+        match arriving.next() {
+            Some(SIGHUP) if arguments.config.is_some() => reload(&server, arguments),
+            signal => break signal.is_some(),
+        }
+    };
+    let forgotten = server.stop();
+    if forgotten.count > 0 {
+        let Forgotten { count, persistent_count } = forgotten;
+        note(&format!(
+            "messages that were in queues and are gone: {count}, of these persistent in durable queues: {persistent_count}\n"
+        ));
+    }
+    if stopped { Ok(()) } else { Err(Failure::failed("a part of the node has ended by itself")) }
+}
+
+/// Has users, limits and certificates of the configuration take effect. A configuration that makes no sense changes nothing.
+fn reload(server: &Server, arguments: &ServeArguments) {
+    let reloaded = Plan::read(arguments).and_then(|plan| {
+        let (amqp, tls) = (plan.amqp()?, plan.tls(arguments)?);
+        server.reload(&amqp, tls.as_ref()).map_err(Failure::failed)
+    });
+    note(&match reloaded {
+        Ok(()) => "the configuration was read again: users, limits and certificates\n".to_owned(),
+        Err(failure) => {
+            format!("{}\n", one_line(&format!("the configuration stays as it was: {}", failure.reason())))
+        }
+    });
+}

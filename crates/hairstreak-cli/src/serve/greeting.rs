@@ -1,0 +1,56 @@
+//! The lines that the node says when it has started.
+
+use std::net::IpAddr;
+
+use hairstreak_server::Server;
+use hairstreak_socket::Endpoint;
+
+/// RabbitMQ's words when all listeners are open.
+const STARTED: &str = "Server startup complete";
+
+/// The lines that say where the node is and what it is open to.
+pub fn greeting(server: &Server, data: Option<&str>) -> String {
+    let places = [
+        ("directory", server.endpoints()),
+        ("services", server.service_endpoints()),
+        ("amqp", server.amqp_endpoints()),
+        ("amqp with tls", server.amqp_tls_endpoints()),
+    ];
+    let places = places
+        .into_iter()
+        .flat_map(|(part, endpoints)| endpoints.iter().map(move |endpoint| format!("{part} at {endpoint}")));
+    // Programs that start RabbitMQ in a container wait for the last line.
+    let lines = places.chain(openness(server, data)).chain([STARTED.to_owned()]);
+    lines.map(|line| line + "\n").collect()
+}
+
+/// The lines that say which endpoints are open to other hosts, and which messages are kept.
+fn openness(server: &Server, data: Option<&str>) -> Vec<String> {
+    let (plain, secured) = (server.amqp_endpoints(), server.amqp_tls_endpoints());
+    let all = [server.endpoints(), server.service_endpoints(), plain, secured].concat();
+    let open: Vec<String> =
+        all.iter().filter(|endpoint| !is_local(endpoint)).map(Endpoint::to_string).collect();
+    let mut lines = vec![match &open[..] {
+        [] => "open to this host only".to_owned(),
+        open => format!("open to other hosts: {}", open.join(", ")),
+    }];
+    if !(plain.is_empty() && secured.is_empty()) {
+        lines.push(match data {
+            Some(directory) => format!(
+                "what is declared is kept in {directory}; messages are kept in memory until the node stops"
+            ),
+            None => "what is declared, and all messages, are kept in memory until the node stops".into(),
+        });
+    }
+    lines
+}
+
+/// Whether only this host reaches the endpoint.
+fn is_local(endpoint: &Endpoint) -> bool {
+    match endpoint {
+        Endpoint::Tcp(address) => {
+            address.host == "localhost" || address.host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
+        }
+        _ => true,
+    }
+}

@@ -1,0 +1,107 @@
+//! `Plan`: what the arguments, the configuration file and the environment say together. Arguments win over the environment, and the environment over the file.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+
+use hairstreak_server::{
+    AMQP_PORT, AmqpOptions, AmqpTlsOptions, Config, DEFAULT_PORT, DirectoryOptions, Environment, HTTP_PORT,
+    METRICS_PORT, SERVICES_PORT, ServeOptions,
+};
+
+use super::data::data_place;
+use crate::arguments::ServeArguments;
+use crate::failure::Failure;
+use crate::service::service_options;
+
+/// The name of the node, unless it is configured. Containers get a new host name with each start, so that no host name is in it.
+const NODE_NAME: &str = "hairstreak@localhost";
+
+/// The configuration file and the environment.
+pub struct Plan {
+    config: Config,
+    /// The configuration file, or no path: relative paths begin at its folder.
+    file: PathBuf,
+    environment: Environment,
+}
+
+impl Plan {
+    pub fn read(arguments: &ServeArguments) -> Result<Plan, Failure> {
+        for (option, endpoints) in [("--bind", &arguments.bind), ("--services", &arguments.services)] {
+            if let Some(endpoint) = endpoints.iter().find(|endpoint| endpoint.starts_with("inproc://")) {
+                let reason = "nobody outside this process could reach it there, use tcp:// or ipc://";
+                return Err(Failure::usage(format!("{option} {endpoint}: {reason}")));
+            }
+        }
+        let file = arguments.config.as_deref();
+        let config = file.map(Config::load).transpose().map_err(Failure::usage)?.unwrap_or_default();
+        let variables = std::env::vars_os();
+        let variables =
+            variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let environment = Environment::of(variables).map_err(Failure::usage)?;
+        Ok(Plan { config, file: file.unwrap_or(Path::new("")).into(), environment })
+    }
+
+    /// The options of AMQP.
+    pub fn amqp(&self) -> Result<AmqpOptions, Failure> {
+        self.config.amqp_options(&self.file, &self.environment).map_err(Failure::usage)
+    }
+
+    /// The options of AMQP with TLS.
+    pub fn tls(&self, arguments: &ServeArguments) -> Result<Option<AmqpTlsOptions>, Failure> {
+        let options = self.config.amqp_tls_options(&self.file).map_err(Failure::usage)?;
+        Ok(options.filter(|_| !arguments.no_amqp))
+    }
+
+    /// The options of the node.
+    pub fn options(&self, arguments: &ServeArguments) -> Result<ServeOptions, Failure> {
+        let Plan { config, environment, .. } = self;
+        let directory = arguments.data_dir.as_deref().or(config.data_dir.as_deref());
+        let node_name = environment.node_name.as_ref().or(config.node_name.as_ref());
+        let node_name = node_name.map_or(NODE_NAME, String::as_str).to_owned();
+        // With a directory in another place, several nodes can run on one host.
+        let is_moved = !arguments.bind.is_empty() || arguments.port.is_some();
+        let amqp_bind = match &config.amqp.bind {
+            _ if arguments.no_amqp => Vec::new(),
+            Some(endpoints) => endpoints.clone(),
+            None if is_moved && environment.address.is_none() => Vec::new(),
+            None => vec![self.at(environment.port.unwrap_or(AMQP_PORT))],
+        };
+        let for_operators = |bind: &Option<Vec<String>>, port| match bind {
+            Some(endpoints) => endpoints.clone(),
+            None if is_moved || arguments.no_amqp => Vec::new(),
+            None => vec![self.at(port)],
+        };
+        Ok(ServeOptions {
+            bind: match &arguments.bind[..] {
+                [] => vec![format!("tcp://127.0.0.1:{}", arguments.port.unwrap_or(DEFAULT_PORT))],
+                endpoints => endpoints.to_vec(),
+            },
+            services_bind: match &arguments.services[..] {
+                [] if arguments.no_services || is_moved => Vec::new(),
+                [] => vec![format!("tcp://127.0.0.1:{SERVICES_PORT}")],
+                endpoints => endpoints.to_vec(),
+            },
+            amqp_bind,
+            http_bind: for_operators(&config.http.bind, HTTP_PORT),
+            metrics_bind: for_operators(&config.metrics.bind, METRICS_PORT),
+            http: config.http.clone(),
+            amqp_tls: self.tls(arguments)?,
+            amqp: self.amqp()?,
+            data: data_place(directory, node_name).map_err(Failure::usage)?,
+            services: service_options(&arguments.limits),
+            directory: DirectoryOptions {
+                lease_ms: arguments.lease.as_millis() as u32,
+                ..DirectoryOptions::default()
+            },
+            ..ServeOptions::default()
+        })
+    }
+
+    /// An endpoint at the address that the environment says, or on loopback.
+    fn at(&self, port: u16) -> String {
+        match self.environment.address.unwrap_or(Ipv4Addr::LOCALHOST.into()) {
+            IpAddr::V4(address) => format!("tcp://{address}:{port}"),
+            IpAddr::V6(address) => format!("tcp://[{address}]:{port}"),
+        }
+    }
+}
