@@ -1,4 +1,4 @@
-//! Verdicts on clients: a table's at once, under the lock; the application's with the lock released.
+//! Verdicts on clients: a table's at once, under the lock; the application's with the lock released, at once or later.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use hairstreak_wire::zmtp::{Credentials, Verdict};
 use super::link::LinkKind;
 use super::state::{After, State};
 use super::wait::Engine;
-use crate::security::{Applicant, Authenticator};
+use crate::security::{Answer, Applicant, Authenticator};
 use crate::session::{Advance, SessionError};
 
 /// A client that the application is asked about.
@@ -23,7 +23,18 @@ impl Engine {
     /// Asks the application; the lock is not held.
     pub(super) fn authenticate(self: &Arc<Self>, question: Question) {
         let Question { link, serial, applicant, authenticator } = question;
-        let verdict = authenticator.judge(&applicant);
+        // An answer that is kept for long keeps no engine.
+        let engine = Arc::downgrade(self);
+        let answer = Answer::new(move |verdict| {
+            if let Some(engine) = engine.upgrade() {
+                engine.take_verdict(link, serial, verdict);
+            }
+        });
+        authenticator.judge(applicant, answer);
+    }
+
+    /// The application has decided, in whichever thread; the lock is not held.
+    fn take_verdict(self: &Arc<Self>, link: usize, serial: u32, verdict: Verdict) {
         let mut state = self.lock();
         if state.links.get(link).is_some_and(|link| link.serial == serial) {
             state.now = Instant::now();

@@ -58,7 +58,7 @@ mod yielding;
 
 pub(crate) use link::{Across, Link, LinkKind, Origin};
 pub(crate) use routing::{Received, Sent, SetAside, ShortIn, ShortOut, UNEXPECTED_MAX};
-pub(crate) use state::{ConnectorState, State, Unread};
+pub(crate) use state::{ConnectorState, SocketState, State, Unread};
 pub(crate) use timers::Due;
 pub(crate) use wait::{Engine, Guard, contain};
 pub(crate) use waiters::{Wait, Wish};

@@ -20,4 +20,4 @@ pub(crate) use req::Request;
 pub use req::{Req, ReqPattern};
 pub(crate) use router::Names;
 pub(crate) use router::RULES as ROUTER_RULES;
-pub use router::{Router, RouterPattern};
+pub use router::{Router, RouterPattern, user_of};

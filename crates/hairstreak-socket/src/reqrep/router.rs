@@ -1,6 +1,7 @@
 //! ROUTER: what it receives begins with a frame that names the peer, what it sends must.
 //!
-//! The name is the peer's routing id if it announced one, else five bytes: 0 and a number. A second
+//! The name is the peer's routing id if it announced one, else five bytes: 0 and a number. With
+//! `router_assigns_ids` it is never announced, and names the user behind these bytes. A second
 //! peer of the same name is refused, or takes the first one's place (`router_handover`). A message for
 //! an unknown peer, or for one without room, is dropped and counted; with `router_mandatory` it is
 //! refused (`SendError::Unroutable`), or waits. With `router_notify` it is told of peers that come and go (notices.rs).
@@ -9,7 +10,7 @@ use foldhash::HashMap;
 use hairstreak_base::{Bytes, Message};
 use hairstreak_wire::zmtp::{RemotePeer, SocketType};
 
-use crate::engine::{Engine, Received, Sent, ShortIn, ShortOut, State};
+use crate::engine::{Engine, Received, Sent, ShortIn, ShortOut, SocketState, State};
 use crate::options::Overflow;
 use crate::outgoing::{Outgoing, Parcel};
 use crate::pattern::{Incoming, Pattern, Receives, Rules, Sends};
@@ -61,6 +62,19 @@ pub(crate) const RULES: Rules = Rules {
     ..Rules::NONE
 };
 
+/// Bytes of a name that this side gives.
+const AUTOMATIC_SIZE: usize = 5;
+/// Stands between such a name and the user's.
+const USER_MARK: u8 = b'@';
+
+/// The user that the authenticator called a peer, by the routing id that a ROUTER with
+/// [`router_assigns_ids`](crate::Options) gave it. `None`: the authenticator had no name for it. Holds for messages of peers
+/// that are gone, too.
+pub fn user_of(routing_id: &[u8]) -> Option<&str> {
+    let (mark, user) = routing_id.get(AUTOMATIC_SIZE..)?.split_first()?;
+    if *mark == USER_MARK { str::from_utf8(user).ok() } else { None }
+}
+
 /// The names of a ROUTER's peers, or a STREAM's.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
@@ -86,6 +100,12 @@ impl Names {
                 return name;
             }
         }
+    }
+
+    /// The same, which says whose it is.
+    fn automatic_of(&mut self, user: Option<&str>) -> Vec<u8> {
+        let Some(user) = user else { return self.automatic() };
+        [&self.automatic(), &[USER_MARK][..], user.as_bytes()].concat()
     }
 }
 
@@ -131,10 +151,13 @@ fn receive(state: &mut State, engine: &Engine, socket: usize, into: &mut Message
 fn link_ready(state: &mut State, engine: &Engine, link: usize, peer: &RemotePeer) -> bool {
     let socket = state.links[link].socket;
     let announced = &peer.routing_id;
-    let names = &mut state.sockets[socket].names;
-    // A leading zero is kept for names that this side gives.
-    let name =
-        if announced.first().is_none_or(|first| *first == 0) { names.automatic() } else { announced.clone() };
+    let SocketState { names, options, .. } = &mut state.sockets[socket];
+    let name = match announced.first() {
+        _ if options.router_assigns_ids => names.automatic_of(peer.user_id.as_deref()),
+        // A leading zero is kept for names that this side gives.
+        None | Some(0) => names.automatic(),
+        Some(_) => announced.clone(),
+    };
     if let Some(&holder) = names.links.get(&name) {
         if !state.sockets[socket].options.router_handover {
             return false;

@@ -27,7 +27,7 @@ mod random;
 
 pub use access::AccessTable;
 pub use address_rules::{AddressRules, AddressRulesError};
-pub use authenticator::{Applicant, Authenticator};
+pub use authenticator::{Answer, Applicant, Authenticator};
 pub use hairstreak_wire::zmtp::curve::{KeyError, KeyPair, PublicKey, SecretKey};
 pub use hairstreak_wire::zmtp::role::Login;
 pub use hairstreak_wire::zmtp::{Credentials, Verdict};
