@@ -13,6 +13,7 @@ pub mod directory;
 mod equivalence;
 mod erlang;
 pub mod exchange;
+mod gate;
 mod index;
 pub mod message;
 mod outbox;
@@ -25,5 +26,6 @@ pub mod stats;
 pub mod vhost;
 pub mod view;
 
+pub use gate::{Gate, OpenGate, Operation};
 pub use outbox::{Outbox, Sent};
 pub use refusal::Refusal;

@@ -8,8 +8,10 @@ use hairstreak_wire::directory::{
 };
 
 use super::entries::Entries;
+use super::permissions::Permissions;
 use super::waiters::{Waiter, Waiters};
 use super::{Change, DirectoryOutbox, Options, Origin, Peer};
+use crate::gate::{Gate, OpenGate};
 use crate::outbox::{Outbox, Sent};
 
 /// Names, their holders, and those who wait.
@@ -21,12 +23,19 @@ pub struct Directory {
     options: Options,
     entries: Entries,
     waiters: Waiters,
+    permissions: Permissions,
 }
 
 impl Directory {
-    /// A directory without names.
+    /// A directory without names, where everybody may do everything.
     pub fn new(options: Options) -> Directory {
-        Directory { options, entries: Entries::new(), waiters: Waiters::new() }
+        Directory::with_gate(options, Box::new(OpenGate))
+    }
+
+    /// A directory without names, where users may do what the gate allows.
+    pub fn with_gate(options: Options, gate: Box<dyn Gate>) -> Directory {
+        let permissions = Permissions::new(gate);
+        Directory { options, entries: Entries::new(), waiters: Waiters::new(), permissions }
     }
 
     /// A message of `peer` came, the routing id not among its frames.
@@ -52,6 +61,9 @@ impl Directory {
         request: Request,
         out: &mut impl DirectoryOutbox,
     ) {
+        if let Some(refusal) = self.permissions.refuse(peer, &request) {
+            return send(peer, &envelope, &refusal, out);
+        }
         let reply = match request {
             Request::Register(registration) => self.register(now, peer, registration, out),
             Request::Unregister { name, owner } => self.unregister(name, owner, out),
@@ -61,7 +73,7 @@ impl Directory {
                     None => return,
                 }
             }
-            Request::List { prefix, after } => self.list(&prefix, &after),
+            Request::List { prefix, after } => self.list(now, peer, &prefix, &after),
             Request::Ping => Reply::Ok { lease_ms: 0 },
         };
         send(peer, &envelope, &reply, out);
@@ -188,8 +200,10 @@ impl Directory {
 
     fn answer_waiters(&mut self, name: &Name, out: &mut impl Outbox) {
         for Waiter { peer, envelope, .. } in self.waiters.take_of_name(name) {
-            if let Some(found) = self.found(name) {
-                send(&peer, &envelope, &found, out);
+            // Permissions may have changed since the peer began to wait.
+            let refusal = self.permissions.refuse_look_up(&peer, name);
+            if let Some(reply) = refusal.or_else(|| self.found(name)) {
+                send(&peer, &envelope, &reply, out);
             }
         }
     }
@@ -244,11 +258,14 @@ impl Directory {
         })
     }
 
-    fn list(&self, prefix: &str, after: &str) -> Reply {
-        let mut names = self.entries.list(prefix, after);
+    fn list(&mut self, now: Duration, peer: &Peer, prefix: &str, after: &str) -> Reply {
+        let mut view = self.permissions.view(now, peer);
+        let mut names = self.entries.list(prefix, after).filter(|(name, _)| view.shows(name));
         let entries: Vec<(Name, Endpoint)> =
             names.by_ref().take(LIST_ENTRY_COUNT_MAX).map(|(name, at)| (name.clone(), at.clone())).collect();
-        Reply::List { more: names.next().is_some(), entries }
+        let more = names.next().is_some();
+        drop(names);
+        view.refusal().unwrap_or(Reply::List { more, entries })
     }
 }
 

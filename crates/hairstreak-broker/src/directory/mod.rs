@@ -34,6 +34,7 @@ mod machine;
 mod options;
 mod outbox;
 mod peer;
+mod permissions;
 #[cfg(test)]
 mod tests;
 mod waiters;

@@ -1,6 +1,7 @@
 //! The directory on virtual time: each rule by itself, then random events against a plain model.
 
 mod model;
+mod permissions;
 mod rules;
 mod shares;
 
@@ -11,6 +12,8 @@ use hairstreak_wire::directory::{
 };
 
 use hairstreak_base::Bytes;
+
+use crate::gate::table::TableGate;
 
 use super::{Change, Directory, DirectoryOutbox, Options, Origin, Peer};
 use crate::{Outbox, Sent};
@@ -27,6 +30,11 @@ fn endpoint(number: u8) -> Endpoint {
 fn peer(number: u8) -> Peer {
     let origin = Origin::from(Some([10, 0, 0, number.min(100)].into()));
     Peer { routing_id: [number].into(), origin }
+}
+
+/// One of a user, as [`TableGate`] knows it.
+fn peer_of(user: &str) -> Peer {
+    Peer { routing_id: format!("{user}:").as_bytes().into(), origin: Origin::Local }
 }
 
 fn register(text: &str, owner: u8, lease_ms: u32, at: u8) -> Request {
@@ -69,7 +77,12 @@ impl Outbox for Said {
         let (envelope, reply) = Reply::decode(&frames).unwrap();
         let id = u64::from_be_bytes(envelope.request_id.as_bytes().try_into().unwrap());
         assert_eq!(envelope.delimited, id.is_multiple_of(2));
-        self.replies.push((peer(to[0]), id, reply));
+        let to = if let [number] = to {
+            peer(*number)
+        } else {
+            peer_of(str::from_utf8(to).unwrap().trim_end_matches(':'))
+        };
+        self.replies.push((to, id, reply));
         Sent::Done
     }
 }
@@ -93,22 +106,35 @@ impl Bench {
         Bench { directory: Directory::new(options), now: Duration::ZERO, next_id: 0, said: Said::default() }
     }
 
+    fn with_gate(gate: &TableGate) -> Bench {
+        let directory = Directory::with_gate(Options::default(), Box::new(gate.clone()));
+        Bench { directory, ..Bench::new(Options::default()) }
+    }
+
     /// Sends a request and returns its number.
     fn send(&mut self, from: u8, request: Request) -> u64 {
+        self.send_from(&peer(from), request)
+    }
+
+    fn send_from(&mut self, from: &Peer, request: Request) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
         let envelope = Envelope { delimited: id.is_multiple_of(2), request_id: RequestId::from(id) };
         let frames = request.encode(&envelope);
         let frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
-        self.directory.handle_message(self.now, &peer(from), &frames, &mut self.said);
+        self.directory.handle_message(self.now, from, &frames, &mut self.said);
         id
     }
 
     /// Sends a request and returns its reply, which must be the only one and come at once.
     fn ask(&mut self, from: u8, request: Request) -> Reply {
-        let id = self.send(from, request);
+        self.ask_from(&peer(from), request)
+    }
+
+    fn ask_from(&mut self, from: &Peer, request: Request) -> Reply {
+        let id = self.send_from(from, request);
         match &std::mem::take(&mut self.said.replies)[..] {
-            [(to, answered, reply)] if (to, *answered) == (&peer(from), id) => reply.clone(),
+            [(to, answered, reply)] if (to, *answered) == (from, id) => reply.clone(),
             other => panic!("not one reply to request {id}: {other:?}"),
         }
     }

@@ -48,6 +48,9 @@ impl Broker {
         if is_management(name.as_bytes()) {
             return self.answer(now, client, asked.id, name.as_bytes(), asked.body.frames(), out);
         }
+        if !self.may_call(client, asked.id, name, out) {
+            return;
+        }
         let Some(service) = self.services.open(&self.options, name.as_bytes(), Asks::Client) else {
             let reason = "the broker has as many services as it may";
             return self.refuse(client, asked.id, Refusal::Full, reason, out);
@@ -102,7 +105,10 @@ impl Broker {
 
     /// A request that was sent before waits for the worker that has it, if there is one.
     pub(super) fn hold(&mut self, key: usize, id: RequestId, out: &mut impl Outbox) {
-        if let Some(early) = self.early.take(id) {
+        if let Some((early, user)) = self.early.take(id)
+            && let Some(service) = self.requests.get(key).map(|request| request.service)
+            && self.may_serve_at(user.as_deref(), service)
+        {
             return self.finish(key, Slot::Unknown, Place::WHOLE, early.frames(), out);
         }
         if let (Some(reference), Some(request)) = (self.requests.reference(key), self.requests.get_mut(key)) {

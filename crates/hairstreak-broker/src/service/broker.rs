@@ -17,6 +17,7 @@ use super::request_list::RequestList;
 use super::requests::Requests;
 use super::services::Services;
 use super::workers::{Dialect, WorkerRef, Workers};
+use crate::gate::{Gate, OpenGate};
 use crate::outbox::{Outbox, Sent};
 
 /// How often the broker looks round.
@@ -33,6 +34,9 @@ pub struct Broker {
     /// 128 random bits, so that peers tell it from the one before.
     pub(super) id: [u8; 16],
     pub(super) options: Options,
+    pub(super) gate: Box<dyn Gate>,
+    /// As of the last look at workers.
+    pub(super) gate_generation: u64,
     pub(super) peers: HashMap<Box<[u8]>, Role>,
     pub(super) clients: Clients,
     pub(super) services: Services,
@@ -45,8 +49,7 @@ pub struct Broker {
     pub(super) stalled: VecDeque<usize>,
     /// Workers that had no room for what they were to get.
     pub(super) full_workers: VecDeque<WorkerRef>,
-    /// Peers that are told to go, and when: at once, some would be back at once.
-    pub(super) expelled: VecDeque<(Duration, Box<[u8]>, Dialect)>,
+    pub(super) expelled: VecDeque<Expulsion>,
     /// Clients of plain MDP so far.
     pub(super) plain_client_count: u64,
     /// Services that something waits for, or whose workers have room, since the batch began.
@@ -57,7 +60,16 @@ pub struct Broker {
     /// The last time it was told.
     pub(super) now: Duration,
     pub(super) drops: Drops,
-    pub(super) last_report: Option<LastReport>,
+    pub(super) last_reports: Vec<LastReport>,
+}
+
+/// A peer that is told to go, then: at once, some would be back at once.
+#[derive(Debug)]
+pub(super) struct Expulsion {
+    pub when: Duration,
+    pub peer: Box<[u8]>,
+    pub dialect: Dialect,
+    pub reason: &'static str,
 }
 
 /// What a peer is.
@@ -74,11 +86,18 @@ pub(super) enum Role {
 }
 
 impl Broker {
-    /// A broker that knows nobody. `id` is 128 random bits.
+    /// A broker that knows nobody, and where everybody may do everything. `id` is 128 random bits.
     pub fn new(id: [u8; 16], options: Options) -> Broker {
+        Broker::with_gate(id, options, Box::new(OpenGate))
+    }
+
+    /// A broker that knows nobody, and where users may do what the gate allows. `id` is 128 random bits.
+    pub fn with_gate(id: [u8; 16], options: Options, gate: Box<dyn Gate>) -> Broker {
         Broker {
             id,
             options,
+            gate_generation: gate.generation(),
+            gate,
             peers: HashMap::new(),
             clients: Clients::default(),
             services: Services::default(),
@@ -97,7 +116,7 @@ impl Broker {
             next_retry: Duration::ZERO,
             now: Duration::ZERO,
             drops: Drops::default(),
-            last_report: None,
+            last_reports: Vec::new(),
         }
     }
 

@@ -8,6 +8,7 @@ use hairstreak_base::Message;
 use hairstreak_wire::numbered::{ClientId, Held};
 use slab::Slab;
 
+use super::caller::Caller;
 use super::departures::{Departure, Departures};
 use super::options::Options;
 use super::request_list::RequestList;
@@ -25,6 +26,8 @@ pub(super) struct Client {
     /// Where it is now, if it is.
     pub routing_id: Option<Box<[u8]>>,
     pub dialect: Dialect,
+    /// Whose it is.
+    pub caller: Caller,
     /// Parts of its replies may name their run.
     pub takes_runs: bool,
     /// Since when it is gone.
@@ -63,6 +66,7 @@ impl Client {
             id,
             routing_id: None,
             dialect,
+            caller: Caller::default(),
             takes_runs: false,
             gone_since: None,
             departure: None,
@@ -102,6 +106,11 @@ impl Client {
 
     pub fn is_numbered(&self) -> bool {
         self.dialect == Dialect::Numbered
+    }
+
+    /// Whether a peer of that user may be this client. One that only workers have told of is whoever's comes first.
+    pub fn may_be_of(&self, user: Option<&str>) -> bool {
+        self.is_hearsay || self.caller.user().map(|known| &**known) == user
     }
 
     /// A number for a request of plain MDP, which has none.

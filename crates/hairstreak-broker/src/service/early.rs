@@ -2,6 +2,7 @@
 //! has asked this one. Each is kept for as long as a request that was sent before waits for whoever has it.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hairstreak_base::{Body, Bytes};
@@ -18,14 +19,17 @@ fn size_of(reply: &Body) -> usize {
 
 #[derive(Debug, Default)]
 pub(super) struct EarlyReplies {
-    replies: HashMap<RequestId, Body>,
+    replies: HashMap<RequestId, Early>,
     order: VecDeque<(Duration, RequestId)>,
     bytes: usize,
 }
 
+/// A reply, and the user whose worker said it.
+type Early = (Body, Option<Arc<str>>);
+
 impl EarlyReplies {
     /// Keeps it until then, if there is room and none is kept for that request.
-    pub fn insert(&mut self, until: Duration, request: RequestId, mut reply: Body) {
+    pub fn insert(&mut self, until: Duration, request: RequestId, (mut reply, user): Early) {
         let size = size_of(&reply);
         if self.order.len() < EARLY_COUNT_MAX
             && self.bytes + size <= EARLY_BYTES_MAX
@@ -34,14 +38,14 @@ impl EarlyReplies {
             self.bytes += size;
             reply.compact();
             self.order.push_back((until, request));
-            self.replies.insert(request, reply);
+            self.replies.insert(request, (reply, user));
         }
     }
 
-    pub fn take(&mut self, request: RequestId) -> Option<Body> {
-        let reply = self.replies.remove(&request)?;
-        self.bytes -= size_of(&reply);
-        Some(reply)
+    pub fn take(&mut self, request: RequestId) -> Option<Early> {
+        let early = self.replies.remove(&request)?;
+        self.bytes -= size_of(&early.0);
+        Some(early)
     }
 
     pub fn forget_old(&mut self, now: Duration) {

@@ -1,5 +1,6 @@
 //! What workers have from before: requests that they run, or have replied to, for this broker or another one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hairstreak_base::Body;
@@ -82,8 +83,16 @@ impl Broker {
     }
 
     /// A reply of one that is no worker here: another broker gave it the request, before that broker's end. It is somebody's who
-    /// was told to ask again.
-    pub(super) fn take_early(&mut self, now: Duration, id: RequestId, reply: Body, out: &mut impl Outbox) {
+    /// was told to ask again. `peer`: who says it.
+    pub(super) fn take_early(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        id: RequestId,
+        reply: Body,
+        out: &mut impl Outbox,
+    ) {
+        let user = self.gate.user(peer);
         let waiting = self.open_key(id).filter(|key| {
             self.requests.get(*key).is_some_and(|request| {
                 request.is_repeated
@@ -96,11 +105,12 @@ impl Broker {
                     )
             })
         });
-        match waiting {
-            Some(key) => {
+        match waiting.and_then(|key| Some((key, self.requests.get(key)?.service))) {
+            Some((key, service)) if self.may_serve_at(user, service) => {
                 self.finish(key, Slot::Unknown, Place::WHOLE, reply.frames(), out);
             }
-            None => self.early.insert(self.held_until(now), id, reply),
+            Some(_) => self.drops.late += 1,
+            None => self.early.insert(self.held_until(now), id, (reply, user.map(Arc::from))),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Services of the broker itself: MMI (ZeroMQ RFC 8), and the report behind `hairstreak services`.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hairstreak_base::Bytes;
@@ -16,17 +17,25 @@ use crate::outbox::Outbox;
 
 /// Whoever asks sooner is told the same again: a report of many services takes a while to make.
 const REPORT_INTERVAL: Duration = Duration::from_millis(100);
+/// Reports that are kept for so long, each for a user.
+const REPORTS_MAX: usize = 16;
 
-/// The report that was made last, as it was sent.
+/// The report that was made last for a user, as it was sent.
 #[derive(Debug)]
 pub(super) struct LastReport {
+    user: Option<Arc<str>>,
     made: Duration,
     body: Bytes,
 }
 
 impl Broker {
-    /// What the broker would say to a request for [`REPORT_SERVICE`].
+    /// What the broker would say to a request for [`REPORT_SERVICE`] of a peer that sees all services.
     pub fn report(&self, now: Duration) -> Report {
+        self.report_for(None, now)
+    }
+
+    /// The same for a user, with the services that it may know of.
+    fn report_for(&self, user: Option<&str>, now: Duration) -> Report {
         let mut shares: HashMap<usize, (u64, u64)> = HashMap::new();
         for (_, worker) in self.workers.all() {
             let (capacity, outstanding) = shares.entry(worker.service).or_default();
@@ -50,7 +59,10 @@ impl Broker {
                 redeliveries: service.counts.redeliveries,
             }
         };
-        let mut services: Vec<ServiceReport> = self.services.all().map(report).collect();
+        let mut services: Vec<ServiceReport> = {
+            let seen = self.services.all().filter(|(_, service)| self.shows(user, &service.name));
+            seen.map(report).collect()
+        };
         services.sort_by(|one, other| one.name.cmp(&other.name));
         Report {
             clients: self.clients.len(),
@@ -63,16 +75,18 @@ impl Broker {
     }
 
     /// The report in JSON, at most [`REPORT_INTERVAL`] old. Those who have it share its bytes.
-    fn recent_report(&mut self, now: Duration) -> Bytes {
-        if let Some(last) = &self.last_report
-            && now < last.made + REPORT_INTERVAL
-        {
+    fn recent_report(&mut self, user: Option<Arc<str>>, now: Duration) -> Bytes {
+        self.last_reports.retain(|last| now < last.made + REPORT_INTERVAL);
+        if let Some(last) = self.last_reports.iter().find(|last| last.user == user) {
             return last.body.clone();
         }
         // INVARIANT: numbers and names only, which JSON has words for.
-        let json = serde_json::to_vec(&self.report(now)).expect("a report is JSON");
+        let json = serde_json::to_vec(&self.report_for(user.as_deref(), now)).expect("a report is JSON");
         let body = Bytes::from_vec(json);
-        self.last_report = Some(LastReport { made: now, body: body.clone() });
+        if self.last_reports.len() == REPORTS_MAX {
+            self.last_reports.remove(0);
+        }
+        self.last_reports.push(LastReport { user, made: now, body: body.clone() });
         body
     }
 
@@ -88,13 +102,14 @@ impl Broker {
     ) {
         let asked = body.first().map(Bytes::as_bytes).unwrap_or_default();
         let dialect = self.clients.get(client).map(|client| client.dialect);
+        let user = self.clients.get(client).and_then(|client| client.caller.user().cloned());
         let reply = match service {
             b"mmi.service" => {
-                let found = self.services.find(asked);
+                let found = self.services.find(asked).filter(|_| self.shows(user.as_deref(), asked));
                 let has_workers = found.is_some_and(|service| service.worker_count > 0);
                 Bytes::copy_of(if has_workers { b"200" } else { b"404" })
             }
-            name if name == REPORT_SERVICE.as_bytes() => self.recent_report(now),
+            name if name == REPORT_SERVICE.as_bytes() => self.recent_report(user, now),
             name if dialect == Some(Dialect::Numbered) && !name.starts_with(b"mmi.") => {
                 let reason = "the broker has no such service";
                 return self.refuse(client, id, Refusal::NotImplemented, reason, out);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hairstreak_wire::mdp::{self, WorkerCommand, is_management};
 use hairstreak_wire::numbered::Header;
 
-use super::broker::{Broker, Role};
+use super::broker::{Broker, Expulsion, Role};
 use super::requests::RequestState;
 use super::services::Asks;
 use super::workers::{Dialect, WorkerRef};
@@ -13,6 +13,10 @@ use crate::outbox::{Outbox, Sent};
 
 /// A peer that would come back at once is told to go after so long.
 const EXPULSION_DELAY: Duration = Duration::from_secs(1);
+/// What a worker is told that is one too many, or of a service that has none.
+const NO_ROOM: &str = "no such service can have a worker here, or no more of them";
+/// What a peer is told that had no room to be told sooner.
+pub(super) const UNREAD: &str = "begin again: what was to be said was not read";
 /// A worker is never given more requests at a time, whatever it announces.
 const CAPACITY_MAX: u32 = 65_536;
 
@@ -43,11 +47,15 @@ impl Broker {
             self.unexpected(now, peer, dialect, "READY of one that was", out);
             return None;
         }
+        if !is_management(service) && !self.may_serve(self.gate.user(peer), service) {
+            self.refuse_worker(now, peer, dialect, out);
+            return None;
+        }
         let may = !is_management(service) && self.workers.len() < self.options.workers_max;
         let place = if may { self.services.open(&self.options, service, Asks::Worker) } else { None };
         let Some(service) = place else {
             // It would come back at once, and again.
-            self.expel(now, peer, dialect, out);
+            self.expel(now, peer, dialect, NO_ROOM, out);
             return None;
         };
         let of_plain = self.services.get(service).map_or(1, |service| service.limits.plain_capacity.into());
@@ -63,19 +71,25 @@ impl Broker {
     }
 
     /// The peer is told to go in a while, and nothing it says until then counts.
-    pub(super) fn expel(&mut self, now: Duration, peer: &[u8], dialect: Dialect, out: &mut impl Outbox) {
+    pub(super) fn expel(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        dialect: Dialect,
+        reason: &'static str,
+        out: &mut impl Outbox,
+    ) {
         self.leave(now, peer, out);
         let when = now + EXPULSION_DELAY;
         self.peers.insert(peer.into(), Role::Expelled { when });
-        self.expelled.push_back((when, peer.into(), dialect));
+        self.expelled.push_back(Expulsion { when, peer: peer.into(), dialect, reason });
     }
 
     pub(super) fn expel_due(&mut self, now: Duration, out: &mut impl Outbox) {
-        while self.expelled.front().is_some_and(|(when, _, _)| *when <= now) {
-            if let Some((when, peer, dialect)) = self.expelled.pop_front()
+        while self.expelled.front().is_some_and(|expulsion| expulsion.when <= now) {
+            if let Some(Expulsion { when, peer, dialect, reason }) = self.expelled.pop_front()
                 && self.role(&peer) == (Role::Expelled { when })
             {
-                let reason = "no such service can have a worker here, or no more of them";
                 self.dismiss(now, &peer, dialect, reason, out);
             }
         }
@@ -112,7 +126,7 @@ impl Broker {
             }
         };
         if sent == Sent::Full {
-            self.expel(now, peer, dialect, out);
+            self.expel(now, peer, dialect, UNREAD, out);
         } else {
             self.leave(now, peer, out);
         }
@@ -148,6 +162,7 @@ impl Broker {
         let Some(found) = self.clients.get_mut(client) else { return };
         let before = found.move_to(Some(peer), out);
         found.gone_since = None;
+        found.caller.set_user(self.gate.user(peer));
         self.clients.end_departure(client);
         if let Some(before) = before.filter(|before| **before != *peer)
             && let Some(role) = self.peers.get_mut(&before)

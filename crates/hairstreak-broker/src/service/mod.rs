@@ -28,12 +28,13 @@
 //! Reading order: `broker` (events), `clients`, `departures` and `window` (numbers), `requests` and `request_list`, `services` (queues, and
 //! who is least busy), `workers`; `plain` and `numbered` (what each command does), `members` (who is what), `arrivals`,
 //! `dispatch`, `suspects`, `held` and `early` (what was done before), `replies`, `unread` (clients that do not read), `sweep` (time),
-//! `management` (MMI, reports).
+//! `management` (MMI, reports), `permissions` and `caller` (what users may do).
 //!
 //! Not here: bytes (the wire crate), connections and the clock (the node).
 
 mod arrivals;
 mod broker;
+mod caller;
 mod clients;
 mod departures;
 mod dispatch;
@@ -43,6 +44,7 @@ mod management;
 mod members;
 mod numbered;
 mod options;
+mod permissions;
 mod plain;
 mod replies;
 mod request_list;

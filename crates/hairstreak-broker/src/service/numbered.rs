@@ -7,6 +7,8 @@ use hairstreak_wire::numbered::{self, BodyPlace, ClientId, Header, Part, Refusal
 
 use super::arrivals::Asked;
 use super::broker::{Broker, Role};
+use super::clients::Client;
+use super::members::UNREAD;
 use super::replies::Answer;
 use super::requests::Place;
 use super::window::Slot;
@@ -50,7 +52,7 @@ impl Broker {
             Ok(ToBroker::Reply(part)) => {
                 let body = body_of(message, part.body);
                 match self.worker_of(peer) {
-                    Some(worker) => self.take_part(now, worker, part, body, out),
+                    Some(worker) => self.take_part(now, peer, worker, part, body, out),
                     None => self.take_part_early(now, peer, part, body, out),
                 }
             }
@@ -71,7 +73,7 @@ impl Broker {
         if matches!(self.role(peer), Role::Client(_)) {
             self.unexpected(now, peer, Dialect::Numbered, "a reply of a client", out);
         } else if part.is_final && part.index == 0 {
-            self.take_early(now, part.request, body, out);
+            self.take_early(now, peer, part.request, body, out);
         } else {
             self.drops.late += 1;
         }
@@ -96,12 +98,20 @@ impl Broker {
         }
     }
 
-    fn take_part(&mut self, now: Duration, worker: WorkerRef, part: Part, body: Body, out: &mut impl Outbox) {
+    fn take_part(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        worker: WorkerRef,
+        part: Part,
+        body: Body,
+        out: &mut impl Outbox,
+    ) {
         let Part { request: id, index, run, is_final, .. } = part;
         let is_whole = is_final && index == 0;
         if is_whole && self.is_unheard(worker, id) {
             // One that leaves says what another broker, or this one's predecessor, was not told.
-            return self.take_early(now, id, body, out);
+            return self.take_early(now, peer, id, body, out);
         }
         let place = Place { index: Some(index), run };
         let answer = Answer { id, place, is_final, is_whole, body: body.frames() };
@@ -161,7 +171,7 @@ impl Broker {
         self.drops.malformed += u64::from(refusal == Refusal::Malformed);
         let header = Header::Refused { request, refusal }.encode();
         if out.send(peer, &[header.as_ref(), reason.as_bytes()], &[]) == Sent::Full {
-            self.expel(now, peer, Dialect::Numbered, out);
+            self.expel(now, peer, Dialect::Numbered, UNREAD, out);
         }
     }
 
@@ -203,8 +213,10 @@ impl Broker {
             Role::New => {}
             _ => return Err((Refusal::Malformed, "a connection is one client's")),
         }
+        let user = self.gate.user(peer);
+        let may_be_it = |client: &Client| client.is_numbered() && client.may_be_of(user);
         let client = match self.clients.find(id) {
-            Some(client) if self.clients.get(client).is_some_and(|client| client.is_numbered()) => client,
+            Some(client) if self.clients.get(client).is_some_and(may_be_it) => client,
             Some(_) => return Err((Refusal::Malformed, "the client's id is another's")),
             None if self.make_room_for_client(out) => self.clients.insert(id, Dialect::Numbered, first),
             None => return Err((Refusal::Full, "the broker has as many clients as it may")),

@@ -121,7 +121,7 @@ impl Broker {
                 // In 0.2 parts may have gone before, to the other broker.
                 if let Some(id) = Address::parse(address).filter(|_| version == Version::V01) {
                     let reply = Body::new(message.clone(), 1 + body_index, 0);
-                    self.take_early(now, id, reply, out);
+                    self.take_early(now, peer, id, reply, out);
                 }
                 self.unexpected(now, peer, dialect, "", out);
             }

@@ -15,6 +15,7 @@ impl Broker {
         self.expel_due(now, out);
         self.early.forget_old(now);
         self.requests.compact();
+        self.look_at_permissions(now, out);
         self.look_at_requests(now, out);
         self.look_at_workers(now, out);
         self.look_at_clients(now, out);

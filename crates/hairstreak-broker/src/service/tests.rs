@@ -6,6 +6,7 @@ mod bounds;
 mod hearsay;
 mod management;
 mod numbered;
+mod permissions;
 mod plain;
 mod recovery;
 mod runs;
@@ -25,6 +26,7 @@ use hairstreak_wire::numbered::{
 };
 
 use super::{Broker, Limits, Options};
+use crate::gate::table::TableGate;
 use crate::outbox::{Outbox, Sent};
 
 /// Takes what the broker sends, except for those that are full or gone.
@@ -116,6 +118,11 @@ fn held(ranges: &[(char, u64, u64)]) -> Vec<u8> {
 impl Bench {
     fn new(options: Options) -> Bench {
         Bench { broker: Broker::new([b'B'; 16], options), now: Duration::ZERO, wire: Wire::default() }
+    }
+
+    fn with_gate(gate: &TableGate) -> Bench {
+        let broker = Broker::with_gate([b'B'; 16], Options::default(), Box::new(gate.clone()));
+        Bench { broker, now: Duration::ZERO, wire: Wire::default() }
     }
 
     fn with_limits(limits: Limits) -> Bench {

@@ -80,6 +80,8 @@ pub enum ErrorCode {
     Malformed,
     /// `limit`: the directory is full, or this client has had its share of it.
     Limit,
+    /// `access_refused`: the user may not do that with the name.
+    AccessRefused,
 }
 
 impl ErrorCode {
@@ -89,11 +91,12 @@ impl ErrorCode {
             ErrorCode::Protocol => "protocol",
             ErrorCode::Malformed => "malformed",
             ErrorCode::Limit => "limit",
+            ErrorCode::AccessRefused => "access_refused",
         }
     }
 
     fn decode(bytes: &[u8]) -> Result<ErrorCode, ReplyError> {
-        let codes = [ErrorCode::Protocol, ErrorCode::Malformed, ErrorCode::Limit];
+        let codes = [ErrorCode::Protocol, ErrorCode::Malformed, ErrorCode::Limit, ErrorCode::AccessRefused];
         let known = codes.into_iter().find(|code| code.as_str().as_bytes() == bytes);
         known.ok_or_else(|| ReplyError::UnknownCode { code: escaped(bytes) })
     }

@@ -5,6 +5,8 @@
 pub enum Refusal {
     /// 400: the request breaks a rule of the protocol.
     Malformed,
+    /// 403: the user may not do that.
+    AccessRefused,
     /// 429: the client has more numbers open than the broker follows.
     TooManyOpen,
     /// 500: the worker says that it failed.
@@ -26,6 +28,7 @@ impl Refusal {
     pub fn code(self) -> u16 {
         match self {
             Refusal::Malformed => 400,
+            Refusal::AccessRefused => 403,
             Refusal::TooManyOpen => 429,
             Refusal::Failed => 500,
             Refusal::NotImplemented => 501,
@@ -41,6 +44,7 @@ impl From<u16> for Refusal {
     fn from(code: u16) -> Refusal {
         match code {
             400 => Refusal::Malformed,
+            403 => Refusal::AccessRefused,
             429 => Refusal::TooManyOpen,
             500 => Refusal::Failed,
             501 => Refusal::NotImplemented,

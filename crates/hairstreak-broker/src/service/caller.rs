@@ -1,0 +1,48 @@
+//! `Caller`: whose requests a client's are, and the service that it may call by the last check.
+
+use std::sync::Arc;
+
+use crate::gate::{Gate, Operation};
+
+/// The user of a client.
+#[derive(Debug, Default)]
+pub(super) struct Caller {
+    /// `None`: without a user, it may call everything.
+    user: Option<Arc<str>>,
+    permit: Option<Permit>,
+}
+
+/// A service that the user may call, as of that generation.
+#[derive(Debug)]
+struct Permit {
+    generation: u64,
+    service: Box<[u8]>,
+}
+
+impl Caller {
+    /// The client is this user's from now on.
+    pub fn set_user(&mut self, user: Option<&str>) {
+        if self.user.as_deref() != user {
+            *self = Caller { user: user.map(Arc::from), permit: None };
+        }
+    }
+
+    pub fn user(&self) -> Option<&Arc<str>> {
+        self.user.as_ref()
+    }
+
+    /// Whether the client may call the service. The same service once more costs a comparison.
+    pub fn may_call(&mut self, service: &[u8], gate: &dyn Gate) -> bool {
+        let Some(user) = &self.user else { return true };
+        let generation = gate.generation();
+        if let Some(permit) = &self.permit
+            && permit.generation == generation
+            && *permit.service == *service
+        {
+            return true;
+        }
+        let may = gate.allows(user, Operation::Write, service);
+        self.permit = may.then(|| Permit { generation, service: service.into() });
+        may
+    }
+}
