@@ -5,6 +5,7 @@ use std::fmt;
 use hairstreak_broker::directory::{Change, Options};
 use hairstreak_broker::service;
 use hairstreak_socket::Endpoint;
+use hairstreak_socket::security::KeyPair;
 
 use crate::config::HttpConfig;
 use crate::node::AmqpOptions;
@@ -45,6 +46,10 @@ pub struct ServeOptions {
     pub amqp_tls: Option<AmqpTlsOptions>,
     /// Users and limits of AMQP.
     pub amqp: AmqpOptions,
+    /// Whether clients of this host need credentials for the directory and services, as others do.
+    pub require_login: bool,
+    /// The node's keys for CURVE, for the directory and services. None: they know no CURVE.
+    pub curve: Option<KeyPair>,
     /// Where definitions of AMQP are kept. None: in memory only.
     pub data: Option<DataPlace>,
     /// Endpoints of tcp for operators' HTTP. Only a node with AMQP serves it.
@@ -75,6 +80,8 @@ impl Default for ServeOptions {
             amqp_bind: Vec::new(),
             amqp_tls: None,
             amqp: AmqpOptions::default(),
+            require_login: false,
+            curve: None,
             data: None,
             http_bind: Vec::new(),
             http: HttpConfig::default(),
@@ -96,6 +103,8 @@ impl fmt::Debug for ServeOptions {
             .field("amqp_bind", &self.amqp_bind)
             .field("amqp_tls", &self.amqp_tls)
             .field("amqp", &self.amqp)
+            .field("require_login", &self.require_login)
+            .field("curve", &self.curve.as_ref().map(KeyPair::public))
             .field("data", &self.data)
             .field("http_bind", &self.http_bind)
             .field("metrics_bind", &self.metrics_bind)

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hairstreak_base::{Bytes, Message};
 use hairstreak_broker::directory::{Change, Directory, DirectoryOutbox, Options, Origin, Peer};
-use hairstreak_broker::{Outbox, Sent};
+use hairstreak_broker::{Gate, Outbox, Sent};
 use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::{Options as SocketOptions, PeerInfo, Router, RouterNotify};
 use hairstreak_wire::directory;
@@ -39,8 +39,8 @@ struct Known {
 }
 
 impl DirectoryMachine {
-    pub(crate) fn new(options: Options, on_change: OnChange) -> DirectoryMachine {
-        DirectoryMachine { directory: Directory::new(options), on_change, known: HashMap::new() }
+    pub(crate) fn new(options: Options, gate: Box<dyn Gate>, on_change: OnChange) -> DirectoryMachine {
+        DirectoryMachine { directory: Directory::with_gate(options, gate), on_change, known: HashMap::new() }
     }
 
     fn handle_frames(&mut self, now: Duration, routing_id: &[u8], frames: &[&[u8]], out: &mut SocketOutbox) {
@@ -124,6 +124,7 @@ pub(crate) fn socket_options() -> SocketOptions {
         receive_count_max: 64,
         receive_bytes_max: 64 << 10,
         router_mandatory: true,
+        router_assigns_ids: true,
         router_notify: RouterNotify { connect: false, disconnect: true },
         linger_ms: 1_000,
         handshake_timeout_ms: 10_000,

@@ -6,17 +6,18 @@
 //!      +------------------ SocketOutbox <-------------------+
 //! ```
 //!
-//! Reading order: `desk` (the loop), `machine` (the interface to the machines), `outbox` (the way back), `directory`, `services`.
+//! Reading order: `serving` (sockets and threads), `users` (who is let in, and may do what), `desk` (the loop), `machine` (the interface
+//! to the machines), `outbox` (the way back), `directory`, `services`.
 
 mod desk;
 mod directory;
 mod machine;
 mod outbox;
 mod services;
+mod serving;
 #[cfg(test)]
 mod tests;
+mod users;
 
-pub(crate) use desk::Desk;
-pub(crate) use directory::{DirectoryMachine, socket_options as directory_socket_options};
-pub(crate) use outbox::{IDLE_HEARTBEAT, SocketOutbox};
-pub(crate) use services::{queued_bytes_tight, socket_options as services_socket_options};
+pub(crate) use serving::{RouterServer, ServingRouter};
+pub(crate) use users::Users;

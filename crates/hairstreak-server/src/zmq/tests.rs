@@ -8,11 +8,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use hairstreak_broker::OpenGate;
 use hairstreak_broker::directory::{Change, Options};
 use hairstreak_socket::{Context, Dealer, Message, Options as SocketOptions, PeerInfo, Router};
 
+use super::desk::Desk;
+use super::directory::{DirectoryMachine, socket_options as directory_socket_options};
 use super::machine::Machine;
-use super::{Desk, DirectoryMachine, SocketOutbox, directory_socket_options};
+use super::outbox::SocketOutbox;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -40,7 +43,9 @@ impl Hold {
 
 impl Served {
     fn new<M: Machine + Send + 'static>(machine: impl FnOnce(Hold) -> M) -> Served {
-        let router = Router::with_options(&Context::new(), directory_socket_options()).unwrap();
+        // Peers are called as they say, which is easier to read.
+        let options = SocketOptions { router_assigns_ids: false, ..directory_socket_options() };
+        let router = Router::with_options(&Context::new(), options).unwrap();
         let at = router.bind("tcp://127.0.0.1:*").unwrap().to_string();
         let ((holding, held), (release, released)) = (channel(), channel());
         let desk = Desk::new(machine(Hold { held: holding, released }), SocketOutbox::new(router.clone()));
@@ -158,7 +163,7 @@ fn directory(options: Options) -> Served {
                 hold.wait();
             }
         };
-        DirectoryMachine::new(options, Box::new(on_change))
+        DirectoryMachine::new(options, Box::new(OpenGate), Box::new(on_change))
     })
 }
 

@@ -14,7 +14,9 @@ use hairstreak_wire::zmtp::frame::{SHORT_HEADER_SIZE, decode_header};
 use hairstreak_wire::zmtp::{Command, command};
 
 use super::{PATIENCE, until};
-use crate::zmq::{Desk, SocketOutbox, services_socket_options};
+use crate::zmq::desk::Desk;
+use crate::zmq::outbox::SocketOutbox;
+use crate::zmq::services::socket_options as services_socket_options;
 
 /// Between two PINGs to a worker that does nothing else than answer them.
 const HEARTBEAT: Duration = Duration::from_millis(20);
