@@ -26,7 +26,9 @@
 //! client), [`pipeline`] (work that is not lost), [`service`] (requests that are answered), [`topology`] (several components described by a file),
 //! [`calibration`] (what this machine takes for messages).
 
+mod admission;
 pub mod calibration;
+mod credentials;
 mod directory;
 mod exchange;
 mod host_port;
@@ -43,8 +45,13 @@ pub mod service;
 mod style;
 pub mod topology;
 
+pub use credentials::{
+    CURVE_KEY_VARIABLE, Credentials, CredentialsError, PASSWORD_FILE_VARIABLE, PASSWORD_VARIABLE,
+    SERVER_KEY_VARIABLE, USER_VARIABLE,
+};
 pub use directory::PublicationError;
 pub use exchange::{Exchange, ExchangeBuilder, ExchangeStats};
+pub use hairstreak_socket::security::{KeyPair, PublicKey, SecretKey};
 pub use hairstreak_socket::{
     Endpoint, EndpointError, Message, Outgoing, RecvError, ResolveError, SendAllError, SendError,
 };

@@ -18,6 +18,8 @@ use thiserror::Error;
 
 use super::follow::Followed;
 use super::registration::Held;
+use crate::admission::Admission;
+use crate::credentials::Credentials;
 use crate::node::BuildError;
 
 /// How often registrations are renewed and followed names asked for.
@@ -34,6 +36,7 @@ pub(crate) type OnDelay = Arc<dyn Fn(&ResolveError) + Send + Sync>;
 pub(crate) struct Client {
     endpoint: String,
     dealer: Dealer,
+    admission: Mutex<Admission>,
     on_delay: OnDelay,
     owner: Owner,
     last_number: AtomicU64,
@@ -95,14 +98,21 @@ pub(super) enum Purpose {
 impl Client {
     /// Connects, now or when the directory is there, and starts the thread. The thread ends when
     /// the last `Arc` is gone.
-    pub(crate) fn start(endpoint: String, on_delay: OnDelay) -> Result<Arc<Client>, BuildError> {
+    pub(crate) fn start(
+        endpoint: String,
+        credentials: &Credentials,
+        on_delay: OnDelay,
+    ) -> Result<Arc<Client>, BuildError> {
         // A context of its own: the thread that waits for replies must not drive the sockets of
         // whoever builds the node.
-        let dealer = Dealer::with_options(&Context::new(), options())?;
+        let options = Options { security: credentials.security(), ..options() };
+        let dealer = Dealer::with_options(&Context::new(), options)?;
+        let admission = Mutex::new(Admission::of(&dealer, credentials));
         dealer.connect(&endpoint)?;
         let client = Arc::new(Client {
             endpoint,
             dealer: dealer.clone(),
+            admission,
             on_delay,
             owner: random_owner()?,
             last_number: AtomicU64::new(0),
@@ -136,10 +146,19 @@ impl Client {
                 Some(trouble) => self.tell(trouble),
                 None => {}
             }
+            if let Some(text) = self.refusal() {
+                return Err(AskError::Refused { directory: self.endpoint.clone(), text });
+            }
             if left <= ROUND {
                 return Err(AskError::no_answer(self));
             }
         }
+    }
+
+    /// Why the directory does not let this program in.
+    fn refusal(&self) -> Option<String> {
+        let mut admission = self.admission.lock().unwrap_or_else(PoisonError::into_inner);
+        admission.refusal().map(str::to_owned)
     }
 
     /// Says why it is waited for the directory, once for each reason.

@@ -10,6 +10,7 @@ use hairstreak_socket::{ConnectError, Context, OpenError, ResolveError};
 use thiserror::Error;
 
 use super::component::{Inner, Node};
+use crate::credentials::Credentials;
 use crate::directory::{Client, OnDelay};
 use crate::host_port;
 
@@ -24,6 +25,7 @@ pub struct NodeBuilder {
     directory: Option<String>,
     patience: Duration,
     on_delay: OnDelay,
+    credentials: Credentials,
 }
 
 /// Why a node could not be built. A directory that is merely absent is no reason.
@@ -42,7 +44,12 @@ pub enum BuildError {
 
 impl Default for NodeBuilder {
     fn default() -> NodeBuilder {
-        NodeBuilder { directory: None, patience: Duration::from_secs(30), on_delay: Arc::new(|_| {}) }
+        NodeBuilder {
+            directory: None,
+            patience: Duration::from_secs(30),
+            on_delay: Arc::new(|_| {}),
+            credentials: Credentials::default(),
+        }
     }
 }
 
@@ -60,6 +67,13 @@ impl NodeBuilder {
     /// only names of this process exist.
     pub fn directory(mut self, host: &str) -> NodeBuilder {
         self.directory = Some(host_port::endpoint(host, DIRECTORY_PORT));
+        self
+    }
+
+    /// Shows the directory these, such as [`Credentials::from_environment`]. Without any the directory has to be on this host,
+    /// unless it lets in everybody.
+    pub fn credentials(mut self, credentials: Credentials) -> NodeBuilder {
+        self.credentials = credentials;
         self
     }
 
@@ -81,7 +95,7 @@ impl NodeBuilder {
     pub fn build(self) -> Result<Node, BuildError> {
         static LAST_ID: AtomicU64 = AtomicU64::new(0);
         let directory = match self.directory {
-            Some(endpoint) => Some(Client::start(endpoint, self.on_delay)?),
+            Some(endpoint) => Some(Client::start(endpoint, &self.credentials, self.on_delay)?),
             None => None,
         };
         let inner = Inner {

@@ -26,6 +26,7 @@ use super::error::{ClientError, RequestError};
 use super::lane::Lane;
 use super::open::{Next, OpenRequests};
 use super::options::ClientOptions;
+use crate::admission::Admission;
 
 /// A broker remembers a client that is gone for a minute, unless it has as many as it may; one that was gone for longer than this
 /// does not rely on it.
@@ -66,6 +67,10 @@ pub(super) struct Driver {
     next_look: Instant,
     /// When the broker was there, the last time that was looked.
     heard: Instant,
+    /// Of the first socket.
+    admission: Admission,
+    /// Brokers that have refused this program, one after the other.
+    refused_count: usize,
     options: ClientOptions,
 }
 
@@ -74,6 +79,7 @@ impl Driver {
         let first = brokers.first().ok_or(ClientError::NoBroker)?;
         let context = Context::new();
         let dealer = Dealer::with_options(&context, options.socket())?;
+        let admission = Admission::of(&dealer, &options.credentials);
         dealer.connect(first)?;
         let mut id = ClientId([0; 16]);
         fill_random(&mut id.0).map_err(ClientError::Random)?;
@@ -93,6 +99,8 @@ impl Driver {
             alone_since: None,
             next_look: Instant::now(),
             heard: Instant::now(),
+            admission,
+            refused_count: 0,
             options,
         })
     }
@@ -248,7 +256,7 @@ impl Driver {
         let are_busy = self.lanes.iter().all(|lane| lane.number().is_some());
         if are_busy
             && self.lanes.len() < self.options.plain_connections
-            && let Some(dealer) = self.connection_to(self.current)
+            && let Some((dealer, _)) = self.connection_to(self.current)
         {
             self.lanes.push(Lane::new(dealer));
             self.have_changed();
@@ -259,7 +267,10 @@ impl Driver {
     /// there is sent again, unless it is open no more.
     fn replace_lane(&mut self, index: usize) {
         let Some(number) = self.lanes.get(index).and_then(Lane::number) else { return };
-        let Some(dealer) = self.connection_to(self.current) else { return };
+        let Some((dealer, admission)) = self.connection_to(self.current) else { return };
+        if index == 0 {
+            self.admission = admission;
+        }
         std::mem::replace(&mut self.lanes[index], Lane::new(dealer)).dealer.close();
         self.unsent = self.unsent.min(number);
         self.generation += u64::from(index == 0);
@@ -398,8 +409,11 @@ impl Driver {
             if self.mode != Mode::Greeting {
                 self.heard = now;
                 self.alone_since = None;
+                self.refused_count = 0;
                 return;
             }
+        } else if let Some(reason) = self.admission.refusal().map(str::to_owned) {
+            return self.is_refused(reason);
         }
         let since = *self.alone_since.get_or_insert(now);
         if now.saturating_duration_since(since) >= self.options.failover_after && self.brokers.len() > 1 {
@@ -407,9 +421,26 @@ impl Driver {
         }
     }
 
+    /// The broker does not let this program in. If no other does, nobody will answer.
+    fn is_refused(&mut self, reason: String) {
+        let broker_count = self.brokers.len();
+        self.refused_count = broker_count.min(self.refused_count + 1);
+        if self.refused_count == broker_count {
+            let broker = self.broker().to_owned();
+            let error = RequestError::Unauthorized { broker, reason };
+            while let Some(number) = self.open.next_from(0) {
+                self.open.fail(number, error.clone());
+            }
+        }
+        if broker_count > 1 {
+            self.connect_anew((self.current + 1) % broker_count);
+        }
+    }
+
     /// Goes to a broker by a connection of its own, as if nothing had been sent.
     fn connect_anew(&mut self, broker: usize) {
-        let Some(dealer) = self.connection_to(broker) else { return };
+        let Some((dealer, admission)) = self.connection_to(broker) else { return };
+        self.admission = admission;
         let lanes = std::mem::replace(&mut self.lanes, vec![Lane::new(dealer)]);
         lanes.into_iter().for_each(|lane| lane.dealer.close());
         (self.current, self.mode, self.alone_since, self.unsent) = (broker, Mode::Unknown, None, 0);
@@ -417,9 +448,10 @@ impl Driver {
         self.have_changed();
     }
 
-    fn connection_to(&self, broker: usize) -> Option<Dealer> {
+    fn connection_to(&self, broker: usize) -> Option<(Dealer, Admission)> {
         let dealer = Dealer::with_options(&self.context, self.options.socket()).ok()?;
+        let admission = Admission::of(&dealer, &self.options.credentials);
         dealer.connect(&self.brokers[broker]).ok()?;
-        Some(dealer)
+        Some((dealer, admission))
     }
 }

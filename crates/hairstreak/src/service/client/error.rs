@@ -41,6 +41,14 @@ pub enum RequestError {
         /// In their words.
         text: String,
     },
+    /// The broker does not let this program in.
+    #[error("{broker} refuses: {reason}")]
+    Unauthorized {
+        /// Which broker.
+        broker: String,
+        /// Why.
+        reason: String,
+    },
     /// The request cannot be sent, as it is too large.
     #[error(transparent)]
     Send(#[from] socket::SendError),

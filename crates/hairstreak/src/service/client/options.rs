@@ -6,9 +6,13 @@ use hairstreak_socket::Options;
 use hairstreak_wire::mdp::{self, Version};
 use hairstreak_wire::numbered::Numbered;
 
+use crate::credentials::Credentials;
+
 /// Limits and times of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientOptions {
+    /// What brokers are shown. Without any: what anybody on the broker's host may do.
+    pub credentials: Credentials,
     /// How long a reply is waited for; then the request is withdrawn. `None`: for ever.
     pub timeout: Option<Duration>,
     /// The most requests that are open: with more, sending waits. At least 1.
@@ -37,6 +41,7 @@ pub struct ClientOptions {
 impl Default for ClientOptions {
     fn default() -> ClientOptions {
         ClientOptions {
+            credentials: Credentials::default(),
             timeout: Some(Duration::from_secs(30)),
             window: 4_000,
             unread_max: 1_000_000,
@@ -54,6 +59,7 @@ impl Default for ClientOptions {
 impl ClientOptions {
     pub(super) fn socket(&self) -> Options {
         Options {
+            security: self.credentials.security(),
             frame_count_max: mdp::FRAME_COUNT_MAX,
             send_count_max: self.window.max(1),
             heartbeat_ms: self.heartbeat_ms,

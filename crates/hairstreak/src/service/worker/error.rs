@@ -22,6 +22,14 @@ pub enum WorkerError {
     /// An endpoint cannot be connected to.
     #[error(transparent)]
     Connect(#[from] socket::ConnectError),
+    /// A broker does not let this program in, or not as a worker of the service.
+    #[error("{broker} refuses: {reason}")]
+    Unauthorized {
+        /// Which broker.
+        broker: String,
+        /// Why.
+        reason: String,
+    },
     /// The system has no threads or descriptors left.
     #[error("cannot start a worker: {0}")]
     System(#[from] std::io::Error),

@@ -10,6 +10,7 @@ use hairstreak_wire::numbered::Header;
 
 use super::board::Begin;
 use super::error::WorkerError;
+use super::link::Link;
 use super::run::{Arrival, Job, Shared};
 use super::session::{Mode, Origin, Session, Wanted};
 
@@ -40,6 +41,8 @@ pub(super) struct Intake<'a> {
     begun: Vec<Job>,
     /// Brokers to begin again with on a new connection. A socket is fastest in the thread that opens it, which the deputy's is not.
     reopening: Vec<usize>,
+    /// A broker refuses this worker: it ends.
+    refused: Option<WorkerError>,
     /// Used again by each turn.
     messages: Vec<Message>,
 }
@@ -60,6 +63,7 @@ impl<'a> Intake<'a> {
             pause_count: shared.pauses.look(now),
             begun: Vec::new(),
             reopening: Vec::new(),
+            refused: None,
             messages: Vec::new(),
         };
         intake.watch_links()?;
@@ -86,6 +90,9 @@ impl<'a> Intake<'a> {
 
     /// Takes what comes within a while. Returns whether the worker has left.
     pub fn step(&mut self) -> Result<bool, WorkerError> {
+        if let Some(error) = self.refused.take() {
+            return Err(error);
+        }
         for link in std::mem::take(&mut self.reopening) {
             self.shared.links[link].reopen(self.context, &self.shared.options)?;
             self.sessions[link] = Session::new(Instant::now());
@@ -98,6 +105,7 @@ impl<'a> Intake<'a> {
         if now >= self.next_look {
             self.next_look = now + LOOK_INTERVAL;
             self.look(now);
+            self.shared.links.iter().try_for_each(Link::check_admission)?;
             if self.has_left(now) {
                 return Ok(true);
             }
@@ -221,6 +229,7 @@ impl<'a> Intake<'a> {
             }
             Wanted::Cancel(request) => self.shared.board().cancel(request),
             Wanted::Reconnect => self.reopen_later(link),
+            Wanted::Leave { reason } => self.refused = Some(self.shared.links[link].unauthorized(reason)),
             Wanted::Nothing => {}
         }
         false

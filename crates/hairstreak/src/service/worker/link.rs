@@ -13,6 +13,7 @@ use hairstreak_wire::numbered::{Header, Numbered, PartPlace, Refusal, RequestId,
 use super::error::WorkerError;
 use super::options::WorkerOptions;
 use super::store::StoredReply;
+use crate::admission::Admission;
 
 /// How often one that waits for room looks whether the broker is still there.
 const ROOM_LOOK_INTERVAL: Duration = Duration::from_millis(100);
@@ -29,6 +30,7 @@ pub(super) struct Connection {
 pub(super) struct Link {
     broker: String,
     dealer: Mutex<Dealer>,
+    admission: Mutex<Admission>,
     /// Sockets before this one.
     reopened: AtomicU64,
     version: Version,
@@ -39,13 +41,35 @@ pub(super) struct Link {
 impl Link {
     pub fn open(context: &Context, broker: &str, options: &WorkerOptions) -> Result<Link, WorkerError> {
         let dealer = Dealer::with_options(context, options.socket())?;
+        let admission = Admission::of(&dealer, &options.credentials);
         dealer.connect(broker)?;
-        let (broker, dealer, version) = (broker.to_owned(), Mutex::new(dealer), options.plain_version);
-        Ok(Link { broker, dealer, reopened: AtomicU64::new(0), version, takes_runs: AtomicBool::new(false) })
+        Ok(Link {
+            broker: broker.to_owned(),
+            dealer: Mutex::new(dealer),
+            admission: Mutex::new(admission),
+            reopened: AtomicU64::new(0),
+            version: options.plain_version,
+            takes_runs: AtomicBool::new(false),
+        })
     }
 
     pub fn dealer(&self) -> Dealer {
         self.lock_dealer().clone()
+    }
+
+    fn lock_admission(&self) -> MutexGuard<'_, Admission> {
+        self.admission.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The error of a worker that the broker does not let in, if it does not.
+    pub fn check_admission(&self) -> Result<(), WorkerError> {
+        let refusal = self.lock_admission().refusal().map(str::to_owned);
+        refusal.map_or(Ok(()), |reason| Err(self.unauthorized(reason)))
+    }
+
+    /// The error of a worker that the broker refuses.
+    pub fn unauthorized(&self, reason: String) -> WorkerError {
+        WorkerError::Unauthorized { broker: self.broker.clone(), reason }
     }
 
     fn lock_dealer(&self) -> MutexGuard<'_, Dealer> {
@@ -55,7 +79,9 @@ impl Link {
     /// Begins again on a new connection.
     pub fn reopen(&self, context: &Context, options: &WorkerOptions) -> Result<(), WorkerError> {
         let dealer = Dealer::with_options(context, options.socket())?;
+        let admission = Admission::of(&dealer, &options.credentials);
         dealer.connect(&self.broker)?;
+        *self.lock_admission() = admission;
         let before = std::mem::replace(&mut *self.lock_dealer(), dealer);
         self.reopened.fetch_add(1, Ordering::Relaxed);
         before.close();

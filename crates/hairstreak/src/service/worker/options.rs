@@ -6,9 +6,13 @@ use hairstreak_socket::Options;
 use hairstreak_wire::mdp::{self, Version};
 use hairstreak_wire::numbered::Numbered;
 
+use crate::credentials::Credentials;
+
 /// Limits and times of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerOptions {
+    /// What brokers are shown. Without any: what anybody on the broker's host may do.
+    pub credentials: Credentials,
     /// Threads that run the handler. At least 1.
     pub concurrency: usize,
     /// The most requests that it may have at a time, those that wait here included; at least as many as it has threads. When it dies
@@ -32,6 +36,7 @@ pub struct WorkerOptions {
 impl Default for WorkerOptions {
     fn default() -> WorkerOptions {
         WorkerOptions {
+            credentials: Credentials::default(),
             concurrency: 1,
             capacity: None,
             plain_version: Version::V01,
@@ -59,6 +64,7 @@ impl WorkerOptions {
 
     pub(super) fn socket(&self) -> Options {
         Options {
+            security: self.credentials.security(),
             frame_count_max: mdp::FRAME_COUNT_MAX,
             heartbeat_ms: self.heartbeat_ms,
             heartbeat_timeout_ms: self.heartbeat_timeout_ms,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use hairstreak_base::Bytes;
 use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_wire::mdp::{self, ToWorker};
-use hairstreak_wire::numbered::{BodyPlace, FromBroker, Header, RequestId, parse_from_broker};
+use hairstreak_wire::numbered::{BodyPlace, FromBroker, Header, Refusal, RequestId, parse_from_broker};
 
 use super::link::Connection;
 
@@ -44,6 +44,10 @@ pub(super) enum Wanted {
     Cancel(RequestId),
     /// The worker is to begin again on a new connection.
     Reconnect,
+    /// The worker may not serve its service, in the broker's words.
+    Leave {
+        reason: String,
+    },
 }
 
 /// Where a request came from, and so where its reply goes.
@@ -117,6 +121,10 @@ impl Session {
             FromBroker::Drained => {
                 self.is_drained = true;
                 Wanted::Nothing
+            }
+            // Number 0 is no request's.
+            FromBroker::Refused { request, refusal: Refusal::AccessRefused, text } if request.number == 0 => {
+                Wanted::Leave { reason: String::from_utf8_lossy(text).into_owned() }
             }
             FromBroker::Reply(_) | FromBroker::Refused { .. } => Wanted::Nothing,
         }
