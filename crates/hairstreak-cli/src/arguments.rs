@@ -12,6 +12,7 @@ use crate::amqp::{
     BindArguments, ConsumeArguments, DeclareArguments, DeleteArguments, PublishArguments, PurgeArguments,
     UnbindArguments,
 };
+use crate::directory_command::DirectoryArguments;
 use crate::duration::bounded;
 use crate::fabric::FabricArguments;
 use crate::map::{MapArguments, MapWorkerArguments};
@@ -52,6 +53,7 @@ pub enum Command {
     Call(CallArguments),
     Worker(WorkerArguments),
     Services(ServicesArguments),
+    Directory(DirectoryArguments),
     // The largest by far.
     Publish(Box<PublishArguments>),
     Consume(ConsumeArguments),

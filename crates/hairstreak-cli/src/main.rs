@@ -9,6 +9,8 @@ mod arguments;
 mod base64;
 mod bench_command;
 mod calibrate_command;
+mod credentials;
+mod directory_command;
 mod duration;
 mod fabric;
 mod failure;
@@ -88,6 +90,7 @@ fn obey(command: &Command) -> Result<(), Failure> {
         Command::Call(arguments) => service::call(arguments),
         Command::Worker(arguments) => service::worker(arguments),
         Command::Services(arguments) => service::services(arguments),
+        Command::Directory(arguments) => directory_command::directory(arguments),
         Command::Fabric(arguments) => match &arguments.command {
             FabricCommand::Serve(arguments) => fabric::serve(arguments),
             FabricCommand::Study(arguments) => fabric::study(arguments),

@@ -21,8 +21,8 @@ pub use amqp::Forgotten;
 #[doc(hidden)]
 pub use amqp::{AmqpHarness, HostFigures};
 pub use config::{
-    AmqpConfig, ClientCertificatesConfig, Config, ConfigError, Environment, HttpConfig, LoginFromConfig,
-    MetricsConfig, TlsConfig, UserConfig,
+    AmqpConfig, ClientCertificatesConfig, Config, ConfigError, CurveConfig, Environment, HttpConfig,
+    LoginFromConfig, MetricsConfig, TlsConfig, UserConfig,
 };
 pub use hairstreak_broker::directory::{Change, Options as DirectoryOptions};
 pub use hairstreak_broker::service::{Limits as ServiceLimits, Options as ServiceOptions};

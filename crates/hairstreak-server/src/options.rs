@@ -48,7 +48,8 @@ pub struct ServeOptions {
     pub amqp: AmqpOptions,
     /// Whether clients of this host need credentials for the directory and services, as others do.
     pub require_login: bool,
-    /// The node's keys for CURVE, for the directory and services. None: they know no CURVE.
+    /// The node's keys for CURVE, for the directory and services. None: its own, in its data directory; without one there is no
+    /// CURVE.
     pub curve: Option<KeyPair>,
     /// Where definitions of AMQP are kept. None: in memory only.
     pub data: Option<DataPlace>,

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use hairstreak_socket::Endpoint;
+use hairstreak_socket::security::PublicKey;
 use hairstreak_transport::event_loop::{OnAcceptFailure, OnFailure};
 use hairstreak_transport::tls::TlsServer;
 
 use crate::amqp::{AmqpServer, Forgotten, Hooks};
 use crate::listen::{listen, listen_tls};
 use crate::node::AmqpOptions;
-use crate::operator;
+use crate::operator::{self, DataPlace};
 use crate::options::{ServeOptions, TellFailure};
 use crate::start_error::{ReloadError, StartError};
 use crate::tls::AmqpTlsOptions;
-use crate::zmq::{RouterServer, ServingRouter, Users};
+use crate::zmq::{RouterServer, ServingRouter, Users, own_keys};
 
 /// A running node. Dropping it stops it.
 #[derive(Debug)]
@@ -24,6 +25,7 @@ pub struct Server {
     /// How many endpoints of AMQP are without TLS. The others follow.
     amqp_plain_count: usize,
     tls: Option<TlsServer>,
+    curve_key: Option<PublicKey>,
     /// The process that its threads run in: there are none to wait for in a forked child.
     process: u32,
 }
@@ -35,7 +37,8 @@ impl Server {
         let ServeOptions { amqp_tls, data, require_login, curve, on_change, on_end, .. } = options;
         let tell_failure: Arc<TellFailure> = Arc::from(options.on_accept_failure);
         let has_amqp = !amqp_bind.is_empty() || amqp_tls.is_some();
-        if bind.is_empty() && services_bind.is_empty() && !has_amqp {
+        let has_routers = !bind.is_empty() || !services_bind.is_empty();
+        if !has_routers && !has_amqp {
             return Err(StartError::NoEndpoint);
         }
         let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>();
@@ -48,17 +51,24 @@ impl Server {
         let mut node = operator::open(&amqp, data.as_ref().filter(|_| has_amqp))?;
         node.login_from = amqp_tls.map(|tls| tls.login_from).unwrap_or_default();
         let (node, on_end) = (Arc::new(node), Arc::new(on_end));
+        let keys = match (curve, data) {
+            (None, Some(DataPlace { path: directory, .. })) if has_amqp && has_routers => {
+                Some(own_keys(&directory).map_err(|source| StartError::CurveKey { directory, source })?)
+            }
+            (given, _) => given,
+        };
         let mut server = Server {
             directory: None,
             services: None,
             amqp: None,
             amqp_plain_count: amqp_bind.len(),
             tls,
+            curve_key: keys.as_ref().map(|keys| *keys.public()),
             process: std::process::id(),
         };
         let routers = RouterServer {
             users: Users::new(Arc::clone(&node), !require_login),
-            keys: curve,
+            keys,
             on_accept_failure: Arc::clone(&tell_failure),
             on_end: Arc::clone(&on_end),
         };
@@ -99,6 +109,11 @@ impl Server {
     /// The AMQP endpoints with TLS, with the real ports.
     pub fn amqp_tls_endpoints(&self) -> &[Endpoint] {
         self.amqp.as_ref().map_or(&[], |amqp| &amqp.endpoints()[self.amqp_plain_count..])
+    }
+
+    /// The node's public key for CURVE, by which clients of the directory and of services know the node. None: there is no CURVE.
+    pub fn curve_key(&self) -> Option<&PublicKey> {
+        self.curve_key.as_ref()
     }
 
     /// Has users, limits and certificates that were configured anew take effect: users with their passwords and tags, who may log in from where, the

@@ -1,6 +1,7 @@
 //! `StartError`: why a node could not start, and `ReloadError`.
 
 use std::io;
+use std::path::PathBuf;
 
 use hairstreak_socket::monitor::MonitorError;
 use hairstreak_socket::{BindError, OpenError};
@@ -32,6 +33,14 @@ pub enum StartError {
     /// The data directory cannot be used.
     #[error(transparent)]
     Boot(#[from] BootError),
+    /// The node's key for CURVE cannot be read or made.
+    #[error("the key for CURVE in {}: {source}", directory.display())]
+    CurveKey {
+        /// The data directory.
+        directory: PathBuf,
+        /// The system's reason, or what the file has.
+        source: io::Error,
+    },
     /// A socket could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),

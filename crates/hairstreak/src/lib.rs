@@ -55,7 +55,7 @@ pub use hairstreak_socket::security::{KeyPair, PublicKey, SecretKey};
 pub use hairstreak_socket::{
     Endpoint, EndpointError, Message, Outgoing, RecvError, ResolveError, SendAllError, SendError,
 };
-pub use node::{BindError, BuildError, Kind, Node, NodeBuilder, OpenError};
+pub use node::{BindError, BuildError, DirectoryEntry, Kind, ListError, Node, NodeBuilder, OpenError};
 pub use queue::{Queue, QueueBuilder, QueueStats};
 pub use scope::Scope;
 pub use style::Style;

@@ -32,3 +32,4 @@ mod vhosts;
 mod virtual_host;
 
 pub use command::{OperatorCommand, operate};
+pub use secret::ask;

@@ -19,8 +19,9 @@ pub fn greeting(server: &Server, data: Option<&str>) -> String {
     let places = places
         .into_iter()
         .flat_map(|(part, endpoints)| endpoints.iter().map(move |endpoint| format!("{part} at {endpoint}")));
+    let key = server.curve_key().map(|key| format!("public key of the directory and services: {key}"));
     // Programs that start RabbitMQ in a container wait for the last line.
-    let lines = places.chain(openness(server, data)).chain([STARTED.to_owned()]);
+    let lines = places.chain(openness(server, data)).chain(key).chain([STARTED.to_owned()]);
     lines.map(|line| line + "\n").collect()
 }
 

@@ -87,6 +87,8 @@ impl Plan {
             http: config.http.clone(),
             amqp_tls: self.tls(arguments)?,
             amqp: self.amqp()?,
+            require_login: config.require_login,
+            curve: config.curve_keys(&self.file).map_err(Failure::usage)?,
             data: data_place(directory, node_name).map_err(Failure::usage)?,
             services: service_options(&arguments.limits),
             directory: DirectoryOptions {

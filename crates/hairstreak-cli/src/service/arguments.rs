@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::credentials::CredentialArguments;
 use crate::duration::bounded;
 
 /// Where a broker is if nobody says.
@@ -43,6 +44,8 @@ pub struct CallArguments {
     pub body: Option<OsString>,
     #[command(flatten)]
     pub brokers: Brokers,
+    #[command(flatten)]
+    pub credentials: CredentialArguments,
     /// How long a reply is waited for.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = timeout)]
     pub timeout: Duration,
@@ -56,6 +59,7 @@ Examples:
 
     hairstreak call shout hello
     tar c . | hairstreak call archive --broker tcp://one:5555 --broker tcp://two:5555
+    hairstreak call shout hello --broker tcp://gate.example:5555 --user ann
     hairstreak call mmi.service shout";
 
 /// Serve a service by a command
@@ -77,6 +81,8 @@ pub struct WorkerArguments {
     pub service: String,
     #[command(flatten)]
     pub brokers: Brokers,
+    #[command(flatten)]
+    pub credentials: CredentialArguments,
     /// Requests that are worked on at a time.
     #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=CONCURRENCY_MAX))]
     pub concurrency: u64,
@@ -100,6 +106,8 @@ Examples:
 pub struct ServicesArguments {
     #[command(flatten)]
     pub brokers: Brokers,
+    #[command(flatten)]
+    pub credentials: CredentialArguments,
     /// Print one JSON object; the rates are left to who reads it.
     #[arg(long)]
     pub json: bool,

@@ -4,8 +4,8 @@ use std::io::{Read, stdin};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
-use hairstreak::Message;
 use hairstreak::service::{Client, ClientError, ClientOptions};
+use hairstreak::{Credentials, Message};
 
 use super::arguments::CallArguments;
 use crate::failure::Failure;
@@ -24,13 +24,16 @@ pub fn call(arguments: &CallArguments) -> Result<(), Failure> {
             body
         }
     };
-    let client = open(&arguments.brokers.list(), arguments.timeout)?;
+    let credentials = arguments.credentials.credentials()?;
+    let client = open(&arguments.brokers.list(), credentials, arguments.timeout)?;
     let replies = client.stream(&arguments.service, body).map_err(Failure::usage)?;
     match client.is_numbered(GREETING_TIME.min(arguments.timeout)) {
         Some(true) => {}
         Some(false) => {
             note("hairstreak: the broker does not number requests: one that is repeated may be done twice\n")
         }
+        // It has refused.
+        None if client.open_count() == 0 => {}
         None => note(&format!("hairstreak: waiting for a broker at {}\n", client.broker())),
     }
     for reply in replies {
@@ -41,8 +44,8 @@ pub fn call(arguments: &CallArguments) -> Result<(), Failure> {
 }
 
 /// A client of the first of these brokers that answers.
-pub fn open(brokers: &[&str], timeout: Duration) -> Result<Client, Failure> {
-    let options = ClientOptions { timeout: Some(timeout), ..ClientOptions::default() };
+pub fn open(brokers: &[&str], credentials: Credentials, timeout: Duration) -> Result<Client, Failure> {
+    let options = ClientOptions { credentials, timeout: Some(timeout), ..ClientOptions::default() };
     Client::with_options(brokers, options).map_err(|error| match error {
         ClientError::Connect(_) | ClientError::NoBroker => Failure::usage(error),
         ClientError::Open(_) | ClientError::Random(_) => Failure::failed(error),

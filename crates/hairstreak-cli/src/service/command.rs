@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hairstreak::Message;
 use hairstreak::service::Request;
+use hairstreak::{Message, PASSWORD_VARIABLE};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use thiserror::Error;
@@ -93,6 +93,8 @@ impl ServiceCommand {
         if let Some(id) = request.id() {
             command.env("HAIRSTREAK_REQUEST", id.to_string());
         }
+        // What the worker shows the node is none of the command's business.
+        command.env_remove(PASSWORD_VARIABLE);
         command.env("HAIRSTREAK_REPEATED", if request.is_repeated() { "1" } else { "0" });
         let program = || self.words[0].display().to_string();
         self.children.start(&mut command).map_err(|source| CommandError::Start { program: program(), source })

@@ -17,7 +17,8 @@ use crate::table::{row, table};
 const RATE_TIME: Duration = Duration::from_millis(500);
 
 pub fn services(arguments: &ServicesArguments) -> Result<(), Failure> {
-    let client = open(&arguments.brokers.list(), arguments.timeout)?;
+    let credentials = arguments.credentials.credentials()?;
+    let client = open(&arguments.brokers.list(), credentials, arguments.timeout)?;
     let ask = || -> Result<(String, Report), Failure> {
         let reply = client
             .call(REPORT_SERVICE, "")

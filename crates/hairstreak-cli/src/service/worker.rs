@@ -17,6 +17,7 @@ pub fn worker(arguments: &WorkerArguments) -> Result<(), Failure> {
     // None waits behind a command that takes long while another worker has nothing to do.
     let capacity = arguments.capacity.unwrap_or(arguments.concurrency);
     let options = WorkerOptions {
+        credentials: arguments.credentials.credentials()?,
         concurrency: arguments.concurrency as usize,
         capacity: Some(u32::try_from(capacity).unwrap_or(u32::MAX)),
         ..WorkerOptions::default()

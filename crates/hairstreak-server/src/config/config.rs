@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hairstreak_socket::security::{KeyPair, PublicKey};
 use serde::Deserialize;
 
+use super::curve::CurveConfig;
 use super::environment::Environment;
 use super::error::ConfigError;
 use super::tls::TlsConfig;
@@ -29,6 +31,12 @@ pub struct Config {
     /// A file of definitions that each start imports, in RabbitMQ's format.
     #[serde(default)]
     pub load_definitions: Option<PathBuf>,
+    /// Whether clients of this host need credentials for services and the directory, as others do.
+    #[serde(default)]
+    pub require_login: bool,
+    /// The node's key for CURVE.
+    #[serde(default)]
+    pub curve: CurveConfig,
     /// The part for AMQP.
     #[serde(default)]
     pub amqp: AmqpConfig,
@@ -114,6 +122,9 @@ pub struct UserConfig {
     /// Whether the user may log in only from this host.
     #[serde(default)]
     pub loopback_only: bool,
+    /// The public key with which the user may log in by CURVE, in Z85.
+    #[serde(default, deserialize_with = "values::public_key")]
+    pub curve: Option<PublicKey>,
 }
 
 impl Config {
@@ -147,6 +158,7 @@ impl Config {
             name: user.name,
             password_hash: user.password_hash,
             tags: user.tags,
+            curve: user.curve,
         });
         let local = self.users.iter().filter(|user| user.loopback_only).map(|user| user.name.clone());
         let options = AmqpOptions {
@@ -175,6 +187,14 @@ impl Config {
             return Err(ConfigError::Value { path: path.into(), reason });
         }
         Ok(options)
+    }
+
+    /// The node's keys for CURVE, if the file names them. `path` is the file's, at whose folder relative paths begin.
+    ///
+    /// Errors: the key cannot be read.
+    pub fn curve_keys(&self, path: &Path) -> Result<Option<KeyPair>, ConfigError> {
+        let keys = self.curve.keys(path.parent().unwrap_or(Path::new("")));
+        keys.map_err(|reason| ConfigError::Value { path: path.into(), reason })
     }
 
     /// The options of AMQP with TLS. `path` is the file's, at whose folder relative paths begin. None: there is no TLS.

@@ -100,7 +100,7 @@ impl Environment {
             name: format!("{PREFIX}DEFAULT_PASS"),
             reason: error.to_string(),
         })?;
-        Ok(Some(FirstUser { name, password_hash, tags: guest.tags }))
+        Ok(Some(FirstUser { name, password_hash, ..FirstUser::guest() }))
     }
 }
 

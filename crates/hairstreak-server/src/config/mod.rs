@@ -4,6 +4,10 @@
 //! node_name = "hairstreak@localhost"
 //! data_dir = "/var/lib/hairstreak"    # "none" keeps nothing; --data-dir says otherwise
 //! load_definitions = "definitions.json"   # imported at each start; paths begin at the folder of this file
+//! require_login = false               # true: clients of this host, too, need credentials for services and the directory
+//!
+//! [curve]
+//! secret_key_file = "node.key"        # for CURVE at services and the directory; without it a key of the node's own in its data directory
 //!
 //! [amqp]
 //! bind = ["tcp://127.0.0.1:5672"]     # where AMQP clients connect; "tcp://*:5672" is every interface
@@ -36,18 +40,21 @@
 //! password_hash = "kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR"
 //! tags = ["monitoring"]               # rights over HTTP
 //! loopback_only = false
+//! curve = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"   # the user's public key, for CURVE
 //! ```
 //!
 //! Every key may be left out. A key that does not exist is an error.
 
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod config;
+mod curve;
 mod environment;
 mod error;
 mod tls;
 mod values;
 
 pub use config::{AmqpConfig, Config, HttpConfig, MetricsConfig, UserConfig};
+pub use curve::CurveConfig;
 pub use environment::Environment;
 pub use error::ConfigError;
 pub use tls::{ClientCertificatesConfig, LoginFromConfig, TlsConfig};

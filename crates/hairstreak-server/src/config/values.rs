@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Display;
 
+use hairstreak_socket::security::PublicKey;
 use hairstreak_transport::Endpoint;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
@@ -108,6 +109,11 @@ pub(super) fn password_hash<'de, D: Deserializer<'de>>(value: D) -> Result<Passw
 pub(super) fn tags<'de, D: Deserializer<'de>>(value: D) -> Result<Tags, D::Error> {
     let names = Vec::<String>::deserialize(value)?;
     Tags::from_names(names.iter().map(String::as_str)).map_err(D::Error::custom)
+}
+
+/// A public key for CURVE.
+pub(super) fn public_key<'de, D: Deserializer<'de>>(value: D) -> Result<Option<PublicKey>, D::Error> {
+    String::deserialize(value)?.parse().map(Some).map_err(D::Error::custom)
 }
 
 /// A text that fits a short string of AMQP.

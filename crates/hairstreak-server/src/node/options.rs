@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use hairstreak_broker::vhost::Limits;
+use hairstreak_socket::security::PublicKey;
 
 use super::memory;
 use crate::access::{LoginRules, PasswordHash, Tags};
@@ -56,6 +57,8 @@ pub struct FirstUser {
     pub password_hash: PasswordHash,
     /// The rights over HTTP.
     pub tags: Tags,
+    /// The key for a login by CURVE.
+    pub curve: Option<PublicKey>,
 }
 
 impl FirstUser {
@@ -68,6 +71,7 @@ impl FirstUser {
             // The password is known to everybody, so that a hash that takes long would protect nothing.
             password_hash: PasswordHash::of_salted([0x47, 0x75, 0x65, 0x73], GUEST.as_bytes()),
             tags,
+            curve: None,
         }
     }
 }

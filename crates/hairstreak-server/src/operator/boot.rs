@@ -145,7 +145,9 @@ fn load(node: &Node, path: &Path) -> Result<(), BootError> {
 fn put_first_user(node: &Node, user: &FirstUser) -> Result<(), OperatorError> {
     let tags = user.tags.iter().map(str::to_owned).collect();
     let password_hash = Some(user.password_hash.clone());
-    users::put(node, &user.name, UserChanges { password_hash, tags: Some(tags), ..UserChanges::default() })?;
+    let curve = user.curve.map(|key| key.to_string());
+    let changes = UserChanges { password_hash, tags: Some(tags), curve, ..UserChanges::default() };
+    users::put(node, &user.name, changes)?;
     let has_rights = users::permissions(node).iter().any(|row| row.user == user.name);
     for host in virtual_hosts::all(node).iter().filter(|_| !has_rights) {
         users::set_permission(node, PermissionDefinition::everything(&user.name, &host.name))?;

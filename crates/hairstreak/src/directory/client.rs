@@ -189,7 +189,7 @@ impl Client {
     }
 
     /// Sends what `request` gives, again whenever a reply takes too long.
-    pub(super) fn ask_until(
+    pub(crate) fn ask_until(
         &self,
         deadline: Instant,
         request: impl Fn() -> Option<Request>,
@@ -278,7 +278,7 @@ impl AskError {
     }
 
     /// For a reply that is none to the question.
-    pub(super) fn refused(client: &Client, reply: Reply) -> AskError {
+    pub(crate) fn refused(client: &Client, reply: Reply) -> AskError {
         let text = match reply {
             Reply::Error { text, .. } => text,
             other => format!("unexpected reply {other:?}"),

@@ -9,10 +9,12 @@
 //! - `object`: what an open exchange or queue is to the node
 //! - `names`: the names of this process
 //! - `bind`: two names become a link
+//! - `list`: the names in the directory
 
 mod bind;
 mod builder;
 mod component;
+mod list;
 mod names;
 mod object;
 mod open;
@@ -20,6 +22,7 @@ mod open;
 pub use bind::BindError;
 pub use builder::{BuildError, NodeBuilder};
 pub use component::Node;
+pub use list::{DirectoryEntry, ListError};
 pub use object::Kind;
 pub(crate) use object::Object;
 pub use open::OpenError;
