@@ -28,7 +28,7 @@ pub(super) struct Committer {
 impl Committer {
     /// Opens the definitions. Returns them as they are stored, by kind and key.
     pub fn open(disk: Box<dyn Disk>) -> Result<(Committer, Vec<Entry>), StoreError> {
-        let held = HeldDatabase::open(&*disk)?;
+        let held = HeldDatabase::create(&*disk)?;
         let entries = held.load()?;
         let database = Some(held.release()?);
         Ok((Committer { disk, database, kept: Kept::default() }, entries))
@@ -69,6 +69,7 @@ impl Committer {
     ///
     /// The committer is still failing.
     pub fn retry(&mut self) -> Result<(), StoreError> {
+        // A file that is gone by now is not begun anew: the other definitions were in it.
         let database = HeldDatabase::open(&*self.disk)?.release()?;
         let database = self.database.insert(database);
         // What the database shows is on the medium by now, so that a key that is missing stays missing.

@@ -1,6 +1,6 @@
 //! `Database`: the definitions in a redb database, a table for each kind.
 //!
-//! A file is opened in two steps. [`HeldDatabase::open`] checks every page and writes nothing; [`HeldDatabase::release`] makes the
+//! A file is opened in two steps. [`HeldDatabase::create`] or [`HeldDatabase::open`] checks every page and writes nothing; [`HeldDatabase::release`] makes the
 //! changes that opening brought about, such as those that end the recovery from a crash.
 
 use std::any::Any;
@@ -44,16 +44,19 @@ pub(super) struct Database {
 
 impl HeldDatabase {
     /// Opens the file on `disk`. A missing file is made first, without entries.
+    pub fn create(disk: &dyn Disk) -> Result<HeldDatabase, StoreError> {
+        let failed = |error| StoreError::of_system(disk.file(), error);
+        if disk.open().map_err(failed)?.is_none() {
+            disk.create(&empty_database(disk)?).map_err(failed)?;
+        }
+        HeldDatabase::open(disk)
+    }
+
+    /// Opens the file on `disk`. A missing file is an error.
     pub fn open(disk: &dyn Disk) -> Result<HeldDatabase, StoreError> {
         let path = disk.file();
         let failed = |error| StoreError::of_system(path, error);
-        let inner = match disk.open().map_err(failed)? {
-            Some(inner) => inner,
-            None => {
-                disk.create(&empty_database(disk)?).map_err(failed)?;
-                disk.open().map_err(failed)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?
-            }
-        };
+        let inner = disk.open().map_err(failed)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
         if inner.len().map_err(failed)? == 0 {
             // redb takes an empty file for a new one.
             return Err(StoreError::Damaged { file: path.to_owned(), reason: "it is empty".into() });

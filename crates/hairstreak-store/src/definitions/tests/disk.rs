@@ -97,6 +97,11 @@ impl SimulatedDisk {
         self.medium().faults = faults;
     }
 
+    /// Removes the file.
+    pub fn remove(&self) {
+        self.medium().exists = false;
+    }
+
     pub fn operation_count(&self) -> u64 {
         self.medium().operation_count
     }

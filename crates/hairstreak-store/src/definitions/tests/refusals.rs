@@ -151,6 +151,21 @@ fn a_file_that_cannot_be_opened_again_is_retried_too() {
 }
 
 #[test]
+fn a_file_that_is_removed_while_the_store_fails_is_not_begun_anew() {
+    let disk = SimulatedDisk::new(0);
+    let (mut committer, _) = Committer::open(Box::new(disk.clone())).unwrap();
+    committer.commit(vec![vec![write("a", Some("1"))]]).unwrap();
+    disk.set_faults(refusing(Errno::NOSPC));
+    committer.commit(vec![vec![write("b", Some("1"))]]).unwrap_err();
+    disk.set_faults(Faults::default());
+    disk.remove();
+    for _ in 0..2 {
+        let error = committer.retry().unwrap_err().to_string();
+        assert!(error.contains("not found"), "{error}");
+    }
+}
+
+#[test]
 fn an_answer_is_the_same_error_for_the_whole_group() {
     let mut bench = Bench::new(PATIENT);
     bench.disk.hold_syncs(true);
