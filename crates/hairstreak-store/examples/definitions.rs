@@ -1,4 +1,4 @@
-//! What the store of definitions costs on this machine's disk: `cargo run --release -p hairstreak-store --example definitions [DIR]`.
+//! Measures the store of definitions on this machine's disk: `cargo run --release -p hairstreak-store --example definitions [DIR]`.
 //!
 //! Without a directory the example makes one beside the build, where the disk is the checkout's, and removes it.
 

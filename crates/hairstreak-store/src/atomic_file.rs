@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// What the name of a file ends in until the file is whole.
+/// The end of a file's name until the file is whole.
 pub(crate) const UNFINISHED: &str = ".new";
 
 /// Makes the file `name` in `directory`, or replaces the file. After a crash or a loss of power at any moment the file is the

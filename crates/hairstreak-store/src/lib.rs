@@ -1,8 +1,8 @@
-//! What a node keeps on disk: its data directory, and in the directory the definitions (virtual hosts, users, queues and the like).
+//! The data directory of a node, and in the directory its definitions (virtual hosts, users, queues and the like).
 //!
-//! Not what a definition means: the store knows a kind, a key and a value as bytes. [`DataDirectory`] gives one directory to one
+//! The store does not know the meaning of a definition: it has a kind, a key and a value as bytes. [`DataDirectory`] gives one directory to one
 //! process and one node. [`DefinitionStore`] commits changes in groups, and says for each change when it is on disk.
-//! docs/format.md says what lies in the directory.
+//! docs/format.md describes the files.
 
 mod atomic_file;
 mod definitions;

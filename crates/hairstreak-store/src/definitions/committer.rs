@@ -72,7 +72,7 @@ impl Committer {
         // A file that is gone by now is not begun anew: the other definitions were in it.
         let database = HeldDatabase::open(&*self.disk)?.release()?;
         let database = self.database.insert(database);
-        // What the database shows is on the medium by now, so that a key that is missing stays missing.
+        // The database's contents are on the medium by now: a key that is missing stays missing.
         let committed = match database.reader() {
             Ok(is_stored) => {
                 self.kept.forget_removals(is_stored);
@@ -89,7 +89,7 @@ impl Committer {
         }
     }
 
-    /// What the kept batches cost in memory, in bytes, about.
+    /// The memory of the kept batches, in bytes, about.
     pub fn kept_bytes(&self) -> usize {
         self.kept.bytes()
     }

@@ -93,7 +93,7 @@ impl Database {
         guarded(|| commit(&self.redb, changes))
     }
 
-    /// For each key whether there is a value, as a function. The database does not change while the function lives.
+    /// A function that says whether a key has a value. The function sees the last commit before this call.
     pub fn reader(&self) -> Result<impl Fn(Kind, &[u8]) -> bool + use<>, redb::Error> {
         let transaction = guarded(|| Ok(self.redb.begin_read()?))?;
         // A key that cannot be read may be there.

@@ -1,8 +1,8 @@
-//! What the store holds and what changes it.
+//! `Entry` and `Write`: a stored definition and a change of one.
 
 use std::fmt;
 
-/// What sort of definition a key names, such as a queue or a user. The caller gives the numbers, and keeps them: they are in the file.
+/// The sort of definition that a key names, such as a queue or a user. The caller chooses the numbers once: they are in the file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Kind(u8);
 
@@ -13,7 +13,7 @@ pub struct Entry {
     pub kind: Kind,
     /// Tells it from others of its kind.
     pub key: Vec<u8>,
-    /// What the caller keeps under the key.
+    /// The caller's bytes.
     pub value: Vec<u8>,
 }
 
@@ -58,7 +58,7 @@ impl fmt::Display for Kind {
 }
 
 impl Write {
-    /// What the write costs in memory while it waits, in bytes, about.
+    /// The memory of the write while it waits, in bytes, about.
     pub(super) fn cost(&self) -> usize {
         size_of::<Write>() + self.key.len() + self.value.as_ref().map_or(0, Vec::len)
     }

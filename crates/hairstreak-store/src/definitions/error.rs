@@ -1,11 +1,11 @@
-//! `StoreError`: why definitions could not be read or written. Each is one line with the file and what to do.
+//! `StoreError`: definitions could not be read or written. Each error is one line with the file and the remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Why the definitions cannot be opened, or a change cannot be committed.
+/// The definitions cannot be opened, or a change cannot be committed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -17,7 +17,7 @@ pub enum StoreError {
     Damaged {
         /// The file.
         file: PathBuf,
-        /// What was found.
+        /// The finding.
         reason: String,
     },
     /// The file is of another version of the store.
@@ -28,7 +28,7 @@ pub enum StoreError {
     Version {
         /// The file.
         file: PathBuf,
-        /// What was found.
+        /// The finding.
         reason: String,
     },
     /// The file is open already.

@@ -1,4 +1,4 @@
-//! `DefinitionFile`: what redb reads and writes through.
+//! `DefinitionFile`: the file as redb sees it.
 //!
 //! ```text
 //!   held ── release ──> released ── refuse ──> refused
@@ -131,7 +131,7 @@ impl State {
         }
     }
 
-    /// What `bytes`, read at `offset` of the file as it is, are after the changes that are held.
+    /// Applies the held changes to `bytes`, which were read at `offset` of the file as it is.
     fn overlay(&self, offset: u64, bytes: &mut [u8]) {
         for change in self.held() {
             match change {

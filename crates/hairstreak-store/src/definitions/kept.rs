@@ -28,7 +28,7 @@ impl Kept {
         self.writes.is_empty()
     }
 
-    /// What the changes cost in memory, in bytes, about.
+    /// The memory of the changes, in bytes, about.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -8,9 +8,9 @@ use std::time::Instant;
 use super::entry::Write;
 use super::error::StoreError;
 
-/// What is called with a batch's outcome.
+/// The callback for a batch's outcome.
 pub(super) type Done = Box<dyn FnOnce(Result<(), Arc<StoreError>>) + Send>;
-/// Where the outcome of closing goes.
+/// The sender of closing's outcome.
 pub(super) type CloseReport = SyncSender<Result<(), Arc<StoreError>>>;
 
 /// Changes that are committed together, or a refusal that waits for its turn to be told.
@@ -19,7 +19,7 @@ pub(super) struct Batch {
     pub done: Done,
 }
 
-/// What the thread is to do.
+/// Work for the thread.
 pub(super) struct Work {
     pub batches: Vec<Batch>,
     pub close_reports: Vec<CloseReport>,

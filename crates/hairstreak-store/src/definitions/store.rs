@@ -1,4 +1,4 @@
-//! `DefinitionStore`: what a node has of its definitions on disk.
+//! `DefinitionStore`: a node's definitions on disk.
 
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
@@ -16,12 +16,12 @@ use crate::directory::{DataDirectory, DirectoryLock};
 const FILE_NAME: &str = "definitions.redb";
 /// So many bytes of changes may wait for the disk.
 const WAITING_BYTES_MAX: usize = 256 << 20;
-/// How long after a failure the store tries again.
+/// The store tries again so long after a failure.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The definitions of a node, which a thread writes.
 ///
-/// What holds for a batch:
+/// Promises for each batch:
 ///
 /// - After `done(Ok(()))` the batch survives the death of the process and a loss of power.
 /// - After `done(Err(_))`, and before `done` is called, the batch may or may not be there after a restart: whole, or not at all.
@@ -37,7 +37,7 @@ pub struct DefinitionStore {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the tests vary.
+/// Values that the tests vary.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub waiting_bytes_max: usize,
@@ -98,12 +98,12 @@ impl DefinitionStore {
         self.queue.has_room()
     }
 
-    /// Why commits fail at present; none if the last one succeeded. Costs one read of an atomic while all is well.
+    /// The reason why commits fail at present; none if the last commit succeeded. Costs one read of an atomic while all is well.
     pub fn failing(&self) -> Option<Arc<StoreError>> {
         self.health.failing()
     }
 
-    /// How many groups were committed since the store was opened.
+    /// The number of groups that were committed since the store was opened.
     pub fn commit_count(&self) -> u64 {
         self.health.commit_count()
     }
@@ -113,7 +113,7 @@ impl DefinitionStore {
     ///
     /// # Errors
     ///
-    /// Why the last commit failed. What was answered with an error, and only that, may be lost.
+    /// The reason why the last commit failed. Changes that were answered with an error may be lost, and no others.
     ///
     /// # Panics
     ///

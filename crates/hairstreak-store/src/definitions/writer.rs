@@ -15,7 +15,7 @@ use crate::directory::DirectoryLock;
 /// A retry that takes long, such as one of a large file, comes less often: the thread is idle for so many times as long.
 const IDLE_FACTOR: u32 = 10;
 
-/// How the commits go, for others to see.
+/// The outcome of the commits, for other threads to see.
 #[derive(Debug, Default)]
 pub(super) struct Health {
     commit_count: AtomicU64,
@@ -23,12 +23,12 @@ pub(super) struct Health {
     error: Mutex<Option<Arc<StoreError>>>,
 }
 
-/// What the thread has.
+/// The thread's state.
 pub(super) struct Writer {
     pub queue: Arc<Queue>,
     pub health: Arc<Health>,
     pub committer: Committer,
-    /// How long after a failure the thread tries again.
+    /// The thread tries again so long after a failure.
     pub retry_interval: Duration,
     /// Nobody else opens the directory before the file is closed.
     pub lock: Option<Arc<DirectoryLock>>,

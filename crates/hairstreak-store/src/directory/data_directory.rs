@@ -1,10 +1,10 @@
 //! `DataDirectory`: a directory of one node, open in one process.
 //!
-//! | entry | what |
+//! | entry | contents |
 //! |---|---|
 //! | `lock` | held while a process has the directory; the process's number |
 //! | `node` | the version of the format, the node's name and its id |
-//! | others | what the stores of this crate keep there |
+//! | others | files of the stores of this crate |
 //!
 //! `node` is written first, whole or not at all: a directory with any other entry and without `node` is not a data directory.
 

@@ -1,4 +1,4 @@
-//! `DataDirectoryError`: why a data directory cannot be used. Each is one line with the path and what to do.
+//! `DataDirectoryError`: a data directory cannot be used. Each error is one line with the path and the remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::lock_holder::LockHolder;
 
-/// Why a data directory cannot be opened. Nothing in the directory was changed, except that an empty or missing one may have been begun.
+/// A data directory cannot be opened. Nothing in the directory was changed, except that an empty or missing one may have been begun.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DataDirectoryError {
@@ -66,7 +66,7 @@ pub enum DataDirectoryError {
     Damaged {
         /// The file.
         file: PathBuf,
-        /// What is wrong with the file.
+        /// The finding.
         reason: String,
     },
     /// A node cannot be called so.
@@ -74,7 +74,7 @@ pub enum DataDirectoryError {
     NodeName {
         /// The name.
         name: String,
-        /// What is wrong with the name.
+        /// The rule that the name breaks.
         reason: &'static str,
     },
     /// The file system is read-only.
@@ -111,7 +111,7 @@ pub enum DataDirectoryError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What was tried.
+        /// The attempt, as a verb.
         action: &'static str,
         /// The system's reason.
         source: io::Error,

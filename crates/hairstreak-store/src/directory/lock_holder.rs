@@ -24,7 +24,7 @@ impl LockHolder {
 
     pub(super) fn read(file: &mut File) -> LockHolder {
         let mut text = String::new();
-        // Whatever cannot be read is not said.
+        // A text that cannot be read names nobody.
         let _ = file.take(HOLDER_SIZE_MAX).read_to_string(&mut text);
         LockHolder::parse(&text, &host_name())
     }

@@ -29,7 +29,7 @@ pub(super) struct NodeFile {
     pub id: NodeId,
 }
 
-/// Why a file is no node file of this version.
+/// A file is no node file of this version.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NodeFileError {
     Version(u32),

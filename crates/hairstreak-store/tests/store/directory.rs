@@ -13,7 +13,7 @@ use crate::{NODE, commit, entry, open, until, write};
 
 const PLACE: &str = "HAIRSTREAK_TEST_HOLDS";
 
-/// What opening the directory says, which is one line with its path.
+/// The error of opening the directory, which is one line with its path.
 fn refusal(path: &Path, node: &str) -> String {
     let said = DataDirectory::open(path, node).unwrap_err().to_string();
     assert!(said.contains(path.to_str().unwrap()) && !said.contains('\n'), "{said}");

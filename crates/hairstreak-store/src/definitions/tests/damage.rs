@@ -9,7 +9,7 @@ use crate::definitions::entry::{Entry, Kind, Write};
 use crate::definitions::error::StoreError;
 
 const SEEDS: Seeds = Seeds { target: "-p hairstreak-store --lib", soak_factor: 500 };
-/// redb's header: what is not a page of a tree.
+/// redb's header, which is not a page of a tree.
 const HEADER_SIZE: usize = 320;
 /// The byte of the header with the bit that says which of two commits is the last one.
 const LAST_COMMIT_BYTE: usize = 9;
@@ -19,7 +19,7 @@ const LAST_COMMIT_BIT: u8 = 1;
 struct Sample {
     bytes: Vec<u8>,
     entries: Vec<Entry>,
-    /// What was stored before the last commit.
+    /// The entries before the last commit.
     former: Vec<Entry>,
 }
 

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::definitions::disk::Disk;
 
-/// What a medium writes whole or not at all.
+/// A medium writes so many bytes whole or not at all.
 const SECTOR: usize = 512;
 
 /// The disk. Clones are of the same disk.
@@ -28,11 +28,11 @@ struct Shared {
 struct Medium {
     rng: Rng,
     exists: bool,
-    /// What reads see: the page cache.
+    /// The page cache, which reads see.
     seen: Vec<u8>,
-    /// What is left when the power goes.
+    /// The medium, which is left when the power goes.
     durable: Vec<u8>,
-    /// What was changed since the last sync, in its order.
+    /// The changes since the last sync, in their order.
     unsynced: Vec<Change>,
     faults: Faults,
     /// Counts what changes the file, and syncs.
@@ -52,7 +52,7 @@ enum Change {
     Length(usize),
 }
 
-/// What the disk refuses.
+/// The disk's refusals.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
     /// Everything, from the operation of this number on: the process is as good as dead.

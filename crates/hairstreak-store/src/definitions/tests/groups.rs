@@ -1,4 +1,4 @@
-//! What the thread does with batches: one transaction for all that wait, in order, each answered; and a bound for what waits.
+//! The thread commits all batches that wait in one transaction, in order, and answers each; a bound limits what waits.
 
 use std::sync::Arc;
 

@@ -31,7 +31,7 @@ struct World {
     /// None while the process is down.
     committer: Option<Committer>,
     is_failing: bool,
-    /// What was stored when the process last came up.
+    /// The definitions that were stored when the process last came up.
     base: Definitions,
     /// The groups since then.
     groups: Vec<Vec<Vec<Write>>>,

@@ -1,4 +1,4 @@
-//! A store on a simulated disk, and what its batches were answered.
+//! `Bench`: a store on a simulated disk, and the answers to its batches.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -70,7 +70,7 @@ impl Bench {
         until(|| self.store.failing().is_some() == is_failing);
     }
 
-    /// What a new process finds after a loss of power.
+    /// The entries that a new process finds after a loss of power.
     pub fn after_power_loss(self) -> Vec<Entry> {
         let disk = self.disk.clone();
         disk.set_faults(super::disk::Faults { dead_from: Some(0), ..Default::default() });
