@@ -76,9 +76,9 @@ impl HeldDatabase {
 
     /// Writes what was held.
     pub fn release(self) -> Result<Database, StoreError> {
-        match self.0.file.release() {
+        match guarded(|| Ok(self.0.file.release()?)) {
             Ok(()) => Ok(self.0),
-            Err(error) => Err(self.0.fail(redb::Error::Io(error))),
+            Err(error) => Err(self.0.fail(error)),
         }
     }
 }

@@ -203,8 +203,13 @@ fn a_panic_within_redb_is_a_failure_like_any_other() {
     let mut bench = Bench::new(EAGER);
     bench.commit(vec![write("a", Some("1"))]).unwrap();
     bench.disk.set_faults(Faults { panic: true, ..Faults::default() });
-    let error = bench.commit(vec![write("a", Some("2"))]).unwrap_err();
-    assert!(error.to_string().contains("redb panicked: on purpose"), "{error}");
+    let panicked = |error: &StoreError| error.to_string().contains("redb panicked: on purpose");
+    let first = bench.commit(vec![write("a", Some("2"))]).unwrap_err();
+    assert!(panicked(&first), "{first}");
+    // A retry panics too.
+    super::workbench::until(|| {
+        bench.store.failing().is_some_and(|error| panicked(&error) && !Arc::ptr_eq(&error, &first))
+    });
     bench.disk.set_faults(Faults::default());
     bench.wait_until_failing(false);
     bench.commit(vec![write("b", Some("1"))]).unwrap();
