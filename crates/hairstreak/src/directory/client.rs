@@ -24,6 +24,8 @@ use crate::node::BuildError;
 
 /// How often registrations are renewed and followed names asked for.
 const ROUND: Duration = Duration::from_secs(1);
+/// How often it is looked whether the directory cannot be reached, or refuses.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a reply may take before the request is sent again.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long one LOOKUP waits in the directory before it is sent anew.
@@ -135,7 +137,7 @@ impl Client {
         self.check_process()?;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            if self.dealer.wait_for_peers(1, left.min(ROUND)) {
+            if self.dealer.wait_for_peers(1, left.min(LOOK_INTERVAL)) {
                 self.state().told = None;
                 return Ok(());
             }
@@ -149,7 +151,7 @@ impl Client {
             if let Some(text) = self.refusal() {
                 return Err(AskError::Refused { directory: self.endpoint.clone(), text });
             }
-            if left <= ROUND {
+            if left <= LOOK_INTERVAL {
                 return Err(AskError::no_answer(self));
             }
         }

@@ -37,7 +37,9 @@ impl Served {
         // Workers of plain MDP may be silent here.
         let options = Options { heartbeat_ms: 600_000, ..Options::default() };
         let heartbeat_ms = HEARTBEAT.as_millis() as u64;
-        let socket_options = SocketOptions { heartbeat_ms, ..services_socket_options(&options) };
+        // Peers are called as they say, which is easier to read.
+        let named = SocketOptions { router_assigns_ids: false, ..services_socket_options(&options) };
+        let socket_options = SocketOptions { heartbeat_ms, ..named };
         let router = Router::with_options(&Context::new(), socket_options).unwrap();
         let place = router.bind("tcp://127.0.0.1:*").unwrap().to_string();
         let outbox = SocketOutbox::new(router.clone()).with_idle_heartbeat(idle);
