@@ -41,6 +41,11 @@ impl Daemon {
         place.unwrap_or_else(|| panic!("{line:?}")).to_owned()
     }
 
+    /// The next line of standard output.
+    pub fn line(&mut self) -> String {
+        read_line(&mut self.stdout)
+    }
+
     pub fn id(&self) -> u32 {
         self.child.id()
     }

@@ -1,0 +1,78 @@
+//! A flood of wrong logins beside clients who work.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hairstreak_socket::security::{Login, Security};
+use hairstreak_socket::{Context, Dealer, Options};
+
+use crate::node::{Mechanism, Served};
+
+/// Connections that try one wrong password after the other.
+const FLOOD_COUNT: usize = 32;
+/// How long the flood lasts.
+const FLOOD_TIME: Duration = Duration::from_secs(4);
+/// The longest that a call of a client that is in may take meanwhile, on a busy machine.
+const CALL_TIME_MAX: Duration = Duration::from_secs(2);
+
+#[test]
+fn clients_that_are_in_do_not_notice_a_flood_of_wrong_logins_and_others_get_in() {
+    let served = Served::start(true);
+    let boss = served.credentials("everything", Mechanism::Plain);
+    let worker = served.worker(boss.clone(), "echo");
+    let control = worker.control();
+    let run = thread::spawn(move || worker.run(|request| Ok(request.body().into())));
+    let client = served.client(boss.clone());
+    client.call("echo", "before").unwrap();
+    let is_over = AtomicBool::new(false);
+    let (calls, longest, failures) = thread::scope(|scope| {
+        let floods: Vec<_> = (0..FLOOD_COUNT)
+            .map(|number| {
+                let (place, is_over) = (served.services(), &is_over);
+                scope.spawn(move || flood(&place, number, is_over))
+            })
+            .collect();
+        let end = Instant::now() + FLOOD_TIME;
+        let (mut calls, mut longest) = (0, Duration::ZERO);
+        while Instant::now() < end {
+            let begin = Instant::now();
+            client.call("echo", "meanwhile").unwrap();
+            longest = longest.max(begin.elapsed());
+            calls += 1;
+            // Whoever was in before needs no hash, and a key needs none ever.
+            if calls % 100 == 1 {
+                served.client(boss.clone()).call("echo", "again").unwrap();
+                served.client(served.credentials("writes", Mechanism::Curve)).call("echo", "key").unwrap();
+            }
+        }
+        // A password that was not seen before waits for its turn, which it has.
+        served.client(served.credentials("writes", Mechanism::Plain)).call("echo", "new").unwrap();
+        is_over.store(true, Ordering::Relaxed);
+        (calls, longest, floods.into_iter().map(|flood| flood.join().unwrap()).sum::<u64>())
+    });
+    println!("{calls} calls, the longest took {longest:?}; {failures} wrong logins");
+    assert!(failures > FLOOD_COUNT as u64, "{failures}");
+    assert!(longest < CALL_TIME_MAX, "{longest:?}");
+    control.leave();
+    run.join().unwrap().unwrap();
+}
+
+/// Returns how many handshakes failed.
+fn flood(place: &str, number: usize, is_over: &AtomicBool) -> u64 {
+    let mut failures = 0;
+    let mut attempt = 0;
+    while !is_over.load(Ordering::Relaxed) {
+        attempt += 1;
+        let login = Login::new(b"everything", format!("wrong {number} {attempt}").as_bytes()).unwrap();
+        let options = Options { security: Security::Plain(login), ..Options::default() };
+        let dealer = Dealer::with_options(&Context::new(), options).unwrap();
+        dealer.connect(place).unwrap();
+        while dealer.stats().failed_connections == 0 && !is_over.load(Ordering::Relaxed) {
+            // Drives the handshake; nobody comes.
+            assert!(!dealer.wait_for_peers(1, Duration::from_millis(10)));
+        }
+        failures += dealer.stats().failed_connections;
+    }
+    failures
+}

@@ -1,0 +1,119 @@
+//! Credentials that are wrong, missing, or not allowed from here: the handshake ends with the protocol's ERROR, and says why.
+
+use std::thread;
+
+use hairstreak::service::{RequestError, WorkerError};
+use hairstreak::{Credentials, ListError, OpenError, Scope};
+use hairstreak_socket::monitor::{EventKind, HandshakeFailure};
+use hairstreak_socket::security::{Security, generate_key_pair};
+use hairstreak_socket::{Context, Dealer, Options};
+
+use crate::PATIENCE;
+use crate::node::{Mechanism, Served, USERS, password_of};
+
+/// What those hear who do not get in, all in the same way: who calls, serves, registers, and lists.
+fn check_refused(served: &Served, credentials: &Credentials, reason: &str) {
+    let call = served.client(credentials.clone()).call("echo", "hello").unwrap_err();
+    assert!(
+        matches!(&call, RequestError::Unauthorized { reason: said, .. } if said.contains(reason)),
+        "{call}"
+    );
+    let serve = served.worker(credentials.clone(), "echo").run(|_| unreachable!()).unwrap_err();
+    assert!(
+        matches!(&serve, WorkerError::Unauthorized { reason: said, .. } if said.contains(reason)),
+        "{serve}"
+    );
+    let node = served.node(credentials.clone());
+    let register = node.queue("echo").scope(Scope::Global).open().unwrap_err();
+    assert!(matches!(&register, OpenError::Refused { text, .. } if text.contains(reason)), "{register}");
+    let list = node.list("").unwrap_err();
+    assert!(matches!(&list, ListError::Refused { text, .. } if text.contains(reason)), "{list}");
+}
+
+#[test]
+fn wrong_credentials_are_refused_whatever_is_wrong_with_them() {
+    let served = Served::start(false);
+    let password = |user: &str, password: &str| Credentials::password(user, password).unwrap();
+    let wrong = "user name or the password is wrong";
+    for (user, given) in [
+        ("writes", "wrong"),
+        ("writes", ""),
+        ("Writes", "writeswrites"),
+        ("nobody", "nobody"),
+        ("", ""),
+        ("nothing", "everythingeverything"),
+    ] {
+        check_refused(&served, &password(user, given), wrong);
+    }
+    let (stranger, other) = (generate_key_pair().unwrap(), generate_key_pair().unwrap());
+    check_refused(&served, &Credentials::curve(stranger, *served.node_keys.public()), "no user has this key");
+    let misled = Credentials::curve(served.keys_of("everything").clone(), *other.public());
+    check_refused(&served, &misled, "its key is another one");
+}
+
+#[test]
+fn one_line_closes_this_host_too() {
+    let served = Served::start(true);
+    check_refused(&served, &Credentials::default(), "a user has to log in");
+    for mechanism in [Mechanism::Plain, Mechanism::Curve] {
+        let credentials = served.credentials("everything", mechanism);
+        let node = served.node(credentials.clone());
+        let queue = node.queue("echo").scope(Scope::Global).open().unwrap();
+        assert_eq!(node.list("").unwrap().len(), 1);
+        drop(queue);
+        let worker = served.worker(credentials.clone(), "echo");
+        let control = worker.control();
+        let run = thread::spawn(move || worker.run(|request| Ok(request.body().into())));
+        assert_eq!(served.client(credentials).call("echo", "hello").unwrap().body(), b"hello");
+        control.leave();
+        run.join().unwrap().unwrap();
+    }
+}
+
+#[test]
+fn the_handshake_of_who_is_refused_ends_with_an_error_400() {
+    let served = Served::start(true);
+    let curve =
+        Security::Curve { keys: generate_key_pair().unwrap(), server_key: *served.node_keys.public() };
+    for place in [served.services(), served.directory()] {
+        for security in [Security::Null, curve.clone()] {
+            let dealer =
+                Dealer::with_options(&Context::new(), Options { security, ..Options::default() }).unwrap();
+            let monitor = dealer.monitor().unwrap();
+            dealer.connect(&place).unwrap();
+            let failure = loop {
+                if let EventKind::HandshakeFailed { failure, .. } =
+                    monitor.recv_timeout(PATIENCE).unwrap().kind
+                {
+                    break failure;
+                }
+            };
+            assert_eq!(failure, HandshakeFailure::Auth { status: 400 });
+        }
+    }
+}
+
+#[test]
+fn a_client_goes_on_to_the_broker_that_lets_it_in() {
+    let (closed, open) = (Served::start(true), Served::start(false));
+    let worker = open.worker(Credentials::default(), "echo");
+    let control = worker.control();
+    let run = thread::spawn(move || worker.run(|request| Ok(request.body().into())));
+    let options = hairstreak::service::ClientOptions { timeout: Some(PATIENCE), ..Default::default() };
+    let brokers = [closed.services(), open.services()];
+    let brokers = [&*brokers[0], &brokers[1]];
+    let client = hairstreak::service::Client::with_options(&brokers, options).unwrap();
+    assert_eq!(client.call("echo", "hello").unwrap().body(), b"hello");
+    control.leave();
+    run.join().unwrap().unwrap();
+}
+
+#[test]
+fn users_have_passwords_of_their_own() {
+    // The tests above would pass if any password did.
+    let served = Served::start(true);
+    for (user, _) in USERS {
+        let node = served.node(Credentials::password(user, &password_of(user)).unwrap());
+        assert!(node.list("").unwrap().is_empty());
+    }
+}

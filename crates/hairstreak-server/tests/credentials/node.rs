@@ -1,0 +1,122 @@
+//! A node with users, and what they show it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hairstreak::service::{Client, ClientOptions, MemoryStore, Worker, WorkerOptions};
+use hairstreak::{Credentials, KeyPair, Node};
+use hairstreak_server::{AmqpOptions, ServeOptions, Server};
+use hairstreak_socket::security::generate_key_pair;
+
+use crate::PATIENCE;
+
+/// The names of the users, and their configure, write and read permissions. The password is the name, twice.
+pub const USERS: [(&str, Option<[&str; 3]>); 6] = [
+    ("everything", Some([".*", ".*", ".*"])),
+    ("configures", Some(["^echo", "^$", "^$"])),
+    ("writes", Some(["^$", "^echo", "^$"])),
+    ("reads", Some(["^$", "^$", "^echo"])),
+    ("elsewhere", Some(["^other", "^other", "^other"])),
+    ("nothing", None),
+];
+
+/// A node on this host, with services, a directory, and [`USERS`], who have keys, too.
+pub struct Served {
+    server: Server,
+    keys: Vec<KeyPair>,
+    pub node_keys: KeyPair,
+    definitions: PathBuf,
+}
+
+/// How a program logs in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mechanism {
+    Plain,
+    Curve,
+}
+
+impl Served {
+    /// With `require_login` nobody does anything without credentials, from this host either.
+    pub fn start(require_login: bool) -> Served {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let keys: Vec<KeyPair> = USERS.iter().map(|_| generate_key_pair().unwrap()).collect();
+        let node_keys = generate_key_pair().unwrap();
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let definitions = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("credentials-{}-{number}.json", std::process::id()));
+        fs::write(&definitions, text_of(&keys)).unwrap();
+        let server = Server::start(ServeOptions {
+            bind: vec!["tcp://127.0.0.1:*".into()],
+            services_bind: vec!["tcp://127.0.0.1:*".into()],
+            require_login,
+            curve: Some(node_keys.clone()),
+            amqp: AmqpOptions { load_definitions: Some(definitions.clone()), ..AmqpOptions::default() },
+            ..ServeOptions::default()
+        });
+        Served { server: server.unwrap(), keys, node_keys, definitions }
+    }
+
+    pub fn services(&self) -> String {
+        self.server.service_endpoints()[0].to_string()
+    }
+
+    pub fn directory(&self) -> String {
+        self.server.endpoints()[0].to_string()
+    }
+
+    pub fn keys_of(&self, user: &str) -> &KeyPair {
+        &self.keys[USERS.iter().position(|(name, _)| *name == user).unwrap()]
+    }
+
+    pub fn credentials(&self, user: &str, mechanism: Mechanism) -> Credentials {
+        match mechanism {
+            Mechanism::Plain => Credentials::password(user, &password_of(user)).unwrap(),
+            Mechanism::Curve => Credentials::curve(self.keys_of(user).clone(), *self.node_keys.public()),
+        }
+    }
+
+    pub fn client(&self, credentials: Credentials) -> Client {
+        let options = ClientOptions { credentials, timeout: Some(PATIENCE), ..ClientOptions::default() };
+        Client::with_options(&[&self.services()], options).unwrap()
+    }
+
+    pub fn worker(&self, credentials: Credentials, service: &str) -> Worker {
+        let options = WorkerOptions { credentials, ..WorkerOptions::default() };
+        Worker::with_options(&[&self.services()], service, options, MemoryStore::new()).unwrap()
+    }
+
+    pub fn node(&self, credentials: Credentials) -> Node {
+        let builder = Node::builder().directory(&self.directory()).credentials(credentials);
+        builder.patience(PATIENCE).build().unwrap()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.definitions);
+    }
+}
+
+pub fn password_of(user: &str) -> String {
+    format!("{user}{user}")
+}
+
+/// The definitions, as RabbitMQ has them.
+fn text_of(keys: &[KeyPair]) -> String {
+    let users = USERS.iter().zip(keys).map(|((name, _), keys)| {
+        let (password, key) = (password_of(name), keys.public());
+        format!(r#"{{"name": "{name}", "password": "{password}", "tags": [], "curve": "{key}"}}"#)
+    });
+    let permissions = USERS.iter().filter_map(|(name, patterns)| {
+        let [configure, write, read] = (*patterns)?;
+        Some(format!(
+            r#"{{"user": "{name}", "vhost": "/", "configure": "{configure}", "write": "{write}", "read": "{read}"}}"#
+        ))
+    });
+    format!(
+        r#"{{"vhosts": [{{"name": "/"}}], "users": [{}], "permissions": [{}]}}"#,
+        users.collect::<Vec<_>>().join(", "),
+        permissions.collect::<Vec<_>>().join(", ")
+    )
+}
