@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::request::BodyError;
 use super::response::Response;
+use crate::operator::OperatorError;
 
 /// The realm of clients without credentials, and of wrong ones.
 const REALM: &str = "Basic realm=\"RabbitMQ Management\"";
@@ -116,6 +117,17 @@ impl ApiError {
     /// 401 for a client that came without credentials. RabbitMQ says nothing more.
     pub(crate) fn credentials_wanted() -> Response {
         Response::empty(StatusCode::UNAUTHORIZED).with_header(header::WWW_AUTHENTICATE, REALM)
+    }
+}
+
+impl From<OperatorError> for ApiError {
+    fn from(error: OperatorError) -> ApiError {
+        match error {
+            OperatorError::NotFound => ApiError::not_found(),
+            OperatorError::Bad(text) => ApiError::bad_request(text),
+            OperatorError::Protected(text) => ApiError::precondition_failed(text),
+            OperatorError::Refused(refusal) => ApiError::of_declaration(refusal),
+        }
     }
 }
 

@@ -2,24 +2,38 @@
 //!
 //! - `server`: connections, on a thread of their own; `options` and `bounds`: their limits
 //! - `request`, `fields`: the path, the parameters and the body of a request
-//! - `authentication`, `authorization`, `cors`: whether a client may
-//! - `list`, `rates`: lists of objects, and how fast their counters grow
-//! - `response`, `error`, `compression`: the answer
+//! - `api`: from a request to its answer; `call`: a request that may be answered; `state`, `about`: what all of them share
+//! - `routes`: the table of paths, and the functions by noun; `rights`: what a user may do in a virtual host
+//! - `rows`: objects as JSON; `list`, `rates`: lists of objects, and how fast their counters grow
+//! - `response`, `error`: the answer
+//! - `worker`, `process`: threads for what takes long, and what the operating system says
+//!
+//! [`start`] is the whole face of the module.
 
-mod authentication;
-mod authorization;
+mod about;
+mod api;
 mod bounds;
-mod compression;
-mod cors;
+mod call;
 mod error;
 mod fields;
 mod list;
 mod options;
+mod process;
 mod rates;
 mod request;
 mod response;
+mod rights;
+mod routes;
+mod rows;
 mod server;
+mod start;
+mod state;
+#[cfg(test)]
+mod tests;
+mod version;
+mod worker;
 
-pub(crate) use authentication::{Authenticator, Credentials, Denied, Identity};
+pub(crate) use about::{About, ListenerInfo};
 pub(crate) use options::HttpOptions;
 pub(crate) use server::HttpServer;
+pub(crate) use start::start;

@@ -39,7 +39,7 @@ impl Default for HttpOptions {
             body_size_max: 16 << 20,
             definitions_size_max: 64 << 20,
             bodies_bytes_max: 256 << 20,
-            rows_max: 4 << 20,
+            rows_max: 1 << 20,
         }
     }
 }

@@ -59,11 +59,6 @@ impl Object {
         self.0.get(name)
     }
 
-    /// All fields.
-    pub(crate) fn into_fields(self) -> Map<String, Value> {
-        self.0
-    }
-
     /// A boolean, or `"true"` and `"false"`. `None`: the field is missing.
     ///
     /// # Errors

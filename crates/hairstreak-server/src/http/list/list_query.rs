@@ -1,6 +1,8 @@
 //! `ListQuery`: the parameters of a list.
 
-use fancy_regex::{Regex, RegexBuilder};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use fancy_regex::{BytesMode, Regex, RegexBuilder};
 
 use super::columns::Columns;
 use crate::http::error::ApiError;
@@ -14,6 +16,8 @@ const PAGE_SIZE_MAX: u64 = 500;
 const REGEX_SIZE_MAX: usize = 1024;
 /// The steps that a regular expression may take back at one name.
 const BACKTRACK_MAX: usize = 10_000;
+/// Instructions of a regular expression that goes back.
+const PROGRAM_MAX: usize = 20_000;
 /// Bytes of a compiled regular expression.
 const COMPILED_SIZE_MAX: usize = 1 << 20;
 
@@ -91,11 +95,20 @@ fn filter(query: &Query) -> Result<Option<Filter>, ApiError> {
     if name.chars().count() > REGEX_SIZE_MAX {
         return Err(invalid());
     }
-    let mut builder = RegexBuilder::new(name);
-    builder.case_insensitive(true);
-    builder.backtrack_limit(BACKTRACK_MAX);
-    builder.delegate_size_limit(COMPILED_SIZE_MAX);
-    builder.build().map(|regex| Some(Filter::Matches(Box::new(regex)))).map_err(|_| invalid())
+    let build = || {
+        RegexBuilder::new(name)
+            .bytes_mode(BytesMode::Ascii)
+            .case_insensitive(true)
+            .backtrack_limit(BACKTRACK_MAX)
+            .max_prog_size(PROGRAM_MAX)
+            .delegate_size_limit(COMPILED_SIZE_MAX)
+            .build()
+    };
+    // The engine panics at some expressions that it does not understand.
+    match catch_unwind(AssertUnwindSafe(build)) {
+        Ok(Ok(regex)) => Ok(Some(Filter::Matches(Box::new(regex)))),
+        _ => Err(invalid()),
+    }
 }
 
 /// RabbitMQ's words for whatever is wrong with a page.
@@ -110,10 +123,12 @@ impl Filter {
     ///
     /// 400: the regular expression takes too many steps.
     pub(super) fn passes(&self, name: &[u8]) -> Result<bool, ApiError> {
-        let name = String::from_utf8_lossy(name);
         match self {
-            Filter::Contains(text) => Ok(name.to_lowercase().contains(text)),
-            Filter::Matches(regex) => regex.is_match(&*name).map_err(|_| invalid()),
+            Filter::Contains(text) => Ok(String::from_utf8_lossy(name).to_lowercase().contains(text)),
+            Filter::Matches(regex) => match catch_unwind(AssertUnwindSafe(|| regex.is_match(name))) {
+                Ok(Ok(is_match)) => Ok(is_match),
+                _ => Err(invalid()),
+            },
         }
     }
 }

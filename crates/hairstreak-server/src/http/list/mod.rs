@@ -14,4 +14,4 @@ mod tests;
 pub(crate) use answer::answer;
 pub(crate) use columns::Columns;
 pub(crate) use list_query::ListQuery;
-pub(crate) use rows::{Fixed, Rows};
+pub(crate) use rows::{Held, Named, Rows};

@@ -12,46 +12,65 @@ pub(crate) trait Rows {
     fn keys(&self) -> Vec<Self::Key>;
 
     /// The name that `name=` filters by.
-    fn name<'a>(&self, key: &'a Self::Key) -> &'a [u8];
+    fn name<'a>(&'a self, key: &'a Self::Key) -> &'a [u8];
 
     /// The rows of these keys; `None`: the row is gone since the keys were read. Called for a slice at a time, so that a lock is held for a short time only.
     fn rows(&self, keys: &[Self::Key]) -> Vec<Option<Self::Row>>;
 }
 
-/// Rows that are there as a whole.
+/// Rows that are there as a whole, in their order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Fixed(Vec<Value>);
-
-/// The virtual host, the name, and the place of a fixed row.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct FixedKey {
-    vhost: String,
-    name: String,
-    index: usize,
+pub(crate) struct Held<R> {
+    rows: Vec<R>,
 }
 
-impl Fixed {
-    pub(crate) fn new(rows: Vec<Value>) -> Fixed {
-        Fixed(rows)
+/// A row that has a name to be filtered by.
+pub(crate) trait Named {
+    fn name(&self) -> &[u8];
+}
+
+impl<R> Held<R> {
+    pub(crate) fn new(rows: Vec<R>) -> Held<R> {
+        Held { rows }
+    }
+
+    /// Rows in the order of their keys.
+    pub(crate) fn sorted_by_key<K: Ord>(mut rows: Vec<R>, key: impl Fn(&R) -> K) -> Held<R> {
+        rows.sort_by_cached_key(key);
+        Held { rows }
     }
 }
 
-impl Rows for Fixed {
-    type Key = FixedKey;
-    type Row = Value;
+impl Held<Value> {
+    /// Objects by their virtual hosts and names.
+    pub(crate) fn values(rows: Vec<Value>) -> Held<Value> {
+        Held::sorted_by_key(rows, |row| [text(row, "vhost").to_owned(), text(row, "name").to_owned()])
+    }
+}
 
-    fn keys(&self) -> Vec<FixedKey> {
-        let text =
-            |row: &Value, key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let key = |(index, row)| FixedKey { vhost: text(row, "vhost"), name: text(row, "name"), index };
-        self.0.iter().enumerate().map(key).collect()
+impl Named for Value {
+    fn name(&self) -> &[u8] {
+        text(self, "name").as_bytes()
+    }
+}
+
+fn text<'a>(row: &'a Value, key: &str) -> &'a str {
+    row.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+impl<R: Named + Serialize + Clone> Rows for Held<R> {
+    type Key = usize;
+    type Row = R;
+
+    fn keys(&self) -> Vec<usize> {
+        (0..self.rows.len()).collect()
     }
 
-    fn name<'a>(&self, key: &'a FixedKey) -> &'a [u8] {
-        key.name.as_bytes()
+    fn name<'a>(&'a self, key: &'a usize) -> &'a [u8] {
+        self.rows.get(*key).map_or(b"", Named::name)
     }
 
-    fn rows(&self, keys: &[FixedKey]) -> Vec<Option<Value>> {
-        keys.iter().map(|key| self.0.get(key.index).cloned()).collect()
+    fn rows(&self, keys: &[usize]) -> Vec<Option<R>> {
+        keys.iter().map(|key| self.rows.get(*key).cloned()).collect()
     }
 }

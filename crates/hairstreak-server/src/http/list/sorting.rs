@@ -11,8 +11,8 @@ pub(super) struct SortKey(Value);
 impl SortKey {
     /// The value at a path such as `message_stats.publish`. A row without it is sorted as if it were 0.
     pub(super) fn of(row: &Value, path: &str) -> SortKey {
-        let words = path.split('.').filter(|word| !word.is_empty());
-        let value = words.fold(Some(row), |value, word| value?.get(word));
+        let mut words = path.split('.').filter(|word| !word.is_empty());
+        let value = words.try_fold(row, |value, word| value.get(word));
         SortKey(value.cloned().unwrap_or_else(|| 0.into()))
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::{Fixed, ListQuery, Rows, answer};
+use super::{Held, ListQuery, Rows, answer};
 use crate::http::bounds::Bounds;
 use crate::http::error::ApiError;
 use crate::http::options::HttpOptions;
@@ -29,9 +29,9 @@ fn list<R: Rows + 'static>(rows: R, query: &str) -> Result<Response, ApiError> {
 }
 
 /// Six queues in two virtual hosts, in no order.
-fn queues() -> Fixed {
+fn queues() -> Held<Value> {
     let queue = |vhost: &str, name: &str, messages: u64| json!({"vhost": vhost, "name": name, "messages": messages, "arguments": {"x-max-length": messages}});
-    Fixed::new(vec![
+    Held::values(vec![
         queue("/", "orders", 5),
         queue("/", "Orders.dead", 0),
         queue("b", "a", 7),
@@ -81,7 +81,7 @@ fn a_list_is_sorted_by_a_column() {
 #[test]
 fn a_page_is_filtered_by_name() {
     check("page=1&page_size=2", &["/:Orders.dead", "/:events"]);
-    check("page=3&page_size=2", &["b:a", "b:orders"][0..2].as_ref());
+    check("page=3&page_size=2", &["b:a", "b:orders"]);
     check("page=1&name=orders", &["/:Orders.dead", "/:orders", "b:orders"]);
     check("page=1&name=ORDERS.", &["/:Orders.dead"]);
     check("page=1&name=^orders$&use_regex=true", &["/:orders", "b:orders"]);
@@ -99,13 +99,14 @@ fn a_page_has_counts() {
     });
     let answer: Value = serde_json::from_slice(&bytes_of(list(queues(), query).unwrap())).unwrap();
     assert_eq!(answer, expected);
-    let empty: Value = serde_json::from_slice(&bytes_of(list(Fixed::default(), "page=1").unwrap())).unwrap();
+    let empty: Value =
+        serde_json::from_slice(&bytes_of(list(Held::<Value>::default(), "page=1").unwrap())).unwrap();
     assert_eq!(
         empty,
         json!({"total_count": 0, "item_count": 0, "filtered_count": 0, "page": 1, "page_size": 100,
         "page_count": 0, "items": []})
     );
-    assert_eq!(bytes_of(list(Fixed::default(), "").unwrap()), b"[]");
+    assert_eq!(bytes_of(list(Held::<Value>::default(), "").unwrap()), b"[]");
 }
 
 #[test]
@@ -140,7 +141,7 @@ fn wrong_parameters_are_refused_in_rabbitmqs_words() {
 fn a_regular_expression_that_takes_too_long_is_refused() {
     let row = json!({"vhost": "/", "name": "a".repeat(200)});
     let query = "page=1&use_regex=true&name=^(a|aa)%2B(?=x)$";
-    let error = list(Fixed::new(vec![row]), query).err();
+    let error = list(Held::values(vec![row]), query).err();
     assert_eq!(error, Some(ApiError::bad_request("Pagination parameters are invalid")));
 }
 
@@ -159,7 +160,7 @@ impl Rows for Counted {
         (0..self.count).rev().collect()
     }
 
-    fn name<'a>(&self, _: &'a u32) -> &'a [u8] {
+    fn name<'a>(&'a self, _: &'a u32) -> &'a [u8] {
         b"row"
     }
 

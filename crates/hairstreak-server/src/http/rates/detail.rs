@@ -23,6 +23,11 @@ impl Detail {
         Detail { rate, samples: None }
     }
 
+    /// The rate per second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.rate
+    }
+
     /// The mean of the samples.
     fn mean(samples: &[(u64, u64)]) -> f64 {
         let sum: f64 = samples.iter().map(|(_, value)| *value as f64).sum();

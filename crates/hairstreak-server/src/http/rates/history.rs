@@ -54,11 +54,6 @@ impl History {
         }
     }
 
-    /// The latest value of a counter; 0 if there is none.
-    pub(crate) fn last(&self, counter: usize) -> u64 {
-        self.levels[0].back().and_then(|point| point.values.get(counter)).copied().unwrap_or_default()
-    }
-
     /// The rate of a counter, and its samples for a range.
     pub(crate) fn detail(&self, counter: usize, range: Option<Range>, now_ms: u64) -> Detail {
         let samples =
@@ -127,7 +122,6 @@ mod tests {
         assert_eq!(history.detail(1, None, BEGIN + 21_000), Detail::of_rate(-1.0));
         assert_eq!(history.detail(7, None, BEGIN + 21_000), Detail::of_rate(0.0));
         assert_eq!(History::new(BEGIN).detail(0, None, BEGIN), Detail::of_rate(0.0));
-        assert_eq!(history.last(0), 200);
     }
 
     /// The shape and the arithmetic of RabbitMQ 3.10.8.

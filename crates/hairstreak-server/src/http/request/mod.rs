@@ -6,7 +6,9 @@ mod query;
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod request;
 
-pub(crate) use body::{Body, BodyError};
-pub(crate) use path::{Path, exchange_name};
+pub(crate) use body::BodyError;
+#[cfg(test)]
+pub(crate) use path::Path;
+pub(crate) use path::exchange_name;
 pub(crate) use query::Query;
 pub(crate) use request::Request;

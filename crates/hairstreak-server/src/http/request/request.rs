@@ -23,6 +23,8 @@ pub(crate) struct Request {
     /// The address of the client.
     pub(crate) peer: SocketAddr,
     pub(crate) body: Body,
+    /// The bounds of all requests together.
+    pub(crate) bounds: Bounds,
 }
 
 impl Request {
@@ -40,6 +42,7 @@ impl Request {
             headers,
             peer,
             body: Body::new(incoming, options.body_timeout, bounds.clone()),
+            bounds: bounds.clone(),
         }
     }
 

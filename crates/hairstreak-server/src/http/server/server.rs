@@ -97,14 +97,16 @@ fn run<S: Service>(
     let tasks = LocalSet::new();
     tasks.block_on(runtime, async move {
         let (tell_stop, stops) = watch::channel(false);
-        let mut accepting = JoinSet::new();
+        let mut running = JoinSet::new();
         for listener in listeners {
             let (serving, places, stops) = (Rc::clone(&serving), Arc::clone(&places), stops.clone());
-            accepting.spawn_local(accept(serving, listener, places, stops));
+            running.spawn_local(accept(serving, listener, places, stops));
         }
+        let besides = Rc::clone(&serving);
+        running.spawn_local(async move { besides.service.run().await });
         // The sender says nothing; the end of it is the message.
         let _ = stopped.await;
-        accepting.shutdown().await;
+        running.shutdown().await;
         tell_stop.send_replace(true);
         drop(stops);
         // Each connection has a receiver until its end.

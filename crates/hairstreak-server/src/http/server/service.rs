@@ -10,4 +10,9 @@ use crate::http::response::Response;
 pub(crate) trait Service: Send + 'static {
     /// The answer to a request. Errors are answers, too.
     fn answer(&self, request: &mut Request) -> impl Future<Output = Response>;
+
+    /// Work besides the requests, on the same thread, until the server stops.
+    fn run(&self) -> impl Future<Output = ()> {
+        std::future::pending()
+    }
 }

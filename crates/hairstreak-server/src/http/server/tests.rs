@@ -1,6 +1,5 @@
 //! The server alone, with a service that repeats what it is told: bounds, slow clients, and the end.
 
-use std::future::Future;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
@@ -29,21 +28,19 @@ impl Chunks for Endless {
 }
 
 impl Service for Repeating {
-    fn answer(&self, request: &mut Request) -> impl Future<Output = Response> {
-        async {
-            let segments = request.path.take().unwrap().segments().to_vec();
-            match &*segments[0] {
-                b"size" => match request.body.read(100_000).await {
-                    Ok(bytes) => Response::json(&json!({"size": bytes.len()})),
-                    Err(error) => Response::json_with(StatusCode::BAD_REQUEST, &format!("{error:?}")),
-                },
-                b"endless" => Response::stream(Box::new(Endless)),
-                b"length" => {
-                    let size = std::str::from_utf8(&segments[1]).unwrap().parse().unwrap();
-                    Response::whole(vec![b'1'; size])
-                }
-                _ => Response::empty(StatusCode::UNAUTHORIZED),
+    async fn answer(&self, request: &mut Request) -> Response {
+        let segments = request.path.take().unwrap().segments().to_vec();
+        match &*segments[0] {
+            b"size" => match request.body.read(100_000).await {
+                Ok(bytes) => Response::json(&json!({"size": bytes.len()})),
+                Err(error) => Response::json_with(StatusCode::BAD_REQUEST, &format!("{error:?}")),
+            },
+            b"endless" => Response::stream(Box::new(Endless)),
+            b"length" => {
+                let size = std::str::from_utf8(&segments[1]).unwrap().parse().unwrap();
+                Response::whole(vec![b'1'; size])
             }
+            _ => Response::empty(StatusCode::UNAUTHORIZED),
         }
     }
 }

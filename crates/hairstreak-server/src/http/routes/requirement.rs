@@ -1,10 +1,10 @@
-//! Authorization: the tags that a route asks for.
+//! `Requirement`: the tags that a route asks for.
 //!
 //! `administrator` may everything. `monitoring` reads everything. `policymaker` and `management` see their own virtual hosts; `policymaker` also changes
 //! policies and parameters there. A user without any of these has no access by HTTP. Tags never widen the permissions of AMQP.
 
-use super::authentication::Identity;
-use super::error::ApiError;
+use crate::access::Tags;
+use crate::http::error::ApiError;
 
 /// The rights that a route asks for, as RabbitMQ does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,35 +19,10 @@ pub(crate) enum Requirement {
     Administrator,
     /// Any tag, and access to the virtual host.
     VirtualHost,
-    /// The same; the tag `monitoring` has access to each.
-    VisibleVirtualHost,
     /// The tag `policymaker`, and access to the virtual host.
     Policies,
     /// The tag `policymaker`.
     GlobalParameters,
-}
-
-impl Identity {
-    fn has(&self, tags: &[&str]) -> bool {
-        self.tags.iter().any(|tag| tags.contains(&&**tag))
-    }
-
-    pub(crate) fn is_administrator(&self) -> bool {
-        self.has(&["administrator"])
-    }
-
-    /// Whether the user sees the connections, channels and virtual hosts of others.
-    pub(crate) fn is_monitor(&self) -> bool {
-        self.has(&["administrator", "monitoring"])
-    }
-
-    fn is_policymaker(&self) -> bool {
-        self.has(&["administrator", "policymaker"])
-    }
-
-    fn has_access(&self) -> bool {
-        self.has(&["administrator", "monitoring", "policymaker", "management"])
-    }
 }
 
 impl Requirement {
@@ -57,26 +32,23 @@ impl Requirement {
     /// # Errors
     ///
     /// 401 with RabbitMQ's words.
-    pub(crate) fn check(self, identity: &Identity, enters: impl FnOnce() -> bool) -> Result<(), ApiError> {
-        if !identity.has_access() {
+    pub(crate) fn check(self, tags: &Tags, enters: impl FnOnce() -> bool) -> Result<(), ApiError> {
+        if !tags.may_manage() {
             return Err(ApiError::not_authorised("Not management user"));
         }
         let (is_met, words) = match self {
             Requirement::Nothing | Requirement::Management => (true, ""),
-            Requirement::Monitoring => (identity.is_monitor(), "Not monitor user"),
-            Requirement::Administrator => (identity.is_administrator(), "Not administrator user"),
+            Requirement::Monitoring => (tags.may_monitor(), "Not monitor user"),
+            Requirement::Administrator => (tags.may_administer(), "Not administrator user"),
             Requirement::VirtualHost => {
-                (identity.is_administrator() || enters(), "User not authorised to access virtual host")
-            }
-            Requirement::VisibleVirtualHost => {
-                (identity.is_monitor() || enters(), "User not authorised to access virtual host")
+                (tags.may_administer() || enters(), "User not authorised to access virtual host")
             }
             Requirement::Policies => {
-                let is_met = identity.is_administrator() || identity.is_policymaker() && enters();
+                let is_met = tags.may_administer() || tags.may_set_policies() && enters();
                 (is_met, "User not authorised to access object")
             }
             Requirement::GlobalParameters => {
-                (identity.is_policymaker(), "User not authorised to access object")
+                (tags.may_set_policies(), "User not authorised to access object")
             }
         };
         if is_met { Ok(()) } else { Err(ApiError::not_authorised(words)) }
@@ -93,8 +65,8 @@ mod tests {
     #[track_caller]
     fn check(requirement: Requirement, allowed: [(bool, bool); 5]) {
         for (tag, allowed) in TAGS.iter().zip(allowed) {
-            let identity = Identity { user: "u".into(), tags: vec![(*tag).into(), "other".into()] };
-            let passes = |enters| requirement.check(&identity, || enters).is_ok();
+            let tags = Tags::from_names([*tag, "other"]).unwrap();
+            let passes = |enters| requirement.check(&tags, || enters).is_ok();
             assert_eq!((passes(true), passes(false)), allowed, "{requirement:?} {tag}");
         }
     }
@@ -109,7 +81,6 @@ mod tests {
         check(Requirement::Monitoring, [NO, NO, NO, YES, YES]);
         check(Requirement::Administrator, [NO, NO, NO, NO, YES]);
         check(Requirement::VirtualHost, [NO, INSIDE, INSIDE, INSIDE, YES]);
-        check(Requirement::VisibleVirtualHost, [NO, INSIDE, INSIDE, YES, YES]);
         check(Requirement::Policies, [NO, NO, INSIDE, NO, YES]);
         check(Requirement::GlobalParameters, [NO, NO, YES, NO, YES]);
     }

@@ -6,8 +6,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING};
 
-use super::request::Request;
-use super::response::{Chunks, Response, ResponseBody};
+use crate::http::request::Request;
+use crate::http::response::{Chunks, Response, ResponseBody};
 
 /// A shorter body gains nothing.
 const SIZE_MIN: usize = 300;

@@ -1,13 +1,16 @@
 //! HTTP Basic authentication (RFC 7617): whoever sends a request.
 
-use std::future::Future;
-use std::net::SocketAddr;
+use std::net::IpAddr;
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use tokio::sync::oneshot;
+use zeroize::Zeroizing;
 
-use super::error::ApiError;
+use crate::access::{Access, Identity, Login, LoginError, Peer};
+use crate::http::error::ApiError;
 
 /// Clients that leave the padding out are understood.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -18,37 +21,10 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 const CREDENTIALS_SIZE_MAX: usize = 4096;
 
 /// A name and a password, not verified.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Credentials {
-    pub(crate) user: String,
-    pub(crate) password: String,
-}
-
-/// A user that has proved who it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
-    pub(crate) user: String,
-    /// Such as `administrator`.
-    pub(crate) tags: Vec<String>,
-}
-
-/// Why credentials are refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Denied {
-    /// There is no such user, or the password is wrong.
-    WrongCredentials,
-    /// The user may log in from the node's own host only.
-    NotLoopback,
-}
-
-/// Verifies credentials. Verification takes long by design, and so runs on another thread.
-pub(crate) trait Authenticator {
-    /// The user of these credentials, at a client of that address.
-    fn authenticate(
-        &self,
-        credentials: &Credentials,
-        peer: SocketAddr,
-    ) -> impl Future<Output = Result<Identity, Denied>>;
+pub(super) struct Credentials {
+    user: Zeroizing<String>,
+    /// Bytes of `user` before the colon.
+    name_size: usize,
 }
 
 impl Credentials {
@@ -57,25 +33,48 @@ impl Credentials {
     /// # Errors
     ///
     /// 400: the scheme is not Basic, or the rest is no name and password in base64 and UTF-8.
-    pub(crate) fn parse(header: &str) -> Result<Credentials, ApiError> {
+    pub(super) fn parse(header: &str) -> Result<Credentials, ApiError> {
         let malformed = || ApiError::bad_request("the header Authorization is not HTTP Basic");
         let (scheme, encoded) = header.trim().split_once(' ').ok_or_else(malformed)?;
         if !scheme.eq_ignore_ascii_case("basic") || encoded.len() > CREDENTIALS_SIZE_MAX {
             return Err(malformed());
         }
         let decoded = BASE64.decode(encoded.trim()).map_err(|_| malformed())?;
-        let text = String::from_utf8(decoded).map_err(|_| malformed())?;
-        let (user, password) = text.split_once(':').ok_or_else(malformed)?;
-        Ok(Credentials { user: user.into(), password: password.into() })
+        let text = Zeroizing::new(String::from_utf8(decoded).map_err(|_| malformed())?);
+        let name_size = text.find(':').ok_or_else(malformed)?;
+        Ok(Credentials { user: text, name_size })
     }
-}
 
-impl From<Denied> for ApiError {
-    fn from(denied: Denied) -> ApiError {
-        match denied {
-            Denied::WrongCredentials => ApiError::wrong_credentials(),
-            Denied::NotLoopback => ApiError::not_authorised("User can only log in via localhost"),
-        }
+    fn name(&self) -> &str {
+        &self.user[..self.name_size]
+    }
+
+    fn password(&self) -> &str {
+        &self.user[self.name_size + 1..]
+    }
+
+    /// The user of these credentials, at a client of that address. The verification of a password that was not right before takes tens of milliseconds on
+    /// another thread.
+    ///
+    /// # Errors
+    ///
+    /// 401, or 503 where too many logins wait.
+    pub(super) async fn verify(&self, access: &Access, address: IpAddr) -> Result<Arc<Identity>, ApiError> {
+        let (tell, told) = oneshot::channel();
+        let answer = move |result| {
+            // The client may be gone.
+            let _ = tell.send(result);
+        };
+        let peer = Peer::at(address);
+        let result = match access.log_in(self.name().as_bytes(), self.password().as_bytes(), peer, answer) {
+            Login::Now(result) => result,
+            Login::Later => told.await.unwrap_or(Err(LoginError::TryLater)),
+        };
+        result.map_err(|error| match error {
+            LoginError::LoopbackOnly { .. } => ApiError::not_authorised("User can only log in via localhost"),
+            LoginError::TryLater => ApiError::unavailable(error.to_string()),
+            _ => ApiError::wrong_credentials(),
+        })
     }
 }
 
@@ -86,7 +85,7 @@ mod tests {
     #[track_caller]
     fn check(header: &str, expected: Option<(&str, &str)>) {
         let parsed = Credentials::parse(header).ok();
-        let parsed = parsed.as_ref().map(|credentials| (&*credentials.user, &*credentials.password));
+        let parsed = parsed.as_ref().map(|credentials| (credentials.name(), credentials.password()));
         assert_eq!(parsed, expected, "{header}");
     }
 

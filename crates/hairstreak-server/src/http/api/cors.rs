@@ -7,8 +7,8 @@ use hyper::header::{
     ACCESS_CONTROL_REQUEST_HEADERS, ALLOW, HeaderValue, ORIGIN,
 };
 
-use super::request::Request;
-use super::response::Response;
+use crate::http::request::Request;
+use crate::http::response::Response;
 
 /// Seconds for which a browser remembers the answer to OPTIONS.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("1800");

@@ -1,0 +1,8 @@
+//! A request from its path to its answer: routes, credentials, tags, and what all answers have in common.
+
+mod compression;
+mod cors;
+mod credentials;
+mod service;
+
+pub(crate) use service::Api;

@@ -1,0 +1,77 @@
+//! `Api`: a request from its path to its answer.
+//!
+//! ```text
+//!   path -> route (404) -> OPTIONS, method (405) -> credentials (401) -> tags (401) -> function -> CORS, gzip
+//! ```
+
+use std::sync::Arc;
+
+use hyper::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, HeaderValue, VARY};
+use hyper::{Method, StatusCode};
+
+use super::compression;
+use super::cors;
+use super::credentials::Credentials;
+use crate::http::call::{Answer, Call};
+use crate::http::error::ApiError;
+use crate::http::rates::sample_forever;
+use crate::http::request::Request;
+use crate::http::response::Response;
+use crate::http::routes::{self, Found, Requirement};
+use crate::http::server::Service;
+use crate::http::state::State;
+
+const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
+const VARIES: HeaderValue = HeaderValue::from_static("accept, accept-encoding, origin");
+
+/// The API as the server calls it.
+pub(crate) struct Api(pub(crate) Arc<State>);
+
+impl Service for Api {
+    async fn answer(&self, request: &mut Request) -> Response {
+        let mut response = self.find(request).await.unwrap_or_else(ApiError::into_response);
+        if response.status == StatusCode::OK {
+            response.headers.insert(CACHE_CONTROL, NO_CACHE);
+        }
+        response.headers.insert(VARY, VARIES);
+        cors::allow(request, &self.0.options.allowed_origins, &mut response);
+        compression::compress(request, response)
+    }
+
+    async fn run(&self) {
+        sample_forever(&self.0).await;
+    }
+}
+
+impl Api {
+    async fn find(&self, request: &mut Request) -> Answer {
+        let found = request.path.as_ref().and_then(|path| routes::find(path.segments()));
+        let found = found.ok_or_else(ApiError::not_found)?;
+        if request.method == Method::OPTIONS {
+            return Ok(Response::empty(StatusCode::OK).with_header(ALLOW, &found.route.allow()));
+        }
+        let Some(requirement) = found.route.requirement(&request.method) else {
+            let response = ApiError::method_not_allowed().into_response();
+            return Ok(response.with_header(ALLOW, &found.route.allow()));
+        };
+        self.authorize(request, found, requirement).await
+    }
+
+    async fn authorize(&self, request: &mut Request, found: Found, requirement: Requirement) -> Answer {
+        let mut call = Call { state: &self.0, request, found, identity: None };
+        if requirement != Requirement::Nothing {
+            if !call.request.headers.contains_key(AUTHORIZATION) {
+                return Ok(ApiError::credentials_wanted());
+            }
+            let credentials = Credentials::parse(call.request.header(AUTHORIZATION).unwrap_or_default())?;
+            let identity = credentials.verify(&self.0.node.access, call.request.peer.ip()).await?;
+            requirement.check(identity.tags(), || match call.vhost_name() {
+                // A host that does not exist is told by the route.
+                Some(name) => self.0.node.hosts.find(name).is_none() || identity.may_access(name),
+                None => true,
+            })?;
+            call.identity = Some(identity);
+        }
+        routes::dispatch(&mut call).await
+    }
+}

@@ -1,0 +1,174 @@
+//! `Call`: a request that has a route and a user that may use the route.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use serde::Serialize;
+
+use super::error::ApiError;
+use super::fields::Object;
+use super::list::{self, Columns, ListQuery, Rows};
+use super::rates::Ranges;
+use super::request::Request;
+use super::response::Response;
+use super::routes::Found;
+use super::state::State;
+use crate::access::Identity;
+use crate::node::{Commit, Node, SharedHost};
+use crate::operator::Done;
+
+/// The header that stands for a virtual host in the path.
+pub(crate) const VHOST_HEADER: &str = "x-vhost";
+
+/// The answer to a call.
+pub(crate) type Answer = Result<Response, ApiError>;
+
+/// A request on its way to a handler.
+pub(crate) struct Call<'a> {
+    pub(crate) state: &'a Arc<State>,
+    pub(crate) request: &'a mut Request,
+    pub(crate) found: Found,
+    /// `None`: the route asks for no credentials.
+    pub(crate) identity: Option<Arc<Identity>>,
+}
+
+impl Call<'_> {
+    pub(crate) fn node(&self) -> &Node {
+        &self.state.node
+    }
+
+    /// The user.
+    ///
+    /// # Errors
+    ///
+    /// 401: the route asks for no credentials, and so there is no user.
+    pub(crate) fn identity(&self) -> Result<&Arc<Identity>, ApiError> {
+        self.identity.as_ref().ok_or_else(ApiError::wrong_credentials)
+    }
+
+    /// A name of the path; empty if the route has none of that kind.
+    pub(crate) fn bytes(&self, name: &str) -> &[u8] {
+        self.found.name(name).unwrap_or_default()
+    }
+
+    /// A name of the path as text.
+    ///
+    /// # Errors
+    ///
+    /// 404: the name is no UTF-8, and so there is no such object.
+    pub(crate) fn text(&self, name: &str) -> Result<&str, ApiError> {
+        std::str::from_utf8(self.bytes(name)).map_err(|_| ApiError::not_found())
+    }
+
+    /// The virtual host of the path or of the header. `None`: neither names one.
+    pub(crate) fn vhost_name(&self) -> Option<&str> {
+        let in_path = self.found.name("vhost").map(|name| std::str::from_utf8(name).unwrap_or_default());
+        let in_header = || self.request.headers.get(VHOST_HEADER)?.to_str().ok();
+        in_path.or_else(in_header).filter(|name| !name.is_empty())
+    }
+
+    /// The virtual host of the path.
+    ///
+    /// # Errors
+    ///
+    /// 404: there is no such host.
+    pub(crate) fn vhost(&self) -> Result<Arc<SharedHost>, ApiError> {
+        let name = self.text("vhost")?;
+        self.node().hosts.find(name).ok_or_else(ApiError::not_found)
+    }
+
+    /// The virtual hosts whose objects a list has: that of the path or the header, or those where the user has permissions. An administrator sees all.
+    ///
+    /// # Errors
+    ///
+    /// 404: there is no such host.
+    pub(crate) fn hosts(&self) -> Result<Vec<Arc<SharedHost>>, ApiError> {
+        if self.found.name("vhost").is_some() {
+            return Ok(vec![self.vhost()?]);
+        }
+        let mut hosts = self.node().hosts.all();
+        let identity = self.identity()?;
+        match self.vhost_name() {
+            Some(name) => hosts.retain(|host| host.name() == name),
+            None if identity.tags().may_administer() => {}
+            None => hosts.retain(|host| identity.may_access(host.name())),
+        }
+        Ok(hosts)
+    }
+
+    /// Reads the body as an object.
+    ///
+    /// # Errors
+    ///
+    /// 400, 408: see [`Object::parse`] and the body.
+    pub(crate) async fn body(&mut self) -> Result<Object, ApiError> {
+        let bytes = self.request.body.read(self.state.options.body_size_max).await?;
+        Object::parse(&bytes)
+    }
+
+    /// Reads the body and fails unless the fields are there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Call::body`], and 400 for missing fields.
+    pub(crate) async fn body_with(&mut self, names: &[&str]) -> Result<Object, ApiError> {
+        let body = self.body().await?;
+        body.require(names)?;
+        Ok(body)
+    }
+
+    /// The ranges of samples that the client asks for.
+    ///
+    /// # Errors
+    ///
+    /// 400: a range makes no sense.
+    pub(crate) fn ranges(&self) -> Result<Ranges, ApiError> {
+        Ranges::parse(&self.request.query)
+    }
+
+    /// Answers with a list.
+    pub(crate) async fn list<R: Rows + 'static>(&self, rows: R) -> Answer
+    where
+        R::Key: 'static,
+    {
+        let query = ListQuery::parse(&self.request.query)?;
+        list::answer(rows, &query, &self.request.bounds).await
+    }
+
+    /// Answers with an object, or with the columns of it that the client asks for.
+    pub(crate) fn object(&self, object: &impl Serialize) -> Answer {
+        match self.request.query.get("columns") {
+            None => Ok(Response::json(object)),
+            Some(columns) => {
+                let value = serde_json::to_value(object).unwrap_or_default();
+                Ok(Response::json(&Columns::parse(columns).cut(value)))
+            }
+        }
+    }
+}
+
+/// 201 for a new object and 204 for one that was there, when the change is on disk.
+pub(crate) async fn put(done: Done) -> Answer {
+    kept(done.commit).await?;
+    Ok(Response::empty(if done.is_new { StatusCode::CREATED } else { StatusCode::NO_CONTENT }))
+}
+
+/// 204, when the change is on disk.
+pub(crate) async fn deleted(commit: Commit) -> Answer {
+    kept(commit).await?;
+    Ok(Response::empty(StatusCode::NO_CONTENT))
+}
+
+/// Waits until a change is on disk.
+///
+/// # Errors
+///
+/// 500: the change cannot be written. It acts all the same.
+pub(crate) async fn kept(commit: Commit) -> Result<(), ApiError> {
+    commit.await.map_err(|error| ApiError::internal(error.to_string()))
+}
+
+/// 204.
+pub(crate) fn nothing() -> Answer {
+    Ok(Response::empty(StatusCode::NO_CONTENT))
+}

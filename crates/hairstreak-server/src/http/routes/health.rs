@@ -1,0 +1,109 @@
+//! Health checks: 200 when all is well, and 503 with a reason when it is not.
+
+use std::collections::BTreeSet;
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use crate::http::call::{Answer, Call};
+use crate::http::error::ApiError;
+use crate::http::response::Response;
+
+/// The units of a time for which certificates have to be valid.
+const UNITS: [&str; 4] = ["days", "weeks", "months", "years"];
+
+fn ok(call: &Call<'_>) -> Answer {
+    call.object(&json!({"status": "ok"}))
+}
+
+fn failed(reason: &str, more: Value) -> Answer {
+    let mut body = json!({"status": "failed", "reason": reason});
+    if let (Some(body), Value::Object(more)) = (body.as_object_mut(), more) {
+        body.extend(more);
+    }
+    Ok(Response::json_with(StatusCode::SERVICE_UNAVAILABLE, &body))
+}
+
+/// A check that a node that answers has passed.
+pub(crate) fn passed(call: &Call<'_>) -> Answer {
+    ok(call)
+}
+
+/// Whether the node could leave a cluster: there is only this one.
+pub(crate) fn single_node(call: &Call<'_>) -> Answer {
+    call.object(&json!({"status": "ok", "reason": "single node cluster"}))
+}
+
+/// The old check of a node by its name.
+pub(crate) fn node(call: &Call<'_>) -> Answer {
+    match call.found.name("node") {
+        Some(name) if name != call.state.about.node_name.as_bytes() => Err(ApiError::not_found()),
+        _ => alarms(call),
+    }
+}
+
+pub(crate) fn alarms(call: &Call<'_>) -> Answer {
+    if !call.node().is_alarmed() {
+        return ok(call);
+    }
+    let is_local = call
+        .request
+        .path
+        .as_ref()
+        .is_some_and(|path| path.segments().last().is_some_and(|segment| segment == b"local-alarms"));
+    let place = if is_local { "on the node" } else { "in the cluster" };
+    let alarm = json!({"node": &*call.state.about.node_name, "resource": "memory"});
+    failed(&format!("There are alarms in effect {place}"), json!({"alarms": [alarm]}))
+}
+
+/// Certificates: the listeners that are known here have none.
+pub(crate) fn certificates(call: &Call<'_>) -> Answer {
+    if !UNITS.contains(&call.text("unit")?) {
+        let text = "Time unit not recognised. Supported units: days, weeks, months, years.";
+        return Err(ApiError::bad_request(text));
+    }
+    match call.text("within")?.parse::<u32>() {
+        Ok(_) => ok(call),
+        Err(_) => Err(ApiError::bad_request("Invalid expiration value.")),
+    }
+}
+
+pub(crate) fn port(call: &Call<'_>) -> Answer {
+    let port: u16 = call.text("port")?.parse().map_err(|_| ApiError::bad_request("Invalid port"))?;
+    let ports: BTreeSet<u16> =
+        call.state.about.listeners.iter().map(|listener| listener.address.port()).collect();
+    if ports.contains(&port) {
+        return call.object(&json!({"status": "ok", "port": port}));
+    }
+    failed("No active listener", json!({"missing": port, "ports": ports}))
+}
+
+pub(crate) fn protocol(call: &Call<'_>) -> Answer {
+    let name = call.text("protocol")?;
+    let protocols: BTreeSet<&str> =
+        call.state.about.listeners.iter().map(|listener| listener.protocol).collect();
+    if protocols.contains(known_as(name)) {
+        return call.object(&json!({"status": "ok", "protocol": name}));
+    }
+    failed("No active listener", json!({"missing": name, "protocols": protocols}))
+}
+
+/// The name of a protocol among the listeners; some have several.
+fn known_as(name: &str) -> &str {
+    match name {
+        "amqp091" | "amqp0.9.1" | "amqp0-9-1" => "amqp",
+        "amqps" | "amqp/tls" => "amqp/ssl",
+        "prometheus" => "http/prometheus",
+        name => name,
+    }
+}
+
+pub(crate) fn connections(call: &Call<'_>) -> Answer {
+    let (opened, closed) = call.node().connections.churn();
+    let count = opened.saturating_sub(closed);
+    let limit = call.state.about.connections_max as u64;
+    if count < limit {
+        return ok(call);
+    }
+    failed("connection limit is reached", json!({"connections": count, "limit": limit}))
+}

@@ -1,0 +1,87 @@
+//! Limits of virtual hosts and of users.
+
+use serde_json::{Value, json};
+
+use super::policies::erlang;
+use super::users::exists;
+use crate::access::UserLimit;
+use crate::http::call::{Answer, Call, deleted, kept, nothing};
+use crate::http::error::ApiError;
+use crate::http::fields::Object;
+use crate::http::list::Held;
+use crate::operator::{users, virtual_hosts};
+
+/// The limits of virtual hosts.
+const OF_VHOSTS: [&str; 2] = ["max-connections", "max-queues"];
+
+pub(crate) async fn list_of_vhosts(call: &Call<'_>) -> Answer {
+    let hosts = call.hosts()?;
+    let definitions = virtual_hosts::all(call.node()).into_iter();
+    let limited = definitions
+        .filter(|definition| !definition.limits.is_empty())
+        .filter(|definition| hosts.iter().any(|host| host.name() == definition.name));
+    let rows = limited.map(|definition| json!({"vhost": definition.name, "value": definition.limits}));
+    call.list(Held::values(rows.collect())).await
+}
+
+pub(crate) async fn set_of_vhost(call: &mut Call<'_>) -> Answer {
+    let body = call.body_with(&["value"]).await?;
+    let host = call.vhost().map_err(|_| ApiError::missing("vhost_not_found"))?;
+    let name = call.text("name")?;
+    if !OF_VHOSTS.contains(&name) {
+        let value = erlang(body.get("value").unwrap_or(&Value::Null));
+        let text =
+            format!("Validation failed\n\nUnrecognised terms [{{<<\"{name}\">>,{value}}}] in limits\n");
+        return Err(ApiError::bad_request(text));
+    }
+    let value = value(&body, name, "Validation failed\n\n", "\n")?;
+    kept(virtual_hosts::set_limit(call.node(), host.name(), name, Some(value))?).await?;
+    nothing()
+}
+
+pub(crate) async fn clear_of_vhost(call: &Call<'_>) -> Answer {
+    let host = call.vhost()?;
+    deleted(virtual_hosts::set_limit(call.node(), host.name(), call.text("name")?, None)?).await
+}
+
+pub(crate) async fn list_of_users(call: &Call<'_>) -> Answer {
+    let all = match call.found.name("user") {
+        None => users::all(call.node()),
+        Some(_) => vec![users::find(call.node(), call.text("user")?)?],
+    };
+    let limited = all.into_iter().filter(|user| !user.limits.is_empty());
+    let rows = limited.map(|user| json!({"user": user.name, "value": user.limits}));
+    call.list(Held::values(rows.collect())).await
+}
+
+pub(crate) async fn set_of_user(call: &mut Call<'_>) -> Answer {
+    let body = call.body_with(&["value"]).await?;
+    let (user, name) = (call.text("user")?, call.text("name")?);
+    exists(call.node(), user)?;
+    let Some(limit) = UserLimit::from_name(name) else {
+        let value = erlang(body.get("value").unwrap_or(&Value::Null));
+        let text = format!("Unrecognised terms [{{<<\"{name}\">>,{value}}}] in user-limits");
+        return Err(ApiError::bad_request(text));
+    };
+    let value = value(&body, name, "", "")?;
+    kept(users::set_limit(call.node(), user, limit, Some(value))?).await?;
+    nothing()
+}
+
+pub(crate) async fn clear_of_user(call: &Call<'_>) -> Answer {
+    let user = call.text("user")?;
+    users::find(call.node(), user)?;
+    match UserLimit::from_name(call.text("name")?) {
+        Some(limit) => deleted(users::set_limit(call.node(), user, limit, None)?).await,
+        None => nothing(),
+    }
+}
+
+/// The value of a limit; digits in a string count.
+fn value(body: &Object, name: &str, before: &str, behind: &str) -> Result<i64, ApiError> {
+    let given = body.get("value").unwrap_or(&Value::Null);
+    let shown = erlang(given);
+    let wrong =
+        || ApiError::bad_request(format!("{before}{name} should be a number, actually was {shown}{behind}"));
+    body.integer("value").ok().flatten().ok_or_else(wrong)
+}

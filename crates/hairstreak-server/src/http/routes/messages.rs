@@ -1,0 +1,138 @@
+//! Messages: publishing one by hand, and taking some from a queue.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hairstreak_broker::Refusal;
+use hairstreak_wire::amqp::{Properties, ReplyCode};
+use serde_json::{Map, Value, json};
+
+use super::properties::{PropertyTexts, properties_json};
+use super::queues::short;
+use crate::access::Operation;
+use crate::http::call::{Answer, Call};
+use crate::http::error::ApiError;
+use crate::http::request::exchange_name;
+use crate::http::response::Response;
+use crate::http::rights::{Kind, Rights};
+use crate::operator::messages::{self, AckMode, TakenMessage};
+use crate::operator::{OperatorError, queues};
+
+/// The most messages that one request takes.
+const MESSAGE_COUNT_MAX: i64 = 10_000;
+
+pub(crate) async fn publish(call: &mut Call<'_>) -> Answer {
+    // RabbitMQ opens a connection to the host.
+    let host = call.vhost().map_err(|_| ApiError::not_authorised("Access refused."))?;
+    let body = call.body_with(&["routing_key", "properties", "payload", "payload_encoding"]).await?;
+    let payload = match body.get("payload") {
+        Some(Value::String(text)) => text,
+        _ => return Err(ApiError::bad_request("payload_not_string")),
+    };
+    let payload = match body.text("payload_encoding")?.as_deref() {
+        Some("string") => payload.as_bytes().to_vec(),
+        Some("base64") => {
+            STANDARD.decode(payload).map_err(|_| ApiError::wrong_field("not_base64", payload.as_str()))?
+        }
+        other => return Err(ApiError::wrong_field("unsupported_encoding", other)),
+    };
+    let texts = PropertyTexts::read(&body.table("properties")?)?;
+    let properties = texts.properties();
+    let exchange = exchange_name(call.bytes("exchange"));
+    let key = short("routing_key", body.text("routing_key")?.unwrap_or_default().as_bytes())?;
+    let rights = Rights::new(call.identity()?, &host)?;
+    let checked = rights
+        .check(Operation::Write, Kind::Exchange, exchange)
+        .and_then(|()| rights.check_topic(Operation::Write, exchange, &key))
+        .and_then(|()| check_user_id(call, &properties));
+    let checked = checked.and_then(|()| check_size(call, payload.len()));
+    checked.map_err(ApiError::of_publish)?;
+    let (place, name) = ((exchange, &*key), host.name());
+    match messages::publish(call.node(), name, place, &properties, &payload) {
+        Ok(is_routed) => Ok(Response::json(&json!({"routed": is_routed}))),
+        Err(OperatorError::Refused(refusal)) => Err(ApiError::of_publish(refusal)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A message has no more bytes than the node takes from clients.
+fn check_size(call: &Call<'_>, size: usize) -> Result<(), Refusal> {
+    let size_max = call.node().message_size_max;
+    if size as u64 <= size_max {
+        return Ok(());
+    }
+    let text = format!("message size {size} is larger than configured max size {size_max}");
+    Err(Refusal::new(ReplyCode::PreconditionFailed, text))
+}
+
+/// The property `user-id` is the publisher's name, unless the publisher may speak for others.
+fn check_user_id(call: &Call<'_>, properties: &Properties<'_>) -> Result<(), Refusal> {
+    let (Some(name), Some(identity)) = (properties.user_id, &call.identity) else { return Ok(()) };
+    let user = identity.user();
+    if name == user.as_bytes() || identity.tags().may_impersonate() {
+        return Ok(());
+    }
+    let name = String::from_utf8_lossy(name);
+    let text = format!("user_id property set to '{name}' but authenticated user was '{user}'");
+    Err(Refusal::new(ReplyCode::PreconditionFailed, text))
+}
+
+/// Messages that are taken off a queue, or put back where they were.
+pub(crate) async fn take(call: &mut Call<'_>) -> Answer {
+    let host = call.vhost()?;
+    let body = call.body_with(&["ackmode", "count", "encoding"]).await?;
+    let mode = match body.text("ackmode")?.as_deref() {
+        Some("ack_requeue_true" | "reject_requeue_true") => AckMode::Return,
+        Some("ack_requeue_false") => AckMode::Take,
+        Some("reject_requeue_false") => AckMode::Reject,
+        other => return Err(ApiError::wrong_field("unsupported_ackmode", other)),
+    };
+    let is_auto = match body.text("encoding")?.as_deref() {
+        Some("auto") => true,
+        Some("base64") => false,
+        _ => return Err(ApiError::bad_request("Unsupported encoding. Please use auto or base64.")),
+    };
+    let size_max = body.integer("truncate")?.map_or(usize::MAX, |size| usize::try_from(size).unwrap_or(0));
+    let count = match body.integer("count")?.unwrap_or(1) {
+        // RabbitMQ takes all messages for a count below 0.
+        count @ 0..=MESSAGE_COUNT_MAX => count,
+        _ => MESSAGE_COUNT_MAX,
+    };
+    let queue = call.bytes("queue");
+    queues::find(call.node(), host.name(), queue).map_err(|error| match error {
+        OperatorError::NotFound => {
+            let (name, vhost) = (String::from_utf8_lossy(queue), host.name());
+            ApiError::missing(format!("NOT_FOUND - no queue '{name}' in vhost '{vhost}'"))
+        }
+        error => error.into(),
+    })?;
+    let rights = Rights::new(call.identity()?, &host)?;
+    rights.check(Operation::Read, Kind::Queue, queue).map_err(ApiError::of_channel)?;
+    let taken = messages::take(call.node(), host.name(), queue, (count as usize, mode), size_max);
+    let taken = taken.map_err(|error| match error {
+        OperatorError::Refused(refusal) => ApiError::of_channel(refusal),
+        error => error.into(),
+    })?;
+    let messages: Vec<Value> = taken.iter().map(|message| json_of(message, is_auto)).collect();
+    Ok(Response::json(&messages))
+}
+
+fn json_of(message: &TakenMessage, is_auto: bool) -> Value {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (payload, encoding) = match std::str::from_utf8(&message.body) {
+        Ok(payload) if is_auto => (payload.to_owned(), "string"),
+        _ => (STANDARD.encode(&message.body), "base64"),
+    };
+    let properties = properties_json(&message.properties);
+    // An empty object is a list in RabbitMQ, as everywhere where Erlang has a property list.
+    let properties = if properties.is_empty() { Value::Array(Vec::new()) } else { properties.into() };
+    let mut object = Map::new();
+    object.insert("payload_bytes".into(), message.body_size.into());
+    object.insert("redelivered".into(), message.is_redelivered.into());
+    object.insert("exchange".into(), text(&message.exchange).into());
+    object.insert("routing_key".into(), text(&message.routing_key).into());
+    object.insert("message_count".into(), message.message_count.into());
+    object.insert("properties".into(), properties);
+    object.insert("payload".into(), payload.into());
+    object.insert("payload_encoding".into(), encoding.into());
+    object.into()
+}

@@ -1,0 +1,105 @@
+//! Parameters of virtual hosts and of the node, and the name of the cluster.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::definitions::{GlobalParameterDefinition, ParameterDefinition};
+use crate::http::call::{Answer, Call, deleted, kept, nothing, put};
+use crate::http::error::ApiError;
+use crate::http::list::Held;
+use crate::http::state::CLUSTER_NAME;
+use crate::operator::{parameters, virtual_hosts};
+
+/// The component under which RabbitMQ shows the limits of virtual hosts.
+const VHOST_LIMITS: &str = "vhost-limits";
+
+pub(crate) async fn list(call: &Call<'_>) -> Answer {
+    let component = call.found.name("component").map(String::from_utf8_lossy);
+    let hosts = call.hosts()?;
+    let hosts: BTreeSet<&str> = hosts.iter().map(|host| host.name()).collect();
+    let mut rows = parameters::all(call.node());
+    rows.extend(limits(call));
+    rows.retain(|row| {
+        hosts.contains(&*row.vhost) && component.as_ref().is_none_or(|name| **name == row.component)
+    });
+    call.list(Held::values(rows.iter().map(|row| json!(row)).collect())).await
+}
+
+/// The limits of virtual hosts as parameters.
+fn limits(call: &Call<'_>) -> Vec<ParameterDefinition> {
+    let hosts = virtual_hosts::all(call.node()).into_iter().filter(|host| !host.limits.is_empty());
+    let row = |host: crate::definitions::VirtualHostDefinition| ParameterDefinition {
+        vhost: host.name,
+        component: VHOST_LIMITS.into(),
+        name: "limits".into(),
+        value: json!(host.limits),
+    };
+    hosts.map(row).collect()
+}
+
+pub(crate) fn show(call: &Call<'_>) -> Answer {
+    call.object(&find(call)?)
+}
+
+fn find(call: &Call<'_>) -> Result<ParameterDefinition, ApiError> {
+    let host = call.vhost()?;
+    let (component, name) = (call.text("component")?, call.text("name")?);
+    let mut rows = parameters::all(call.node()).into_iter();
+    let found = rows.find(|row| row.vhost == host.name() && row.component == component && row.name == name);
+    found.ok_or_else(ApiError::not_found)
+}
+
+pub(crate) async fn set(call: &mut Call<'_>) -> Answer {
+    let body = call.body_with(&["value"]).await?;
+    let host = call.vhost().map_err(|_| ApiError::missing("vhost_not_found"))?;
+    let parameter = ParameterDefinition {
+        vhost: host.name().into(),
+        component: call.text("component")?.into(),
+        name: call.text("name")?.into(),
+        value: value(&body),
+    };
+    put(parameters::put(call.node(), parameter)?).await
+}
+
+fn value(body: &crate::http::fields::Object) -> Value {
+    body.get("value").cloned().unwrap_or_default()
+}
+
+pub(crate) async fn clear(call: &Call<'_>) -> Answer {
+    let ParameterDefinition { vhost, component, name, .. } = find(call)?;
+    deleted(parameters::delete(call.node(), &vhost, &component, &name)?).await
+}
+
+pub(crate) async fn list_global(call: &Call<'_>) -> Answer {
+    let rows = parameters::all_global(call.node());
+    call.list(Held::values(rows.iter().map(|row| json!(row)).collect())).await
+}
+
+pub(crate) fn show_global(call: &Call<'_>) -> Answer {
+    let name = call.text("name")?;
+    let mut rows = parameters::all_global(call.node()).into_iter();
+    call.object(&rows.find(|row| row.name == name).ok_or_else(ApiError::not_found)?)
+}
+
+pub(crate) async fn set_global(call: &mut Call<'_>) -> Answer {
+    let body = call.body_with(&["value"]).await?;
+    let parameter = GlobalParameterDefinition { name: call.text("name")?.into(), value: value(&body) };
+    put(parameters::put_global(call.node(), parameter)).await
+}
+
+pub(crate) async fn clear_global(call: &Call<'_>) -> Answer {
+    deleted(parameters::delete_global(call.node(), call.text("name")?)?).await
+}
+
+pub(crate) fn show_cluster_name(call: &Call<'_>) -> Answer {
+    call.object(&json!({"name": call.state.cluster_name()}))
+}
+
+pub(crate) async fn set_cluster_name(call: &mut Call<'_>) -> Answer {
+    let body = call.body_with(&["name"]).await?;
+    let name = body.text("name")?.unwrap_or_default();
+    let parameter = GlobalParameterDefinition { name: CLUSTER_NAME.into(), value: name.into() };
+    kept(parameters::put_global(call.node(), parameter).commit).await?;
+    nothing()
+}

@@ -1,0 +1,80 @@
+//! Policies and operator policies.
+
+use hairstreak_broker::policy::Scope;
+use serde_json::{Value, json};
+
+use crate::definitions::{Arguments, PolicyDefinition};
+use crate::http::call::{Answer, Call, deleted, put};
+use crate::http::error::ApiError;
+use crate::http::list::Held;
+use crate::operator::{OperatorError, policies};
+
+/// Those of the virtual hosts where the user has permissions.
+pub(crate) async fn list(call: &Call<'_>, scope: Scope) -> Answer {
+    let hosts = call.hosts()?;
+    let mut rows = policies::all(call.node(), scope);
+    rows.retain(|row| hosts.iter().any(|host| host.name() == row.vhost));
+    call.list(Held::values(rows.iter().map(|row| json!(row)).collect())).await
+}
+
+pub(crate) fn show(call: &Call<'_>, scope: Scope) -> Answer {
+    call.object(&find(call, scope)?)
+}
+
+fn find(call: &Call<'_>, scope: Scope) -> Result<PolicyDefinition, ApiError> {
+    let (host, name) = (call.vhost()?, call.text("name")?);
+    let mut rows = policies::all(call.node(), scope).into_iter();
+    rows.find(|row| row.vhost == host.name() && row.name == name).ok_or_else(ApiError::not_found)
+}
+
+pub(crate) async fn set(call: &mut Call<'_>, scope: Scope) -> Answer {
+    let body = call.body_with(&["pattern", "definition"]).await?;
+    let host = call.vhost().map_err(|_| ApiError::missing("vhost_not_found"))?;
+    let wrong = |reason: String| escaped(scope, format!("Validation failed\n\n{reason}\n"));
+    let definition: Arguments = match body.get("definition") {
+        Some(value @ Value::Object(_)) => {
+            serde_json::from_value(value.clone()).map_err(|error| wrong(error.to_string()))?
+        }
+        _ => return Err(wrong("definition should be an object".into())),
+    };
+    let priority = match body.integer("priority") {
+        Ok(priority) => priority.unwrap_or(0),
+        Err(_) => {
+            let given = erlang(body.get("priority").unwrap_or(&Value::Null));
+            return Err(wrong(format!("priority should be a number, actually was {given}")));
+        }
+    };
+    let policy = PolicyDefinition {
+        vhost: host.name().into(),
+        name: call.text("name")?.into(),
+        pattern: body.text("pattern")?.unwrap_or_default(),
+        apply_to: body.text("apply-to")?.unwrap_or_else(|| "all".into()),
+        definition,
+        priority,
+    };
+    match policies::put(call.node(), scope, policy) {
+        Err(OperatorError::Bad(text)) => Err(escaped(scope, text)),
+        result => put(result?).await,
+    }
+}
+
+pub(crate) async fn clear(call: &Call<'_>, scope: Scope) -> Answer {
+    let policy = find(call, scope)?;
+    deleted(policies::delete(call.node(), scope, &policy.vhost, &policy.name)?).await
+}
+
+/// RabbitMQ escapes what it says of a user's policy for HTML, and not what it says of an operator's.
+fn escaped(scope: Scope, text: String) -> ApiError {
+    ApiError::bad_request(match scope {
+        Scope::User => text.replace('<', "&lt;").replace('>', "&gt;"),
+        Scope::Operator => text,
+    })
+}
+
+/// A value as Erlang prints it.
+pub(super) fn erlang(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("<<\"{text}\">>"),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,16 @@
+//! The API of a node without AMQP, over HTTP. The expected answers are those that RabbitMQ 3.10.8 gives to the same requests.
+
+mod authorization;
+mod client;
+mod definitions;
+mod exchanges;
+mod health;
+mod lists;
+mod messages;
+mod node;
+mod policies;
+mod queues;
+mod rates;
+mod shapes;
+mod users;
+mod vhosts;

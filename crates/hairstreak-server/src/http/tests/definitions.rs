@@ -1,0 +1,99 @@
+//! Export and import of definitions.
+
+use serde_json::{Value, json};
+
+use super::node::TestNode;
+
+const BOUNDARY: &str = "Content-Type: multipart/form-data; boundary=X\r\n";
+
+#[test]
+fn definitions_are_exported_and_imported() {
+    let node = TestNode::start();
+    let client = node.client();
+    client.change("PUT", "/api/queues/%2F/q1", r#"{"durable":true,"arguments":{"x-max-length":5}}"#);
+    client.change("PUT", "/api/exchanges/%2F/x1", r#"{"type":"topic","durable":true}"#);
+    client.change("POST", "/api/bindings/%2F/e/x1/q/q1", r#"{"routing_key":"a"}"#);
+    client.change("PUT", "/api/policies/%2F/p1", r#"{"pattern":"^a","definition":{"max-length":9}}"#);
+    client.change(
+        "PUT",
+        "/api/operator-policies/%2F/o1",
+        r#"{"pattern":"^a","definition":{"max-length":5}}"#,
+    );
+    let answered = client.ask("GET", "/api/definitions?download=a.json", "");
+    assert_eq!(answered.header("content-disposition"), Some("attachment; filename=a.json"));
+    let exported = answered.json();
+    for key in [
+        "rabbit_version",
+        "rabbitmq_version",
+        "product_name",
+        "product_version",
+        "users",
+        "vhosts",
+        "permissions",
+        "topic_permissions",
+        "parameters",
+        "global_parameters",
+        "policies",
+        "queues",
+        "exchanges",
+        "bindings",
+    ] {
+        assert!(exported.get(key).is_some(), "{key}");
+    }
+    assert_eq!(exported["policies"][0]["name"], "p1");
+    assert_eq!(exported["parameters"][0]["component"], "operator_policy");
+    let other = TestNode::start();
+    let target = other.client();
+    target.check("POST", "/api/definitions", &exported.to_string(), 204, "");
+    let without_names = |mut value: Value| {
+        value.as_object_mut().unwrap().remove("explanation");
+        value
+    };
+    assert_eq!(without_names(target.get("/api/definitions")), without_names(exported));
+    let of_host = client.get("/api/definitions/%2F");
+    assert!(of_host.get("users").is_none());
+    assert_eq!(of_host["queues"][0].get("vhost"), None);
+    target.change("PUT", "/api/vhosts/v", "{}");
+    target.check("POST", "/api/definitions/v", &of_host.to_string(), 204, "");
+    assert_eq!(target.get("/api/queues/v/q1")["arguments"], json!({"x-max-length": 5}));
+    assert_eq!(target.get("/api/bindings/v/e/x1/q/q1").as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_form_is_imported_and_what_is_none_is_refused() {
+    let node = TestNode::start();
+    let client = node.client();
+    let form = |name: &str, text: &str| {
+        format!(
+            "--X\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"a.json\"\r\n\r\n{text}\r\n--X--\r\n"
+        )
+    };
+    let send = |body: &str| client.send("POST", "/api/definitions", BOUNDARY, body.as_bytes()).status;
+    let file = r#"{"queues":[{"name":"q","vhost":"/","durable":true,"auto_delete":false,"arguments":{}}]}"#;
+    assert_eq!(send(&form("file", file)), 204);
+    assert_eq!(client.get("/api/queues/%2F/q")["durable"], true);
+    assert_eq!(send(&form("file", "{\"queues\":[")), 400);
+    assert_eq!(send(&form("other", file)), 400);
+    assert_eq!(send("garbage"), 400);
+    for body in ["{", "[]"] {
+        client.bad("POST", "/api/definitions", body, r#""failed_to_parse_json""#);
+    }
+    for body in [
+        "",
+        "{}",
+        r#"{"nope":[1]}"#,
+        r#"{"queues":[{"name":"amq.a","vhost":"/","durable":true,"auto_delete":false}]}"#,
+    ] {
+        client.check("POST", "/api/definitions", body, 204, "");
+    }
+    for body in [
+        r#"{"queues":[{"name":"a"}]}"#,
+        r#"{"queues":[{"name":"a","vhost":"nope","durable":true,"auto_delete":false}]}"#,
+        r#"{"queues":5}"#,
+        r#"{"permissions":[{"user":"nope","vhost":"/","configure":"","write":"","read":""}]}"#,
+    ] {
+        assert_eq!(client.ask("POST", "/api/definitions", body).status, 400, "{body}");
+    }
+    let body = r#"{"queues":[]}"#;
+    client.refuse("POST", "/api/definitions/nope", body, 404, "not_found", "\"vhost_not_found\"");
+}

@@ -1,0 +1,82 @@
+//! Health checks, and what is asked without credentials.
+
+use super::client::Client;
+use super::node::TestNode;
+
+#[test]
+fn health_is_answered_as_in_rabbitmq() {
+    let node = TestNode::start();
+    let client = node.client();
+    let ok = r#"{"status":"ok"}"#;
+    for name in [
+        "health/checks/alarms",
+        "health/checks/local-alarms",
+        "health/checks/virtual-hosts",
+        "health/checks/certificate-expiration/1/days",
+        "aliveness-test/%2F",
+        "healthchecks/node",
+        "healthchecks/node/hairstreak@localhost",
+    ] {
+        client.check("GET", &format!("/api/{name}"), "", 200, ok);
+    }
+    let critical = r#"{"reason":"single node cluster","status":"ok"}"#;
+    client.check("GET", "/api/health/checks/node-is-quorum-critical", "", 200, critical);
+    client.check("GET", "/api/health/checks/port-listener/5672", "", 200, r#"{"port":5672,"status":"ok"}"#);
+    let http = node.http.addresses()[0].port();
+    let missing =
+        format!(r#"{{"missing":1,"ports":[5672,{http}],"reason":"No active listener","status":"failed"}}"#);
+    client.check("GET", "/api/health/checks/port-listener/1", "", 503, &missing);
+    let found = r#"{"protocol":"amqp","status":"ok"}"#;
+    client.check("GET", "/api/health/checks/protocol-listener/amqp", "", 200, found);
+    let missing =
+        r#"{"missing":"mqtt","protocols":["amqp","http"],"reason":"No active listener","status":"failed"}"#;
+    client.check("GET", "/api/health/checks/protocol-listener/mqtt", "", 503, missing);
+    let units = r#""Time unit not recognised. Supported units: days, weeks, months, years.""#;
+    client.bad("GET", "/api/health/checks/certificate-expiration/1/moons", "", units);
+    let within = "/api/health/checks/certificate-expiration/x/days";
+    client.bad("GET", within, "", r#""Invalid expiration value.""#);
+    client.bad("GET", "/api/health/checks/port-listener/x", "", r#""Invalid port""#);
+    for name in ["aliveness-test/nope", "healthchecks/node/x", "health/checks/nothing"] {
+        client.absent("GET", &format!("/api/{name}"));
+    }
+}
+
+#[test]
+fn an_alarm_fails_the_checks() {
+    let node = TestNode::start();
+    let client = node.client();
+    let watermark = usize::MAX / 4;
+    node.node.account.note(0, watermark);
+    let body = |place: &str| {
+        format!(
+            r#"{{"alarms":[{{"node":"hairstreak@localhost","resource":"memory"}}],"reason":"There are alarms in effect {place}","status":"failed"}}"#
+        )
+    };
+    client.check("GET", "/api/health/checks/alarms", "", 503, &body("in the cluster"));
+    client.check("GET", "/api/health/checks/local-alarms", "", 503, &body("on the node"));
+    assert_eq!(client.get("/api/nodes")[0]["mem_alarm"], true);
+    node.node.account.note(watermark, 0);
+    assert_eq!(client.ask("GET", "/api/health/checks/alarms", "").status, 200);
+}
+
+#[test]
+fn probes_and_versions_need_no_credentials() {
+    let node = TestNode::start();
+    let stranger = Client::new(node.http.addresses()[0], None);
+    for name in [
+        "is-in-service",
+        "below-node-connection-limit",
+        "ready-to-serve-clients",
+        "reached-target-cluster-size",
+    ] {
+        stranger.check("GET", &format!("/api/health/checks/{name}"), "", 200, r#"{"status":"ok"}"#);
+    }
+    assert_eq!(stranger.get("/api/version")["version"], "3.13.7");
+    for name in ["health/checks/alarms", "overview", "whoami"] {
+        let answered = stranger.ask("GET", &format!("/api/{name}"), "");
+        assert_eq!((answered.status, &*answered.body), (401, &b""[..]), "{name}");
+        assert_eq!(answered.header("www-authenticate"), Some("basic realm=\"rabbitmq management\""));
+    }
+    let wrong = Client::new(node.http.addresses()[0], Some(("guest", "wrong")));
+    wrong.refuse("GET", "/api/overview", "", 401, "not_authorized", "\"Not_Authorized\"");
+}

@@ -1,0 +1,109 @@
+//! Messages that are published and taken by hand.
+
+use serde_json::{Value, json};
+
+use super::node::TestNode;
+
+#[test]
+fn a_message_is_published_as_in_rabbitmq() {
+    let node = TestNode::start();
+    let client = node.client();
+    client.change("PUT", "/api/exchanges/%2F/x1", r#"{"type":"topic"}"#);
+    client.change("PUT", "/api/exchanges/%2F/inner", r#"{"internal":true}"#);
+    client.change("PUT", "/api/queues/%2F/q1", "{}");
+    client.change("POST", "/api/bindings/%2F/e/x1/q/q1", r#"{"routing_key":"a"}"#);
+    let body = |key: &str, payload: Value, encoding: &str, properties: Value| {
+        json!({"routing_key": key, "payload": payload, "payload_encoding": encoding, "properties": properties}).to_string()
+    };
+    let good = body("a", json!("hi"), "string", json!({}));
+    let at = "/api/exchanges/%2F/x1/publish";
+    client.bad(
+        "POST",
+        at,
+        "{}",
+        r#""[{key_missing,routing_key},\n {key_missing,properties},\n {key_missing,payload},\n {key_missing,payload_encoding}]""#,
+    );
+    client.check("POST", at, &good, 200, r#"{"routed":true}"#);
+    client.check("POST", at, &body("none", json!("hi"), "string", json!({})), 200, r#"{"routed":false}"#);
+    client.check(
+        "POST",
+        at,
+        &body("a", json!("5"), "string", json!({"nope": "x"})),
+        200,
+        r#"{"routed":true}"#,
+    );
+    for (body, reason) in [
+        (body("a", json!("hi"), "string", json!({"priority": "3"})), r#"["not_int","priority"]"#),
+        (body("a", json!("!!"), "base64", json!({})), r#"["not_base64","!!"]"#),
+        (body("a", json!("!!"), "zip", json!({})), r#"["unsupported_encoding","zip"]"#),
+        (body("a", json!(5), "string", json!({})), r#""payload_not_string""#),
+        (
+            body("a", json!("5"), "string", json!({"user_id": "x"})),
+            r#""406 PRECONDITION_FAILED - user_id property set to 'x' but authenticated user was 'guest'""#,
+        ),
+    ] {
+        client.bad("POST", at, &body, reason);
+    }
+    let nope = r#""404 NOT_FOUND - no exchange 'nope' in vhost '/'""#;
+    client.bad("POST", "/api/exchanges/%2F/nope/publish", &good, nope);
+    let inner = r#""403 ACCESS_REFUSED - cannot publish to internal exchange 'inner' in vhost '/'""#;
+    client.bad("POST", "/api/exchanges/%2F/inner/publish", &good, inner);
+    client.refuse(
+        "POST",
+        "/api/exchanges/nope/x1/publish",
+        &good,
+        401,
+        "not_authorised",
+        "\"Access refused.\"",
+    );
+}
+
+#[test]
+fn messages_are_taken_and_put_back_as_in_rabbitmq() {
+    let node = TestNode::start();
+    let client = node.client();
+    client.change("PUT", "/api/queues/%2F/q1", "{}");
+    let publish = |payload: &str, encoding: &str, properties: Value| {
+        let body = json!({"routing_key": "q1", "payload": payload, "payload_encoding": encoding, "properties": properties});
+        client.change("POST", "/api/exchanges/%2F/amq.default/publish", &body.to_string());
+    };
+    publish("hi", "string", json!({}));
+    publish("\u{e4}", "string", json!({"delivery_mode": 2, "headers": {"a": 1}, "type": "t"}));
+    publish("/w==", "base64", json!({}));
+    let at = "/api/queues/%2F/q1/get";
+    let take = |body: &str| -> Vec<Value> {
+        let answered = client.ask("POST", at, body);
+        assert_eq!(answered.status, 200, "{body}");
+        answered.json().as_array().unwrap().clone()
+    };
+    let first = json!({"payload_bytes": 2, "redelivered": false, "exchange": "", "routing_key": "q1",
+        "message_count": 2, "properties": [], "payload": "hi", "payload_encoding": "string"});
+    assert_eq!(take(r#"{"count":1,"ackmode":"ack_requeue_true","encoding":"auto"}"#), [first]);
+    let all = take(r#"{"count":"5","ackmode":"reject_requeue_true","encoding":"auto"}"#);
+    assert_eq!(all.len(), 3);
+    assert_eq!((&all[0]["redelivered"], &all[1]["redelivered"]), (&json!(true), &json!(false)));
+    assert_eq!(all[1]["properties"], json!({"delivery_mode": 2, "headers": {"a": 1}, "type": "t"}));
+    assert_eq!((&all[2]["payload"], &all[2]["payload_encoding"]), (&json!("/w=="), &json!("base64")));
+    let cut = take(r#"{"count":-1,"ackmode":"ack_requeue_true","encoding":"base64","truncate":1}"#);
+    assert_eq!(cut.iter().map(|one| &one["payload"]).collect::<Vec<_>>(), ["aA==", "ww==", "/w=="]);
+    assert_eq!((&cut[0]["payload_bytes"], &cut[2]["message_count"]), (&json!(2), &json!(0)));
+    for (body, reason) in [
+        ("{}", r#""[{key_missing,ackmode},{key_missing,count},{key_missing,encoding}]""#),
+        (r#"{"count":"x","ackmode":"ack_requeue_true","encoding":"auto"}"#, r#"["not_integer","x"]"#),
+        (
+            r#"{"count":1,"ackmode":"ack_requeue_true","encoding":"nope"}"#,
+            r#""Unsupported encoding. Please use auto or base64.""#,
+        ),
+        (
+            r#"{"count":1,"ackmode":"ack_requeue_true","encoding":"auto","truncate":"x"}"#,
+            r#"["not_integer","x"]"#,
+        ),
+    ] {
+        client.bad("POST", at, body, reason);
+    }
+    let nope = r#""NOT_FOUND - no queue 'nope' in vhost '/'""#;
+    let body = r#"{"count":1,"ackmode":"ack_requeue_true","encoding":"auto"}"#;
+    client.refuse("POST", "/api/queues/%2F/nope/get", body, 404, "not_found", nope);
+    assert_eq!(take(r#"{"count":5,"ackmode":"ack_requeue_false","encoding":"auto"}"#).len(), 3);
+    assert!(take(body).is_empty());
+}

@@ -1,0 +1,62 @@
+//! `TestNode`: a node with nothing but its API.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use super::client::Client;
+use crate::http::{About, HttpOptions, HttpServer, ListenerInfo, start};
+use crate::node::{AmqpOptions, Node};
+use crate::operator;
+
+/// A node and its API. Dropped, it is gone.
+pub(super) struct TestNode {
+    pub(super) node: Arc<Node>,
+    pub(super) http: HttpServer,
+}
+
+impl TestNode {
+    /// A node with the user `guest`, who is an administrator.
+    pub(super) fn start() -> TestNode {
+        TestNode::with_options(HttpOptions::default())
+    }
+
+    pub(super) fn with_options(options: HttpOptions) -> TestNode {
+        let node = Arc::new(operator::open(&AmqpOptions::default(), None).unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let amqp: SocketAddr = "127.0.0.1:5672".parse().unwrap();
+        let about = about(vec![
+            ListenerInfo { protocol: "amqp", address: amqp },
+            ListenerInfo { protocol: "http", address },
+        ]);
+        let http = start(vec![listener], options, Arc::clone(&node), about).unwrap();
+        TestNode { node, http }
+    }
+
+    /// A client of the administrator.
+    pub(super) fn client(&self) -> Client {
+        Client::new(self.http.addresses()[0], Some(("guest", "guest")))
+    }
+
+    /// A client of a user that has these tags, and permissions of its own things in the virtual host `/`.
+    pub(super) fn client_of(&self, name: &str, tags: &str) -> Client {
+        let administrator = self.client();
+        let body = format!("{{\"password\":\"p\",\"tags\":\"{tags}\"}}");
+        administrator.check("PUT", &format!("/api/users/{name}"), &body, 201, "");
+        let body = r#"{"configure":"^mine","write":"^mine","read":"^mine"}"#;
+        administrator.check("PUT", &format!("/api/permissions/%2F/{name}"), body, 201, "");
+        Client::new(self.http.addresses()[0], Some((name, "p")))
+    }
+}
+
+/// What is said of a node of the tests.
+pub(super) fn about(listeners: Vec<ListenerInfo>) -> About {
+    About {
+        node_name: "hairstreak@localhost".into(),
+        listeners,
+        memory_watermark: 1 << 30,
+        connections_max: 100,
+        data_directory: None,
+        config_files: Vec::new(),
+    }
+}

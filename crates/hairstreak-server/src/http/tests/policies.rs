@@ -1,0 +1,64 @@
+//! Policies and operator policies.
+
+use serde_json::json;
+
+use super::node::TestNode;
+
+#[test]
+fn policies_are_set_and_cleared_as_in_rabbitmq() {
+    let node = TestNode::start();
+    let client = node.client();
+    let at = "/api/policies/%2F/p1";
+    let bad = |body: &str, reason: &str| client.bad("PUT", at, body, reason);
+    bad("{}", r#""[{key_missing,pattern},{key_missing,definition}]""#);
+    bad(r#"{"pattern":"^a"}"#, r#""[{key_missing,definition}]""#);
+    bad(r#"{"pattern":"^a","definition":{}}"#, r#""Validation failed\n\nno policy provided\n""#);
+    bad(
+        r#"{"pattern":"^a","definition":{"nope":"x"}}"#,
+        r#""Validation failed\n\n[{&lt;&lt;\"nope\"&gt;&gt;,&lt;&lt;\"x\"&gt;&gt;}] are not recognised policy settings\n""#,
+    );
+    bad(
+        r#"{"pattern":"^a","definition":{"max-length":5},"priority":"x"}"#,
+        r#""Validation failed\n\npriority should be a number, actually was &lt;&lt;\"x\"&gt;&gt;\n""#,
+    );
+    let body = r#"{"pattern":"^a","definition":{"max-length":5},"priority":3,"apply-to":"queues"}"#;
+    client.check("PUT", at, body, 201, "");
+    client.check("PUT", at, body, 204, "");
+    client.refuse("PUT", "/api/policies/nope/p1", body, 404, "not_found", "\"vhost_not_found\"");
+    let row = json!({"vhost": "/", "name": "p1", "pattern": "^a", "apply-to": "queues", "definition": {"max-length": 5},
+        "priority": 3});
+    assert_eq!(client.get(at), row);
+    assert_eq!(client.get("/api/policies"), json!([row]));
+    assert_eq!(client.get("/api/policies/%2F"), json!([row]));
+    client.absent("GET", "/api/policies/nope");
+    client.absent("GET", "/api/policies/%2F/nope");
+    client.absent("DELETE", "/api/policies/%2F/nope");
+    client.check("DELETE", at, "", 204, "");
+    assert_eq!(client.get("/api/policies"), json!([]));
+}
+
+#[test]
+fn a_queue_shows_the_policies_that_apply() {
+    let node = TestNode::start();
+    let client = node.client();
+    client.change("PUT", "/api/queues/%2F/a1", "{}");
+    client.change("PUT", "/api/queues/%2F/b1", "{}");
+    client.change(
+        "PUT",
+        "/api/policies/%2F/p1",
+        r#"{"pattern":"^a","definition":{"max-length":9,"overflow":"reject-publish"}}"#,
+    );
+    let body = r#"{"pattern":"^a","definition":{"max-length":5},"apply-to":"queues"}"#;
+    client.check("PUT", "/api/operator-policies/%2F/o1", body, 201, "");
+    let queue = client.get("/api/queues/%2F/a1");
+    assert_eq!((&queue["policy"], &queue["operator_policy"]), (&json!("p1"), &json!("o1")));
+    assert_eq!(queue["effective_policy_definition"], json!({"max-length": 5, "overflow": "reject-publish"}));
+    let other = client.get("/api/queues/%2F/b1");
+    assert_eq!((&other["policy"], &other["effective_policy_definition"]), (&json!(null), &json!({})));
+    let bad = r#"{"pattern":"^a","definition":{"dead-letter-exchange":"5"}}"#;
+    let text = r#""Validation failed\n\n[{<<\"dead-letter-exchange\">>,<<\"5\">>}] are not recognised policy settings\n""#;
+    client.bad("PUT", "/api/operator-policies/%2F/o1", bad, text);
+    client.check("DELETE", "/api/operator-policies/%2F/o1", "", 204, "");
+    assert_eq!(client.get("/api/operator-policies"), json!([]));
+    assert_eq!(client.get("/api/queues/%2F/a1")["operator_policy"], json!(null));
+}

@@ -1,0 +1,115 @@
+//! Virtual hosts, their limits, and parameters.
+
+use serde_json::json;
+
+use super::node::TestNode;
+
+#[test]
+fn virtual_hosts_are_made_and_deleted_as_in_rabbitmq() {
+    let node = TestNode::start();
+    let client = node.client();
+    let at = "/api/vhosts/v1";
+    client.check("PUT", at, "", 201, "");
+    client.check("PUT", at, r#"{"description":"d","tags":"a,b","tracing":false}"#, 204, "");
+    let host = client.get(at);
+    assert_eq!((&host["description"], &host["tags"]), (&json!("d"), &json!(["a", "b"])));
+    client.check("PUT", at, r#"{"default_queue_type":"quorum"}"#, 204, "");
+    let host = client.get(at);
+    assert_eq!((&host["description"], &host["default_queue_type"]), (&json!("d"), &json!("quorum")));
+    assert_eq!(host["cluster_state"], json!({"hairstreak@localhost": "running"}));
+    // Whoever makes a host may do everything there.
+    let row = json!({"vhost": "v1", "user": "guest", "configure": ".*", "write": ".*", "read": ".*"});
+    assert_eq!(client.get("/api/vhosts/v1/permissions"), json!([row]));
+    for target in ["/api/vhosts/nope", "/api/vhosts/nope/connections", "/api/vhosts/nope/channels"] {
+        client.absent("GET", target);
+    }
+    client.absent("DELETE", "/api/vhosts/nope");
+    client.check("POST", "/api/vhosts/v1/start/hairstreak@localhost", "{}", 204, "");
+    let text = r#""Request to node nope@x failed with nodedown""#;
+    client.bad("POST", "/api/vhosts/v1/start/nope@x", "{}", text);
+    client.check("POST", "/api/vhosts/v1/deletion/protection", "", 204, "");
+    assert_eq!(client.ask("DELETE", at, "").status, 412);
+    client.check("DELETE", "/api/vhosts/v1/deletion/protection", "", 204, "");
+    client.check("DELETE", at, "", 204, "");
+    client.absent("GET", at);
+}
+
+#[test]
+fn limits_of_virtual_hosts_are_set_and_cleared_as_in_rabbitmq() {
+    let node = TestNode::start();
+    let client = node.client();
+    let at = "/api/vhost-limits/%2F/";
+    client.check("PUT", &format!("{at}max-queues"), r#"{"value":1}"#, 204, "");
+    client.check("PUT", &format!("{at}max-connections"), r#"{"value":-5}"#, 204, "");
+    let expected = json!([{"vhost": "/", "value": {"max-connections": -5, "max-queues": 1}}]);
+    assert_eq!(client.get("/api/vhost-limits"), expected);
+    assert_eq!(client.get("/api/vhost-limits/%2F"), expected);
+    assert_eq!(client.get("/api/parameters/vhost-limits/%2F")[0]["value"], expected[0]["value"]);
+    client.absent("GET", "/api/vhost-limits/nope");
+    for (name, body, text) in [
+        (
+            "max-connections",
+            r#"{"value":"x"}"#,
+            r#""Validation failed\n\nmax-connections should be a number, actually was <<\"x\">>\n""#,
+        ),
+        (
+            "max-connections",
+            r#"{"value":5.5}"#,
+            r#""Validation failed\n\nmax-connections should be a number, actually was 5.5\n""#,
+        ),
+        (
+            "nope",
+            r#"{"value":5}"#,
+            r#""Validation failed\n\nUnrecognised terms [{<<\"nope\">>,5}] in limits\n""#,
+        ),
+        ("max-queues", "{}", r#""[{key_missing,value}]""#),
+    ] {
+        client.bad("PUT", &format!("{at}{name}"), body, text);
+    }
+    let target = "/api/vhost-limits/nope/max-queues";
+    client.refuse("PUT", target, r#"{"value":5}"#, 404, "not_found", "\"vhost_not_found\"");
+    client.check("PUT", "/api/queues/%2F/one", "{}", 201, "");
+    assert_eq!(client.ask("PUT", "/api/queues/%2F/two", "{}").status, 400);
+    for _ in 0..2 {
+        client.check("DELETE", &format!("{at}max-queues"), "", 204, "");
+    }
+    client.check("PUT", "/api/queues/%2F/two", "{}", 201, "");
+}
+
+#[test]
+fn parameters_are_set_and_cleared() {
+    let node = TestNode::start();
+    let client = node.client();
+    let at = "/api/parameters/shovel/%2F/s1";
+    client.bad("PUT", at, "{}", r#""[{key_missing,value}]""#);
+    client.check("PUT", at, r#"{"value":{"src-uri":"amqp://"}}"#, 201, "");
+    client.check("PUT", at, r#"{"value":{"src-uri":"amqp://x"}}"#, 204, "");
+    let row = json!({"vhost": "/", "component": "shovel", "name": "s1", "value": {"src-uri": "amqp://x"}});
+    assert_eq!(client.get(at), row);
+    for target in ["/api/parameters", "/api/parameters/shovel", "/api/parameters/shovel/%2F"] {
+        assert_eq!(client.get(target), json!([row]), "{target}");
+    }
+    assert_eq!(client.get("/api/parameters/nope"), json!([]));
+    client.absent("GET", "/api/parameters/shovel/nope");
+    client.check("DELETE", at, "", 204, "");
+    client.absent("DELETE", at);
+    let at = "/api/global-parameters/g1";
+    client.check("PUT", at, r#"{"value":{"a":1}}"#, 201, "");
+    client.check("PUT", at, r#"{"value":[1,"x"]}"#, 204, "");
+    client.bad("PUT", at, "{}", r#""[{key_missing,value}]""#);
+    assert_eq!(client.get(at), json!({"value": [1, "x"], "name": "g1"}));
+    client.absent("GET", "/api/global-parameters/nope");
+    client.check("DELETE", at, "", 204, "");
+    client.absent("DELETE", at);
+}
+
+#[test]
+fn the_cluster_has_a_name() {
+    let node = TestNode::start();
+    let client = node.client();
+    client.check("GET", "/api/cluster-name", "", 200, r#"{"name":"hairstreak@localhost"}"#);
+    client.bad("PUT", "/api/cluster-name", "{}", r#""[{key_missing,name}]""#);
+    client.check("PUT", "/api/cluster-name", r#"{"name":"foo"}"#, 204, "");
+    client.check("GET", "/api/cluster-name", "", 200, r#"{"name":"foo"}"#);
+    assert_eq!(client.get("/api/overview")["cluster_name"], "foo");
+}
