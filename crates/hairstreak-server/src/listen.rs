@@ -1,5 +1,7 @@
 //! The listeners of AMQP: an endpoint as text becomes a bound listener, with what lies between its sockets and their bytes.
 
+use std::net::TcpListener;
+
 use hairstreak_transport::tls::TlsServer;
 use hairstreak_transport::{Endpoint, Listener, ServerLayer, resolve_bind};
 
@@ -41,4 +43,21 @@ pub(crate) fn listen_tls(options: &AmqpTlsOptions) -> Result<(Vec<Listener>, Tls
     let layer = ServerLayer::Tls(server.clone());
     let listeners = options.bind.iter().map(|endpoint| Ok(listen(endpoint)?.with_layer(layer.clone())));
     Ok((listeners.collect::<Result<_, StartError>>()?, server))
+}
+
+/// Binds endpoints of tcp for a server that has loops of its own.
+///
+/// Errors: an endpoint is malformed or not of tcp, or the system refuses it.
+pub(crate) fn listen_tcp(endpoints: &[String]) -> Result<Vec<TcpListener>, StartError> {
+    let bind = |endpoint: &String| {
+        let failed = |reason: String| StartError::Listen { endpoint: endpoint.clone(), reason };
+        match endpoint.parse::<Endpoint>().map_err(|error| failed(error.to_string()))? {
+            Endpoint::Tcp(address) => {
+                let address = resolve_bind(&address).map_err(|error| failed(error.to_string()))?;
+                TcpListener::bind(address).map_err(|error| failed(error.to_string()))
+            }
+            _ => Err(failed("HTTP is served on tcp:// only".into())),
+        }
+    };
+    endpoints.iter().map(bind).collect()
 }

@@ -1,6 +1,7 @@
 //! `ServeOptions`: what a node listens on and with which limits.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use hairstreak_broker::directory::{Change, Options};
 use hairstreak_broker::service;
@@ -53,6 +54,8 @@ pub struct ServeOptions {
     pub curve: Option<KeyPair>,
     /// Where definitions of AMQP are kept. None: in memory only.
     pub data: Option<DataPlace>,
+    /// The file that these options were read from, for operators.
+    pub config_file: Option<PathBuf>,
     /// Endpoints of tcp for operators' HTTP. Only a node with AMQP serves it.
     pub http_bind: Vec<String>,
     /// How HTTP is served.
@@ -84,6 +87,7 @@ impl Default for ServeOptions {
             require_login: false,
             curve: None,
             data: None,
+            config_file: None,
             http_bind: Vec::new(),
             http: HttpConfig::default(),
             metrics_bind: Vec::new(),

@@ -1,5 +1,6 @@
 //! `Server`: a running node. Starting binds every endpoint or fails; stopping waits for its threads.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hairstreak_socket::Endpoint;
@@ -8,7 +9,8 @@ use hairstreak_transport::event_loop::{OnAcceptFailure, OnFailure};
 use hairstreak_transport::tls::TlsServer;
 
 use crate::amqp::{AmqpServer, Forgotten, Hooks};
-use crate::listen::{listen, listen_tls};
+use crate::http::{self, About, HttpOptions, HttpServer, ListenerInfo};
+use crate::listen::{listen, listen_tcp, listen_tls};
 use crate::node::AmqpOptions;
 use crate::operator::{self, DataPlace};
 use crate::options::{ServeOptions, TellFailure};
@@ -16,12 +18,16 @@ use crate::start_error::{ReloadError, StartError};
 use crate::tls::AmqpTlsOptions;
 use crate::zmq::{RouterServer, ServingRouter, Users, own_keys};
 
+/// The name of a node without a data directory.
+const NODE_NAME: &str = "hairstreak@localhost";
+
 /// A running node. Dropping it stops it.
 #[derive(Debug)]
 pub struct Server {
     directory: Option<ServingRouter>,
     services: Option<ServingRouter>,
     amqp: Option<AmqpServer>,
+    http: Option<HttpServer>,
     /// How many endpoints of AMQP are without TLS. The others follow.
     amqp_plain_count: usize,
     tls: Option<TlsServer>,
@@ -41,6 +47,7 @@ impl Server {
         if !has_routers && !has_amqp {
             return Err(StartError::NoEndpoint);
         }
+        let http_listeners = if has_amqp { listen_tcp(&options.http_bind)? } else { Vec::new() };
         let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>();
         let mut listeners: Vec<_> = listeners?;
         let tls = amqp_tls.as_ref().map(listen_tls).transpose()?.map(|(secured, tls)| {
@@ -51,6 +58,14 @@ impl Server {
         let mut node = operator::open(&amqp, data.as_ref().filter(|_| has_amqp))?;
         node.login_from = amqp_tls.map(|tls| tls.login_from).unwrap_or_default();
         let (node, on_end) = (Arc::new(node), Arc::new(on_end));
+        let about = About {
+            node_name: data.as_ref().map_or(NODE_NAME, |data| &data.node_name).into(),
+            listeners: Vec::new(),
+            memory_watermark: amqp.memory_watermark,
+            connections_max: amqp.connections_max,
+            data_directory: data.as_ref().map(|data| data.path.clone()),
+            config_files: options.config_file.into_iter().collect(),
+        };
         let keys = match (curve, data) {
             (None, Some(DataPlace { path: directory, .. })) if has_amqp && has_routers => {
                 Some(own_keys(&directory).map_err(|source| StartError::CurveKey { directory, source })?)
@@ -61,6 +76,7 @@ impl Server {
             directory: None,
             services: None,
             amqp: None,
+            http: None,
             amqp_plain_count: amqp_bind.len(),
             tls,
             curve_key: keys.as_ref().map(|keys| *keys.public()),
@@ -79,8 +95,22 @@ impl Server {
                     tell_failure(endpoint, &error.to_string())
                 }),
             };
-            let amqp = AmqpServer::start(amqp, node, listeners, hooks);
+            let amqp = AmqpServer::start(amqp, Arc::clone(&node), listeners, hooks);
             server.amqp = Some(amqp.map_err(StartError::Thread)?);
+            let addresses = http_listeners.iter().map(|listener| ("http", listener.local_addr().ok()));
+            let listeners = server.listeners().chain(addresses);
+            let listeners = listeners
+                .filter_map(|(protocol, address)| Some(ListenerInfo { protocol, address: address? }));
+            let about = About { listeners: listeners.collect(), ..about };
+            let http_options = HttpOptions {
+                path_prefix: options.http.path_prefix,
+                allowed_origins: options.http.cors_origins,
+                ..HttpOptions::default()
+            };
+            if !http_listeners.is_empty() {
+                let http = http::start(http_listeners, http_options, node, about);
+                server.http = Some(http.map_err(StartError::Thread)?);
+            }
         }
         if !bind.is_empty() {
             server.directory = Some(routers.serve_directory(&bind, directory, on_change)?);
@@ -111,6 +141,18 @@ impl Server {
         self.amqp.as_ref().map_or(&[], |amqp| &amqp.endpoints()[self.amqp_plain_count..])
     }
 
+    /// The addresses of operators' HTTP, with the real ports.
+    pub fn http_addresses(&self) -> &[SocketAddr] {
+        self.http.as_ref().map_or(&[], HttpServer::addresses)
+    }
+
+    /// The listeners of AMQP in RabbitMQ's words.
+    fn listeners(&self) -> impl Iterator<Item = (&'static str, Option<SocketAddr>)> {
+        let plain = self.amqp_endpoints().iter().map(|endpoint| ("amqp", socket_address(endpoint)));
+        let secured = self.amqp_tls_endpoints().iter().map(|endpoint| ("amqp/ssl", socket_address(endpoint)));
+        plain.chain(secured)
+    }
+
     /// The node's public key for CURVE, by which clients of the directory and of services know the node. None: there is no CURVE.
     pub fn curve_key(&self) -> Option<&PublicKey> {
         self.curve_key.as_ref()
@@ -136,6 +178,7 @@ impl Server {
     }
 
     fn end(&mut self) -> Forgotten {
+        drop(self.http.take());
         let forgotten = self.amqp.take().map_or_else(Forgotten::default, |mut amqp| amqp.stop());
         let routers = [self.directory.take(), self.services.take()];
         routers.iter().flatten().for_each(ServingRouter::close);
@@ -145,6 +188,14 @@ impl Server {
             }
         }
         forgotten
+    }
+}
+
+/// The address of an endpoint that is listened on.
+fn socket_address(endpoint: &Endpoint) -> Option<SocketAddr> {
+    match endpoint {
+        Endpoint::Tcp(address) => Some(SocketAddr::new(address.host.parse().ok()?, address.port)),
+        _ => None,
     }
 }
 

@@ -85,6 +85,7 @@ impl Plan {
             http_bind: for_operators(&config.http.bind, HTTP_PORT),
             metrics_bind: for_operators(&config.metrics.bind, METRICS_PORT),
             http: config.http.clone(),
+            config_file: arguments.config.clone(),
             amqp_tls: self.tls(arguments)?,
             amqp: self.amqp()?,
             require_login: config.require_login,

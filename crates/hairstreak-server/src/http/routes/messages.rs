@@ -56,7 +56,7 @@ pub(crate) async fn publish(call: &mut Call<'_>) -> Answer {
 
 /// A message has no more bytes than the node takes from clients.
 fn check_size(call: &Call<'_>, size: usize) -> Result<(), Refusal> {
-    let size_max = call.node().message_size_max;
+    let size_max = call.node().message_size_max();
     if size as u64 <= size_max {
         return Ok(());
     }
