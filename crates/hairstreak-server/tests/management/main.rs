@@ -5,11 +5,14 @@
 mod program;
 #[path = "../amqp/rabbitmq.rs"]
 mod rabbitmq;
+#[path = "../../../hairstreak-socket/tests/workbench/soak.rs"]
+mod soak;
 
 mod network;
 mod setup;
 mod target;
 
+mod rabbit_hole;
 mod rabbitmqadmin;
 mod strangers;
 mod suites;

@@ -12,8 +12,9 @@ impl Network {
     pub const NEAR: &str = "10.82.0.1";
     const FAR: &str = "10.82.0.2";
 
-    pub fn new() -> Network {
-        let network = Network { name: format!("hairstreak-management-{}", std::process::id()) };
+    /// `name` tells networks of one program apart.
+    pub fn new(name: &str) -> Network {
+        let network = Network { name: format!("hairstreak-{name}-{}", std::process::id()) };
         let [near, far] = [network.near(), network.far()];
         for namespace in [&near, &far] {
             ip(&["netns", "add", namespace]);
@@ -48,6 +49,14 @@ impl Drop for Network {
 /// What runs a command in a namespace.
 pub fn within(namespace: &str) -> [&str; 4] {
     ["ip", "netns", "exec", namespace]
+}
+
+/// The command, run in a namespace.
+pub fn from_within(namespace: &str, command: &Command) -> Command {
+    let [program, arguments @ ..] = within(namespace);
+    let mut outer = Command::new(program);
+    outer.args(arguments).arg(command.get_program()).args(command.get_args());
+    outer
 }
 
 fn ip(arguments: &[&str]) {

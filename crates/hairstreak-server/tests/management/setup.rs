@@ -42,6 +42,36 @@ load_definitions = FOLDER/definitions.json
     ..SETUP
 };
 
+/// A RabbitMQ at its default ports, and with what the tests of rabbit-hole ask for beyond. It has a network namespace of its own.
+pub const DEFAULT_PORTS: Setup = Setup {
+    ports: &[],
+    plugins: "[rabbitmq_management,rabbitmq_shovel_management,rabbitmq_federation_management].",
+    configuration: "\
+listeners.tcp.1 = 127.0.0.1:5672
+management.tcp.ip = 127.0.0.1
+log.console = false
+disk_free_limit.absolute = 1MB
+cluster_name = rabbitmq@localhost
+collect_statistics_interval = 200
+management.sample_retention_policies.global.minute = 1
+management.sample_retention_policies.basic.minute = 1
+management.sample_retention_policies.detailed.minute = 1
+load_definitions = FOLDER/definitions.json
+",
+    definitions: r#"{
+  "users": [
+    { "name": "guest", "password": "guest", "tags": ["administrator"] },
+    { "name": "policymaker", "password": "policymaker", "tags": ["policymaker"] }
+  ],
+  "vhosts": [{ "name": "/" }, { "name": "rabbit/hole" }],
+  "permissions": [
+    { "user": "guest", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*" },
+    { "user": "guest", "vhost": "rabbit/hole", "configure": ".*", "write": ".*", "read": ".*" },
+    { "user": "policymaker", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*" }
+  ]
+}"#,
+};
+
 /// Statistics are taken five times a second and kept for each second, where the defaults are five seconds for both.
 const CONFIGURATION: &str = "\
 listeners.tcp.1 = 127.0.0.1:AMQP

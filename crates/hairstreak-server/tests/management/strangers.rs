@@ -1,8 +1,6 @@
 //! `strangers.py`: users from another machine, which is another network namespace here.
 
-use std::process::Command;
-
-use crate::network::{Network, within};
+use crate::network::{Network, from_within, within};
 use crate::program::run;
 use crate::rabbitmq::RabbitMq;
 use crate::setup::OPEN;
@@ -10,7 +8,7 @@ use crate::target::{Target, management_program};
 
 #[test]
 fn rabbitmq_lets_guests_in_from_its_own_machine_only() {
-    let network = Network::new();
+    let network = Network::new("strangers");
     let rabbitmq = RabbitMq::start(&OPEN, &within(&network.near()));
     let target = Target::of_rabbitmq(&rabbitmq);
     check_strangers(target.at(Network::NEAR), &network.far());
@@ -26,12 +24,4 @@ fn check_strangers(target: Target, namespace: &str) {
     let mut suite =
         from_within(namespace, management_program("suite.py").args([&target.to_string(), "strangers"]));
     println!("{}", run(&mut suite));
-}
-
-/// The command, run within a namespace.
-fn from_within(namespace: &str, command: &Command) -> Command {
-    let [program, arguments @ ..] = within(namespace);
-    let mut outer = Command::new(program);
-    outer.args(arguments).arg(command.get_program()).args(command.get_args());
-    outer
 }

@@ -5,7 +5,7 @@ use crate::setup::rabbitmq;
 use crate::target::{Target, management_program};
 
 /// What RabbitMQ 3.10.8 lacks of later versions, for which tools of today ask.
-const RABBITMQ_WITHOUT: &[&str] = &[
+pub const RABBITMQ_WITHOUT: &[&str] = &[
     // Health checks that ask for no credentials; routing keys in the headers CC and BCC against topic permissions.
     "4.0",
     // The policy keys consumer-timeout and stream-filter-size-bytes, and policies for one type of queues.
@@ -57,6 +57,11 @@ fn rabbitmq_has_the_forms_of_its_http_api() {
 }
 
 #[test]
+fn rabbitmq_answers_the_tools_that_watch_it() {
+    check_rabbitmq("tools", &[]);
+}
+
+#[test]
 fn rabbitmq_has_the_metrics_of_its_board_and_moves_them() {
     let rabbitmq = rabbitmq();
     let _nobody = rabbitmq.alone();
@@ -79,7 +84,7 @@ fn check_rabbitmq(module: &str, words: &[&str]) {
     check(Target::of_rabbitmq(&rabbitmq), module, RABBITMQ_WITHOUT, words);
 }
 
-fn check(target: Target, module: &str, without: &[&str], words: &[&str]) {
+pub fn check(target: Target, module: &str, without: &[&str], words: &[&str]) {
     let mut suite = management_program("suite.py");
     suite.args([&target.to_string(), module]).args(words);
     suite.args(without.iter().flat_map(|need| ["--without", need]));
