@@ -12,6 +12,7 @@ mod network;
 mod setup;
 mod target;
 
+mod container;
 mod rabbit_hole;
 mod rabbitmqadmin;
 mod strangers;

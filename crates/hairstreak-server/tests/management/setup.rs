@@ -72,6 +72,14 @@ load_definitions = FOLDER/definitions.json
 }"#,
 };
 
+/// A RabbitMQ about which the environment says everything. It has a network namespace of its own.
+pub const BARE: Setup = Setup {
+    ports: &[],
+    plugins: "[rabbitmq_management,rabbitmq_prometheus].",
+    configuration: "log.console = false\ndisk_free_limit.absolute = 1MB\n",
+    definitions: "",
+};
+
 /// Statistics are taken five times a second and kept for each second, where the defaults are five seconds for both.
 const CONFIGURATION: &str = "\
 listeners.tcp.1 = 127.0.0.1:AMQP

@@ -21,6 +21,13 @@ impl Target {
         Target { amqp, http, metrics }
     }
 
+    /// A node of a machine of its own.
+    pub fn at_default_ports(address: &str) -> Target {
+        let [amqp, http, metrics] =
+            [5672, 15672, 15692].map(|port| SocketAddr::new(address.parse().unwrap(), port));
+        Target { amqp, http, metrics }
+    }
+
     /// The same ports at another address.
     pub fn at(self, address: &str) -> Target {
         let moved = |at: SocketAddr| SocketAddr::new(address.parse().unwrap(), at.port());

@@ -1,0 +1,31 @@
+//! `container.py`: a node that was started by environment alone, as test suites start images of RabbitMQ.
+
+use crate::network::{Network, from_within, within};
+use crate::program::run;
+use crate::rabbitmq::RabbitMq;
+use crate::setup::BARE;
+use crate::target::{Target, management_program};
+
+/// The variables that Testcontainers sets, and the one that opens the node.
+const ENVIRONMENT: &[&str] = &[
+    "RABBITMQ_DEFAULT_USER=shop",
+    "RABBITMQ_DEFAULT_PASS=secret",
+    "RABBITMQ_DEFAULT_VHOST=orders",
+    "RABBITMQ_NODE_IP_ADDRESS=0.0.0.0",
+];
+
+#[test]
+fn rabbitmq_starts_by_environment_alone() {
+    let network = Network::new("container");
+    let near = network.near();
+    let _node = RabbitMq::start(&BARE, &[&within(&near), &["env"][..], ENVIRONMENT].concat());
+    check(&network);
+}
+
+/// Runs the checks on the other machine.
+fn check(network: &Network) {
+    let target = Target::at_default_ports(Network::NEAR);
+    let mut suite = management_program("suite.py");
+    suite.args([&target.to_string(), "container", "--jobs", "1"]);
+    println!("{}", run(&mut from_within(&network.far(), &suite)));
+}
