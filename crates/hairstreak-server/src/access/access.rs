@@ -1,5 +1,5 @@
-//! `Access`: the front of the module. Starts the hashing thread; `logging_in` has the logins, `changes` what operators change,
-//! `listing` what they look at.
+//! `Access`: the front of the module. Starts the hashing thread; `logging_in` has the logins, `changes` and `listing` are for
+//! operators.
 
 use std::io;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::options::AccessOptions;
 use super::password::PasswordHash;
 use super::state::State;
 
-/// Who may do what. Shared by all threads; dropped, it ends the hashing thread.
+/// Users and their rights. Shared by all threads; dropped, it ends the hashing thread.
 pub struct Access {
     pub(super) state: Arc<State>,
     pub(super) logins: Arc<Logins>,

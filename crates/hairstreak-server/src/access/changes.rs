@@ -1,7 +1,7 @@
-//! What operators change: users, permissions, virtual hosts. Nothing is written anywhere; the caller gets what changed.
+//! The changes that operators make: users, permissions, virtual hosts. Nothing is written anywhere; the caller gets what changed.
 //!
-//! Changes of several threads are made one after the other. Who writes them down in the same order has to make them on one thread,
-//! or under a lock of its own.
+//! Changes of several threads are made one after the other. A caller that writes changes down in the same
+//! order makes them on one thread, or under a lock of its own.
 
 use super::access::Access;
 use super::error::AccessError;
@@ -69,7 +69,7 @@ impl Access {
         self.state.change(|registry| registry.delete_user(name))
     }
 
-    /// Sets a limit of a user, or takes it away. What is open above the limit stays open.
+    /// Sets a limit of a user, or takes it away. Connections and channels above the limit stay open.
     ///
     /// Errors: no such user.
     pub fn set_user_limit(

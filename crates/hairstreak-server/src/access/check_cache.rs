@@ -24,7 +24,7 @@ pub struct CheckCache {
     /// None after the permission was taken: everything is refused.
     permissions: Option<Arc<VirtualHostPermissions>>,
     answers: Vec<Answer>,
-    /// Of each operation on names and on topics the answer that was asked for last.
+    /// The index of the last answer, for each operation on names and on topics.
     last: [u8; 6],
     /// The answer to be replaced next.
     next: usize,
@@ -35,7 +35,7 @@ struct Answer {
     operation: Operation,
     /// The name, and the routing key behind the name if there is one.
     bytes: Vec<u8>,
-    /// Where the routing key begins; none if the check is about the name.
+    /// The index of the routing key's first byte; none if the check is about the name.
     key_at: Option<usize>,
     is_allowed: bool,
 }
@@ -148,7 +148,7 @@ impl CheckCache {
     }
 }
 
-/// Where the last answer for such a check is noted.
+/// The index of such checks in `last`.
 #[inline]
 fn place(operation: Operation, key: Option<&[u8]>) -> usize {
     operation as usize + if key.is_some() { 3 } else { 0 }

@@ -1,7 +1,8 @@
 //! `CredentialMac`: by which a login that was right before is known again without a password hash.
 //!
 //! HMAC-SHA-256 of name and password under a random key of this process. It stays in memory, one for each user at most, and is
-//! compared in constant time. What has both the key and the codes has the process's memory, where passwords pass by anyway.
+//! compared in constant time. A thief of both the key and the codes can read the
+//! process's memory, where passwords pass by anyway.
 
 use std::{fmt, io};
 

@@ -23,7 +23,7 @@ pub enum AccessError {
     /// A name that is empty or too long.
     #[error("the name of a {of} has 1 to 255 bytes, this has {size}")]
     Name {
-        /// Of what.
+        /// The kind of thing.
         of: &'static str,
         /// Its size in bytes.
         size: usize,
@@ -51,7 +51,7 @@ pub enum AccessError {
     /// No more users, permissions or kinds of hashes.
     #[error("there are {count} {of}, and no more are allowed")]
     TooMany {
-        /// Of what.
+        /// The kind of thing.
         of: &'static str,
         /// How many there are.
         count: usize,

@@ -45,9 +45,10 @@ impl Identity {
         self.state.generation()
     }
 
-    /// What the user may do in a virtual host, as of now. None if the user has no access to the host or was deleted.
+    /// The user's permissions in a virtual host, as of now. None if the user has no access to the host or was deleted.
     ///
-    /// Takes a read lock, and the first time compiles patterns: microseconds. Whoever checks often keeps a [`super::CheckCache`].
+    /// Takes a read lock, and the first time compiles patterns: microseconds. A connection that checks often
+    /// keeps a [`super::CheckCache`].
     pub fn permissions(&self, virtual_host: &str) -> Option<Arc<VirtualHostPermissions>> {
         self.state.permissions(&self.usage, virtual_host, None).1
     }

@@ -1,4 +1,4 @@
-//! What operators look at: users and permissions as owned rows.
+//! The lists that operators look at: users and permissions as owned rows.
 //!
 //! Long lists are read in slices, so that no login waits for one. A change in the middle may be seen in part.
 

@@ -28,7 +28,7 @@ impl Access {
     /// Logs a user in by name and password. Never hashes and never blocks: if the same name and password were right before, the
     /// answer is there at once; else `answer` is called later on the hashing thread.
     ///
-    /// Whoever calls this with `answer` keeps the connection waiting, and has to bear that the answer comes after its end.
+    /// The connection waits for the answer, which may come after the connection's end.
     pub fn log_in(
         &self,
         name: &[u8],
@@ -97,7 +97,7 @@ impl Access {
         self.logins.counters.figures()
     }
 
-    /// Who may log in from where, from now on.
+    /// Replaces the rules for logins to come.
     pub fn set_login_rules(&self, rules: LoginRules) {
         *self.logins.rules.write() = rules;
     }

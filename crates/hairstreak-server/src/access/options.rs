@@ -6,7 +6,7 @@ use super::password::{Argon2idParameters, HashingAlgorithm};
 /// How logins and new passwords work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessOptions {
-    /// Who may log in from where.
+    /// The rules for logins.
     pub rules: LoginRules,
     /// How new passwords are hashed. With [`HashingAlgorithm::Sha256`] definitions can move back to RabbitMQ with their passwords;
     /// passwords that were set before keep their hash.

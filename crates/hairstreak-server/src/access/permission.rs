@@ -1,6 +1,6 @@
 //! `Permission` and `TopicPermission`: rows as definitions have them, and `Operation`, what they are for.
 
-/// What somebody wants to do with an exchange or a queue.
+/// A kind of use of an exchange or a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
     /// Declare and delete.
@@ -11,7 +11,7 @@ pub enum Operation {
     Read,
 }
 
-/// What a user may do in a virtual host: a pattern for each operation. Without a row the user has no access to the host.
+/// A user's row for a virtual host: a pattern for each operation. Without a row the user has no access to the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permission {
     /// The name of the user.

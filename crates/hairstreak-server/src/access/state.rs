@@ -13,7 +13,7 @@ use super::registry::Registry;
 use super::usage::Usage;
 use super::virtual_host_permissions::VirtualHostPermissions;
 
-/// What all logins and connections share.
+/// The part that all logins and connections share.
 #[derive(Debug, Default)]
 pub(super) struct State {
     registry: RwLock<Registry>,
@@ -24,7 +24,8 @@ pub(super) struct State {
 }
 
 impl State {
-    /// The number of changes so far. Written under the lock, so that whoever reads the registry later reads at least that change.
+    /// The number of changes so far. Written under the lock, so that a thread that sees the number and then reads the registry reads
+    /// at least that change.
     #[inline]
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Relaxed)
@@ -34,7 +35,7 @@ impl State {
         look(&self.registry.read())
     }
 
-    /// Changes the registry. What was checked before counts again only if the change fails.
+    /// Changes the registry. Unless the change fails, answers to earlier checks count no longer.
     pub fn change<T, E>(&self, change: impl FnOnce(&mut Registry) -> Result<T, E>) -> Result<T, E> {
         let mut registry = self.registry.write();
         let done = change(&mut registry);
@@ -44,7 +45,7 @@ impl State {
         done
     }
 
-    /// Changes what no check depends on.
+    /// Changes something that no answer to a check depends on.
     pub fn note<T>(&self, change: impl FnOnce(&mut Registry) -> T) -> T {
         change(&mut self.registry.write())
     }

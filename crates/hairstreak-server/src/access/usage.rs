@@ -30,7 +30,7 @@ pub enum LimitError {
     },
 }
 
-/// What a user has open. Lives as long as the user and its connections; a user of the same name that comes later has another.
+/// The connections and channels that a user has open. Lives as long as the user and its connections; a user of the same name that comes later has another.
 #[derive(Debug)]
 pub(super) struct Usage {
     user: Arc<str>,
@@ -65,7 +65,7 @@ impl Usage {
         &self.user
     }
 
-    /// What is open stays open where the limit is lower.
+    /// Connections and channels above a lower limit stay open.
     pub fn set_limits(&self, limits: UserLimits) {
         self.connections.limit.store(limits.connections.unwrap_or(-1), Ordering::Relaxed);
         self.channels.limit.store(limits.channels.unwrap_or(-1), Ordering::Relaxed);

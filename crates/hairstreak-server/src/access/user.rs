@@ -16,7 +16,7 @@ pub struct User {
     pub name: String,
     /// The hash that the password has to match.
     pub password_hash: PasswordHash,
-    /// What the user may do over HTTP.
+    /// The user's rights over HTTP.
     pub tags: Tags,
     /// How much the user may open.
     pub limits: UserLimits,
@@ -47,7 +47,7 @@ pub enum UserLimit {
 pub struct UserUpdate {
     /// The hash that the password has to match; [`PasswordHash::none`] clears the password.
     pub password_hash: Option<PasswordHash>,
-    /// What the user may do over HTTP.
+    /// The user's rights over HTTP.
     pub tags: Option<Tags>,
     /// How much the user may open.
     pub limits: Option<UserLimits>,
@@ -55,7 +55,7 @@ pub struct UserUpdate {
     pub curve: Option<Option<PublicKey>>,
 }
 
-/// What a change of a user did.
+/// A change of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserChange {
     /// The user before, if there was one.
@@ -64,7 +64,7 @@ pub struct UserChange {
     pub after: User,
 }
 
-/// What went with a user or a virtual host.
+/// The permissions that went with a user or a virtual host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Revoked {
     /// Permissions.

@@ -1,4 +1,4 @@
-//! `VirtualHostPermissions`: what one user may do in one virtual host, with compiled patterns.
+//! `VirtualHostPermissions`: the things that one user may do in one virtual host, with compiled patterns.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::permission::{Operation, Permission, TopicPermission};
 /// The name by which permissions know the default exchange, whose own name is empty.
 const DEFAULT_EXCHANGE: &[u8] = b"amq.default";
 
-/// What a user may do in a virtual host. Never changes: after a change of permissions there is another.
+/// A user's permissions in a virtual host, compiled. Never changes: after a change of permissions there is another.
 #[derive(Debug)]
 pub struct VirtualHostPermissions {
     configure: Arc<Pattern>,

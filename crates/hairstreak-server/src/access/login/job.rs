@@ -1,4 +1,4 @@
-//! `LoginJob`: a name and a password that the hashing thread checks, and those who wait for the answer.
+//! `LoginJob`: a name and a password that the hashing thread checks, and the connections that wait for the answer.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(in crate::access) struct LoginJob {
     pub mac: CredentialMac,
     pub name: Box<[u8]>,
     pub password: Zeroizing<Box<[u8]>>,
-    /// Everyone who gave this name and password.
+    /// All connections that gave this name and password.
     pub waiting: Vec<Waiting>,
 }
 

@@ -18,7 +18,7 @@ use crate::access::password::check;
 use crate::access::state::State;
 use crate::access::user::NAME_SIZE_MAX;
 
-/// What logins need beside the users.
+/// The key, rules and counters of logins.
 pub(in crate::access) struct Logins {
     state: Arc<State>,
     pub key: CredentialKey,

@@ -1,8 +1,8 @@
-//! `Peer`: where a login comes from.
+//! `Peer`: the place that a login comes from.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Where a login comes from: this host or an address.
+/// The place that a login comes from: this host or an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer(Option<IpAddr>);
 

@@ -3,7 +3,7 @@
 use super::error::LoginError;
 use super::peer::Peer;
 
-/// Who may log in from where.
+/// Rules about logins, whatever the credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginRules {
     /// The users that may log in from this host only: RabbitMQ's `loopback_users`.

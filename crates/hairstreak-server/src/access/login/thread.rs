@@ -15,7 +15,7 @@ pub(in crate::access) struct LoginThread {
     handle: Option<JoinHandle<()>>,
 }
 
-/// What the thread has to do.
+/// Work for the thread.
 pub(super) enum LoginWork {
     /// Find out whether name and password are right, and tell those who wait.
     Check(LoginJob),

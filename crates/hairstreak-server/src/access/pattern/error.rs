@@ -8,6 +8,6 @@ use thiserror::Error;
 pub struct PatternError {
     /// The pattern.
     pub pattern: String,
-    /// What is wrong.
+    /// The reason, as text.
     pub reason: String,
 }

@@ -2,7 +2,7 @@
 //!
 //! RabbitMQ matches bytes with Erlang's `re`, which is PCRE without Unicode. fancy-regex gives some texts another meaning: `\<` is
 //! the start of a word, `{,3}` a repetition, `&&` in a class an intersection. A permission must not allow more here than there, so
-//! these are written as PCRE means them. What has no equal, such as recursion, is refused.
+//! these are written as PCRE means them. Constructs without an equal, such as recursion, are refused.
 
 use std::fmt::Write;
 use std::iter::Peekable;

@@ -69,12 +69,12 @@ impl Record {
         Some((row.permission.clone(), self.topic_rows(virtual_host).cloned().collect()))
     }
 
-    /// What was compiled of [`Record::rows`], if it is in use.
+    /// The compiled form of [`Record::rows`], if a connection uses it.
     pub fn compiled(&self, virtual_host: &str) -> Option<Arc<VirtualHostPermissions>> {
         self.permissions.get(virtual_host)?.compiled.lock().upgrade()
     }
 
-    /// Keeps what was compiled of [`Record::rows`], while it is in use.
+    /// Keeps the compiled form of [`Record::rows`] while a connection uses it.
     pub fn set_compiled(&self, virtual_host: &str, compiled: &Arc<VirtualHostPermissions>) {
         if let Some(row) = self.permissions.get(virtual_host) {
             *row.compiled.lock() = Arc::downgrade(compiled);

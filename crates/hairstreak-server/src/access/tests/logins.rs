@@ -100,19 +100,23 @@ fn a_wrong_password_costs_no_hash_that_nobody_has() {
 
 #[test]
 fn a_wrong_password_takes_the_same_time_for_every_user() {
-    // Hashes of Argon2id that take milliseconds; one of RabbitMQ's takes a microsecond.
-    let access = one_of_each(Argon2idParameters::new(1024, 1).unwrap());
-    // The least of many, taken in turns: whatever else the machine does lengthens some and not all.
+    // Hashes of Argon2id that take milliseconds; one of RabbitMQ's takes microseconds.
+    let access = one_of_each(Argon2idParameters::new(2048, 1).unwrap());
+    // The least of many, taken in turns: whatever else the machine does lengthens some and not all. On a busy machine it takes
+    // longer until each was alone once; a user whose logins are shorter stays apart for ever.
     let mut least = [Duration::MAX; NAMES.len()];
-    for round in 0..20 {
+    for round in 0..200 {
         for (name, least) in NAMES.into_iter().zip(&mut least) {
             let start = Instant::now();
             assert!(!access.is_let_in(name, &format!("wrong{round}")));
             *least = start.elapsed().min(*least);
         }
+        let (shortest, longest) = (least.iter().min().unwrap(), least.iter().max().unwrap());
+        if round >= 20 && *longest < 2 * *shortest {
+            return;
+        }
     }
-    let (shortest, longest) = (least.iter().min().unwrap(), least.iter().max().unwrap());
-    assert!(*longest < 2 * *shortest, "{least:?}");
+    panic!("{least:?}");
 }
 
 #[test]
