@@ -61,6 +61,9 @@ pub(super) fn examine(
     check_user(properties.user_id, turn.rights.identity())?;
     let reply_to = reply_address(channel, &properties, turn)?;
     let extra = properties.headers.as_ref().map(extra_keys).transpose()?.unwrap_or_default();
+    for key in &extra {
+        turn.rights.check_topic(Operation::Write, exchange, key, turn.state.host.exchanges_mut())?;
+    }
     resolve(outgoing, &properties, &extra, route, turn)?;
     let has_bcc = properties.headers.as_mut().is_some_and(|headers| headers.remove("BCC").is_some());
     let changed = (reply_to.is_some() || has_bcc).then(|| {

@@ -72,7 +72,7 @@ impl Rights {
             Resource::Queue => "queue",
         };
         let name = String::from_utf8_lossy(name);
-        Err(self.refuse(&format!("{kind} '{name}'")))
+        Err(self.refuse(operation, &format!("{kind} '{name}'")))
     }
 
     /// Checks the routing key where the exchange is a topic exchange.
@@ -91,12 +91,18 @@ impl Rights {
             return Ok(());
         }
         let (exchange, key) = (String::from_utf8_lossy(exchange), String::from_utf8_lossy(routing_key));
-        Err(self.refuse(&format!("topic '{key}' in exchange '{exchange}'")))
+        Err(self.refuse(operation, &format!("topic '{key}' in exchange '{exchange}'")))
     }
 
-    fn refuse(&self, what: &str) -> Refusal {
+    fn refuse(&self, operation: Operation, what: &str) -> Refusal {
+        let operation = match operation {
+            Operation::Configure => "configure",
+            Operation::Write => "write",
+            Operation::Read => "read",
+        };
         let (virtual_host, user) = (&self.virtual_host, self.identity().user());
-        let text = format!("access to {what} in vhost '{virtual_host}' refused for user '{user}'");
+        let text =
+            format!("{operation} access to {what} in vhost '{virtual_host}' refused for user '{user}'");
         Refusal::new(ReplyCode::AccessRefused, text)
     }
 }

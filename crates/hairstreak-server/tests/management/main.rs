@@ -9,6 +9,7 @@ mod rabbitmq;
 mod soak;
 
 mod network;
+mod our_node;
 mod setup;
 mod target;
 

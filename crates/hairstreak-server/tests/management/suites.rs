@@ -1,5 +1,6 @@
 //! `suite.py`: what an operator meets, checked against RabbitMQ.
 
+use crate::our_node::our_node;
 use crate::program::run;
 use crate::setup::rabbitmq;
 use crate::target::{Target, management_program};
@@ -75,6 +76,60 @@ fn rabbitmq_says_that_it_is_short_of_memory() {
     let alarm = rabbitmq.alarm();
     let words = ["--only", "alarm", "--alarm", alarm.to_str().unwrap()];
     check(Target::of_rabbitmq(&rabbitmq), "health", RABBITMQ_WITHOUT, &words);
+}
+
+/// The needs of the checks that our node does not meet.
+pub const OUR_NODE_WITHOUT: &[&str] = &[];
+
+#[test]
+fn our_node_is_well() {
+    check_ours("health");
+}
+
+#[test]
+fn our_node_asks_for_the_permissions_of_the_table() {
+    check_ours("permissions");
+}
+
+#[test]
+fn our_node_asks_for_permissions_of_topics() {
+    check_ours("topics");
+}
+
+#[test]
+fn our_node_lets_in_who_may_come() {
+    check_ours("logins");
+}
+
+#[test]
+fn our_node_has_rights_by_tags_over_http() {
+    check_ours("rights");
+}
+
+#[test]
+fn our_node_applies_policies_to_what_is_there() {
+    check_ours("policies");
+}
+
+#[test]
+fn our_node_keeps_to_the_limits_of_virtual_hosts_and_users() {
+    check_ours("limits");
+}
+
+#[test]
+fn our_node_has_the_forms_of_the_http_api() {
+    check_ours("forms");
+}
+
+#[test]
+fn our_node_answers_the_tools_that_watch_it() {
+    check_ours("tools");
+}
+
+/// Runs the checks of a module against a node of our own.
+fn check_ours(module: &str) {
+    let node = our_node();
+    check(node.target, module, OUR_NODE_WITHOUT, &[]);
 }
 
 /// Runs the checks of a module beside those of others.

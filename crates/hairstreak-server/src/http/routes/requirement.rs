@@ -19,6 +19,8 @@ pub(crate) enum Requirement {
     Administrator,
     /// Any tag, and access to the virtual host.
     VirtualHost,
+    /// Any tag with access to the virtual host, or the tag `monitoring`.
+    SeenVirtualHost,
     /// The tag `policymaker`, and access to the virtual host.
     Policies,
     /// The tag `policymaker`.
@@ -42,6 +44,9 @@ impl Requirement {
             Requirement::Administrator => (tags.may_administer(), "Not administrator user"),
             Requirement::VirtualHost => {
                 (tags.may_administer() || enters(), "User not authorised to access virtual host")
+            }
+            Requirement::SeenVirtualHost => {
+                (tags.may_monitor() || enters(), "User not authorised to access virtual host")
             }
             Requirement::Policies => {
                 let is_met = tags.may_administer() || tags.may_set_policies() && enters();
@@ -81,6 +86,7 @@ mod tests {
         check(Requirement::Monitoring, [NO, NO, NO, YES, YES]);
         check(Requirement::Administrator, [NO, NO, NO, NO, YES]);
         check(Requirement::VirtualHost, [NO, INSIDE, INSIDE, INSIDE, YES]);
+        check(Requirement::SeenVirtualHost, [NO, INSIDE, INSIDE, YES, YES]);
         check(Requirement::Policies, [NO, NO, INSIDE, NO, YES]);
         check(Requirement::GlobalParameters, [NO, NO, YES, NO, YES]);
     }

@@ -24,7 +24,9 @@ enum Verb {
     Delete,
 }
 
-use Requirement::{Administrator, GlobalParameters, Management, Monitoring, Nothing, Policies, VirtualHost};
+use Requirement::{
+    Administrator, GlobalParameters, Management, Monitoring, Nothing, Policies, SeenVirtualHost, VirtualHost,
+};
 use Verb::{Delete, Get, Post, Put};
 
 /// Methods that occur often.
@@ -85,7 +87,7 @@ pub(crate) const ROUTES: &[Route] = &[
         &[(Get, VirtualHost), (Put, Administrator), (Delete, Administrator)],
     ),
     route("vhost-limits", Resource::Settings(OfSettings::VhostLimits), READ_HOST),
-    route("vhost-limits/:vhost", Resource::Settings(OfSettings::VhostLimits), READ_HOST),
+    route("vhost-limits/:vhost", Resource::Settings(OfSettings::VhostLimits), &[(Get, SeenVirtualHost)]),
     route("vhost-limits/:vhost/:name", Resource::Settings(OfSettings::VhostLimit), SET_ADMINISTRATOR),
     route("user-limits", Resource::Users(OfUsers::UserLimits), READ),
     route("user-limits/:user", Resource::Users(OfUsers::UserLimits), READ),
