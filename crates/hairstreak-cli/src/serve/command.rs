@@ -50,10 +50,13 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     };
     let forgotten = server.stop();
     if forgotten.count > 0 {
-        let Forgotten { count, persistent_count } = forgotten;
+        let Forgotten { count, persistent_count, .. } = forgotten;
         note(&format!(
             "messages that were in queues and are gone: {count}, of these persistent in durable queues: {persistent_count}\n"
         ));
+    }
+    if let Some(reason) = forgotten.unwritten {
+        return Err(Failure::failed(format!("changes that were refused are lost with the node: {reason}")));
     }
     if stopped { Ok(()) } else { Err(Failure::failed("a part of the node has ended by itself")) }
 }

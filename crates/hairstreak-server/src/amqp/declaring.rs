@@ -3,7 +3,8 @@
 use hairstreak_broker::Refusal;
 use hairstreak_broker::exchange::ExchangeDeclaration;
 use hairstreak_broker::queue::{QueueDeclaration, QueueStatus};
-use hairstreak_wire::amqp::{Method, exchange, queue};
+use hairstreak_broker::view::BindingInfo;
+use hairstreak_wire::amqp::{FieldTable, Method, exchange, queue};
 
 use super::channel::Channel;
 use super::fault::Fault;
@@ -30,9 +31,7 @@ impl Channel {
                 (host.exchanges_mut().delete(delete.exchange, delete.if_unused), delete.no_wait, ok)
             }
             Method::ExchangeBind(bind) => {
-                let (to, from, key) = (bind.destination, bind.source, bind.routing_key);
-                let result = host.exchanges_mut().bind_exchange(to, from, key, &bind.arguments);
-                (result, bind.no_wait, Method::ExchangeBindOk(exchange::BindOk {}))
+                (bind_exchange(bind, turn), bind.no_wait, Method::ExchangeBindOk(exchange::BindOk {}))
             }
             Method::ExchangeUnbind(unbind) => {
                 let (to, from, key) = (unbind.destination, unbind.source, unbind.routing_key);
@@ -43,7 +42,7 @@ impl Channel {
         };
         result.map_err(|refusal| Fault::in_method(refusal, method.id()))?;
         if !no_wait {
-            turn.reply(self.number, &reply);
+            turn.promise(self.number, &reply);
         }
         Ok(())
     }
@@ -77,12 +76,13 @@ impl Channel {
                 is_auto_delete: declare.auto_delete,
                 arguments: declare.arguments.clone(),
             };
+            turn.journal.check_queue(host, &declaration)?;
             host.declare_queue(turn.connection, &declaration, turn.now)?
         };
         let QueueStatus { name, message_count, consumer_count } = status;
         if !declare.no_wait {
             let ok = queue::DeclareOk { queue: &name, message_count, consumer_count };
-            turn.reply(self.number, &Method::QueueDeclareOk(ok));
+            turn.promise(self.number, &Method::QueueDeclareOk(ok));
         }
         self.last_queue = name;
         Ok(())
@@ -92,9 +92,10 @@ impl Channel {
         let name = names::queue(&self.last_queue, bind.queue)?;
         let key = names::routing_key(&self.last_queue, bind.queue, bind.routing_key);
         check_binding(Resource::Queue, name, bind.exchange, key, turn)?;
+        check_writable((bind.exchange, name, false), key, &bind.arguments, turn)?;
         turn.state.host.bind_queue(turn.connection, name, bind.exchange, key, &bind.arguments)?;
         if !bind.no_wait {
-            turn.reply(self.number, &Method::QueueBindOk(queue::BindOk {}));
+            turn.promise(self.number, &Method::QueueBindOk(queue::BindOk {}));
         }
         Ok(())
     }
@@ -104,7 +105,7 @@ impl Channel {
         let key = names::routing_key(&self.last_queue, unbind.queue, unbind.routing_key);
         check_binding(Resource::Queue, name, unbind.exchange, key, turn)?;
         turn.state.host.unbind_queue(turn.connection, name, unbind.exchange, key, &unbind.arguments)?;
-        turn.reply(self.number, &Method::QueueUnbindOk(queue::UnbindOk {}));
+        turn.promise(self.number, &Method::QueueUnbindOk(queue::UnbindOk {}));
         Ok(())
     }
 
@@ -129,25 +130,55 @@ impl Channel {
         let message_count =
             state.host.delete_queue(connection, name, if_unused, if_empty, turn.now, &mut state.outlets)?;
         if !delete.no_wait {
-            turn.reply(self.number, &Method::QueueDeleteOk(queue::DeleteOk { message_count }));
+            turn.promise(self.number, &Method::QueueDeleteOk(queue::DeleteOk { message_count }));
         }
         Ok(())
     }
 }
 
 fn declare_exchange(declare: &exchange::Declare<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-    let exchanges = turn.state.host.exchanges_mut();
+    let host = &mut turn.state.host;
     if declare.passive {
-        return exchanges.check(declare.exchange);
+        return host.exchanges_mut().check(declare.exchange);
     }
-    exchanges.declare(&ExchangeDeclaration {
+    let declaration = ExchangeDeclaration {
         name: declare.exchange.into(),
         kind: declare.kind.into(),
         is_durable: declare.durable,
         is_auto_delete: declare.auto_delete,
         is_internal: declare.internal,
         arguments: declare.arguments.clone(),
-    })
+    };
+    turn.journal.check_exchange(host, &declaration)?;
+    host.exchanges_mut().declare(&declaration)
+}
+
+fn bind_exchange(bind: &exchange::Bind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+    let exchange::Bind { destination, source, routing_key, arguments, .. } = bind;
+    check_writable((source, destination, true), routing_key, arguments, turn)?;
+    turn.state.host.exchanges_mut().bind_exchange(destination, source, routing_key, arguments)
+}
+
+/// Whether a binding can be written, if it would have to be. `ends`: the source, the destination, and whether that is an exchange.
+fn check_writable(
+    ends: (&[u8], &[u8], bool),
+    routing_key: &[u8],
+    arguments: &FieldTable,
+    turn: &Turn<'_>,
+) -> Result<(), Refusal> {
+    // All is well nearly always, and then nothing is copied.
+    if turn.journal.check().is_ok() {
+        return Ok(());
+    }
+    let (source, destination, is_to_exchange) = ends;
+    let binding = BindingInfo {
+        source: source.into(),
+        destination: destination.into(),
+        is_to_exchange,
+        routing_key: routing_key.into(),
+        arguments: arguments.clone(),
+    };
+    turn.journal.check_binding(&turn.state.host, &binding)
 }
 
 fn check_exchange_method(method: &Method<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {

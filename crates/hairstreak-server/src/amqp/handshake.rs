@@ -240,6 +240,12 @@ impl AmqpConnection {
         let session = Session::new(node, self.tuned, hears_blocked);
         let (now, peer) = (self.node.clock.millis(context.now), self.client.peer.clone());
         let listed = self.node.connections.add(context.address(), peer, info, (host.name(), id), now);
+        // A host that was deleted meanwhile has not seen this connection among those to be closed.
+        if !self.node.hosts.find(&name).is_some_and(|now| Arc::ptr_eq(&now, &host)) {
+            host.lock().outlets.remove(id);
+            let fault = refuse(ReplyCode::NotAllowed, format!("vhost {name} not found"));
+            return self.close_with(&fault, context);
+        }
         let session = Box::new(session);
         self.member = Some(Member {
             host,

@@ -210,6 +210,7 @@ impl AmqpConnection {
         let mut turn = Turn {
             state: &mut state,
             output: &mut connection.output,
+            journal: &self.node.journal,
             pool: &self.node.pool,
             connection: *id,
             rights,
@@ -220,6 +221,8 @@ impl AmqpConnection {
             promises: Promises { ticket: *turn_count, are_held: false },
         };
         let used = act(session, connection.input.unread(), &mut turn);
+        // A change without an answer, too, is on disk before the client hears anything that comes later.
+        turn.hold_behind_changes();
         session.tell_all_confirms(&mut turn);
         *is_full = turn.take_deliveries().is_full;
         let is_over = turn.is_over();

@@ -29,13 +29,15 @@ pub(crate) struct AmqpServer {
     endpoints: Vec<Endpoint>,
 }
 
-/// The messages that a node held when it stopped. A message counts in each of its queues.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The messages that a node held when it stopped, and changes that it could not write. A message counts in each of its queues.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Forgotten {
     /// All messages.
     pub count: u64,
     /// Persistent messages in durable queues.
     pub persistent_count: u64,
+    /// Why changes of definitions are lost that no client was promised, if there are any.
+    pub unwritten: Option<String>,
 }
 
 /// Called by the loops.
@@ -111,6 +113,7 @@ impl AmqpServer {
                 forgotten.count += counts.ready + counts.unacknowledged;
                 forgotten.persistent_count += host.durable_message_count();
             }
+            forgotten.unwritten = self.node.journal.close().err().map(|error| error.to_string());
         }
         forgotten
     }

@@ -9,9 +9,8 @@ use hairstreak_wire::amqp::Method;
 
 use super::rights::Rights;
 use crate::access::ConnectionSlot;
-use crate::node::HostState;
-use crate::node::Taken;
 use crate::node::encoding::push_method;
+use crate::node::{HostState, Journal, Taken};
 
 /// Queue entries after which a turn takes no further message: about a millisecond.
 pub(super) const ENTRIES_MAX: usize = 16_384;
@@ -21,6 +20,8 @@ pub(super) struct Turn<'a> {
     pub state: &'a mut HostState,
     /// The connection's own output.
     pub output: &'a mut OutgoingBuffer,
+    /// The way of changed definitions to the disk.
+    pub journal: &'a Journal,
     /// The memory of long bodies.
     pub pool: &'a Arc<BlockPool>,
     pub connection: ConnectionId,
@@ -47,11 +48,29 @@ pub(super) struct Promises {
 impl Turn<'_> {
     /// Puts a method into the output. Behind a change of what outlives the node, the method waits until the change is on disk.
     pub fn reply(&mut self, channel: u16, method: &Method<'_>) {
-        if !self.promises.are_held && !self.state.host.changes_mut().is_empty() {
-            self.output.hold(self.promises.ticket);
-            self.promises.are_held = true;
-        }
+        self.hold_behind_changes();
         push_method(self.output, channel, method);
+    }
+
+    /// Puts a method into the output that says of exchanges, queues or bindings what they are. Others may have changed them just now: the method waits until
+    /// these changes are on disk, too.
+    pub fn promise(&mut self, channel: u16, method: &Method<'_>) {
+        if self.journal.is_awaited() {
+            self.hold();
+        }
+        self.reply(channel, method);
+    }
+
+    /// Has all that is put into the output from here on wait for the changes of this turn, if there are any.
+    pub fn hold_behind_changes(&mut self) {
+        if !self.promises.are_held && !self.state.host.changes_mut().is_empty() {
+            self.hold();
+        }
+    }
+
+    fn hold(&mut self) {
+        self.output.hold(self.promises.ticket);
+        self.promises.are_held = true;
     }
 
     /// Publishes a message along its route, as [`VirtualHost::publish`](hairstreak_broker::vhost::VirtualHost::publish) does.

@@ -2,13 +2,16 @@
 //!
 //! A change acts at once in memory. It is promised only when it is on disk: whoever made the change hears of that from [`Commit`], or by mail.
 //! A node without a data directory promises nothing, and every commit is done at once.
+//!
+//! Whoever is told that something exists is promised it, too: an answer that changes nothing waits for the changes before it ([`Journal::is_awaited`]).
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll};
 
-use hairstreak_store::{DefinitionStore, Kind as StoreKind, Write};
+use hairstreak_store::{DefinitionStore, Kind as StoreKind, StoreError, Write};
 use thiserror::Error;
 use tokio::sync::oneshot;
 
@@ -23,7 +26,14 @@ pub(crate) struct JournalError(pub Arc<str>);
 pub(crate) enum Journal {
     /// The node has no data directory.
     Off,
-    On(DefinitionStore),
+    On(OpenJournal),
+}
+
+/// A store, and how much is on its way there.
+pub(crate) struct OpenJournal {
+    store: DefinitionStore,
+    /// Batches that are not on disk, and whose outcome is not known.
+    awaited_count: Arc<AtomicUsize>,
 }
 
 /// Changes on their way to the disk. Resolves when they are there.
@@ -31,34 +41,48 @@ pub(crate) enum Journal {
 pub(crate) struct Commit(Option<oneshot::Receiver<Result<(), JournalError>>>);
 
 impl Journal {
+    /// The way to a store.
+    pub fn on(store: DefinitionStore) -> Journal {
+        Journal::On(OpenJournal { store, awaited_count: Arc::default() })
+    }
+
     /// Whether changes are to be kept.
     pub fn is_on(&self) -> bool {
         matches!(self, Journal::On(_))
     }
 
-    /// Why nothing can be written now.
-    pub fn failing(&self) -> Option<JournalError> {
-        match self {
-            Journal::Off => None,
-            Journal::On(store) => store.failing().map(|error| JournalError(error.to_string().into())),
+    /// Why nothing more can be written now.
+    pub fn refusal(&self) -> Option<JournalError> {
+        let Journal::On(OpenJournal { store, .. }) = self else { return None };
+        match store.failing() {
+            Some(error) => Some(error.into()),
+            None if store.has_room() => None,
+            None => Some(JournalError("the disk does not keep up".into())),
         }
     }
 
-    /// Hands changes to the writer. Never blocks. `done` is called by the writer's thread, or here if there is nothing to write.
+    /// Whether changes are on their way, of which one that asks for them would be told. Not while nothing can be written: what
+    /// acts in memory is then answered as it is.
+    pub fn is_awaited(&self) -> bool {
+        let Journal::On(OpenJournal { store, awaited_count }) = self else { return false };
+        awaited_count.load(Ordering::Acquire) > 0 && store.failing().is_none()
+    }
+
+    /// Hands changes to the writer. Never blocks. `done` is called by the writer's thread, behind all changes that were submitted before, also if there are
+    /// no changes in this batch; or here, if nothing is kept.
     pub fn submit(&self, changes: &[Change], done: impl FnOnce(Result<(), JournalError>) + Send + 'static) {
-        match self {
-            Journal::On(store) if !changes.is_empty() => {
-                store.submit(changes.iter().map(to_write).collect(), |result| {
-                    done(result.map_err(|error| JournalError(error.to_string().into())));
-                });
-            }
-            _ => done(Ok(())),
-        }
+        let Journal::On(OpenJournal { store, awaited_count }) = self else { return done(Ok(())) };
+        awaited_count.fetch_add(1, Ordering::AcqRel);
+        let awaited_count = Arc::clone(awaited_count);
+        store.submit(changes.iter().map(to_write).collect(), move |result| {
+            awaited_count.fetch_sub(1, Ordering::AcqRel);
+            done(result.map_err(JournalError::from));
+        });
     }
 
     /// As [`Journal::submit`], for one that waits.
     pub fn commit(&self, changes: &[Change]) -> Commit {
-        if !self.is_on() || changes.is_empty() {
+        if !self.is_on() || changes.is_empty() && !self.is_awaited() {
             return Commit(None);
         }
         let (tell, told) = oneshot::channel();
@@ -67,6 +91,38 @@ impl Journal {
             let _ = tell.send(result);
         });
         Commit(Some(told))
+    }
+
+    /// Waits until all changes so far are on disk.
+    ///
+    /// # Errors
+    ///
+    /// The changes cannot be written.
+    pub fn flush(&self) -> Result<(), JournalError> {
+        let (tell, told) = mpsc::sync_channel(1);
+        self.submit(&[], move |result| {
+            // The other end waits.
+            let _ = tell.send(result);
+        });
+        told.recv().unwrap_or_else(|_| Err(JournalError("the node stops".into())))
+    }
+
+    /// Writes all that waits, with a last attempt if that was not possible before. Later changes are refused.
+    ///
+    /// # Errors
+    ///
+    /// Changes that were not promised are lost.
+    pub fn close(&self) -> Result<(), JournalError> {
+        match self {
+            Journal::Off => Ok(()),
+            Journal::On(OpenJournal { store, .. }) => store.close().map_err(JournalError::from),
+        }
+    }
+}
+
+impl From<Arc<StoreError>> for JournalError {
+    fn from(error: Arc<StoreError>) -> JournalError {
+        JournalError(error.to_string().into())
     }
 }
 

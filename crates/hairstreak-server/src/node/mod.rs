@@ -18,6 +18,7 @@ mod options;
 mod outlets;
 mod post;
 mod recording;
+mod refusing;
 mod shared_host;
 mod timekeeper;
 

@@ -56,9 +56,12 @@ pub(crate) fn list(
 pub(crate) fn bind(node: &Node, virtual_host: &str, binding: &BindingInfo) -> Result<Commit, OperatorError> {
     let host = live(node, virtual_host)?;
     let BindingInfo { source, destination, is_to_exchange, routing_key, arguments } = binding;
-    let (result, commit) = node.act(&host, |state, _| match is_to_exchange {
-        true => state.host.exchanges_mut().bind_exchange(destination, source, routing_key, arguments),
-        false => state.host.bind_queue(OPERATORS, destination, source, routing_key, arguments),
+    let (result, commit) = node.act(&host, |state, _| {
+        node.journal.check_binding(&state.host, binding)?;
+        match is_to_exchange {
+            true => state.host.exchanges_mut().bind_exchange(destination, source, routing_key, arguments),
+            false => state.host.bind_queue(OPERATORS, destination, source, routing_key, arguments),
+        }
     });
     result?;
     Ok(commit)

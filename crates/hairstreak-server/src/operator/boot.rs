@@ -11,6 +11,7 @@ use thiserror::Error;
 use super::error::OperatorError;
 use super::users::{self, UserChanges};
 use super::{definitions, taking_effect, virtual_hosts};
+use crate::access::UserUpdate;
 use crate::definitions::{
     Definition, DefinitionError, Document, Kind, PermissionDefinition, VirtualHostDefinition,
 };
@@ -40,6 +41,9 @@ pub enum BootError {
     /// The system has no thread or no random bytes to give.
     #[error(transparent)]
     System(#[from] io::Error),
+    /// The definitions that the node begins with cannot be written.
+    #[error("{0}")]
+    Unwritten(String),
     /// A definition cannot be understood, or does not fit the others.
     #[error("{}: {reason}", place.display())]
     Definition {
@@ -67,13 +71,15 @@ pub(crate) fn open(options: &AmqpOptions, data: Option<&DataPlace>) -> Result<No
     let definitions: Result<Vec<Definition>, DefinitionError> = entries.iter().map(decode).collect();
     let mut definitions = definitions.map_err(|error| wrong(error.to_string()))?;
     definitions.sort_by_key(|definition| definition.place().kind);
-    let node = Node::new(options, Journal::On(store))?;
+    let node = Node::new(options, Journal::on(store))?;
     for definition in definitions {
         let text = definition.describe();
         restore(&node, definition).map_err(|reason| wrong(format!("{text}: {reason}")))?;
     }
     virtual_hosts::all(&node).iter().for_each(|host| taking_effect::apply(&node, host));
     add_first_definitions(&node, options)?;
+    // A node whose first definitions cannot be written would be another one after a crash.
+    node.journal.flush().map_err(|error| BootError::Unwritten(error.to_string()))?;
     Ok(node)
 }
 
@@ -143,6 +149,12 @@ fn load(node: &Node, path: &Path) -> Result<(), BootError> {
 }
 
 fn put_first_user(node: &Node, user: &FirstUser) -> Result<(), OperatorError> {
+    if users::find(node, &user.name).is_err() {
+        let FirstUser { name, password_hash, tags, curve } = user.clone();
+        let (password_hash, tags, curve) = (Some(password_hash), Some(tags), Some(curve));
+        let update = UserUpdate { password_hash, tags, curve, ..UserUpdate::default() };
+        return users::put_first(node, &name, update, &virtual_hosts::all(node));
+    }
     let tags = user.tags.iter().map(str::to_owned).collect();
     let password_hash = Some(user.password_hash.clone());
     let curve = user.curve.map(|key| key.to_string());

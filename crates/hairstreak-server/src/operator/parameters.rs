@@ -35,6 +35,7 @@ pub(crate) fn all_global(node: &Node) -> Vec<GlobalParameterDefinition> {
 pub(crate) fn put(node: &Node, parameter: ParameterDefinition) -> Result<Done, OperatorError> {
     let _changing = node.changing.lock();
     virtual_hosts::find(node, &parameter.vhost)?;
+    node.journal.check()?;
     let (is_new, commit) = node.put(Definition::Parameter(parameter));
     Ok(Done { is_new, commit })
 }

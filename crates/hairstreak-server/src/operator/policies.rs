@@ -19,6 +19,7 @@ pub(crate) fn put(node: &Node, scope: Scope, policy: PolicyDefinition) -> Result
     let _changing = node.changing.lock();
     virtual_hosts::find(node, &policy.vhost)?;
     compile(scope, &policy)?;
+    node.journal.check()?;
     let host = policy.vhost.clone();
     let (is_new, commit) = node.put(match scope {
         Scope::User => Definition::Policy(policy),

@@ -11,6 +11,7 @@ use crate::access::{
 };
 use crate::definitions::{
     Change, Definition, Kind, Limits, PermissionDefinition, Place, TopicPermissionDefinition, UserDefinition,
+    VirtualHostDefinition,
 };
 use crate::node::{Commit, Node};
 
@@ -96,9 +97,35 @@ pub(crate) fn put(node: &Node, name: &str, changes: UserChanges) -> Result<Done,
     };
     let limits = limits.as_ref().map(user_limits);
     let _changing = node.changing.lock();
+    node.journal.check()?;
     let change = node.access.put_user(name, UserUpdate { password_hash, tags, limits, curve })?;
-    let commit = node.journal.commit(&[Change::Put(Definition::User(definition(&change.after)))]);
-    Ok(Done { is_new: change.before.is_none(), commit })
+    let put = Change::Put(Definition::User(definition(&change.after)));
+    // A user that stays as it is costs no write: those of the configuration are put with each start.
+    let changes = if change.before.as_ref() == Some(&change.after) { vec![] } else { vec![put] };
+    Ok(Done { is_new: change.before.is_none(), commit: node.journal.commit(&changes) })
+}
+
+/// Creates a user who may do everything in these virtual hosts: in one batch, so that no crash leaves a user without rights behind.
+///
+/// # Errors
+///
+/// A value makes no sense.
+pub(super) fn put_first(
+    node: &Node,
+    name: &str,
+    update: UserUpdate,
+    hosts: &[VirtualHostDefinition],
+) -> Result<(), OperatorError> {
+    let _changing = node.changing.lock();
+    let user = node.access.put_user(name, update)?.after;
+    let mut changes = vec![Change::Put(Definition::User(definition(&user)))];
+    for host in hosts {
+        let row = PermissionDefinition::everything(name, &host.name);
+        restore_permission(node, row.clone())?;
+        changes.push(Change::Put(Definition::Permission(row)));
+    }
+    drop(node.journal.commit(&changes));
+    Ok(())
 }
 
 /// Puts a user of a file in the place of the one before. `password`: the password itself, if the file has it.
@@ -166,6 +193,7 @@ pub(crate) fn set_limit(
     value: Option<i64>,
 ) -> Result<Commit, OperatorError> {
     let _changing = node.changing.lock();
+    node.journal.check()?;
     let change = node.access.set_user_limit(name, limit, value)?;
     Ok(node.journal.commit(&[Change::Put(Definition::User(definition(&change.after)))]))
 }
@@ -189,6 +217,7 @@ pub(crate) fn set_permission(node: &Node, row: PermissionDefinition) -> Result<D
     let PermissionDefinition { user, vhost, configure, write, read } = row.clone();
     let permission = Permission { user, virtual_host: vhost, configure, write, read };
     let _changing = node.changing.lock();
+    node.journal.check()?;
     let before = node.access.set_permission(permission)?;
     let commit = node.journal.commit(&[Change::Put(Definition::Permission(row))]);
     Ok(Done { is_new: before.is_none(), commit })
@@ -218,6 +247,7 @@ pub(crate) fn set_topic_permission(
     let TopicPermissionDefinition { user, vhost, exchange, write, read } = row.clone();
     let permission = TopicPermission { user, virtual_host: vhost, exchange, write, read };
     let _changing = node.changing.lock();
+    node.journal.check()?;
     let before = node.access.set_topic_permission(permission)?;
     let commit = node.journal.commit(&[Change::Put(Definition::TopicPermission(row))]);
     Ok(Done { is_new: before.is_none(), commit })

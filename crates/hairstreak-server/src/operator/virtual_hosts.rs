@@ -61,13 +61,23 @@ pub(crate) fn put(
     {
         definition.limits = before.limits;
     }
-    let is_new = node.add_host(&definition.name);
-    apply_limits(node, &definition);
-    let (_, mut commit) = node.put(Definition::VirtualHost(definition));
-    drop(changing);
-    if let Some(user) = creator.filter(|_| is_new) {
-        commit = users::set_permission(node, PermissionDefinition::everything(user, &name))?.commit;
+    node.journal.check()?;
+    let is_new = node.hosts.find(&name).is_none();
+    // One batch: a host that comes back after a crash has its permission. The batch comes before anything that is declared in the host.
+    let mut changes = vec![Change::Put(Definition::VirtualHost(definition.clone()))];
+    let row = creator.filter(|_| is_new).map(|user| PermissionDefinition::everything(user, &name));
+    changes.extend(row.clone().map(|row| Change::Put(Definition::Permission(row))));
+    if is_new {
+        // Permissions of a host that the node does not know are refused.
+        node.access.add_virtual_host(&name);
+        row.map_or(Ok(()), |row| users::restore_permission(node, row))
+            .inspect_err(|_| drop(node.access.remove_virtual_host(&name)))?;
     }
+    let commit = node.journal.commit(&changes);
+    node.add_host(&name);
+    apply_limits(node, &definition);
+    node.catalog.put(Definition::VirtualHost(definition));
+    drop(changing);
     Ok(Done { is_new, commit })
 }
 
@@ -84,6 +94,7 @@ pub(crate) fn set_limit(
 ) -> Result<Commit, OperatorError> {
     let _changing = node.changing.lock();
     let mut definition = find(node, name)?;
+    node.journal.check()?;
     match value {
         Some(value) => drop(definition.limits.insert(limit.into(), value)),
         None => drop(definition.limits.remove(limit)),

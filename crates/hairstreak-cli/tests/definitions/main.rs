@@ -1,0 +1,17 @@
+//! Definitions that outlive the node: the node is killed, stopped, started wrongly and put on full and read-only disks, and what was answered is there.
+
+#[path = "../workbench/daemon.rs"]
+#[expect(dead_code, reason = "the place of a daemon in the system matters to others")]
+mod daemon;
+#[path = "../workbench/process.rs"]
+#[expect(dead_code, reason = "how a command ends matters to others")]
+mod process;
+#[path = "../../../hairstreak-socket/tests/workbench/soak.rs"]
+mod soak;
+
+mod client;
+mod driver;
+mod kills;
+mod model;
+mod node;
+mod observing;

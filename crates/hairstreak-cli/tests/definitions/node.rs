@@ -1,0 +1,77 @@
+//! `Node`: a node with a data directory.
+
+use std::path::{Path, PathBuf};
+
+use rustix::process::Signal;
+
+use crate::daemon::{Daemon, End};
+use crate::process::folder;
+
+/// A data directory and a configuration, for nodes one after the other.
+pub struct Place {
+    pub folder: PathBuf,
+}
+
+/// A node that runs. Dropped, the node gets SIGKILL.
+pub struct Node {
+    daemon: Daemon,
+    /// HOST:PORT of AMQP.
+    pub amqp: String,
+}
+
+impl Place {
+    pub fn new(name: &str) -> Place {
+        let place = Place { folder: folder(name) };
+        std::fs::write(place.config(), "[amqp]\nbind = [\"tcp://127.0.0.1:*\"]\n").unwrap();
+        place
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    pub fn config(&self) -> PathBuf {
+        self.folder.join("node.toml")
+    }
+
+    /// Starts a process, which may not be there yet.
+    pub fn begin(&self) -> Daemon {
+        start_in(&self.data(), &self.config())
+    }
+
+    /// Starts a node, and waits until its clients can connect.
+    #[track_caller]
+    pub fn start(&self) -> Node {
+        let mut daemon = self.begin();
+        let line = daemon.line();
+        assert!(line.starts_with("directory at "), "{line:?}: {:?}", daemon.end());
+        let amqp = daemon.place("amqp").replace("tcp://", "");
+        Node { daemon, amqp }
+    }
+}
+
+/// `hairstreak serve` with that data directory.
+pub fn start_in(data: &Path, config: &Path) -> Daemon {
+    let words = ["--bind", "tcp://127.0.0.1:*", "--data-dir", data.to_str().unwrap()];
+    Daemon::start("serve", &[&words[..], &["--config", config.to_str().unwrap()]].concat())
+}
+
+impl Node {
+    /// kill -9.
+    pub fn kill(self) {
+        self.daemon.end_by(Signal::KILL);
+    }
+
+    pub fn stop(self) -> End {
+        self.daemon.end_by(Signal::TERM)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // The folder of a test that failed is there to be looked at.
+        if !std::thread::panicking() {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}
