@@ -186,6 +186,20 @@ fn a_virtual_host_that_goes_takes_its_permissions() {
 }
 
 #[test]
+fn a_virtual_host_is_closed_before_its_last_permission_is_taken() {
+    let access = access();
+    access.add("alice", "secret");
+    access.permit("alice", "/", ALL);
+    let alice = access.identity("alice");
+    let mut cache = CheckCache::open(Arc::clone(&alice), "/").unwrap();
+    assert!(cache.allows(Operation::Read, b"q"));
+    // The first step of the removal.
+    access.state.change(|registry| registry.remove_virtual_host("/").then_some(()).ok_or(())).unwrap();
+    assert!(!cache.allows(Operation::Read, b"q") && alice.permissions("/").is_none());
+    assert!(!alice.may_access("/") && alice.virtual_hosts().is_empty());
+}
+
+#[test]
 fn checks_see_a_change_of_another_thread_at_once() {
     let access = Arc::new(access());
     access.add("alice", "secret");
@@ -194,8 +208,9 @@ fn checks_see_a_change_of_another_thread_at_once() {
         for _ in 0..3 {
             scope.spawn(|| {
                 let mut cache = CheckCache::open(access.identity("alice"), "/").unwrap();
-                // Ends only if the change is seen.
+                let start = std::time::Instant::now();
                 while !cache.allows(Operation::Read, b"q") {
+                    assert!(start.elapsed() < PATIENCE, "the change was not seen");
                     std::thread::yield_now();
                 }
             });

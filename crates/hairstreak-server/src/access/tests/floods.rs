@@ -9,8 +9,9 @@ const ROOM: usize = 256;
 
 /// An `Access` whose hashing thread stands still until told.
 struct Held {
-    access: Access,
+    /// Dropped first, lest a test that fails waits for the thread.
     release: Sender<()>,
+    access: Access,
     sender: Sender<(String, LoginResult)>,
     answers: Receiver<(String, LoginResult)>,
 }
@@ -30,7 +31,7 @@ impl Held {
         assert!(matches!(login, Login::Later));
         begun.recv_timeout(PATIENCE).unwrap();
         let (sender, answers) = mpsc::channel();
-        Held { access, release, sender, answers }
+        Held { release, access, sender, answers }
     }
 
     fn log_in(&self, label: &str, name: &str, password: &str, address: [u8; 4]) -> Login {
@@ -133,6 +134,17 @@ fn the_same_credentials_wait_together() {
         assert_eq!(answer.is_ok(), name == "bob");
     }
     assert_eq!(figures.hashes - before, 2);
+}
+
+#[test]
+fn a_name_and_a_password_do_not_run_together() {
+    let held = Held::new();
+    for (name, password) in [("bob", "secret"), ("bo", "bsecret"), ("bobs", "ecret")] {
+        assert!(matches!(held.log_in(name, name, password, FAR), Login::Later));
+    }
+    let (answers, _) = held.release();
+    let let_in: Vec<bool> = answers.iter().map(|(_, answer)| answer.is_ok()).collect();
+    assert_eq!(let_in, [true, false, false]);
 }
 
 #[test]
