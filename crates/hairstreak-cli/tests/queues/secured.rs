@@ -13,6 +13,9 @@ fn certificate(name: &str) -> String {
     folder.join(name).to_str().unwrap().to_owned()
 }
 
+/// The password `guest`.
+const GUEST_HASH: &str = "c2FsdDRwMuw4kgNZhm0cEYx1m4NAR6BCdplxDdFbnDjbRIKq";
+
 /// A node with TLS, and its ports.
 struct Secured {
     _node: Daemon,
@@ -27,10 +30,12 @@ impl Secured {
         for name in ["server.pem", "server.key", "ca.pem"] {
             std::fs::copy(certificate(name), folder.join(name)).unwrap();
         }
+        let user = |name: &str| format!("[[users]]\nname = \"{name}\"\npassword_hash = \"{GUEST_HASH}\"\n");
+        let users = user("guest") + &user("tester");
         let ca = if asks == "none" { "" } else { "ca = \"ca.pem\"\n" };
         let text = format!(
             "[amqp]\nbind = [\"tcp://127.0.0.1:*\"]\n[amqp.tls]\nbind = [\"tcp://127.0.0.1:*\"]\n\
-             certificate = \"server.pem\"\nkey = \"server.key\"\n{ca}client_certificates = \"{asks}\"\n"
+             certificate = \"server.pem\"\nkey = \"server.key\"\n{ca}client_certificates = \"{asks}\"\n{users}"
         );
         let config: PathBuf = folder.join("node.toml");
         std::fs::write(&config, text).unwrap();
@@ -44,8 +49,13 @@ impl Secured {
         Secured { _node: node, plain, tls }
     }
 
+    /// An address without a user.
     fn url(&self, rest: &str) -> String {
         format!("amqps://localhost:{}/{rest}", self.tls)
+    }
+
+    fn guest(&self, rest: &str) -> String {
+        format!("amqps://guest:guest@localhost:{}/{rest}", self.tls)
     }
 }
 
@@ -85,14 +95,35 @@ fn files_come_from_options_the_address_and_the_environment() {
         (certificate("ca.pem"), certificate("client.pem"), certificate("client.key"));
     let declare = ["declare", "queue", "files"];
     let options = ["--ca", &ca, "--certificate", &certificate_file, "--certificate-key", &key];
-    run(&node.url(""), &[&declare[..], &options].concat()).good();
+    run(&node.guest(""), &[&declare[..], &options].concat()).good();
     let query = format!("?cacertfile={ca}&certfile={certificate_file}&keyfile={key}&verify=verify_peer");
-    run(&node.url(&query), &declare).good();
+    run(&node.guest(&query), &declare).good();
     let words = [&declare[..], &options[2..]].concat();
-    run_on(&node.url(""), &words, b"", &[("SSL_CERT_FILE", &ca)]).good();
+    run_on(&node.guest(""), &words, b"", &[("SSL_CERT_FILE", &ca)]).good();
     // The name of another host than the address has.
-    let url = format!("amqps://127.0.0.1:{}/?server_name_indication=localhost", node.tls);
+    let url = format!("amqps://guest:guest@127.0.0.1:{}/?server_name_indication=localhost", node.tls);
     run(&url, &[&declare[..], &options].concat()).good();
+}
+
+#[test]
+fn a_certificate_logs_in_the_user_that_it_names_where_the_address_names_none() {
+    let node = Secured::start("optional");
+    let (ca, own, key) = (certificate("ca.pem"), certificate("client.pem"), certificate("client.key"));
+    let queue = unique("own");
+    let options = ["--ca", &ca, "--certificate", &own, "--certificate-key", &key];
+    run(&node.url(""), &[&["declare", "queue", &queue], &options[..]].concat()).good();
+    // The user of the certificate, and nobody else, may say that a message is of that user.
+    let publish = ["publish", "-k", &queue, "--user-id", "tester", "hello"];
+    run(&node.url(""), &[&publish, &options[..]].concat()).good();
+    let line = run(&node.guest(""), &[&publish, &options[..]].concat()).bad(1);
+    assert!(line.contains("user_id property set to 'tester' but authenticated user was 'guest'"), "{line}");
+    let (stranger, stranger_key) = (certificate("names.pem"), certificate("names.key"));
+    let options = ["--ca", &ca, "--certificate", &stranger, "--certificate-key", &stranger_key];
+    let line = run(&node.url(""), &[&["purge", &queue], &options[..]].concat()).bad(1);
+    assert!(
+        line.starts_with("ACCESS_REFUSED - Login was refused using authentication mechanism EXTERNAL"),
+        "{line}"
+    );
 }
 
 #[test]
