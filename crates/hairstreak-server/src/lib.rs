@@ -29,10 +29,11 @@ pub use hairstreak_broker::service::{Limits as ServiceLimits, Options as Service
 pub use node::{AmqpOptions, FirstUser};
 pub use operator::{BootError, DataPlace, OperatorError};
 pub use options::{
-    AMQP_PORT, AMQPS_PORT, DEFAULT_PORT, HTTP_PORT, METRICS_PORT, SERVICES_PORT, ServeOptions, TellFailure,
+    AMQP_PORT, DEFAULT_PORT, HTTP_PORT, METRICS_PORT, SERVICES_PORT, ServeOptions, TellFailure,
 };
 pub use server::Server;
 pub use start_error::{ReloadError, StartError};
 pub use tls::{
-    AlternativeNameKind, AmqpTlsOptions, AsksClients, CertificateError, LoginFrom, PeerCertificate, PeerTls,
+    AMQPS_PORT, AlternativeNameKind, AmqpTlsOptions, AsksClients, CertificateError, LoginFrom,
+    PeerCertificate, PeerTls,
 };

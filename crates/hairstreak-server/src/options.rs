@@ -28,9 +28,6 @@ pub const HTTP_PORT: u16 = 15672;
 /// The port of metrics.
 pub const METRICS_PORT: u16 = 15692;
 
-/// The port of AMQP with TLS.
-pub const AMQPS_PORT: u16 = 5671;
-
 /// What a node listens on and with which limits.
 pub struct ServeOptions {
     /// Endpoints of the directory.

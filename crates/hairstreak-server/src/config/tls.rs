@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::values;
-use crate::options::AMQPS_PORT;
-use crate::tls::{AlternativeNameKind, AmqpTlsOptions, AsksClients, LoginFrom};
+use crate::tls::{AMQPS_PORT, AlternativeNameKind, AmqpTlsOptions, AsksClients, LoginFrom};
 
 /// The most alternative names that one of them is chosen from.
 const SAN_INDEX_MAX: u64 = 255;

@@ -18,5 +18,5 @@ mod text;
 
 pub use certificate::{CertificateError, PeerCertificate};
 pub use login_from::{AlternativeNameKind, LoginFrom};
-pub use options::{AmqpTlsOptions, AsksClients};
+pub use options::{AMQPS_PORT, AmqpTlsOptions, AsksClients};
 pub use peer::PeerTls;

@@ -6,6 +6,9 @@ use hairstreak_transport::tls::{ClientCertificates, Pem, TlsIdentity, TlsServerO
 
 use super::login_from::LoginFrom;
 
+/// The port of AMQP with TLS.
+pub const AMQPS_PORT: u16 = 5671;
+
 /// Where AMQP listens with TLS, and with which certificates. Files are PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AmqpTlsOptions {
