@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use hairstreak::topology::{MESSAGE_SIZE_MAX, MESSAGES_MAX};
 use hairstreak_model::Fabric;
+use hairstreak_server::{LogFormat, LogLevel};
 
 use crate::amqp::{
     BindArguments, ConsumeArguments, DeclareArguments, DeleteArguments, PublishArguments, PurgeArguments,
@@ -291,6 +292,13 @@ pub struct ServeArguments {
     /// Report names that come, move and go, on standard error.
     #[arg(short, long)]
     pub verbose: bool,
+    /// How important a line of the log has to be: debug, info, warning, error, or none. [default: of --config, else
+    /// info]
+    #[arg(long, value_name = "LEVEL")]
+    pub log_level: Option<LogLevel>,
+    /// How lines of the log look: text, or json. [default: of --config, else text]
+    #[arg(long, value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
 }
 
 /// Pass messages between two sockets, both ways as far as their patterns go

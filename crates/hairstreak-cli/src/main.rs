@@ -17,6 +17,7 @@ mod failure;
 mod keygen_command;
 mod line;
 mod live;
+mod logging;
 mod map;
 mod map_command;
 mod map_worker_command;
@@ -34,6 +35,7 @@ mod service;
 mod signals;
 mod silence;
 mod simulate_command;
+mod systemd;
 mod table;
 mod when;
 

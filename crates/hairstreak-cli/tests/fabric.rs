@@ -115,8 +115,10 @@ fn a_node_says_once_that_its_fabric_is_gone_and_serves_at_the_next_one() {
     // As by kill -9.
     drop(first);
     assert_eq!(
-        node.error_line(),
-        format!("{place} accepts nobody: the fabric \"{name}\" is gone; trying again")
+        node.logged(),
+        format!(
+            "[warning] nobody is accepted, trying again endpoint={place} reason=\"the fabric \\\"{name}\\\" is gone\""
+        )
     );
     let second = start();
     let services = |place: &str| {

@@ -24,11 +24,14 @@ fn it_says_where_it_is_and_reports_names_and_ends_well_on_a_signal() {
         let endpoint = serving.place("directory");
         let node = Node::builder().directory(&endpoint).patience(Duration::from_secs(20)).build().unwrap();
         let queue = node.queue("Q").scope(Scope::Global).interface("127.0.0.1:*").open().unwrap();
-        let expected = format!("registered Q at {}", queue.endpoint().unwrap());
-        assert_eq!(serving.error_line(), expected);
+        let expected = format!("[info] registered Q at {}", queue.endpoint().unwrap());
+        assert_eq!(serving.logged(), expected);
         drop(queue);
-        assert_eq!(serving.error_line(), "unregistered Q");
-        let output = "open to this host only\nServer startup complete\n".to_owned();
+        assert_eq!(serving.logged(), "[info] unregistered Q");
+        let output = "open to this host only
+Server startup complete
+"
+        .to_owned();
         let expected = End { status: Some(0), output, errors: String::new() };
         assert_eq!(serving.end_by(signal), expected);
     }
@@ -125,8 +128,8 @@ fn it_says_at_its_end_how_many_messages_are_gone() {
         assert!(output.status.success(), "{words}: {output:?}");
     }
     let End { status, errors, .. } = serving.end_by(Signal::TERM);
-    let gone = "messages that were in queues and are gone: 4, of these persistent in durable queues: 2";
-    assert_eq!((status, errors), (Some(0), format!("{gone}\n")));
+    let gone = "[warning] messages that were in queues are gone count=4 persistent_in_durable_queues=2\n";
+    assert_eq!((status, daemon::message(&errors)), (Some(0), gone));
     std::fs::remove_file(path).unwrap();
 }
 
@@ -177,14 +180,16 @@ fn users_and_limits_are_read_again_on_sighup() {
 
     write(hashes[1], "message_size_max = 4");
     hang_up(pid);
-    assert_eq!(serving.error_line(), "the configuration was read again: users, limits and certificates");
+    let read_again = "[info] the configuration was read again: users, limits, certificates and the log";
+    assert_eq!(serving.logged(), read_again);
     assert!(may_come("other", "body") && !may_come("test12", "body"));
     assert!(!may_come("other", "a body"), "larger than the new limit");
 
     write("no hash", "");
     hang_up(pid);
-    let line = serving.error_line();
-    assert!(line.starts_with("the configuration stays as it was: ") && line.contains(":6: "), "{line}");
+    let line = serving.logged();
+    assert!(line.starts_with("[error] the configuration stays as it was reason="), "{line}");
+    assert!(line.contains(":6: "), "{line}");
     assert!(may_come("other", "body"));
 
     let End { status, .. } = serving.end_by(Signal::TERM);

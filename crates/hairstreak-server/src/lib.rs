@@ -22,7 +22,7 @@ pub use amqp::Forgotten;
 pub use amqp::{AmqpHarness, HostFigures};
 pub use config::{
     AmqpConfig, ClientCertificatesConfig, Config, ConfigError, CurveConfig, Environment, HttpConfig,
-    LoginFromConfig, MetricsConfig, TlsConfig, UserConfig,
+    LogConfig, LogFormat, LogLevel, LoginFromConfig, MetricsConfig, TlsConfig, UserConfig,
 };
 pub use hairstreak_broker::directory::{Change, Options as DirectoryOptions};
 pub use hairstreak_broker::service::{Limits as ServiceLimits, Options as ServiceOptions};

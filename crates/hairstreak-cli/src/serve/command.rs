@@ -10,9 +10,10 @@ use super::greeting::greeting;
 use super::plan::Plan;
 use crate::arguments::ServeArguments;
 use crate::failure::Failure;
-use crate::line::one_line;
-use crate::output::{announce, note};
+use crate::logging::{self, Logging};
+use crate::output::announce;
 use crate::signals;
+use crate::systemd::Supervisor;
 
 /// Returns when a signal has ended it, which is how it is meant to end.
 pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
@@ -23,12 +24,15 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     let mut signals = Signals::new(watched).map_err(Failure::failed)?;
     let ended = signals.handle();
     let plan = Plan::read(arguments)?;
+    let supervisor = Supervisor::of_environment().map_err(Failure::usage)?;
+    let (level, format) = plan.log(arguments);
+    let logging = logging::start(level, format)?;
     let mut options = plan.options(arguments)?;
     let data = options.data.as_ref().map(|data| data.path.display().to_string());
     let verbose = arguments.verbose;
     options.on_change = Box::new(move |change| {
         if verbose {
-            note(&format!("{change}\n"));
+            log::info!("{change}");
         }
     });
     options.on_end = Box::new(move || ended.close());
@@ -40,20 +44,27 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     })?;
     // In one piece: a reader of the first line may close the pipe at once, and would end the node with the next line.
     announce(greeting(&server, data.as_deref()))?;
+    supervisor.ready("running");
     // A thread's end ends the signals.
     let mut arriving = signals.forever();
     let stopped = loop {
         match arriving.next() {
-            Some(SIGHUP) if arguments.config.is_some() => reload(&server, arguments),
+            Some(SIGHUP) if arguments.config.is_some() => {
+                supervisor.reloading();
+                reload(&server, arguments, &logging);
+                supervisor.ready("running");
+            }
             signal => break signal.is_some(),
         }
     };
+    supervisor.stopping();
     let forgotten = server.stop();
     if forgotten.count > 0 {
         let Forgotten { count, persistent_count, .. } = forgotten;
-        note(&format!(
-            "messages that were in queues and are gone: {count}, of these persistent in durable queues: {persistent_count}\n"
-        ));
+        log::warn!(
+            count = count, persistent_in_durable_queues = persistent_count;
+            "messages that were in queues are gone"
+        );
     }
     if let Some(reason) = forgotten.unwritten {
         return Err(Failure::failed(format!("changes that were refused are lost with the node: {reason}")));
@@ -61,16 +72,17 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     if stopped { Ok(()) } else { Err(Failure::failed("a part of the node has ended by itself")) }
 }
 
-/// Has users, limits and certificates of the configuration take effect. A configuration that makes no sense changes nothing.
-fn reload(server: &Server, arguments: &ServeArguments) {
+/// Has users, limits, certificates and the log of the configuration take effect. A configuration that makes no sense changes nothing.
+fn reload(server: &Server, arguments: &ServeArguments, logging: &Logging) {
     let reloaded = Plan::read(arguments).and_then(|plan| {
         let (amqp, tls) = (plan.amqp()?, plan.tls(arguments)?);
-        server.reload(&amqp, tls.as_ref()).map_err(Failure::failed)
+        server.reload(&amqp, tls.as_ref()).map_err(Failure::failed)?;
+        let (level, format) = plan.log(arguments);
+        logging.change(level, format);
+        Ok(())
     });
-    note(&match reloaded {
-        Ok(()) => "the configuration was read again: users, limits and certificates\n".to_owned(),
-        Err(failure) => {
-            format!("{}\n", one_line(&format!("the configuration stays as it was: {}", failure.reason())))
-        }
-    });
+    match reloaded {
+        Ok(()) => log::info!("the configuration was read again: users, limits, certificates and the log"),
+        Err(failure) => log::error!(reason = failure.reason(); "the configuration stays as it was"),
+    }
 }

@@ -7,9 +7,6 @@ use std::time::{Duration, Instant};
 
 use hairstreak_socket::Endpoint;
 
-use crate::line::one_line;
-use crate::output::note;
-
 /// The time between two lines about the same failure.
 const FAILURE_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -24,7 +21,7 @@ impl AcceptFailures {
         told.retain(|_, at| now.duration_since(*at) < FAILURE_INTERVAL);
         if let Entry::Vacant(place) = told.entry((endpoint.to_string(), reason.to_owned())) {
             place.insert(now);
-            note(&format!("{}\n", one_line(&format!("{endpoint} accepts nobody: {reason}; trying again"))));
+            log::warn!(endpoint:% = endpoint, reason = reason; "nobody is accepted, trying again");
         }
     }
 }

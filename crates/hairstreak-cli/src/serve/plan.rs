@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hairstreak_server::{
     AMQP_PORT, AmqpOptions, AmqpTlsOptions, Config, DEFAULT_PORT, DirectoryOptions, Environment, HTTP_PORT,
-    METRICS_PORT, SERVICES_PORT, ServeOptions,
+    LogFormat, LogLevel, METRICS_PORT, SERVICES_PORT, ServeOptions,
 };
 
 use super::data::data_place;
@@ -44,6 +44,13 @@ impl Plan {
     /// The options of AMQP.
     pub fn amqp(&self) -> Result<AmqpOptions, Failure> {
         self.config.amqp_options(&self.file, &self.environment).map_err(Failure::usage)
+    }
+
+    /// How important a line of the log has to be, and how it looks.
+    pub fn log(&self, arguments: &ServeArguments) -> (LogLevel, LogFormat) {
+        let log = &self.config.log;
+        let level = arguments.log_level.or(log.level).unwrap_or_default();
+        (level, arguments.log_format.or(log.format).unwrap_or_default())
     }
 
     /// The options of AMQP with TLS.

@@ -55,9 +55,19 @@ impl Daemon {
         read_line(&mut self.stderr)
     }
 
+    /// The message of the next line of the log, with its fields.
+    pub fn logged(&mut self) -> String {
+        message(&self.error_line()).to_owned()
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
     /// Sends it a signal, and waits for its end.
     pub fn end_by(self, signal: Signal) -> End {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        self.signal(signal);
         self.end()
     }
 
@@ -76,6 +86,13 @@ impl Drop for Daemon {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A line of the log without its time: `[level] message`.
+pub fn message(line: &str) -> &str {
+    let (time, rest) = line.split_at_checked("2026-11-25 16:00:00.123456+00:00 ".len()).unwrap_or_default();
+    assert!(time.ends_with("+00:00 "), "{line:?} is no line of the log");
+    rest
 }
 
 fn read_line(from: &mut impl BufRead) -> String {

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::curve::CurveConfig;
 use super::environment::Environment;
 use super::error::ConfigError;
+use super::logging::LogConfig;
 use super::tls::TlsConfig;
 use super::values;
 use crate::access::{PasswordHash, Tags};
@@ -46,6 +47,9 @@ pub struct Config {
     /// The part for metrics.
     #[serde(default)]
     pub metrics: MetricsConfig,
+    /// The part for the log.
+    #[serde(default)]
+    pub log: LogConfig,
     /// The users that may log in, each once.
     #[serde(default, deserialize_with = "values::users")]
     pub users: Vec<UserConfig>,
@@ -210,6 +214,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{LogFormat, LogLevel};
     use crate::tls::{AlternativeNameKind, AsksClients, LoginFrom};
 
     fn check(text: &str) -> Result<AmqpOptions, String> {
@@ -324,6 +329,21 @@ mod tests {
         ] {
             let said = check_tls(text).unwrap_err();
             assert!(said.starts_with(&format!("/etc/hairstreak/node.toml{wrong}")), "{text}: {said}");
+        }
+    }
+    #[test]
+    fn the_log_has_a_level_and_a_format_in_the_words_of_rabbitmq() {
+        let log = |text: &str| Config::parse(text, Path::new("node.toml")).map(|config| config.log);
+        assert_eq!(log("").unwrap(), LogConfig::default());
+        let expected = LogConfig { level: Some(LogLevel::Warning), format: Some(LogFormat::Json) };
+        assert_eq!(log("[log]\nlevel = \"warning\"\nformat = \"json\"").unwrap(), expected);
+        for (text, wrong) in [
+            ("[log]\nlevel = \"warn\"", ":2: warn is none of debug, info, warning, error, none"),
+            ("[log]\nformat = \"xml\"", ":2: xml is none of text, json"),
+            ("[log]\nfile = \"x\"", ":2: unknown field `file`"),
+        ] {
+            let said = log(text).unwrap_err().to_string();
+            assert!(said.starts_with(&format!("node.toml{wrong}")), "{text}: {said}");
         }
     }
 }

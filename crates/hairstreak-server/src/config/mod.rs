@@ -35,6 +35,10 @@
 //! [metrics]
 //! bind = ["tcp://127.0.0.1:15692"]    # [] for none
 //!
+//! [log]                               # lines on standard error
+//! level = "info"                      # or "debug", "warning", "error", "none"
+//! format = "text"                     # or "json"
+//!
 //! [[users]]                           # users that may log in; without this table only guest may, from this host
 //! name = "shop"
 //! password_hash = "kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR"
@@ -50,6 +54,7 @@ mod config;
 mod curve;
 mod environment;
 mod error;
+mod logging;
 mod tls;
 mod values;
 
@@ -57,5 +62,6 @@ pub use config::{AmqpConfig, Config, HttpConfig, MetricsConfig, UserConfig};
 pub use curve::CurveConfig;
 pub use environment::Environment;
 pub use error::ConfigError;
+pub use logging::{LogConfig, LogFormat, LogLevel};
 pub use tls::{ClientCertificatesConfig, LoginFromConfig, TlsConfig};
 pub(crate) use values::SCHEMES;

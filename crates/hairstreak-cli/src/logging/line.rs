@@ -1,0 +1,184 @@
+//! A line of the log, as text or as JSON.
+
+use std::time::SystemTime;
+
+use hairstreak_server::LogFormat;
+use log::kv::{self, VisitSource, VisitValue};
+use log::{Level, Record};
+use serde_json::{Map, Value};
+
+use super::timestamp::timestamp;
+use crate::line::one_line;
+
+/// Keys that are the log's own.
+const RESERVED: [&str; 3] = ["time", "level", "msg"];
+
+/// The line of a record, with its end.
+pub(super) fn line(record: &Record<'_>, at: SystemTime, format: LogFormat) -> String {
+    let mut fields = Fields::default();
+    // Only a field that cannot be read fails, and a line says what it can.
+    let _ = record.key_values().visit(&mut fields);
+    write(format, at, record.level(), &record.args().to_string(), fields.0)
+}
+
+/// A line with these fields.
+pub(super) fn write(
+    format: LogFormat,
+    at: SystemTime,
+    level: Level,
+    message: &str,
+    fields: Vec<(String, Value)>,
+) -> String {
+    let (time, level) = (timestamp(at), word(level));
+    match format {
+        LogFormat::Text => {
+            let mut line = format!("{time} [{level}] {}", one_line(message));
+            for (key, value) in fields {
+                line.push_str(&format!(" {}={}", one_line(&key), plain(&value)));
+            }
+            line + "\n"
+        }
+        LogFormat::Json => {
+            let own = [("time", time.into()), ("level", level.into()), ("msg", Value::from(message))];
+            let own = own.into_iter().map(|(key, value)| (key.to_owned(), value));
+            let fields = fields.into_iter().map(|(key, value)| match RESERVED.contains(&&*key) {
+                true => (format!("{key}_"), value),
+                false => (key, value),
+            });
+            let object: Map<String, Value> = own.chain(fields).collect();
+            format!("{}\n", Value::Object(object))
+        }
+    }
+}
+
+/// RabbitMQ's word for a level.
+fn word(level: Level) -> &'static str {
+    match level {
+        Level::Error => "error",
+        Level::Warn => "warning",
+        Level::Info => "info",
+        Level::Debug | Level::Trace => "debug",
+    }
+}
+
+/// A value as text: in quotes if it would else look like something else.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => {
+            let is_odd = |character: char| {
+                character.is_whitespace() || character.is_control() || matches!(character, '"' | '=' | '\\')
+            };
+            match text.is_empty() || text.contains(is_odd) {
+                // JSON leaves the control characters from U+0080 on as they are.
+                true => one_line(&value.to_string()),
+                false => text.clone(),
+            }
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The fields of a record.
+#[derive(Default)]
+struct Fields(Vec<(String, Value)>);
+
+impl<'kvs> VisitSource<'kvs> for Fields {
+    fn visit_pair(&mut self, key: kv::Key<'kvs>, value: kv::Value<'kvs>) -> Result<(), kv::Error> {
+        let mut typed = Typed(Value::Null);
+        value.visit(&mut typed)?;
+        self.0.push((key.as_str().to_owned(), typed.0));
+        Ok(())
+    }
+}
+
+/// A field's value.
+struct Typed(Value);
+
+impl VisitValue<'_> for Typed {
+    fn visit_any(&mut self, value: kv::Value<'_>) -> Result<(), kv::Error> {
+        self.0 = value.to_string().into();
+        Ok(())
+    }
+
+    fn visit_null(&mut self) -> Result<(), kv::Error> {
+        Ok(())
+    }
+
+    fn visit_u64(&mut self, value: u64) -> Result<(), kv::Error> {
+        self.0 = value.into();
+        Ok(())
+    }
+
+    fn visit_i64(&mut self, value: i64) -> Result<(), kv::Error> {
+        self.0 = value.into();
+        Ok(())
+    }
+
+    fn visit_f64(&mut self, value: f64) -> Result<(), kv::Error> {
+        self.0 = value.into();
+        Ok(())
+    }
+
+    fn visit_bool(&mut self, value: bool) -> Result<(), kv::Error> {
+        self.0 = value.into();
+        Ok(())
+    }
+
+    fn visit_str(&mut self, value: &str) -> Result<(), kv::Error> {
+        self.0 = value.into();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::*;
+
+    /// The line of a record with these fields.
+    fn check(format: LogFormat, message: &str, fields: &[(&str, kv::Value<'_>)]) -> String {
+        let arguments = format_args!("{message}");
+        let record = Record::builder().level(Level::Warn).args(arguments).key_values(&fields).build();
+        let line = line(&record, UNIX_EPOCH + Duration::from_secs(1_728_027_509), format);
+        let line = line.strip_suffix('\n').unwrap().to_owned();
+        assert!(!line.contains(char::is_control), "{line:?}");
+        line
+    }
+
+    #[test]
+    fn a_line_of_text_has_its_fields_behind_the_message() {
+        let fields = [("peer", "127.0.0.1:5".into()), ("count", 3.into()), ("is_late", true.into())];
+        let line = check(LogFormat::Text, "closing AMQP connection", &fields);
+        let expected = "2024-10-04 07:38:29.000000+00:00 [warning] closing AMQP connection peer=127.0.0.1:5 count=3 is_late=true";
+        assert_eq!(line, expected);
+    }
+
+    #[test]
+    fn a_stranger_cannot_write_lines_or_fields_of_its_own() {
+        let odd = "x\n2024 [info] y\u{1b}[2J\u{85} user=root \"q\"";
+        let line = check(LogFormat::Text, odd, &[("user", odd.into()), ("empty", "".into())]);
+        let expected = concat!(
+            "x\\n2024 [info] y\\u{1b}[2J\\u{85} user=root \"q\" ",
+            "user=\"x\\n2024 [info] y\\u001b[2J\\u{85} user=root \\\"q\\\"\" empty=\"\""
+        );
+        assert!(line.ends_with(expected), "{line}");
+    }
+
+    #[test]
+    fn a_line_of_json_is_an_object() {
+        let fields = [
+            ("user", "a \"b\"\n".into()),
+            ("count", (-3).into()),
+            ("ratio", 0.5.into()),
+            ("msg", "own".into()),
+        ];
+        let line = check(LogFormat::Json, "a\nb", &fields);
+        let object: Value = serde_json::from_str(&line).unwrap();
+        let expected = serde_json::json!({
+            "time": "2024-10-04 07:38:29.000000+00:00", "level": "warning", "msg": "a\nb",
+            "user": "a \"b\"\n", "count": -3, "ratio": 0.5, "msg_": "own"
+        });
+        assert_eq!(object, expected);
+    }
+}

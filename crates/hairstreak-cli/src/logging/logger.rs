@@ -1,0 +1,92 @@
+//! `Logger`: takes the records of the crate `log`; and `Logging`: the way to change it while the node runs.
+
+use std::io::stderr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, SystemTime};
+
+use hairstreak_server::{LogFormat, LogLevel};
+use log::{Level, LevelFilter, Log, Metadata, Record};
+
+use super::line::{line, write};
+use super::line_queue::LineQueue;
+use crate::failure::Failure;
+
+/// Our own crates begin so. Of others nothing but warnings is written.
+const OWN: &str = "hairstreak";
+/// How long the end of the process waits for lines that nobody reads.
+const FLUSH_TIME: Duration = Duration::from_secs(1);
+
+struct Logger {
+    queue: Arc<LineQueue>,
+    format: Arc<Format>,
+}
+
+/// The format of the lines that come from here on.
+struct Format(AtomicBool);
+
+/// The log while the node runs. Dropping it waits a little until all lines are written.
+pub struct Logging {
+    queue: Arc<LineQueue>,
+    format: Arc<Format>,
+}
+
+/// Has the records of the process written to standard error. To be called once.
+///
+/// Errors: the process has a log already, or the system has no thread to give.
+pub fn start(level: LogLevel, format: LogFormat) -> Result<Logging, Failure> {
+    let format = Arc::new(Format(AtomicBool::new(format == LogFormat::Json)));
+    let of_dropped = Arc::clone(&format);
+    let tell_dropped = Box::new(move |count| dropped(count, of_dropped.get()));
+    let queue = LineQueue::start(stderr(), tell_dropped).map_err(Failure::failed)?;
+    let logger = Logger { queue: Arc::clone(&queue), format: Arc::clone(&format) };
+    log::set_boxed_logger(Box::new(logger)).map_err(Failure::failed)?;
+    let logging = Logging { queue, format };
+    log::set_max_level(level.filter());
+    Ok(logging)
+}
+
+impl Logging {
+    /// Changes the level and the format from here on.
+    pub fn change(&self, level: LogLevel, format: LogFormat) {
+        self.format.0.store(format == LogFormat::Json, Relaxed);
+        log::set_max_level(level.filter());
+    }
+}
+
+impl Drop for Logging {
+    fn drop(&mut self) {
+        self.queue.flush(FLUSH_TIME);
+    }
+}
+
+impl Format {
+    fn get(&self) -> LogFormat {
+        if self.0.load(Relaxed) { LogFormat::Json } else { LogFormat::Text }
+    }
+}
+
+impl Log for Logger {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        let is_own = metadata.target().starts_with(OWN);
+        let level = log::max_level().min(if is_own { LevelFilter::Trace } else { LevelFilter::Warn });
+        metadata.level() <= level
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.enabled(record.metadata()) {
+            self.queue.put(&line(record, SystemTime::now(), self.format.get()));
+        }
+    }
+
+    fn flush(&self) {
+        self.queue.flush(FLUSH_TIME);
+    }
+}
+
+/// The line about lines that were dropped.
+fn dropped(count: u64, format: LogFormat) -> String {
+    let fields = vec![("count".to_owned(), count.into())];
+    let message = "lines of the log were dropped, because nobody reads them";
+    write(format, SystemTime::now(), Level::Warn, message, fields)
+}

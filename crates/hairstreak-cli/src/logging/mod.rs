@@ -1,0 +1,22 @@
+//! The log of the node: lines with fields, as text or JSON, on standard error.
+//!
+//! ```text
+//!   log::info!(peer = name; "accepting AMQP connection")
+//!     --> Logger: below the level? --> Line: one line of text or JSON --> LineQueue --> thread "log" --> standard error
+//! ```
+//!
+//! Whoever writes a line waits for nothing: a reader of standard error that has stopped would stop the loops of the node with it. Lines that find no
+//! room are dropped, and their number is a line of its own.
+//!
+//! The crate `log` has the macros. Keys stand before a semicolon: `log::warn!(endpoint:% = endpoint, reason = &*reason; "nothing can be accepted")`.
+//! `:%` takes what can be displayed, `:?` what can be debugged, and a plain value is a text, a number or a truth value. The keys `time`, `level` and `msg`
+//! are the log's own.
+//!
+//! Reading order: `timestamp`, `line`, `line_queue`, `logger`.
+
+mod line;
+mod line_queue;
+mod logger;
+mod timestamp;
+
+pub use logger::{Logging, start};
