@@ -146,6 +146,8 @@ class Table:
             if not isinstance(item.method, Channel.Close):
                 self.wire.send(Channel.Close(200, "", 0, 0), 2)
                 self.wire.wait_for(Channel.CloseOk)
+                # A confirm may come behind the answer to what was asked for behind the message.
+                self.wire.waiting.clear()
                 return None
             self.wire.send(Channel.CloseOk(), 2)
             close = item.method

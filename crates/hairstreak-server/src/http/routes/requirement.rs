@@ -21,6 +21,8 @@ pub(crate) enum Requirement {
     VirtualHost,
     /// Any tag with access to the virtual host, or the tag `monitoring`.
     SeenVirtualHost,
+    /// Any tag, and permissions in the virtual host, whatever the tag.
+    Permissions,
     /// The tag `policymaker`, and access to the virtual host.
     Policies,
     /// The tag `policymaker`.
@@ -48,6 +50,7 @@ impl Requirement {
             Requirement::SeenVirtualHost => {
                 (tags.may_monitor() || enters(), "User not authorised to access virtual host")
             }
+            Requirement::Permissions => (enters(), "User not authorised to access virtual host"),
             Requirement::Policies => {
                 let is_met = tags.may_administer() || tags.may_set_policies() && enters();
                 (is_met, "User not authorised to access object")
@@ -87,6 +90,7 @@ mod tests {
         check(Requirement::Administrator, [NO, NO, NO, NO, YES]);
         check(Requirement::VirtualHost, [NO, INSIDE, INSIDE, INSIDE, YES]);
         check(Requirement::SeenVirtualHost, [NO, INSIDE, INSIDE, YES, YES]);
+        check(Requirement::Permissions, [NO, INSIDE, INSIDE, INSIDE, INSIDE]);
         check(Requirement::Policies, [NO, NO, INSIDE, NO, YES]);
         check(Requirement::GlobalParameters, [NO, NO, YES, NO, YES]);
     }

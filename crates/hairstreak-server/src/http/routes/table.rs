@@ -25,7 +25,8 @@ enum Verb {
 }
 
 use Requirement::{
-    Administrator, GlobalParameters, Management, Monitoring, Nothing, Policies, SeenVirtualHost, VirtualHost,
+    Administrator, GlobalParameters, Management, Monitoring, Nothing, Permissions, Policies, SeenVirtualHost,
+    VirtualHost,
 };
 use Verb::{Delete, Get, Post, Put};
 
@@ -196,7 +197,7 @@ pub(crate) const ROUTES: &[Route] = &[
     route("rebalance/queues", Resource::Node(OfNode::RebalanceQueues), &[(Post, Administrator)]),
     route("reset", Resource::Node(OfNode::Reset), RESET),
     route("reset/:node", Resource::Node(OfNode::Reset), RESET),
-    route("aliveness-test/:vhost", Resource::Settings(OfSettings::AlivenessTest), READ_HOST),
+    route("aliveness-test/:vhost", Resource::Settings(OfSettings::AlivenessTest), &[(Get, Permissions)]),
     route("healthchecks/node", Resource::Node(OfNode::HealthNode), READ),
     route("healthchecks/node/:node", Resource::Node(OfNode::HealthNode), READ),
     route("health/checks/alarms", Resource::Node(OfNode::HealthAlarms), READ),
