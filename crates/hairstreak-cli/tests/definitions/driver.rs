@@ -64,6 +64,9 @@ fn run(mut client: Client, log: &mut Log, mut rng: Rng, answered: &AtomicUsize) 
         let left = if rng.bool() { 0 } else { rng.usize(..BURST_MAX) };
         while waiting.len() > left {
             let answer = client.answer()?;
+            if answer.name == "connection.close" && answer.text.starts_with("320 ") {
+                return Err(io::ErrorKind::ConnectionReset.into());
+            }
             assert!(answer.name.ends_with("-ok"), "{answer:?} to {:?}", log.operations[waiting[0] - 1]);
             log.answered = waiting.pop_front().unwrap();
             answered.fetch_add(1, Relaxed);

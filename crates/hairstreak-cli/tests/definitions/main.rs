@@ -10,8 +10,11 @@ mod process;
 mod soak;
 
 mod client;
+mod disks;
 mod driver;
 mod kills;
 mod model;
 mod node;
 mod observing;
+mod others;
+mod starts;

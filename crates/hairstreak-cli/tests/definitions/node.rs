@@ -20,8 +20,15 @@ pub struct Node {
 }
 
 impl Place {
+    /// A new place.
     pub fn new(name: &str) -> Place {
-        let place = Place { folder: folder(name) };
+        Place::at(folder(name))
+    }
+
+    /// A new place at that path.
+    pub fn at(folder: PathBuf) -> Place {
+        std::fs::create_dir_all(&folder).unwrap();
+        let place = Place { folder };
         std::fs::write(place.config(), "[amqp]\nbind = [\"tcp://127.0.0.1:*\"]\n").unwrap();
         place
     }

@@ -15,9 +15,9 @@ pub fn prepare(client: &mut Client) {
     let sink =
         exchange::Declare { exchange: SINK.as_bytes(), kind: b"fanout", durable: true, ..Default::default() };
     client.is_granted(&Method::ExchangeDeclare(sink)).unwrap();
-    let probe = queue::Declare { queue: b"probe", exclusive: true, ..Default::default() };
+    let probe = queue::Declare { exclusive: true, ..Default::default() };
     client.is_granted(&Method::QueueDeclare(probe)).unwrap();
-    let bind = queue::Bind { queue: b"probe", exchange: SINK.as_bytes(), ..Default::default() };
+    let bind = queue::Bind { exchange: SINK.as_bytes(), ..Default::default() };
     client.is_granted(&Method::QueueBind(bind)).unwrap();
 }
 

@@ -1,0 +1,215 @@
+//! A full disk and a read-only one, which are a small tmpfs in a mount namespace of its own.
+//!
+//! The process in the namespace is this test binary, started again to run one test alone.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use hairstreak_wire::amqp::{Method, basic, queue};
+
+use crate::client::{Answer, Client};
+use crate::daemon::End;
+use crate::model::{exchange_declaration, queue_declaration};
+use crate::node::Place;
+use crate::process::folder;
+
+const DISK: &str = "HAIRSTREAK_TEST_DISK";
+/// Mounts a disk of 2 MiB at $1, and runs the rest there.
+const MOUNT: &str = "mount -t tmpfs -o size=2m none \"$1\" && shift && exec \"$@\"";
+/// Nothing here takes so long unless it hangs.
+const LONG: Duration = Duration::from_secs(60);
+
+/// Runs a test of this binary alone on a small disk.
+fn run_on_disk(test: &str) {
+    let place = folder("disk");
+    // A user namespace gives the right to mount to anybody, where the system permits such namespaces; root needs none.
+    let has_users = Command::new("unshare").args(["-rm", "true"]).output().unwrap().status.success();
+    let output = Command::new("unshare")
+        .arg(if has_users { "-rm" } else { "-m" })
+        .args(["sh", "-c", MOUNT, "sh"])
+        .arg(&place)
+        .arg(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(DISK, &place)
+        .output()
+        .unwrap();
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    fs::remove_dir(place).unwrap();
+}
+
+/// A place on the disk, in the process that has one.
+fn place_on_disk() -> Option<Place> {
+    let disk = std::env::var_os(DISK).map(PathBuf::from)?;
+    Some(Place::at(disk.join("place")))
+}
+
+/// Leaves no page free.
+fn fill(place: &Place) -> PathBuf {
+    let path = place.folder.join("filler");
+    let mut filler = File::create(&path).unwrap();
+    while filler.write_all(&[1; 4096]).is_ok() {}
+    path
+}
+
+/// The text of an error that says why nothing can be written.
+fn is_full(text: &str, code: &str, data: &Path) -> bool {
+    let file = data.join("definitions.redb");
+    text == format!(
+        "{code} - the definitions cannot be written: no space is left for {}: free some",
+        file.display()
+    )
+}
+
+/// Declares queues until the disk takes no more. Returns the names of those that were answered, and of the first that was not.
+fn declare_until_refused(amqp: &str, data: &Path, prefix: &str) -> (Vec<String>, String) {
+    let mut client = Client::connect(amqp).unwrap();
+    let mut answered = Vec::new();
+    loop {
+        let name = format!("{prefix}.{}.{}", answered.len(), "x".repeat(200));
+        let Answer { name: method, text } =
+            client.ask(&Method::QueueDeclare(queue_declaration(&name, false))).unwrap();
+        if method == "connection.close" {
+            assert!(is_full(&text, "541 INTERNAL_ERROR", data), "{text}");
+            return (answered, name);
+        }
+        assert_eq!(method, "queue.declare-ok", "{text}");
+        answered.push(name);
+    }
+}
+
+#[test]
+fn a_full_disk_refuses_what_is_new_and_loses_nothing() {
+    run_on_disk("disks::on_a_full_disk");
+}
+
+/// Run with the others it has no disk.
+#[test]
+fn on_a_full_disk() {
+    let Some(place) = place_on_disk() else { return };
+    let node = place.start();
+    let mut client = Client::connect(&node.amqp).unwrap();
+    let mut answered: Vec<String> = (0..20).map(|number| format!("before.{number}")).collect();
+    for name in &answered {
+        client.is_granted(&Method::QueueDeclare(queue_declaration(name, false))).unwrap();
+    }
+    let filler = fill(&place);
+    let (first, unanswered) = declare_until_refused(&node.amqp, &place.data(), "first");
+    answered.extend(first);
+
+    // What is new is refused before it acts, and what is there is answered.
+    let mut client = Client::connect(&node.amqp).unwrap();
+    let mut ask = |method: Method<'_>| client.is_granted(&method);
+    let refused = |result: Result<(), String>| {
+        let text = result.unwrap_err();
+        assert!(is_full(&text, "406 PRECONDITION_FAILED", &place.data()), "{text}");
+    };
+    let bind = |queue: &'static [u8], name: &'static [u8]| {
+        Method::QueueBind(queue::Bind {
+            queue,
+            exchange: b"amq.direct",
+            routing_key: name,
+            ..Default::default()
+        })
+    };
+    let brief = queue::Declare { queue: b"brief", ..Default::default() };
+    refused(ask(Method::QueueDeclare(queue_declaration("new", false))));
+    refused(ask(Method::ExchangeDeclare(exchange_declaration("new", false))));
+    ask(Method::QueueDeclare(queue_declaration(&answered[0], false))).unwrap();
+    ask(Method::QueueDeclare(brief)).unwrap();
+    ask(bind(b"brief", b"brief")).unwrap();
+    let name: &'static str = answered[0].clone().leak();
+    refused(ask(bind(name.as_bytes(), b"new")));
+    refused(ask(Method::ExchangeBind(hairstreak_wire::amqp::exchange::Bind {
+        destination: b"amq.fanout",
+        source: b"amq.direct",
+        ..Default::default()
+    })));
+    assert_eq!(client.unroutable("amq.direct", &["brief".into(), "new".into()]), ["new"]);
+    let get = basic::Get { queue: b"brief", no_ack: true };
+    assert_eq!(client.ask(&Method::BasicGet(get)).unwrap().name, "basic.get-ok");
+
+    // A crash takes what was not answered along, and nothing else. The next node starts, although the disk is full.
+    node.kill();
+    let node = place.start();
+    let mut client = Client::connect(&node.amqp).unwrap();
+    assert_eq!(client.unroutable("", &[&answered[..], &[unanswered]].concat()).len(), 1);
+    let (more, unanswered) = declare_until_refused(&node.amqp, &place.data(), "more");
+
+    fs::remove_file(filler).unwrap();
+    let start = Instant::now();
+    while let Err(text) = client.is_granted(&Method::QueueDeclare(queue_declaration("later", false))) {
+        assert!(start.elapsed() < LONG, "{text}");
+    }
+    answered.extend(more);
+    // What was kept is written before anything later.
+    answered.extend([unanswered, "later".into()]);
+    node.kill();
+    let node = place.start();
+    let mut client = Client::connect(&node.amqp).unwrap();
+    assert_eq!(client.unroutable("", &answered), [""; 0]);
+    assert_eq!(node.stop().status, Some(0));
+}
+
+#[test]
+fn a_node_that_stops_on_a_full_disk_says_what_is_lost() {
+    run_on_disk("disks::stopped_on_a_full_disk");
+}
+
+/// Run with the others it has no disk.
+#[test]
+fn stopped_on_a_full_disk() {
+    let Some(place) = place_on_disk() else { return };
+    let node = place.start();
+    fill(&place);
+    let (answered, _) = declare_until_refused(&node.amqp, &place.data(), "first");
+    let End { status, errors, .. } = node.stop();
+    let file = place.data().join("definitions.redb");
+    let reason =
+        format!("the definitions cannot be written: no space is left for {}: free some", file.display());
+    let line = format!("hairstreak: changes that were refused are lost with the node: {reason}\n");
+    assert_eq!((status, errors), (Some(1), line));
+    let node = place.start();
+    assert_eq!(Client::connect(&node.amqp).unwrap().unroutable("", &answered), [""; 0]);
+}
+
+#[test]
+fn a_new_node_does_not_start_on_a_full_disk_or_a_read_only_one() {
+    run_on_disk("disks::started_on_a_bad_disk");
+}
+
+/// Run with the others it has no disk.
+#[test]
+fn started_on_a_bad_disk() {
+    let Some(place) = place_on_disk() else { return };
+    let disk = place.folder.parent().unwrap();
+    let filler = fill(&place);
+    let refusal = |said: &str| {
+        let End { status, output, errors } = place.begin().end();
+        assert_eq!((status, &*output), (Some(1), ""), "{errors}");
+        assert!(errors.starts_with("hairstreak: ") && errors.contains(said), "{errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    };
+    refusal("no space is left for ");
+    fs::remove_file(filler).unwrap();
+    let node = place.start();
+    Client::connect(&node.amqp)
+        .unwrap()
+        .is_granted(&Method::QueueDeclare(queue_declaration("kept", false)))
+        .unwrap();
+    node.kill();
+    let remount = |how: &str| {
+        let mount = Command::new("mount").args(["-o", how]).arg(disk).status().unwrap();
+        assert!(mount.success());
+    };
+    remount("remount,ro");
+    refusal(" is on a read-only file system: mount it writable, or choose another directory");
+    remount("remount,rw");
+    let node = place.start();
+    let mut client = Client::connect(&node.amqp).unwrap();
+    assert_eq!(client.unroutable("", &["kept".to_owned()]), [""; 0]);
+}
