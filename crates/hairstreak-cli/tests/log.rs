@@ -61,7 +61,17 @@ impl Node {
     }
 
     fn logged(&mut self) -> String {
-        message(&read_line(&mut self.stderr)).to_owned()
+        message(&self.line()).to_owned()
+    }
+
+    /// The next line that is about no connection.
+    fn line(&mut self) -> String {
+        loop {
+            let line = read_line(&mut self.stderr);
+            if !line.contains(" connection=") {
+                return line;
+            }
+        }
     }
 
     fn signal(&self, signal: Signal) {
@@ -186,7 +196,7 @@ fn certificates_and_the_log_change_when_the_configuration_is_read_anew() {
     std::fs::write(node.folder.join("node.toml"), with_tls("server.pem", "[log]\nformat = \"json\"\n"))
         .unwrap();
     node.signal(Signal::HUP);
-    let line = read_line(&mut node.stderr);
+    let line = node.line();
     let object: Value = serde_json::from_str(&line).unwrap();
     assert!(object["msg"].as_str().unwrap().starts_with("the configuration was read again"), "{line}");
     node.stop();

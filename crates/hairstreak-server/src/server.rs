@@ -178,7 +178,9 @@ impl Server {
     }
 
     fn end(&mut self) -> Forgotten {
-        drop(self.http.take());
+        if let Some(http) = self.http.take() {
+            http.stop();
+        }
         let forgotten = self.amqp.take().map_or_else(Forgotten::default, |mut amqp| amqp.stop());
         let routers = [self.directory.take(), self.services.take()];
         routers.iter().flatten().for_each(ServingRouter::close);

@@ -17,7 +17,7 @@ use super::product;
 use super::rights::Rights;
 use super::session::Session;
 use super::tuned::Tuned;
-use crate::access::{Login as AccessLogin, LoginResult, Peer as LoginPeer};
+use crate::access::{Login as AccessLogin, LoginError, LoginResult, Peer as LoginPeer};
 use crate::node::encoding::push_method;
 
 type AmqpContext<'a> = Context<'a, AmqpConnection, Mail>;
@@ -152,9 +152,11 @@ impl AmqpConnection {
                 self.phase = Phase::TuneOk;
             }
             Err(error) if !self.client.capabilities.authentication_failure_close => {
+                self.tell_refused(&error);
                 return Err(AmqpError::Handshake(error.to_string()));
             }
-            Err(_) => {
+            Err(error) => {
+                self.tell_refused(&error);
                 let mechanism = self.client.info.mechanism;
                 let text = format!(
                     "Login was refused using authentication mechanism {mechanism}. For details see the broker logfile."
@@ -163,6 +165,12 @@ impl AmqpConnection {
             }
         }
         Ok(())
+    }
+
+    fn tell_refused(&self, error: &LoginError) {
+        let peer = self.client.peer.remote.map_or_else(|| "this host".into(), |address| address.to_string());
+        let mechanism = self.client.info.mechanism;
+        log::warn!(peer = peer, mechanism = mechanism; "a login was refused: {error}");
     }
 
     /// The user that the client's certificate names.
@@ -246,6 +254,8 @@ impl AmqpConnection {
             let fault = refuse(ReplyCode::NotAllowed, format!("vhost {name} not found"));
             return self.close_with(&fault, context);
         }
+        let (connection, user, vhost) = (&*listed.entry.name, &**identity.user(), host.name());
+        log::info!(connection = connection, user = user, vhost = vhost; "user authenticated and granted access");
         let session = Box::new(session);
         self.member = Some(Member {
             host,

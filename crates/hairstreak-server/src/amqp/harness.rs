@@ -56,8 +56,7 @@ impl AmqpHarness {
     ///
     /// Errors: the system has no descriptor to give.
     pub fn connect(&mut self) -> io::Result<Address> {
-        let peer = Peer { is_loopback: true, ..Peer::default() };
-        let connection = AmqpConnection::new(Arc::clone(&self.node), peer, self.connections.now());
+        let connection = AmqpConnection::new(Arc::clone(&self.node), Peer::default(), self.connections.now());
         self.connections.add(connection)
     }
 

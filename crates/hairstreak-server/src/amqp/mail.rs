@@ -1,7 +1,5 @@
 //! `Mail`: what wakes a connection.
 
-use std::sync::Arc;
-
 use crate::access::LoginResult;
 use crate::node::JournalError;
 

@@ -289,6 +289,7 @@ impl AmqpConnection {
     /// The connection leaves its virtual host: what it had not settled goes back.
     fn leave(&mut self, context: &mut AmqpContext<'_>) {
         let Some(mut member) = self.member.take() else { return };
+        log::info!(connection = &*member.listed.entry.name; "closing AMQP connection");
         member.session.throttle.forget();
         let (before, now) = member.session.throttle.change();
         self.node.account.note(before, now);

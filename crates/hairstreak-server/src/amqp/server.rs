@@ -14,7 +14,7 @@ use super::connection::AmqpConnection;
 use super::mail::Mail;
 use crate::access::LoginResult;
 use crate::node::AmqpOptions;
-use crate::node::{Journal, JournalError, Node, Peer, Post};
+use crate::node::{JournalError, Node, Peer, Post};
 
 /// How long a client has to take the rest of its output when its connection ends. Container tools kill a node ten seconds after SIGTERM.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
@@ -156,8 +156,5 @@ impl Post for LoopPost {
 }
 
 fn peer(stream: &Stream) -> Peer {
-    let remote = stream.remote_address();
-    // A unix socket has no address, and its peer is on this host.
-    let is_loopback = remote.is_none_or(|address| address.ip().to_canonical().is_loopback());
-    Peer { local: stream.local_address(), remote, is_loopback, ..Peer::default() }
+    Peer { local: stream.local_address(), remote: stream.remote_address(), tls: None }
 }

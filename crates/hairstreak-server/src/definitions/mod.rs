@@ -16,7 +16,7 @@ mod types;
 
 pub(crate) use arguments::{Arguments, to_json};
 pub(crate) use definition::{Change, Definition, DefinitionError, Kind, Place};
-pub(crate) use document::{Document, DocumentError, UserItem};
+pub(crate) use document::{Document, UserItem};
 pub(crate) use name::Name;
 pub(crate) use types::{
     BindingDefinition, DestinationType, ExchangeDefinition, GlobalParameterDefinition, Limits,

@@ -36,8 +36,6 @@ pub(crate) struct Peer {
     /// `None`: a unix socket, or a fabric.
     pub local: Option<SocketAddr>,
     pub remote: Option<SocketAddr>,
-    /// The peer is on this host.
-    pub is_loopback: bool,
     pub tls: Option<PeerTls>,
 }
 

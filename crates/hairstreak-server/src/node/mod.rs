@@ -22,7 +22,7 @@ mod refusing;
 mod shared_host;
 mod timekeeper;
 
-pub(crate) use connections::{ClientInfo, ConnectionEntry, Connections, Figures, Listed, Peer};
+pub(crate) use connections::{ClientInfo, ConnectionEntry, Figures, Listed, Peer};
 pub(crate) use journal::{Commit, Journal, JournalError};
 pub(crate) use node::Node;
 pub use options::{AmqpOptions, FirstUser};

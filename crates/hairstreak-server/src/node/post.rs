@@ -1,7 +1,5 @@
 //! `Post`: the way from the node to its connections, whatever they speak.
 
-use std::sync::Arc;
-
 use hairstreak_transport::event_loop::Address;
 
 use super::journal::JournalError;
