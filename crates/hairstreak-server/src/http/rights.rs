@@ -48,11 +48,14 @@ impl<'a> Rights<'a> {
             return Ok(());
         }
         let name = String::from_utf8_lossy(name);
-        Err(self.refuse(&match kind {
-            Kind::Exchange if name.is_empty() => format!("exchange '{DEFAULT_EXCHANGE}'"),
-            Kind::Exchange => format!("exchange '{name}'"),
-            Kind::Queue => format!("queue '{name}'"),
-        }))
+        Err(self.refuse(
+            operation,
+            &match kind {
+                Kind::Exchange if name.is_empty() => format!("exchange '{DEFAULT_EXCHANGE}'"),
+                Kind::Exchange => format!("exchange '{name}'"),
+                Kind::Queue => format!("queue '{name}'"),
+            },
+        ))
     }
 
     /// Checks a declaration. `argument` names an exchange that messages go on to.
@@ -110,12 +113,18 @@ impl<'a> Rights<'a> {
             return Ok(());
         }
         let (exchange, key) = (String::from_utf8_lossy(exchange), String::from_utf8_lossy(key));
-        Err(self.refuse(&format!("topic '{key}' in exchange '{exchange}'")))
+        Err(self.refuse(operation, &format!("topic '{key}' in exchange '{exchange}'")))
     }
 
-    fn refuse(&self, what: &str) -> Refusal {
+    /// RabbitMQ names the permission that is missing since its version 3.12.
+    fn refuse(&self, operation: Operation, what: &str) -> Refusal {
+        let word = match operation {
+            Operation::Configure => "configure",
+            Operation::Write => "write",
+            Operation::Read => "read",
+        };
         let (virtual_host, user) = (self.host.name(), self.identity.user());
-        let text = format!("access to {what} in vhost '{virtual_host}' refused for user '{user}'");
+        let text = format!("{word} access to {what} in vhost '{virtual_host}' refused for user '{user}'");
         Refusal::new(ReplyCode::AccessRefused, text)
     }
 }

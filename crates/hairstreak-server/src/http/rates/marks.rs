@@ -93,6 +93,11 @@ impl<const N: usize> Default for Row<N> {
 }
 
 impl<const N: usize> Row<N> {
+    /// Whether no counter changed between the last two samples.
+    pub(crate) fn is_still(&self) -> bool {
+        self.mark.is_none_or(|mark| mark.rates.iter().all(|rate| *rate == 0.0))
+    }
+
     /// The rate of a counter, with one digit behind the point. For a range there are the two samples that the rate is from.
     pub(crate) fn detail(&self, counter: usize, range: Option<Range>) -> Detail {
         let (value, rate) = self.mark.map_or((0, 0.0), |mark| (mark.values[counter], mark.rates[counter]));

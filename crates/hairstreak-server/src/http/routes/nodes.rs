@@ -31,7 +31,7 @@ const FIGURES: [(Figure, (&str, &str)); 5] = [
 ];
 
 /// Counters of RabbitMQ for disks, that count nothing here.
-const ZEROS: [&str; 14] = [
+const ZEROS: [&str; 17] = [
     "io_read_count",
     "io_read_bytes",
     "io_read_avg_time",
@@ -40,6 +40,9 @@ const ZEROS: [&str; 14] = [
     "io_write_avg_time",
     "io_sync_count",
     "io_sync_avg_time",
+    "io_seek_count",
+    "io_seek_avg_time",
+    "io_reopen_count",
     "queue_index_read_count",
     "queue_index_write_count",
     "msg_store_read_count",

@@ -13,6 +13,8 @@ use crate::operator::{parameters, virtual_hosts};
 
 /// The component under which RabbitMQ shows the limits of virtual hosts.
 const VHOST_LIMITS: &str = "vhost-limits";
+/// The components that have parameters. Their values are kept as they come.
+const COMPONENTS: [&str; 4] = ["shovel", "federation", "federation-upstream", "federation-upstream-set"];
 
 pub(crate) async fn list(call: &Call<'_>) -> Answer {
     let component = call.found.name("component").map(String::from_utf8_lossy);
@@ -53,9 +55,14 @@ fn find(call: &Call<'_>) -> Result<ParameterDefinition, ApiError> {
 pub(crate) async fn set(call: &mut Call<'_>) -> Answer {
     let body = call.body_with(&["value"]).await?;
     let host = call.vhost().map_err(|_| ApiError::missing("vhost_not_found"))?;
+    let component = call.text("component")?;
+    if !COMPONENTS.contains(&component) {
+        let text = format!("Validation failed\n\ncomponent {component} not found\n");
+        return Err(ApiError::bad_request(text));
+    }
     let parameter = ParameterDefinition {
         vhost: host.name().into(),
-        component: call.text("component")?.into(),
+        component: component.into(),
         name: call.text("name")?.into(),
         value: value(&body),
     };

@@ -75,6 +75,9 @@ impl ConnectionRow {
         map.serialize_entry("state", state)?;
         map.serialize_entry("channels", &figures.channel_count.load(Relaxed))?;
         map.serialize_entry("send_pend", &figures.unwritten_bytes.load(Relaxed))?;
+        // Frames are not counted.
+        map.serialize_entry("recv_cnt", &0)?;
+        map.serialize_entry("send_cnt", &0)?;
         let mut bytes = Counted::default();
         let received = ("recv_oct", "recv_oct_details");
         bytes.add(received, figures.read_bytes.load(Relaxed), self.rates.detail(0, self.range));

@@ -13,6 +13,7 @@ mod message_stats;
 mod owner;
 mod properties_key;
 mod queue;
+mod timestamp;
 
 pub(crate) use binding::BindingRow;
 pub(crate) use channel::{ChannelRow, channel_name};

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use hairstreak_broker::view::QueueInfo;
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::message_stats::{Lengths, MessageStats, StatsKind};
 use super::owner::Owner;
+use super::timestamp::timestamp;
 use crate::definitions::to_json;
 use crate::http::rates::{MESSAGE_COUNTER_COUNT, MessageCounts, Ranges, Row};
 
@@ -64,10 +65,18 @@ impl QueueRow {
         map.serialize_entry("messages_paged_out", &0)?;
         map.serialize_entry("message_bytes", &info.ready_bytes)?;
         map.serialize_entry("message_bytes_ready", &info.ready_bytes)?;
+        // The bytes of messages that consumers have are not counted.
+        if info.unacknowledged == 0 {
+            map.serialize_entry("message_bytes_unacknowledged", &0)?;
+        }
         map.serialize_entry("message_bytes_ram", &info.ready_bytes)?;
         map.serialize_entry("message_bytes_persistent", &0)?;
         map.serialize_entry("message_bytes_paged_out", &0)?;
+        map.serialize_entry("head_message_timestamp", &Value::Null)?;
         map.serialize_entry("memory", &info.memory_bytes)?;
+        if self.rates.is_still() {
+            map.serialize_entry("idle_since", &timestamp(info.used_at))?;
+        }
         MessageStats::of_row(&counts, StatsKind::Queue, &self.rates, self.ranges.messages).put(map)
     }
 
@@ -93,8 +102,6 @@ impl QueueRow {
         map.serialize_entry("policy", &self.info.policy)?;
         map.serialize_entry("operator_policy", &self.info.operator_policy)?;
         map.serialize_entry("effective_policy_definition", &to_json(&self.info.effective_policy))?;
-        let status = json!({"mode": "default", "version": 1, "len": self.info.ready});
-        map.serialize_entry("backing_queue_status", &status)?;
         map.serialize_entry("garbage_collection", &json!({}))?;
         map.serialize_entry("storage_version", &1)
     }

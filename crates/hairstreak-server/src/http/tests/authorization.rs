@@ -113,6 +113,7 @@ fn reading_is_for_users_with_the_tags_of_rabbitmq() {
     for name in ["parameters", "parameters/shovel/%2F", "global-parameters"] {
         read(&format!("/api/{name}"), [Err(NO_OBJECT), Ok(200), Err(NO_OBJECT)]);
     }
+    read("/api/vhost-limits/closed", [Err(NO_HOST), Err(NO_HOST), Ok(200)]);
     read("/api/queues/nope", [Ok(404); 3]);
     users.check("GET", "/api/auth", "", [Ok(200); 4]);
 }
@@ -170,11 +171,11 @@ fn messages_are_for_users_with_permissions() {
     let node = TestNode::start();
     node.client().change("PUT", "/api/queues/%2F/q1", "{}");
     let client = node.client_of("mgmt", "management");
-    let text = r#""ACCESS_REFUSED - access to queue 'q1' in vhost '/' refused for user 'mgmt'""#;
+    let text = r#""ACCESS_REFUSED - read access to queue 'q1' in vhost '/' refused for user 'mgmt'""#;
     let get = r#"{"count":1,"ackmode":"ack_requeue_true","encoding":"auto"}"#;
     client.refuse("POST", "/api/queues/%2F/q1/get", get, 401, "not_authorised", text);
     let text =
-        r#""403 ACCESS_REFUSED - access to exchange 'amq.topic' in vhost '/' refused for user 'mgmt'""#;
+        r#""403 ACCESS_REFUSED - write access to exchange 'amq.topic' in vhost '/' refused for user 'mgmt'""#;
     let message = r#"{"routing_key":"a","payload":"5","payload_encoding":"string","properties":{}}"#;
     client.bad("POST", "/api/exchanges/%2F/amq.topic/publish", message, text);
 }

@@ -78,12 +78,18 @@ fn a_queue_has_the_keys_that_tools_read() {
         messages_unacknowledged messages_unacknowledged_details messages_ram messages_persistent messages_paged_out
         message_bytes message_bytes_ready message_bytes_ram message_bytes_persistent message_bytes_paged_out memory
         consumers consumer_utilisation consumer_capacity exclusive_consumer_tag single_active_consumer_tag
-        garbage_collection backing_queue_status storage_version";
+        garbage_collection storage_version message_bytes_unacknowledged head_message_timestamp idle_since";
     let queue = client.get("/api/queues/%2F/q");
     has(&queue, keys);
     has(&queue, "consumer_details incoming deliveries");
     has(&client.get("/api/queues")[0], keys);
-    let nullable = ["policy", "operator_policy", "exclusive_consumer_tag", "single_active_consumer_tag"];
+    let nullable = [
+        "head_message_timestamp",
+        "policy",
+        "operator_policy",
+        "exclusive_consumer_tag",
+        "single_active_consumer_tag",
+    ];
     no_null_numbers(&queue, &nullable);
 }
 

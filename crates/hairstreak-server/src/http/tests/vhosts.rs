@@ -82,6 +82,8 @@ fn parameters_are_set_and_cleared() {
     let client = node.client();
     let at = "/api/parameters/shovel/%2F/s1";
     client.bad("PUT", at, "{}", r#""[{key_missing,value}]""#);
+    let text = r#""Validation failed\n\ncomponent nope not found\n""#;
+    client.bad("PUT", "/api/parameters/nope/%2F/x", r#"{"value":1}"#, text);
     client.check("PUT", at, r#"{"value":{"src-uri":"amqp://"}}"#, 201, "");
     client.check("PUT", at, r#"{"value":{"src-uri":"amqp://x"}}"#, 204, "");
     let row = json!({"vhost": "/", "component": "shovel", "name": "s1", "value": {"src-uri": "amqp://x"}});
