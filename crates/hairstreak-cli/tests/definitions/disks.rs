@@ -152,6 +152,7 @@ fn on_a_full_disk() {
     let node = place.start();
     let mut client = Client::connect(&node.amqp).unwrap();
     assert_eq!(client.unroutable("", &answered), [""; 0]);
+    drop(client);
     assert_eq!(node.stop().status, Some(0));
 }
 
