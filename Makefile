@@ -32,4 +32,4 @@ lint: ## clippy, the documentation's links and the house rules
 
 clean: ## remove everything that was built or installed here
 	cargo clean
-	rm -rf .venv .jeromq
+	rm -rf .venv .jeromq .perf-test .go .rabbitmqadmin

@@ -180,6 +180,6 @@ func (n *node) errors() {
 	refused(http.StatusNotFound, "Not Found", err)
 	_, err = n.client.DeclareQueue("rabbit-hole-nowhere", "q", rabbithole.QueueSettings{})
 	refused(http.StatusNotFound, "", err)
-	_, err = n.client.DeclareExchange(host, "x", rabbithole.ExchangeSettings{Type: "nothing"})
-	refused(http.StatusBadRequest, "invalid exchange type 'nothing'", err)
+	_, err = n.client.DeclareExchange(host, "x", rabbithole.ExchangeSettings{Type: "no-such-type"})
+	refused(http.StatusBadRequest, "unknown exchange type 'no-such-type'", err)
 }

@@ -15,7 +15,7 @@ import time
 
 from places import Places
 from likeness import differences
-from rabbitmqadmin_steps import steps
+from rabbitmqadmin_steps import row_order, steps
 
 PROGRAM = "/usr/bin/rabbitmqadmin"
 
@@ -81,11 +81,6 @@ class Admin:
                 return self.list(*words, only=only)
             assert time.monotonic() < deadline, f"list {' '.join(words)}: {output}"
             time.sleep(0.05)  # tidy: allow(sleeps) nothing tells a client that statistics have come
-
-
-def row_order(row):
-    names = ("vhost", "source", "destination_type", "destination", "name", "user", "routing_key", "properties_key")
-    return [str(row.get(name)) for name in names]
 
 
 def transcript(places):
