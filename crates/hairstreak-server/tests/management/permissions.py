@@ -113,6 +113,7 @@ class Table:
         self.name = node.user(host=self.host)
         self.wire = node.wire_to(self.host, self.name, "secret")
         self.admin = node.wire_to(self.host)
+        self.names_permission = node.version >= (3, 12)
 
     def grant(self, needs):
         """Permits just this."""
@@ -145,7 +146,6 @@ class Table:
             if not isinstance(item.method, Channel.Close):
                 self.wire.send(Channel.Close(200, "", 0, 0), 2)
                 self.wire.wait_for(Channel.CloseOk)
-                # A confirm may come behind the answer to what was asked for behind the message.
                 # A confirm may have come in between.
                 self.wire.waiting.clear()
                 return None
@@ -154,9 +154,10 @@ class Table:
             equal(spec.methods[close.class_id << 16 | close.method_id], blamed, "blamed")
             return close.reply_code, close.reply_text
 
-    def refusal(self, _verb, kind, name):
+    def refusal(self, verb, kind, name):
         """What a channel is closed with. RabbitMQ names the permission from 3.12 on."""
-        return 403, f"ACCESS_REFUSED - access to {kind} '{name}' in vhost '{self.host}' refused for user '{self.name}'"
+        verb = f"{verb} " if self.names_permission else ""
+        return 403, f"ACCESS_REFUSED - {verb}access to {kind} '{name}' in vhost '{self.host}' refused for user '{self.name}'"
 
 
 @check()
