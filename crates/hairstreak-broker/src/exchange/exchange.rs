@@ -9,6 +9,7 @@ use super::refusals::{self, Place};
 use crate::equivalence::{check_argument, check_property};
 use crate::policy::Applied;
 use crate::refusal::Refusal;
+use crate::stats::ExchangeStats;
 
 const ALTERNATE_EXCHANGE: &str = "alternate-exchange";
 
@@ -20,6 +21,7 @@ pub(super) struct Exchange {
     pub(super) alternate: Option<Box<[u8]>>,
     /// The policies that apply.
     pub(super) policies: Applied,
+    pub(super) stats: ExchangeStats,
     pub(super) bindings: Box<dyn ExchangeType>,
 }
 
@@ -37,8 +39,14 @@ impl Exchange {
     ) -> Result<Exchange, Refusal> {
         check_alternate(&declaration.arguments, place)?;
         let bindings = kind.open(&declaration.arguments)?;
-        let mut exchange =
-            Exchange { declaration, kind, alternate: None, policies: Applied::default(), bindings };
+        let mut exchange = Exchange {
+            declaration,
+            kind,
+            alternate: None,
+            policies: Applied::default(),
+            stats: ExchangeStats::default(),
+            bindings,
+        };
         exchange.set_policies(policies);
         Ok(exchange)
     }

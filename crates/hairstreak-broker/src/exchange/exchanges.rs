@@ -18,6 +18,7 @@ use crate::change::Changes;
 use crate::policy::Policies;
 use crate::queue::{QueueDeclaration, QueueId};
 use crate::refusal::Refusal;
+use crate::stats::ExchangeStats;
 
 /// The exchanges that each virtual host has, besides the default exchange.
 const STANDARD_EXCHANGES: [(&str, &str); 5] = [
@@ -41,6 +42,8 @@ pub struct Exchanges {
     pub(super) default: DefaultExchange,
     pub(super) changes: Changes,
     pub(super) policies: Policies,
+    /// The counters of the default exchange.
+    pub(super) default_stats: ExchangeStats,
     pub(super) generation: u64,
     cache: RouteCache,
     walk: Walk,
@@ -56,6 +59,7 @@ impl Exchanges {
             default: DefaultExchange::default(),
             changes: Changes::default(),
             policies: Policies::default(),
+            default_stats: ExchangeStats::default(),
             generation: 0,
             cache: RouteCache::default(),
             walk: Walk::default(),
@@ -198,6 +202,16 @@ impl Exchanges {
         load: &dyn Fn(QueueId) -> u64,
         targets: &mut Vec<QueueId>,
     ) -> Result<Cacheable, Refusal> {
+        self.route_from(message, load, targets).map(|(_, cacheable)| cacheable)
+    }
+
+    /// As [`route`](Exchanges::route), with the exchange.
+    pub(crate) fn route_from(
+        &mut self,
+        message: &Routing<'_>,
+        load: &dyn Fn(QueueId) -> u64,
+        targets: &mut Vec<QueueId>,
+    ) -> Result<(ExchangeId, Cacheable), Refusal> {
         self.route_if(message, load, targets, |exchange| !exchange.declaration.is_internal)
     }
 
@@ -213,7 +227,7 @@ impl Exchanges {
         load: &dyn Fn(QueueId) -> u64,
         targets: &mut Vec<QueueId>,
     ) -> Result<Cacheable, Refusal> {
-        self.route_if(message, load, targets, |_| true)
+        self.route_if(message, load, targets, |_| true).map(|(_, cacheable)| cacheable)
     }
 
     fn route_if(
@@ -222,11 +236,11 @@ impl Exchanges {
         load: &dyn Fn(QueueId) -> u64,
         targets: &mut Vec<QueueId>,
         is_permitted: impl FnOnce(&Exchange) -> bool,
-    ) -> Result<Cacheable, Refusal> {
+    ) -> Result<(ExchangeId, Cacheable), Refusal> {
         targets.clear();
         if message.exchange.is_empty() {
             self.walk.find_queues(message.keys(), |name| self.default.find(name), targets);
-            return Ok(by_key(message));
+            return Ok((ExchangeId::DEFAULT, by_key(message)));
         }
         let (id, exchange) = self.find(message.exchange)?;
         if !is_permitted(exchange) {
@@ -236,13 +250,13 @@ impl Exchanges {
         let may_be_cached = exchange.kind == Kind::Topic && message.extra_keys.is_empty();
         if may_be_cached && let Some(known) = self.cache.find(self.generation, id, message.key) {
             targets.extend_from_slice(known);
-            return Ok(Cacheable::Yes);
+            return Ok((id, Cacheable::Yes));
         }
         let cacheable = self.walk.route(&mut self.table, id, message, load, targets).and(by_key(message));
         if may_be_cached && cacheable == Cacheable::Yes {
             self.cache.offer(id, message.key, targets);
         }
-        Ok(cacheable)
+        Ok((id, cacheable))
     }
 
     /// An exchange that exists.

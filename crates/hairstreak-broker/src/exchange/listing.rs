@@ -1,20 +1,30 @@
-//! Listing exchanges and bindings for operators.
+//! Listing exchanges and bindings for operators, and counting messages.
 
 use hairstreak_wire::amqp::FieldTable;
 
 use super::binding::{Binding, BindingId};
-use super::destination::Destination;
+use super::destination::{Destination, ExchangeId};
 use super::exchange::Exchange;
 use super::exchanges::Exchanges;
 use crate::queue::QueueId;
 use crate::slices;
-use crate::stats::ExchangeStats;
 use crate::view::{BindingInfo, ExchangeInfo};
 
 /// The type of the default exchange.
 const DEFAULT_KIND: &[u8] = b"direct";
 
 impl Exchanges {
+    /// Messages were published to the exchange, and routed to that many queues each.
+    pub(crate) fn note_published(&mut self, exchange: ExchangeId, message_count: u64, queue_count: u64) {
+        let stats = match self.table.get_mut(exchange) {
+            Some(exchange) => &mut exchange.stats,
+            None if exchange == ExchangeId::DEFAULT => &mut self.default_stats,
+            None => return,
+        };
+        stats.publish_in += message_count;
+        stats.publish_out += message_count * queue_count;
+    }
+
     /// The exchange of that name; an empty name: the default exchange.
     pub(crate) fn info(&self, name: &[u8]) -> Option<ExchangeInfo> {
         if name.is_empty() {
@@ -43,7 +53,7 @@ impl Exchanges {
             is_internal: false,
             arguments: FieldTable::new(),
             policy: None,
-            stats: ExchangeStats::default(),
+            stats: self.default_stats,
         }
     }
 
@@ -136,6 +146,6 @@ fn info_of(exchange: &Exchange) -> ExchangeInfo {
         is_internal: declaration.is_internal,
         arguments: declaration.arguments.clone(),
         policy: exchange.policies.user_name(),
-        stats: ExchangeStats::default(),
+        stats: exchange.stats,
     }
 }

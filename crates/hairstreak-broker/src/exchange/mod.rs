@@ -56,5 +56,6 @@ mod topic;
 mod walk;
 
 pub use declaration::ExchangeDeclaration;
+pub(crate) use destination::ExchangeId;
 pub use exchanges::Exchanges;
 pub use routing::{Cacheable, Routing};

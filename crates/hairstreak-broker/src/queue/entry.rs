@@ -18,8 +18,14 @@ pub(crate) struct Entry {
     pub(crate) return_count: u16,
     /// The list of the queue that holds the message.
     pub(crate) priority: u8,
-    /// Whether the message was delivered before.
-    pub(crate) is_redelivered: bool,
 }
 
 const _: () = assert!(size_of::<Entry>() == 24);
+
+impl Entry {
+    /// Whether the message was delivered before.
+    #[inline]
+    pub(crate) fn is_redelivered(&self) -> bool {
+        self.return_count > 0
+    }
+}

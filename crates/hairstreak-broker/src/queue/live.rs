@@ -1,6 +1,7 @@
 //! `Queue`: one queue, its messages and its consumers. Where messages go from here is decided in the turn of the virtual host.
 
 use super::consumer::Consumers;
+use super::counts::QueueCounts;
 use super::declaration::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
 use super::entry::NEVER;
 use super::kind::QueueKind;
@@ -8,6 +9,7 @@ use super::ready::Ready;
 use super::rotation::Rotation;
 use super::settings::{Overflow, Settings};
 use crate::policy::Applied;
+use crate::stats::QueueStats;
 use crate::vhost::{ConnectionId, ConsumerId};
 
 /// A queue.
@@ -21,6 +23,7 @@ pub(crate) struct Queue {
     pub(crate) policies: Applied,
     /// Messages that are delivered and not settled.
     pub(crate) unacknowledged: u64,
+    pub(crate) counts: QueueCounts,
     pub(crate) kind: QueueKind,
     /// Whether messages expire by the queue's settings, or the queue has a maximum length.
     pub(crate) is_limited: bool,
@@ -56,6 +59,7 @@ impl Queue {
             ready: Ready::new(priority_max.clamp(0, 255) as u8),
             rotation: Rotation::default(),
             unacknowledged: 0,
+            counts: QueueCounts::default(),
             kind: QueueKind::of(arguments).unwrap_or(QueueKind::Classic),
             is_limited: settings.is_limiting(),
             settings,
@@ -99,6 +103,11 @@ impl Queue {
     /// How many messages wait.
     pub(crate) fn message_count(&self) -> u32 {
         self.ready.count().try_into().unwrap_or(u32::MAX)
+    }
+
+    /// The counters.
+    pub(crate) fn stats(&self) -> QueueStats {
+        self.counts.stats(&self.ready, self.unacknowledged)
     }
 
     /// When a message that comes now expires.

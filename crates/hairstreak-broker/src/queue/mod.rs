@@ -4,11 +4,12 @@
 //! - `settings`: how a queue behaves, apart from what was declared
 //! - `entry`, `entries`, `ready`: the messages that wait, by priority and in their order
 //! - `consumer`, `rotation`: who takes messages, and whose turn it is
-//! - `live`, `queues`: one queue, and all of a virtual host
+//! - `live`, `counts`, `queues`: one queue, what it counts, and all of a virtual host
 //! - `death`: the headers of messages that died or came back
 
 mod arguments;
 mod consumer;
+mod counts;
 mod death;
 mod declaration;
 mod entries;

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use slab::Slab;
 
 use super::id::QueueId;
+use super::kind::QueueKind;
 use super::live::Queue;
 use crate::slices;
+use crate::stats::QueueStats;
 
 /// All queues. A number stays taken until the unacknowledged messages of its queue are settled.
 #[derive(Debug, Default)]
@@ -15,6 +17,8 @@ pub(crate) struct Queues {
     names: HashMap<Box<[u8]>, QueueId, foldhash::fast::RandomState>,
     /// The memory of the entries, in bytes.
     entry_bytes: usize,
+    /// The counters of queues that are gone, by kind.
+    past: [QueueStats; QueueKind::ALL.len()],
 }
 
 impl Queues {
@@ -92,19 +96,41 @@ impl Queues {
         let name = std::mem::take(&mut queue.declaration.name);
         self.names.remove(&name);
         if !has_deliveries {
-            self.slab.remove(id.0 as usize);
+            self.remove(id);
         }
     }
 
-    /// One delivery is settled. Returns whether the queue still exists.
+    /// Frees the number of a queue.
+    fn remove(&mut self, id: QueueId) {
+        let queue = self.slab.remove(id.0 as usize);
+        self.past[queue.kind as usize] += queue.stats();
+    }
+
+    /// The counters of all queues of a kind, those that are gone included. Visits each queue.
+    pub(crate) fn stats(&self, kind: QueueKind) -> QueueStats {
+        let mut sum = self.past[kind as usize];
+        self.iter().filter(|queue| queue.kind == kind).for_each(|queue| sum += queue.stats());
+        sum
+    }
+
+    /// One delivery is acknowledged, or settled in another way. Returns whether the queue still exists.
     #[inline]
-    pub(crate) fn settle(&mut self, id: QueueId) -> bool {
+    pub(crate) fn settle(&mut self, id: QueueId, is_acked: bool) -> bool {
         let queue = &mut self.slab[id.0 as usize];
         queue.unacknowledged -= 1;
-        if queue.is_deleted && queue.unacknowledged == 0 {
-            self.slab.remove(id.0 as usize);
+        if is_acked {
+            queue.counts.counted.ack += 1;
+        } else {
+            queue.counts.returned += 1;
+        }
+        if queue.is_deleted {
+            // What would return has no queue any more.
+            queue.counts.gone += u64::from(!is_acked);
+            if queue.unacknowledged == 0 {
+                self.remove(id);
+            }
             return false;
         }
-        !queue.is_deleted
+        true
     }
 }

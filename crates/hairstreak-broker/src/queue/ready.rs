@@ -15,7 +15,7 @@ pub(crate) struct Ready {
     /// The bytes of the bodies.
     body_bytes: u64,
     memory_bytes: usize,
-    next_sequence: u64,
+    arrived_count: u64,
     /// Whether a message that expires has come since the lists were empty.
     may_expire: bool,
 }
@@ -29,7 +29,7 @@ impl Ready {
             count: 0,
             body_bytes: 0,
             memory_bytes: 0,
-            next_sequence: 0,
+            arrived_count: 0,
             may_expire: false,
         }
     }
@@ -61,11 +61,21 @@ impl Ready {
         self.may_expire
     }
 
-    /// The sequence number of the next message that arrives.
+    /// A message arrives, to wait or to go to a consumer at once.
     #[inline]
-    pub(crate) fn take_sequence(&mut self) -> u64 {
-        self.next_sequence += 1;
-        self.next_sequence - 1
+    pub(crate) fn note_arrival(&mut self) {
+        self.arrived_count += 1;
+    }
+
+    /// The sequence number of the message that arrived last.
+    #[inline]
+    pub(crate) fn last_sequence(&self) -> u64 {
+        self.arrived_count
+    }
+
+    /// How many messages have arrived in all.
+    pub(crate) fn arrived_count(&self) -> u64 {
+        self.arrived_count
     }
 
     /// The list of a message with this priority.
@@ -152,7 +162,7 @@ impl Ready {
     /// Takes all messages and the memory of the lists.
     pub(crate) fn take_all(&mut self) -> Ready {
         let mut empty = Ready::new((self.lists.len() - 1) as u8);
-        empty.next_sequence = self.next_sequence;
+        empty.arrived_count = self.arrived_count;
         std::mem::replace(self, empty)
     }
 }

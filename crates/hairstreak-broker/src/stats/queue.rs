@@ -24,6 +24,16 @@ pub struct QueueStats {
 }
 
 impl QueueStats {
+    /// Counts a message that `basic.get` takes.
+    pub(crate) fn note_get(&mut self, no_ack: bool, is_redelivered: bool) {
+        if no_ack {
+            self.get_no_ack += 1;
+        } else {
+            self.get += 1;
+        }
+        self.redeliver += u64::from(is_redelivered);
+    }
+
     /// Deliveries of all four ways.
     pub fn deliver_get(&self) -> u64 {
         self.deliver + self.deliver_no_ack + self.get + self.get_no_ack

@@ -8,6 +8,7 @@ use super::outbox::{ChannelId, ConnectionId, ConsumerId};
 use super::unacked::{Unacked, UnackedRing};
 use crate::queue::QueueId;
 use crate::slices;
+use crate::stats::ChannelStats;
 
 /// What the client has asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +33,12 @@ pub(super) struct Channel {
     pub(super) is_flowing: bool,
     pub(super) mode: ChannelMode,
     next_tag: u64,
+    /// The counters without `deliver` and `deliver_no_ack`.
+    pub(super) counted: ChannelStats,
+    /// Deliveries that were settled without an acknowledgement.
+    pub(super) returned_count: u64,
+    /// Tags that no counter has: direct replies.
+    reply_count: u64,
     unacked: UnackedRing,
     /// Deliveries that a transaction settles when it is committed, in the order of the settlements.
     held: VecDeque<Unacked>,
@@ -55,6 +62,21 @@ impl Channel {
     pub(super) fn take_tag(&mut self) -> u64 {
         self.next_tag += 1;
         self.next_tag
+    }
+
+    /// The last delivery was a direct reply, which no counter has, as in RabbitMQ.
+    pub(super) fn note_reply(&mut self) {
+        self.reply_count += 1;
+    }
+
+    /// The counters. What was delivered follows from the tags, and from what was settled and is still to be.
+    pub(super) fn stats(&self) -> ChannelStats {
+        let mut stats = self.counted;
+        let messages = &mut stats.messages;
+        let unsettled = (self.unacked.count() + self.held.len()) as u64;
+        messages.deliver = unsettled + messages.ack + self.returned_count - messages.get;
+        messages.deliver_no_ack = self.next_tag - self.reply_count - messages.deliver_get();
+        stats
     }
 
     /// The deliveries that a transaction settles when it is committed.
@@ -120,6 +142,9 @@ impl Channels {
             is_flowing: true,
             mode: ChannelMode::default(),
             next_tag: 0,
+            counted: ChannelStats::default(),
+            returned_count: 0,
+            reply_count: 0,
             unacked: UnackedRing::default(),
             held: VecDeque::new(),
             consumers: Vec::new(),

@@ -3,6 +3,7 @@
 use super::channels::ChannelMode;
 use super::outbox::ChannelId;
 use super::parts::Parts;
+use super::route::{Published, Route};
 
 /// Notes of the server on channels.
 pub struct ChannelsMut<'a> {
@@ -13,5 +14,53 @@ impl ChannelsMut<'_> {
     /// Notes what the client of an open channel has asked for.
     pub fn set_mode(&mut self, channel: ChannelId, mode: ChannelMode) {
         self.parts.channels.get_mut(channel).mode = mode;
+    }
+
+    /// Counts messages that a channel has just published along a route. Messages of one route and in a row may be counted
+    /// together.
+    pub fn note_published(&mut self, channel: ChannelId, route: &Route, run: PublishRun) {
+        let PublishRun { message_count, refused_count, is_mandatory } = run;
+        let (channel, host) = (self.parts.channels.get_mut(channel), &mut self.parts.counted);
+        channel.counted.messages.publish += message_count;
+        host.publish += message_count;
+        if channel.mode.is_confirming {
+            let confirmed_count = message_count.saturating_sub(refused_count);
+            channel.counted.confirm += confirmed_count;
+            host.confirm += confirmed_count;
+            host.publish_confirm += message_count;
+        }
+        let queue_count = route.queue_count() as u64;
+        match queue_count {
+            0 if is_mandatory => {
+                channel.counted.return_unroutable += message_count;
+                host.return_unroutable += message_count;
+            }
+            0 => {
+                channel.counted.drop_unroutable += message_count;
+                host.drop_unroutable += message_count;
+            }
+            _ => {}
+        }
+        self.parts.exchanges.note_published(route.exchange, message_count, queue_count);
+    }
+}
+
+/// Messages that a channel has published along one route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PublishRun {
+    /// How many messages.
+    pub message_count: u64,
+    /// How many of them a queue refused.
+    pub refused_count: u64,
+    /// Whether they come back if they have no queue.
+    pub is_mandatory: bool,
+}
+
+impl PublishRun {
+    /// One message that was published.
+    #[inline]
+    pub fn one(published: Published, is_mandatory: bool) -> PublishRun {
+        let refused_count = u64::from(published == Published::Refused);
+        PublishRun { message_count: 1, refused_count, is_mandatory }
     }
 }

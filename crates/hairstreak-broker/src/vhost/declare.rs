@@ -32,10 +32,12 @@ impl Parts {
         }
         // A queue that goes with its connection does not outlive the node.
         declaration.is_durable &= !declaration.is_exclusive;
-        match self.queues.find(&declaration.name) {
+        let declared = match self.queues.find(&declaration.name) {
             Some(id) if !declaration.name.is_empty() => self.declare_again(id, owner, &declaration, now),
             _ => self.declare_first(owner, declaration, now),
-        }
+        };
+        self.counted.queues_declared += u64::from(declared.is_ok());
+        declared
     }
 
     fn declare_again(
@@ -101,6 +103,7 @@ impl Parts {
             self.channels.connection_mut(owner).exclusive_queues.push(id);
         }
         self.exchanges.add_queue(&self.queues.get(id).declaration, id);
+        self.counted.queues_created += 1;
         self.note_use(id, now);
         status
     }
@@ -176,6 +179,7 @@ impl Parts {
     pub(super) fn drop_ready(&mut self, id: QueueId) {
         let queue = self.queues.get_mut(id);
         let ready = queue.ready.take_all();
+        queue.counts.gone += ready.count() as u64;
         let after = queue.ready.memory_bytes();
         self.queues.note_memory(ready.memory_bytes(), after);
         for entry in ready.iter() {

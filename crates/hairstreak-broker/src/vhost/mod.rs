@@ -45,7 +45,7 @@ mod virtual_host;
 pub use crate::message::SegmentPool;
 pub use changes_mut::ChangesMut;
 pub use channels::ChannelMode;
-pub use channels_mut::ChannelsMut;
+pub use channels_mut::{ChannelsMut, PublishRun};
 pub use options::Limits;
 pub use outbox::{ChannelId, ConnectionId, ConsumerId, HostOutbox, Recipient, Room};
 pub use route::{NamedRoute, Published, Route};

@@ -8,13 +8,14 @@ use super::channels::Channels;
 use super::letters::{Letter, Letters};
 use super::names::{NameSource, QueueName};
 use super::options::Limits;
-use super::outbox::ConnectionId;
+use super::outbox::{ConnectionId, ConsumerId};
 use super::replies::Replies;
 use super::timers::Timers;
 use crate::exchange::Exchanges;
 use crate::message::{MessageId, SegmentPool, Store};
 use crate::queue::{Consumers, Entry, Queue, QueueId, QueueKind, Queues, Reason};
 use crate::refusal::Refusal;
+use crate::stats::HostStats;
 
 /// The parts of a virtual host.
 pub(super) struct Parts {
@@ -31,6 +32,8 @@ pub(super) struct Parts {
     pub(super) limits: Limits,
     /// The limit of the virtual host for its queues, which operators set.
     pub(super) queues_max: usize,
+    /// The counters of the host that no queue has.
+    pub(super) counted: HostStats,
     pub(super) names: NameSource,
     pub(super) virtual_host: Box<str>,
 }
@@ -49,6 +52,7 @@ impl Parts {
             touched: Vec::new(),
             queues_max: limits.queues_max,
             limits,
+            counted: HostStats::default(),
             names: NameSource::default(),
             virtual_host: virtual_host.into(),
         }
@@ -114,6 +118,14 @@ impl Parts {
         } else {
             self.store.release(message);
         }
+    }
+
+    /// A consumer got a message that was delivered before.
+    #[cold]
+    pub(super) fn note_redelivery(&mut self, id: QueueId, consumer: ConsumerId) {
+        self.queues.get_mut(id).counts.counted.redeliver += 1;
+        let channel = self.consumers.get(consumer).channel;
+        self.channels.get_mut(channel).counted.messages.redeliver += 1;
     }
 
     /// Takes the first waiting message, which `front` has shown, out of the queue.

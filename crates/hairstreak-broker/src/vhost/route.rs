@@ -1,5 +1,6 @@
 //! `Route`: where the messages with one exchange and routing key go, kept by whoever publishes them.
 
+use crate::exchange::ExchangeId;
 use crate::queue::QueueId;
 
 /// The targets of one exchange and routing key, and of one set of headers where the exchange looks at them.
@@ -8,6 +9,7 @@ use crate::queue::QueueId;
 /// key and CC and BCC headers, as long as `VirtualHost::holds` says so.
 #[derive(Clone, Debug, Default)]
 pub struct Route {
+    pub(super) exchange: ExchangeId,
     pub(super) targets: Vec<QueueId>,
     /// The keys that are addresses of reply consumers.
     pub(super) replies: Vec<Box<[u8]>>,
@@ -35,6 +37,7 @@ impl Route {
 /// A transaction routes each message when it is published, and puts it into the queues with the commit, as RabbitMQ does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamedRoute {
+    pub(super) exchange: ExchangeId,
     pub(super) queues: Vec<Box<[u8]>>,
     pub(super) replies: Vec<Box<[u8]>>,
 }

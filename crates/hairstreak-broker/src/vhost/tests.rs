@@ -2,6 +2,7 @@
 
 mod changes;
 mod consuming;
+mod counters;
 mod deaths;
 mod declaring;
 mod expiry;

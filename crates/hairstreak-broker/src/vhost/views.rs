@@ -9,8 +9,8 @@ use hairstreak_wire::amqp::FieldTable;
 use super::channels::Channel;
 use super::outbox::{ChannelId, ConsumerId};
 use super::parts::Parts;
-use crate::queue::{Consumer, Queue, QueueId, Standing};
-use crate::stats::{ChannelStats, QueueStats};
+use crate::queue::{Consumer, Queue, QueueId, QueueKind, Standing};
+use crate::stats::HostStats;
 use crate::view::{BindingInfo, ChannelInfo, ConsumerInfo, ExchangeInfo, QueueInfo};
 
 /// What operators see of a virtual host.
@@ -85,7 +85,7 @@ impl Views<'_> {
             policy: queue.policies.user_name(),
             operator_policy: queue.policies.operator_name(),
             effective_policy: queue.policies.effective(),
-            stats: QueueStats::default(),
+            stats: queue.stats(),
             used_at: queue.used_at,
             memory_bytes: queue.memory_bytes(),
         }
@@ -115,8 +115,18 @@ impl Views<'_> {
     }
 }
 
-/// Channels.
+/// Counters, and channels.
 impl Views<'_> {
+    /// The counters of the host. Visits each queue.
+    pub fn stats(&self) -> HostStats {
+        let queues = &self.parts.queues;
+        HostStats {
+            classic: queues.stats(QueueKind::Classic),
+            quorum: queues.stats(QueueKind::Quorum),
+            ..self.parts.counted
+        }
+    }
+
     /// How many channels there are.
     pub fn channel_count(&self) -> usize {
         self.parts.channels.count()
@@ -213,7 +223,7 @@ fn channel_info(id: ChannelId, channel: &Channel) -> ChannelInfo {
         is_flowing: channel.is_flowing,
         is_confirming: channel.mode.is_confirming,
         is_transactional: channel.mode.is_transactional,
-        stats: ChannelStats::default(),
+        stats: channel.stats(),
     }
 }
 

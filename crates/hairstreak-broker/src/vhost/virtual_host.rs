@@ -56,6 +56,7 @@ impl VirtualHost {
             let text = format!("the virtual host has {limit} channels, the limit");
             return Err(Refusal::new(ReplyCode::ResourceError, text));
         }
+        self.parts.counted.channels_opened += 1;
         Ok(self.parts.channels.open(connection, number))
     }
 
@@ -201,7 +202,8 @@ impl VirtualHost {
         route.replies.clear();
         let Parts { exchanges, queues, .. } = &mut self.parts;
         let load = |queue| queues.get(queue).load();
-        let cacheable = exchanges.route(routing, &load, &mut route.targets)?;
+        let (exchange, cacheable) = exchanges.route_from(routing, &load, &mut route.targets)?;
+        route.exchange = exchange;
         if routing.exchange.is_empty() {
             let keys = std::iter::once(&routing.key).chain(routing.extra_keys);
             route.replies.extend(keys.filter(|key| is_address(key)).map(|key| Box::from(*key)));
@@ -214,7 +216,11 @@ impl VirtualHost {
     /// The names of the queues of a route that was just resolved.
     pub fn name_route(&self, route: &Route) -> NamedRoute {
         let name = |id: &QueueId| self.parts.queues.get(*id).declaration.name.clone();
-        NamedRoute { queues: route.targets.iter().map(name).collect(), replies: route.replies.clone() }
+        NamedRoute {
+            exchange: route.exchange,
+            queues: route.targets.iter().map(name).collect(),
+            replies: route.replies.clone(),
+        }
     }
 
     /// Finds the queues that have these names now, and puts them into `route`.
@@ -223,6 +229,7 @@ impl VirtualHost {
         route.targets.clear();
         route.targets.extend(named.queues.iter().filter_map(|name| queues.find(name)));
         route.replies.clone_from(&named.replies);
+        route.exchange = named.exchange;
         (route.generation, route.may_be_kept) = (exchanges.generation(), false);
     }
 

@@ -8,14 +8,7 @@ use super::*;
 use crate::message::MessageId;
 
 fn entry(sequence: u64) -> Entry {
-    Entry {
-        sequence,
-        expires_at: 0,
-        message: MessageId(sequence as u32),
-        return_count: 0,
-        priority: 0,
-        is_redelivered: false,
-    }
+    Entry { sequence, expires_at: 0, message: MessageId(sequence as u32), return_count: 0, priority: 0 }
 }
 
 fn memory_of(entries: &Entries) -> usize {

@@ -107,6 +107,10 @@ impl<O: HostOutbox> Turn<'_, O> {
         // However many messages have expired: the first one that has not is the answer.
         self.budget = usize::MAX;
         let is_taken = self.expire_fronts(id) && self.take_front(channel, id, no_ack, take);
+        if !is_taken {
+            self.parts.queues.get_mut(id).counts.counted.get_empty += 1;
+            self.parts.channels.get_mut(channel).counted.messages.get_empty += 1;
+        }
         self.finish();
         Ok(is_taken)
     }
@@ -124,9 +128,12 @@ impl<O: HostOutbox> Turn<'_, O> {
         self.expire_fronts(id);
         let queue = self.parts.queues.get_mut(id);
         queue.unacknowledged += u64::from(!no_ack);
+        queue.counts.counted.note_get(no_ack, front.is_redelivered());
+        let counted = &mut self.parts.channels.get_mut(channel).counted.messages;
+        counted.note_get(no_ack, front.is_redelivered());
         let got = Got {
             delivery_tag: self.parts.channels.get_mut(channel).take_tag(),
-            is_redelivered: front.is_redelivered,
+            is_redelivered: front.is_redelivered(),
             message_count: queue.message_count(),
         };
         let mut properties = Vec::new();

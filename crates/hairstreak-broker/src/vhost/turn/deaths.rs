@@ -20,6 +20,7 @@ impl<O: HostOutbox> Turn<'_, O> {
             }
             self.budget -= 1;
             self.parts.remove_front(id, &front);
+            self.parts.queues.get_mut(id).counts.gone += 1;
             self.parts.bury(id, front.message, Reason::Expired);
         }
         let next_expiry = self.parts.queues.get(id).ready.next_expiry();
@@ -36,6 +37,7 @@ impl<O: HostOutbox> Turn<'_, O> {
             }
             let Some(front) = queue.ready.front().copied() else { break };
             self.parts.remove_front(id, &front);
+            self.parts.queues.get_mut(id).counts.gone += 1;
             self.parts.bury(id, front.message, Reason::MaxLength);
         }
     }
@@ -141,6 +143,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         };
         let mut stored = None;
         for target in targets {
+            self.parts.queues.get_mut(*target).counts.letters += 1;
             self.enqueue(*target, &message, &mut stored);
         }
         end_publish(&mut self.parts.store, stored);

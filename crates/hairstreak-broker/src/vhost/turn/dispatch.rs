@@ -63,13 +63,16 @@ impl<O: HostOutbox> Turn<'_, O> {
             &mut parts.channels,
             self.outbox,
             consumer_id,
-            front.is_redelivered,
+            front.is_redelivered(),
             &view,
         );
         if no_ack {
             parts.store.release(front.message);
         } else {
             self.parts.note_unacked(id, consumer_id, tag, *front);
+        }
+        if front.is_redelivered() {
+            self.parts.note_redelivery(id, consumer_id);
         }
     }
 
@@ -95,12 +98,11 @@ impl<O: HostOutbox> Turn<'_, O> {
             let queue = parts.queues.get_mut(id);
             queue.unacknowledged += 1;
             let entry = Entry {
-                sequence: queue.ready.take_sequence(),
+                sequence: queue.ready.last_sequence(),
                 expires_at: queue.expiry_of(message.attributes.expiration_ms, self.now),
                 message: store_once(&mut parts.store, message, stored),
                 return_count: 0,
                 priority: queue.ready.list_of(message.attributes.priority),
-                is_redelivered: false,
             };
             self.parts.note_unacked(id, consumer_id, tag, entry);
         }

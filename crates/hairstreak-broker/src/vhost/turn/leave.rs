@@ -45,6 +45,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         self.parts.channels.release_held(id);
         self.requeue_all(id);
         self.parts.channels.close(id);
+        self.parts.counted.channels_closed += 1;
         unused.into_iter().for_each(|queue| self.delete_queue(queue));
     }
 
@@ -106,5 +107,6 @@ impl<O: HostOutbox> Turn<'_, O> {
             self.parts.channels.connection_mut(owner).exclusive_queues.retain(|other| *other != id);
         }
         self.parts.queues.delete(id);
+        self.parts.counted.queues_deleted += 1;
     }
 }

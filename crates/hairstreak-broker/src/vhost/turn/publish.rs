@@ -34,6 +34,8 @@ impl<O: HostOutbox> Turn<'_, O> {
         if let Some(consumer) = parts.replies.get(address).copied() {
             let view = message.view();
             hand_over(&parts.consumers, &mut parts.channels, self.outbox, consumer, false, &view);
+            let channel = parts.consumers.get(consumer).channel;
+            parts.channels.get_mut(channel).note_reply();
         }
     }
 
@@ -51,6 +53,7 @@ impl<O: HostOutbox> Turn<'_, O> {
             self.refuse(id, message, stored);
             return false;
         }
+        queue.ready.note_arrival();
         if queue.ready.is_empty()
             && !queue.rotation.is_empty()
             && let Some(consumer) = self.parts.next_consumer(id)
@@ -62,18 +65,17 @@ impl<O: HostOutbox> Turn<'_, O> {
         true
     }
 
-    /// Appends a message to those that wait.
+    /// Appends the message that has arrived to those that wait.
     #[inline]
     fn keep(&mut self, id: QueueId, message: &Message<'_>, stored: &mut Option<MessageId>) {
         let parts = &mut *self.parts;
         let queue = parts.queues.get_mut(id);
         let entry = Entry {
-            sequence: queue.ready.take_sequence(),
+            sequence: queue.ready.last_sequence(),
             expires_at: queue.expiry_of(message.attributes.expiration_ms, self.now),
             message: store_once(&mut parts.store, message, stored),
             return_count: 0,
             priority: queue.ready.list_of(message.attributes.priority),
-            is_redelivered: false,
         };
         let before = queue.ready.memory_bytes();
         queue.ready.push(entry, message.body.as_bytes().len() as u32);
@@ -90,6 +92,7 @@ impl<O: HostOutbox> Turn<'_, O> {
 
     #[cold]
     fn refuse(&mut self, id: QueueId, message: &Message<'_>, stored: &mut Option<MessageId>) {
+        self.parts.queues.get_mut(id).counts.refused += 1;
         if self.parts.queues.get(id).settings.overflow == Overflow::RejectPublishDeadLetter {
             let message = store_once(&mut self.parts.store, message, stored);
             self.parts.bury(id, message, Reason::MaxLength);

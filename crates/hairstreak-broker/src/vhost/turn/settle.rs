@@ -22,10 +22,19 @@ pub enum Settlement {
     },
 }
 
+/// A delivery is acknowledged.
+#[inline]
+fn complete(parts: &mut Parts, channel: ChannelId, unacked: &Unacked) {
+    parts.settle(channel, unacked, true);
+    parts.store.release(unacked.entry.message);
+}
+
 /// Rejected deliveries die.
 fn discard(parts: &mut Parts, channel: ChannelId, rejected: &[Unacked]) {
+    parts.channels.get_mut(channel).returned_count += rejected.len() as u64;
     for unacked in rejected {
-        if parts.settle(channel, unacked) {
+        if parts.settle(channel, unacked, false) {
+            parts.queues.get_mut(unacked.queue).counts.gone += 1;
             parts.bury(unacked.queue, unacked.entry.message, Reason::Rejected);
         } else {
             parts.store.release(unacked.entry.message);
@@ -41,17 +50,19 @@ impl<O: HostOutbox> Turn<'_, O> {
         multiple: bool,
     ) -> Result<(), Refusal> {
         let was_limited = self.parts.is_limited(channel);
+        let mut count = 0;
         if multiple {
             let last = self.parts.last_of(channel, tag)?;
             while let Some(unacked) = self.parts.channels.take_first_unacked(channel, last) {
-                self.parts.settle(channel, &unacked);
-                self.parts.store.release(unacked.entry.message);
+                count += 1;
+                complete(self.parts, channel, &unacked);
             }
         } else {
             let unacked = self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown_tag(tag))?;
-            self.parts.settle(channel, &unacked);
-            self.parts.store.release(unacked.entry.message);
+            count = 1;
+            complete(self.parts, channel, &unacked);
         }
+        self.parts.channels.get_mut(channel).counted.messages.ack += count;
         self.end_settling(channel, was_limited);
         Ok(())
     }
@@ -88,10 +99,8 @@ impl<O: HostOutbox> Turn<'_, O> {
         let held = self.parts.channels.take_held(channel, count);
         match settlement {
             Settlement::Ack => {
-                for unacked in &held {
-                    self.parts.settle(channel, unacked);
-                    self.parts.store.release(unacked.entry.message);
-                }
+                self.parts.channels.get_mut(channel).counted.messages.ack += held.len() as u64;
+                held.iter().for_each(|unacked| complete(self.parts, channel, unacked));
             }
             Settlement::Reject { requeue: true } => self.requeue(channel, &held),
             Settlement::Reject { requeue: false } => discard(self.parts, channel, &held),
@@ -120,17 +129,18 @@ impl<O: HostOutbox> Turn<'_, O> {
 
     /// Deliveries return to their places, the last one first: each is then the first of its queue, which costs least.
     fn requeue(&mut self, channel: ChannelId, returned: &[Unacked]) {
+        self.parts.channels.get_mut(channel).returned_count += returned.len() as u64;
         let mut dead = Vec::new();
         for unacked in returned.iter().rev() {
             let (id, mut entry) = (unacked.queue, unacked.entry);
-            if !self.parts.settle(channel, unacked) {
+            if !self.parts.settle(channel, unacked, false) {
                 self.parts.store.release(entry.message);
                 continue;
             }
-            entry.is_redelivered = true;
             entry.return_count = entry.return_count.saturating_add(1);
             let queue = self.parts.queues.get_mut(id);
             if queue.is_over_delivery_limit(entry.return_count) {
+                queue.counts.gone += 1;
                 dead.push((id, entry));
                 continue;
             }

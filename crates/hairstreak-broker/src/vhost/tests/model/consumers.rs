@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::*;
 use super::plain::{Delivered, Plain};
+use crate::stats::QueueStats;
 
 #[derive(Clone, Debug)]
 pub(super) struct PlainConsumer {
@@ -30,6 +31,7 @@ pub(super) struct PlainChannel {
     pub(super) prefetch: usize,
     pub(super) consumer_prefetch: usize,
     pub(super) is_flowing: bool,
+    pub(super) stats: QueueStats,
 }
 
 impl PlainChannel {
@@ -42,12 +44,18 @@ impl PlainChannel {
             prefetch: usize::MAX,
             consumer_prefetch: usize::MAX,
             is_flowing: true,
+            stats: QueueStats::default(),
         }
     }
 
     /// All deliveries that are not settled.
     pub(super) fn deliveries(&self) -> impl Iterator<Item = &Delivered> {
         self.unacked.values().chain(self.held.iter().map(|(_, delivered)| delivered))
+    }
+
+    /// Counts deliveries that are settled; `requeue` is `None` for acknowledgements.
+    pub(super) fn count_settled(&mut self, count: usize, requeue: Option<bool>) {
+        self.stats.ack += if requeue.is_none() { count as u64 } else { 0 };
     }
 
     /// Takes the delivery with that tag, or all up to it.

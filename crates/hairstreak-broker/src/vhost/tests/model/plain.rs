@@ -6,6 +6,7 @@ use super::super::*;
 use super::consumers::{PlainChannel, PlainConsumer};
 use super::policies::PlainPolicies;
 use super::rules::Rules;
+use crate::stats::QueueStats;
 
 /// A message in a queue.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +48,7 @@ pub(super) struct PlainQueue {
     /// The consumer that takes all messages, if only one does.
     pub(super) active: Option<String>,
     pub(super) ready: Vec<Held>,
+    pub(super) stats: QueueStats,
     next_place: u64,
 }
 
@@ -86,6 +88,8 @@ pub(super) struct Plain {
     /// Exchange, key and queue.
     pub(super) bindings: Vec<(&'static str, &'static str, &'static str)>,
     pub(super) policies: PlainPolicies,
+    /// The counters of all classic queues and of all quorum queues that there have been.
+    pub(super) totals: [QueueStats; 2],
     /// Dead letters that are not written yet, with their queues.
     letters: VecDeque<(&'static str, Post)>,
     pub(super) now: u64,
@@ -247,9 +251,36 @@ impl Plain {
         }
     }
 
+    /// Counts something that happens to a queue, which may be gone.
+    pub(super) fn count(&mut self, name: &str, life: Option<u64>, count: impl Fn(&mut QueueStats)) {
+        count(&mut self.totals[usize::from(Rules::of(name).is_quorum())]);
+        let queue = self.queues.get_mut(name).filter(|queue| life.is_none_or(|life| queue.life == life));
+        if let Some(queue) = queue {
+            count(&mut queue.stats);
+        }
+    }
+
+    /// Counts a message that is taken from a queue, by a consumer or by basic.get.
+    pub(super) fn count_taken(&mut self, name: &str, number: usize, is_get: bool, no_ack: bool, held: &Held) {
+        let count = |stats: &mut QueueStats| {
+            *match (is_get, no_ack) {
+                (false, false) => &mut stats.deliver,
+                (false, true) => &mut stats.deliver_no_ack,
+                (true, false) => &mut stats.get,
+                (true, true) => &mut stats.get_no_ack,
+            } += 1;
+            stats.redeliver += u64::from(held.return_count > 0);
+        };
+        self.count(name, None, count);
+        count(&mut self.channels.get_mut(&number).expect("an open channel").stats);
+    }
+
     /// Settles a delivery; `requeue` is `None` for an acknowledgement.
     pub(super) fn settle(&mut self, delivered: Delivered, requeue: Option<bool>) {
         let Delivered { queue: name, life, mut held, .. } = delivered;
+        if requeue.is_none() {
+            self.count(name, Some(life), |stats| stats.ack += 1);
+        }
         let Some(queue) = self.queues.get_mut(name).filter(|queue| queue.life == life) else { return };
         match requeue {
             None => {}

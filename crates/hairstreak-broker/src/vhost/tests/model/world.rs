@@ -70,6 +70,8 @@ impl World {
             self.bench.delete(name);
         }
         assert_eq!(self.bench.host.message_counts(), MessageCounts::default());
+        let stats = self.bench.host.views().stats();
+        assert_eq!([stats.classic, stats.quorum], self.plain.totals);
         assert_eq!(self.bench.host.parts.store.count(), 0);
         assert_eq!(self.bench.host.views().binding_count(), 0);
     }
@@ -171,6 +173,8 @@ impl World {
         let queue = self.plain.queues.get_mut(name).unwrap();
         assert!(!queue.ready.is_empty(), "{delivery:?} from {name}, which is empty");
         let held = queue.ready.remove(0);
+        self.plain.count_taken(name, number, consumer.is_none(), no_ack, &held);
+        let queue = &self.plain.queues[name];
         // basic.get shows each count of a quorum queue, and a consumer those of messages that came back.
         let is_quorum = queue.rules.is_quorum();
         compare(&held, delivery, is_quorum && (consumer.is_none() || held.return_count > 0));
@@ -216,7 +220,22 @@ impl World {
         assert_eq!(self.bench.host.message_counts(), counts);
         assert_eq!(self.bench.host.parts.store.count(), self.plain.message_count());
         assert_eq!(self.bench.host.views().binding_count(), self.plain.bindings.len());
+        self.check_stats();
         self.plain.note_unable();
+    }
+
+    /// Checks the counters of queues, of channels, and of the host.
+    fn check_stats(&self) {
+        let views = self.bench.host.views();
+        for (name, queue) in &self.plain.queues {
+            assert_eq!(views.queue(name.as_bytes()).unwrap().stats, queue.stats, "{name}");
+        }
+        for (number, id) in &self.channels {
+            let stats = views.channel(*id).unwrap().stats.messages;
+            assert_eq!(stats, self.plain.channels[number].stats, "channel {number}");
+        }
+        let stats = views.stats();
+        assert_eq!([stats.classic, stats.quorum], self.plain.totals);
     }
 }
 

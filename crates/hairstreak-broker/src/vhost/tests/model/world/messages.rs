@@ -37,6 +37,7 @@ impl World {
             _ => Published::Routed,
         };
         assert_eq!(published, expected);
+        targets.iter().for_each(|name| self.plain.count(name, None, |stats| stats.publish += 1));
         self.plain.publish(&targets, &Post { body, exchange, key, priority, ttl, deaths: Vec::new() });
         // A consumer takes a message before the queue may be too long, and before the message expires.
         let mut deliveries = self.bench.take_deliveries();
@@ -66,7 +67,11 @@ impl World {
                 self.plain.expire(name);
                 assert_eq!(count as usize, self.plain.queues[name].ready.len());
             }
-            None => assert!(self.plain.queues[name].ready.is_empty()),
+            None => {
+                assert!(self.plain.queues[name].ready.is_empty());
+                self.plain.count(name, None, |stats| stats.get_empty += 1);
+                self.plain.channels.get_mut(&number).unwrap().stats.get_empty += 1;
+            }
         }
         self.take_deliveries();
     }
@@ -101,6 +106,7 @@ impl World {
         };
         let settled: Vec<_> = plain.held.drain(..count).collect();
         plain.unacked.extend(plain.held.drain(..));
+        plain.count_settled(count, requeue);
         self.note(|| format!("end the transaction of channel {number}, {settlement:?} of {count}"));
         self.bench.host.settle_held(channel, count, settlement, self.bench.now, &mut self.bench.said);
         self.bench.host.release_held(channel);
@@ -118,7 +124,9 @@ impl World {
             Some(requeue) => self.bench.reject(channel, tag, multiple, requeue),
         };
         assert_eq!(result, Ok(()));
-        let settled = self.plain.channels.get_mut(&number).unwrap().take(tag, multiple);
+        let plain = self.plain.channels.get_mut(&number).unwrap();
+        let settled = plain.take(tag, multiple);
+        plain.count_settled(settled.len(), requeue);
         settled.into_iter().for_each(|(_, delivered)| self.plain.settle(delivered, requeue));
         self.after_return();
         let again = self.bench.ack(channel, tag, multiple);

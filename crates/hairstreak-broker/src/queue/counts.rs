@@ -1,0 +1,41 @@
+//! `QueueCounts`: what a queue counts. The rest of its counters follows from what it has, so that a message on its usual way
+//! costs no count.
+//!
+//! ```text
+//!   arrived = publish - refused + letters          the sequence numbers say how many
+//!   arrived = ready + unacknowledged + ack + get_no_ack + deliver_no_ack + gone
+//!   deliver + get = unacknowledged + ack + returned
+//! ```
+
+use super::ready::Ready;
+use crate::stats::QueueStats;
+
+/// The counts of a queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QueueCounts {
+    /// The counters without `publish`, `deliver` and `deliver_no_ack`.
+    pub(crate) counted: QueueStats,
+    /// Deliveries that were settled without an acknowledgement: rejected, or given back.
+    pub(crate) returned: u64,
+    /// Messages that left in another way than to a consumer: dead, purged, or dropped with the queue.
+    pub(crate) gone: u64,
+    /// Messages that the queue had no room for.
+    pub(crate) refused: u64,
+    /// Dead letters, which no client published.
+    pub(crate) letters: u64,
+}
+
+impl QueueCounts {
+    /// The counters of a queue with these counts and messages.
+    pub(super) fn stats(&self, ready: &Ready, unacknowledged: u64) -> QueueStats {
+        let QueueStats { ack, get, get_no_ack, .. } = self.counted;
+        let arrived = ready.arrived_count();
+        let left = unacknowledged + ack + get_no_ack + self.gone;
+        QueueStats {
+            publish: arrived + self.refused - self.letters,
+            deliver: unacknowledged + ack + self.returned - get,
+            deliver_no_ack: arrived - ready.count() as u64 - left,
+            ..self.counted
+        }
+    }
+}

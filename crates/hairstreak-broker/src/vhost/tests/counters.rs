@@ -1,0 +1,184 @@
+//! Counters, as RabbitMQ 3.10.8 showed them after the same operations. What is delivered and settled is in the model, too.
+
+use super::*;
+use crate::stats::{ChannelStats, ExchangeStats, QueueStats};
+
+impl Bench {
+    /// Publishes a message by a channel, and counts it.
+    fn publish_by(&mut self, channel: ChannelId, exchange: &str, key: &str, is_mandatory: bool) -> Published {
+        let mut route = Route::new();
+        let published = self.publish_along(&mut route, exchange, key, "m", &Properties::default());
+        self.host.channels_mut().note_published(channel, &route, PublishRun::one(published, is_mandatory));
+        published
+    }
+
+    fn queue_stats(&self, name: &str) -> QueueStats {
+        self.host.views().queue(name.as_bytes()).unwrap().stats
+    }
+
+    fn channel_stats(&self, channel: ChannelId) -> ChannelStats {
+        self.host.views().channel(channel).unwrap().stats
+    }
+
+    fn exchange_stats(&self, name: &str) -> ExchangeStats {
+        self.host.views().exchange(name.as_bytes()).unwrap().stats
+    }
+}
+
+#[test]
+fn each_way_of_a_message_has_a_counter() {
+    let mut bench = Bench::new();
+    let channel = bench.open(ALICE);
+    for name in ["s1", "s2", "sd"] {
+        bench.declare(&queue(name, arguments([]))).unwrap();
+    }
+    let dead = arguments([("x-dead-letter-exchange", "".into()), ("x-dead-letter-routing-key", "sd".into())]);
+    bench.declare(&queue("s3", dead)).unwrap();
+    for name in [b"s1", b"s2"] {
+        bench.host.bind_queue(ALICE, name, b"amq.fanout", b"", &arguments([])).unwrap();
+    }
+    (0..5).for_each(|_| assert_eq!(bench.publish_by(channel, "amq.fanout", "", false), Published::Routed));
+    (0..2).for_each(|_| assert_eq!(bench.publish_by(channel, "", "s3", false), Published::Routed));
+    assert_eq!(bench.publish_by(channel, "", "nowhere", false), Published::Unroutable);
+    let take = |bench: &mut Bench, queue| bench.get(channel, queue, false).unwrap().0.tag;
+    let tag = take(&mut bench, "s3");
+    bench.reject(channel, tag, false, false).unwrap();
+    let tag = take(&mut bench, "s3");
+    bench.reject(channel, tag, false, true).unwrap();
+    let tag = take(&mut bench, "s3");
+    bench.ack(channel, tag, false).unwrap();
+    assert_eq!(bench.get(channel, "s3", false), None);
+    bench.get(channel, "s1", true);
+    take(&mut bench, "sd");
+    let none = QueueStats::default();
+    assert_eq!(bench.queue_stats("s1"), QueueStats { publish: 5, get_no_ack: 1, ..none });
+    assert_eq!(bench.queue_stats("s2"), QueueStats { publish: 5, ..none });
+    let expected = QueueStats { publish: 2, get: 3, get_empty: 1, redeliver: 1, ack: 1, ..none };
+    assert_eq!(bench.queue_stats("s3"), expected);
+    // No client published the dead letter.
+    assert_eq!(bench.queue_stats("sd"), QueueStats { get: 1, ..none });
+    let messages =
+        QueueStats { publish: 8, get: 4, get_no_ack: 1, get_empty: 1, redeliver: 1, ack: 1, ..none };
+    assert_eq!(
+        bench.channel_stats(channel),
+        ChannelStats { messages, drop_unroutable: 1, ..ChannelStats::default() }
+    );
+    assert_eq!(messages.deliver_get(), 5);
+    assert_eq!(bench.exchange_stats("amq.fanout"), ExchangeStats { publish_in: 5, publish_out: 10 });
+    assert_eq!(bench.exchange_stats(""), ExchangeStats { publish_in: 3, publish_out: 2 });
+    assert_eq!(bench.exchange_stats("amq.direct"), ExchangeStats::default());
+}
+
+#[test]
+fn unroutable_messages_come_back_or_are_dropped_and_confirms_count_on_channels_with_confirms() {
+    let mut bench = Bench::new();
+    bench
+        .declare(&queue(
+            "full",
+            arguments([("x-max-length", 1.into()), ("x-overflow", "reject-publish".into())]),
+        ))
+        .unwrap();
+    let (plain, confirming) = (bench.open(ALICE), bench.open(BOB));
+    let mode = ChannelMode { is_confirming: true, is_transactional: false };
+    bench.host.channels_mut().set_mode(confirming, mode);
+    for is_mandatory in [true, false] {
+        assert_eq!(bench.publish_by(plain, "amq.topic", "k", is_mandatory), Published::Unroutable);
+    }
+    assert_eq!(bench.publish_by(confirming, "", "full", true), Published::Routed);
+    assert_eq!(bench.publish_by(confirming, "", "full", true), Published::Refused);
+    assert_eq!(bench.publish_by(confirming, "amq.topic", "k", true), Published::Unroutable);
+    let stats = bench.channel_stats(plain);
+    assert_eq!((stats.messages.publish, stats.confirm), (2, 0));
+    assert_eq!((stats.return_unroutable, stats.drop_unroutable), (1, 1));
+    let stats = bench.channel_stats(confirming);
+    assert_eq!((stats.messages.publish, stats.confirm), (3, 2));
+    assert_eq!((stats.return_unroutable, stats.drop_unroutable), (1, 0));
+    // A message that is refused was routed.
+    assert_eq!(bench.queue_stats("full").publish, 2);
+    let stats = bench.host.views().stats();
+    assert_eq!((stats.publish, stats.publish_confirm, stats.confirm), (5, 3, 2));
+    assert_eq!((stats.return_unroutable, stats.drop_unroutable), (2, 1));
+}
+
+#[test]
+fn a_run_of_messages_is_counted_at_once() {
+    let (mut bench, channel) = Bench::with_queue(arguments([]));
+    let mut route = Route::new();
+    for body in ["1", "2", "3"] {
+        let _ = bench.publish_along(&mut route, "", "q", body, &Properties::default());
+    }
+    let run = PublishRun { message_count: 3, refused_count: 0, is_mandatory: false };
+    bench.host.channels_mut().note_published(channel, &route, run);
+    assert_eq!(bench.exchange_stats(""), ExchangeStats { publish_in: 3, publish_out: 3 });
+    assert_eq!(bench.channel_stats(channel).messages.publish, 3);
+    // An exchange that is gone counts for no other one.
+    let declaration = crate::exchange::ExchangeDeclaration {
+        name: (*b"x").into(),
+        kind: (*b"fanout").into(),
+        ..Default::default()
+    };
+    bench.host.exchanges_mut().declare(&declaration).unwrap();
+    bench.host.resolve(&Routing::new(b"x", b""), &mut route).unwrap();
+    bench.host.exchanges_mut().delete(b"x", false).unwrap();
+    bench.host.channels_mut().note_published(channel, &route, run);
+    assert_eq!(bench.exchange_stats(""), ExchangeStats { publish_in: 3, publish_out: 3 });
+    assert_eq!(bench.channel_stats(channel).messages.publish, 6);
+}
+
+#[test]
+fn deliveries_count_by_their_way() {
+    let (mut bench, channel) = Bench::with_queue(arguments([]));
+    bench.prefetch(channel, 2, false);
+    bench.consume(channel, "c");
+    bench.publish_all("q", &["1", "2", "3"]);
+    bench.reject(channel, 1, false, true).unwrap();
+    bench.cancel(channel, "c");
+    bench.consume_no_ack(channel, "n");
+    let none = QueueStats::default();
+    let expected = QueueStats { publish: 3, deliver: 3, deliver_no_ack: 1, redeliver: 1, ..none };
+    assert_eq!(bench.queue_stats("q"), expected);
+    let expected = QueueStats { publish: 0, ..expected };
+    assert_eq!(bench.channel_stats(channel).messages, expected);
+    bench.ack(channel, 0, true).unwrap();
+    assert_eq!(bench.queue_stats("q").ack, 2);
+}
+
+#[test]
+fn a_direct_reply_is_no_delivery() {
+    let (mut bench, channel) = Bench::with_queue(arguments([]));
+    let declaration = ConsumerDeclaration {
+        queue: b"amq.rabbitmq.reply-to",
+        consumer_tag: b"r",
+        no_ack: true,
+        is_exclusive: false,
+        arguments: &FieldTable::new(),
+    };
+    bench.host.consume(channel, &declaration, bench.now, &mut bench.said, |_, _| {}).unwrap();
+    let address = text(bench.host.reply_address(channel).unwrap());
+    assert_eq!(bench.publish_by(channel, "", &address, false), Published::Unroutable);
+    assert_eq!(bench.take_deliveries().len(), 1);
+    let messages = QueueStats { publish: 1, ..QueueStats::default() };
+    let expected = ChannelStats { messages, drop_unroutable: 1, ..ChannelStats::default() };
+    assert_eq!(bench.channel_stats(channel), expected);
+}
+
+#[test]
+fn the_host_counts_queues_and_channels_that_come_and_go() {
+    let (mut bench, channel) = Bench::with_queue(arguments([]));
+    bench.declare(&queue("q", arguments([]))).unwrap();
+    assert!(bench.exists("q"));
+    assert!(bench.declare(&queue("amq.q", arguments([]))).is_err());
+    bench.publish_all("q", &["1", "2"]);
+    bench.consume(channel, "c");
+    bench.delete("q");
+    bench.ack(channel, 1, false).unwrap();
+    bench.close(channel);
+    bench.open(BOB);
+    let stats = bench.host.views().stats();
+    // A passive declaration counts as none.
+    assert_eq!((stats.queues_declared, stats.queues_created, stats.queues_deleted), (2, 1, 1));
+    assert_eq!((stats.channels_opened, stats.channels_closed), (2, 1));
+    // The counters of a queue that is gone stay in the sum.
+    let expected = QueueStats { publish: 2, deliver: 2, ack: 1, ..QueueStats::default() };
+    assert_eq!((stats.classic, stats.quorum), (expected, QueueStats::default()));
+}
