@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use hairstreak_broker::exchange::ExchangeDeclaration;
 use hairstreak_broker::view::ExchangeInfo;
-use hairstreak_wire::amqp::ReplyCode;
 use serde_json::json;
 
 use super::queues::{arguments, check_node, host_to_change, short};
@@ -16,7 +15,7 @@ use crate::http::rates::Range;
 use crate::http::request::exchange_name;
 use crate::http::rights::{Kind, Rights};
 use crate::http::rows::ExchangeRow;
-use crate::operator::{OperatorError, exchanges};
+use crate::operator::exchanges;
 
 /// The type of an exchange whose declaration does not say one.
 const DEFAULT_TYPE: &str = "direct";
@@ -75,14 +74,7 @@ pub(crate) async fn declare(call: &mut Call<'_>) -> Answer {
         "alternate-exchange",
     );
     checked.map_err(ApiError::of_declaration)?;
-    let declared = exchanges::declare(call.node(), host.name(), &declaration);
-    put(declared.map_err(|error| match error {
-        OperatorError::Refused(refusal) if refusal.code == ReplyCode::CommandInvalid => {
-            ApiError::bad_request(format!("invalid exchange type '{kind}'"))
-        }
-        error => error.into(),
-    })?)
-    .await
+    put(exchanges::declare(call.node(), host.name(), &declaration)?).await
 }
 
 pub(crate) async fn delete(call: &Call<'_>) -> Answer {
