@@ -89,7 +89,7 @@ fn a_directory_that_the_node_is_not_permitted_to_use_is_said_to_be_one() {
     let place = Place::new("forbidden");
     assert_eq!(place.start().stop().status, Some(0));
     let (user, data) = (rustix::process::geteuid(), place.data());
-    fs::set_permissions(&data, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o0)).unwrap();
     // Root opens every file, unless root is without the right to do so.
     let restricted = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", HAIRSTREAK];
     let words = if user.is_root() { &restricted[..] } else { &restricted[3..] };
