@@ -44,6 +44,22 @@ impl Entries {
         self.first.iter().chain(self.rest.iter().flatten())
     }
 
+    /// How many entries there are.
+    pub(super) fn count(&self) -> usize {
+        self.length
+    }
+
+    /// The entries behind the first `count`. Pages are passed over as a whole.
+    pub(super) fn iter_behind(&self, mut count: usize) -> impl Iterator<Item = &Entry> {
+        let mut pages = std::iter::once(&self.first).chain(&self.rest);
+        let mut page = pages.next();
+        while let Some(passed) = page.filter(|page| page.len() <= count) {
+            count -= passed.len();
+            page = pages.next();
+        }
+        page.into_iter().flat_map(move |page| page.range(count..)).chain(pages.flatten())
+    }
+
     /// Appends an entry with the largest sequence number. Returns by how many bytes the memory grew.
     #[inline]
     pub(super) fn push_back(&mut self, entry: Entry) -> usize {

@@ -27,7 +27,7 @@ pub(crate) use arguments::{check_consumer_arguments, check_queue_arguments};
 pub(crate) use consumer::{Consumer, Consumers, Standing};
 pub(crate) use death::{Death, Reason, add_death, add_delivery_count, extra_keys, is_cycle};
 pub use declaration::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
-pub(crate) use entry::Entry;
+pub(crate) use entry::{Entry, NEVER};
 pub(crate) use equivalence::check_equivalence;
 pub use id::QueueId;
 pub use kind::QueueKind;

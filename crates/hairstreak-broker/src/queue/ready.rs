@@ -154,7 +154,16 @@ impl Ready {
         Some(entry)
     }
 
-    /// All messages that wait.
+    /// The messages behind the first `count`, in the order in which they are delivered.
+    pub(crate) fn iter_behind(&self, mut count: usize) -> impl Iterator<Item = &Entry> {
+        self.lists.iter().rev().flat_map(move |list| {
+            let passed = count.min(list.count());
+            count -= passed;
+            list.iter_behind(passed)
+        })
+    }
+
+    /// All messages that wait, in no order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.lists.iter().flat_map(Entries::iter)
     }

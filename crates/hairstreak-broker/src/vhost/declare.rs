@@ -63,11 +63,12 @@ impl Parts {
         mut declaration: QueueDeclaration,
         now: u64,
     ) -> Result<QueueStatus, Refusal> {
-        self.check_room(&declaration)?;
-        self.check_first(&declaration)?;
-        if declaration.name.is_empty() {
+        let is_named_here = declaration.name.is_empty();
+        if is_named_here {
             declaration.name = self.names.next("amq.gen-");
         }
+        self.check_room(&declaration.name)?;
+        self.check_first(&declaration, is_named_here)?;
         let owner = declaration.is_exclusive.then_some(owner);
         Ok(self.add_queue(owner, declaration, now))
     }
@@ -82,7 +83,7 @@ impl Parts {
             let text = format!("{shown} does not outlive its connection");
             return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
         }
-        self.check_first(declaration)?;
+        self.check_first(declaration, false)?;
         self.add_queue(None, declaration.clone(), now);
         Ok(())
     }
@@ -117,16 +118,24 @@ impl Parts {
                 "cannot declare queue '{name}': queue limit in vhost '{virtual_host}' ({limit}) is reached"
             );
             return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
+    fn check_room(&self, name: &[u8]) -> Result<(), Refusal> {
+        let limit = self.limits.queues_max.min(self.queues_max.unwrap_or(usize::MAX));
+        if self.queues.count() < limit {
+            return Ok(());
         }
-        Ok(())
+        let (name, virtual_host) = (String::from_utf8_lossy(name), &self.virtual_host);
+        let text = format!(
+            "cannot declare queue '{name}': queue limit in vhost '{virtual_host}' ({limit}) is reached"
+        );
+        Err(Refusal::new(ReplyCode::PreconditionFailed, text))
     }
 
-    fn check_first(&self, declaration: &QueueDeclaration) -> Result<(), Refusal> {
+    fn check_first(&self, declaration: &QueueDeclaration, is_named_here: bool) -> Result<(), Refusal> {
         let refuse = |text| Err(Refusal::new(ReplyCode::PreconditionFailed, text));
         let queue = self.show(&declaration.name);
         check_queue_arguments(&declaration.arguments, &queue)?;
         if QueueKind::of(&declaration.arguments) == Some(QueueKind::Quorum) {
-            if declaration.name.is_empty() {
+            if is_named_here {
                 let kind = QueueKind::Quorum.module_name();
                 return refuse(format!("Cannot declare a server-named queue for type {kind}"));
             }

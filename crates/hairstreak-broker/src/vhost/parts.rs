@@ -32,6 +32,8 @@ pub(super) struct Parts {
     pub(super) limits: Limits,
     /// The limit of the virtual host for its queues, which operators set.
     pub(super) queues_max: usize,
+    /// An operator's limit of queues, beside that of `limits`.
+    pub(super) queues_max: Option<usize>,
     /// The counters of the host that no queue has.
     pub(super) counted: HostStats,
     pub(super) names: NameSource,
@@ -52,6 +54,7 @@ impl Parts {
             touched: Vec::new(),
             queues_max: limits.queues_max,
             limits,
+            queues_max: None,
             counted: HostStats::default(),
             names: NameSource::default(),
             virtual_host: virtual_host.into(),

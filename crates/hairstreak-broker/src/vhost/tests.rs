@@ -10,6 +10,7 @@ mod lengths;
 mod lifetimes;
 mod memory;
 mod model;
+mod peeking;
 mod policies;
 mod priorities;
 mod replies;

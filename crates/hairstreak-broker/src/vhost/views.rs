@@ -9,9 +9,10 @@ use hairstreak_wire::amqp::FieldTable;
 use super::channels::Channel;
 use super::outbox::{ChannelId, ConsumerId};
 use super::parts::Parts;
-use crate::queue::{Consumer, Queue, QueueId, QueueKind, Standing};
+use crate::message::MessageView;
+use crate::queue::{Consumer, NEVER, Queue, QueueId, QueueKind, Standing};
 use crate::stats::HostStats;
-use crate::view::{BindingInfo, ChannelInfo, ConsumerInfo, ExchangeInfo, QueueInfo};
+use crate::view::{BindingInfo, ChannelInfo, ConsumerInfo, ExchangeInfo, PeekInfo, QueueInfo};
 
 /// What operators see of a virtual host.
 #[derive(Clone, Copy)]
@@ -39,6 +40,32 @@ impl Views<'_> {
     /// Appends queues; the cursor: see the module.
     pub fn queue_infos(&self, from: usize, count_max: usize, into: &mut Vec<QueueInfo>) -> Option<usize> {
         self.parts.queues.visit(from, count_max, |queue| into.push(self.queue_info(queue)))
+    }
+
+    /// Shows messages that wait, in the order in which they are delivered, to `take`: at most `count_max` behind the first
+    /// `offset`. Nothing changes. Returns how many were shown; `None`: there is no such queue.
+    pub fn peek(
+        &self,
+        queue: &[u8],
+        offset: usize,
+        count_max: usize,
+        mut take: impl FnMut(&MessageView<'_>, PeekInfo),
+    ) -> Option<usize> {
+        let Parts { queues, store, .. } = self.parts;
+        let waiting = queues.get(queues.find(queue)?).ready.iter_behind(offset).take(count_max);
+        let mut count = 0;
+        for entry in waiting {
+            let info = PeekInfo {
+                position: offset + count,
+                return_count: entry.return_count,
+                priority: entry.priority,
+                is_persistent: store.is_persistent(entry.message),
+                expires_at: (entry.expires_at != NEVER).then_some(entry.expires_at),
+            };
+            take(&store.view(entry.message), info);
+            count += 1;
+        }
+        Some(count)
     }
 
     /// How many consumers of queues there are.

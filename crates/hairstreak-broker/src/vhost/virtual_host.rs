@@ -101,7 +101,7 @@ impl VirtualHost {
     /// # Errors
     ///
     /// RabbitMQ's: `ACCESS_REFUSED` for a reserved name, `RESOURCE_LOCKED` for an exclusive queue of another connection,
-    /// `PRECONDITION_FAILED` for invalid or inequivalent arguments and at [`Limits::queues_max`].
+    /// `PRECONDITION_FAILED` for invalid or inequivalent arguments, at [`Limits::queues_max`] and at the operator's limit.
     pub fn declare_queue(
         &mut self,
         owner: ConnectionId,
@@ -434,6 +434,11 @@ impl VirtualHost {
     /// When [`handle_timeout`](VirtualHost::handle_timeout) has something to do.
     pub fn next_timeout(&self) -> Option<u64> {
         if self.parts.letters.is_empty() { self.parts.timers.next() } else { Some(0) }
+    }
+
+    /// Sets an operator's limit of queues, beside [`Limits::queues_max`]. Queues that are there stay.
+    pub fn set_queues_max(&mut self, queues_max: Option<usize>) {
+        self.parts.queues_max = queues_max;
     }
 
     /// What operators see.

@@ -6,10 +6,12 @@ mod binding;
 mod channel;
 mod consumer;
 mod exchange;
+mod peek;
 mod queue;
 
 pub use binding::BindingInfo;
 pub use channel::ChannelInfo;
 pub use consumer::ConsumerInfo;
 pub use exchange::ExchangeInfo;
+pub use peek::PeekInfo;
 pub use queue::QueueInfo;

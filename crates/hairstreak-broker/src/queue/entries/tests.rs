@@ -46,6 +46,11 @@ impl Pair {
     fn check(&self) {
         assert!(self.entries.iter().eq(self.model.values()));
         assert_eq!(self.entries.is_empty(), self.model.is_empty());
+        assert_eq!(self.entries.count(), self.model.len());
+        let count = self.model.len();
+        for behind in [0, 1, count / 2, PAGE_LENGTH, count, count + 1] {
+            assert!(self.entries.iter_behind(behind).eq(self.model.values().skip(behind)));
+        }
         assert_eq!(self.memory, memory_of(&self.entries));
         assert!(self.entries.rest.iter().all(|page| !page.is_empty() && page.len() <= PAGE_LENGTH));
     }

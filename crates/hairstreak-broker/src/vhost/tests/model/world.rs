@@ -229,6 +229,12 @@ impl World {
         let views = self.bench.host.views();
         for (name, queue) in &self.plain.queues {
             assert_eq!(views.queue(name.as_bytes()).unwrap().stats, queue.stats, "{name}");
+            let (offset, mut waiting) = (queue.ready.len() / 3, Vec::new());
+            views.peek(name.as_bytes(), offset, usize::MAX, |message, info| {
+                waiting.push((text(message.body.as_bytes()), u64::from(info.return_count)));
+            });
+            let expected = queue.ready[offset..].iter().map(|held| (held.body.clone(), held.return_count));
+            assert!(waiting.into_iter().eq(expected), "{name}");
         }
         for (number, id) in &self.channels {
             let stats = views.channel(*id).unwrap().stats.messages;
