@@ -26,6 +26,8 @@ pub use config::{
 };
 pub use hairstreak_broker::directory::{Change, Options as DirectoryOptions};
 pub use hairstreak_broker::service::{Limits as ServiceLimits, Options as ServiceOptions};
+#[doc(hidden)]
+pub use http::HttpHarness;
 pub use node::{AmqpOptions, FirstUser};
 pub use operator::{BootError, DataPlace, OperatorError};
 pub use options::{

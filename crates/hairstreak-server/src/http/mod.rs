@@ -16,6 +16,7 @@ mod bounds;
 mod call;
 mod error;
 mod fields;
+mod harness;
 mod list;
 mod options;
 mod process;
@@ -34,6 +35,8 @@ mod version;
 mod worker;
 
 pub(crate) use about::{About, ListenerInfo};
+#[doc(hidden)]
+pub use harness::HttpHarness;
 pub(crate) use options::HttpOptions;
 pub(crate) use server::HttpServer;
 pub(crate) use start::start;

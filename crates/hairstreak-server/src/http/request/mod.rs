@@ -7,8 +7,6 @@ mod query;
 mod request;
 
 pub(crate) use body::BodyError;
-#[cfg(test)]
-pub(crate) use path::Path;
-pub(crate) use path::exchange_name;
+pub(crate) use path::{Path, exchange_name};
 pub(crate) use query::Query;
 pub(crate) use request::Request;

@@ -29,5 +29,6 @@ mod users;
 mod vhosts;
 
 pub(crate) use dispatch::dispatch;
+pub(crate) use properties::read_properties;
 pub(crate) use requirement::Requirement;
 pub(crate) use table::{Found, find};

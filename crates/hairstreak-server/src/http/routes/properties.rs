@@ -84,6 +84,15 @@ impl PropertyTexts {
     }
 }
 
+/// Reads properties and writes them again, for the fuzz target.
+pub(crate) fn read_properties(object: &Map<String, Value>) {
+    if let Ok(texts) = PropertyTexts::read(object) {
+        let mut encoded = Vec::new();
+        texts.properties().encode(&mut encoded);
+        assert!(properties_json(&encoded).len() <= object.len());
+    }
+}
+
 /// RabbitMQ takes no digits in a string here.
 fn number<T: TryFrom<u64>>(object: &Map<String, Value>, name: &str) -> Result<Option<T>, ApiError> {
     let Some(value) = object.get(name) else { return Ok(None) };
