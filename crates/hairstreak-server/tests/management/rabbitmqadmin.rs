@@ -12,7 +12,8 @@ use crate::target::{Target, management_program};
 #[test]
 fn rabbitmq_answers_both_rabbitmqadmins() {
     let rabbitmq = rabbitmq();
-    let _others = rabbitmq.together();
+    // RabbitMQ fails to export definitions while others delete virtual hosts.
+    let _nobody = rabbitmq.alone();
     let target = Target::of_rabbitmq(&rabbitmq);
     compare(target, target);
     if amount(0, 1) == 1 {

@@ -39,7 +39,10 @@ fn rabbitmq_lets_in_who_may_come() {
 
 #[test]
 fn rabbitmq_has_rights_by_tags_over_http() {
-    check_rabbitmq("rights", &[]);
+    let rabbitmq = rabbitmq();
+    // RabbitMQ fails to export definitions while others delete virtual hosts.
+    let _nobody = rabbitmq.alone();
+    check(Target::of_rabbitmq(&rabbitmq), "rights", RABBITMQ_WITHOUT, &[]);
 }
 
 #[test]

@@ -161,8 +161,9 @@ def tools_rabbit_hole(node):
     queue(wire, "mine")
     wire.call(Basic.Qos(prefetch_count=3))
     consume(wire, "mine")
-    consuming = lambda: [one for one in node.api.read("channels") if is_mine(one, host) and one.get("consumer_count")]
-    [channel] = eventually(consuming)
+    # RabbitMQ has an empty array there until it knows more.
+    is_known = lambda one: is_mine(one, host) and one.get("consumer_count") and one["connection_details"]
+    [channel] = eventually(lambda: [one for one in node.api.read("channels") if is_known(one)])
     counts = "number prefetch_count consumer_count messages_unacknowledged messages_unconfirmed messages_uncommitted acks_uncommitted"
     peer = {"connection_details__name": TEXT, "connection_details__peer_port": NUMBER, "connection_details__peer_host": TEXT}
     numbers = dict.fromkeys(counts.split(), NUMBER)
