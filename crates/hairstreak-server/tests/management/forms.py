@@ -97,7 +97,7 @@ def message(key, payload="m", **more):
 @check()
 def forms_of_names_in_paths(node):
     host = node.host()
-    for name in ("a b", "a/b", "ü", "%", "%2F", "a+b", "a?b", "a#b", "a&b=c", "~", "a:b;c,d", '"', "{}"):
+    for name in ("a b", "a/b", "ü", "%", "%2F", "a+b", "a?b", "a#b", "a&b=c", "~", "a:b;c,d", "{}"):
         equal(node.api.put("queues", host, name).status, 201, name)
         equal(node.api.read("queues", host, name)["name"], name)
         equal(node.api.read("queues", host, name, "bindings")[0]["routing_key"], name)
