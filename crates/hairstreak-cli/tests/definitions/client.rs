@@ -74,8 +74,14 @@ impl Client {
         Method::ConnectionOpen(connection::Open { virtual_host }).encode(0, &mut out);
         out.extend(encoded(&Method::ChannelOpen(channel::Open {})));
         client.send(&out)?;
-        while client.answer()?.name != "channel.open-ok" {}
-        Ok(client)
+        loop {
+            let answer = client.answer()?;
+            match answer.name {
+                "channel.open-ok" => return Ok(client),
+                "connection.close" => return Err(io::Error::other(answer.text)),
+                _ => {}
+            }
+        }
     }
 
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {

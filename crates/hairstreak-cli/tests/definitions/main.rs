@@ -9,12 +9,15 @@ mod process;
 #[path = "../../../hairstreak-socket/tests/workbench/soak.rs"]
 mod soak;
 
+mod api;
 mod client;
 mod disks;
 mod driver;
+mod hosts;
 mod kills;
 mod model;
 mod node;
 mod observing;
+mod operators;
 mod others;
 mod starts;

@@ -7,6 +7,8 @@ use rustix::process::Signal;
 use crate::daemon::{Daemon, End};
 use crate::process::folder;
 
+const CONFIG: &str = "[amqp]\nbind = [\"tcp://127.0.0.1:*\"]\n[http]\nbind = [\"tcp://127.0.0.1:*\"]\n";
+
 /// A data directory and a configuration, for nodes one after the other.
 pub struct Place {
     pub folder: PathBuf,
@@ -17,6 +19,8 @@ pub struct Node {
     daemon: Daemon,
     /// HOST:PORT of AMQP.
     pub amqp: String,
+    /// The URL of operators' HTTP.
+    pub http: String,
 }
 
 impl Place {
@@ -29,7 +33,7 @@ impl Place {
     pub fn at(folder: PathBuf) -> Place {
         std::fs::create_dir_all(&folder).unwrap();
         let place = Place { folder };
-        std::fs::write(place.config(), "[amqp]\nbind = [\"tcp://127.0.0.1:*\"]\n").unwrap();
+        std::fs::write(place.config(), CONFIG).unwrap();
         place
     }
 
@@ -53,7 +57,8 @@ impl Place {
         let line = daemon.line();
         assert!(line.starts_with("directory at "), "{line:?}: {:?}", daemon.end());
         let amqp = daemon.place("amqp").replace("tcp://", "");
-        Node { daemon, amqp }
+        let http = daemon.place("http");
+        Node { daemon, amqp, http }
     }
 }
 

@@ -168,17 +168,21 @@ pub(crate) fn read_hash(text: &str, algorithm: Option<&str>) -> Result<PasswordH
 /// There is no such user.
 pub(crate) fn delete(node: &Node, name: &str) -> Result<Commit, OperatorError> {
     let _changing = node.changing.lock();
-    let (_, Revoked { permissions, topic_permissions }) = node.access.delete_user(name)?;
-    let rows = permissions.iter().map(|row| Definition::Permission(permission_definition(row)));
-    let topics = topic_permissions.iter().map(|row| Definition::TopicPermission(topic_definition(row)));
-    let mut changes: Vec<Change> =
-        rows.chain(topics).map(|definition| Change::Delete(definition.place())).collect();
+    let (_, revoked) = node.access.delete_user(name)?;
+    let mut changes = deletions(&revoked);
     changes.push(Change::Delete(Place::new(Kind::User, &[name.as_bytes()])));
     let commit = node.journal.commit(&changes);
     node.close_connections(&format!("user '{name}' is deleted"), |connection| {
         &*connection.client.user == name
     });
     Ok(commit)
+}
+
+/// The changes that delete rights which are gone with a user or a virtual host.
+pub(super) fn deletions(Revoked { permissions, topic_permissions }: &Revoked) -> Vec<Change> {
+    let rows = permissions.iter().map(|row| Definition::Permission(permission_definition(row)));
+    let topics = topic_permissions.iter().map(|row| Definition::TopicPermission(topic_definition(row)));
+    rows.chain(topics).map(|definition| Change::Delete(definition.place())).collect()
 }
 
 /// Sets or clears a limit of a user.

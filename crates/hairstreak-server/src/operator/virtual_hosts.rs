@@ -118,14 +118,15 @@ pub(crate) fn delete(node: &Node, name: &str) -> Result<Commit, OperatorError> {
     let Some(host) = node.hosts.remove(name) else { return Err(OperatorError::NotFound) };
     // From here on nothing of the host is recorded, so that nothing of it comes back after the deletion.
     let mut changes = node.forget(&host);
-    for kind in [Kind::Parameter, Kind::Policy, Kind::OperatorPolicy, Kind::Permission, Kind::TopicPermission]
-    {
+    for kind in [Kind::Parameter, Kind::Policy, Kind::OperatorPolicy] {
         let of_host =
             node.catalog.all(kind).into_iter().filter(|definition| definition.virtual_host() == Some(name));
         changes.extend(of_host.map(|definition| Change::Delete(definition.place())));
     }
+    // Rights live with the users, and go with the host.
+    let revoked = node.access.remove_virtual_host(name);
+    changes.extend(revoked.iter().flat_map(users::deletions));
     changes.push(Change::Delete(place(name)));
-    node.access.remove_virtual_host(name);
     changes.iter().for_each(|change| drop(node.catalog.remove(&change.place())));
     let commit = node.journal.commit(&changes);
     node.close_connections(&format!("vhost '{name}' is deleted"), |connection| {
