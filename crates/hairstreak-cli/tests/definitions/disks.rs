@@ -9,7 +9,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use hairstreak_wire::amqp::{Method, basic, queue};
+use serde_json::json;
 
+use crate::api::{Api, Request};
 use crate::client::{Answer, Client};
 use crate::daemon::End;
 use crate::model::{exchange_declaration, queue_declaration};
@@ -118,6 +120,8 @@ fn on_a_full_disk() {
     };
     let brief = queue::Declare { queue: b"brief", ..Default::default() };
     refused(ask(Method::QueueDeclare(queue_declaration("new", false))));
+    // The queue of the client that was refused acts, and would not survive.
+    refused(ask(Method::QueueDeclare(queue_declaration(&unanswered, false))));
     refused(ask(Method::ExchangeDeclare(exchange_declaration("new", false))));
     ask(Method::QueueDeclare(queue_declaration(&answered[0], false))).unwrap();
     ask(Method::QueueDeclare(brief)).unwrap();
@@ -132,6 +136,8 @@ fn on_a_full_disk() {
     assert_eq!(client.unroutable("amq.direct", &["brief".into(), "new".into()]), ["new"]);
     let get = basic::Get { queue: b"brief", no_ack: true };
     assert_eq!(client.ask(&Method::BasicGet(get)).unwrap().name, "basic.get-ok");
+
+    refuse_operators(&node.http, &place.data(), &answered[0]);
 
     // A crash takes what was not answered along, and nothing else. The next node starts, although the disk is full.
     node.kill();
@@ -156,6 +162,31 @@ fn on_a_full_disk() {
     assert_eq!(node.stop().status, Some(0));
 }
 
+/// Operators are refused as clients are.
+fn refuse_operators(http: &str, data: &Path, queue: &str) {
+    let api = Api::new(http);
+    let put = |path: &str, body| api.send(&Request::Put(path.to_owned(), body)).unwrap();
+    let file = data.join("definitions.redb");
+    let reason = format!("the definitions cannot be written: no space is left for {}", file.display());
+    for (path, body) in [
+        ("users/new", json!({"password": "", "tags": ""})),
+        ("vhosts/new", json!({})),
+        ("permissions/%2F/guest", json!({"configure": "", "write": "", "read": ""})),
+        ("policies/%2F/new", json!({"pattern": "", "definition": {"max-length": 1}})),
+        ("queues/%2F/new", json!({"durable": true})),
+        ("exchanges/%2F/new", json!({"type": "fanout", "durable": true})),
+        ("global-parameters/new", json!({"value": 1})),
+    ] {
+        let (status, text) = put(path, body);
+        assert!(status == 400 && text.contains(&reason), "{path}: {status} {text}");
+    }
+    assert_eq!(put(&format!("queues/%2F/{queue}"), json!({"durable": true})).0, 204);
+    assert_eq!(put("queues/%2F/fleeting", json!({"durable": false})).0, 201);
+    // A deletion acts, and is not promised.
+    let (status, text) = api.send(&Request::Delete("users/guest".into())).unwrap();
+    assert!(status == 500 && text.contains(&reason), "{status} {text}");
+}
+
 #[test]
 fn a_node_that_stops_on_a_full_disk_says_what_is_lost() {
     run_on_disk("disks::stopped_on_a_full_disk");
@@ -172,8 +203,10 @@ fn stopped_on_a_full_disk() {
     let file = place.data().join("definitions.redb");
     let reason =
         format!("the definitions cannot be written: no space is left for {}: free some", file.display());
-    let line = format!("hairstreak: changes that were refused are lost with the node: {reason}\n");
-    assert_eq!((status, errors), (Some(1), line));
+    let said: Vec<&str> = errors.lines().collect();
+    assert_eq!((status, said.len()), (Some(1), 2), "{errors}");
+    assert!(said[0].ends_with(&format!("{reason}; until they can, what is new is refused")), "{errors}");
+    assert_eq!(said[1], format!("hairstreak: changes that were refused are lost with the node: {reason}"));
     let node = place.start();
     assert_eq!(Client::connect(&node.amqp).unwrap().unroutable("", &answered), [""; 0]);
 }

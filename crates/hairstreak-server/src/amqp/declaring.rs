@@ -76,7 +76,7 @@ impl Channel {
                 is_auto_delete: declare.auto_delete,
                 arguments: declare.arguments.clone(),
             };
-            turn.journal.check_queue(host, &declaration)?;
+            turn.journal.check_queue(turn.virtual_host, host, &declaration)?;
             host.declare_queue(turn.connection, &declaration, turn.now)?
         };
         let QueueStatus { name, message_count, consumer_count } = status;
@@ -149,7 +149,7 @@ fn declare_exchange(declare: &exchange::Declare<'_>, turn: &mut Turn<'_>) -> Res
         is_internal: declare.internal,
         arguments: declare.arguments.clone(),
     };
-    turn.journal.check_exchange(host, &declaration)?;
+    turn.journal.check_exchange(turn.virtual_host, host, &declaration)?;
     host.exchanges_mut().declare(&declaration)
 }
 
@@ -178,7 +178,7 @@ fn check_writable(
         routing_key: routing_key.into(),
         arguments: arguments.clone(),
     };
-    turn.journal.check_binding(&turn.state.host, &binding)
+    turn.journal.check_binding(turn.virtual_host, &turn.state.host, &binding)
 }
 
 fn check_exchange_method(method: &Method<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {

@@ -209,6 +209,7 @@ impl AmqpConnection {
         let connection = &mut *context.connection;
         let mut turn = Turn {
             state: &mut state,
+            virtual_host: host.name(),
             output: &mut connection.output,
             journal: &self.node.journal,
             pool: &self.node.pool,

@@ -18,6 +18,8 @@ pub(super) const ENTRIES_MAX: usize = 16_384;
 /// One turn of a connection in its virtual host.
 pub(super) struct Turn<'a> {
     pub state: &'a mut HostState,
+    /// The name of the virtual host.
+    pub virtual_host: &'a str,
     /// The connection's own output.
     pub output: &'a mut OutgoingBuffer,
     /// The way of changed definitions to the disk.

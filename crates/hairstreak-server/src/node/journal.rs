@@ -5,6 +5,7 @@
 //!
 //! Whoever is told that something exists is promised it, too: an answer that changes nothing waits for the changes before it ([`Journal::is_awaited`]).
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,10 +13,11 @@ use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll};
 
 use hairstreak_store::{DefinitionStore, Kind as StoreKind, StoreError, Write};
+use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
-use crate::definitions::Change;
+use crate::definitions::{Change, Place};
 
 /// Why changes are not on disk. They act in memory, and are written as soon as that is possible.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -29,11 +31,45 @@ pub(crate) enum Journal {
     On(OpenJournal),
 }
 
-/// A store, and how much is on its way there.
+/// A store, and how far changes are on their way there.
 pub(crate) struct OpenJournal {
     store: DefinitionStore,
+    progress: Arc<Progress>,
+}
+
+/// The outcome of changes, as far as it is known.
+#[derive(Debug, Default)]
+struct Progress {
     /// Batches that are not on disk, and whose outcome is not known.
-    awaited_count: Arc<AtomicUsize>,
+    awaited_count: AtomicUsize,
+    /// The places of definitions that could not be written, and that act in memory. All of them are on disk when any later batch is.
+    unwritten: Mutex<HashSet<Place>>,
+}
+
+impl Progress {
+    /// Notes the outcome of a batch.
+    fn note(&self, changes: Vec<Change>, result: &Result<(), JournalError>) {
+        self.awaited_count.fetch_sub(1, Ordering::AcqRel);
+        let mut unwritten = self.unwritten.lock();
+        match result {
+            Ok(()) if unwritten.is_empty() => {}
+            Ok(()) => {
+                unwritten.clear();
+                log::info!("the definitions can be written again");
+            }
+            Err(error) => {
+                if unwritten.is_empty() {
+                    log::error!("{error}; until they can, what is new is refused");
+                }
+                for change in changes {
+                    match change {
+                        Change::Put(definition) => drop(unwritten.insert(definition.place())),
+                        Change::Delete(place) => drop(unwritten.remove(&place)),
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Changes on their way to the disk. Resolves when they are there.
@@ -43,7 +79,7 @@ pub(crate) struct Commit(Option<oneshot::Receiver<Result<(), JournalError>>>);
 impl Journal {
     /// The way to a store.
     pub fn on(store: DefinitionStore) -> Journal {
-        Journal::On(OpenJournal { store, awaited_count: Arc::default() })
+        Journal::On(OpenJournal { store, progress: Arc::default() })
     }
 
     /// Whether changes are to be kept.
@@ -64,19 +100,28 @@ impl Journal {
     /// Whether changes are on their way, of which one that asks for them would be told. Not while nothing can be written: what
     /// acts in memory is then answered as it is.
     pub fn is_awaited(&self) -> bool {
-        let Journal::On(OpenJournal { store, awaited_count }) = self else { return false };
-        awaited_count.load(Ordering::Acquire) > 0 && store.failing().is_none()
+        let Journal::On(OpenJournal { store, progress }) = self else { return false };
+        progress.awaited_count.load(Ordering::Acquire) > 0 && store.failing().is_none()
+    }
+
+    /// Whether a definition acts in memory, and could not be written so far.
+    pub fn is_unwritten(&self, place: &Place) -> bool {
+        match self {
+            Journal::Off => false,
+            Journal::On(OpenJournal { progress, .. }) => progress.unwritten.lock().contains(place),
+        }
     }
 
     /// Hands changes to the writer. Never blocks. `done` is called by the writer's thread, behind all changes that were submitted before, also if there are
     /// no changes in this batch; or here, if nothing is kept.
-    pub fn submit(&self, changes: &[Change], done: impl FnOnce(Result<(), JournalError>) + Send + 'static) {
-        let Journal::On(OpenJournal { store, awaited_count }) = self else { return done(Ok(())) };
-        awaited_count.fetch_add(1, Ordering::AcqRel);
-        let awaited_count = Arc::clone(awaited_count);
+    pub fn submit(&self, changes: Vec<Change>, done: impl FnOnce(Result<(), JournalError>) + Send + 'static) {
+        let Journal::On(OpenJournal { store, progress }) = self else { return done(Ok(())) };
+        progress.awaited_count.fetch_add(1, Ordering::AcqRel);
+        let progress = Arc::clone(progress);
         store.submit(changes.iter().map(to_write).collect(), move |result| {
-            awaited_count.fetch_sub(1, Ordering::AcqRel);
-            done(result.map_err(JournalError::from));
+            let result = result.map_err(JournalError::from);
+            progress.note(changes, &result);
+            done(result);
         });
     }
 
@@ -86,7 +131,7 @@ impl Journal {
             return Commit(None);
         }
         let (tell, told) = oneshot::channel();
-        self.submit(changes, |result| {
+        self.submit(changes.to_vec(), |result| {
             // Nobody waits any more if the other end is gone.
             let _ = tell.send(result);
         });
@@ -100,7 +145,7 @@ impl Journal {
     /// The changes cannot be written.
     pub fn flush(&self) -> Result<(), JournalError> {
         let (tell, told) = mpsc::sync_channel(1);
-        self.submit(&[], move |result| {
+        self.submit(Vec::new(), move |result| {
             // The other end waits.
             let _ = tell.send(result);
         });

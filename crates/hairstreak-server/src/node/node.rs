@@ -153,7 +153,7 @@ impl Node {
     ) {
         let changes = state.host.changes_mut().take();
         let changes: Vec<_> = changes.into_iter().map(|change| to_definition(host.name(), change)).collect();
-        self.journal.submit(&changes, done);
+        self.journal.submit(changes, done);
     }
 
     /// Has an operator act in a virtual host. `act` gets the time in the node's milliseconds.

@@ -1,9 +1,10 @@
 //! Refusals of changes while nothing can be written: what cannot be kept is not begun.
 //!
-//! Whatever is there stays, and is answered: clients declare their queues again with each start. Deletions are not refused either. They are kept, and
+//! Whatever is on disk stays, and is answered: clients declare their queues again with each start. Deletions are not refused either. They are kept, and
 //! take no more memory than what they delete.
 
 use hairstreak_broker::Refusal;
+use hairstreak_broker::change::Change as Recorded;
 use hairstreak_broker::exchange::ExchangeDeclaration;
 use hairstreak_broker::queue::QueueDeclaration;
 use hairstreak_broker::vhost::VirtualHost;
@@ -11,6 +12,8 @@ use hairstreak_broker::view::BindingInfo;
 use hairstreak_wire::amqp::ReplyCode;
 
 use super::journal::Journal;
+use super::recording::to_definition;
+use crate::definitions::{Kind, Place};
 
 impl Journal {
     /// Whether a change can be written.
@@ -29,15 +32,19 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// `PRECONDITION_FAILED`: the exchange is new and durable, and nothing can be written now.
+    /// `PRECONDITION_FAILED`: the exchange is durable, and not on disk, and nothing can be written now.
     pub fn check_exchange(
         &self,
+        virtual_host: &str,
         host: &VirtualHost,
         declaration: &ExchangeDeclaration,
     ) -> Result<(), Refusal> {
         self.check().or_else(|refusal| {
-            let is_kept = declaration.is_durable && host.views().exchange(&declaration.name).is_none();
-            if is_kept { Err(refusal) } else { Ok(()) }
+            let is_there = || {
+                let place = Place::new(Kind::Exchange, &[virtual_host.as_bytes(), &declaration.name]);
+                host.views().exchange(&declaration.name).is_some() && !self.is_unwritten(&place)
+            };
+            if declaration.is_durable && !is_there() { Err(refusal) } else { Ok(()) }
         })
     }
 
@@ -45,12 +52,20 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// `PRECONDITION_FAILED`: the queue is new and durable, and nothing can be written now.
-    pub fn check_queue(&self, host: &VirtualHost, declaration: &QueueDeclaration) -> Result<(), Refusal> {
+    /// `PRECONDITION_FAILED`: the queue is durable, and not on disk, and nothing can be written now.
+    pub fn check_queue(
+        &self,
+        virtual_host: &str,
+        host: &VirtualHost,
+        declaration: &QueueDeclaration,
+    ) -> Result<(), Refusal> {
         self.check().or_else(|refusal| {
+            let is_there = || {
+                let place = Place::new(Kind::Queue, &[virtual_host.as_bytes(), &declaration.name]);
+                host.views().queue(&declaration.name).is_some() && !self.is_unwritten(&place)
+            };
             let is_durable = declaration.is_durable && !declaration.is_exclusive;
-            let is_kept = is_durable && host.views().queue(&declaration.name).is_none();
-            if is_kept { Err(refusal) } else { Ok(()) }
+            if is_durable && !is_there() { Err(refusal) } else { Ok(()) }
         })
     }
 
@@ -58,23 +73,38 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// `PRECONDITION_FAILED`: the binding is new, its ends are durable, and nothing can be written now.
-    pub fn check_binding(&self, host: &VirtualHost, binding: &BindingInfo) -> Result<(), Refusal> {
-        self.check().or_else(|refusal| if is_new_and_kept(host, binding) { Err(refusal) } else { Ok(()) })
+    /// `PRECONDITION_FAILED`: the ends of the binding are durable, the binding is not on disk, and nothing can be written now.
+    pub fn check_binding(
+        &self,
+        virtual_host: &str,
+        host: &VirtualHost,
+        binding: &BindingInfo,
+    ) -> Result<(), Refusal> {
+        self.check().or_else(|refusal| {
+            let is_there = || {
+                let place = to_definition(virtual_host, Recorded::Bound(binding.clone())).place();
+                is_bound(host, binding) && !self.is_unwritten(&place)
+            };
+            if has_durable_ends(host, binding) && !is_there() { Err(refusal) } else { Ok(()) }
+        })
     }
 }
 
-fn is_new_and_kept(host: &VirtualHost, binding: &BindingInfo) -> bool {
+fn has_durable_ends(host: &VirtualHost, binding: &BindingInfo) -> bool {
     let views = host.views();
     let is_durable_exchange = |name| views.exchange(name).is_some_and(|exchange| exchange.is_durable);
+    let is_durable_queue =
+        |name| views.queue(name).is_some_and(|queue| queue.is_durable && !queue.is_exclusive);
     let name = &binding.destination;
-    let mut there = Vec::new();
-    let is_durable = if binding.is_to_exchange {
-        views.bindings_to_exchange(name, 0, usize::MAX, &mut there);
-        is_durable_exchange(name)
-    } else {
-        views.bindings_to_queue(name, 0, usize::MAX, &mut there);
-        views.queue(name).is_some_and(|queue| queue.is_durable && !queue.is_exclusive)
+    let is_durable = if binding.is_to_exchange { is_durable_exchange(name) } else { is_durable_queue(name) };
+    is_durable && is_durable_exchange(&binding.source)
+}
+
+fn is_bound(host: &VirtualHost, binding: &BindingInfo) -> bool {
+    let (views, mut there) = (host.views(), Vec::new());
+    match binding.is_to_exchange {
+        true => views.bindings_to_exchange(&binding.destination, 0, usize::MAX, &mut there),
+        false => views.bindings_to_queue(&binding.destination, 0, usize::MAX, &mut there),
     };
-    is_durable && is_durable_exchange(&binding.source) && !there.contains(binding)
+    there.contains(binding)
 }

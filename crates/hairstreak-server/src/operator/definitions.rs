@@ -132,7 +132,7 @@ pub(crate) fn import(node: &Node, document: Document) -> Result<Vec<Commit>, Ope
     }
     for parameter in document.global_parameters {
         let name = parameter.name.clone();
-        keep("global parameter", &name, Ok(parameters::put_global(node, parameter).commit))?;
+        keep("global parameter", &name, parameters::put_global(node, parameter).map(|done| done.commit))?;
     }
     for (scope, list) in [(Scope::User, document.policies), (Scope::Operator, document.operator_policies)] {
         for policy in list {

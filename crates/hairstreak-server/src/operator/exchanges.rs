@@ -41,7 +41,7 @@ pub(crate) fn declare(
 ) -> Result<Done, OperatorError> {
     let host = live(node, virtual_host)?;
     let (result, commit) = node.act(&host, |state, _| {
-        node.journal.check_exchange(&state.host, declaration)?;
+        node.journal.check_exchange(virtual_host, &state.host, declaration)?;
         let is_new = state.host.views().exchange(&declaration.name).is_none();
         state.host.exchanges_mut().declare(declaration).map(|()| is_new)
     });

@@ -41,10 +41,15 @@ pub(crate) fn put(node: &Node, parameter: ParameterDefinition) -> Result<Done, O
 }
 
 /// Sets a parameter of the node.
-pub(crate) fn put_global(node: &Node, parameter: GlobalParameterDefinition) -> Done {
+///
+/// # Errors
+///
+/// Nothing can be written now.
+pub(crate) fn put_global(node: &Node, parameter: GlobalParameterDefinition) -> Result<Done, OperatorError> {
     let _changing = node.changing.lock();
+    node.journal.check()?;
     let (is_new, commit) = node.put(Definition::GlobalParameter(parameter));
-    Done { is_new, commit }
+    Ok(Done { is_new, commit })
 }
 
 /// Clears a parameter.

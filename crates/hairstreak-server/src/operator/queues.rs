@@ -47,7 +47,7 @@ pub(crate) fn declare(
 ) -> Result<Done, OperatorError> {
     let host = live(node, virtual_host)?;
     let (result, commit) = node.act(&host, |state, now| {
-        node.journal.check_queue(&state.host, declaration)?;
+        node.journal.check_queue(virtual_host, &state.host, declaration)?;
         let is_new = state.host.views().queue(&declaration.name).is_none();
         state.host.declare_queue(OPERATORS, declaration, now).map(|_| is_new)
     });

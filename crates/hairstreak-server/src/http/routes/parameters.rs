@@ -92,7 +92,7 @@ pub(crate) fn show_global(call: &Call<'_>) -> Answer {
 pub(crate) async fn set_global(call: &mut Call<'_>) -> Answer {
     let body = call.body_with(&["value"]).await?;
     let parameter = GlobalParameterDefinition { name: call.text("name")?.into(), value: value(&body) };
-    put(parameters::put_global(call.node(), parameter)).await
+    put(parameters::put_global(call.node(), parameter)?).await
 }
 
 pub(crate) async fn clear_global(call: &Call<'_>) -> Answer {
@@ -107,6 +107,6 @@ pub(crate) async fn set_cluster_name(call: &mut Call<'_>) -> Answer {
     let body = call.body_with(&["name"]).await?;
     let name = body.text("name")?.unwrap_or_default();
     let parameter = GlobalParameterDefinition { name: CLUSTER_NAME.into(), value: name.into() };
-    kept(parameters::put_global(call.node(), parameter).commit).await?;
+    kept(parameters::put_global(call.node(), parameter)?.commit).await?;
     nothing()
 }
