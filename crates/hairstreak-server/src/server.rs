@@ -178,9 +178,7 @@ impl Server {
     }
 
     fn end(&mut self) -> Forgotten {
-        if let Some(http) = self.http.take() {
-            http.stop();
-        }
+        drop(self.http.take());
         let forgotten = self.amqp.take().map_or_else(Forgotten::default, |mut amqp| amqp.stop());
         let routers = [self.directory.take(), self.services.take()];
         routers.iter().flatten().for_each(ServingRouter::close);

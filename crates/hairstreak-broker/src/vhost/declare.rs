@@ -110,14 +110,6 @@ impl Parts {
     }
 
     /// Checks that the virtual host may have one queue more.
-    fn check_room(&self, declaration: &QueueDeclaration) -> Result<(), Refusal> {
-        if self.queues.count() >= self.queues_max {
-            let name = String::from_utf8_lossy(&declaration.name);
-            let (virtual_host, limit) = (&self.virtual_host, self.queues_max);
-            let text = format!(
-                "cannot declare queue '{name}': queue limit in vhost '{virtual_host}' ({limit}) is reached"
-            );
-            return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
     fn check_room(&self, name: &[u8]) -> Result<(), Refusal> {
         let limit = self.limits.queues_max.min(self.queues_max.unwrap_or(usize::MAX));
         if self.queues.count() < limit {

@@ -30,8 +30,6 @@ pub(super) struct Parts {
     /// Queues whose consumers or messages changed in this turn.
     pub(super) touched: Vec<QueueId>,
     pub(super) limits: Limits,
-    /// The limit of the virtual host for its queues, which operators set.
-    pub(super) queues_max: usize,
     /// An operator's limit of queues, beside that of `limits`.
     pub(super) queues_max: Option<usize>,
     /// The counters of the host that no queue has.
@@ -52,7 +50,6 @@ impl Parts {
             letters: Letters::default(),
             replies: Replies::default(),
             touched: Vec::new(),
-            queues_max: limits.queues_max,
             limits,
             queues_max: None,
             counted: HostStats::default(),

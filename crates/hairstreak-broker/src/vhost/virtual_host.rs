@@ -91,11 +91,6 @@ impl VirtualHost {
 
 /// Queues and bindings. An empty queue name for the queue that a channel declared last is the caller's to replace.
 impl VirtualHost {
-    /// Bounds how many queues there may be; none: as many as [`Limits::queues_max`] says. Queues that are there stay.
-    pub fn set_queues_max(&mut self, limit: Option<usize>) {
-        self.parts.queues_max = limit.unwrap_or(usize::MAX).min(self.parts.limits.queues_max);
-    }
-
     /// Declares a queue for a channel of the connection `owner`.
     ///
     /// # Errors
