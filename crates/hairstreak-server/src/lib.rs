@@ -6,6 +6,7 @@
 pub mod access;
 mod amqp;
 mod config;
+mod curve_keys;
 mod definitions;
 mod http;
 mod listen;

@@ -9,6 +9,7 @@ use hairstreak_transport::event_loop::{OnAcceptFailure, OnFailure};
 use hairstreak_transport::tls::TlsServer;
 
 use crate::amqp::{AmqpServer, Forgotten, Hooks};
+use crate::curve_keys::own_keys;
 use crate::http::{self, About, HttpOptions, HttpServer, ListenerInfo};
 use crate::listen::{listen, listen_tcp, listen_tls};
 use crate::node::AmqpOptions;
@@ -16,7 +17,7 @@ use crate::operator::{self, DataPlace};
 use crate::options::{ServeOptions, TellFailure};
 use crate::start_error::{ReloadError, StartError};
 use crate::tls::AmqpTlsOptions;
-use crate::zmq::{RouterServer, ServingRouter, Users, own_keys};
+use crate::zmq::{RouterServer, ServingRouter, Users};
 
 /// The name of a node without a data directory.
 const NODE_NAME: &str = "hairstreak@localhost";

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hairstreak_socket::security::KeyPair;
 use serde::Deserialize;
 
-use crate::zmq::read_keys;
+use crate::curve_keys::read_keys;
 
 /// The node's key for CURVE, as the file has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

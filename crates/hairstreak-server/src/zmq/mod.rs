@@ -6,12 +6,11 @@
 //!      +------------------ SocketOutbox <-------------------+
 //! ```
 //!
-//! Reading order: `serving` (sockets and threads), `keys`, `users` (who is let in, and may do what), `desk` (the loop), `machine` (the interface
+//! Reading order: `serving` (sockets and threads), `users` (who is let in, and may do what), `desk` (the loop), `machine` (the interface
 //! to the machines), `outbox` (the way back), `directory`, `services`.
 
 mod desk;
 mod directory;
-mod keys;
 mod machine;
 mod outbox;
 mod services;
@@ -20,6 +19,5 @@ mod serving;
 mod tests;
 mod users;
 
-pub(crate) use keys::{own_keys, read_keys};
 pub(crate) use serving::{RouterServer, ServingRouter};
 pub(crate) use users::Users;

@@ -195,6 +195,63 @@ fn place_of(remote: Option<SocketAddr>, endpoint: &str) -> Option<Peer> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::definitions::PermissionDefinition;
+    use crate::node::AmqpOptions;
+    use crate::operator;
+    use crate::operator::users::UserChanges;
+
+    /// A user with a permission to write to `name`.
+    fn add_user(node: &Node, name: &str) {
+        operator::users::put(node, name, UserChanges::default()).unwrap();
+        let (user, vhost, write) = (name.to_owned(), VIRTUAL_HOST.to_owned(), "^name$".to_owned());
+        let permission =
+            PermissionDefinition { user, vhost, configure: "^$".into(), write, read: "^$".into() };
+        operator::users::set_permission(node, permission).unwrap();
+    }
+
+    fn log_in(users: &Users, name: &str) -> String {
+        let identity = users.node.access.log_in_without_password(name.as_bytes(), Peer::local()).unwrap();
+        users.logins.lock().add(identity).unwrap()
+    }
+
+    #[test]
+    fn a_user_of_the_same_name_later_is_another_one() {
+        let node = Arc::new(operator::open(&AmqpOptions::default(), None).unwrap());
+        let users = Users::new(Arc::clone(&node), true);
+        let gate = UserGate(Arc::clone(&users));
+        let writes = |user: &str| gate.allows(user, Operation::Write, b"name");
+        add_user(&node, "ann");
+        let first = log_in(&users, "ann");
+        assert_eq!(log_in(&users, "ann"), first, "another connection of the same user");
+        assert!(writes(&first) && !gate.allows(&first, Operation::Read, b"name"));
+        assert!(!gate.allows(&first, Operation::Write, b"other"));
+        let late = node.access.log_in_without_password(b"ann", Peer::local()).unwrap();
+        let generation = gate.generation();
+        drop(operator::users::delete(&node, "ann").unwrap());
+        assert_ne!(gate.generation(), generation);
+        assert!(!writes(&first));
+        assert_eq!(users.logins.lock().add(late), None, "deleted while the password was checked");
+        add_user(&node, "ann");
+        assert!(!writes(&first));
+        let second = log_in(&users, "ann");
+        assert!(writes(&second) && !writes(&first));
+        for nobody in ["ann", "", "1", " ann", "x ann", "99 ann", "1 bob"] {
+            assert!(!writes(nobody), "{nobody}");
+        }
+    }
+
+    #[test]
+    fn users_who_were_deleted_are_forgotten() {
+        let node = Arc::new(operator::open(&AmqpOptions::default(), None).unwrap());
+        let users = Users::new(Arc::clone(&node), true);
+        for number in 0..1_000 {
+            let name = format!("user {number}");
+            add_user(&node, &name);
+            assert!(log_in(&users, &name).ends_with(&name));
+            drop(operator::users::delete(&node, &name).unwrap());
+        }
+        assert!(users.logins.lock().by_name.len() <= SEARCHED_COUNT_MIN);
+    }
 
     #[test]
     fn peers_without_an_address_are_of_this_host_unless_they_came_by_tcp() {

@@ -18,7 +18,7 @@ const CALL_TIME_MAX: Duration = Duration::from_secs(2);
 
 #[test]
 fn clients_that_are_in_do_not_notice_a_flood_of_wrong_logins_and_others_get_in() {
-    let served = Served::start(true);
+    let served = Served::with_slow_passwords(true);
     let boss = served.credentials("everything", Mechanism::Plain);
     let worker = served.worker(boss.clone(), "echo");
     let control = worker.control();

@@ -9,6 +9,9 @@ use crate::node::{Mechanism, Served, password_of};
 /// Longer than a reply takes.
 const LONG_MS: &str = "60000";
 
+/// How long a reply is waited for that does not come.
+const VAIN_MS: &str = "700";
+
 /// A script in one of its roles; killed when it is dropped.
 struct Script(Child, BufReader<std::process::ChildStdout>);
 
@@ -63,7 +66,7 @@ fn foreign_peers_call_and_serve_by_their_users_permissions() {
             };
             assert_eq!(call("writes", "echo", LONG_MS), "HELLO", "{mechanism:?} {version}");
             // Plain MDP has no words for a refusal: there is no reply.
-            assert_eq!(call("reads", "echo", "1500"), "nothing", "{mechanism:?} {version}");
+            assert_eq!(call("reads", "echo", VAIN_MS), "nothing", "{mechanism:?} {version}");
             // The one goes, and whoever may not serve is told to go.
             drop(worker);
             let mut refused =

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hairstreak::service::{Client, ClientOptions, MemoryStore, Worker, WorkerOptions};
 use hairstreak::{Credentials, KeyPair, Node};
+use hairstreak_server::access::PasswordHash;
 use hairstreak_server::{AmqpOptions, ServeOptions, Server};
 use hairstreak_socket::security::generate_key_pair;
 
@@ -39,13 +40,24 @@ pub enum Mechanism {
 impl Served {
     /// With `require_login` nobody does anything without credentials, from this host either.
     pub fn start(require_login: bool) -> Served {
+        // A hash that takes no time.
+        let hash = |password: &str| PasswordHash::of_salted([1, 2, 3, 4], password.as_bytes()).to_text();
+        Served::with_passwords(require_login, |password| format!(r#""password_hash": "{}""#, hash(password)))
+    }
+
+    /// The same, with the hashes that new passwords have, which take long.
+    pub fn with_slow_passwords(require_login: bool) -> Served {
+        Served::with_passwords(require_login, |password| format!(r#""password": "{password}""#))
+    }
+
+    fn with_passwords(require_login: bool, password: impl Fn(&str) -> String) -> Served {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let keys: Vec<KeyPair> = USERS.iter().map(|_| generate_key_pair().unwrap()).collect();
         let node_keys = generate_key_pair().unwrap();
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let definitions = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("credentials-{}-{number}.json", std::process::id()));
-        fs::write(&definitions, text_of(&keys)).unwrap();
+        fs::write(&definitions, text_of(&keys, password)).unwrap();
         let server = Server::start(ServeOptions {
             bind: vec!["tcp://127.0.0.1:*".into()],
             services_bind: vec!["tcp://127.0.0.1:*".into()],
@@ -103,10 +115,10 @@ pub fn password_of(user: &str) -> String {
 }
 
 /// The definitions, as RabbitMQ has them.
-fn text_of(keys: &[KeyPair]) -> String {
+fn text_of(keys: &[KeyPair], password: impl Fn(&str) -> String) -> String {
     let users = USERS.iter().zip(keys).map(|((name, _), keys)| {
-        let (password, key) = (password_of(name), keys.public());
-        format!(r#"{{"name": "{name}", "password": "{password}", "tags": [], "curve": "{key}"}}"#)
+        let (password, key) = (password(&password_of(name)), keys.public());
+        format!(r#"{{"name": "{name}", {password}, "tags": [], "curve": "{key}"}}"#)
     });
     let permissions = USERS.iter().filter_map(|(name, patterns)| {
         let [configure, write, read] = (*patterns)?;

@@ -9,7 +9,7 @@ use hairstreak_socket::security::{KeyPair, SecretKey, generate_key_pair};
 use zeroize::Zeroizing;
 
 /// The file in the data directory.
-pub(crate) const FILE_NAME: &str = "curve.key";
+const FILE_NAME: &str = "curve.key";
 /// The most bytes of such a file. A key has 40.
 const FILE_SIZE_MAX: u64 = 1024;
 
