@@ -129,9 +129,6 @@ pub struct Options {
     /// ROUTER: a new peer takes the place of the one that has its routing id. Else it is refused. What had come of the
     /// one that goes is still received. (ZMQ_ROUTER_HANDOVER)
     pub router_handover: bool,
-    /// ROUTER: each connection gets a routing id of its own, whatever its peer announced, so that no peer can choose one or have
-    /// that of a peer before it; and the id says whom the authenticator let in, see [`user_of`](crate::reqrep::user_of).
-    pub router_assigns_ids: bool,
     /// ROUTER: it is told of peers that come and go. (ZMQ_ROUTER_NOTIFY)
     pub router_notify: RouterNotify,
     /// REQ: a request may be sent before the last one was answered. (ZMQ_REQ_RELAXED)
@@ -189,7 +186,6 @@ impl Default for Options {
             properties: Vec::new(),
             router_mandatory: false,
             router_handover: false,
-            router_assigns_ids: false,
             router_notify: RouterNotify::default(),
             req_relaxed: false,
             req_correlate: false,

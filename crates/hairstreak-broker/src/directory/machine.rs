@@ -11,7 +11,7 @@ use super::entries::Entries;
 use super::permissions::Permissions;
 use super::waiters::{Waiter, Waiters};
 use super::{Change, DirectoryOutbox, Options, Origin, Peer};
-use crate::gate::{Gate, OpenGate};
+use crate::gate::Gate;
 use crate::outbox::{Outbox, Sent};
 
 /// Names, their holders, and those who wait.
@@ -27,13 +27,8 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// A directory without names, where everybody may do everything.
-    pub fn new(options: Options) -> Directory {
-        Directory::with_gate(options, Box::new(OpenGate))
-    }
-
     /// A directory without names, where users may do what the gate allows.
-    pub fn with_gate(options: Options, gate: Box<dyn Gate>) -> Directory {
+    pub fn new(options: Options, gate: Box<dyn Gate>) -> Directory {
         let permissions = Permissions::new(gate);
         Directory { options, entries: Entries::new(), waiters: Waiters::new(), permissions }
     }

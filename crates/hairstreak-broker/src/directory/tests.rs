@@ -13,6 +13,7 @@ use hairstreak_wire::directory::{
 
 use hairstreak_base::Bytes;
 
+use crate::gate::OpenGate;
 use crate::gate::table::TableGate;
 
 use super::{Change, Directory, DirectoryOutbox, Options, Origin, Peer};
@@ -103,11 +104,16 @@ struct Bench {
 
 impl Bench {
     fn new(options: Options) -> Bench {
-        Bench { directory: Directory::new(options), now: Duration::ZERO, next_id: 0, said: Said::default() }
+        Bench {
+            directory: Directory::new(options, Box::new(OpenGate)),
+            now: Duration::ZERO,
+            next_id: 0,
+            said: Said::default(),
+        }
     }
 
     fn with_gate(gate: &TableGate) -> Bench {
-        let directory = Directory::with_gate(Options::default(), Box::new(gate.clone()));
+        let directory = Directory::new(Options::default(), Box::new(gate.clone()));
         Bench { directory, ..Bench::new(Options::default()) }
     }
 

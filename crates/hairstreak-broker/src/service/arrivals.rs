@@ -7,10 +7,11 @@ use hairstreak_wire::mdp::is_management;
 use hairstreak_wire::numbered::{Refusal, RequestId};
 
 use super::broker::Broker;
+use super::clients::Client;
+use super::permissions::NO_WRITE;
 use super::requests::{Arrival, Place, RequestState, size_of_request};
 use super::services::Asks;
 use super::window::Slot;
-use super::workers::{Dialect, WorkerRef};
 use crate::outbox::Outbox;
 
 /// A request as it came.
@@ -48,8 +49,9 @@ impl Broker {
         if is_management(name.as_bytes()) {
             return self.answer(now, client, asked.id, name.as_bytes(), asked.body.frames(), out);
         }
-        if !self.may_call(client, asked.id, name, out) {
-            return;
+        let may_call = |client: &mut Client| client.caller.may_call(name.as_bytes(), self.permissions.gate());
+        if !self.clients.get_mut(client).is_some_and(may_call) {
+            return self.refuse(client, asked.id, Refusal::AccessRefused, NO_WRITE, out);
         }
         let Some(service) = self.services.open(&self.options, name.as_bytes(), Asks::Client) else {
             let reason = "the broker has as many services as it may";
@@ -87,7 +89,7 @@ impl Broker {
             client.open_bytes += size;
             client.attend(out);
         }
-        match holder.filter(|worker| self.can_ask_again(*worker, service)) {
+        match holder.filter(|worker| self.workers.can_ask_again(*worker, service)) {
             Some(worker) => self.give_holder(now, key, worker, out),
             None if asked.is_repeated => self.hold(key, asked.id, out),
             None => {
@@ -97,17 +99,12 @@ impl Broker {
         }
     }
 
-    /// Whether the worker says what it said, if it is asked again.
-    pub(super) fn can_ask_again(&self, worker: WorkerRef, service: usize) -> bool {
-        let worker = self.workers.get(worker);
-        worker.is_some_and(|worker| worker.dialect == Dialect::Numbered && worker.service == service)
-    }
-
     /// A request that was sent before waits for the worker that has it, if there is one.
     pub(super) fn hold(&mut self, key: usize, id: RequestId, out: &mut impl Outbox) {
         if let Some((early, user)) = self.early.take(id)
-            && let Some(service) = self.requests.get(key).map(|request| request.service)
-            && self.may_serve_at(user.as_deref(), service)
+            && let Some(request) = self.requests.get(key)
+            && let Some(service) = self.services.get(request.service)
+            && self.permissions.may_serve(user.as_deref(), &service.name)
         {
             return self.finish(key, Slot::Unknown, Place::WHOLE, early.frames(), out);
         }
@@ -115,10 +112,5 @@ impl Broker {
             request.state = RequestState::Holding;
             self.holding.push_back(reference);
         }
-    }
-
-    /// Until when a request that came then waits for the worker that has it.
-    pub(super) fn held_until(&self, arrived: Duration) -> Duration {
-        arrived + Duration::from_millis(self.options.heartbeat_ms.into())
     }
 }

@@ -13,11 +13,12 @@ use super::clients::Clients;
 use super::early::EarlyReplies;
 use super::management::LastReport;
 use super::options::Options;
+use super::permissions::Permissions;
 use super::request_list::RequestList;
 use super::requests::Requests;
 use super::services::Services;
 use super::workers::{Dialect, WorkerRef, Workers};
-use crate::gate::{Gate, OpenGate};
+use crate::gate::Gate;
 use crate::outbox::{Outbox, Sent};
 
 /// How often the broker looks round.
@@ -34,9 +35,7 @@ pub struct Broker {
     /// 128 random bits, so that peers tell it from the one before.
     pub(super) id: [u8; 16],
     pub(super) options: Options,
-    pub(super) gate: Box<dyn Gate>,
-    /// As of the last look at workers.
-    pub(super) gate_generation: u64,
+    pub(super) permissions: Permissions,
     pub(super) peers: HashMap<Box<[u8]>, Role>,
     pub(super) clients: Clients,
     pub(super) services: Services,
@@ -52,15 +51,21 @@ pub struct Broker {
     pub(super) expelled: VecDeque<Expulsion>,
     /// Clients of plain MDP so far.
     pub(super) plain_client_count: u64,
-    /// Services that something waits for, or whose workers have room, since the batch began.
-    pub(super) noted: Vec<usize>,
-    pub(super) is_in_batch: bool,
+    pub(super) batch: Batch,
     pub(super) next_look: Duration,
     pub(super) next_retry: Duration,
     /// The last time it was told.
     pub(super) now: Duration,
     pub(super) drops: Drops,
     pub(super) last_reports: Vec<LastReport>,
+}
+
+/// Several events that are handled as one.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub is_open: bool,
+    /// Services that something waits for, or whose workers have room, since the batch began.
+    pub noted: Vec<usize>,
 }
 
 /// A peer that is told to go, then: at once, some would be back at once.
@@ -86,18 +91,12 @@ pub(super) enum Role {
 }
 
 impl Broker {
-    /// A broker that knows nobody, and where everybody may do everything. `id` is 128 random bits.
-    pub fn new(id: [u8; 16], options: Options) -> Broker {
-        Broker::with_gate(id, options, Box::new(OpenGate))
-    }
-
     /// A broker that knows nobody, and where users may do what the gate allows. `id` is 128 random bits.
-    pub fn with_gate(id: [u8; 16], options: Options, gate: Box<dyn Gate>) -> Broker {
+    pub fn new(id: [u8; 16], options: Options, gate: Box<dyn Gate>) -> Broker {
         Broker {
             id,
             options,
-            gate_generation: gate.generation(),
-            gate,
+            permissions: Permissions::new(gate),
             peers: HashMap::new(),
             clients: Clients::default(),
             services: Services::default(),
@@ -110,8 +109,7 @@ impl Broker {
             full_workers: VecDeque::new(),
             expelled: VecDeque::new(),
             plain_client_count: 0,
-            noted: Vec::new(),
-            is_in_batch: false,
+            batch: Batch::default(),
             next_look: Duration::ZERO,
             next_retry: Duration::ZERO,
             now: Duration::ZERO,
@@ -143,7 +141,7 @@ impl Broker {
 
     /// Several events follow: requests go to workers when [`Broker::end_batch`] is called, so that each gets several at a time.
     pub fn begin_batch(&mut self) {
-        self.is_in_batch = true;
+        self.batch.is_open = true;
     }
 
     /// A message came, its routing id in front.

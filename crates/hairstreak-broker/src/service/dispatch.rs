@@ -66,19 +66,19 @@ impl Broker {
 
     /// Gives what waits to whoever has room: at once, or when all messages of a batch are taken.
     pub(super) fn dispatch(&mut self, now: Duration, service: usize, out: &mut impl Outbox) {
-        if !self.is_in_batch {
+        if !self.batch.is_open {
             self.deal(now, service, out);
         } else if let Some(found) = self.services.get_mut(service)
             && !std::mem::replace(&mut found.is_noted, true)
         {
-            self.noted.push(service);
+            self.batch.noted.push(service);
         }
     }
 
     /// All messages of a batch are taken: looks at the services that they were about.
     pub fn end_batch(&mut self, now: Duration, out: &mut impl Outbox) {
-        self.is_in_batch = false;
-        while let Some(service) = self.noted.pop() {
+        self.batch.is_open = false;
+        while let Some(service) = self.batch.noted.pop() {
             if let Some(found) = self.services.get_mut(service) {
                 found.is_noted = false;
             }
@@ -282,7 +282,7 @@ impl Broker {
             return self.give_up(key, Refusal::GivenUp, "its worker is gone in the middle of the reply", out);
         }
         if let Some(holder) =
-            request.other_holder.filter(|worker| self.can_ask_again(*worker, request.service))
+            request.other_holder.filter(|worker| self.workers.can_ask_again(*worker, request.service))
         {
             self.unlist(key);
             return self.give_holder(now, key, holder, out);
@@ -291,7 +291,7 @@ impl Broker {
         if request.deliveries >= limit {
             let reason = format!("{limit} workers had the request, and none answered");
             self.give_up(key, Refusal::GivenUp, &reason, out);
-        } else if request.is_from_elsewhere && now < self.held_until(request.arrived) {
+        } else if request.is_from_elsewhere && now < self.options.held_until(request.arrived) {
             let id = request.id;
             self.unlist(key);
             self.hold(key, id, out);

@@ -92,7 +92,7 @@ impl Broker {
         reply: Body,
         out: &mut impl Outbox,
     ) {
-        let user = self.gate.user(peer);
+        let user = self.permissions.gate().user(peer);
         let waiting = self.open_key(id).filter(|key| {
             self.requests.get(*key).is_some_and(|request| {
                 request.is_repeated
@@ -105,12 +105,12 @@ impl Broker {
                     )
             })
         });
-        match waiting.and_then(|key| Some((key, self.requests.get(key)?.service))) {
-            Some((key, service)) if self.may_serve_at(user, service) => {
+        match waiting.and_then(|key| Some((key, self.services.get(self.requests.get(key)?.service)?))) {
+            Some((key, service)) if self.permissions.may_serve(user, &service.name) => {
                 self.finish(key, Slot::Unknown, Place::WHOLE, reply.frames(), out);
             }
             Some(_) => self.drops.late += 1,
-            None => self.early.insert(self.held_until(now), id, (reply, user.map(Arc::from))),
+            None => self.early.insert(self.options.held_until(now), id, (reply, user.map(Arc::from))),
         }
     }
 
@@ -140,6 +140,8 @@ impl Broker {
 
     /// At once, if it went elsewhere.
     fn held_due(&self, reference: super::requests::RequestRef) -> Duration {
-        self.requests.find(reference).map_or(Duration::ZERO, |request| self.held_until(request.arrived))
+        self.requests
+            .find(reference)
+            .map_or(Duration::ZERO, |request| self.options.held_until(request.arrived))
     }
 }

@@ -60,7 +60,7 @@ impl Broker {
             }
         };
         let mut services: Vec<ServiceReport> = {
-            let seen = self.services.all().filter(|(_, service)| self.shows(user, &service.name));
+            let seen = self.services.all().filter(|(_, service)| self.permissions.shows(user, &service.name));
             seen.map(report).collect()
         };
         services.sort_by(|one, other| one.name.cmp(&other.name));
@@ -105,7 +105,8 @@ impl Broker {
         let user = self.clients.get(client).and_then(|client| client.caller.user().cloned());
         let reply = match service {
             b"mmi.service" => {
-                let found = self.services.find(asked).filter(|_| self.shows(user.as_deref(), asked));
+                let found =
+                    self.services.find(asked).filter(|_| self.permissions.shows(user.as_deref(), asked));
                 let has_workers = found.is_some_and(|service| service.worker_count > 0);
                 Bytes::copy_of(if has_workers { b"200" } else { b"404" })
             }

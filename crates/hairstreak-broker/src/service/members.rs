@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use hairstreak_wire::mdp::{self, WorkerCommand, is_management};
-use hairstreak_wire::numbered::Header;
+use hairstreak_wire::numbered::{ClientId, Header, Refusal, RequestId};
 
 use super::broker::{Broker, Expulsion, Role};
+use super::permissions::NO_READ;
 use super::requests::RequestState;
 use super::services::Asks;
 use super::workers::{Dialect, WorkerRef};
@@ -47,7 +48,8 @@ impl Broker {
             self.unexpected(now, peer, dialect, "READY of one that was", out);
             return None;
         }
-        if !is_management(service) && !self.may_serve(self.gate.user(peer), service) {
+        if !is_management(service) && !self.permissions.may_serve(self.permissions.gate().user(peer), service)
+        {
             self.refuse_worker(now, peer, dialect, out);
             return None;
         }
@@ -68,6 +70,23 @@ impl Broker {
             service.place(worker, found);
         }
         Some(worker)
+    }
+
+    /// A peer may not be a worker, or no longer: it is told so, and to go.
+    pub(super) fn refuse_worker(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        dialect: Dialect,
+        out: &mut impl Outbox,
+    ) {
+        if dialect == Dialect::Numbered {
+            // Number 0 is no request's: the refusal is about the worker.
+            let request = RequestId { client: ClientId([0; 16]), number: 0 };
+            let header = Header::Refused { request, refusal: Refusal::AccessRefused }.encode();
+            out.send(peer, &[header.as_ref(), NO_READ.as_bytes()], &[]);
+        }
+        self.expel(now, peer, dialect, NO_READ, out);
     }
 
     /// The peer is told to go in a while, and nothing it says until then counts.
@@ -151,18 +170,12 @@ impl Broker {
         }
     }
 
-    pub(super) fn note_heard(&mut self, now: Duration, worker: WorkerRef) {
-        if let Some(worker) = self.workers.get_mut(worker) {
-            worker.heard = now;
-        }
-    }
-
     /// The client is at this peer from now on, which was nobody.
     pub(super) fn meet(&mut self, client: usize, peer: &[u8], out: &mut impl Outbox) {
         let Some(found) = self.clients.get_mut(client) else { return };
         let before = found.move_to(Some(peer), out);
         found.gone_since = None;
-        found.caller.set_user(self.gate.user(peer));
+        found.caller.set_user(self.permissions.gate().user(peer));
         self.clients.end_departure(client);
         if let Some(before) = before.filter(|before| **before != *peer)
             && let Some(role) = self.peers.get_mut(&before)

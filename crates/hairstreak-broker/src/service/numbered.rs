@@ -213,7 +213,7 @@ impl Broker {
             Role::New => {}
             _ => return Err((Refusal::Malformed, "a connection is one client's")),
         }
-        let user = self.gate.user(peer);
+        let user = self.permissions.gate().user(peer);
         let may_be_it = |client: &Client| client.is_numbered() && client.may_be_of(user);
         let client = match self.clients.find(id) {
             Some(client) if self.clients.get(client).is_some_and(may_be_it) => client,

@@ -1,6 +1,7 @@
 //! `Options`: the limits of services, with their defaults.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The limits of all services together, and of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +50,13 @@ pub struct Limits {
     /// Requests that a worker of plain MDP, which cannot say how many it has room for, is given before it has replied. With 1 it is given
     /// the next one when it has replied, as RFC 7 and RFC 18 have it; with more, what comes next waits in its socket.
     pub plain_capacity: u16,
+}
+
+impl Options {
+    /// Until when a request that came then waits for the worker that has it.
+    pub(super) fn held_until(&self, arrived: Duration) -> Duration {
+        arrived + Duration::from_millis(self.heartbeat_ms.into())
+    }
 }
 
 impl Default for Options {

@@ -97,7 +97,7 @@ impl Broker {
         let dialect = Dialect::Plain(version);
         let worker = self.worker_of(peer);
         if let Some(worker) = worker {
-            self.note_heard(now, worker);
+            self.workers.note_heard(now, worker);
         }
         match (command, worker) {
             (FromWorker::Ready { service }, _) => {

@@ -22,6 +22,23 @@ impl Broker {
         self.services.close_unused();
     }
 
+    /// After a change of permissions, workers that may not be any more have to go.
+    fn look_at_permissions(&mut self, now: Duration, out: &mut impl Outbox) {
+        if !self.permissions.take_change() {
+            return;
+        }
+        let may_not = self.workers.all().filter(|(_, worker)| {
+            let user = self.permissions.gate().user(&worker.routing_id);
+            let service = self.services.get(worker.service);
+            service.is_none_or(|service| !self.permissions.may_serve(user, &service.name))
+        });
+        let may_not: Vec<_> =
+            may_not.map(|(_, worker)| (worker.routing_id.clone(), worker.dialect)).collect();
+        for (peer, dialect) in may_not {
+            self.refuse_worker(now, &peer, dialect, out);
+        }
+    }
+
     fn look_at_requests(&mut self, now: Duration, out: &mut impl Outbox) {
         for key in self.requests.look() {
             let Some(request) = self.requests.get(key) else { continue };

@@ -26,6 +26,7 @@ use hairstreak_wire::numbered::{
 };
 
 use super::{Broker, Limits, Options};
+use crate::gate::OpenGate;
 use crate::gate::table::TableGate;
 use crate::outbox::{Outbox, Sent};
 
@@ -117,11 +118,15 @@ fn held(ranges: &[(char, u64, u64)]) -> Vec<u8> {
 
 impl Bench {
     fn new(options: Options) -> Bench {
-        Bench { broker: Broker::new([b'B'; 16], options), now: Duration::ZERO, wire: Wire::default() }
+        Bench {
+            broker: Broker::new([b'B'; 16], options, Box::new(OpenGate)),
+            now: Duration::ZERO,
+            wire: Wire::default(),
+        }
     }
 
     fn with_gate(gate: &TableGate) -> Bench {
-        let broker = Broker::with_gate([b'B'; 16], Options::default(), Box::new(gate.clone()));
+        let broker = Broker::new([b'B'; 16], Options::default(), Box::new(gate.clone()));
         Bench { broker, now: Duration::ZERO, wire: Wire::default() }
     }
 

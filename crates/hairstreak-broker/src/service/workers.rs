@@ -165,6 +165,19 @@ impl Workers {
         self.slab.get_mut(worker.index as usize).filter(|found| found.serial == worker.serial)
     }
 
+    /// The worker was heard of.
+    pub fn note_heard(&mut self, now: Duration, worker: WorkerRef) {
+        if let Some(worker) = self.get_mut(worker) {
+            worker.heard = now;
+        }
+    }
+
+    /// Whether the worker, which is to be of that service, says what it said, if it is asked again.
+    pub fn can_ask_again(&self, worker: WorkerRef, service: usize) -> bool {
+        self.get(worker)
+            .is_some_and(|worker| worker.dialect == Dialect::Numbered && worker.service == service)
+    }
+
     /// All that are there.
     pub fn all(&self) -> impl Iterator<Item = (WorkerRef, &Worker)> {
         self.slab

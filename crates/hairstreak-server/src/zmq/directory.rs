@@ -40,7 +40,7 @@ struct Known {
 
 impl DirectoryMachine {
     pub(crate) fn new(options: Options, gate: Box<dyn Gate>, on_change: OnChange) -> DirectoryMachine {
-        DirectoryMachine { directory: Directory::with_gate(options, gate), on_change, known: HashMap::new() }
+        DirectoryMachine { directory: Directory::new(options, gate), on_change, known: HashMap::new() }
     }
 
     fn handle_frames(&mut self, now: Duration, routing_id: &[u8], frames: &[&[u8]], out: &mut SocketOutbox) {
@@ -124,7 +124,6 @@ pub(crate) fn socket_options() -> SocketOptions {
         receive_count_max: 64,
         receive_bytes_max: 64 << 10,
         router_mandatory: true,
-        router_assigns_ids: true,
         router_notify: RouterNotify { connect: false, disconnect: true },
         linger_ms: 1_000,
         handshake_timeout_ms: 10_000,

@@ -65,7 +65,6 @@ pub(crate) fn socket_options(options: &Options) -> SocketOptions {
         send_count_max: SEND_COUNT_MAX,
         send_bytes_max: SEND_BYTES_MAX,
         router_mandatory: true,
-        router_assigns_ids: true,
         router_notify: RouterNotify { connect: true, disconnect: true },
         properties: vec![Numbered.to_property()],
         linger_ms: 1_000,

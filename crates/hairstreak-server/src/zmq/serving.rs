@@ -64,7 +64,7 @@ impl RouterServer {
         let outbox = SocketOutbox::new(router.clone())
             .with_bound(services::queued_bytes_tight(&options))
             .with_idle_heartbeat(IDLE_HEARTBEAT);
-        let broker = Broker::with_gate(id, options, self.gate());
+        let broker = Broker::new(id, options, self.gate());
         self.start("services", router, endpoints, Desk::new(broker, outbox))
     }
 

@@ -43,9 +43,7 @@ impl Hold {
 
 impl Served {
     fn new<M: Machine + Send + 'static>(machine: impl FnOnce(Hold) -> M) -> Served {
-        // Peers are called as they say, which is easier to read.
-        let options = SocketOptions { router_assigns_ids: false, ..directory_socket_options() };
-        let router = Router::with_options(&Context::new(), options).unwrap();
+        let router = Router::with_options(&Context::new(), directory_socket_options()).unwrap();
         let at = router.bind("tcp://127.0.0.1:*").unwrap().to_string();
         let ((holding, held), (release, released)) = (channel(), channel());
         let desk = Desk::new(machine(Hold { held: holding, released }), SocketOutbox::new(router.clone()));

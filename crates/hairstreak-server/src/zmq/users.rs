@@ -64,7 +64,7 @@ impl Users {
         let mechanisms = Mechanisms { null: true, plain: true, curve: keys };
         let users = Arc::clone(self);
         let authenticator = Authenticator::deferred(move |applicant, answer| users.judge(&applicant, answer));
-        Security::Server(Server::new(mechanisms, authenticator))
+        Security::Server(Server::new(mechanisms, authenticator).assigning_ids())
     }
 
     fn judge(self: &Arc<Users>, applicant: &Applicant, answer: Answer) {

@@ -1,7 +1,7 @@
 //! ROUTER: what it receives begins with a frame that names the peer, what it sends must.
 //!
 //! The name is the peer's routing id if it announced one, else five bytes: 0 and a number. With
-//! `router_assigns_ids` it is never announced, and names the user behind these bytes. A second
+//! [`Server::assigning_ids`](crate::security::Server::assigning_ids) it is never announced, and names the user behind these bytes. A second
 //! peer of the same name is refused, or takes the first one's place (`router_handover`). A message for
 //! an unknown peer, or for one without room, is dropped and counted; with `router_mandatory` it is
 //! refused (`SendError::Unroutable`), or waits. With `router_notify` it is told of peers that come and go (notices.rs).
@@ -68,7 +68,7 @@ const AUTOMATIC_SIZE: usize = 5;
 const USER_MARK: u8 = b'@';
 
 /// The user that the authenticator called a peer, by the routing id that a ROUTER with
-/// [`router_assigns_ids`](crate::Options) gave it. `None`: the authenticator had no name for it. Holds for messages of peers
+/// [`Server::assigning_ids`](crate::security::Server::assigning_ids) gave it. `None`: the authenticator had no name for it. Holds for messages of peers
 /// that are gone, too.
 pub fn user_of(routing_id: &[u8]) -> Option<&str> {
     let (mark, user) = routing_id.get(AUTOMATIC_SIZE..)?.split_first()?;
@@ -153,7 +153,7 @@ fn link_ready(state: &mut State, engine: &Engine, link: usize, peer: &RemotePeer
     let announced = &peer.routing_id;
     let SocketState { names, options, .. } = &mut state.sockets[socket];
     let name = match announced.first() {
-        _ if options.router_assigns_ids => names.automatic_of(peer.user_id.as_deref()),
+        _ if options.security.assigns_ids() => names.automatic_of(peer.user_id.as_deref()),
         // A leading zero is kept for names that this side gives.
         None | Some(0) => names.automatic(),
         Some(_) => announced.clone(),

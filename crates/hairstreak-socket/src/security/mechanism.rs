@@ -51,6 +51,7 @@ pub struct Mechanisms {
 pub struct Server {
     acceptance: Arc<Acceptance>,
     authenticator: Arc<Authenticator>,
+    assigns_ids: bool,
 }
 
 impl Server {
@@ -58,7 +59,14 @@ impl Server {
     pub fn new(mechanisms: Mechanisms, authenticator: Authenticator) -> Server {
         let Mechanisms { null, plain, curve } = mechanisms;
         let acceptance = Arc::new(Acceptance::new(null, plain, curve));
-        Server { acceptance, authenticator: Arc::new(authenticator) }
+        Server { acceptance, authenticator: Arc::new(authenticator), assigns_ids: false }
+    }
+
+    /// The same server. A ROUTER that has it gives each connection a routing id of its own, whatever the peer announced, so that no
+    /// peer can choose one or have that of a peer before it; and the id says whom the authenticator let in, see
+    /// [`user_of`](crate::reqrep::user_of).
+    pub fn assigning_ids(self) -> Server {
+        Server { assigns_ids: true, ..self }
     }
 
     pub(crate) fn authenticator(&self) -> &Arc<Authenticator> {
@@ -73,7 +81,8 @@ impl Server {
 /// Servers are the same when they are clones of one.
 impl PartialEq for Server {
     fn eq(&self, other: &Server) -> bool {
-        Arc::ptr_eq(&self.acceptance, &other.acceptance)
+        self.assigns_ids == other.assigns_ids
+            && Arc::ptr_eq(&self.acceptance, &other.acceptance)
             && Arc::ptr_eq(&self.authenticator, &other.authenticator)
     }
 }
@@ -113,6 +122,11 @@ impl Security {
         random::fill_random(&mut *bytes)?;
         let since_start = now.saturating_duration_since(*START);
         Ok(Handshake::secured(local, limits, &role, Entropy::new(bytes), since_start))
+    }
+
+    /// Whether a ROUTER gives each connection an id of its own.
+    pub(crate) fn assigns_ids(&self) -> bool {
+        matches!(self, Security::Server(server) if server.assigns_ids)
     }
 
     /// Who judges the clients of this side.

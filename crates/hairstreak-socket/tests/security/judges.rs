@@ -167,11 +167,10 @@ fn a_router_that_assigns_ids_names_the_user_and_no_peer_chooses_its_name() {
     for (mechanism, user) in [("null", None), ("plain", Some("judged"))] {
         let roles = Roles::new(mechanism);
         let verdict = move || Verdict::Accept { user_id: user.map(str::to_owned) };
-        let options = Options {
-            router_assigns_ids: true,
-            router_notify: RouterNotify { connect: true, disconnect: true },
-            ..judged(&roles, move |_| verdict())
-        };
+        let mechanisms = Mechanisms { null: true, plain: true, curve: None };
+        let server = Server::new(mechanisms, Authenticator::callback(move |_| verdict())).assigning_ids();
+        let router_notify = RouterNotify { connect: true, disconnect: true };
+        let options = Options { router_notify, ..secured(Security::Server(server)) };
         let router = Router::with_options(&Context::new(), options).unwrap();
         let place = router.bind(&endpoint("tcp")).unwrap().to_string();
         let mut names = Vec::new();

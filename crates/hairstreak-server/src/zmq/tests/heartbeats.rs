@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use hairstreak_broker::OpenGate;
 use hairstreak_broker::service::{Broker, Options};
 use hairstreak_socket::{Context, Options as SocketOptions, Router};
 use hairstreak_wire::zmtp::frame::{SHORT_HEADER_SIZE, decode_header};
@@ -37,13 +38,11 @@ impl Served {
         // Workers of plain MDP may be silent here.
         let options = Options { heartbeat_ms: 600_000, ..Options::default() };
         let heartbeat_ms = HEARTBEAT.as_millis() as u64;
-        // Peers are called as they say, which is easier to read.
-        let named = SocketOptions { router_assigns_ids: false, ..services_socket_options(&options) };
-        let socket_options = SocketOptions { heartbeat_ms, ..named };
+        let socket_options = SocketOptions { heartbeat_ms, ..services_socket_options(&options) };
         let router = Router::with_options(&Context::new(), socket_options).unwrap();
         let place = router.bind("tcp://127.0.0.1:*").unwrap().to_string();
         let outbox = SocketOutbox::new(router.clone()).with_idle_heartbeat(idle);
-        let desk = Desk::new(Broker::new([1; 16], options), outbox);
+        let desk = Desk::new(Broker::new([1; 16], options, Box::new(OpenGate)), outbox);
         Served { router, place, thread: Some(thread::spawn(move || desk.run())) }
     }
 }

@@ -9,6 +9,7 @@ use super::client::Client;
 use super::ledger::Ledger;
 use super::net::{BrokerOutbox, Event, Frames, NOTICE_MAX, Net, Node, PARTY, peer_of};
 use super::worker::Worker;
+use crate::gate::OpenGate;
 use crate::service::clients::told_max;
 use crate::service::requests::{RequestRef, RequestState};
 use crate::service::suspects::COMPANY;
@@ -244,7 +245,8 @@ impl World {
                 let mut id = [index as u8; 16];
                 let start = u64::from(life.number) + 1;
                 id[..8].copy_from_slice(&(start << 8 | index as u64).to_be_bytes());
-                self.brokers[index] = Some((Broker::new(id, self.options.clone()), Wakeup::default()));
+                self.brokers[index] =
+                    Some((Broker::new(id, self.options.clone(), Box::new(OpenGate)), Wakeup::default()));
                 self.net.sim.note(|| format!("broker {index} starts"));
             }
             Node::Client(index) => {
