@@ -117,6 +117,37 @@ pub(crate) fn take(
     Ok(taken?)
 }
 
+/// Shows up to `count` messages that wait behind the first `offset`, in the order in which they are delivered. Nothing changes. Bodies are cut to
+/// `body_bytes_max`.
+///
+/// # Errors
+///
+/// There is no such queue.
+pub(crate) fn peek(
+    node: &Node,
+    virtual_host: &str,
+    queue: &[u8],
+    (offset, count): (usize, usize),
+    body_bytes_max: usize,
+) -> Result<Vec<TakenMessage>, OperatorError> {
+    let host = live(node, virtual_host)?;
+    let state = host.lock();
+    let views = state.host.views();
+    let ready = views.queue(queue).ok_or(OperatorError::NotFound)?.ready;
+    let mut shown: Vec<TakenMessage> = Vec::new();
+    let mut bytes = 0;
+    views.peek(queue, offset, count, |message, info| {
+        if bytes < BODIES_BYTES_MAX {
+            let behind = (ready as usize).saturating_sub(info.position + 1);
+            let behind = behind.try_into().unwrap_or(u32::MAX);
+            let copied = copy(message, info.is_redelivered(), behind, body_bytes_max);
+            bytes += copied.body.len();
+            shown.push(copied);
+        }
+    });
+    Ok(shown)
+}
+
 fn copy(
     message: &MessageView<'_>,
     is_redelivered: bool,

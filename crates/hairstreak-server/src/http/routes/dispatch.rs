@@ -160,6 +160,7 @@ async fn answer_for_objects(call: &mut Call<'_>, resource: OfObjects, verb: Verb
         (OfObjects::QueueBindings, _) => bindings::list_of_queue(call).await,
         (OfObjects::QueueContents, _) => queues::purge(call),
         (OfObjects::QueueGet, _) => messages::take(call).await,
+        (OfObjects::QueuePeek, _) => messages::peek(call).await,
         (OfObjects::QueueActions, _) => queues::act(call).await,
         (OfObjects::Bindings, _) => bindings::list(call).await,
         (OfObjects::BindingsBetween, Verb::Post) => bindings::bind(call).await,

@@ -116,6 +116,23 @@ pub(crate) async fn take(call: &mut Call<'_>) -> Answer {
     Ok(Response::json(&messages))
 }
 
+/// Messages that wait, as [`take`] shows them: nothing happens to them. RabbitMQ has no such route.
+pub(crate) async fn peek(call: &Call<'_>) -> Answer {
+    let (host, queue) = (call.vhost()?, call.bytes("queue"));
+    let number = |name: &str, default: usize| match call.request.query.get(name) {
+        None => Ok(default),
+        Some(text) => text.parse().map_err(|_| ApiError::bad_request(format!("{name} is not a number"))),
+    };
+    let count = number("count", 1)?.min(MESSAGE_COUNT_MAX as usize);
+    let (offset, size_max) = (number("offset", 0)?, number("truncate", usize::MAX)?);
+    let rights = Rights::new(call.identity()?, &host)?;
+    rights.check(Operation::Read, Kind::Queue, queue).map_err(ApiError::of_channel)?;
+    let shown = messages::peek(call.node(), host.name(), queue, (offset, count), size_max)?;
+    let is_auto = call.request.query.get("encoding").is_none_or(|encoding| encoding != "base64");
+    let messages: Vec<Value> = shown.iter().map(|message| json_of(message, is_auto)).collect();
+    Ok(Response::json(&messages))
+}
+
 fn json_of(message: &TakenMessage, is_auto: bool) -> Value {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (payload, encoding) = match std::str::from_utf8(&message.body) {

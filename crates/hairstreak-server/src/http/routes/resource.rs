@@ -105,6 +105,7 @@ pub(crate) enum OfObjects {
     QueueBindings,
     QueueContents,
     QueueGet,
+    QueuePeek,
     QueueActions,
     Bindings,
     BindingsBetween,

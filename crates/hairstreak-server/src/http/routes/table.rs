@@ -137,6 +137,7 @@ pub(crate) const ROUTES: &[Route] = &[
         Resource::Objects(OfObjects::QueueContents),
         &[(Delete, VirtualHost)],
     ),
+    route("queues/:vhost/:queue/peek", Resource::Objects(OfObjects::QueuePeek), READ_HOST),
     route("queues/:vhost/:queue/get", Resource::Objects(OfObjects::QueueGet), &[(Post, VirtualHost)]),
     route(
         "queues/:vhost/:queue/actions",
