@@ -138,8 +138,8 @@ fn add_churn(figures: &mut Figures, stats: &HostStats) {
     figures.add(Figure::QueueDeleted, stats.queues_deleted);
 }
 
-fn stats_of(_host: &SharedHost) -> HostStats {
-    HostStats::default()
+fn stats_of(host: &SharedHost) -> HostStats {
+    host.lock().host.views().stats()
 }
 
 /// The counters of messages of a virtual host now.

@@ -62,16 +62,24 @@ impl HttpServer {
     pub(crate) fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
-}
 
-impl Drop for HttpServer {
     /// Accepts nothing more, lets requests in progress end, and waits until the thread has ended.
-    fn drop(&mut self) {
+    pub(crate) fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
         drop(self.stops.take());
         if let Some(thread) = self.thread.take().filter(|_| self.process == std::process::id()) {
             // A panic of the thread has been reported by itself.
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

@@ -112,7 +112,7 @@ fn requests_come_one_after_the_other_on_a_connection() {
         [read_response(&mut reader).2, read_response(&mut reader).2],
         [b"111".to_vec(), b"11".to_vec()]
     );
-    drop(server);
+    server.stop();
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn a_thousand_clients_that_never_read_or_write_cost_little() {
     let each = resident_bytes().saturating_sub(before) / 1000;
     assert!(each < 256 * 1024, "{each} bytes each");
     drop(clients);
-    drop(server);
+    server.stop();
 }
 
 fn resident_bytes() -> usize {
@@ -238,7 +238,7 @@ fn stopping_lets_a_request_end_and_closes_idle_connections() {
         .unwrap();
     let mut reader = BufReader::new(&busy);
     assert_eq!(read_response(&mut reader).0, "HTTP/1.1 100 Continue");
-    let stopping = std::thread::Builder::new().name("stop".into()).spawn(move || drop(server)).unwrap();
+    let stopping = std::thread::Builder::new().name("stop".into()).spawn(move || server.stop()).unwrap();
     assert!(is_closed(&idle));
     (&mut &busy).write_all(b"abc").unwrap();
     assert_eq!(read_response(&mut reader).2, b"{\"size\":3}");

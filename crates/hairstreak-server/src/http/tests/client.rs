@@ -66,6 +66,11 @@ impl Client {
         assert_eq!((answered.status, &*text), (status, answer), "{method} {target} {body}");
     }
 
+    #[track_caller]
+    pub(super) fn check_status(&self, method: &str, target: &str, body: &str, status: u16) {
+        assert_eq!(self.ask(method, target, body).status, status, "{method} {target} {body}");
+    }
+
     /// Checks an error with this reason, which is the text of a JSON value.
     #[track_caller]
     pub(super) fn refuse(

@@ -107,3 +107,41 @@ fn messages_are_taken_and_put_back_as_in_rabbitmq() {
     assert_eq!(take(r#"{"count":5,"ackmode":"ack_requeue_false","encoding":"auto"}"#).len(), 3);
     assert!(take(body).is_empty());
 }
+
+/// The counters of RabbitMQ 3.10.8 after the same requests.
+#[test]
+fn messages_are_counted_as_in_rabbitmq() {
+    let node = TestNode::start();
+    let client = node.client();
+    client.change("PUT", "/api/exchanges/%2F/x1", r#"{"type":"topic"}"#);
+    client.change("PUT", "/api/queues/%2F/q1", "{}");
+    client.change("PUT", "/api/queues/%2F/q2", "{}");
+    for queue in ["q1", "q2"] {
+        client.change("POST", &format!("/api/bindings/%2F/e/x1/q/{queue}"), r#"{"routing_key":"a"}"#);
+    }
+    assert_eq!(client.get("/api/queues/%2F/q1").get("message_stats"), None);
+    for _ in 0..3 {
+        let message = r#"{"routing_key":"a","payload":"x","payload_encoding":"string","properties":{}}"#;
+        client.check("POST", "/api/exchanges/%2F/x1/publish", message, 200, r#"{"routed":true}"#);
+    }
+    let rate = json!({"rate": 0.0});
+    let published = json!({"publish": 3, "publish_details": rate});
+    assert_eq!(client.get("/api/queues/%2F/q1")["message_stats"], published);
+    let take = |mode: &str| {
+        let body = format!(r#"{{"count":2,"ackmode":"{mode}","encoding":"auto"}}"#);
+        client.check_status("POST", "/api/queues/%2F/q1/get", &body, 200);
+    };
+    take("ack_requeue_true");
+    take("ack_requeue_false");
+    let stats = client.get("/api/queues/%2F/q1")["message_stats"].clone();
+    for (key, value) in
+        [("publish", 3), ("redeliver", 2), ("deliver_get", 4), ("deliver", 0), ("get_empty", 0)]
+    {
+        assert_eq!(stats[key], value, "{key}");
+    }
+    let overview = client.get("/api/overview");
+    assert_eq!(overview["message_stats"]["deliver_get"], 4);
+    assert_eq!(overview["queue_totals"]["messages"], 4);
+    assert_eq!(overview["churn_rates"]["queue_created"], 2);
+    assert_eq!(client.get("/api/vhosts")[0]["message_stats"]["redeliver"], 2);
+}

@@ -37,6 +37,8 @@ fn a_sampler_sees_how_fast_queues_grow() {
     publish(&node, "b", 10);
     sample(begin + 5000);
     let rates = state.rates.lock();
+    let publish = Counter::Publish as usize;
+    assert_eq!(rates.queue("/", b"a").detail(publish, None), Detail::of_rate(10.0));
     let messages = Counter::Messages as usize;
     for (queue, rate) in [("a", 10.0), ("b", 2.0), ("idle", 0.0), ("none", 0.0)] {
         assert_eq!(
