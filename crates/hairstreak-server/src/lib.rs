@@ -10,6 +10,7 @@ mod curve_keys;
 mod definitions;
 mod http;
 mod listen;
+mod metrics;
 mod node;
 mod operator;
 mod options;

@@ -8,7 +8,7 @@ use hairstreak_broker::service;
 use hairstreak_socket::Endpoint;
 use hairstreak_socket::security::KeyPair;
 
-use crate::config::HttpConfig;
+use crate::config::{HttpConfig, MetricsConfig};
 use crate::node::AmqpOptions;
 use crate::operator::DataPlace;
 use crate::tls::AmqpTlsOptions;
@@ -59,6 +59,8 @@ pub struct ServeOptions {
     pub http: HttpConfig,
     /// Endpoints of tcp for metrics. Only a node with AMQP serves them.
     pub metrics_bind: Vec<String>,
+    /// How metrics are served.
+    pub metrics: MetricsConfig,
     /// Called, in the server's thread, with everything that happens to a name.
     pub on_change: Box<dyn FnMut(&Change) + Send>,
     /// Called when a thread of the node ends though nobody stopped it, as by a panic of `on_change`. What it served is not served then.
@@ -88,6 +90,7 @@ impl Default for ServeOptions {
             http_bind: Vec::new(),
             http: HttpConfig::default(),
             metrics_bind: Vec::new(),
+            metrics: MetricsConfig::default(),
             on_change: Box::new(|_| {}),
             on_end: Box::new(|| {}),
             on_accept_failure: Box::new(|_, _| {}),

@@ -12,6 +12,7 @@ use crate::amqp::{AmqpServer, Forgotten, Hooks};
 use crate::curve_keys::own_keys;
 use crate::http::{self, About, HttpOptions, HttpServer, ListenerInfo};
 use crate::listen::{listen, listen_tcp, listen_tls};
+use crate::metrics::{self, Readers};
 use crate::node::AmqpOptions;
 use crate::operator::{self, DataPlace};
 use crate::options::{ServeOptions, TellFailure};
@@ -29,6 +30,7 @@ pub struct Server {
     services: Option<ServingRouter>,
     amqp: Option<AmqpServer>,
     http: Option<HttpServer>,
+    metrics: Option<HttpServer>,
     /// How many endpoints of AMQP are without TLS. The others follow.
     amqp_plain_count: usize,
     tls: Option<TlsServer>,
@@ -49,6 +51,7 @@ impl Server {
             return Err(StartError::NoEndpoint);
         }
         let http_listeners = if has_amqp { listen_tcp(&options.http_bind)? } else { Vec::new() };
+        let metrics_listeners = if has_amqp { listen_tcp(&options.metrics_bind)? } else { Vec::new() };
         let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>();
         let mut listeners: Vec<_> = listeners?;
         let tls = amqp_tls.as_ref().map(listen_tls).transpose()?.map(|(secured, tls)| {
@@ -78,6 +81,7 @@ impl Server {
             services: None,
             amqp: None,
             http: None,
+            metrics: None,
             amqp_plain_count: amqp_bind.len(),
             tls,
             curve_key: keys.as_ref().map(|keys| *keys.public()),
@@ -99,7 +103,9 @@ impl Server {
             let amqp = AmqpServer::start(amqp, Arc::clone(&node), listeners, hooks);
             server.amqp = Some(amqp.map_err(StartError::Thread)?);
             let addresses = http_listeners.iter().map(|listener| ("http", listener.local_addr().ok()));
-            let listeners = server.listeners().chain(addresses);
+            let scraped =
+                metrics_listeners.iter().map(|listener| ("http/prometheus", listener.local_addr().ok()));
+            let listeners = server.listeners().chain(addresses).chain(scraped);
             let listeners = listeners
                 .filter_map(|(protocol, address)| Some(ListenerInfo { protocol, address: address? }));
             let about = About { listeners: listeners.collect(), ..about };
@@ -108,6 +114,11 @@ impl Server {
                 allowed_origins: options.http.cors_origins,
                 ..HttpOptions::default()
             };
+            if !metrics_listeners.is_empty() {
+                let readers = Readers::new(require_login, options.metrics.anonymous);
+                let metrics = metrics::start(metrics_listeners, Arc::clone(&node), about.clone(), readers);
+                server.metrics = Some(metrics.map_err(StartError::Thread)?);
+            }
             if !http_listeners.is_empty() {
                 let http = http::start(http_listeners, http_options, node, about);
                 server.http = Some(http.map_err(StartError::Thread)?);
@@ -147,6 +158,11 @@ impl Server {
         self.http.as_ref().map_or(&[], HttpServer::addresses)
     }
 
+    /// The addresses of metrics, with the real ports.
+    pub fn metrics_addresses(&self) -> &[SocketAddr] {
+        self.metrics.as_ref().map_or(&[], HttpServer::addresses)
+    }
+
     /// The listeners of AMQP in RabbitMQ's words.
     fn listeners(&self) -> impl Iterator<Item = (&'static str, Option<SocketAddr>)> {
         let plain = self.amqp_endpoints().iter().map(|endpoint| ("amqp", socket_address(endpoint)));
@@ -179,7 +195,7 @@ impl Server {
     }
 
     fn end(&mut self) -> Forgotten {
-        drop(self.http.take());
+        drop((self.metrics.take(), self.http.take()));
         let forgotten = self.amqp.take().map_or_else(Forgotten::default, |mut amqp| amqp.stop());
         let routers = [self.directory.take(), self.services.take()];
         routers.iter().flatten().for_each(ServingRouter::close);

@@ -113,11 +113,29 @@ impl Parts {
 
     /// The message is dead for its queue: a dead letter if the queue has an exchange for them. No list has the message.
     pub(super) fn bury(&mut self, id: QueueId, message: MessageId, reason: Reason) {
-        if self.queues.get(id).settings.dead_letter.is_some() {
+        let queue = self.queues.get(id);
+        let (kind, has_letters) = (queue.kind, queue.settings.dead_letter.is_some());
+        self.note_death(kind, has_letters, reason);
+        if has_letters {
             self.letters.push(Letter { message, queue: id, reason });
         } else {
             self.store.release(message);
         }
+    }
+
+    fn note_death(&mut self, kind: QueueKind, has_letters: bool, reason: Reason) {
+        let deaths = match kind {
+            QueueKind::Classic => &mut self.counted.classic_deaths,
+            QueueKind::Quorum => &mut self.counted.quorum_deaths,
+        };
+        let deaths = if has_letters { &mut deaths.dead_lettered } else { &mut deaths.dropped };
+        let count = match reason {
+            Reason::Rejected => &mut deaths.rejected,
+            Reason::Expired => &mut deaths.expired,
+            Reason::MaxLength => &mut deaths.max_length,
+            Reason::DeliveryLimit => &mut deaths.delivery_limit,
+        };
+        *count += 1;
     }
 
     /// A consumer got a message that was delivered before.

@@ -92,6 +92,7 @@ impl Plan {
             http_bind: for_operators(&config.http.bind, HTTP_PORT),
             metrics_bind: for_operators(&config.metrics.bind, METRICS_PORT),
             http: config.http.clone(),
+            metrics: config.metrics.clone(),
             config_file: arguments.config.clone(),
             amqp_tls: self.tls(arguments)?,
             amqp: self.amqp()?,

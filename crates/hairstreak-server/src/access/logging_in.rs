@@ -8,8 +8,8 @@ use zeroize::Zeroizing;
 use super::access::Access;
 use super::identity::Identity;
 use super::login::{
-    LoginAnswer, LoginError, LoginFigures, LoginJob, LoginResult, LoginRules, Peer, Waiting,
-    invalid_credentials, shown,
+    LoginAnswer, LoginCounts, LoginError, LoginFigures, LoginJob, LoginResult, LoginRules, Peer, Protocol,
+    Waiting, invalid_credentials, shown,
 };
 use super::password::PASSWORD_SIZE_MAX;
 use super::registry::{Record, Registry};
@@ -38,7 +38,7 @@ impl Access {
     ) -> Login {
         match self.begin(name, password, peer, Box::new(answer)) {
             Some(result) => {
-                self.logins.counters.count(&result);
+                self.logins.counters.count(&result, peer);
                 Login::Now(result)
             }
             None => Login::Later,
@@ -97,6 +97,11 @@ impl Access {
         self.logins.counters.figures()
     }
 
+    /// How many logins there were by each protocol.
+    pub fn login_counts(&self) -> [(Protocol, LoginCounts); Protocol::ALL.len()] {
+        self.logins.counters.by_protocol()
+    }
+
     /// Replaces the rules for logins to come.
     pub fn set_login_rules(&self, rules: LoginRules) {
         *self.logins.rules.write() = rules;
@@ -108,7 +113,7 @@ impl Access {
 
     fn finish(&self, found: LoginResult, peer: Peer) -> LoginResult {
         let result = found.and_then(|identity| self.logins.admit(identity, peer));
-        self.logins.counters.count(&result);
+        self.logins.counters.count(&result, peer);
         result
     }
 }

@@ -45,7 +45,9 @@ pub use error::AccessError;
 pub use identity::Identity;
 pub use listing::UserView;
 pub use logging_in::Login;
-pub use login::{LoginAnswer, LoginError, LoginFigures, LoginResult, LoginRules, Peer};
+pub use login::{
+    LoginAnswer, LoginCounts, LoginError, LoginFigures, LoginResult, LoginRules, Peer, Protocol,
+};
 pub use options::AccessOptions;
 pub use password::{
     Argon2idParameters, HashingAlgorithm, PASSWORD_SIZE_MAX, PasswordHash, PasswordHashError,

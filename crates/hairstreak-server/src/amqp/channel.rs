@@ -13,6 +13,7 @@ use super::memo::Memo;
 use super::publish::Publish;
 use super::transaction::Transaction;
 use crate::access::ChannelSlot;
+use crate::node::Publisher;
 
 /// One channel.
 pub(super) struct Channel {
@@ -22,6 +23,8 @@ pub(super) struct Channel {
     /// The last message that was published.
     pub memo: Memo,
     pub content: Content,
+    /// The channel among those that have published.
+    pub publisher: Option<Publisher>,
     /// The client has asked for confirms.
     pub confirms: Option<Confirms>,
     /// The client has asked for transactions.
@@ -39,11 +42,17 @@ impl Channel {
             number,
             memo: Memo::default(),
             content: Content::None,
+            publisher: None,
             confirms: None,
             transaction: None,
             last_queue: Box::default(),
             _slot: slot,
         }
+    }
+
+    /// Whether publishers wait for an answer to each message. RabbitMQ takes a transaction for a kind of confirm.
+    pub fn is_confirming(&self) -> bool {
+        self.confirms.is_some() || self.transaction.is_some()
     }
 
     /// Whether a message is on its way.

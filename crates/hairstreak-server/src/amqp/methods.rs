@@ -1,5 +1,6 @@
 //! Methods of a session, and where each goes.
 
+use hairstreak_broker::vhost::ChannelMode;
 use hairstreak_wire::amqp::{Method, ReplyCode, access, channel, confirm, connection, tx};
 
 use super::channel::Channel;
@@ -151,6 +152,7 @@ fn select_confirms(channel: &mut Channel, no_wait: bool, turn: &mut Turn<'_>) ->
         return Err(Fault::new(ReplyCode::PreconditionFailed, text, confirm::Select::ID));
     }
     channel.confirms.get_or_insert_with(Confirms::default);
+    note_mode(channel, turn);
     if !no_wait {
         turn.reply(channel.number, &Method::ConfirmSelectOk(confirm::SelectOk {}));
     }
@@ -164,8 +166,18 @@ fn select_transactions(channel: &mut Channel, turn: &mut Turn<'_>) -> Result<(),
     }
     channel.transaction.get_or_insert_with(Transaction::default);
     channel.memo.forget();
+    note_mode(channel, turn);
     turn.reply(channel.number, &Method::TxSelectOk(tx::SelectOk {}));
     Ok(())
+}
+
+/// Tells operators what the client has asked for.
+fn note_mode(channel: &Channel, turn: &mut Turn<'_>) {
+    let mode = ChannelMode {
+        is_confirming: channel.confirms.is_some(),
+        is_transactional: channel.transaction.is_some(),
+    };
+    turn.state.host.channels_mut().set_mode(channel.id, mode);
 }
 
 fn roll_back(channel: &mut Channel, turn: &mut Turn<'_>) -> Result<(), Fault> {

@@ -31,6 +31,7 @@ mod publish;
 mod publishing;
 mod reading;
 mod rights;
+mod run;
 mod server;
 mod session;
 #[cfg(test)]

@@ -213,6 +213,7 @@ impl AmqpConnection {
             output: &mut connection.output,
             journal: &self.node.journal,
             pool: &self.node.pool,
+            publishers: &self.node.publishers,
             connection: *id,
             rights,
             slot,
@@ -296,7 +297,7 @@ impl AmqpConnection {
         self.node.account.note(before, now);
         let mut state = member.host.lock();
         let now = self.node.clock.millis(context.now);
-        let HostState { host, outlets } = &mut *state;
+        let HostState { host, outlets, .. } = &mut *state;
         host.close_connection(member.id, now, outlets);
         outlets.remove(member.id);
         outlets.woken().for_each(|address| context.send(address, Mail::Outlet));

@@ -20,6 +20,7 @@ use super::confirms::Confirms;
 use super::content;
 use super::fault::Fault;
 use super::publish::{Outgoing, Publish, PublishFields};
+use super::run::Run;
 use super::session::Session;
 use super::transaction::PendingPublish;
 use super::turn::Turn;
@@ -41,6 +42,7 @@ impl Session {
         let size_max = self.node.message_size_max().try_into().unwrap_or(usize::MAX);
         let body_size_max = self.tuned.frame_body_max().min(SHARED_BODY_MIN - 1).min(size_max);
         let mut at = 0;
+        let mut run = Run::new(channel.confirms.is_some());
         while !turn.is_over()
             && let Some(same) = channel.memo.same(&bytes[at..], body_size_max)
         {
@@ -55,6 +57,7 @@ impl Session {
             if published == Published::Stale {
                 break;
             }
+            run.add(same.body.len(), published, &mut turn.state.received);
             settle(
                 &mut channel.confirms,
                 channel.number,
@@ -65,6 +68,7 @@ impl Session {
             );
             at += same.size;
         }
+        run.end(channel.id, &channel.memo.route, channel.memo.is_mandatory, turn);
         at
     }
 
@@ -237,7 +241,7 @@ fn publish(
     turn: &mut Turn<'_>,
 ) -> Result<(Option<Attributes>, Published), Refusal> {
     let fields = &outgoing.fields;
-    check_immediate(outgoing)?;
+    receive(channel, outgoing, turn)?;
     let known = is_known.then_some(channel.memo.attributes);
     channel.memo.forget();
     let content = content::examine(channel.id, outgoing, known, &mut channel.memo.route, turn)?;
@@ -250,6 +254,7 @@ fn publish(
     };
     let route = &channel.memo.route;
     let published = turn.publish(route, &message);
+    turn.note_published(channel.id, route, published, fields.is_mandatory);
     let is_repeatable = content.is_repeatable && turn.state.host.holds(route);
     settle(&mut channel.confirms, channel.number, fields.is_mandatory, &message, published, turn);
     Ok((is_repeatable.then_some(content.attributes), published))
@@ -261,7 +266,7 @@ fn prepare(
     outgoing: &Outgoing<'_>,
     turn: &mut Turn<'_>,
 ) -> Result<(Box<[u8]>, Attributes, NamedRoute), Refusal> {
-    check_immediate(outgoing)?;
+    receive(channel, outgoing, turn)?;
     let route = &mut channel.memo.route;
     let content = content::examine(channel.id, outgoing, None, route, turn)?;
     let route = turn.state.host.name_route(route);
@@ -275,15 +280,19 @@ pub(super) fn publish_pending(channel: &mut Channel, pending: &PendingPublish, t
     let message = pending.message();
     let published = turn.publish(route, &message);
     let is_mandatory = pending.publish.fields().is_mandatory;
+    turn.note_published(channel.id, route, published, is_mandatory);
     settle(&mut channel.confirms, channel.number, is_mandatory, &message, published, turn);
     published != Published::Refused
 }
 
-fn check_immediate(outgoing: &Outgoing<'_>) -> Result<(), Refusal> {
-    match outgoing.fields.is_immediate {
-        true => Err(Refusal::new(ReplyCode::NotImplemented, "immediate=true")),
-        false => Ok(()),
+/// A message came. The message counts whatever becomes of it, as in RabbitMQ.
+fn receive(channel: &mut Channel, outgoing: &Outgoing<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+    if outgoing.fields.is_immediate {
+        return Err(Refusal::new(ReplyCode::NotImplemented, "immediate=true"));
     }
+    channel.publisher.get_or_insert_with(|| turn.publishers.add());
+    turn.state.received.note(1, outgoing.body.as_bytes().len() as u64, channel.is_confirming());
+    Ok(())
 }
 
 /// Gives an unroutable message back, and notes the confirm. The return comes before the confirm.

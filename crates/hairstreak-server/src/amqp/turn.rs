@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use hairstreak_base::{BlockPool, OutgoingBuffer};
 use hairstreak_broker::message::Message;
-use hairstreak_broker::vhost::{ConnectionId, Published, Route};
+use hairstreak_broker::vhost::{ChannelId, ConnectionId, PublishRun, Published, Route};
 use hairstreak_wire::amqp::Method;
 
 use super::rights::Rights;
 use crate::access::ConnectionSlot;
 use crate::node::encoding::push_method;
-use crate::node::{HostState, Journal, Taken};
+use crate::node::{HostState, Journal, Publishers, Taken};
 
 /// Queue entries after which a turn takes no further message: about a millisecond.
 pub(super) const ENTRIES_MAX: usize = 16_384;
@@ -26,6 +26,7 @@ pub(super) struct Turn<'a> {
     pub journal: &'a Journal,
     /// The memory of long bodies.
     pub pool: &'a Arc<BlockPool>,
+    pub publishers: &'a Arc<Publishers>,
     pub connection: ConnectionId,
     pub rights: &'a mut Rights,
     /// The connection's place among those of its user.
@@ -80,6 +81,18 @@ impl Turn<'_> {
     pub fn publish(&mut self, route: &Route, message: &Message<'_>) -> Published {
         self.entries_left = self.entries_left.saturating_sub(route.queue_count());
         self.state.host.publish(route, message, self.now, &mut self.state.outlets)
+    }
+
+    /// Counts a message that a channel has published along a route.
+    pub fn note_published(
+        &mut self,
+        channel: ChannelId,
+        route: &Route,
+        published: Published,
+        is_mandatory: bool,
+    ) {
+        let run = PublishRun::one(published, is_mandatory);
+        self.state.host.channels_mut().note_published(channel, route, run);
     }
 
     /// Whether the turn has taken long enough.

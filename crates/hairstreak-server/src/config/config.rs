@@ -108,6 +108,9 @@ pub struct MetricsConfig {
     /// Endpoints of tcp to listen on; an empty list: none.
     #[serde(default, deserialize_with = "values::tcp_endpoints")]
     pub bind: Option<Vec<String>>,
+    /// Whether clients of other hosts see metrics without credentials.
+    #[serde(default)]
+    pub anonymous: bool,
 }
 
 /// A user, as the file has it.

@@ -19,7 +19,7 @@ mod fields;
 mod harness;
 mod list;
 mod options;
-mod process;
+pub(crate) mod process;
 mod rates;
 mod request;
 mod response;
@@ -31,12 +31,17 @@ mod start;
 mod state;
 #[cfg(test)]
 mod tests;
-mod version;
+pub(crate) mod version;
 mod worker;
 
 pub(crate) use about::{About, ListenerInfo};
+pub(crate) use api::{Credentials, compress};
+pub(crate) use bounds::{Bounds, Share};
+pub(crate) use error::ApiError;
 #[doc(hidden)]
 pub use harness::HttpHarness;
 pub(crate) use options::HttpOptions;
-pub(crate) use server::HttpServer;
+pub(crate) use request::{Query, Request};
+pub(crate) use response::{Chunks, Response};
+pub(crate) use server::{HttpServer, Service};
 pub(crate) use start::start;

@@ -41,6 +41,11 @@ impl Alarm {
         self.bytes.load(SeqCst)
     }
 
+    /// The bytes of messages at which publishers are stopped.
+    pub fn watermark(&self) -> usize {
+        self.watermark.load(Relaxed)
+    }
+
     /// A virtual host's memory has changed from `before` to `now`.
     pub fn note(&self, before: usize, now: usize) -> Change {
         let difference = now.wrapping_sub(before);

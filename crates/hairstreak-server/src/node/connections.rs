@@ -68,6 +68,8 @@ pub(crate) struct Connections {
     entries: Mutex<Slab<Arc<ConnectionEntry>>>,
     opened: AtomicU64,
     closed: AtomicU64,
+    /// The bytes of connections that are closed, read and written.
+    past_bytes: [AtomicU64; 2],
 }
 
 /// The place of a connection in the list, until it is dropped.
@@ -128,11 +130,29 @@ impl Connections {
     pub fn churn(&self) -> (u64, u64) {
         (self.opened.load(Relaxed), self.closed.load(Relaxed))
     }
+
+    /// The bytes that were read from all connections and written to them, those that are closed included.
+    pub fn bytes(&self) -> [u64; 2] {
+        let entries = self.entries.lock();
+        let past = self.past_bytes.each_ref().map(|bytes| bytes.load(Relaxed));
+        let figures = entries.iter().map(|(_, entry)| &entry.figures);
+        figures.fold(past, |[read, written], figures| {
+            [read + figures.read_bytes.load(Relaxed), written + figures.written_bytes.load(Relaxed)]
+        })
+    }
 }
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        self.connections.entries.lock().try_remove(self.key);
+        let Figures { read_bytes, written_bytes, .. } = &self.entry.figures;
+        let bytes = [read_bytes, written_bytes].map(|bytes| bytes.load(Relaxed));
+        let mut entries = self.connections.entries.lock();
+        entries.try_remove(self.key);
+        // The lock is held, so that nobody sums the bytes twice or not at all.
+        for (sum, bytes) in self.connections.past_bytes.iter().zip(bytes) {
+            sum.fetch_add(bytes, Relaxed);
+        }
+        drop(entries);
         self.connections.closed.fetch_add(1, Relaxed);
     }
 }

@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use super::shared_host::SharedHost;
+use super::totals::{Past, Totals};
 
 /// The virtual hosts by name.
 #[derive(Default)]
 pub(crate) struct Hosts {
     by_name: RwLock<BTreeMap<Box<str>, Arc<SharedHost>>>,
+    /// To be held while a host moves from the one to the other, and while both are summed.
+    past: Arc<Mutex<Past>>,
 }
 
 impl Hosts {
@@ -35,6 +38,21 @@ impl Hosts {
 
     /// Takes a host out. Its connections keep the host until they have left.
     pub fn remove(&self, name: &str) -> Option<Arc<SharedHost>> {
-        self.by_name.write().remove(name)
+        let mut past = self.past.lock();
+        let host = self.by_name.write().remove(name)?;
+        host.delete(&self.past, &mut past);
+        Some(host)
+    }
+
+    /// The counters of all hosts, those that were deleted included. Visits each queue.
+    pub fn totals(&self) -> Totals {
+        let past = self.past.lock();
+        let mut sum = past.sum();
+        let hosts = self.all();
+        hosts.iter().for_each(|host| sum += host.totals());
+        drop(past);
+        // A host whose last owner is here goes to the past now.
+        drop(hosts);
+        sum
     }
 }

@@ -8,6 +8,7 @@ use std::time::Instant;
 use hairstreak_base::BlockPool;
 use hairstreak_broker::change::Change as Recorded;
 use hairstreak_broker::vhost::{Limits, SegmentPool};
+use hairstreak_store::NodeId;
 use hairstreak_transport::event_loop::Address;
 use parking_lot::Mutex;
 
@@ -19,6 +20,7 @@ use super::hosts::Hosts;
 use super::journal::{Commit, Journal, JournalError};
 use super::options::AmqpOptions;
 use super::post::{NoPost, Post};
+use super::publishers::Publishers;
 use super::recording::to_definition;
 use super::shared_host::{HostState, SharedHost};
 use crate::access::{Access, AccessOptions};
@@ -33,6 +35,8 @@ const MAX_CONNECTIONS: &str = "max-connections";
 
 /// The state that all connections share.
 pub(crate) struct Node {
+    /// The id of the data directory; of this process without one.
+    pub id: NodeId,
     pub clock: Clock,
     pub access: Access,
     /// The part of a client's certificate that is the user's name.
@@ -47,6 +51,7 @@ pub(crate) struct Node {
     segments: Arc<SegmentPool>,
     pub hosts: Hosts,
     pub connections: Arc<Connections>,
+    pub publishers: Arc<Publishers>,
     /// Definitions that do not live in virtual hosts.
     pub catalog: Catalog,
     pub journal: Journal,
@@ -62,6 +67,7 @@ impl Node {
     pub fn new(options: &AmqpOptions, journal: Journal) -> io::Result<Node> {
         let rules = options.login_rules();
         Ok(Node {
+            id: NodeId::random()?,
             clock: Clock::start(),
             access: Access::start(AccessOptions { rules, ..AccessOptions::default() })?,
             login_from: LoginFrom::default(),
@@ -72,6 +78,7 @@ impl Node {
             segments: Arc::new(SegmentPool::new(options.memory_watermark / SPARE_PART)),
             hosts: Hosts::default(),
             connections: Arc::default(),
+            publishers: Arc::default(),
             catalog: Catalog::default(),
             journal,
             limits: options.limits.clone(),
@@ -213,7 +220,7 @@ impl Node {
         let mut next = self.segments.trim(self.clock.millis(time()));
         for host in self.hosts.all() {
             let mut state = host.lock();
-            let HostState { host: machine, outlets } = &mut *state;
+            let HostState { host: machine, outlets, .. } = &mut *state;
             let now = self.clock.millis(time());
             if machine.next_timeout().is_some_and(|due| due <= now) {
                 machine.handle_timeout(now, outlets);

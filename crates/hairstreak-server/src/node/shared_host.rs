@@ -5,14 +5,16 @@
 //!
 //! A host that is deleted lives until its last connection has left.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use hairstreak_broker::vhost::{Limits, SegmentPool, VirtualHost};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::account::Account;
 use super::outlets::Outlets;
+use super::received::Received;
+use super::totals::{Past, Totals};
 
 /// A virtual host that connections, operators and the timekeeper share.
 pub(crate) struct SharedHost {
@@ -21,12 +23,22 @@ pub(crate) struct SharedHost {
     account: Arc<Account>,
     /// The memory of the host's messages, in bytes, when the lock was last released.
     memory_bytes: AtomicUsize,
+    /// The place of the counters of a host that is deleted.
+    deleted: OnceLock<Deleted>,
+}
+
+/// The place of the counters of a host that is deleted.
+struct Deleted {
+    past: Arc<Mutex<Past>>,
+    number: usize,
 }
 
 /// The state behind the lock.
 pub(crate) struct HostState {
     pub host: VirtualHost,
     pub outlets: Outlets,
+    /// The messages from publishers.
+    pub received: Received,
 }
 
 impl SharedHost {
@@ -34,9 +46,10 @@ impl SharedHost {
         let host = VirtualHost::with_pool(name, limits, pool);
         SharedHost {
             name: name.into(),
-            state: Mutex::new(HostState { host, outlets: Outlets::new() }),
+            state: Mutex::new(HostState { host, outlets: Outlets::new(), received: Received::default() }),
             account,
             memory_bytes: AtomicUsize::new(0),
+            deleted: OnceLock::new(),
         }
     }
 
@@ -48,6 +61,18 @@ impl SharedHost {
     pub fn lock(&self) -> MutexGuard<'_, HostState> {
         // A thread that panics reports the panic and releases the lock. The state is then as whole as after a panic between two commands.
         self.state.lock()
+    }
+
+    /// The counters. Visits each queue.
+    pub fn totals(&self) -> Totals {
+        self.lock().totals()
+    }
+
+    /// Notes that the host is deleted, and leaves its counters to the past.
+    pub(super) fn delete(&self, past: &Arc<Mutex<Past>>, locked: &mut Past) {
+        let number = locked.begin(self.lock().last_totals());
+        // A host is deleted once.
+        let _ = self.deleted.set(Deleted { past: Arc::clone(past), number });
     }
 
     /// Tells the account the memory of the host's messages. To be called before the lock is released.
@@ -63,5 +88,21 @@ impl SharedHost {
 impl Drop for SharedHost {
     fn drop(&mut self) {
         self.tell(0);
+        if let Some(Deleted { past, number }) = self.deleted.take() {
+            past.lock().end(number, self.state.get_mut().last_totals());
+        }
+    }
+}
+
+impl HostState {
+    fn totals(&self) -> Totals {
+        Totals { stats: self.host.views().stats(), received: self.received }
+    }
+
+    /// The counters of a host that is deleted: its queues are deleted with it.
+    fn last_totals(&self) -> Totals {
+        let mut totals = self.totals();
+        totals.stats.queues_deleted += self.host.views().queue_count() as u64;
+        totals
     }
 }

@@ -71,7 +71,8 @@ pub(crate) fn open(options: &AmqpOptions, data: Option<&DataPlace>) -> Result<No
     let definitions: Result<Vec<Definition>, DefinitionError> = entries.iter().map(decode).collect();
     let mut definitions = definitions.map_err(|error| wrong(error.to_string()))?;
     definitions.sort_by_key(|definition| definition.place().kind);
-    let node = Node::new(options, Journal::on(store))?;
+    let mut node = Node::new(options, Journal::on(store))?;
+    node.id = directory.node_id();
     for definition in definitions {
         let text = definition.describe();
         restore(&node, definition).map_err(|reason| wrong(format!("{text}: {reason}")))?;

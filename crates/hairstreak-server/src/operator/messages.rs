@@ -63,7 +63,7 @@ pub(crate) fn publish(
         timestamp: properties.timestamp,
         ..Routing::new(exchange, routing_key)
     };
-    let (published, _) = node.act(&host, |HostState { host, outlets }, now| {
+    let (published, _) = node.act(&host, |HostState { host, outlets, .. }, now| {
         let mut route = Route::default();
         host.resolve(&routing, &mut route)?;
         Ok::<_, OperatorError>(host.publish(&route, &message, now, outlets))
@@ -84,7 +84,7 @@ pub(crate) fn take(
     body_bytes_max: usize,
 ) -> Result<Vec<TakenMessage>, OperatorError> {
     let host = live(node, virtual_host)?;
-    let (taken, _) = node.act(&host, |HostState { host, outlets }, now| {
+    let (taken, _) = node.act(&host, |HostState { host, outlets, .. }, now| {
         let channel = host.open_channel(OPERATORS, 0)?;
         let mut taken: Vec<TakenMessage> = Vec::new();
         let mut error = None;

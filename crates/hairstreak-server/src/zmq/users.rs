@@ -22,7 +22,7 @@ use hairstreak_socket::security::{
 };
 use parking_lot::Mutex;
 
-use crate::access::{self, Identity, Login, LoginError, LoginResult, Peer, VirtualHostPermissions};
+use crate::access::{self, Identity, Login, LoginError, LoginResult, Peer, Protocol, VirtualHostPermissions};
 use crate::node::Node;
 
 /// The virtual host whose permissions hold for services and the directory.
@@ -186,9 +186,9 @@ impl fmt::Debug for UserGate {
 /// Where a login comes from. None: it came by tcp, and the peer is gone, so that nobody knows.
 fn place_of(remote: Option<SocketAddr>, endpoint: &str) -> Option<Peer> {
     match remote {
-        Some(address) => Some(Peer::at(address.ip())),
+        Some(address) => Some(Peer::at(address.ip()).by(Protocol::Zmtp)),
         None if endpoint.starts_with("tcp://") => None,
-        None => Some(Peer::local()),
+        None => Some(Peer::local().by(Protocol::Zmtp)),
     }
 }
 

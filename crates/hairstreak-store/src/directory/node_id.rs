@@ -13,7 +13,12 @@ impl NodeId {
     /// In bytes.
     pub const SIZE: usize = 16;
 
-    pub(super) fn random() -> io::Result<NodeId> {
+    /// A new id.
+    ///
+    /// # Errors
+    ///
+    /// The system has no random bytes.
+    pub fn random() -> io::Result<NodeId> {
         let mut bytes = [0; NodeId::SIZE];
         // The kernel gives so few bytes in one piece.
         getrandom(&mut bytes, GetRandomFlags::empty())?;

@@ -1,7 +1,7 @@
 //! Counters, as RabbitMQ 3.10.8 showed them after the same operations. What is delivered and settled is in the model, too.
 
 use super::*;
-use crate::stats::{ChannelStats, ExchangeStats, QueueStats};
+use crate::stats::{ChannelStats, DeathStats, Deaths, ExchangeStats, QueueStats};
 
 impl Bench {
     /// Publishes a message by a channel, and counts it.
@@ -181,4 +181,33 @@ fn the_host_counts_queues_and_channels_that_come_and_go() {
     // The counters of a queue that is gone stay in the sum.
     let expected = QueueStats { publish: 2, deliver: 2, ack: 1, ..QueueStats::default() };
     assert_eq!((stats.classic, stats.quorum), (expected, QueueStats::default()));
+}
+
+#[test]
+fn messages_that_die_are_counted_by_the_reason() {
+    let mut bench = Bench::new();
+    let channel = bench.open(ALICE);
+    let letters = ("x-dead-letter-exchange", "amq.fanout".into());
+    bench.declare(&queue("short", arguments([("x-max-length", 1.into())]))).unwrap();
+    bench.declare(&queue("dead", arguments([letters.clone(), ("x-message-ttl", 10.into())]))).unwrap();
+    bench.declare(&quorum("limited", arguments([letters, ("x-delivery-limit", 1.into())]))).unwrap();
+    (0..3).for_each(|_| assert_eq!(bench.publish_by(channel, "", "short", false), Published::Routed));
+    (0..2).for_each(|_| assert_eq!(bench.publish_by(channel, "", "dead", false), Published::Routed));
+    assert_eq!(bench.publish_by(channel, "", "limited", false), Published::Routed);
+    let tag = bench.get(channel, "dead", false).unwrap().0.tag;
+    bench.reject(channel, tag, false, false).unwrap();
+    for _ in 0..2 {
+        let tag = bench.get(channel, "limited", false).unwrap().0.tag;
+        bench.reject(channel, tag, false, true).unwrap();
+    }
+    bench.pass(10);
+    let stats = bench.host.views().stats();
+    let dead_lettered = Deaths { rejected: 1, expired: 1, ..Deaths::default() };
+    let dropped = Deaths { max_length: 2, ..Deaths::default() };
+    assert_eq!(stats.classic_deaths, DeathStats { dead_lettered, dropped });
+    let dead_lettered = Deaths { delivery_limit: 1, ..Deaths::default() };
+    assert_eq!(stats.quorum_deaths, DeathStats { dead_lettered, ..DeathStats::default() });
+    let mut twice = stats;
+    twice += stats;
+    assert_eq!((twice.publish, twice.classic_deaths.dropped.max_length), (12, 4));
 }

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::error::LoginError;
+use super::peer::Peer;
+use super::protocol::Protocol;
 
 /// Counts since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +21,15 @@ pub struct LoginFigures {
     pub hashes: u64,
 }
 
+/// Counts of the logins by one protocol since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoginCounts {
+    /// Logins that were let in.
+    pub succeeded: u64,
+    /// Logins that were refused, but for those to try again later.
+    pub failed: u64,
+}
+
 /// Counts of logins, from any thread.
 #[derive(Debug, Default)]
 pub(in crate::access) struct LoginCounters {
@@ -27,17 +38,32 @@ pub(in crate::access) struct LoginCounters {
     postponed: AtomicU64,
     remembered: AtomicU64,
     hashes: AtomicU64,
+    /// By protocol: let in, and refused.
+    by_protocol: [[AtomicU64; 2]; Protocol::ALL.len()],
 }
 
 impl LoginCounters {
     /// Counts the end of a login.
-    pub fn count<T>(&self, result: &Result<T, LoginError>) {
-        let counter = match result {
-            Ok(_) => &self.succeeded,
-            Err(LoginError::TryLater) => &self.postponed,
-            Err(_) => &self.failed,
+    pub fn count<T>(&self, result: &Result<T, LoginError>, peer: Peer) {
+        let (counter, outcome) = match result {
+            Ok(_) => (&self.succeeded, 0),
+            Err(LoginError::TryLater) => (&self.postponed, 2),
+            Err(_) => (&self.failed, 1),
         };
         counter.fetch_add(1, Ordering::Relaxed);
+        let counts = peer.protocol().and_then(|protocol| self.by_protocol[protocol as usize].get(outcome));
+        if let Some(counter) = counts {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The counts by protocol.
+    pub fn by_protocol(&self) -> [(Protocol, LoginCounts); Protocol::ALL.len()] {
+        Protocol::ALL.map(|protocol| {
+            let [succeeded, failed] =
+                self.by_protocol[protocol as usize].each_ref().map(|counter| counter.load(Ordering::Relaxed));
+            (protocol, LoginCounts { succeeded, failed })
+        })
     }
 
     pub fn count_remembered(&self) {

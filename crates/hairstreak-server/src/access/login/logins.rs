@@ -81,7 +81,7 @@ impl Logins {
 
     /// An answer that panics costs its own login, and not everybody's.
     fn answer(&self, waiting: Waiting, result: LoginResult) {
-        self.counters.count(&result);
+        self.counters.count(&result, waiting.peer);
         let _ = catch_unwind(AssertUnwindSafe(|| (waiting.answer)(result)));
     }
 

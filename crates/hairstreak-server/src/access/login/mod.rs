@@ -16,15 +16,17 @@ mod figures;
 mod job;
 mod logins;
 mod peer;
+mod protocol;
 mod queue;
 mod rules;
 mod thread;
 
 pub use error::LoginError;
-pub use figures::LoginFigures;
+pub use figures::{LoginCounts, LoginFigures};
 pub use job::{LoginAnswer, LoginResult};
 pub(super) use job::{LoginJob, Waiting};
 pub(super) use logins::{Logins, invalid_credentials, shown};
 pub use peer::Peer;
+pub use protocol::Protocol;
 pub use rules::LoginRules;
 pub(super) use thread::LoginThread;

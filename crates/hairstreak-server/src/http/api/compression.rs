@@ -13,7 +13,7 @@ use crate::http::response::{Chunks, Response, ResponseBody};
 const SIZE_MIN: usize = 300;
 
 /// Compresses the body if the client takes gzip.
-pub(super) fn compress(request: &Request, response: Response) -> Response {
+pub(crate) fn compress(request: &Request, response: Response) -> Response {
     let wanted = request.header(ACCEPT_ENCODING).is_some_and(takes_gzip);
     let body = match response.body {
         ResponseBody::Whole(bytes) if wanted && bytes.len() >= SIZE_MIN => {

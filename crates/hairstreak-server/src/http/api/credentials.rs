@@ -9,7 +9,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use tokio::sync::oneshot;
 use zeroize::Zeroizing;
 
-use crate::access::{Access, Identity, Login, LoginError, Peer};
+use crate::access::{Access, Identity, Login, LoginError, Peer, Protocol};
 use crate::http::error::ApiError;
 
 /// Clients that leave the padding out are understood.
@@ -21,7 +21,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 const CREDENTIALS_SIZE_MAX: usize = 4096;
 
 /// A name and a password, not verified.
-pub(super) struct Credentials {
+pub(crate) struct Credentials {
     user: Zeroizing<String>,
     /// Bytes of `user` before the colon.
     name_size: usize,
@@ -33,7 +33,7 @@ impl Credentials {
     /// # Errors
     ///
     /// 400: the scheme is not Basic, or the rest is no name and password in base64 and UTF-8.
-    pub(super) fn parse(header: &str) -> Result<Credentials, ApiError> {
+    pub(crate) fn parse(header: &str) -> Result<Credentials, ApiError> {
         let malformed = || ApiError::bad_request("the header Authorization is not HTTP Basic");
         let (scheme, encoded) = header.trim().split_once(' ').ok_or_else(malformed)?;
         if !scheme.eq_ignore_ascii_case("basic") || encoded.len() > CREDENTIALS_SIZE_MAX {
@@ -59,13 +59,13 @@ impl Credentials {
     /// # Errors
     ///
     /// 401, or 503 where too many logins wait.
-    pub(super) async fn verify(&self, access: &Access, address: IpAddr) -> Result<Arc<Identity>, ApiError> {
+    pub(crate) async fn verify(&self, access: &Access, address: IpAddr) -> Result<Arc<Identity>, ApiError> {
         let (tell, told) = oneshot::channel();
         let answer = move |result| {
             // The client may be gone.
             let _ = tell.send(result);
         };
-        let peer = Peer::at(address);
+        let peer = Peer::at(address).by(Protocol::Http);
         let result = match access.log_in(self.name().as_bytes(), self.password().as_bytes(), peer, answer) {
             Login::Now(result) => result,
             Login::Later => told.await.unwrap_or(Err(LoginError::TryLater)),

@@ -5,4 +5,6 @@ mod cors;
 mod credentials;
 mod service;
 
+pub(crate) use compression::compress;
+pub(crate) use credentials::Credentials;
 pub(crate) use service::Api;

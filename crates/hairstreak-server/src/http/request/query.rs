@@ -23,6 +23,11 @@ impl Query {
         self.parameters.iter().find(|(other, _)| other == name).map(|(_, value)| &**value)
     }
 
+    /// All values of a parameter.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.parameters.iter().filter(move |(other, _)| other == name).map(|(_, value)| &**value)
+    }
+
     /// Whether the parameter is there and says `true`.
     pub(crate) fn is_true(&self, name: &str) -> bool {
         self.get(name) == Some("true")
@@ -51,6 +56,7 @@ mod tests {
             assert_eq!(query.get(name), Some(value), "{name}");
         }
         assert_eq!(query.get("b"), None);
+        assert_eq!(query.all("a").collect::<Vec<_>>(), ["b c d", "2", "1"]);
         assert!(Query::parse("a=true").is_true("a"));
         assert!(!Query::parse("a=True").is_true("a"));
     }

@@ -1,0 +1,48 @@
+//! `rabbitmq_identity_info` and `rabbitmq_build_info`, which the boards of RabbitMQ's makers multiply all other metrics with.
+
+use super::exposition::labels;
+use super::family::{Group, untyped};
+use super::selection::Registry;
+use super::state::State;
+use super::table::{Block, Table};
+use crate::http::version::{ERLANG_VERSION, PRODUCT_NAME, PRODUCT_VERSION, RABBITMQ_VERSION};
+use crate::operator::parameters;
+
+/// These names have no other prefix on any page.
+const PREFIX: &str = "rabbitmq_";
+
+/// The parameter of the node that names the cluster.
+const CLUSTER_NAME: &str = "cluster_name";
+
+static IDENTITY: Group<()> =
+    Group { name: "", columns: &[untyped("identity_info", "The node and its cluster", |()| 1.0)] };
+
+static BUILD: Group<()> = Group { name: "", columns: &[untyped("build_info", "The versions", |()| 1.0)] };
+
+/// The names of the node and its cluster, and the versions.
+pub(super) fn blocks(state: &State, registry: Registry) -> [Box<dyn Block>; 2] {
+    let node_name = state.about.node_name.as_bytes();
+    let parameters = parameters::all_global(&state.node);
+    let cluster_name = parameters.iter().find(|parameter| parameter.name == CLUSTER_NAME);
+    let cluster_name = cluster_name.and_then(|parameter| parameter.value.as_str());
+    let id = format!("rabbitmq-cluster-id-{}", state.node.id);
+    let own = labels(&[
+        ("rabbitmq_node", node_name),
+        ("rabbitmq_cluster", cluster_name.map_or(node_name, str::as_bytes)),
+        ("rabbitmq_cluster_permanent_id", id.as_bytes()),
+        ("rabbitmq_endpoint", registry.endpoint().as_bytes()),
+    ]);
+    let mut identity = Table::new(PREFIX, [&IDENTITY]);
+    identity.push(&own, &());
+    let own = labels(&[
+        ("rabbitmq_version", RABBITMQ_VERSION.as_bytes()),
+        ("prometheus_plugin_version", RABBITMQ_VERSION.as_bytes()),
+        ("prometheus_client_version", PRODUCT_VERSION.as_bytes()),
+        ("erlang_version", ERLANG_VERSION.as_bytes()),
+        ("product_name", PRODUCT_NAME.as_bytes()),
+        ("product_version", PRODUCT_VERSION.as_bytes()),
+    ]);
+    let mut build = Table::new(PREFIX, [&BUILD]);
+    build.push(&own, &());
+    [Box::new(build), Box::new(identity)]
+}
