@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_family_has_a_head_and_samples() {
-        let family = gauge("queues", "Queues.");
+        let family = gauge("queues", "Queues.", |()| 0.0).family;
         let head = text(|text| push_head(text, "rabbitmq_", &family));
         assert_eq!(head, "# HELP rabbitmq_queues Queues.\n# TYPE rabbitmq_queues gauge\n");
         assert_eq!(text(|text| push_sample(text, "a_", "b", "", 3.0)), "a_b 3\n");

@@ -28,6 +28,8 @@ mod service;
 mod start;
 mod state;
 mod table;
+#[cfg(test)]
+mod tests;
 mod visit;
 
 pub(crate) use options::Readers;

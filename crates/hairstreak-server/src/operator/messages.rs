@@ -2,7 +2,7 @@
 
 use hairstreak_broker::exchange::Routing;
 use hairstreak_broker::message::{Attributes, BodyView, Message, MessageView};
-use hairstreak_broker::vhost::{Published, Route};
+use hairstreak_broker::vhost::{ChannelMode, PublishRun, Published, Route};
 use hairstreak_wire::amqp::Properties;
 
 use super::error::OperatorError;
@@ -63,10 +63,20 @@ pub(crate) fn publish(
         timestamp: properties.timestamp,
         ..Routing::new(exchange, routing_key)
     };
-    let (published, _) = node.act(&host, |HostState { host, outlets, .. }, now| {
+    let (published, _) = node.act(&host, |HostState { host, outlets, received }, now| {
+        received.note(1, body.len() as u64, true);
+        let channel = host.open_channel(OPERATORS, 0)?;
+        // As in RabbitMQ an operator's message is mandatory, and confirmed.
+        let mode = ChannelMode { is_confirming: true, ..ChannelMode::default() };
+        host.channels_mut().set_mode(channel, mode);
         let mut route = Route::default();
-        host.resolve(&routing, &mut route)?;
-        Ok::<_, OperatorError>(host.publish(&route, &message, now, outlets))
+        let resolved = host.resolve(&routing, &mut route);
+        let published = resolved.map(|()| host.publish(&route, &message, now, outlets));
+        if let Ok(published) = published {
+            host.channels_mut().note_published(channel, &route, PublishRun::one(published, true));
+        }
+        host.close_channel(channel, now, outlets);
+        published
     });
     Ok(published? == Published::Routed)
 }

@@ -1,0 +1,295 @@
+//! The endpoint from a request to its text.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hairstreak_broker::queue::QueueDeclaration;
+use hairstreak_wire::amqp::Properties;
+
+use super::{Readers, start};
+use crate::definitions::VirtualHostDefinition;
+use crate::http::{About, HttpServer};
+use crate::node::{AmqpOptions, Node};
+use crate::operator::{self, messages, queues, virtual_hosts};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct World {
+    node: Arc<Node>,
+    server: HttpServer,
+}
+
+/// The samples of a page: their values by names and labels as they are written.
+#[derive(Debug)]
+struct Page {
+    types: BTreeMap<String, String>,
+    samples: BTreeMap<String, f64>,
+}
+
+impl World {
+    fn start(readers: Readers) -> World {
+        let node = Arc::new(operator::open(&AmqpOptions::default(), None).unwrap());
+        let about = About {
+            node_name: "hairstreak@localhost".into(),
+            listeners: Vec::new(),
+            memory_watermark: 1 << 30,
+            connections_max: 100,
+            data_directory: None,
+            config_files: Vec::new(),
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = start(vec![listener], Arc::clone(&node), about, readers).unwrap();
+        World { node, server }
+    }
+
+    /// The status and the body of an answer. `lines` are more headers, with their ends.
+    fn ask(&self, method: &str, target: &str, lines: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(self.server.addresses()[0]).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        // A client of 1.0 gets no chunks.
+        write!(stream, "{method} {target} HTTP/1.0\r\nHost: a\r\n{lines}\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    fn page(&self, target: &str) -> Page {
+        let (status, text) = self.ask("GET", target, "");
+        assert_eq!(status, 200, "{target}: {text}");
+        Page::read(&text)
+    }
+
+    fn declare(&self, host: &str, name: &str) {
+        let declaration = QueueDeclaration { name: name.as_bytes().into(), ..QueueDeclaration::default() };
+        assert!(queues::declare(&self.node, host, &declaration).unwrap().is_new);
+    }
+
+    fn publish(&self, host: &str, queue: &str, body: &str) {
+        let to = (&b""[..], queue.as_bytes());
+        let is_routed = messages::publish(&self.node, host, to, &Properties::default(), body.as_bytes());
+        assert!(is_routed.unwrap());
+    }
+
+    fn add_host(&self, name: &str) {
+        let host = VirtualHostDefinition { name: name.into(), ..VirtualHostDefinition::default() };
+        assert!(virtual_hosts::put(&self.node, host, None).unwrap().is_new);
+    }
+}
+
+impl Page {
+    /// Reads strictly: a family's samples follow its type, and nothing comes twice.
+    fn read(text: &str) -> Page {
+        let mut page = Page { types: BTreeMap::new(), samples: BTreeMap::new() };
+        let mut family = String::new();
+        for line in text.lines() {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                let (name, kind) = rest.split_once(' ').unwrap();
+                assert_eq!(page.types.insert(name.into(), kind.into()), None, "{name} has two types");
+                family = name.into();
+            } else if !line.starts_with('#') {
+                let (series, value) = line.rsplit_once(' ').unwrap();
+                let name = series.split('{').next().unwrap();
+                let is_of_family = ["", "_bucket", "_sum", "_count"]
+                    .iter()
+                    .any(|suffix| name.strip_suffix(suffix) == Some(&*family));
+                assert!(is_of_family, "{line} among the samples of {family}");
+                let before = page.samples.insert(series.into(), value.parse().unwrap());
+                assert_eq!(before, None, "{series} comes twice");
+            }
+        }
+        page
+    }
+
+    #[track_caller]
+    fn check(&self, series: &str, value: f64) {
+        assert_eq!(self.samples.get(series), Some(&value), "{series}");
+    }
+
+    fn names(&self) -> BTreeSet<&str> {
+        self.types.keys().map(String::as_str).collect()
+    }
+}
+
+#[test]
+fn the_sums_are_there_without_any_object() {
+    let world = World::start(Readers::Loopback);
+    let page = world.page("/metrics");
+    for (name, kind) in [
+        ("rabbitmq_queue_messages_ready", "gauge"),
+        ("rabbitmq_connections_opened_total", "counter"),
+        ("rabbitmq_alarms_memory_used_watermark", "untyped"),
+        ("rabbitmq_message_size_bytes", "histogram"),
+    ] {
+        assert_eq!(page.types.get(name).map(String::as_str), Some(kind), "{name}");
+    }
+    page.check("rabbitmq_queues", 0.0);
+    page.check("rabbitmq_queue_messages", 0.0);
+    page.check("rabbitmq_global_messages_received_total{protocol=\"amqp091\"}", 0.0);
+    page.check("rabbitmq_auth_attempts_failed_total{protocol=\"http\"}", 0.0);
+    let classic = "protocol=\"amqp091\",queue_type=\"rabbit_classic_queue\"";
+    page.check(&format!("rabbitmq_global_messages_delivered_total{{{classic}}}"), 0.0);
+    assert!(page.samples["rabbitmq_process_resident_memory_bytes"] > 1e6);
+    assert!(page.samples["rabbitmq_resident_memory_limit_bytes"] > 1e6);
+}
+
+#[test]
+fn a_page_names_the_node_and_the_versions() {
+    let world = World::start(Readers::Loopback);
+    for (target, endpoint) in [
+        ("/metrics", "aggregated"),
+        ("/metrics/per-object", "per-object"),
+        ("/metrics/detailed", "detailed"),
+        ("/metrics/memory-breakdown", "memory-breakdown"),
+    ] {
+        let page = world.page(target);
+        let of = |name: &str| page.samples.keys().find(|series| series.starts_with(name)).unwrap().clone();
+        let identity = of("rabbitmq_identity_info{");
+        for label in [
+            "rabbitmq_node=\"hairstreak@localhost\"",
+            "rabbitmq_cluster=\"hairstreak@localhost\"",
+            &format!("rabbitmq_endpoint=\"{endpoint}\""),
+            &format!("rabbitmq_cluster_permanent_id=\"rabbitmq-cluster-id-{}\"", world.node.id),
+        ] {
+            assert!(identity.contains(label), "{label} in {identity}");
+        }
+        assert!(of("rabbitmq_build_info{").contains("product_name=\"Hairstreak\""));
+    }
+    let nothing = world.page("/metrics/detailed");
+    assert_eq!(nothing.names(), BTreeSet::from(["rabbitmq_build_info", "rabbitmq_identity_info"]));
+}
+
+#[test]
+fn each_object_has_its_series_and_the_sums_are_those_of_all() {
+    let world = World::start(Readers::Loopback);
+    world.add_host("other");
+    for (host, queue) in [("/", "a \"b\" \\ \n"), ("/", "c"), ("other", "c")] {
+        world.declare(host, queue);
+        world.publish(host, queue, "12345");
+    }
+    world.publish("other", "c", "1");
+    let page = world.page("/metrics/per-object");
+    page.check(r#"rabbitmq_queue_messages{vhost="/",queue="a \"b\" \\ \n"}"#, 1.0);
+    page.check(r#"rabbitmq_queue_messages{vhost="other",queue="c"}"#, 2.0);
+    page.check(r#"rabbitmq_queue_messages_ready_bytes{vhost="other",queue="c"}"#, 6.0);
+    page.check(r#"rabbitmq_queue_messages_published_total{queue_vhost="/",queue="c"}"#, 1.0);
+    page.check(
+        r#"rabbitmq_queue_info{vhost="/",queue="c",queue_type="rabbit_classic_queue",membership="leader"}"#,
+        1.0,
+    );
+    page.check(r#"rabbitmq_exchange_messages_published_total{vhost="other",exchange=""}"#, 2.0);
+    page.check("rabbitmq_queues", 3.0);
+    let sums = world.page("/metrics");
+    sums.check("rabbitmq_queue_messages", 4.0);
+    sums.check("rabbitmq_queue_messages_ready_bytes", 16.0);
+    sums.check("rabbitmq_queues_declared_total", 3.0);
+    sums.check("rabbitmq_global_messages_routed_total{protocol=\"amqp091\"}", 4.0);
+    sums.check("rabbitmq_global_messages_received_total{protocol=\"amqp091\"}", 4.0);
+    sums.check("rabbitmq_message_size_bytes_bucket{protocol=\"amqp091\",le=\"100.0\"}", 4.0);
+    sums.check("rabbitmq_message_size_bytes_bucket{protocol=\"amqp091\",le=\"+Inf\"}", 4.0);
+    sums.check("rabbitmq_message_size_bytes_sum{protocol=\"amqp091\"}", 16.0);
+}
+
+#[test]
+fn the_detailed_page_has_what_is_asked_for() {
+    let world = World::start(Readers::Loopback);
+    world.add_host("other");
+    for (host, queue) in [("/", "a"), ("/", "b"), ("other", "a")] {
+        world.declare(host, queue);
+    }
+    let page = world.page("/metrics/detailed?family=queue_coarse_metrics&vhost=%2F&queue=a");
+    let expected = [
+        "rabbitmq_build_info",
+        "rabbitmq_detailed_queue_info",
+        "rabbitmq_detailed_queue_messages",
+        "rabbitmq_detailed_queue_messages_ready",
+        "rabbitmq_detailed_queue_messages_unacked",
+        "rabbitmq_identity_info",
+    ];
+    assert_eq!(page.names(), BTreeSet::from(expected));
+    let queues: Vec<&String> =
+        page.samples.keys().filter(|name| name.starts_with("rabbitmq_detailed_queue_messages{")).collect();
+    assert_eq!(queues, [r#"rabbitmq_detailed_queue_messages{vhost="/",queue="a"}"#]);
+    // The one group is a part of the other.
+    let page = world.page("/metrics/detailed?family=queue_metrics&family=queue_consumer_count");
+    page.check(r#"rabbitmq_detailed_queue_consumers{vhost="other",queue="a"}"#, 0.0);
+    let page = world.page("/metrics/detailed?family=queue_consumer_count&vhost=other");
+    assert_eq!(page.names().len(), 4, "{page:?}");
+    let target = "/metrics/detailed?family=vhost_status&family=exchange_bindings&family=exchange_names";
+    let page = world.page(target);
+    page.check(r#"rabbitmq_cluster_vhost_status{vhost="other"}"#, 1.0);
+    page.check(r#"rabbitmq_cluster_exchange_name{vhost="/",exchange="amq.topic",type="topic"}"#, 1.0);
+    page.check(r#"rabbitmq_cluster_exchange_bindings{vhost="/",exchange="amq.topic",type="topic"}"#, 0.0);
+    let page = world.page("/metrics/detailed?family=node_metrics&family=auth_attempt_metrics");
+    assert!(page.samples["rabbitmq_detailed_process_max_fds"] > 0.0);
+    page.check("rabbitmq_detailed_auth_attempts_total{protocol=\"zmtp\"}", 0.0);
+}
+
+#[test]
+fn the_memory_by_its_use_is_the_memory_of_the_process() {
+    let page = World::start(Readers::Loopback).page("/metrics/memory-breakdown");
+    let sum: f64 =
+        page.samples.iter().filter(|(name, _)| name.contains("_memory_")).map(|(_, bytes)| bytes).sum();
+    assert!(sum > 1e6, "{page:?}");
+}
+
+#[test]
+fn other_pages_and_methods_are_refused() {
+    let world = World::start(Readers::Loopback);
+    for (method, target, status) in [
+        ("GET", "/metrics/nothing", 404),
+        ("GET", "/", 404),
+        ("GET", "/metrics/per-object/x", 404),
+        ("POST", "/metrics", 405),
+        ("OPTIONS", "/metrics", 200),
+        ("HEAD", "/metrics", 200),
+    ] {
+        let (answered, body) = world.ask(method, target, "");
+        assert_eq!(answered, status, "{method} {target}");
+        assert!(method == "GET" || method == "POST" || body.is_empty(), "{method} {target}: {body}");
+    }
+}
+
+#[test]
+fn a_node_that_is_closed_shows_metrics_to_users_that_may_monitor() {
+    let world = World::start(Readers::Users);
+    let guest = "Authorization: Basic Z3Vlc3Q6Z3Vlc3Q=\r\n";
+    let wrong = "Authorization: Basic Z3Vlc3Q6d3Jvbmc=\r\n";
+    for (lines, status) in [("", 401), (wrong, 401), (guest, 200)] {
+        assert_eq!(world.ask("GET", "/metrics", lines).0, status, "{lines}");
+    }
+    let untagged = operator::users::UserChanges { tags: Some(Vec::new()), ..Default::default() };
+    operator::users::put(&world.node, "guest", untagged).unwrap();
+    assert_eq!(world.ask("GET", "/metrics", guest).0, 401);
+}
+
+#[test]
+fn counters_do_not_fall_when_a_virtual_host_is_deleted() {
+    let world = World::start(Readers::Loopback);
+    world.add_host("other");
+    world.declare("other", "q");
+    world.publish("other", "q", "m");
+    let check = |when: &str, queue_count: f64| {
+        let page = world.page("/metrics");
+        for series in [
+            "rabbitmq_queues_created_total",
+            "rabbitmq_global_messages_received_total{protocol=\"amqp091\"}",
+            "rabbitmq_global_messages_routed_total{protocol=\"amqp091\"}",
+            "rabbitmq_queue_messages_published_total",
+        ] {
+            assert_eq!(page.samples[series], 1.0, "{series} {when}");
+        }
+        page.check("rabbitmq_queues", queue_count);
+        page.check("rabbitmq_queue_messages", queue_count);
+        page.check("rabbitmq_queues_deleted_total", 1.0 - queue_count);
+    };
+    check("at first", 1.0);
+    let kept = world.node.hosts.find("other").unwrap();
+    virtual_hosts::delete(&world.node, "other").unwrap();
+    check("while a connection has not left", 0.0);
+    drop(kept);
+    check("after the last connection", 0.0);
+}
