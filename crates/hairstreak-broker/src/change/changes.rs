@@ -20,6 +20,13 @@ impl Changes {
         self.is_recording
     }
 
+    /// Records a change of an object, if the object is durable.
+    pub(crate) fn note(&mut self, is_durable: bool, change: impl FnOnce() -> Change) {
+        if self.is_recording && is_durable {
+            self.changes.push(change());
+        }
+    }
+
     /// Records a change.
     pub(crate) fn push(&mut self, change: Change) {
         self.changes.push(change);

@@ -14,7 +14,7 @@ use super::refusals::{self, Place};
 use super::routing::{Cacheable, Routing};
 use super::table::ExchangeTable;
 use super::walk::Walk;
-use crate::change::Changes;
+use crate::change::{Change, Changes};
 use crate::policy::Policies;
 use crate::queue::{QueueDeclaration, QueueId};
 use crate::refusal::Refusal;
@@ -40,8 +40,10 @@ pub struct Exchanges {
     pub(super) table: ExchangeTable,
     pub(super) bindings: Bindings,
     pub(super) default: DefaultExchange,
-    pub(super) changes: Changes,
-    pub(super) policies: Policies,
+    /// The changes of what outlives the node.
+    pub(crate) changes: Changes,
+    /// The policies of the virtual host: exchanges are declared here.
+    pub(crate) policies: Policies,
     /// The counters of the default exchange.
     pub(super) default_stats: ExchangeStats,
     pub(super) generation: u64,
@@ -98,7 +100,8 @@ impl Exchanges {
         let name = declaration.name.clone();
         let policies = self.policies.for_exchange(&name);
         let exchange = Exchange::new(declaration, kind, policies, self.place(&name))?;
-        self.note_declared(&exchange.declaration);
+        let declaration = &exchange.declaration;
+        self.changes.note(declaration.is_durable, || Change::ExchangeDeclared(declaration.clone()));
         self.table.add(exchange);
         self.generation += 1;
         Ok(())
@@ -141,14 +144,16 @@ impl Exchanges {
     /// A queue is there: the default exchange knows it by its name.
     pub fn add_queue(&mut self, declaration: &QueueDeclaration, queue: QueueId) {
         self.default.add(&declaration.name, queue, declaration.is_durable);
-        self.note_queue(declaration);
+        self.changes.note(declaration.is_durable, || Change::QueueDeclared(declaration.clone()));
         self.generation += 1;
     }
 
     /// A queue is gone: its bindings go, and with them exchanges that are deleted with their last binding.
     pub fn remove_queue(&mut self, queue: QueueId) {
         self.remove_bindings(self.bindings.of_destination(Destination::Queue(queue)).collect());
-        self.remove_default(queue);
+        if let Some((name, is_durable)) = self.default.remove(queue) {
+            self.changes.note(is_durable, || Change::QueueDeleted { name });
+        }
     }
 
     /// Removes bindings, the exchanges that are deleted with their last one, the bindings to these, and so on.

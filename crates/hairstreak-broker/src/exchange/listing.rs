@@ -25,12 +25,23 @@ impl Exchanges {
         stats.publish_out += message_count * queue_count;
     }
 
+    /// What there is, for operators.
+    pub(crate) fn listing(&self) -> Listing<'_> {
+        Listing(self)
+    }
+}
+
+/// Exchanges and bindings as operators see them.
+#[derive(Clone, Copy)]
+pub(crate) struct Listing<'a>(&'a Exchanges);
+
+impl Listing<'_> {
     /// The exchange of that name; an empty name: the default exchange.
     pub(crate) fn info(&self, name: &[u8]) -> Option<ExchangeInfo> {
         if name.is_empty() {
             return Some(self.default_info());
         }
-        Some(info_of(self.table.get(self.table.find(name)?)?))
+        Some(info_of(self.0.table.get(self.0.table.find(name)?)?))
     }
 
     /// Appends exchanges, the default exchange first. The cursor is as in [`slices::visit`].
@@ -40,7 +51,7 @@ impl Exchanges {
             into.push(self.default_info());
             return Some(1);
         };
-        let next = self.table.visit(from, count_max, |exchange| into.push(info_of(exchange)));
+        let next = self.0.table.visit(from, count_max, |exchange| into.push(info_of(exchange)));
         next.map(|next| next + 1)
     }
 
@@ -53,7 +64,7 @@ impl Exchanges {
             is_internal: false,
             arguments: FieldTable::new(),
             policy: None,
-            stats: self.default_stats,
+            stats: self.0.default_stats,
         }
     }
 
@@ -64,7 +75,7 @@ impl Exchanges {
         count_max: usize,
         into: &mut Vec<BindingInfo>,
     ) -> Option<usize> {
-        slices::visit(self.bindings.slab(), from, count_max, |id, binding| {
+        slices::visit(self.0.bindings.slab(), from, count_max, |id, binding| {
             into.extend(self.binding_info(id as BindingId, binding));
         })
     }
@@ -77,7 +88,7 @@ impl Exchanges {
         count_max: usize,
         into: &mut Vec<BindingInfo>,
     ) -> Option<usize> {
-        let ids = self.bindings.of_source_from(self.table.find(exchange)?, from as BindingId);
+        let ids = self.0.bindings.of_source_from(self.0.table.find(exchange)?, from as BindingId);
         self.append(ids, count_max, into)
     }
 
@@ -89,8 +100,8 @@ impl Exchanges {
         count_max: usize,
         into: &mut Vec<BindingInfo>,
     ) -> Option<usize> {
-        let destination = Destination::Exchange(self.table.find(exchange)?);
-        self.append(self.bindings.of_destination_from(destination, from as BindingId), count_max, into)
+        let destination = Destination::Exchange(self.0.table.find(exchange)?);
+        self.append(self.0.bindings.of_destination_from(destination, from as BindingId), count_max, into)
     }
 
     /// The same for the bindings to a queue.
@@ -101,7 +112,7 @@ impl Exchanges {
         count_max: usize,
         into: &mut Vec<BindingInfo>,
     ) -> Option<usize> {
-        let ids = self.bindings.of_destination_from(Destination::Queue(queue), from as BindingId);
+        let ids = self.0.bindings.of_destination_from(Destination::Queue(queue), from as BindingId);
         self.append(ids, count_max, into)
     }
 
@@ -113,17 +124,29 @@ impl Exchanges {
     ) -> Option<usize> {
         for id in ids.by_ref().take(count_max.max(1)) {
             into.extend(
-                self.bindings.slab().get(id as usize).and_then(|binding| self.binding_info(id, binding)),
+                self.0.bindings.slab().get(id as usize).and_then(|binding| self.binding_info(id, binding)),
             );
         }
         ids.next().map(|id| id as usize)
     }
 
+    /// A binding that outlives the node.
+    pub(super) fn durable_binding(&self, id: BindingId) -> Option<BindingInfo> {
+        let binding = self.0.bindings.slab().get(id as usize)?;
+        let is_durable = |id| self.0.table.get(id).is_some_and(|exchange| exchange.declaration.is_durable);
+        let has_durable_ends = is_durable(binding.source)
+            && match binding.destination {
+                Destination::Queue(queue) => self.0.default.is_durable(queue),
+                Destination::Exchange(exchange) => is_durable(exchange),
+            };
+        if has_durable_ends { self.binding_info(id, binding) } else { None }
+    }
+
     /// A binding with the names of its ends. A queue that was not announced has no name.
-    pub(super) fn binding_info(&self, id: BindingId, binding: &Binding) -> Option<BindingInfo> {
-        let name = |id| self.table.get(id).map(|exchange| exchange.declaration.name.clone());
+    fn binding_info(&self, id: BindingId, binding: &Binding) -> Option<BindingInfo> {
+        let name = |id| self.0.table.get(id).map(|exchange| exchange.declaration.name.clone());
         let (destination, is_to_exchange) = match binding.destination {
-            Destination::Queue(queue) => (self.default.name_of(queue)?.into(), false),
+            Destination::Queue(queue) => (self.0.default.name_of(queue)?.into(), false),
             Destination::Exchange(exchange) => (name(exchange)?, true),
         };
         Some(BindingInfo {
@@ -131,7 +154,7 @@ impl Exchanges {
             destination,
             is_to_exchange,
             routing_key: binding.key.clone(),
-            arguments: self.bindings.arguments_of(id).cloned().unwrap_or_default(),
+            arguments: self.0.bindings.arguments_of(id).cloned().unwrap_or_default(),
         })
     }
 }

@@ -1,14 +1,9 @@
-//! Policies of exchanges. Those of queues stand here too, because exchanges are declared here.
+//! Policies of exchanges.
 
 use super::exchanges::Exchanges;
 use crate::policy::Policies;
 
 impl Exchanges {
-    /// The policies of the virtual host.
-    pub(crate) fn policies(&self) -> &Policies {
-        &self.policies
-    }
-
     /// Other policies apply from now on to exchanges that there are, and to those to come.
     pub(crate) fn set_policies(&mut self, policies: Policies) {
         for exchange in self.table.iter_mut() {

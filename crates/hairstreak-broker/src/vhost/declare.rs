@@ -73,30 +73,15 @@ impl Parts {
         Ok(self.add_queue(owner, declaration, now))
     }
 
-    /// Puts a queue back that was there before the node started: whatever its name is, and however many queues there are.
-    pub(super) fn restore_queue(&mut self, declaration: &QueueDeclaration, now: u64) -> Result<(), Refusal> {
-        let shown = self.show(&declaration.name).to_string();
-        if let Some(id) = self.queues.find(&declaration.name) {
-            return check_equivalence(&self.queues.get(id).declaration, declaration, &shown);
-        }
-        if declaration.name.is_empty() || declaration.is_exclusive {
-            let text = format!("{shown} does not outlive its connection");
-            return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
-        }
-        self.check_first(declaration, false)?;
-        self.add_queue(None, declaration.clone(), now);
-        Ok(())
-    }
-
     /// Adds a queue, which was checked.
-    fn add_queue(
+    pub(super) fn add_queue(
         &mut self,
         owner: Option<ConnectionId>,
         declaration: QueueDeclaration,
         now: u64,
     ) -> QueueStatus {
         let kind = QueueKind::of(&declaration.arguments).unwrap_or(QueueKind::Classic);
-        let policies = self.exchanges.policies().for_queue(&declaration.name, kind);
+        let policies = self.exchanges.policies.for_queue(&declaration.name, kind);
         let queue = Queue::new(declaration, owner, policies, now);
         let status = queue.status();
         let id = self.queues.add(queue);
@@ -122,7 +107,11 @@ impl Parts {
         Err(Refusal::new(ReplyCode::PreconditionFailed, text))
     }
 
-    fn check_first(&self, declaration: &QueueDeclaration, is_named_here: bool) -> Result<(), Refusal> {
+    pub(super) fn check_first(
+        &self,
+        declaration: &QueueDeclaration,
+        is_named_here: bool,
+    ) -> Result<(), Refusal> {
         let refuse = |text| Err(Refusal::new(ReplyCode::PreconditionFailed, text));
         let queue = self.show(&declaration.name);
         check_queue_arguments(&declaration.arguments, &queue)?;

@@ -8,7 +8,7 @@ use super::channels::Channels;
 use super::letters::{Letter, Letters};
 use super::names::{NameSource, QueueName};
 use super::options::Limits;
-use super::outbox::{ConnectionId, ConsumerId};
+use super::outbox::ConnectionId;
 use super::replies::Replies;
 use super::timers::Timers;
 use crate::exchange::Exchanges;

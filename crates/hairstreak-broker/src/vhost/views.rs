@@ -179,7 +179,7 @@ impl Views<'_> {
 
     /// The exchange of that name; an empty name: the default exchange.
     pub fn exchange(&self, name: &[u8]) -> Option<ExchangeInfo> {
-        self.parts.exchanges.info(name)
+        self.parts.exchanges.listing().info(name)
     }
 
     /// Appends exchanges, the default exchange first; the cursor: see the module.
@@ -189,7 +189,7 @@ impl Views<'_> {
         count_max: usize,
         into: &mut Vec<ExchangeInfo>,
     ) -> Option<usize> {
-        self.parts.exchanges.infos(from, count_max, into)
+        self.parts.exchanges.listing().infos(from, count_max, into)
     }
 
     /// How many bindings there are, without those of the default exchange.
@@ -199,7 +199,7 @@ impl Views<'_> {
 
     /// Appends bindings, without those of the default exchange; the cursor: see the module.
     pub fn binding_infos(&self, from: usize, count_max: usize, into: &mut Vec<BindingInfo>) -> Option<usize> {
-        self.parts.exchanges.binding_infos(from, count_max, into)
+        self.parts.exchanges.listing().binding_infos(from, count_max, into)
     }
 
     /// Appends the bindings from an exchange.
@@ -210,7 +210,7 @@ impl Views<'_> {
         count_max: usize,
         into: &mut Vec<BindingInfo>,
     ) -> Option<usize> {
-        self.parts.exchanges.bindings_from(exchange, from, count_max, into)
+        self.parts.exchanges.listing().bindings_from(exchange, from, count_max, into)
     }
 
     /// Appends the bindings to an exchange.
@@ -221,7 +221,7 @@ impl Views<'_> {
         count_max: usize,
         into: &mut Vec<BindingInfo>,
     ) -> Option<usize> {
-        self.parts.exchanges.bindings_to_exchange(exchange, from, count_max, into)
+        self.parts.exchanges.listing().bindings_to_exchange(exchange, from, count_max, into)
     }
 
     /// Appends the bindings to a queue, without that of the default exchange.
@@ -233,7 +233,7 @@ impl Views<'_> {
         into: &mut Vec<BindingInfo>,
     ) -> Option<usize> {
         let queue = self.parts.queues.find(queue)?;
-        self.parts.exchanges.bindings_to_queue(queue, from, count_max, into)
+        self.parts.exchanges.listing().bindings_to_queue(queue, from, count_max, into)
     }
 }
 

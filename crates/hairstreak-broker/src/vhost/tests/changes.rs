@@ -12,7 +12,7 @@ use world::World;
 const SEEDS: Seeds = Seeds { target: "-p hairstreak-broker --lib", soak_factor: 1_000 };
 
 #[test]
-fn random_changes_make_the_durable_part_of_the_host() {
+fn random_changes_make_the_model_of_what_outlives_the_node() {
     SEEDS.check("random_changes", 100, |seed, _| World::new(seed).run(300));
 }
 

@@ -6,6 +6,7 @@ use super::context::Turn;
 use crate::message::{Message, MessageId, MessageView, Store};
 use crate::queue::{Consumers, Entry, QueueId, QueueKind, add_delivery_count};
 use crate::vhost::channels::Channels;
+use crate::vhost::parts::Parts;
 use crate::vhost::{ConsumerId, HostOutbox, Room};
 
 impl<O: HostOutbox> Turn<'_, O> {
@@ -72,7 +73,7 @@ impl<O: HostOutbox> Turn<'_, O> {
             self.parts.note_unacked(id, consumer_id, tag, *front);
         }
         if front.is_redelivered() {
-            self.parts.note_redelivery(id, consumer_id);
+            note_redelivery(self.parts, id, consumer_id);
         }
     }
 
@@ -107,6 +108,14 @@ impl<O: HostOutbox> Turn<'_, O> {
             self.parts.note_unacked(id, consumer_id, tag, entry);
         }
     }
+}
+
+/// A consumer got a message that was delivered before.
+#[cold]
+fn note_redelivery(parts: &mut Parts, id: QueueId, consumer: ConsumerId) {
+    parts.queues.get_mut(id).counts.counted.redeliver += 1;
+    let channel = parts.consumers.get(consumer).channel;
+    parts.channels.get_mut(channel).counted.messages.redeliver += 1;
 }
 
 /// Gives a message to a consumer, and returns the delivery tag.

@@ -4,6 +4,7 @@ use super::context::Turn;
 use crate::policy::{Applied, Policies};
 use crate::queue::{QueueId, Settings};
 use crate::vhost::HostOutbox;
+use crate::vhost::parts::Parts;
 
 impl<O: HostOutbox> Turn<'_, O> {
     pub(in crate::vhost) fn set_policies(&mut self, policies: Policies) {
@@ -28,21 +29,22 @@ impl<O: HostOutbox> Turn<'_, O> {
         }
         self.parts.exchanges.set_policies(policies);
         for (id, applied, settings) in changed {
-            self.change_settings(id, applied, settings);
+            change_settings(self.parts, id, applied, settings, self.now);
         }
         self.finish();
     }
+}
 
-    fn change_settings(&mut self, id: QueueId, applied: Applied, settings: Settings) {
-        let queue = self.parts.queues.get_mut(id);
-        let has_other_expiry = queue.settings.expires_ms != settings.expires_ms;
-        queue.set_policies(applied, settings);
-        if queue.is_limited && queue.is_too_long() {
-            self.parts.touch(id);
-        }
-        if has_other_expiry {
-            self.parts.timers.cancel_queue_expiry(id);
-            self.parts.note_use(id, self.now);
-        }
+/// Other policies apply to a queue.
+fn change_settings(parts: &mut Parts, id: QueueId, applied: Applied, settings: Settings, now: u64) {
+    let queue = parts.queues.get_mut(id);
+    let has_other_expiry = queue.settings.expires_ms != settings.expires_ms;
+    queue.set_policies(applied, settings);
+    if queue.is_limited && queue.is_too_long() {
+        parts.touch(id);
+    }
+    if has_other_expiry {
+        parts.timers.cancel_queue_expiry(id);
+        parts.note_use(id, now);
     }
 }

@@ -4,6 +4,7 @@ use super::context::Turn;
 use super::dispatch::{end_publish, hand_over, store_once};
 use crate::message::{Message, MessageId};
 use crate::queue::{Entry, Overflow, QueueId, Reason};
+use crate::vhost::parts::Parts;
 use crate::vhost::{HostOutbox, Published, Route};
 
 impl<O: HostOutbox> Turn<'_, O> {
@@ -50,7 +51,7 @@ impl<O: HostOutbox> Turn<'_, O> {
     ) -> bool {
         let queue = self.parts.queues.get_mut(id);
         if queue.is_limited && queue.refuses(message.body.as_bytes().len()) {
-            self.refuse(id, message, stored);
+            refuse(self.parts, id, message, stored);
             return false;
         }
         queue.ready.note_arrival();
@@ -89,13 +90,14 @@ impl<O: HostOutbox> Turn<'_, O> {
             self.expire_fronts(id);
         }
     }
+}
 
-    #[cold]
-    fn refuse(&mut self, id: QueueId, message: &Message<'_>, stored: &mut Option<MessageId>) {
-        self.parts.queues.get_mut(id).counts.refused += 1;
-        if self.parts.queues.get(id).settings.overflow == Overflow::RejectPublishDeadLetter {
-            let message = store_once(&mut self.parts.store, message, stored);
-            self.parts.bury(id, message, Reason::MaxLength);
-        }
+/// The queue has no room for a message.
+#[cold]
+fn refuse(parts: &mut Parts, id: QueueId, message: &Message<'_>, stored: &mut Option<MessageId>) {
+    parts.queues.get_mut(id).counts.refused += 1;
+    if parts.queues.get(id).settings.overflow == Overflow::RejectPublishDeadLetter {
+        let message = store_once(&mut parts.store, message, stored);
+        parts.bury(id, message, Reason::MaxLength);
     }
 }
