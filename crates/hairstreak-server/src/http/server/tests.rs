@@ -84,13 +84,15 @@ fn read_response(reader: &mut BufReader<&TcpStream>) -> (String, String, Vec<u8>
 /// Whether the server closes the connection before the patience ends.
 fn is_closed(mut stream: &TcpStream) -> bool {
     let mut bytes = vec![0; PIECE];
-    loop {
+    let since = Instant::now();
+    while since.elapsed() < PATIENCE {
         match stream.read(&mut bytes) {
             Ok(0) => return true,
             Ok(_) => {}
             Err(error) => return error.kind() == std::io::ErrorKind::ConnectionReset,
         }
     }
+    false
 }
 
 #[test]
