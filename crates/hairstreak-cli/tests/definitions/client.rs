@@ -15,6 +15,8 @@ pub const CHANNEL: u16 = 1;
 const FRAME_SIZE: u32 = 131_072;
 /// No answer takes so long unless the node hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// A node that takes nothing for so long has stopped reading.
+const STUCK: Duration = Duration::from_secs(1);
 
 pub struct Client {
     stream: TcpStream,
@@ -86,6 +88,18 @@ impl Client {
 
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream.write_all(bytes)
+    }
+
+    /// Sends bytes. Returns false if the node does not take them.
+    pub fn send_until_stuck(&mut self, bytes: &[u8]) -> bool {
+        self.stream.set_write_timeout(Some(STUCK)).unwrap();
+        match self.stream.write_all(bytes) {
+            Ok(()) => true,
+            Err(error) => {
+                assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+                false
+            }
+        }
     }
 
     /// Sends a method, and waits for its answer.

@@ -74,6 +74,13 @@ impl Node {
         self.daemon.end_by(Signal::KILL);
     }
 
+    /// The memory of the process, in bytes.
+    pub fn memory(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.daemon.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
+    }
+
     pub fn stop(self) -> End {
         self.daemon.end_by(Signal::TERM)
     }

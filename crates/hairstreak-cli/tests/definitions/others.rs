@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hairstreak_wire::amqp::{FieldTable, Method, basic, queue};
+use hairstreak_wire::amqp::{FieldTable, Method, basic, connection, queue};
 
 use crate::client::{CHANNEL, Client};
 use crate::model::queue_declaration;
@@ -117,4 +117,47 @@ fn queues_that_end_by_themselves_do_not_come_back() {
     assert_eq!(missing(&node, &asked), gone);
     let mut client = Client::connect(&node.amqp).unwrap();
     assert_eq!(client.unroutable("amq.direct", &["stays".to_owned()]), [""; 0]);
+}
+
+#[test]
+fn a_client_that_leaves_hears_the_end_behind_all_its_answers() {
+    let place = Place::new("leaves");
+    let mut node = place.start();
+    for round in 0..amount(5, 50) {
+        let names = names(round);
+        let mut client = Client::connect(&node.amqp).unwrap();
+        let mut bytes = burst(&names, false);
+        Method::ConnectionClose(connection::Close::default()).encode(0, &mut bytes);
+        client.send(&bytes).unwrap();
+        for name in &names {
+            assert_eq!(client.answer().unwrap().name, "queue.declare-ok", "{name}");
+        }
+        assert_eq!(client.answer().unwrap().name, "connection.close-ok");
+        // Another one does not wait for the end.
+        Client::connect(&node.amqp).unwrap().send(&burst(&names, false)).unwrap();
+        node.kill();
+        node = place.start();
+        assert_eq!(missing(&node, &names), [""; 0], "round {round}");
+    }
+}
+
+#[test]
+fn answers_that_nobody_reads_are_bounded_and_hold_up_nobody() {
+    const SENT_MAX: usize = 256 << 20;
+    const GROWTH_MAX: usize = 96 << 20;
+    let place = Place::new("unread");
+    let node = place.start();
+    let mut other = Client::connect(&node.amqp).unwrap();
+    let mut client = Client::connect(&node.amqp).unwrap();
+    let before = node.memory();
+    let (bytes, mut sent, mut round) = (burst(&vec!["n".repeat(200); BURST], false), 0, 0);
+    while client.send_until_stuck(&bytes) {
+        sent += bytes.len();
+        assert!(sent < SENT_MAX, "{sent} bytes were taken");
+        round += 1;
+        other.is_granted(&Method::QueueDeclare(queue_declaration(&format!("other.{round}"), false))).unwrap();
+    }
+    let growth = node.memory().saturating_sub(before);
+    assert!(growth < GROWTH_MAX, "{growth} bytes for {sent} bytes of a client that does not read");
+    other.is_granted(&Method::QueueDeclare(queue_declaration("later", false))).unwrap();
 }
