@@ -138,14 +138,6 @@ impl Parts {
         *count += 1;
     }
 
-    /// A consumer got a message that was delivered before.
-    #[cold]
-    pub(super) fn note_redelivery(&mut self, id: QueueId, consumer: ConsumerId) {
-        self.queues.get_mut(id).counts.counted.redeliver += 1;
-        let channel = self.consumers.get(consumer).channel;
-        self.channels.get_mut(channel).counted.messages.redeliver += 1;
-    }
-
     /// Takes the first waiting message, which `front` has shown, out of the queue.
     #[inline]
     pub(super) fn remove_front(&mut self, id: QueueId, front: &Entry) {
