@@ -57,8 +57,11 @@ def differences(first, second, at=""):
 
 
 def plain(value):
-    """A text without ports."""
-    return re.sub(r"\d+\.\d+\.\d+\.\d+:\d+", "HOST:PORT", value) if isinstance(value, str) else value
+    """A text without ports, and as RabbitMQ had it before 3.12, which names the permission that is missing."""
+    if isinstance(value, str):
+        value = re.sub(r"\b(configure|write|read) access to ", "access to ", value)
+        value = re.sub(r"\d+\.\d+\.\d+\.\d+:\d+", "HOST:PORT", value)
+    return value
 
 
 def differences_of_objects(first, second, at):

@@ -63,7 +63,7 @@ def v2_memory(node):
     admin = Admin(node)
     name = node.api.read("overview")["node"]
     for command in ("memory_breakdown_in_bytes", "memory_breakdown_in_percent"):
-        admin.shows("show", command, "--node", name, having=["Total", "onnection", "queue"])
+        admin.shows("show", command, "--node", name, having=["otal", "onnection", "queue"])
 
 
 @check()
