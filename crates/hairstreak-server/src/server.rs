@@ -195,7 +195,7 @@ impl Server {
     }
 
     fn end(&mut self) -> Forgotten {
-        drop((self.metrics.take(), self.http.take()));
+        [self.metrics.take(), self.http.take()].into_iter().flatten().for_each(HttpServer::stop);
         let forgotten = self.amqp.take().map_or_else(Forgotten::default, |mut amqp| amqp.stop());
         let routers = [self.directory.take(), self.services.take()];
         routers.iter().flatten().for_each(ServingRouter::close);

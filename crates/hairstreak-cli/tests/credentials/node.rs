@@ -19,7 +19,6 @@ pub struct NearNode {
     node: Child,
     folder: PathBuf,
     pub node_keys: KeyPair,
-    pub user_keys: KeyPair,
 }
 
 /// Where a program runs.
@@ -58,7 +57,7 @@ impl NearNode {
         let mut node = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(node.stdout.take().unwrap()).lines().map(Result::unwrap);
         assert!(lines.any(|line| line.starts_with("public key")), "the node has ended");
-        NearNode { network, node, folder, node_keys, user_keys }
+        NearNode { network, node, folder, node_keys }
     }
 
     /// The path of a file of the node's folder: `password`, `wrong`, `ann.key`.

@@ -83,8 +83,8 @@ fn live_and_die(node: Node, life: &AtomicUsize, rng: &mut Rng) -> Option<bool> {
             }
         });
         let start = Instant::now();
-        let dies_early = wanted % 2 == 0;
-        while !operator.is_finished() && !(dies_early && done.load(Relaxed) > wanted / 2) {
+        let dies_early = wanted.is_multiple_of(2);
+        while !(operator.is_finished() || dies_early && done.load(Relaxed) > wanted / 2) {
             assert!(start.elapsed() < LONG);
             thread::park_timeout(Duration::from_micros(100));
         }

@@ -55,8 +55,8 @@ impl ExchangeTables {
     pub(super) fn new(selection: &Selection) -> ExchangeTables {
         // The other groups are on the detailed page only.
         let is_detailed = selection.registry == Registry::Detailed;
-        let known = is_detailed.then(|| selection.pick([&NAMES, &BINDINGS])).unwrap_or_default();
-        let hosts = is_detailed.then(|| selection.pick([&HOSTS])).unwrap_or_default();
+        let known = if is_detailed { selection.pick([&NAMES, &BINDINGS]) } else { Vec::new() };
+        let hosts = if is_detailed { selection.pick([&HOSTS]) } else { Vec::new() };
         ExchangeTables {
             published: Table::new(selection.registry.prefix(), selection.pick([&PUBLISHED])),
             counts_bindings: known.iter().any(|group| group.name == BINDINGS.name),

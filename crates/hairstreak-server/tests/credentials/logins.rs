@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use hairstreak::service::{RequestError, WorkerError};
+use hairstreak::service::{Refusal, RequestError, WorkerError};
 use hairstreak::{Credentials, ListError, OpenError, Scope};
 use hairstreak_socket::monitor::{EventKind, HandshakeFailure};
 use hairstreak_socket::security::{Security, generate_key_pair};
@@ -67,6 +67,27 @@ fn one_line_closes_this_host_too() {
         assert_eq!(served.client(credentials).call("echo", "hello").unwrap().body(), b"hello");
         control.leave();
         run.join().unwrap().unwrap();
+    }
+}
+
+#[test]
+fn ipc_and_shared_memory_know_users_and_this_host_too() {
+    for require_login in [false, true] {
+        let served = Served::start(require_login);
+        for place in served.local_services() {
+            let call = |credentials| served.client_at(&place, credentials).call("mmi.service", "echo");
+            for mechanism in [Mechanism::Plain, Mechanism::Curve] {
+                assert_eq!(call(served.credentials("reads", mechanism)).unwrap().body(), b"404");
+                let refused =
+                    served.client_at(&place, served.credentials("reads", mechanism)).call("echo", "");
+                let code = Refusal::AccessRefused;
+                assert!(matches!(&refused, Err(RequestError::Refused { refusal, .. }) if *refusal == code));
+            }
+            let wrong = call(Credentials::password("reads", "wrong").unwrap());
+            assert!(matches!(wrong, Err(RequestError::Unauthorized { .. })), "{place}");
+            let anybody = call(Credentials::default());
+            assert_eq!(anybody.is_err(), require_login, "{place}");
+        }
     }
 }
 

@@ -42,7 +42,10 @@ impl Served {
     pub fn start(require_login: bool) -> Served {
         // A hash that takes no time.
         let hash = |password: &str| PasswordHash::of_salted([1, 2, 3, 4], password.as_bytes()).to_text();
-        Served::with_passwords(require_login, |password| format!(r#""password_hash": "{}""#, hash(password)))
+        Served::with_passwords(require_login, |password| {
+            let algorithm = "rabbit_password_hashing_sha256";
+            format!(r#""password_hash": "{}", "hashing_algorithm": "{algorithm}""#, hash(password))
+        })
     }
 
     /// The same, with the hashes that new passwords have, which take long.
@@ -57,10 +60,13 @@ impl Served {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let definitions = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("credentials-{}-{number}.json", std::process::id()));
+        let local = format!("/tmp/hairstreak-credentials-{}-{number}", std::process::id());
         fs::write(&definitions, text_of(&keys, password)).unwrap();
         let server = Server::start(ServeOptions {
             bind: vec!["tcp://127.0.0.1:*".into()],
-            services_bind: vec!["tcp://127.0.0.1:*".into()],
+            services_bind: ["tcp://127.0.0.1:*", &format!("ipc://{local}"), &format!("shm://{local}.shm")]
+                .map(str::to_owned)
+                .into(),
             require_login,
             curve: Some(node_keys.clone()),
             amqp: AmqpOptions { load_definitions: Some(definitions.clone()), ..AmqpOptions::default() },
@@ -71,6 +77,11 @@ impl Served {
 
     pub fn services(&self) -> String {
         self.server.service_endpoints()[0].to_string()
+    }
+
+    /// Where services are besides: ipc, and shared memory.
+    pub fn local_services(&self) -> Vec<String> {
+        self.server.service_endpoints()[1..].iter().map(ToString::to_string).collect()
     }
 
     pub fn directory(&self) -> String {
@@ -89,8 +100,12 @@ impl Served {
     }
 
     pub fn client(&self, credentials: Credentials) -> Client {
+        self.client_at(&self.services(), credentials)
+    }
+
+    pub fn client_at(&self, place: &str, credentials: Credentials) -> Client {
         let options = ClientOptions { credentials, timeout: Some(PATIENCE), ..ClientOptions::default() };
-        Client::with_options(&[&self.services()], options).unwrap()
+        Client::with_options(&[place], options).unwrap()
     }
 
     pub fn worker(&self, credentials: Credentials, service: &str) -> Worker {

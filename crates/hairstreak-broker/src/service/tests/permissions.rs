@@ -5,11 +5,11 @@ use hairstreak_wire::management::{REPORT_SERVICE, Report};
 use super::*;
 use crate::gate::Operation::{Configure, Read, Write};
 
-fn plain_request<'a>(service: &'a [u8]) -> [&'a [u8]; 4] {
+fn plain_request(service: &[u8]) -> [&[u8]; 4] {
     [b"", b"MDPC01", service, b"hello"]
 }
 
-fn plain_ready<'a>(service: &'a [u8]) -> [&'a [u8]; 4] {
+fn plain_ready(service: &[u8]) -> [&[u8]; 4] {
     [b"", b"MDPW01", b"\x01", service]
 }
 
