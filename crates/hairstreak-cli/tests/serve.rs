@@ -100,7 +100,8 @@ fn nothing_listens_beyond_this_host_unless_it_is_told_to() {
             "directory at tcp://127.0.0.1:5682",
             "services at tcp://127.0.0.1:5555",
             "amqp at tcp://127.0.0.1:5672",
-            "http at http://127.0.0.1:15672"
+            "http at http://127.0.0.1:15672",
+            "metrics at http://127.0.0.1:15692/metrics"
         ]
     );
     assert_eq!(sockets[0].len(), places.len(), "{sockets:?}");

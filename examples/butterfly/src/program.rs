@@ -4,7 +4,7 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use hairstreak::{BuildError, Node};
+use hairstreak::{Credentials, Node};
 
 use crate::arguments::{Arguments, Usage};
 use crate::window::{self, complain};
@@ -31,7 +31,9 @@ pub fn run<const INTERFACES: usize>(
     }
 }
 
-/// A node with the directory at `host`. Says so where that cannot be looked up just now.
-pub fn node(host: &str) -> Result<Node, BuildError> {
-    Node::builder().directory(host).on_delay(|reason| complain(&format!("{reason}, trying again"))).build()
+/// A node with the directory at `host`. Says so where that cannot be looked up just now. A directory on another host asks for credentials, which are
+/// those of the environment (`HAIRSTREAK_USER`, `HAIRSTREAK_PASSWORD`).
+pub fn node(host: &str) -> Result<Node, Box<dyn Error>> {
+    let node = Node::builder().directory(host).credentials(Credentials::from_environment()?);
+    Ok(node.on_delay(|reason| complain(&format!("{reason}, trying again"))).build()?)
 }

@@ -20,9 +20,16 @@ pub fn greeting(server: &Server, data: Option<&str>) -> String {
         .into_iter()
         .flat_map(|(part, endpoints)| endpoints.iter().map(move |endpoint| format!("{part} at {endpoint}")));
     let http = server.http_addresses().iter().map(|address| format!("http at http://{address}"));
+    let metrics =
+        server.metrics_addresses().iter().map(|address| format!("metrics at http://{address}/metrics"));
     let key = server.curve_key().map(|key| format!("public key of the directory and services: {key}"));
     // Programs that start RabbitMQ in a container wait for the last line.
-    let lines = places.chain(http).chain(openness(server, data)).chain(key).chain([STARTED.to_owned()]);
+    let lines = places
+        .chain(http)
+        .chain(metrics)
+        .chain(openness(server, data))
+        .chain(key)
+        .chain([STARTED.to_owned()]);
     lines.map(|line| line + "\n").collect()
 }
 
@@ -31,7 +38,8 @@ fn openness(server: &Server, data: Option<&str>) -> Vec<String> {
     let (plain, secured) = (server.amqp_endpoints(), server.amqp_tls_endpoints());
     let all = [server.endpoints(), server.service_endpoints(), plain, secured].concat();
     let open = all.iter().filter(|endpoint| !is_local(endpoint)).map(Endpoint::to_string);
-    let http = server.http_addresses().iter().filter(|address| !address.ip().is_loopback());
+    let http = server.http_addresses().iter().chain(server.metrics_addresses());
+    let http = http.filter(|address| !address.ip().is_loopback());
     let open: Vec<String> = open.chain(http.map(|address| format!("http://{address}"))).collect();
     let mut lines = vec![match &open[..] {
         [] => "open to this host only".to_owned(),

@@ -166,13 +166,13 @@ fn a_page_names_the_node_and_the_versions() {
 fn each_object_has_its_series_and_the_sums_are_those_of_all() {
     let world = World::start(Readers::Loopback);
     world.add_host("other");
-    for (host, queue) in [("/", "a \"b\" \\ \n"), ("/", "c"), ("other", "c")] {
+    for (host, queue) in [("/", "a \"b\" \\"), ("/", "c"), ("other", "c")] {
         world.declare(host, queue);
         world.publish(host, queue, "12345");
     }
     world.publish("other", "c", "1");
     let page = world.page("/metrics/per-object");
-    page.check(r#"rabbitmq_queue_messages{vhost="/",queue="a \"b\" \\ \n"}"#, 1.0);
+    page.check(r#"rabbitmq_queue_messages{vhost="/",queue="a \"b\" \\"}"#, 1.0);
     page.check(r#"rabbitmq_queue_messages{vhost="other",queue="c"}"#, 2.0);
     page.check(r#"rabbitmq_queue_messages_ready_bytes{vhost="other",queue="c"}"#, 6.0);
     page.check(r#"rabbitmq_queue_messages_published_total{queue_vhost="/",queue="c"}"#, 1.0);

@@ -79,7 +79,7 @@ def tools_flower(node):
 # Datadog's check.
 
 
-@check()
+@check(needs="consumer utilisation")
 def tools_datadog(node):
     host = busy_host(node)
     overview = node.api.read("overview")
@@ -182,7 +182,7 @@ def is_mine(one, host):
     return one.get("vhost") == host
 
 
-@check()
+@check(needs="samples of objects")
 def tools_ask_for_samples(node):
     """The pages of RabbitMQ and rabbit-hole ask for rates over a time."""
     host = busy_host(node)

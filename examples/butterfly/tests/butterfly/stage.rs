@@ -1,8 +1,10 @@
 //! Programs as they are started by hand, in one window each.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, ExitStatus, Stdio};
+use std::sync::Once;
 
 use crate::host::Host;
 
@@ -23,6 +25,8 @@ impl Program {
         let mut child = host
             .command(program)
             .args(arguments)
+            .env("HAIRSTREAK_USER", USER)
+            .env("HAIRSTREAK_PASSWORD", PASSWORD)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -65,13 +69,29 @@ impl Drop for Program {
     }
 }
 
+/// The user of the components.
+const USER: &str = "butterfly";
+const PASSWORD: &str = "wings";
+
+/// A configuration with that user, whose password has RabbitMQ's hash.
+fn configuration() -> PathBuf {
+    static WRITTEN: Once = Once::new();
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("butterfly-node.toml");
+    let hash = "AQIDBBa6nwrNrfjxn9968PJ/5ySGx01jehi4uK0eq0eefW+W";
+    let text = format!("[[users]]\nname = \"{USER}\"\npassword_hash = \"{hash}\"\n");
+    WRITTEN.call_once(|| fs::write(&path, text).unwrap());
+    path
+}
+
 /// Starts `hairstreak serve`, which the tests of hairstreak-cli build into the same folder.
 pub fn serve(host: &Host, port: &str) -> (Program, String) {
     let hairstreak = Path::new(SEND_REQUESTS).with_file_name("hairstreak");
     assert!(hairstreak.exists(), "{} is missing: cargo build -p hairstreak-cli", hairstreak.display());
-    // Some of the components are on other hosts.
+    // Some of the components are on other hosts, which need credentials.
     let everywhere = format!("tcp://*:{port}");
-    let mut node = Program::start(host, hairstreak.to_str().unwrap(), &["serve", "--bind", &everywhere]);
+    let config = configuration();
+    let words = ["serve", "--bind", &everywhere, "--data-dir", "none", "--config", config.to_str().unwrap()];
+    let mut node = Program::start(host, hairstreak.to_str().unwrap(), &words);
     let line = node.line();
     let port = line.strip_prefix("directory at tcp://*:").unwrap_or_else(|| panic!("{line:?}")).to_owned();
     (node, port)

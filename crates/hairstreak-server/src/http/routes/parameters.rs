@@ -1,6 +1,6 @@
 //! Parameters of virtual hosts and of the node, and the name of the cluster.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -56,6 +56,9 @@ pub(crate) async fn set(call: &mut Call<'_>) -> Answer {
     let body = call.body_with(&["value"]).await?;
     let host = call.vhost().map_err(|_| ApiError::missing("vhost_not_found"))?;
     let component = call.text("component")?;
+    if component == VHOST_LIMITS {
+        return set_limits(call, host.name(), &value(&body)).await;
+    }
     if !COMPONENTS.contains(&component) {
         let text = format!("Validation failed\n\ncomponent {component} not found\n");
         return Err(ApiError::bad_request(text));
@@ -67,6 +70,16 @@ pub(crate) async fn set(call: &mut Call<'_>) -> Answer {
         value: value(&body),
     };
     put(parameters::put(call.node(), parameter)?).await
+}
+
+/// The limits of a virtual host may be set as a parameter, too.
+async fn set_limits(call: &Call<'_>, virtual_host: &str, value: &Value) -> Answer {
+    let wrong = || ApiError::bad_request("Validation failed\n\nlimits are an object of integers\n");
+    let limits: BTreeMap<String, i64> = serde_json::from_value(value.clone()).map_err(|_| wrong())?;
+    for (limit, value) in limits {
+        kept(virtual_hosts::set_limit(call.node(), virtual_host, &limit, Some(value))?).await?;
+    }
+    nothing()
 }
 
 fn value(body: &crate::http::fields::Object) -> Value {
