@@ -17,7 +17,7 @@ use super::product;
 use super::rights::Rights;
 use super::session::Session;
 use super::tuned::Tuned;
-use crate::access::{Login as AccessLogin, LoginError, LoginResult, Peer as LoginPeer, Protocol};
+use crate::access::{Login as AccessLogin, LoginError, LoginResult, Protocol};
 use crate::node::encoding::push_method;
 
 type AmqpContext<'a> = Context<'a, AmqpConnection, Mail>;
@@ -112,8 +112,7 @@ impl AmqpConnection {
         self.client.info.mechanism = chosen.name();
         let login = chosen.login(start_ok.response).map_err(|error| wrong(error.to_string()))?;
         self.phase = Phase::LogIn;
-        let peer = self.client.peer.remote.map_or(LoginPeer::local(), |address| LoginPeer::at(address.ip()));
-        let peer = peer.by(Protocol::Amqp);
+        let peer = self.client.peer.for_login().by(Protocol::Amqp);
         let (node, to) = (Arc::clone(&self.node), context.address());
         let answer = move |result| node.post().logged_in(to, result);
         let result = match login {

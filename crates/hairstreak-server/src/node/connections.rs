@@ -2,7 +2,7 @@
 //!
 //! A connection is listed from connection.open to its end. Its loop keeps the figures here up to date once in each turn.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -12,6 +12,7 @@ use hairstreak_wire::amqp::FieldTable;
 use parking_lot::Mutex;
 use slab::Slab;
 
+use crate::access::Peer as LoginPeer;
 use crate::tls::PeerTls;
 
 /// A connection, and how much goes through it.
@@ -37,6 +38,18 @@ pub(crate) struct Peer {
     pub local: Option<SocketAddr>,
     pub remote: Option<SocketAddr>,
     pub tls: Option<PeerTls>,
+}
+
+impl Peer {
+    /// Where the client comes from, for a login. A tcp connection that was reset before it was looked at has lost the address of its peer, who may be
+    /// anywhere.
+    pub fn for_login(&self) -> LoginPeer {
+        match (self.remote, self.local) {
+            (Some(remote), _) => LoginPeer::at(remote.ip()),
+            (None, Some(_)) => LoginPeer::at(Ipv4Addr::UNSPECIFIED.into()),
+            (None, None) => LoginPeer::local(),
+        }
+    }
 }
 
 /// The words and limits of a client.
@@ -154,5 +167,25 @@ impl Drop for Listed {
         }
         drop(entries);
         self.connections.closed.fetch_add(1, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_on_this_host_only_if_it_is_known_to_be() {
+        let at = |text: &str| Some(text.parse().unwrap());
+        for (local, remote, is_loopback) in [
+            (None, None, true),
+            (at("127.0.0.1:5672"), at("127.0.0.1:40000"), true),
+            (at("10.0.0.1:5672"), at("10.0.0.2:40000"), false),
+            (at("10.0.0.1:5672"), None, false),
+            (at("127.0.0.1:5672"), None, false),
+        ] {
+            let peer = Peer { local, remote, tls: None };
+            assert_eq!(peer.for_login().is_loopback(), is_loopback, "{local:?} {remote:?}");
+        }
     }
 }
