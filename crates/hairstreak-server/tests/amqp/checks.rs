@@ -33,8 +33,8 @@ fn our_node_passes_the_checks() {
 #[test]
 fn our_node_passes_the_checks_through_a_fabric() {
     let node = our_node_at_a_fabric("checks");
-    // A few of them wait for half a second at most, which is short for a simulation beside all other tests.
-    let some = ["blocking_", "hostile_", "publish", "confirm"];
+    // A few of them wait for half a second at most, or publish megabytes, which is much for a simulation beside all other tests.
+    let some = ["blocking_", "hostile_", "publish_b", "publish_e", "publish_t", "confirm"];
     // Every name contains "".
     let groups = if amount(0, 1) == 0 { &some[..] } else { &[""] };
     groups.iter().for_each(|group| check(&node, &["--only", group]));
