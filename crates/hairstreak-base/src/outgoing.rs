@@ -7,7 +7,7 @@
 //! What was written can be retained ([`OutgoingBuffer::retain`]) until it is known what became of it: the segments
 //! stay, and nothing is copied for it ([`retained`](crate::retained)).
 //!
-//! What is put in can be held ([`OutgoingBuffer::hold`]) until it may leave; see `held`.
+//! Bytes that are put in can be held ([`OutgoingBuffer::hold`]) until it may leave; see `held`.
 //!
 //! Invariants: the queue holds no empty segment; `written` counts into the first segment; a header
 //! and a copied body are never split between segments. The tail is empty when all of it has been written, unless it is

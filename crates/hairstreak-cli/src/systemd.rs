@@ -19,7 +19,7 @@ const VARIABLE: &str = "NOTIFY_SOCKET";
 /// How long a supervisor that reads nothing is waited for.
 const SEND_TIME: Duration = Duration::from_secs(1);
 
-/// Whoever started the node and wants to know about its state.
+/// The program that started the node and follows its state, such as systemd.
 #[derive(Debug)]
 pub struct Supervisor(Option<UnixDatagram>);
 
@@ -76,7 +76,7 @@ impl Supervisor {
 mod tests {
     use super::*;
 
-    /// What a supervisor hears.
+    /// The messages to a supervisor.
     fn heard(socket: &UnixDatagram) -> String {
         let mut room = [0; 200];
         let size = socket.recv(&mut room).unwrap();

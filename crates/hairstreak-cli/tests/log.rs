@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 const HAIRSTREAK: &str = env!("CARGO_BIN_EXE_hairstreak");
-/// Whatever is expected comes within this, however busy the machine is.
+/// An event comes within this time, however busy the machine is.
 const LONG: Duration = Duration::from_secs(120);
 
 /// A node in a folder of its own, whose configuration can be changed.

@@ -23,7 +23,7 @@ pub const SERVER_KEY_VARIABLE: &str = "HAIRSTREAK_SERVER_KEY";
 /// The most bytes of a file with a password or a key. Either has 255 at most.
 const FILE_SIZE_MAX: usize = 4096;
 
-/// What a program shows the node: nothing, a name and a password (PLAIN), or a key (CURVE). With a key, and with a key alone, all
+/// The credentials of a program: none, a name and a password (PLAIN), or a key (CURVE). With a key, and with a key alone, all
 /// that is sent is encrypted, and nobody else can take the node's place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Credentials(Security);
@@ -53,7 +53,7 @@ pub enum CredentialsError {
     KeyFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The error.
         source: KeyError,
     },
     /// A variable of the environment has something else than a public key.

@@ -4,7 +4,7 @@ use crate::exchange::ExchangeDeclaration;
 use crate::queue::QueueDeclaration;
 use crate::view::BindingInfo;
 
-/// One change. Whatever goes because something else goes is a change of its own, and comes before it: the bindings of an
+/// One change. An object that goes with another one is a change of its own, and comes before: the bindings of an
 /// exchange before the exchange.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {

@@ -58,7 +58,7 @@ impl Permissions {
         (!may).then(|| refused("the user may not look this name up: that needs some permission for it"))
     }
 
-    /// What the peer sees in a list.
+    /// The names that the peer sees in a list.
     pub fn view<'a>(&'a mut self, now: Duration, peer: &'a Peer) -> View<'a> {
         if now >= self.listed_since + LISTED_INTERVAL {
             self.listed_since = now;

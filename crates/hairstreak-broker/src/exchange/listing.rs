@@ -25,7 +25,7 @@ impl Exchanges {
         stats.publish_out += message_count * queue_count;
     }
 
-    /// What there is, for operators.
+    /// The exchanges and bindings, for operators.
     pub(crate) fn listing(&self) -> Listing<'_> {
         Listing(self)
     }

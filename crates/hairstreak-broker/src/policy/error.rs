@@ -1,8 +1,8 @@
-//! `PolicyError`: what is wrong with a policy.
+//! `PolicyError`: the fault of a policy.
 
 use std::fmt;
 
-/// What is wrong with a policy. Shown, the error is the reason that RabbitMQ's HTTP API gives, where that API does not
+/// A fault of a policy. Shown, the error is the reason that RabbitMQ's HTTP API gives, where that API does not
 /// escape it for HTML.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {

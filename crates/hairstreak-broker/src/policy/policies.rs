@@ -16,7 +16,7 @@ pub(crate) struct Policies {
 }
 
 impl Policies {
-    /// Of policies with the same priority the first one given is the first one here.
+    /// Policies with the same priority keep the order in which they were given.
     pub(crate) fn new(user: Vec<Arc<Policy>>, operator: Vec<Arc<Policy>>) -> Policies {
         let mut policies = Policies { user, operator };
         for list in [&mut policies.user, &mut policies.operator] {

@@ -124,7 +124,7 @@ impl Queues {
             queue.counts.returned += 1;
         }
         if queue.is_deleted {
-            // What would return has no queue any more.
+            // A delivery that returns has no queue any more.
             queue.counts.gone += u64::from(!is_acked);
             if queue.unacknowledged == 0 {
                 self.remove(id);

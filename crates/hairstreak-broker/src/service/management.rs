@@ -29,7 +29,7 @@ pub(super) struct LastReport {
 }
 
 impl Broker {
-    /// What the broker would say to a request for [`REPORT_SERVICE`] of a peer that sees all services.
+    /// The answer to a request for [`REPORT_SERVICE`] from a peer that sees all services.
     pub fn report(&self, now: Duration) -> Report {
         self.report_for(None, now)
     }

@@ -14,9 +14,9 @@ use crate::outbox::{Outbox, Sent};
 
 /// A peer that would come back at once is told to go after so long.
 const EXPULSION_DELAY: Duration = Duration::from_secs(1);
-/// What a worker is told that is one too many, or of a service that has none.
+/// The refusal for a worker above the limit, or for a service without room.
 const NO_ROOM: &str = "no such service can have a worker here, or no more of them";
-/// What a peer is told that had no room to be told sooner.
+/// The refusal for a peer that had no room for an earlier one.
 pub(super) const UNREAD: &str = "begin again: what was to be said was not read";
 /// A worker is never given more requests at a time, whatever it announces.
 const CAPACITY_MAX: u32 = 65_536;

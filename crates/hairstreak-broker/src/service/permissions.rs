@@ -1,11 +1,11 @@
-//! What users may do here: call a service (write), be its worker (read), and see it (either, or configure).
+//! The rights of users here: call a service (write), be its worker (read), and see it (either, or configure).
 
 use crate::gate::{Gate, Operation};
 
-/// What a worker is told that may not be one.
+/// The refusal for a worker without the permission.
 pub(super) const NO_READ: &str =
     "the user may not serve this service: that needs read permission for its name";
-/// What a client is told.
+/// The refusal for a client.
 pub(super) const NO_WRITE: &str =
     "the user may not call this service: that needs write permission for its name";
 

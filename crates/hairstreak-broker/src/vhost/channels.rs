@@ -10,7 +10,7 @@ use crate::queue::QueueId;
 use crate::slices;
 use crate::stats::ChannelStats;
 
-/// What the client has asked for.
+/// The modes that the client has asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChannelMode {
     /// Confirms of what it publishes.

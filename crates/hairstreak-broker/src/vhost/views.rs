@@ -14,7 +14,7 @@ use crate::queue::{Consumer, NEVER, Queue, QueueId, QueueKind, Standing};
 use crate::stats::HostStats;
 use crate::view::{BindingInfo, ChannelInfo, ConsumerInfo, ExchangeInfo, PeekInfo, QueueInfo};
 
-/// What operators see of a virtual host.
+/// A virtual host as operators see it.
 #[derive(Clone, Copy)]
 pub struct Views<'a> {
     pub(super) parts: &'a Parts,

@@ -70,7 +70,7 @@ impl VirtualHost {
         Turn::new(&mut self.parts, now, outbox).close_connection(connection);
     }
 
-    /// What the server notes of channels.
+    /// Notes of the server on channels.
     pub fn channels_mut(&mut self) -> ChannelsMut<'_> {
         ChannelsMut { parts: &mut self.parts }
     }
@@ -436,7 +436,7 @@ impl VirtualHost {
         self.parts.queues_max = queues_max;
     }
 
-    /// What operators see.
+    /// The host as operators see it.
     pub fn views(&self) -> Views<'_> {
         Views { parts: &self.parts }
     }

@@ -5,7 +5,7 @@
 //!     --> Logger: below the level? --> Line: one line of text or JSON --> LineQueue --> thread "log" --> standard error
 //! ```
 //!
-//! Whoever writes a line waits for nothing: a reader of standard error that has stopped would stop the loops of the node with it. Lines that find no
+//! Writing a line never waits: a reader of standard error that has stopped would stop the loops of the node with it. Lines that find no
 //! room are dropped, and their number is a line of its own.
 //!
 //! The crate `log` has the macros. Keys stand before a semicolon: `log::warn!(endpoint:% = endpoint, reason = &*reason; "nothing can be accepted")`.

@@ -57,7 +57,7 @@ enum PermissionsAction {
     Set {
         /// The user.
         user: String,
-        /// What it may declare and delete. [default: nothing]
+        /// Names that the user may declare and delete. [default: nothing]
         #[arg(
             long,
             value_name = "REGEX",
@@ -66,10 +66,10 @@ enum PermissionsAction {
             conflicts_with = "topic"
         )]
         configure: String,
-        /// What it may publish to. With --topic: with which keys. [default: nothing]
+        /// Names that the user may publish to. With --topic: routing keys. [default: nothing]
         #[arg(long, value_name = "REGEX", default_value = "", hide_default_value = true)]
         write: String,
-        /// What it may consume from and bind to. With --topic: with which keys. [default: nothing]
+        /// Names that the user may consume from and bind to. With --topic: binding keys. [default: nothing]
         #[arg(long, value_name = "REGEX", default_value = "", hide_default_value = true)]
         read: String,
         /// The keys of this topic exchange.

@@ -51,7 +51,7 @@ enum PoliciesAction {
         /// A regular expression for names of queues and exchanges.
         #[arg(value_name = "REGEX")]
         pattern: String,
-        /// What it sets, such as max-length=1000, or a JSON object.
+        /// Settings, such as max-length=1000, or a JSON object.
         #[arg(value_name = "KEY=VALUE", required = true, value_parser = setting)]
         settings: Vec<Setting>,
         /// The one with the highest applies.

@@ -105,7 +105,7 @@ enum Typed {
     Interrupt,
 }
 
-/// What is typed up to the end of the line. Backspace and Ctrl-U work.
+/// The text that is typed up to the end of the line. Backspace and Ctrl-U work.
 fn typed(terminal: &File) -> io::Result<Typed> {
     let mut line = Vec::new();
     let mut byte = [0];

@@ -15,7 +15,7 @@ use crate::percent::escape;
 
 /// List virtual hosts; add and delete them, set their limits
 ///
-/// Whoever adds a virtual host may use it; others need `permissions set`.
+/// The user who adds a virtual host may use it; others need `permissions set`.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct VhostsArguments {

@@ -93,7 +93,7 @@ impl ServiceCommand {
         if let Some(id) = request.id() {
             command.env("HAIRSTREAK_REQUEST", id.to_string());
         }
-        // What the worker shows the node is none of the command's business.
+        // The command does not see the credentials of the worker.
         command.env_remove(PASSWORD_VARIABLE);
         command.env("HAIRSTREAK_REPEATED", if request.is_repeated() { "1" } else { "0" });
         let program = || self.words[0].display().to_string();

@@ -8,7 +8,7 @@ const VAIN_MS: &str = "2000";
 /// Longer than a reply takes.
 const LONG_MS: &str = "60000";
 
-/// What somebody could do without credentials: call, serve, register, look up, list services, list names. By our commands where there
+/// The attempts of a client without credentials: call, serve, register, look up, list services, list names. By our commands where there
 /// are some, and by pyzmq.
 fn found(node: &NearNode, host: Host, address: &str, patience_ms: &str) -> [bool; 9] {
     let (services, directory) = (format!("tcp://{address}:5555"), format!("tcp://{address}:5682"));

@@ -103,7 +103,7 @@ fn on_a_full_disk() {
     let (first, unanswered) = declare_until_refused(&node.amqp, &place.data(), "first");
     answered.extend(first);
 
-    // What is new is refused before it acts, and what is there is answered.
+    // New objects are refused before they act. Objects that are there are answered.
     let mut client = Client::connect(&node.amqp).unwrap();
     let mut ask = |method: Method<'_>| client.is_granted(&method);
     let refused = |result: Result<(), String>| {
@@ -152,7 +152,7 @@ fn on_a_full_disk() {
         assert!(start.elapsed() < LONG, "{text}");
     }
     answered.extend(more);
-    // What was kept is written before anything later.
+    // Changes that were kept are written before later ones.
     answered.extend([unanswered, "later".into()]);
     node.kill();
     let node = place.start();

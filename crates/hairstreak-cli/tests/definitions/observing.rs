@@ -1,4 +1,4 @@
-//! What is there when a node has started: by passive declarations, and by messages that come back if nothing takes them.
+//! The objects of a node that has started: by passive declarations, and by messages that come back if nothing takes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -26,7 +26,7 @@ const HASH: &str = "kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR";
 enum Object {
     User(usize),
     Host(usize),
-    /// Of a user in a host.
+    /// The permissions of a user in a host.
     Permission(usize, usize),
     /// In `/`, or in a host.
     Policy(Option<usize>, usize),

@@ -1,4 +1,4 @@
-//! What a client hears of changes that are not its own, or that were not answered: the node is killed as soon as the client hears of them.
+//! Answers about the changes of others, and about changes without an answer: the node is killed as soon as the client has the answer.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -109,7 +109,7 @@ fn queues_that_end_by_themselves_do_not_come_back() {
     for name in &gone {
         await_queue(&mut client, name, false);
     }
-    // Whatever was changed before an answer is on disk.
+    // Changes before an answer are on disk.
     client.is_granted(&Method::QueueDeclare(queue_declaration("later", false))).unwrap();
     node.kill();
     let node = place.start();

@@ -95,7 +95,7 @@ impl Broker {
         panic!("{words:?}: {list:?}");
     }
 
-    /// What the API itself says, asked by another client than the program's.
+    /// The answer of the API itself, to another client than the program's.
     #[track_caller]
     pub fn api(&self, path: &str) -> Value {
         let output = Command::new("python3")
@@ -106,7 +106,7 @@ impl Broker {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// What rabbitmqctl says, if it can drive this broker.
+    /// The answer of rabbitmqctl, if rabbitmqctl can drive this broker.
     #[track_caller]
     pub fn control(&self, words: &[&str]) -> Option<String> {
         let environment = self.environment.as_ref()?;

@@ -22,7 +22,7 @@ fn a_login_comes_from_many_places(broker: &Broker) {
         &["--url", &format!("http://guest:guest@{}/", broker.http)][..],
         &["--url", &format!("http://g%75est@{}/api/", broker.http), "--password-file", file],
         &["--user", "guest", "--password-file", file],
-        // What is said for this command goes before what the URL has.
+        // The options of the command win over the URL.
         &["--url", &wrong, "--password-file", file],
     ] {
         broker.good(&[&["users", "--columns", "name", "--filter", "^guest$"], words].concat());

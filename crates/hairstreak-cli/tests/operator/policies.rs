@@ -10,7 +10,7 @@ tests_of_each_broker! {
     what_makes_no_sense_is_refused,
 }
 
-/// Publishes some messages, and counts those that stay.
+/// Publishes some messages, and counts the messages that stay.
 fn kept(broker: &Broker, url: &str, queue: &str) -> u64 {
     broker.good(&["purge", queue, url]);
     broker.good(&["publish", url, "--key", queue, "--count", "9", "m"]);

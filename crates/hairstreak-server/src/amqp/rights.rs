@@ -32,7 +32,7 @@ pub(super) struct Rights {
     checks: CheckCache,
 }
 
-/// What a name is the name of.
+/// The kind of object that a name is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Resource {
     Exchange,

@@ -137,7 +137,7 @@ pub(crate) struct QueueDefinition {
     pub arguments: Arguments,
 }
 
-/// What a binding leads to.
+/// The kind of object that a binding leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum DestinationType {

@@ -1,4 +1,4 @@
-//! What the operating system says of the process: memory, descriptors, threads, disk.
+//! Figures of the operating system about the process: memory, descriptors, threads, disk.
 
 use std::fs;
 use std::path::Path;

@@ -21,7 +21,7 @@ pub(crate) struct Rights<'a> {
     permissions: Arc<VirtualHostPermissions>,
 }
 
-/// What a name is the name of.
+/// The kind of object that a name is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Exchange,

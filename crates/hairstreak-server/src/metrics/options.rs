@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// Who may read metrics without credentials.
+/// The clients that may read metrics without credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Readers {
     /// Nobody.

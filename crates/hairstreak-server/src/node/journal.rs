@@ -3,7 +3,7 @@
 //! A change acts at once in memory. It is promised only when it is on disk: whoever made the change hears of that from [`Commit`], or by mail.
 //! A node without a data directory promises nothing, and every commit is done at once.
 //!
-//! Whoever is told that something exists is promised it, too: an answer that changes nothing waits for the changes before it ([`Journal::is_awaited`]).
+//! An answer that an object exists is a promise, too: an answer that changes nothing waits for the changes before it ([`Journal::is_awaited`]).
 
 use std::collections::HashSet;
 use std::future::Future;

@@ -39,7 +39,7 @@ pub struct AmqpOptions {
 }
 
 impl AmqpOptions {
-    /// Who may log in from where.
+    /// Rules about users and the hosts that they come from.
     pub(crate) fn login_rules(&self) -> LoginRules {
         LoginRules {
             loopback_users: self.loopback_users.clone(),

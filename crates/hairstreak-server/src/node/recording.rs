@@ -1,4 +1,4 @@
-//! What a virtual host records of its durable parts, and the definitions that stand for it.
+//! The records of a virtual host about its durable parts, and the definitions that stand for them.
 
 use hairstreak_broker::change::Change as Recorded;
 use hairstreak_broker::exchange::ExchangeDeclaration;

@@ -1,6 +1,6 @@
 //! Refusals of changes while nothing can be written: what cannot be kept is not begun.
 //!
-//! Whatever is on disk stays, and is answered: clients declare their queues again with each start. Deletions are not refused either. They are kept, and
+//! Objects on disk stay, and are answered: clients declare their queues again with each start. Deletions are not refused either. They are kept, and
 //! take no more memory than what they delete.
 
 use hairstreak_broker::Refusal;

@@ -12,7 +12,7 @@ use crate::node::{HostState, Node, OPERATORS};
 /// The bytes of bodies that one request takes.
 const BODIES_BYTES_MAX: usize = 64 << 20;
 
-/// What becomes of messages that are taken.
+/// The fate of messages that are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AckMode {
     /// They are settled.

@@ -20,7 +20,7 @@ const COMMON_NAME: &str = "2.5.4.3";
 #[error("the client's certificate cannot be read: {0}")]
 pub struct CertificateError(String);
 
-/// What a client's certificate says about the client. Whether it is true, the handshake has verified.
+/// The names in a client's certificate, which the handshake has verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerCertificate {
     /// The distinguished name of the client, such as `CN=shop,O=Example`; may be empty.

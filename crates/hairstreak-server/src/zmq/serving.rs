@@ -19,7 +19,7 @@ use super::users::{UserGate, Users};
 use crate::options::TellFailure;
 use crate::start_error::StartError;
 
-/// What the ROUTERs of a node have in common.
+/// The common parts of the ROUTERs of a node.
 pub(crate) struct RouterServer {
     pub users: Arc<Users>,
     /// The node's keys for CURVE, if peers may use it.

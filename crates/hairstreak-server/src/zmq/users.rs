@@ -108,7 +108,7 @@ impl Users {
         }
     }
 
-    /// What a user may do by now, by the user id that `add` gave. None: nothing.
+    /// The present rights of a user, by the user id that `add` gave. None: the user has no rights.
     fn permissions(&self, user_id: &str) -> Option<Arc<VirtualHostPermissions>> {
         let (number, name) = user_id.split_once(' ')?;
         let number = number.parse().ok()?;
@@ -183,7 +183,7 @@ impl fmt::Debug for UserGate {
     }
 }
 
-/// Where a login comes from. None: it came by tcp, and the peer is gone, so that nobody knows.
+/// The host that a login comes from. None: unknown, because the peer of a tcp connection is gone.
 fn place_of(remote: Option<SocketAddr>, endpoint: &str) -> Option<Peer> {
     match remote {
         Some(address) => Some(Peer::at(address.ip()).by(Protocol::Zmtp)),

@@ -85,7 +85,7 @@ def exchange(connection, size):
 
 
 def refused(act, *kinds):
-    """What `act` fails with."""
+    """The error of `act`."""
     try:
         connection = act()
     except kinds as error:

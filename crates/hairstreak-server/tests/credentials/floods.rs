@@ -40,7 +40,7 @@ fn clients_that_are_in_do_not_notice_a_flood_of_wrong_logins_and_others_get_in()
             client.call("echo", "meanwhile").unwrap();
             longest = longest.max(begin.elapsed());
             calls += 1;
-            // Whoever was in before needs no hash, and a key needs none ever.
+            // A remembered login needs no hash, and a key never needs one.
             if calls % 100 == 1 {
                 served.client(boss.clone()).call("echo", "again").unwrap();
                 served.client(served.credentials("writes", Mechanism::Curve)).call("echo", "key").unwrap();

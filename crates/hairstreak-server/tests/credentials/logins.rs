@@ -11,7 +11,7 @@ use hairstreak_socket::{Context, Dealer, Options};
 use crate::PATIENCE;
 use crate::node::{Mechanism, Served, USERS, password_of};
 
-/// What those hear who do not get in, all in the same way: who calls, serves, registers, and lists.
+/// Refused clients get the same answer: clients that call, serve, register, and list.
 fn check_refused(served: &Served, credentials: &Credentials, reason: &str) {
     let call = served.client(credentials.clone()).call("echo", "hello").unwrap_err();
     assert!(

@@ -1,4 +1,4 @@
-//! Who may do what at services and in the directory, by user, over real sockets: with our own clients and with pyzmq's.
+//! Rights of users at services and in the directory, by user, over real sockets: with our own clients and with pyzmq's.
 
 mod floods;
 mod foreign;

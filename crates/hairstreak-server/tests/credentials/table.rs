@@ -1,4 +1,4 @@
-//! What each user may do, by password and by key: a row for each user.
+//! The rights of each user, by password and by key: a row for each user.
 
 use std::thread;
 
@@ -7,7 +7,7 @@ use hairstreak::{Credentials, OpenError, Scope};
 
 use crate::node::{Mechanism, Served, USERS};
 
-/// What somebody could do.
+/// The attempts of a client.
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
     registers: bool,

@@ -59,7 +59,7 @@ class Api:
         finally:
             connection.close()
 
-    # What is asked with segments of a path: api.get("queues", "/").
+    # Requests by segments of a path: api.get("queues", "/").
 
     def get(self, *segments, query=""):
         return self.request("GET", path(*segments) + query)
@@ -73,10 +73,10 @@ class Api:
     def delete(self, *segments, headers=()):
         return self.request("DELETE", path(*segments), headers=headers)
 
-    # What has to succeed.
+    # Requests that have to succeed.
 
     def read(self, *segments, query=""):
-        """What a GET that succeeds answers."""
+        """The answer to a GET, which has to succeed."""
         answer = self.get(*segments, query=query)
         assert answer.status == 200, f"GET {path(*segments)}{query}: {answer}"
         return answer.json

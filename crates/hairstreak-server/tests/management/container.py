@@ -43,7 +43,7 @@ def container_has_no_other_user(node):
 
 @check()
 def container_is_declared_to_by_rabbitmqadmin(node):
-    """What Testcontainers for Java runs in the container."""
+    """The command of Testcontainers for Java in the container."""
     host, port = node.places.http
     login = ["--host", host, "--port", str(port), "--username", "shop", "--password", "secret", "--vhost=orders"]
     flags = ["auto_delete=false", "durable=true", "arguments={}"]

@@ -1,4 +1,4 @@
-"""What makes two answers alike, when one is of RabbitMQ and the other of a node that is to answer as RabbitMQ does.
+"""Comparison of two answers: one of RabbitMQ, the other of a node that is to answer as RabbitMQ does.
 
 Definitions and counts have to be equal. What is measured, or is named after the machine, has to be of the same type. An answer may
 say more than RabbitMQ's, because later versions of RabbitMQ do; it may not say less, but for what no tool reads."""
@@ -24,7 +24,7 @@ MEASURED = set(
 # Counters of a whole node, which other tests move, too.
 COUNTERS = re.compile("(io|mnesia|msg_store|queue_index)_.*|(connection|channel|queue)_(created|closed|declared|deleted)")
 
-# What an answer may lack: no tool is known to read it, and most of it only an Erlang machine has.
+# Keys that an answer may lack: no tool is known to read them, and only an Erlang machine has most of them.
 OPTIONAL = set(
     """
     user_who_performed_action head_message_timestamp io_seek_count io_seek_count_details io_seek_avg_time io_seek_avg_time_details

@@ -37,7 +37,7 @@ def limits_of_connections_to_a_virtual_host(node):
     node.wire_to(host)
     eventually(lambda: connection_count(node, host) == 2)
     refuse_connection(node, host, text.format(2))
-    # What is open stays, and what is closed makes room.
+    # Open connections stay. Closed ones make room.
     limit(node, "vhost", host, max_connections=1)
     queue(first)
     limit(node, "vhost", host, max_connections=0)

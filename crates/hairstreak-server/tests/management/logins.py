@@ -1,4 +1,4 @@
-"""Who gets in over AMQP, and what a client is told that does not."""
+"""Logins over AMQP, and the answers to refused ones."""
 
 import pika
 from pika.exceptions import ProbableAccessDeniedError, ProbableAuthenticationError
@@ -8,7 +8,7 @@ from check import check, connection_error, equal, queue, refused_connection
 from wire import CAPABILITIES
 
 REFUSED = "ACCESS_REFUSED - Login was refused using authentication mechanism {}. For details see the broker logfile."
-# Of "test12" with the salt 908DC60A; the first as RabbitMQ's page about passwords has it. The algorithm of no name is SHA-256.
+# The hash of "test12" with the salt 908DC60A; the first as RabbitMQ's page about passwords has it. The algorithm of no name is SHA-256.
 HASHES = [
     ("kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR", None),
     ("kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR", "rabbit_password_hashing_sha256"),

@@ -50,7 +50,7 @@ BOARD = {
     "rabbitmq_process_open_fds": {},
     "rabbitmq_erlang_uptime_seconds": {},
 }
-# What alert rules read beside them.
+# Further series that alert rules read.
 ALERTS = [
     "rabbitmq_alarms_memory_used_watermark",
     "rabbitmq_alarms_free_disk_space_watermark",
@@ -171,7 +171,7 @@ GET_MANUAL = {"delivered": 1, "delivered_get_manual_ack": 1}
 
 
 class Counters:
-    """What moved since the last look. Names are short: "received" is rabbitmq_global_messages_received_total."""
+    """The series that moved since the last look. Names are short: "received" is rabbitmq_global_messages_received_total."""
 
     def __init__(self, node):
         self.node = node
@@ -205,7 +205,7 @@ class Counters:
 def metrics_move(node):
     host = node.host()
     node.api.set("queues", host, "kept")
-    # What others left behind is gone.
+    # Objects of others are gone.
     alone = [0, 0, len(node.api.read("queues"))]
     counts = lambda: [scrape(node).sum(f"rabbitmq_{what}") for what in ("connections", "channels", "queues")]
     eventually(counts, lambda found: found == alone)

@@ -48,7 +48,7 @@ class Node(Broker):
 
     @property
     def version(self):
-        """Of the RabbitMQ that the node is or claims to be: (3, 10, 8)."""
+        """The version of the RabbitMQ that the node is or claims to be: (3, 10, 8)."""
         return tuple(int(part) for part in self.api.read("overview")["rabbitmq_version"].split("."))
 
     def leave(self):
@@ -61,7 +61,7 @@ class Node(Broker):
 
 
 def eventually(what, is_right=bool):
-    """What `what()` returns when that is right. RabbitMQ's statistics are late, and what a policy changes is applied by each queue for
+    """The result of `what()` once it is right. RabbitMQ's statistics are late, and what a policy changes is applied by each queue for
     itself."""
     deadline = time.monotonic() + PATIENCE_S
     while not is_right(value := what()):

@@ -155,7 +155,7 @@ class Table:
             return close.reply_code, close.reply_text
 
     def refusal(self, verb, kind, name):
-        """What a channel is closed with. RabbitMQ names the permission from 3.12 on."""
+        """The code and the text with which a channel is closed. RabbitMQ names the permission from 3.12 on."""
         verb = f"{verb} " if self.names_permission else ""
         return 403, f"ACCESS_REFUSED - {verb}access to {kind} '{name}' in vhost '{self.host}' refused for user '{self.name}'"
 
@@ -240,7 +240,7 @@ def permissions_of_one_virtual_host_are_none_in_another(node):
 
 @check()
 def permissions_are_not_asked_for_when_a_letter_is_dead(node):
-    """Who may publish to a queue sends its dead letters where the queue's owner had them sent."""
+    """Dead letters go to the exchange of the queue, whatever the publisher may do there."""
     host = node.host()
     user = node.user(host=host, write="^amq.default$")
     admin = node.wire_to(host)

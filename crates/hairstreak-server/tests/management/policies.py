@@ -345,7 +345,7 @@ def policies_of_operators_have_priorities_of_their_own(node):
     host.await_policy("p", "one", {"max-length": 8})
 
 
-# What is refused, and what is listed.
+# Refusals and lists.
 
 REFUSED = [
     ({}, "no policy provided"),

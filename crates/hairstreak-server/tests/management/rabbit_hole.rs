@@ -11,7 +11,7 @@ use crate::soak::amount;
 use crate::suites;
 use crate::target::Target;
 
-/// What RabbitMQ 3.10.8 lacks of what `interop/rabbit-hole` does.
+/// Needs of `interop/rabbit-hole` that RabbitMQ 3.10.8 does not meet.
 const RABBITMQ_WITHOUT: &[&str] =
     &["protected virtual hosts", "deprecated features", "negative delivery limits"];
 

@@ -1,4 +1,4 @@
-"""What rabbitmqadmin is asked to do: each verb, what it says when all is well, and what it says when it is refused."""
+"""The commands for rabbitmqadmin: each verb, once with success, and once refused."""
 
 import base64
 import json
@@ -9,7 +9,7 @@ import pika
 # Everything is named so, and goes at the end.
 HOST = "rabbitmqadmin"
 USERS = ["rabbitmqadmin-one", "rabbitmqadmin-two", "rabbitmqadmin-three"]
-# Of "test12" with the salt 908DC60A, as RabbitMQ's page about passwords has it.
+# The hash of "test12" with the salt 908DC60A, as RabbitMQ's page about passwords has it.
 HASH = "kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR"
 ODD = "a b/ü%+?#&~"
 
@@ -325,7 +325,7 @@ def definitions(admin):
 
 
 def defined_in(file):
-    """What a file defines of ours, in an order. Limits that were deleted stay behind in RabbitMQ, empty."""
+    """Our definitions in a file, in an order. Limits that were deleted stay behind in RabbitMQ, empty."""
     with open(file) as opened:
         said = json.load(opened)
     rows = {name: value for name, value in said.items() if isinstance(value, list)}

@@ -1,4 +1,4 @@
-"""Who gets in from another machine. The node has an administrator of the name and password "operator", beside guest."""
+"""Logins from another machine. The node has an administrator of the name and password "operator", beside guest."""
 
 from pika.spec import Connection
 

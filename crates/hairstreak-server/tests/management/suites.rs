@@ -5,7 +5,7 @@ use crate::program::run;
 use crate::setup::rabbitmq;
 use crate::target::{Target, management_program};
 
-/// What RabbitMQ 3.10.8 lacks of later versions, for which tools of today ask.
+/// Features of later versions that tools ask for and RabbitMQ 3.10.8 lacks.
 pub const RABBITMQ_WITHOUT: &[&str] = &[
     // Health checks that ask for no credentials; routing keys in the headers CC and BCC against topic permissions.
     "4.0",

@@ -155,7 +155,7 @@ def tools_terraform(node):
 
 @check()
 def tools_rabbit_hole(node):
-    """What rabbit-hole's types read of a channel, a consumer and an exclusive queue."""
+    """The keys that rabbit-hole reads of a channel, a consumer and an exclusive queue."""
     host = node.host()
     wire = node.wire_to(host)
     queue(wire, "mine")
@@ -201,7 +201,7 @@ def tools_ask_for_samples(node):
 
 @check()
 def tools_take_the_fast_list(node):
-    """What monitoring asks of a node with many queues."""
+    """The fast list, for the monitoring of many queues."""
     host = busy_host(node)
     for query in ("?disable_stats=true&enable_queue_totals=true", "?columns=name,messages&sort=name&page=1&page_size=500"):
         answer = node.api.read("queues", host, query=query)

@@ -25,7 +25,7 @@ class Topics:
         self.node.api.set("topic-permissions", self.host, self.name, body=body)
 
     def refusal(self, verb, key, exchange_name=X):
-        """What a channel is closed with."""
+        """The code and the text with which a channel is closed."""
         verb = f"{verb} " if self.names_permission else ""
         where = f"'{exchange_name}' in vhost '{self.host}'"
         return 403, f"ACCESS_REFUSED - {verb}access to topic '{key}' in exchange {where} refused for user '{self.name}'"

@@ -122,7 +122,7 @@ fn a_verdict_may_come_later_from_another_thread_while_others_are_served() {
         });
         let answer = asked.recv_timeout(LONG).unwrap();
         early.send_timeout("early", LONG).unwrap();
-        // Whoever asked first waits, and nobody waits for that.
+        // The first client waits, and no other client waits for it.
         let first = pull.recv_timeout(LONG).unwrap();
         let late_is_asked_about = first.body() == b"early";
         let [waiting, other] = if late_is_asked_about { [&late, &early] } else { [&early, &late] };

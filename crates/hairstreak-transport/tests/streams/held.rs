@@ -147,7 +147,7 @@ fn what_is_behind_a_mark_leaves_when_it_is_released_and_the_loop_sleeps_until_th
             }
         }
         assert!(last - used_before < HELD_AFTER, "the loop was at work for {:?}", last - used_before);
-        // What is put in now waits behind all marks.
+        // Bytes that are put in now wait behind all marks.
         bench.send(b"i");
         handle.release(address, 6);
         bench.expect(b"2ef2g");

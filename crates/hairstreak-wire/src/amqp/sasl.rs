@@ -32,7 +32,7 @@ pub enum Mechanism {
     Anonymous,
 }
 
-/// What a client says about itself, by one mechanism or another.
+/// The login of a client, by one mechanism or another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Login<'a> {
     /// PLAIN and AMQPLAIN: the user's name and password.

@@ -30,7 +30,7 @@ pub enum ListError {
     Unreachable {
         /// Which directory.
         directory: String,
-        /// What the resolver said.
+        /// The error of the resolver.
         trouble: ResolveError,
     },
     /// The directory did not answer in time.
@@ -46,7 +46,7 @@ pub enum ListError {
     Refused {
         /// Which directory.
         directory: String,
-        /// What it said.
+        /// The answer.
         text: String,
     },
     /// The node was built by the process that this one was forked from.

@@ -1,4 +1,4 @@
-//! What users may do: register a name (configure), look it up and see it in lists (anything).
+//! The rights of users: register a name (configure), look it up and see it in lists (anything).
 
 use hairstreak_wire::directory::ErrorCode;
 
@@ -74,7 +74,7 @@ fn a_change_of_permissions_holds_at_once_for_those_who_wait_too() {
     assert!(is_refused(&to_bob.2), "{replies:?}");
     gate.revoke("ann", Configure, "A");
     assert!(is_refused(&bench.ask_from(&ann, register("A", 1, 0, 1))));
-    // What is not renewed ends with its lease.
+    // A name that is not renewed ends with its lease.
     assert_eq!(bench.directory.entry_count(), 2);
     bench.pass(6_000);
     assert_eq!(bench.directory.entry_count(), 0);

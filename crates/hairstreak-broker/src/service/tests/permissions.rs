@@ -1,4 +1,4 @@
-//! What users may do: call, serve, see. Peers `ann:1` are the user ann's, those without a colon nobody's.
+//! The rights of users: call, serve, see. The peer `ann:1` belongs to the user ann. A peer without a colon has no user.
 
 use hairstreak_wire::management::{REPORT_SERVICE, Report};
 
@@ -73,7 +73,7 @@ fn a_refused_worker_hurts_nobody_and_may_try_again() {
     bench.ready("w", 8);
     bench.ready("ann:1", 8);
     bench.ask("c", 'c', 1);
-    // What it says meanwhile counts for nothing.
+    // Its words meanwhile count for nothing.
     bench.reply("ann:1", 'c', 1);
     bench.reply("w", 'c', 1);
     assert_eq!(bench.said(), ["ann:1: REFUSED \0/0 403", "w: REQUEST c/1 1", "c: FINAL c/1 #0 done"]);
@@ -98,7 +98,7 @@ fn a_change_of_permissions_holds_for_the_next_request_and_takes_workers_away() {
     gate.revoke("ann", Write, "echo");
     bench.send("ann:1", request_from('a', 2, 1, false), &[b"echo", b"2"]);
     assert_eq!(bench.said(), ["ann:1: REFUSED a/2 403"]);
-    // What was taken before is answered.
+    // A request that was taken before is answered.
     bench.reply("bob:1", 'a', 1);
     assert_eq!(bench.said(), ["ann:1: FINAL a/1 #0 done"]);
     gate.grant("ann", Write, "echo");

@@ -39,7 +39,7 @@ fn a_time_to_live_is_for_messages_to_come() {
     assert_eq!(bench.count("q"), 2);
     assert_eq!(bench.get(channel, "q", true).unwrap().0.body, "old");
     assert_eq!(bench.count("q"), 0);
-    // What came under a policy keeps the time that it had then.
+    // A message that came under a policy keeps the time that it had then.
     bench.publish_all("q", &["short"]);
     bench.clear_policies();
     bench.pass(200);

@@ -120,7 +120,7 @@ impl Connection {
         }
         let mut wanted = PollFlags::IN;
         wanted.set(PollFlags::OUT, !self.output.is_empty() || self.stream.has_unsent());
-        // What TLS has decrypted makes no event.
+        // Bytes that TLS has decrypted make no event.
         let has_news = self.stream.has_news();
         let deadline = if has_news { Some(Instant::now()) } else { deadline };
         let mut polled = vec![PollFd::from_borrowed_fd(self.stream.as_fd(), wanted)];

@@ -23,7 +23,7 @@ pub struct HttpAddress {
     /// A name or an address; one of IPv6 stands in brackets.
     host: String,
     port: u16,
-    /// What goes before `/api`, without a slash at the end.
+    /// The path before `/api`, without a slash at the end.
     prefix: String,
     pub user: Option<String>,
     pub password: Option<String>,

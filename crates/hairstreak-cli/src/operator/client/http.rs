@@ -181,7 +181,7 @@ impl Client {
         HttpError::NoJson { url: self.address.to_string(), request: request(&method, path), status, start }
     }
 
-    /// What went wrong below the API.
+    /// An error below the API.
     fn explain(&self, error: Error, request: impl FnOnce() -> String) -> HttpError {
         let place = self.address.place();
         match error {

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-/// What an error's body says.
+/// The reason in the body of an error.
 pub fn reason(body: &Value) -> String {
     let said = ["reason", "error"]
         .into_iter()

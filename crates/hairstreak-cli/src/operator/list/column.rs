@@ -11,10 +11,10 @@ pub struct Column {
     pub form: Form,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// What JSON says it is.
+    /// The type that JSON says.
     Any,
     Bytes,
     PerSecond,

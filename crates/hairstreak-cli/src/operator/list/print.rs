@@ -33,7 +33,7 @@ pub struct Listing<'a> {
     /// Fields that `--filter` is compared with.
     pub names: &'static [&'static str],
     pub columns: &'static [Column],
-    /// What is added up below the table.
+    /// The sums below the table.
     pub sums: &'static [Sum],
     /// Changes an object before it is shown.
     pub amend: Option<&'a dyn Fn(&mut Value)>,

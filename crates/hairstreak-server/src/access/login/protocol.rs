@@ -1,6 +1,6 @@
 //! `Protocol`: what a client that logs in speaks.
 
-/// What a client that logs in speaks.
+/// The protocol of a client that logs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// AMQP 0-9-1.

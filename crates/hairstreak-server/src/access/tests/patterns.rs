@@ -71,7 +71,7 @@ const RABBITMQS: [(&str, &[u8], bool); 62] = [
     ("", b"", true),
 ];
 
-/// What Erlang's `re` refuses, too.
+/// Patterns that Erlang's `re` refuses, too.
 const NO_PATTERNS: [&str; 13] = [
     "(",
     "*a",

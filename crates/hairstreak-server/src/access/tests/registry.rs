@@ -1,4 +1,4 @@
-//! What operators change and look at.
+//! The changes and lists of operators.
 
 use super::*;
 

@@ -13,7 +13,7 @@ use crate::http::rows::Counted;
 use crate::http::state::now_ms;
 use crate::http::version::PRODUCT_VERSION;
 
-/// What RabbitMQ calls the plugins of things that the node has.
+/// RabbitMQ's names of plugins for features that the node has.
 const PLUGINS: [&str; 3] =
     ["rabbitmq_management", "rabbitmq_prometheus", "rabbitmq_consistent_hash_exchange"];
 /// Clients read the uptime into 32 bits.

@@ -17,7 +17,7 @@ use crate::node::ConnectionEntry;
 pub(crate) struct ConnectionRow {
     pub(crate) connection: Arc<ConnectionEntry>,
     pub(crate) node_name: Arc<str>,
-    /// Of the bytes received and sent.
+    /// The rates of received and sent bytes.
     pub(crate) rates: Row<2>,
     pub(crate) range: Option<Range>,
 }

@@ -15,7 +15,7 @@ use crate::http::rates::{Range, Row};
 pub(crate) struct ExchangeRow {
     pub(crate) vhost: Arc<str>,
     pub(crate) info: ExchangeInfo,
-    /// Of `publish_in` and `publish_out`.
+    /// The rates of `publish_in` and `publish_out`.
     pub(crate) rates: Row<2>,
     pub(crate) range: Option<Range>,
     /// `false`: as it was declared.

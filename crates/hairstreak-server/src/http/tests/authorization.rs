@@ -1,4 +1,4 @@
-//! Who may do what: the answers of RabbitMQ 3.10.8 for users with each tag.
+//! Rights by tags: the answers of RabbitMQ 3.10.8 for users with each tag.
 
 use super::client::Client;
 use super::node::TestNode;

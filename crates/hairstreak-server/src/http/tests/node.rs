@@ -49,7 +49,7 @@ impl TestNode {
     }
 }
 
-/// What is said of a node of the tests.
+/// The description of a node of the tests.
 pub(super) fn about(listeners: Vec<ListenerInfo>) -> About {
     About {
         node_name: "hairstreak@localhost".into(),

@@ -1,4 +1,4 @@
-//! The keys of objects: those that RabbitMQ 3.10.8 and readers of it have.
+//! The keys of objects: the keys of RabbitMQ 3.10.8, and the keys that its readers ask for.
 
 use serde_json::Value;
 

@@ -17,7 +17,7 @@ fn virtual_hosts_are_made_and_deleted_as_in_rabbitmq() {
     let host = client.get(at);
     assert_eq!((&host["description"], &host["default_queue_type"]), (&json!("d"), &json!("quorum")));
     assert_eq!(host["cluster_state"], json!({"hairstreak@localhost": "running"}));
-    // Whoever makes a host may do everything there.
+    // The user who makes a host may do everything there.
     let row = json!({"vhost": "v1", "user": "guest", "configure": ".*", "write": ".*", "read": ".*"});
     assert_eq!(client.get("/api/vhosts/v1/permissions"), json!([row]));
     for target in ["/api/vhosts/nope", "/api/vhosts/nope/connections", "/api/vhosts/nope/channels"] {

@@ -67,7 +67,7 @@ pub(super) struct Driver {
     next_look: Instant,
     /// When the broker was there, the last time that was looked.
     heard: Instant,
-    /// Of the first socket.
+    /// How the node answered the first socket.
     admission: Admission,
     /// Brokers that have refused this program, one after the other.
     refused_count: usize,
@@ -421,7 +421,7 @@ impl Driver {
         }
     }
 
-    /// The broker does not let this program in. If no other does, nobody will answer.
+    /// The broker does not let this program in. Requests fail if every other broker refuses, too.
     fn is_refused(&mut self, reason: String) {
         let broker_count = self.brokers.len();
         self.refused_count = broker_count.min(self.refused_count + 1);

@@ -11,7 +11,7 @@ use crate::credentials::Credentials;
 /// Limits and times of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientOptions {
-    /// What brokers are shown. Without any: what anybody on the broker's host may do.
+    /// The credentials for brokers. Without any the client has the rights of anybody on the broker's host.
     pub credentials: Credentials,
     /// How long a reply is waited for; then the request is withdrawn. `None`: for ever.
     pub timeout: Option<Duration>,

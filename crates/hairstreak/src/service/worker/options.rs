@@ -11,7 +11,7 @@ use crate::credentials::Credentials;
 /// Limits and times of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerOptions {
-    /// What brokers are shown. Without any: what anybody on the broker's host may do.
+    /// The credentials for brokers. Without any the worker has the rights of anybody on the broker's host.
     pub credentials: Credentials,
     /// Threads that run the handler. At least 1.
     pub concurrency: usize,
