@@ -5,9 +5,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::exchanges::name_default_exchange;
-use super::list::{Column, ListAction, ListArguments, Listing, print_list};
-use super::target::TargetArguments;
-use super::virtual_host::VirtualHostArguments;
+use super::list::{Column, ListCommand, Listing};
 use crate::failure::Failure;
 
 /// List bindings: from which exchange, to which queue or exchange, with which key
@@ -16,14 +14,8 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct BindingsArguments {
-    #[command(subcommand)]
-    action: Option<ListAction>,
     #[command(flatten)]
-    list: ListArguments,
-    #[command(flatten)]
-    vhost: VirtualHostArguments,
-    #[command(flatten)]
-    target: TargetArguments,
+    command: ListCommand,
 }
 
 const EXAMPLES: &str = "\
@@ -41,21 +33,18 @@ const COLUMNS: &[Column] = &[
 ];
 
 pub fn bindings(arguments: &BindingsArguments) -> Result<(), Failure> {
-    let BindingsArguments { action, list, vhost, target } = arguments;
-    list.before(action.is_some())?;
-    let list = action.as_ref().map_or(list, |ListAction::List(behind)| behind);
-    let listing = Listing {
+    let BindingsArguments { command } = arguments;
+    command.print(&Listing {
         noun: ("binding", "bindings"),
-        path: vhost.list_path("bindings"),
-        vhost: vhost.of_list(),
+        path: command.vhost.list_path("bindings"),
+        vhost: command.vhost.of_list(),
         is_paged: false,
         is_filtered_there: false,
         names: &["source", "destination", "routing_key"],
-        amend: if target.json { None } else { Some(&name_default) },
+        amend: if command.is_for_people() { Some(&name_default) } else { None },
         columns: COLUMNS,
         sums: &[],
-    };
-    print_list(&target.open()?, list, target.json, &listing)
+    })
 }
 
 fn name_default(binding: &mut Value) {

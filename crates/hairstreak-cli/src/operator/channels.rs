@@ -2,23 +2,15 @@
 
 use clap::Args;
 
-use super::list::{Column, Form, ListAction, ListArguments, Listing, print_list};
-use super::target::TargetArguments;
-use super::virtual_host::VirtualHostArguments;
+use super::list::{Column, Form, ListCommand, Listing};
 use crate::failure::Failure;
 
 /// List channels with what they have not acknowledged or confirmed
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct ChannelsArguments {
-    #[command(subcommand)]
-    action: Option<ListAction>,
     #[command(flatten)]
-    list: ListArguments,
-    #[command(flatten)]
-    vhost: VirtualHostArguments,
-    #[command(flatten)]
-    target: TargetArguments,
+    command: ListCommand,
 }
 
 const EXAMPLES: &str = "\
@@ -40,19 +32,16 @@ const COLUMNS: &[Column] = &[
 ];
 
 pub fn channels(arguments: &ChannelsArguments) -> Result<(), Failure> {
-    let ChannelsArguments { action, list, vhost, target } = arguments;
-    list.before(action.is_some())?;
-    let list = action.as_ref().map_or(list, |ListAction::List(behind)| behind);
-    let listing = Listing {
+    let ChannelsArguments { command } = arguments;
+    command.print(&Listing {
         noun: ("channel", "channels"),
-        path: vhost.list_path_below("channels"),
-        vhost: vhost.of_list(),
+        path: command.vhost.list_path_below("channels"),
+        vhost: command.vhost.of_list(),
         is_paged: true,
         is_filtered_there: false,
         names: &["name", "user"],
         amend: None,
         columns: COLUMNS,
         sums: &[],
-    };
-    print_list(&target.open()?, list, target.json, &listing)
+    })
 }

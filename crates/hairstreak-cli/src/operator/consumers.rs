@@ -2,23 +2,15 @@
 
 use clap::Args;
 
-use super::list::{Column, ListAction, ListArguments, Listing, print_list};
-use super::target::TargetArguments;
-use super::virtual_host::VirtualHostArguments;
+use super::list::{Column, ListCommand, Listing};
 use crate::failure::Failure;
 
 /// List consumers: of which queue, on which channel
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct ConsumersArguments {
-    #[command(subcommand)]
-    action: Option<ListAction>,
     #[command(flatten)]
-    list: ListArguments,
-    #[command(flatten)]
-    vhost: VirtualHostArguments,
-    #[command(flatten)]
-    target: TargetArguments,
+    command: ListCommand,
 }
 
 const EXAMPLES: &str = "\
@@ -39,19 +31,16 @@ const COLUMNS: &[Column] = &[
 ];
 
 pub fn consumers(arguments: &ConsumersArguments) -> Result<(), Failure> {
-    let ConsumersArguments { action, list, vhost, target } = arguments;
-    list.before(action.is_some())?;
-    let list = action.as_ref().map_or(list, |ListAction::List(behind)| behind);
-    let listing = Listing {
+    let ConsumersArguments { command } = arguments;
+    command.print(&Listing {
         noun: ("consumer", "consumers"),
-        path: vhost.list_path("consumers"),
-        vhost: vhost.of_list(),
+        path: command.vhost.list_path("consumers"),
+        vhost: command.vhost.of_list(),
         is_paged: false,
         is_filtered_there: false,
         names: &["queue.name", "consumer_tag", "channel_details.user"],
         amend: None,
         columns: COLUMNS,
         sums: &[],
-    };
-    print_list(&target.open()?, list, target.json, &listing)
+    })
 }

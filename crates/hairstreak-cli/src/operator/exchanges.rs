@@ -4,9 +4,7 @@ use clap::Args;
 
 use serde_json::Value;
 
-use super::list::{Column, Form, ListAction, ListArguments, Listing, print_list};
-use super::target::TargetArguments;
-use super::virtual_host::VirtualHostArguments;
+use super::list::{Column, Form, ListCommand, Listing};
 use crate::failure::Failure;
 
 /// List exchanges
@@ -15,14 +13,8 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct ExchangesArguments {
-    #[command(subcommand)]
-    action: Option<ListAction>,
     #[command(flatten)]
-    list: ListArguments,
-    #[command(flatten)]
-    vhost: VirtualHostArguments,
-    #[command(flatten)]
-    target: TargetArguments,
+    command: ListCommand,
 }
 
 const EXAMPLES: &str = "\
@@ -44,21 +36,18 @@ const COLUMNS: &[Column] = &[
 ];
 
 pub fn exchanges(arguments: &ExchangesArguments) -> Result<(), Failure> {
-    let ExchangesArguments { action, list, vhost, target } = arguments;
-    list.before(action.is_some())?;
-    let list = action.as_ref().map_or(list, |ListAction::List(behind)| behind);
-    let listing = Listing {
+    let ExchangesArguments { command } = arguments;
+    command.print(&Listing {
         noun: ("exchange", "exchanges"),
-        path: vhost.list_path("exchanges"),
-        vhost: vhost.of_list(),
+        path: command.vhost.list_path("exchanges"),
+        vhost: command.vhost.of_list(),
         is_paged: true,
         is_filtered_there: true,
         names: &["name"],
-        amend: if target.json { None } else { Some(&name_default) },
+        amend: if command.is_for_people() { Some(&name_default) } else { None },
         columns: COLUMNS,
         sums: &[],
-    };
-    print_list(&target.open()?, list, target.json, &listing)
+    })
 }
 
 fn name_default(exchange: &mut Value) {

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use fancy_regex::{BytesMode, Regex, RegexBuilder};
 
 use crate::duration::bounded;
@@ -11,13 +11,6 @@ use crate::failure::Failure;
 
 /// The longest time between two lists.
 const INTERVAL_MAX: Duration = Duration::from_secs(24 * 3600);
-
-/// The only action of a command that lists.
-#[derive(Debug, Subcommand)]
-pub enum ListAction {
-    /// List them, as without an action
-    List(ListArguments),
-}
 
 /// A list.
 #[derive(Debug, Args)]

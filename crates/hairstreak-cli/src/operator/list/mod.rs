@@ -6,14 +6,17 @@
 //! - `table`: rows below each other as they come
 //! - `pages`: the API's pages
 //! - `print`: all of them together
+//! - `command`: the arguments of a command that lists, and does nothing else
 
 mod arguments;
 mod cell;
 mod column;
+mod command;
 mod pages;
 mod print;
 mod table;
 
-pub use arguments::{ListAction, ListArguments};
+pub use arguments::ListArguments;
 pub use column::{Column, Form};
+pub use command::ListCommand;
 pub use print::{Listing, Sum, print_list};
