@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use hairstreak_socket::security::{KeyPair, generate_key_pair};
 
-use crate::network::{Network, within};
+use crate::network::{Network, from_within};
 
 /// From RabbitMQ's guide to passwords: the password test12.
 pub const PASSWORD: &str = "test12";
@@ -33,7 +33,7 @@ pub enum Host {
 impl NearNode {
     /// `more` stands at the top of the node's configuration.
     pub fn start(more: &str) -> NearNode {
-        let network = Network::new();
+        let network = Network::new("credentials");
         let folder = std::env::temp_dir().join(network.near());
         fs::create_dir_all(&folder).unwrap();
         let (node_keys, user_keys) = (generate_key_pair().unwrap(), generate_key_pair().unwrap());
@@ -149,8 +149,5 @@ pub fn first_line(command: &mut Command) -> String {
 }
 
 fn on(namespace: &str, program: &Path) -> Command {
-    let [outer, arguments @ ..] = within(namespace);
-    let mut command = Command::new(outer);
-    command.args(arguments).arg(program);
-    command
+    from_within(namespace, &Command::new(program))
 }

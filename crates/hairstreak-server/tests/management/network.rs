@@ -1,6 +1,7 @@
 //! `Network`: two network namespaces joined by a wire, so that one is another machine to the other. Needs root.
 
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Dropped, it removes both.
 pub struct Network {
@@ -12,9 +13,11 @@ impl Network {
     pub const NEAR: &str = "10.82.0.1";
     const FAR: &str = "10.82.0.2";
 
-    /// `name` tells networks of one program apart.
+    /// `name` says whose network this is.
     pub fn new(name: &str) -> Network {
-        let network = Network { name: format!("hairstreak-{name}-{}", std::process::id()) };
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let network = Network { name: format!("hairstreak-{name}-{}-{number}", std::process::id()) };
         let [near, far] = [network.near(), network.far()];
         for namespace in [&near, &far] {
             ip(&["netns", "add", namespace]);
@@ -46,7 +49,7 @@ impl Drop for Network {
     }
 }
 
-/// What runs a command in a namespace.
+/// The words in front of a command that is to run in a namespace.
 pub fn within(namespace: &str) -> [&str; 4] {
     ["ip", "netns", "exec", namespace]
 }
