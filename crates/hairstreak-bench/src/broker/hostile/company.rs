@@ -11,6 +11,8 @@ use super::super::amqp::{
     AmqpError, Argument, BODY, CHANNEL, CHANNEL_CLOSE, CHANNEL_OPEN, Link, PROTOCOL_HEADER, push_method,
     push_publish,
 };
+use super::super::server::Running;
+use super::http::{self, QUEUES_LISTED};
 
 /// Connections that send part of the protocol header and nothing else.
 const HALF_OPEN_COUNT: u32 = 1_000;
@@ -25,10 +27,14 @@ const DEAF_BODY_SIZE: usize = 16 << 10;
 const MALFORMED_PER_S: u32 = 500;
 /// Channels per second that one connection opens and closes.
 const CHANNELS_PER_S: u32 = 20_000;
-/// A flood works in this many steps per second.
+/// HTTP clients that send part of a request, or do not read the answer.
+const HTTP_COUNT: u32 = 1_000;
+/// Time between two lists of all queues.
+const LIST_INTERVAL: Duration = Duration::from_millis(500);
+/// Time between two steps of the other floods.
 const STEP: Duration = Duration::from_millis(10);
 const STEPS_PER_S: u32 = 100;
-/// The queues of consumers that do not read.
+/// The first part of the names of the company's queues.
 const QUEUE: &str = "hostile";
 
 /// A kind of company.
@@ -40,10 +46,13 @@ pub enum CompanyKind {
     NeverReading,
     Malformed,
     Channels,
+    HttpLists,
+    HttpHalfRequests,
+    HttpNeverReading,
 }
 
 impl CompanyKind {
-    pub const ALL: [CompanyKind; 6] = [
+    const OVER_AMQP: [CompanyKind; 6] = [
         CompanyKind::Idle,
         CompanyKind::HalfOpen,
         CompanyKind::HalfMessages,
@@ -51,6 +60,15 @@ impl CompanyKind {
         CompanyKind::Malformed,
         CompanyKind::Channels,
     ];
+    const OVER_HTTP: [CompanyKind; 3] =
+        [CompanyKind::HttpLists, CompanyKind::HttpHalfRequests, CompanyKind::HttpNeverReading];
+
+    /// The kinds that `server` can meet.
+    pub fn of(server: &Running) -> impl Iterator<Item = CompanyKind> {
+        Self::OVER_AMQP
+            .into_iter()
+            .chain(server.http.is_some().then_some(Self::OVER_HTTP).into_iter().flatten())
+    }
 
     /// The name in reports. `idle_count` is the number of idle connections.
     pub fn text(self, idle_count: u32) -> String {
@@ -61,6 +79,11 @@ impl CompanyKind {
             Self::NeverReading => format!("{DEAF_COUNT} consumers that never read"),
             Self::Malformed => "connections with a malformed frame".to_owned(),
             Self::Channels => "channels, opened and closed".to_owned(),
+            Self::HttpLists => format!("lists of {QUEUES_LISTED} queues over HTTP"),
+            Self::HttpHalfRequests => format!("{HTTP_COUNT} HTTP clients that sent half a request"),
+            Self::HttpNeverReading => {
+                format!("{HTTP_COUNT} HTTP clients that ask for {QUEUES_LISTED} queues and never read")
+            }
         }
     }
 }
@@ -70,7 +93,8 @@ impl CompanyKind {
 pub struct Company {
     links: Vec<Link>,
     streams: Vec<TcpStream>,
-    has_queues: Option<SocketAddr>,
+    /// Where queues were declared, and how many.
+    queues: Option<(SocketAddr, u32)>,
     flood: Option<Flood>,
 }
 
@@ -82,7 +106,10 @@ struct Flood {
 }
 
 impl Company {
-    pub fn start(kind: CompanyKind, address: SocketAddr, idle_count: u32) -> Result<Company, AmqpError> {
+    /// Connects the company to `server`.
+    pub fn start(kind: CompanyKind, server: &Running, idle_count: u32) -> Result<Company, AmqpError> {
+        let address = server.address;
+        let http = || server.http.ok_or(AmqpError::Malformed("a broker without HTTP"));
         let mut company = Company::default();
         match kind {
             CompanyKind::Idle => {
@@ -108,22 +135,45 @@ impl Company {
             }
             CompanyKind::NeverReading => company.add_consumers(address)?,
             CompanyKind::Malformed => {
-                company.flood(MALFORMED_PER_S, move |count| send_malformed(address, count))
+                let count = MALFORMED_PER_S / STEPS_PER_S;
+                company.flood(STEP, count, move || send_malformed(address, count));
             }
             CompanyKind::Channels => {
-                let mut link = Link::open(address)?;
-                company.flood(CHANNELS_PER_S, move |count| open_channels(&mut link, count));
+                let (mut link, count) = (Link::open(address)?, CHANNELS_PER_S / STEPS_PER_S);
+                company.flood(STEP, count, move || open_channels(&mut link, count));
+            }
+            CompanyKind::HttpLists => {
+                let http = http()?;
+                company.declare_queues(address, QUEUES_LISTED)?;
+                company.flood(LIST_INTERVAL, 1, move || http::list_queues(http));
+            }
+            CompanyKind::HttpHalfRequests => {
+                let http = http()?;
+                company.streams =
+                    (0..HTTP_COUNT).map(|_| http::send_half_request(http)).collect::<Result<_, _>>()?;
+            }
+            CompanyKind::HttpNeverReading => {
+                let http = http()?;
+                company.declare_queues(address, QUEUES_LISTED)?;
+                company.streams =
+                    (0..HTTP_COUNT).map(|_| http::ask_for_queues(http)).collect::<Result<_, _>>()?;
             }
         }
         Ok(company)
     }
 
+    /// Declares queues, which the end of the company deletes.
+    fn declare_queues(&mut self, address: SocketAddr, count: u32) -> Result<(), AmqpError> {
+        self.queues = Some((address, count));
+        let mut link = Link::open(address)?;
+        (0..count).try_for_each(|number| link.declare_queue(&queue_name(number)))
+    }
+
     fn add_consumers(&mut self, address: SocketAddr) -> Result<(), AmqpError> {
-        self.has_queues = Some(address);
+        self.declare_queues(address, DEAF_COUNT)?;
         let mut publisher = Link::open(address)?;
         for number in 0..DEAF_COUNT {
-            let queue = format!("{QUEUE}.{number}");
-            publisher.declare_queue(&queue)?;
+            let queue = queue_name(number);
             let mut consumer = Link::open(address)?;
             consumer.consume(&queue, true)?;
             self.links.push(consumer);
@@ -138,19 +188,24 @@ impl Company {
         publisher.await_channel()
     }
 
-    /// Repeats `step` on a thread until the company is dropped: `per_s` times per second, or fewer if the broker slows the flood.
-    fn flood(&mut self, per_s: u32, mut step: impl FnMut(u32) -> Result<(), AmqpError> + Send + 'static) {
+    /// Repeats `step`, which does `count` things, each `interval` on a thread until the company ends, or less often if the broker slows the
+    /// flood.
+    fn flood(
+        &mut self,
+        interval: Duration,
+        count: u32,
+        mut step: impl FnMut() -> Result<(), AmqpError> + Send + 'static,
+    ) {
         let is_over = Arc::new(AtomicBool::new(false));
         let watched = Arc::clone(&is_over);
         let run = move || {
-            let (start, step_count) = (Instant::now(), per_s / STEPS_PER_S);
-            let mut steps = 0;
+            let (start, mut steps) = (Instant::now(), 0);
             while !watched.load(Relaxed) {
-                step(step_count)?;
+                step()?;
                 steps += 1;
-                thread::sleep((STEP * steps).saturating_sub(start.elapsed()));
+                thread::sleep((interval * steps).saturating_sub(start.elapsed()));
             }
-            Ok(f64::from(steps * step_count) / start.elapsed().as_secs_f64())
+            Ok(f64::from(steps * count) / start.elapsed().as_secs_f64())
         };
         self.flood = Some(Flood { is_over, thread: thread::spawn(run) });
     }
@@ -160,18 +215,24 @@ impl Company {
     /// Errors: the broker has stopped a flood.
     pub fn end(mut self) -> Result<Option<f64>, AmqpError> {
         self.links.clear();
-        if let Some(address) = self.has_queues {
-            let mut link = Link::open(address)?;
-            (0..DEAF_COUNT).try_for_each(|number| link.delete_queue(&format!("{QUEUE}.{number}")))?;
-        }
-        match self.flood.take() {
+        self.streams.clear();
+        let rate = match self.flood.take() {
             Some(Flood { is_over, thread }) => {
                 is_over.store(true, Relaxed);
-                thread.join().unwrap_or(Err(AmqpError::Malformed("a thread that panicked"))).map(Some)
+                Some(thread.join().unwrap_or(Err(AmqpError::Malformed("a thread that panicked")))?)
             }
-            None => Ok(None),
+            None => None,
+        };
+        if let Some((address, count)) = self.queues {
+            let mut link = Link::open(address)?;
+            (0..count).try_for_each(|number| link.delete_queue(&queue_name(number)))?;
         }
+        Ok(rate)
     }
+}
+
+fn queue_name(number: u32) -> String {
+    format!("{QUEUE}.{number}")
 }
 
 /// Logs in, sends a frame with a wrong end, waits for the refusal, and disconnects.

@@ -30,7 +30,7 @@ pub struct HostileRow {
     pub beside: Spread,
     /// The rate in company, in per cent of the rate alone just before.
     pub percent: Spread,
-    /// Malformed frames or channels per second, if the company is a flood.
+    /// Malformed frames, channels or lists per second, if the company is a flood.
     pub flood_per_s: Option<Spread>,
     /// The measured broker.
     #[serde(skip)]
@@ -64,7 +64,7 @@ pub fn measure(
 ) -> Result<Vec<HostileRow>, HostileError> {
     let row = Row { case: CaseName::InOut, size: BODY_SIZE, loop_count: None };
     let subject = Subject { server, row, sample_s, client_cores: None };
-    let mut rates = CompanyKind::ALL.map(|kind| (kind, Vec::new()));
+    let mut rates: Vec<_> = CompanyKind::of(server).map(|kind| (kind, Vec::new())).collect();
     for repeat in 1..=repeat_count {
         for (kind, rates) in &mut rates {
             let text = kind.text(idle_count);
@@ -72,7 +72,7 @@ pub fn measure(
             let failed =
                 |error| HostileError::Company { company: text.clone(), broker: server.kind.text(), error };
             let alone = subject.sample()?.rate();
-            let company = Company::start(*kind, server.address, idle_count).map_err(failed)?;
+            let company = Company::start(*kind, server, idle_count).map_err(failed)?;
             let beside = subject.sample()?.rate();
             rates.push((alone, beside, company.end().map_err(failed)?));
         }

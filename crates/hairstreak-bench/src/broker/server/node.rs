@@ -18,20 +18,25 @@ pub struct Node {
     child: Child,
     /// Where it speaks AMQP.
     pub address: SocketAddr,
+    /// Where it speaks HTTP.
+    pub http: SocketAddr,
     directory: Directory,
 }
 
 impl Node {
     /// Starts it with so many event loops, or as many as it chooses, and waits until it answers.
     pub fn start(loop_count: Option<u32>) -> Result<Node, ServerError> {
-        let (directory, address) = (Directory::new("node")?, free_address()?);
-        let configuration = directory.write("node.toml", &configuration(address, loop_count))?;
+        let directory = Directory::new("node")?;
+        let (address, http, metrics) = (free_address()?, free_address()?, free_address()?);
+        let configuration =
+            configuration(loop_count, [("http", http), ("metrics", metrics), ("amqp", address)]);
+        let configuration = directory.write("node.toml", &configuration)?;
         let program = program()?;
         let mut command = Command::new(&program);
         // The directory and the services are not measured here.
         command.args(["serve", "--port", "0", "--data-dir", "none", "--config"]).arg(configuration);
         let child = directory.spawn(&mut command)?;
-        let mut node = Node { child, address, directory };
+        let mut node = Node { child, address, http, directory };
         node.directory.wait_for(&program, &mut node.child, address)?;
         Ok(node)
     }
@@ -48,10 +53,11 @@ impl Drop for Node {
     }
 }
 
-/// The node's configuration file.
-fn configuration(address: SocketAddr, loop_count: Option<u32>) -> String {
+/// The node's configuration file. `listeners` are tables and their addresses, AMQP's last, where the loops belong, too.
+fn configuration(loop_count: Option<u32>, listeners: [(&str, SocketAddr); 3]) -> String {
+    let tables = listeners.map(|(table, address)| format!("[{table}]\nbind = [\"tcp://{address}\"]\n"));
     let loops = loop_count.map(|count| format!("loops = {count}\n")).unwrap_or_default();
-    format!("{loops}[amqp]\nbind = [\"tcp://{address}\"]\n")
+    tables.concat() + &loops
 }
 
 fn program() -> Result<PathBuf, ServerError> {

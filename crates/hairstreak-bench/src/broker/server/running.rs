@@ -20,6 +20,8 @@ pub struct Running {
     pub kind: ServerKind,
     /// Where it speaks AMQP.
     pub address: SocketAddr,
+    /// Where it speaks HTTP, if it does and that is known.
+    pub http: Option<SocketAddr>,
     /// Its process, if it is known.
     pub process_id: Option<u32>,
     /// The directory of RabbitMQ's data.
@@ -42,8 +44,8 @@ impl Running {
             BufReader::new(output).read_line(&mut line).map_err(failed("a keeper"))?;
         }
         match serde_json::from_str::<ServerAnswer>(&line) {
-            Ok(ServerAnswer { address, process_id, data }) => {
-                Ok(Running { kind, address, process_id: Some(process_id), data, keeper: Some(keeper) })
+            Ok(ServerAnswer { address, http, process_id, data }) => {
+                Ok(Running { kind, address, http, process_id: Some(process_id), data, keeper: Some(keeper) })
             }
             Err(_) => {
                 end(keeper);
@@ -54,7 +56,7 @@ impl Running {
 
     /// A node that somebody else has started.
     pub fn elsewhere(address: SocketAddr, process_id: Option<u32>) -> Running {
-        Running { kind: ServerKind::Node, address, process_id, data: None, keeper: None }
+        Running { kind: ServerKind::Node, address, http: None, process_id, data: None, keeper: None }
     }
 
     /// The use so far, if the process is known.

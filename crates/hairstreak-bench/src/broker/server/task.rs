@@ -52,6 +52,8 @@ pub struct ServerTask {
 pub struct ServerAnswer {
     /// Where it speaks AMQP.
     pub address: SocketAddr,
+    /// Where it speaks HTTP, if it does.
+    pub http: Option<SocketAddr>,
     /// Its process.
     pub process_id: u32,
     /// The directory of RabbitMQ's data.
