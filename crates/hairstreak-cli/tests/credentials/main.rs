@@ -2,7 +2,7 @@
 
 mod far;
 mod key_file;
-#[path = "../../../hairstreak-server/tests/management/network.rs"]
+#[path = "../workbench/network.rs"]
 mod network;
 mod node;
 mod options;

@@ -13,7 +13,7 @@ pub fn python(script: &str) -> Command {
     let python = checkout().join(".venv/bin/python");
     assert!(python.exists(), "{} is missing; scripts/test-setup makes it", python.display());
     let mut command = Command::new(python);
-    command.arg("-B").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/amqp").join(script));
+    command.arg("-B").arg(checkout().join("crates/hairstreak-server/tests/amqp").join(script));
     command
 }
 

@@ -8,13 +8,10 @@ mod rabbitmq;
 #[path = "../../../hairstreak-socket/tests/workbench/soak.rs"]
 mod soak;
 
-mod network;
 mod our_node;
 mod setup;
 mod target;
 
-mod container;
 mod rabbit_hole;
 mod rabbitmqadmin;
-mod strangers;
 mod suites;

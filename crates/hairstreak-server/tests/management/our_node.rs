@@ -25,6 +25,6 @@ pub fn our_node() -> OurNode {
     let server = Server::start(options).unwrap();
     let amqp: SocketAddr =
         server.amqp_endpoints()[0].to_string().strip_prefix("tcp://").unwrap().parse().unwrap();
-    let http = server.http_addresses()[0];
-    OurNode { target: Target { amqp, http, metrics: amqp }, _server: server }
+    let target = Target { amqp, http: server.http_addresses()[0], metrics: server.metrics_addresses()[0] };
+    OurNode { target, _server: server }
 }

@@ -134,6 +134,12 @@ fn our_node_answers_the_tools_that_watch_it() {
     check_ours("tools");
 }
 
+#[test]
+fn our_node_has_the_metrics_of_the_board_and_moves_them() {
+    let node = our_node();
+    check(node.target, "metrics", OUR_NODE_WITHOUT, &["--jobs", "1"]);
+}
+
 /// Runs the checks of a module against a node of our own.
 fn check_ours(module: &str) {
     let node = our_node();
