@@ -45,8 +45,8 @@ const DEFINITIONS: &str = r#"{
 /// The tests that RabbitMQ 3.10.8 fails: it has no default queue type, no queue type of a federation upstream, and no deprecated features.
 const RABBITMQ_FAILS: &str = "default queue type|(creates|updates) the upstream|deprecated feature flags";
 
-/// The tests that our node fails: it has neither federation nor shovels.
-const OUR_NODE_FAILS: &str = "federation|upstream|shovel|Shovel|runtime parameters|PUT /api/parameters";
+/// The tests that our node fails: it has no links of a federation, no shovels, and no deprecated features.
+const OUR_NODE_FAILS: &str = "when there are links|status of Shovels|deprecated feature flags";
 
 #[test]
 fn nodes_at_their_default_ports_serve_rabbit_hole() {

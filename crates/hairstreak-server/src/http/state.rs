@@ -10,10 +10,7 @@ use super::options::HttpOptions;
 use super::rates::Rates;
 use super::worker::Workers;
 use crate::node::Node;
-use crate::operator::parameters;
-
-/// The parameter of the node that names the cluster.
-pub(crate) const CLUSTER_NAME: &str = "cluster_name";
+use crate::operator::parameters::{self, CLUSTER_NAME};
 
 /// The state of the API.
 pub(crate) struct State {
@@ -35,9 +32,7 @@ impl State {
     /// The name of the cluster: that of the node, unless an operator has set another.
     pub(crate) fn cluster_name(&self) -> String {
         let parameters = parameters::all_global(&self.node);
-        let named = parameters.iter().find(|parameter| parameter.name == CLUSTER_NAME);
-        let name = named.and_then(|parameter| parameter.value.as_str());
-        name.unwrap_or(&self.about.node_name).to_owned()
+        parameters::text(&parameters, CLUSTER_NAME).unwrap_or(&self.about.node_name).to_owned()
     }
 }
 

@@ -6,13 +6,10 @@ use super::selection::Registry;
 use super::state::State;
 use super::table::{Block, Table};
 use crate::http::version::{ERLANG_VERSION, PRODUCT_NAME, PRODUCT_VERSION, RABBITMQ_VERSION};
-use crate::operator::parameters;
+use crate::operator::parameters::{self, CLUSTER_ID, CLUSTER_NAME};
 
 /// These names have no other prefix on any page.
 const PREFIX: &str = "rabbitmq_";
-
-/// The parameter of the node that names the cluster.
-const CLUSTER_NAME: &str = "cluster_name";
 
 static IDENTITY: Group<()> =
     Group { name: "", columns: &[untyped("identity_info", "The node and its cluster", |()| 1.0)] };
@@ -23,13 +20,11 @@ static BUILD: Group<()> = Group { name: "", columns: &[untyped("build_info", "Th
 pub(super) fn blocks(state: &State, registry: Registry) -> [Box<dyn Block>; 2] {
     let node_name = state.about.node_name.as_bytes();
     let parameters = parameters::all_global(&state.node);
-    let cluster_name = parameters.iter().find(|parameter| parameter.name == CLUSTER_NAME);
-    let cluster_name = cluster_name.and_then(|parameter| parameter.value.as_str());
-    let id = format!("rabbitmq-cluster-id-{}", state.node.id);
+    let parameter = |name: &str| parameters::text(&parameters, name).map(str::as_bytes);
     let own = labels(&[
         ("rabbitmq_node", node_name),
-        ("rabbitmq_cluster", cluster_name.map_or(node_name, str::as_bytes)),
-        ("rabbitmq_cluster_permanent_id", id.as_bytes()),
+        ("rabbitmq_cluster", parameter(CLUSTER_NAME).unwrap_or(node_name)),
+        ("rabbitmq_cluster_permanent_id", parameter(CLUSTER_ID).unwrap_or_default()),
         ("rabbitmq_endpoint", registry.endpoint().as_bytes()),
     ]);
     let mut identity = Table::new(PREFIX, [&IDENTITY]);

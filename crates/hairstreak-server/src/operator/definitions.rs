@@ -16,6 +16,8 @@ use crate::node::{Commit, Node};
 
 /// Exchanges that each virtual host has.
 const RESERVED_PREFIX: &[u8] = b"amq.";
+/// Parameters that are of one cluster only.
+const INTERNAL_PREFIX: &str = "internal_";
 
 /// The definitions of the node, or those of one virtual host.
 ///
@@ -43,6 +45,7 @@ pub(crate) fn export(node: &Node, virtual_host: Option<&str>) -> Result<Document
         document.permissions = users::permissions(node);
         document.topic_permissions = users::topic_permissions(node);
         document.global_parameters = parameters::all_global(node);
+        document.global_parameters.retain(|parameter| !parameter.name.starts_with(INTERNAL_PREFIX));
         document.virtual_hosts = hosts;
     }
     Ok(document)

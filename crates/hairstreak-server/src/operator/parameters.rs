@@ -1,9 +1,20 @@
 //! Parameters: values that the node keeps for its components and for tools.
 
+use serde_json::Value;
+
 use super::error::{Done, OperatorError};
 use super::virtual_hosts;
 use crate::definitions::{Change, Definition, GlobalParameterDefinition, Kind, ParameterDefinition, Place};
 use crate::node::{Commit, Node};
+
+/// The parameter of the node that names the cluster.
+pub(crate) const CLUSTER_NAME: &str = "cluster_name";
+/// The parameter of the node that tells the cluster from others for good.
+pub(crate) const CLUSTER_ID: &str = "internal_cluster_id";
+
+/// The URIs that parameters of a component have to have. RabbitMQ complains about the last of a component first.
+const URIS: [(&str, &str); 3] =
+    [("federation-upstream", "uri"), ("shovel", "dest-uri"), ("shovel", "src-uri")];
 
 /// All parameters of virtual hosts.
 pub(crate) fn all(node: &Node) -> Vec<ParameterDefinition> {
@@ -16,28 +27,57 @@ pub(crate) fn all(node: &Node) -> Vec<ParameterDefinition> {
         .collect()
 }
 
-/// All parameters of the node.
+/// All parameters of the node. The id of the cluster is that of the node, unless another one was imported.
 pub(crate) fn all_global(node: &Node) -> Vec<GlobalParameterDefinition> {
     let definitions = node.catalog.all(Kind::GlobalParameter).into_iter();
-    definitions
+    let mut parameters: Vec<GlobalParameterDefinition> = definitions
         .filter_map(|definition| match definition {
             Definition::GlobalParameter(parameter) => Some(parameter),
             _ => None,
         })
-        .collect()
+        .collect();
+    if parameters.iter().all(|parameter| parameter.name != CLUSTER_ID) {
+        let id = format!("rabbitmq-cluster-id-{}", node.id);
+        parameters.push(GlobalParameterDefinition { name: CLUSTER_ID.into(), value: id.into() });
+    }
+    parameters
+}
+
+/// The text of the parameter of that name.
+pub(crate) fn text<'a>(parameters: &'a [GlobalParameterDefinition], name: &str) -> Option<&'a str> {
+    parameters.iter().find(|parameter| parameter.name == name)?.value.as_str()
 }
 
 /// Sets a parameter.
 ///
 /// # Errors
 ///
-/// There is no such virtual host.
+/// There is no such virtual host, or the value lacks a URI.
 pub(crate) fn put(node: &Node, parameter: ParameterDefinition) -> Result<Done, OperatorError> {
     let _changing = node.changing.lock();
     virtual_hosts::find(node, &parameter.vhost)?;
+    check_uris(&parameter)?;
     node.journal.check()?;
     let (is_new, commit) = node.put(Definition::Parameter(parameter));
     Ok(Done { is_new, commit })
+}
+
+/// Fails as in RabbitMQ if a URI is missing. All else of a value stays as it comes: no component here reads it.
+fn check_uris(parameter: &ParameterDefinition) -> Result<(), OperatorError> {
+    let problem = |key: &str| {
+        let wrong = match parameter.value.get(key) {
+            None => return Some(format!("Key \"{key}\" not found in {}\n", parameter.name)),
+            Some(Value::Array(uris)) => uris.iter().find(|uri| !uri.is_string()),
+            Some(uri) => Some(uri).filter(|uri| !uri.is_string()),
+        };
+        wrong.map(|uri| format!("{key} should be list, actually was {uri}\n"))
+    };
+    let keys = URIS.iter().filter(|(component, _)| *component == parameter.component);
+    let problems: String = keys.filter_map(|(_, key)| problem(key)).collect();
+    match &*problems {
+        "" => Ok(()),
+        problems => Err(OperatorError::Bad(format!("Validation failed\n\n{problems}"))),
+    }
 }
 
 /// Sets a parameter of the node.

@@ -97,7 +97,8 @@ def metrics_that_all_others_are_joined_with(node):
     equal(value, 1)
     overview = node.api.read("overview")
     equal((labels["rabbitmq_node"], labels["rabbitmq_cluster"]), (overview["node"], overview["cluster_name"]))
-    assert labels["rabbitmq_cluster_permanent_id"]
+    id = node.api.read("global-parameters", "internal_cluster_id")["value"]
+    equal(labels["rabbitmq_cluster_permanent_id"], id)
     [(labels, value)] = found.of("rabbitmq_build_info")
     equal(value, 1)
     equal(labels["rabbitmq_version"], overview["rabbitmq_version"])

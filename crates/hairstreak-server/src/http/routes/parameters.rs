@@ -8,12 +8,12 @@ use crate::definitions::{GlobalParameterDefinition, ParameterDefinition};
 use crate::http::call::{Answer, Call, deleted, kept, nothing, put};
 use crate::http::error::ApiError;
 use crate::http::list::Held;
-use crate::http::state::CLUSTER_NAME;
-use crate::operator::{parameters, virtual_hosts};
+use crate::operator::parameters::{self, CLUSTER_NAME};
+use crate::operator::virtual_hosts;
 
 /// The component under which RabbitMQ shows the limits of virtual hosts.
 const VHOST_LIMITS: &str = "vhost-limits";
-/// The components that have parameters. Their values are kept as they come.
+/// The components that have parameters.
 const COMPONENTS: [&str; 4] = ["shovel", "federation", "federation-upstream", "federation-upstream-set"];
 
 pub(crate) async fn list(call: &Call<'_>) -> Answer {

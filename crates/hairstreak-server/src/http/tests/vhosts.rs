@@ -84,9 +84,19 @@ fn parameters_are_set_and_cleared() {
     client.bad("PUT", at, "{}", r#""[{key_missing,value}]""#);
     let text = r#""Validation failed\n\ncomponent nope not found\n""#;
     client.bad("PUT", "/api/parameters/nope/%2F/x", r#"{"value":1}"#, text);
-    client.check("PUT", at, r#"{"value":{"src-uri":"amqp://"}}"#, 201, "");
-    client.check("PUT", at, r#"{"value":{"src-uri":"amqp://x"}}"#, 204, "");
-    let row = json!({"vhost": "/", "component": "shovel", "name": "s1", "value": {"src-uri": "amqp://x"}});
+    for (value, problems) in [
+        (json!({}), "Key \"dest-uri\" not found in s1\nKey \"src-uri\" not found in s1"),
+        (json!({"dest-uri": "amqp://"}), "Key \"src-uri\" not found in s1"),
+        (json!({"dest-uri": null, "src-uri": []}), "dest-uri should be list, actually was null"),
+        (json!({"dest-uri": ["amqp://", 5], "src-uri": []}), "dest-uri should be list, actually was 5"),
+    ] {
+        let text = json!(format!("Validation failed\n\n{problems}\n")).to_string();
+        client.bad("PUT", at, &json!({"value": value}).to_string(), &text);
+    }
+    client.check("PUT", at, r#"{"value":{"src-uri":"amqp://","dest-uri":["amqp://"]}}"#, 201, "");
+    client.check("PUT", at, r#"{"value":{"src-uri":"amqp://x","dest-uri":"amqp://"}}"#, 204, "");
+    let value = json!({"src-uri": "amqp://x", "dest-uri": "amqp://"});
+    let row = json!({"vhost": "/", "component": "shovel", "name": "s1", "value": value});
     assert_eq!(client.get(at), row);
     for target in ["/api/parameters", "/api/parameters/shovel", "/api/parameters/shovel/%2F"] {
         assert_eq!(client.get(target), json!([row]), "{target}");
@@ -106,7 +116,7 @@ fn parameters_are_set_and_cleared() {
 }
 
 #[test]
-fn the_cluster_has_a_name() {
+fn the_cluster_has_a_name_and_an_id() {
     let node = TestNode::start();
     let client = node.client();
     client.check("GET", "/api/cluster-name", "", 200, r#"{"name":"hairstreak@localhost"}"#);
@@ -114,4 +124,12 @@ fn the_cluster_has_a_name() {
     client.check("PUT", "/api/cluster-name", r#"{"name":"foo"}"#, 204, "");
     client.check("GET", "/api/cluster-name", "", 200, r#"{"name":"foo"}"#);
     assert_eq!(client.get("/api/overview")["cluster_name"], "foo");
+    let at = "/api/global-parameters/internal_cluster_id";
+    let id = client.get(at)["value"].as_str().unwrap().to_owned();
+    assert!(id.starts_with("rabbitmq-cluster-id-"), "{id}");
+    // The id is of this cluster only.
+    let name = json!([{"name": "cluster_name", "value": "foo"}]);
+    assert_eq!(client.get("/api/definitions")["global_parameters"], name);
+    client.check("PUT", at, r#"{"value":"imported"}"#, 201, "");
+    assert_eq!(client.get(at)["value"], "imported");
 }
