@@ -90,7 +90,7 @@ impl World {
             Limits::default()
         };
         World {
-            node: AmqpHarness::new(&AmqpOptions { memory_watermark, limits, ..OPTIONS.clone() })
+            node: AmqpHarness::new(&AmqpOptions { memory_watermark, limits, ..OPTIONS.clone() }, None)
                 .expect("descriptors"),
             clients: (0..CLIENTS).map(|_| None).collect(),
             is_lazy: false,

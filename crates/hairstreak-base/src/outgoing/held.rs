@@ -11,7 +11,7 @@
 //! Invariant: no byte behind the first mark has left.
 
 use super::marks::{Mark, Marks};
-use super::{Content, OutgoingBuffer, give_back};
+use super::{Content, OutgoingBuffer, Segment, give_back};
 
 impl OutgoingBuffer {
     /// Bytes that are put in from here on leave only after a release of `ticket` or of a later one. A ticket that is not later than that of the last
@@ -50,6 +50,28 @@ impl OutgoingBuffer {
             None => self.queued_bytes(),
             Some(marks) => marks.ready_bytes(self.left_bytes),
         }
+    }
+
+    /// Puts in a whole message that leaves before the bytes that are held. No byte that may leave waits, so that the message comes between two others. The
+    /// buffer retains nothing.
+    pub fn push_before_held(&mut self, message: &[u8]) {
+        debug_assert!(self.ready_bytes() == 0 && self.retained.is_none());
+        let Some(marks) = &mut self.marks else { return self.push_copy(message, &[], true) };
+        marks.shift(message.len());
+        let written = std::mem::take(&mut self.written);
+        match self.queue.front_mut() {
+            None => drop(self.tail.drain(..written)),
+            Some(Segment { content: Content::Encoded(bytes), .. }) => {
+                bytes.drain(..written);
+                self.queue_bytes -= written;
+            }
+            // A mark lies between two frames, and so a body has not begun to leave.
+            Some(_) => debug_assert_eq!(written, 0),
+        }
+        let content = Content::Encoded(message.to_vec());
+        self.queue.push_front(Segment { content, message_count: 1, is_open: false });
+        self.queue_bytes += message.len();
+        self.queue_count += 1;
     }
 
     /// Forgets the marks and every byte behind the first of them: what these bytes promise did not happen. Returns how many bytes were dropped. The
@@ -128,6 +150,17 @@ mod tests {
             }
         }
 
+        fn push_before_held(&mut self, message: &[u8]) {
+            self.buffer.push_before_held(message);
+            let at = self.marks.first().map_or(self.expected.len(), |mark| mark.1);
+            self.expected.splice(at..at, message.iter().copied());
+            self.message_count += 1;
+            for (_, position, count) in &mut self.marks {
+                *position += message.len();
+                *count += 1;
+            }
+        }
+
         fn hold(&mut self, ticket: u64) {
             self.buffer.hold(ticket);
             if self.marks.last().is_none_or(|(last, ..)| *last < ticket) {
@@ -182,7 +215,8 @@ mod tests {
             let mut random = fastrand::Rng::with_seed(seed);
             let (mut model, mut ticket) = (Model::new(), 0);
             for _ in 0..300 {
-                match random.u8(..10) {
+                match random.u8(..11) {
+                    10 if model.buffer.ready_bytes() == 0 => model.push_before_held(b"beat"),
                     0 => {
                         ticket += random.u64(..3);
                         model.hold(ticket);

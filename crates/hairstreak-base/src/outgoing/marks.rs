@@ -36,6 +36,14 @@ impl Marks {
         }
     }
 
+    /// A message of `size` bytes is put in before the first mark.
+    pub fn shift(&mut self, size: usize) {
+        for mark in &mut self.0 {
+            mark.position += size as u64;
+            mark.accepted_count += 1;
+        }
+    }
+
     /// Forgets the marks of `ticket` and of earlier ones. Returns whether one is left.
     pub fn release(&mut self, ticket: u64) -> bool {
         while self.0.front().is_some_and(|mark| mark.ticket <= ticket) {

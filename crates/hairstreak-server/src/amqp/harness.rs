@@ -1,7 +1,7 @@
 //! `AmqpHarness`: a node without threads, sockets and a clock, for the unit tests and the fuzz target.
 //!
 //! Each client is a connection of the node, and has an address. [`AmqpHarness::read`] takes the client's bytes, and [`AmqpHarness::write`] the node's.
-//! Mail waits for [`AmqpHarness::settle`], and timers for [`AmqpHarness::pass`].
+//! Mail waits for [`AmqpHarness::settle`], timers for [`AmqpHarness::pass`], and the disk for [`AmqpHarness::end_commit`].
 
 use std::fmt;
 use std::io;
@@ -17,7 +17,7 @@ use super::mail::Mail;
 use crate::access::LoginResult;
 use crate::node::AmqpOptions;
 use crate::node::{JournalError, Node, Peer, Post};
-use crate::operator;
+use crate::operator::{self, DataPlace};
 
 /// Rounds of mail in which a node has to come to rest: mail makes no mail without end.
 const SETTLE_ROUNDS: usize = 64;
@@ -27,6 +27,8 @@ pub struct AmqpHarness {
     node: Arc<Node>,
     /// Answers of other threads.
     answers: Receiver<(Address, Mail)>,
+    /// Connections whose changes the disk is done with, and the tickets.
+    commits: Receiver<(Address, u64)>,
     connections: Harness<AmqpConnection>,
 }
 
@@ -42,14 +44,15 @@ pub struct HostFigures {
 }
 
 impl AmqpHarness {
-    /// A node without clients.
+    /// A node without clients, which keeps its definitions in a data directory if there is one.
     ///
-    /// Errors: the system has no descriptor to give.
-    pub fn new(options: &AmqpOptions) -> io::Result<AmqpHarness> {
-        let node = Arc::new(operator::open(options, None).map_err(io::Error::other)?);
-        let (send, answers) = mpsc::channel();
-        node.set_post(Box::new(HarnessPost(send)));
-        Ok(AmqpHarness { node, answers, connections: Harness::new(Instant::now())? })
+    /// Errors: the system has no descriptor to give, or the data directory cannot be used.
+    pub fn new(options: &AmqpOptions, data: Option<&DataPlace>) -> io::Result<AmqpHarness> {
+        let node = Arc::new(operator::open(options, data).map_err(io::Error::other)?);
+        let (answer, answers) = mpsc::channel();
+        let (commit, commits) = mpsc::channel();
+        node.set_post(Box::new(HarnessPost { answer, commit }));
+        Ok(AmqpHarness { node, answers, commits, connections: Harness::new(Instant::now())? })
     }
 
     /// A client on this host connects. Returns its address.
@@ -131,6 +134,17 @@ impl AmqpHarness {
         panic!("mail without end");
     }
 
+    /// Waits until the next changes of a connection are on disk, and has the connection hear of that: or of `error`, as if the disk had refused them. The
+    /// disk stalls until then.
+    pub fn end_commit(&mut self, error: Option<&str>) {
+        let Ok((to, ticket)) = self.commits.recv() else { return };
+        match error {
+            None => self.connections.release(to, ticket),
+            Some(error) => self.connections.send(to, Mail::Uncommitted(JournalError(error.into()))),
+        }
+        self.settle();
+    }
+
     /// Hands in the answers of other threads. Waits for those that connections wait for.
     fn await_logins(&mut self) {
         let waits = |connection: &AmqpConnection| connection.phase == Phase::LogIn;
@@ -165,7 +179,10 @@ impl AmqpHarness {
 }
 
 /// Keeps the answers of other threads for the harness.
-struct HarnessPost(Sender<(Address, Mail)>);
+struct HarnessPost {
+    answer: Sender<(Address, Mail)>,
+    commit: Sender<(Address, u64)>,
+}
 
 impl Post for HarnessPost {
     fn wake(&self, to: Address) {
@@ -180,17 +197,16 @@ impl Post for HarnessPost {
         self.put(to, Mail::LoggedIn(result));
     }
 
-    fn committed(&self, to: Address, _ticket: u64, result: Result<(), JournalError>) {
-        if let Err(error) = result {
-            self.put(to, Mail::Uncommitted(error));
-        }
+    fn committed(&self, to: Address, ticket: u64, _result: Result<(), JournalError>) {
+        // The harness may be gone.
+        let _ = self.commit.send((to, ticket));
     }
 }
 
 impl HarnessPost {
     fn put(&self, to: Address, mail: Mail) {
         // The harness may be gone.
-        let _ = self.0.send((to, mail));
+        let _ = self.answer.send((to, mail));
     }
 }
 

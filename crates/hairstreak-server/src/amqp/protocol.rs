@@ -95,16 +95,18 @@ impl Protocol for AmqpConnection {
         let Some(interval) = self.tuned.heartbeat else { return Ok(()) };
         let connection = &mut *context.connection;
         let figures = (connection.output.written_bytes(), connection.read_bytes());
+        // Nothing that may leave waits. What is held is for the disk to release, and not for the client to take.
+        let has_taken_all = connection.output.ready_bytes() == 0;
         let sign = match &self.member {
-            Some(member) if member.is_unread => Sign::Taken,
+            Some(member) if member.is_unread && !has_taken_all => Sign::Taken,
             _ if connection.is_paused() => Sign::None,
             _ => Sign::Sent,
         };
         match self.liveness.look(interval, context.now, figures, sign) {
             Verdict::Gone => return Err(AmqpError::Silent),
             // Output that waits says more than a heartbeat.
-            Verdict::SendHeartbeat if connection.output.is_empty() => {
-                connection.output.push_copy(&HEARTBEAT_FRAME, &[], true);
+            Verdict::SendHeartbeat if has_taken_all => {
+                connection.output.push_before_held(&HEARTBEAT_FRAME);
                 self.liveness.note_heartbeat(HEARTBEAT_FRAME.len());
             }
             Verdict::SendHeartbeat | Verdict::Nothing => {}

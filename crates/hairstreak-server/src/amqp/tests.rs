@@ -14,6 +14,9 @@ use super::harness::AmqpHarness;
 use super::turn::ENTRIES_MAX;
 use crate::node::AmqpOptions;
 use crate::node::UNWRITTEN_MAX;
+use crate::operator::DataPlace;
+
+mod promises;
 
 const SEEDS: Seeds = Seeds { target: "-p hairstreak-server --lib", soak_factor: 500 };
 const FRAME_SIZE: u32 = 4096;
@@ -26,8 +29,12 @@ struct World {
 
 impl World {
     fn new() -> World {
+        World::with_data(None)
+    }
+
+    fn with_data(data: Option<&DataPlace>) -> World {
         let options = AmqpOptions { message_size_max: 1 << 20, ..AmqpOptions::default() };
-        let mut node = AmqpHarness::new(&options).unwrap();
+        let mut node = AmqpHarness::new(&options, data).unwrap();
         let client = node.connect().unwrap();
         World { node, client }
     }
@@ -94,6 +101,16 @@ fn method_names(mut written: &[u8]) -> Vec<&'static str> {
         written = &written[frame.size()..];
     }
     names
+}
+
+/// A message of 10 kB that comes back.
+fn message_to_nobody() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let to_nobody = basic::Publish { routing_key: b"nobody", mandatory: true, ..Default::default() };
+    Method::BasicPublish(to_nobody).encode(1, &mut bytes);
+    encode_content_header(1, 10_000, &[0, 0], &mut bytes);
+    encode_body(1, &[7; 10_000], FRAME_SIZE as usize, &mut bytes);
+    bytes
 }
 
 const NAMES: [&[u8]; 7] =
@@ -276,12 +293,7 @@ fn a_client_that_does_not_read_its_answers_is_not_read_and_gone_after_a_minute()
         let mut publish = Vec::new();
         Method::ChannelOpen(channel::Open {}).encode(1, &mut publish);
         world.feed(&publish, usize::MAX);
-        publish.clear();
-        let to_nobody = basic::Publish { routing_key: b"nobody", mandatory: true, ..Default::default() };
-        Method::BasicPublish(to_nobody).encode(1, &mut publish);
-        encode_content_header(1, 10_000, &[0, 0], &mut publish);
-        encode_body(1, &[7; 10_000], FRAME_SIZE as usize, &mut publish);
-        let bytes = publish.repeat(MESSAGE_COUNT);
+        let bytes = message_to_nobody().repeat(MESSAGE_COUNT);
         let mut at = 0;
         while at < bytes.len() && world.node.is_reading(world.client) {
             at += world.node.read(world.client, &bytes[at..]);
