@@ -2,8 +2,11 @@
 //!
 //! ```text
 //!   Header --protocol header--> StartOk --login--> LogIn --answer--> TuneOk --limits--> Open --virtual host--> Running
-//!   any --an error of the connection, or the node stops--> Closing --close-ok, or a time-out--> Over
+//!   any --an error of the connection--> Closing --close-ok, or a time-out--> Over
+//!   any --the client closes, or the node stops--> Over
 //! ```
+//!
+//! Output that is held leaves before the connection ends: the disk may refuse what the output promises, and the client is told.
 //!
 //! Reading order: `protocol` (what the loop calls), `handshake`, `session` and what it names, `liveness`.
 
@@ -50,7 +53,7 @@ pub(super) enum Phase {
     Running,
     /// This side has sent connection.close: all but the answer is dropped.
     Closing,
-    /// Nothing more is read.
+    /// All is said: the connection ends as soon as nothing of its output is held.
     Over,
 }
 

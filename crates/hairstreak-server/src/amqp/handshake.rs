@@ -275,11 +275,7 @@ impl AmqpConnection {
 
     /// Says why the connection is over, outside of any virtual host.
     fn close_with(&mut self, fault: &Fault, context: &mut AmqpContext<'_>) {
-        let (class_id, method_id) = fault.method;
-        let reply_text = fault.refusal.code.reply_text(&fault.refusal.text);
-        let reply_code = fault.refusal.code.number();
-        let close = connection::Close { reply_code, reply_text: &reply_text, class_id, method_id };
-        push_method(&mut context.connection.output, 0, &Method::ConnectionClose(close));
+        push_close(fault, context);
         self.phase = Phase::Closing;
     }
 
@@ -309,6 +305,15 @@ impl AmqpConnection {
             push_method(&mut context.connection.output, 0, &answer);
         }
     }
+}
+
+/// Puts connection.close into the output, outside of any virtual host.
+pub(super) fn push_close(fault: &Fault, context: &mut AmqpContext<'_>) {
+    let (class_id, method_id) = fault.method;
+    let reply_text = fault.refusal.code.reply_text(&fault.refusal.text);
+    let reply_code = fault.refusal.code.number();
+    let close = connection::Close { reply_code, reply_text: &reply_text, class_id, method_id };
+    push_method(&mut context.connection.output, 0, &Method::ConnectionClose(close));
 }
 
 /// The capabilities that the client announces.

@@ -10,8 +10,10 @@ use parking_lot::MutexGuard;
 
 use super::connection::{AmqpConnection, AmqpError, HANDSHAKE_TIME, Member, Phase};
 use super::fault::Fault;
+use super::handshake::push_close;
 use super::liveness::{Sign, Verdict};
 use super::mail::Mail;
+use super::server::DRAIN_TIME;
 use super::session::{Outcome, Session};
 use super::turn::{ENTRIES_MAX, Promises, Turn};
 use crate::node::HostState;
@@ -57,8 +59,12 @@ impl Protocol for AmqpConnection {
                 self.handle_input(context)
             }
             Mail::Uncommitted(error) => {
-                context.connection.output.discard_held();
-                self.force_close(ReplyCode::InternalError, &error.to_string(), context);
+                let (lost, reason) = (context.connection.output.discard_held(), error.to_string());
+                self.force_close(ReplyCode::InternalError, &reason, context);
+                if lost > 0 && matches!(self.phase, Phase::Closing | Phase::Over) {
+                    // The end of the connection was among what is lost.
+                    push_close(&Fault::new(ReplyCode::InternalError, reason, (0, 0)), context);
+                }
                 self.end_if_over(context)
             }
             Mail::Close(reason) => {
@@ -70,7 +76,7 @@ impl Protocol for AmqpConnection {
 
     fn handle_written(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         let unwritten = context.connection.output.queued_bytes();
-        let Some(member) = &mut self.member else { return Ok(()) };
+        let Some(member) = &mut self.member else { return self.end_if_over(context) };
         if member.is_unread && unwritten < REPLIES_BYTES_MAX / 2 {
             member.is_unread = false;
             context.resume();
@@ -99,7 +105,7 @@ impl Protocol for AmqpConnection {
         let has_taken_all = connection.output.ready_bytes() == 0;
         let sign = match &self.member {
             Some(member) if member.is_unread && !has_taken_all => Sign::Taken,
-            _ if connection.is_paused() => Sign::None,
+            _ if connection.is_paused() || self.phase == Phase::Over => Sign::None,
             _ => Sign::Sent,
         };
         match self.liveness.look(interval, context.now, figures, sign) {
@@ -122,16 +128,11 @@ impl Protocol for AmqpConnection {
     fn handle_stop(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         let reason = "broker forced connection closure with reason 'shutdown'";
         self.force_close(ReplyCode::ConnectionForced, reason, context);
-        self.leave(context);
-        context.close();
-        Ok(())
+        self.finish(context)
     }
 
     fn handle_input_end(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
-        // Unsettled deliveries of the client go to others at once, however long the rest of its output takes.
-        self.leave(context);
-        context.close();
-        Ok(())
+        self.finish(context)
     }
 
     fn handle_peer_end(&mut self, _context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
@@ -153,7 +154,10 @@ impl AmqpConnection {
                     self.follow_output(context);
                 }
                 Phase::Closing => self.await_end(context),
-                Phase::Over => context.close(),
+                Phase::Over => {
+                    let input = &mut context.connection.input;
+                    input.consume(input.unread().len());
+                }
                 _ => {
                     // The phase changes with each method of the handshake, and what follows is looked at in the next phase.
                     let before = self.phase;
@@ -177,23 +181,36 @@ impl AmqpConnection {
         });
     }
 
-    /// Follows the phase once the input is used.
+    /// Follows the phase once the input is used, and again when output has left.
     fn end_if_over(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         match self.member.as_ref().map(|member| member.session.outcome) {
             Some(Outcome::Closed) => self.phase = Phase::Closing,
             Some(Outcome::Left) => self.phase = Phase::Over,
             Some(Outcome::Running) | None => {}
         }
-        if matches!(self.phase, Phase::Closing | Phase::Over) {
-            self.leave(context);
+        if !matches!(self.phase, Phase::Closing | Phase::Over) {
+            return Ok(());
+        }
+        // Unsettled deliveries of the client go to others at once, however long the rest of its output takes.
+        self.leave(context);
+        if context.connection.output.is_held() {
+            // The client has not heard of the end. If the disk refuses what is held, the client hears of that.
+            return Ok(());
         }
         match self.phase {
             Phase::Over => context.close(),
             // The client has a while to answer.
-            Phase::Closing => self.deadline = self.deadline.or(Some(context.now + HANDSHAKE_TIME)),
-            _ => {}
+            _ => self.deadline = self.deadline.or(Some(context.now + HANDSHAKE_TIME)),
         }
         Ok(())
+    }
+
+    /// Nothing more is read, and nothing more is said but for the rest of the output.
+    fn finish(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        self.leave(context);
+        self.phase = Phase::Over;
+        self.deadline = Some(context.now + DRAIN_TIME);
+        self.end_if_over(context)
     }
 
     /// Gives `act` the input and the virtual host, under the host's lock, and then sees to all that came of it: confirms, deliveries of this

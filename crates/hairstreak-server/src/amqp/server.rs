@@ -17,7 +17,7 @@ use crate::node::AmqpOptions;
 use crate::node::{JournalError, Node, Peer, Post};
 
 /// How long a client has to take the rest of its output when its connection ends. Container tools kill a node ten seconds after SIGTERM.
-const DRAIN_TIME: Duration = Duration::from_secs(5);
+pub(super) const DRAIN_TIME: Duration = Duration::from_secs(5);
 
 /// How long a client has for the handshake of TLS, as in RabbitMQ, and for an agreement about shared memory.
 const ESTABLISH_TIME: Duration = Duration::from_secs(5);

@@ -139,9 +139,10 @@ impl<P: Protocol> Harness<P> {
                 break;
             }
         }
-        match entry.phase {
-            Phase::Draining if output.is_empty() => self.end(index, End::Closed),
-            _ => self.tell_written(index),
+        self.tell_written(index);
+        let entry = self.table.get(index);
+        if entry.is_some_and(|entry| entry.phase == Phase::Draining && entry.connection.output.is_empty()) {
+            self.end(index, End::Closed);
         }
     }
 

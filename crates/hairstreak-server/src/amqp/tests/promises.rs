@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hairstreak_wire::amqp::{FrameKind, HEARTBEAT_FRAME, Method, channel, decode_frame, queue};
+use hairstreak_wire::amqp::{
+    FrameKind, HEARTBEAT_FRAME, Method, channel, connection, decode_frame, queue, tx,
+};
 
 use super::{FRAME_SIZE, World, login_with, message_to_nobody, method_names};
 use crate::operator::DataPlace;
@@ -23,6 +25,28 @@ impl Stalled {
         world.feed(&login_with(heartbeat), usize::MAX);
         world.feed(&encoded(&[Method::ChannelOpen(channel::Open {})]), usize::MAX);
         Stalled { world, folder }
+    }
+
+    /// The client declares a durable queue, and goes on at once with a method of the connection.
+    fn declare_and(&mut self, method: &Method<'_>) {
+        let mut bytes = encoded(&[declare(b"q")]);
+        method.encode(0, &mut bytes);
+        assert_eq!(self.world.feed(&bytes, usize::MAX), b"");
+    }
+
+    /// The disk refuses the queue. The client hears of that and of nothing else.
+    fn expect_refusal(&mut self) {
+        self.world.node.end_commit(Some("no disk"));
+        let written = self.written();
+        let frame = decode_frame(&written, FRAME_SIZE as usize).unwrap().expect("an answer");
+        let Ok(Method::ConnectionClose(close)) = Method::decode(frame.payload) else { panic!("{frame:?}") };
+        assert_eq!((close.reply_code, frame.size()), (541, written.len()));
+        let text = String::from_utf8_lossy(close.reply_text);
+        assert_eq!(text, "INTERNAL_ERROR - the definitions cannot be written: no disk");
+    }
+
+    fn is_connected(&self) -> bool {
+        self.world.node.is_connected(self.world.client)
     }
 
     /// All that the node has written.
@@ -101,4 +125,79 @@ fn a_client_is_not_blamed_for_answers_that_wait_for_the_disk_however_many_they_a
     let names = method_names(&stalled.written());
     assert_eq!(names[..2], ["queue.declare-ok", "basic.return"]);
     assert!(stalled.world.node.is_reading(stalled.world.client));
+}
+
+fn close() -> Method<'static> {
+    Method::ConnectionClose(connection::Close::default())
+}
+
+#[test]
+fn a_client_that_leaves_hears_that_the_disk_refuses_its_queue() {
+    let mut stalled = Stalled::new("leaves", 1);
+    stalled.declare_and(&close());
+    // The client has said its last word, and the disk takes its time.
+    for _ in 0..20 {
+        stalled.world.node.pass(Duration::from_millis(500));
+        assert_eq!(heartbeat_count(&stalled.written()), 1);
+    }
+    stalled.expect_refusal();
+    assert!(!stalled.is_connected());
+}
+
+#[test]
+fn a_client_that_leaves_hears_all_however_long_the_disk_takes() {
+    let mut stalled = Stalled::new("waits", 0);
+    stalled.declare_and(&close());
+    stalled.world.node.pass(Duration::from_secs(60));
+    assert_eq!(stalled.written(), b"");
+    stalled.world.node.end_commit(None);
+    assert_eq!(method_names(&stalled.written()), ["queue.declare-ok", "connection.close-ok"]);
+    assert!(!stalled.is_connected());
+}
+
+#[test]
+fn a_client_whose_connection_is_closed_for_an_error_hears_that_the_disk_refuses_its_queue() {
+    let mut stalled = Stalled::new("error", 0);
+    stalled.declare_and(&Method::TxSelectOk(tx::SelectOk {}));
+    // The time for the answer begins when the client is told.
+    stalled.world.node.pass(Duration::from_secs(60));
+    stalled.expect_refusal();
+    stalled.world.node.pass(Duration::from_secs(9));
+    let mut answer = Vec::new();
+    Method::ConnectionCloseOk(connection::CloseOk {}).encode(0, &mut answer);
+    stalled.world.feed(&answer, usize::MAX);
+    assert!(!stalled.is_connected());
+}
+
+#[test]
+fn a_client_that_does_not_answer_the_end_is_gone_after_ten_seconds_whoever_held_up_the_end() {
+    let mut stalled = Stalled::new("no-answer", 0);
+    stalled.declare_and(&Method::TxSelectOk(tx::SelectOk {}));
+    stalled.world.node.end_commit(None);
+    assert_eq!(method_names(&stalled.written()), ["queue.declare-ok", "connection.close"]);
+    stalled.world.node.pass(Duration::from_millis(9_900));
+    assert!(stalled.is_connected());
+    stalled.world.node.pass(Duration::from_millis(200));
+    assert!(!stalled.is_connected());
+}
+
+#[test]
+fn a_client_that_sends_nothing_more_and_a_node_that_stops_wait_for_the_disk_for_five_seconds() {
+    let ends: [fn(&mut World); 2] = [|world| world.node.end_input(world.client), |world| world.node.stop()];
+    for (number, end) in ends.into_iter().enumerate() {
+        for is_refused in [true, false] {
+            let mut stalled = Stalled::new(&format!("end-{number}-{is_refused}"), 0);
+            assert_eq!(stalled.world.feed(&encoded(&[declare(b"q")]), usize::MAX), b"");
+            end(&mut stalled.world);
+            stalled.world.node.pass(Duration::from_millis(4_900));
+            assert!(stalled.is_connected());
+            if is_refused {
+                stalled.expect_refusal();
+            } else {
+                stalled.world.node.pass(Duration::from_millis(200));
+                assert_eq!(stalled.written(), b"");
+            }
+            assert!(!stalled.is_connected());
+        }
+    }
 }
