@@ -44,7 +44,8 @@ pub struct ServeOptions {
     pub amqp_tls: Option<AmqpTlsOptions>,
     /// Users and limits of AMQP.
     pub amqp: AmqpOptions,
-    /// Whether clients of this host need credentials for the directory and services, as others do.
+    /// Whether clients of this host need credentials for the directory, services and metrics, as others do. Nobody gets health checks without
+    /// credentials then.
     pub require_login: bool,
     /// The node's keys for CURVE, for the directory and services. None: its own, in its data directory; without one there is no
     /// CURVE.

@@ -111,6 +111,7 @@ impl Server {
             let about = About { listeners: listeners.collect(), ..about };
             let http_options = HttpOptions {
                 path_prefix: options.http.path_prefix,
+                require_login,
                 allowed_origins: options.http.cors_origins,
                 ..HttpOptions::default()
             };

@@ -4,7 +4,7 @@
 //! node_name = "hairstreak@localhost"
 //! data_dir = "/var/lib/hairstreak"    # "none" keeps nothing; --data-dir says otherwise
 //! load_definitions = "definitions.json"   # imported at each start; paths begin at the folder of this file
-//! require_login = false               # true: clients of this host, too, need credentials for services and the directory
+//! require_login = false               # true: nothing is open without credentials, from this host either
 //!
 //! [curve]
 //! secret_key_file = "node.key"        # for CURVE at services and the directory; without it a key of the node's own in its data directory

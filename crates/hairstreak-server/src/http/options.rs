@@ -7,6 +7,8 @@ use std::time::Duration;
 pub(crate) struct HttpOptions {
     /// The beginning of every path, such as `/rabbit`; empty: none.
     pub path_prefix: String,
+    /// Nobody is answered without credentials: neither health checks of orchestrators nor whoever asks for the version.
+    pub require_login: bool,
     /// Origins whose pages may call from a browser (CORS); `*`: all.
     pub allowed_origins: Vec<String>,
     /// Connections at a time; more are closed as they are accepted.
@@ -31,6 +33,7 @@ impl Default for HttpOptions {
     fn default() -> HttpOptions {
         HttpOptions {
             path_prefix: String::new(),
+            require_login: false,
             allowed_origins: Vec::new(),
             connections_max: 4096,
             header_timeout: Duration::from_secs(60),

@@ -1,7 +1,11 @@
 //! Credentials that are wrong, missing, or not allowed from here: the handshake ends with the protocol's ERROR, and says why.
 
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::thread;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use hairstreak::service::{Refusal, RequestError, WorkerError};
 use hairstreak::{Credentials, ListError, OpenError, Scope};
 use hairstreak_socket::monitor::{EventKind, HandshakeFailure};
@@ -67,6 +71,42 @@ fn one_line_closes_this_host_too() {
         assert_eq!(served.client(credentials).call("echo", "hello").unwrap().body(), b"hello");
         control.leave();
         run.join().unwrap().unwrap();
+    }
+}
+
+/// The status of an answer to GET.
+fn status(place: SocketAddr, target: &str, user: Option<&str>) -> u16 {
+    let mut stream = TcpStream::connect(place).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let login = user.map_or(String::new(), |user| {
+        let credentials = STANDARD.encode(format!("{user}:{}", password_of(user)));
+        format!("Authorization: Basic {credentials}\r\n")
+    });
+    write!(stream, "GET {target} HTTP/1.0\r\nHost: a\r\n{login}\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn the_line_closes_health_checks_and_metrics_too() {
+    const CHECKS: [&str; 4] = [
+        "is-in-service",
+        "ready-to-serve-clients",
+        "reached-target-cluster-size",
+        "below-node-connection-limit",
+    ];
+    for require_login in [false, true] {
+        let served = Served::start(require_login);
+        let checks = CHECKS.map(|name| format!("/api/health/checks/{name}"));
+        let others = ["/api/version", "/api/auth"].map(str::to_owned);
+        let of_http = checks.into_iter().chain(others).map(|target| (served.http(), target));
+        for (place, target) in of_http.chain([(served.metrics(), "/metrics".to_owned())]) {
+            let expected = if require_login { 401 } else { 200 };
+            assert_eq!(status(place, &target, None), expected, "{target}, require_login: {require_login}");
+            assert_eq!(status(place, &target, Some("everything")), 200, "{target}");
+        }
+        assert_eq!(status(served.http(), "/api/overview", None), 401);
     }
 }
 

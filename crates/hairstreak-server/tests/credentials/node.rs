@@ -1,6 +1,7 @@
 //! A node with users, and what they show it.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,7 +23,7 @@ pub const USERS: [(&str, Option<[&str; 3]>); 6] = [
     ("nothing", None),
 ];
 
-/// A node on this host, with services, a directory, and [`USERS`], who have keys, too.
+/// A node on this host, with services, a directory, AMQP and HTTP, and [`USERS`], who have keys, too.
 pub struct Served {
     server: Server,
     keys: Vec<KeyPair>,
@@ -67,6 +68,9 @@ impl Served {
             services_bind: ["tcp://127.0.0.1:*", &format!("ipc://{local}"), &format!("shm://{local}.shm")]
                 .map(str::to_owned)
                 .into(),
+            amqp_bind: vec!["tcp://127.0.0.1:*".into()],
+            http_bind: vec!["tcp://127.0.0.1:*".into()],
+            metrics_bind: vec!["tcp://127.0.0.1:*".into()],
             require_login,
             curve: Some(node_keys.clone()),
             amqp: AmqpOptions { load_definitions: Some(definitions.clone()), ..AmqpOptions::default() },
@@ -86,6 +90,14 @@ impl Served {
 
     pub fn directory(&self) -> String {
         self.server.endpoints()[0].to_string()
+    }
+
+    pub fn http(&self) -> SocketAddr {
+        self.server.http_addresses()[0]
+    }
+
+    pub fn metrics(&self) -> SocketAddr {
+        self.server.metrics_addresses()[0]
     }
 
     pub fn keys_of(&self, user: &str) -> &KeyPair {
@@ -133,7 +145,8 @@ pub fn password_of(user: &str) -> String {
 fn text_of(keys: &[KeyPair], password: impl Fn(&str) -> String) -> String {
     let users = USERS.iter().zip(keys).map(|((name, _), keys)| {
         let (password, key) = (password(&password_of(name)), keys.public());
-        format!(r#"{{"name": "{name}", {password}, "tags": [], "curve": "{key}"}}"#)
+        let tags = if *name == "everything" { r#""monitoring""# } else { "" };
+        format!(r#"{{"name": "{name}", {password}, "tags": [{tags}], "curve": "{key}"}}"#)
     });
     let permissions = USERS.iter().filter_map(|(name, patterns)| {
         let [configure, write, read] = (*patterns)?;

@@ -59,7 +59,7 @@ impl Api {
 
     async fn authorize(&self, request: &mut Request, found: Found, requirement: Requirement) -> Answer {
         let mut call = Call { state: &self.0, request, found, identity: None };
-        if requirement != Requirement::Nothing {
+        if requirement != Requirement::Nothing || self.0.options.require_login {
             if !call.request.headers.contains_key(AUTHORIZATION) {
                 return Ok(ApiError::credentials_wanted());
             }
