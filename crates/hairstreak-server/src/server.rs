@@ -1,5 +1,6 @@
 //! `Server`: a running node. Starting binds every endpoint or fails; stopping waits for its threads.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::curve_keys::own_keys;
 use crate::http::{self, About, HttpOptions, HttpServer, ListenerInfo};
 use crate::listen::{listen, listen_tcp, listen_tls};
 use crate::metrics::{self, Readers};
-use crate::node::AmqpOptions;
+use crate::node::{AmqpOptions, Node};
 use crate::operator::{self, DataPlace};
 use crate::options::{ServeOptions, TellFailure};
 use crate::start_error::{ReloadError, StartError};
@@ -24,8 +25,8 @@ use crate::zmq::{RouterServer, ServingRouter, Users};
 const NODE_NAME: &str = "hairstreak@localhost";
 
 /// A running node. Dropping it stops it.
-#[derive(Debug)]
 pub struct Server {
+    node: Arc<Node>,
     directory: Option<ServingRouter>,
     services: Option<ServingRouter>,
     amqp: Option<AmqpServer>,
@@ -77,6 +78,7 @@ impl Server {
             (given, _) => given,
         };
         let mut server = Server {
+            node: Arc::clone(&node),
             directory: None,
             services: None,
             amqp: None,
@@ -186,8 +188,7 @@ impl Server {
         if let (Some(server), Some(options)) = (&self.tls, tls) {
             server.reload(&options.server_options())?;
         }
-        let node = self.amqp.as_ref().map(AmqpServer::node);
-        node.map_or(Ok(()), |node| Ok(operator::reload(node, amqp)?))
+        Ok(operator::reload(&self.node, amqp)?)
     }
 
     /// Closes every connection and waits until the threads have ended. Returns what is forgotten with the node.
@@ -206,6 +207,16 @@ impl Server {
             }
         }
         forgotten
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("directory", &self.endpoints())
+            .field("services", &self.service_endpoints())
+            .field("amqp", &self.amqp)
+            .finish_non_exhaustive()
     }
 }
 

@@ -90,11 +90,6 @@ impl AmqpServer {
         Ok(AmqpServer { node, loops: Some(loops), endpoints })
     }
 
-    /// The state that all connections share.
-    pub fn node(&self) -> &Arc<Node> {
-        &self.node
-    }
-
     /// The endpoints, with the real ports.
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints

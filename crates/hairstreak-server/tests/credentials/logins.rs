@@ -7,7 +7,9 @@ use std::thread;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hairstreak::service::{Refusal, RequestError, WorkerError};
-use hairstreak::{Credentials, ListError, OpenError, Scope};
+use hairstreak::{Credentials, ListError, Node, OpenError, Scope};
+use hairstreak_server::access::{PasswordHash, Tags};
+use hairstreak_server::{AmqpOptions, FirstUser, ServeOptions, Server};
 use hairstreak_socket::monitor::{EventKind, HandshakeFailure};
 use hairstreak_socket::security::{Security, generate_key_pair};
 use hairstreak_socket::{Context, Dealer, Options};
@@ -177,4 +179,28 @@ fn users_have_passwords_of_their_own() {
         let node = served.node(Credentials::password(user, &password_of(user)).unwrap());
         assert!(node.list("").unwrap().is_empty());
     }
+}
+
+#[test]
+fn users_that_are_configured_anew_count_at_a_node_without_amqp() {
+    let configured = |password: &str| {
+        let password_hash = PasswordHash::of_salted([1, 2, 3, 4], password.as_bytes());
+        let user = FirstUser { name: "ann".into(), password_hash, tags: Tags::default(), curve: None };
+        AmqpOptions { users: vec![user], ..AmqpOptions::default() }
+    };
+    let server = Server::start(ServeOptions {
+        bind: vec!["tcp://127.0.0.1:*".into()],
+        require_login: true,
+        amqp: configured("one"),
+        ..ServeOptions::default()
+    });
+    let server = server.unwrap();
+    let is_let_in = |password: &str| {
+        let credentials = Credentials::password("ann", password).unwrap();
+        let builder = Node::builder().directory(&server.endpoints()[0].to_string()).credentials(credentials);
+        builder.patience(PATIENCE).build().unwrap().list("").is_ok()
+    };
+    assert_eq!((is_let_in("one"), is_let_in("two")), (true, false));
+    server.reload(&configured("two"), None).unwrap();
+    assert_eq!((is_let_in("one"), is_let_in("two")), (false, true));
 }
