@@ -2,12 +2,9 @@
 
 use super::arguments::compared_arguments;
 use super::declaration::QueueDeclaration;
-use super::kind::QueueKind;
+use super::kind::{QUEUE_TYPE, QueueKind};
 use crate::equivalence::{check_argument, check_property};
 use crate::refusal::Refusal;
-
-/// The argument that may be missing where the default is meant.
-const QUEUE_TYPE: &str = "x-queue-type";
 
 /// Checks that a second declaration is equivalent to the first. `queue` is `queue 'q' in vhost '/'`.
 ///

@@ -2,6 +2,9 @@
 
 use hairstreak_wire::amqp::FieldTable;
 
+/// The argument that names the kind. It may be missing where the default is meant.
+pub(crate) const QUEUE_TYPE: &str = "x-queue-type";
+
 /// The kind of a queue. One node keeps both alike; a quorum queue counts deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueKind {
@@ -17,7 +20,7 @@ impl QueueKind {
 
     /// The kind that valid arguments ask for. `None`: a stream.
     pub(crate) fn of(arguments: &FieldTable) -> Option<QueueKind> {
-        match arguments.get("x-queue-type").and_then(|kind| kind.as_bytes()) {
+        match arguments.get(QUEUE_TYPE).and_then(|kind| kind.as_bytes()) {
             Some(b"quorum") => Some(QueueKind::Quorum),
             Some(b"stream") => None,
             _ => Some(QueueKind::Classic),

@@ -30,6 +30,7 @@ pub use declaration::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
 pub(crate) use entry::{Entry, NEVER};
 pub(crate) use equivalence::check_equivalence;
 pub use id::QueueId;
+pub(crate) use kind::QUEUE_TYPE;
 pub use kind::QueueKind;
 pub(crate) use live::Queue;
 pub(crate) use queues::Queues;

@@ -32,6 +32,8 @@ pub(super) struct Parts {
     pub(super) limits: Limits,
     /// An operator's limit of queues, beside that of `limits`.
     pub(super) queues_max: Option<usize>,
+    /// The type of queues whose declarations do not say one, if an operator has chosen it.
+    pub(super) default_queue_type: Option<Box<str>>,
     /// The counters of the host that no queue has.
     pub(super) counted: HostStats,
     pub(super) names: NameSource,
@@ -52,6 +54,7 @@ impl Parts {
             touched: Vec::new(),
             limits,
             queues_max: None,
+            default_queue_type: None,
             counted: HostStats::default(),
             names: NameSource::default(),
             virtual_host: virtual_host.into(),

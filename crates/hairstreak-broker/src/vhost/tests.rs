@@ -22,7 +22,7 @@ use hairstreak_wire::amqp::{FieldTable, FieldValue, Properties, ReplyCode};
 use super::*;
 use crate::exchange::Routing;
 use crate::message::{Attributes, BodyView, Message, MessageView};
-use crate::queue::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
+use crate::queue::{ConsumerDeclaration, QueueDeclaration, QueueKind, QueueStatus};
 use crate::refusal::Refusal;
 
 /// One delivery as the outbox got it.

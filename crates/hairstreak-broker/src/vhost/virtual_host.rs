@@ -436,6 +436,12 @@ impl VirtualHost {
         self.parts.queues_max = queues_max;
     }
 
+    /// Sets the type of queues whose declarations do not say one: a value of `x-queue-type`. Where the type does not allow the other properties of a
+    /// declaration, the queue is a classic one. Queues that are there stay.
+    pub fn set_default_queue_type(&mut self, queue_type: Option<&str>) {
+        self.parts.default_queue_type = queue_type.map(Into::into);
+    }
+
     /// The host as operators see it.
     pub fn views(&self) -> Views<'_> {
         Views { parts: &self.parts }

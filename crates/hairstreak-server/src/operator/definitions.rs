@@ -180,7 +180,8 @@ fn import_queue(node: &Node, queue: QueueDefinition) -> Result<Commit, OperatorE
         return Ok(Commit::done());
     }
     let mut arguments = queue.arguments.0;
-    if let Some(kind) = queue.kind.filter(|kind| kind != "classic")
+    let default = virtual_hosts::find(node, &vhost)?.default_queue_type;
+    if let Some(kind) = queue.kind.filter(|kind| kind != default.as_deref().unwrap_or("classic"))
         && arguments.get("x-queue-type").is_none()
     {
         arguments.insert("x-queue-type", kind.as_str());

@@ -1,4 +1,4 @@
-//! How limits and policies of the catalog take effect in the live virtual hosts.
+//! How definitions of virtual hosts and policies of the catalog take effect in the live virtual hosts.
 
 use std::sync::Arc;
 
@@ -13,15 +13,17 @@ const MAX_QUEUES: &str = "max-queues";
 
 /// Has what the catalog says of a host act there.
 pub(super) fn apply(node: &Node, definition: &VirtualHostDefinition) {
-    apply_limits(node, definition);
+    apply_definition(node, definition);
     apply_policies(node, &definition.name);
 }
 
-/// Has the live host know its limits. The limit of connections is looked at when a connection is opened.
-pub(super) fn apply_limits(node: &Node, definition: &VirtualHostDefinition) {
+/// Has the live host know its limits and the type of its queues. The limit of connections is looked at when a connection is opened.
+pub(super) fn apply_definition(node: &Node, definition: &VirtualHostDefinition) {
     if let Some(host) = node.hosts.find(&definition.name) {
         let limit = definition.limits.get(MAX_QUEUES).and_then(|limit| usize::try_from(*limit).ok());
-        host.lock().host.set_queues_max(limit);
+        let mut state = host.lock();
+        state.host.set_queues_max(limit);
+        state.host.set_default_queue_type(definition.default_queue_type.as_deref());
     }
 }
 

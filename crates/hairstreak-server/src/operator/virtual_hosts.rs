@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use super::error::{Done, OperatorError};
-use super::taking_effect::apply_limits;
+use super::taking_effect::apply_definition;
 use super::users;
 use crate::definitions::{Change, Definition, Kind, PermissionDefinition, Place, VirtualHostDefinition};
 use crate::node::{Commit, Node, SharedHost};
+
+/// The types that queues of a virtual host may have by default.
+const QUEUE_TYPES: [&str; 3] = ["classic", "quorum", "stream"];
 
 /// All virtual hosts by name.
 pub(crate) fn all(node: &Node) -> Vec<VirtualHostDefinition> {
@@ -45,7 +48,7 @@ pub(crate) fn live(node: &Node, name: &str) -> Result<Arc<SharedHost>, OperatorE
 ///
 /// # Errors
 ///
-/// The name has no byte, or more than 255.
+/// The name has no byte, or more than 255, or the default type of queues is unknown.
 pub(crate) fn put(
     node: &Node,
     mut definition: VirtualHostDefinition,
@@ -53,6 +56,11 @@ pub(crate) fn put(
 ) -> Result<Done, OperatorError> {
     if !(1..=255).contains(&definition.name.len()) {
         return Err(OperatorError::Bad("the name of a virtual host has 1 to 255 bytes".into()));
+    }
+    if let Some(kind) = definition.default_queue_type.as_deref()
+        && !QUEUE_TYPES.contains(&kind)
+    {
+        return Err(OperatorError::Bad(format!("unknown default_queue_type '{kind}'")));
     }
     let name = definition.name.clone();
     let changing = node.changing.lock();
@@ -75,7 +83,7 @@ pub(crate) fn put(
     }
     let commit = node.journal.commit(&changes);
     node.add_host(&name);
-    apply_limits(node, &definition);
+    apply_definition(node, &definition);
     node.catalog.put(Definition::VirtualHost(definition));
     drop(changing);
     Ok(Done { is_new, commit })
@@ -99,7 +107,7 @@ pub(crate) fn set_limit(
         Some(value) => drop(definition.limits.insert(limit.into(), value)),
         None => drop(definition.limits.remove(limit)),
     }
-    apply_limits(node, &definition);
+    apply_definition(node, &definition);
     Ok(node.put(Definition::VirtualHost(definition)).1)
 }
 

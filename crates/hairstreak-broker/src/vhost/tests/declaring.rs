@@ -223,3 +223,41 @@ fn channels_have_a_bound() {
     bench.close(channel);
     bench.open(ALICE);
 }
+
+#[test]
+fn a_queue_without_a_type_has_that_of_the_virtual_host() {
+    let mut bench = Bench::new();
+    let durable = |name| QueueDeclaration { is_durable: true, ..queue(name, FieldTable::new()) };
+    bench.declare(&durable("before")).unwrap();
+    bench.host.set_default_queue_type(Some("quorum"));
+    bench.declare(&durable("q")).unwrap();
+    bench.declare(&durable("q")).unwrap();
+    bench.declare(&quorum("q", FieldTable::new())).unwrap();
+    let with_type = arguments([("x-queue-type", "classic".into())]);
+    bench.declare(&QueueDeclaration { is_durable: true, ..queue("said", with_type.clone()) }).unwrap();
+    // What a quorum queue cannot be is a classic one.
+    bench.declare(&queue("transient", FieldTable::new())).unwrap();
+    bench.declare(&QueueDeclaration { is_exclusive: true, ..durable("exclusive") }).unwrap();
+    bench.declare(&QueueDeclaration { is_auto_delete: true, ..durable("auto-delete") }).unwrap();
+    let kind = |name: &str| bench.host.views().queue(name.as_bytes()).unwrap().kind;
+    assert_eq!(
+        (kind("before"), kind("q"), kind("said")),
+        (QueueKind::Classic, QueueKind::Quorum, QueueKind::Classic)
+    );
+    for name in ["transient", "exclusive", "auto-delete"] {
+        assert_eq!(kind(name), QueueKind::Classic, "{name}");
+    }
+    let views = bench.host.views();
+    let type_of = |name: &[u8]| views.queue(name).unwrap().arguments.get("x-queue-type").cloned();
+    assert_eq!((type_of(b"before"), type_of(b"q")), (None, Some("quorum".into())));
+    let other = "PRECONDITION_FAILED - inequivalent arg 'x-queue-type' for queue 'before' in vhost '/': received the value 'quorum' of type 'longstr' but current is none";
+    assert_eq!(refused(bench.declare(&durable("before"))), other);
+    let no_name = "PRECONDITION_FAILED - Cannot declare a server-named queue for type rabbit_quorum_queue";
+    assert_eq!(refused(bench.declare(&durable(""))), no_name);
+    bench.host.set_default_queue_type(Some("stream"));
+    let stream =
+        "PRECONDITION_FAILED - queue type 'stream' of queue 's' in vhost '/' is not supported by this broker";
+    assert_eq!(refused(bench.declare(&durable("s"))), stream);
+    bench.host.set_default_queue_type(None);
+    bench.declare(&durable("before")).unwrap();
+}

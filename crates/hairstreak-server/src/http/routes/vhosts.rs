@@ -137,9 +137,6 @@ fn changed(
     body: &Object,
 ) -> Result<VirtualHostDefinition, ApiError> {
     let kind = body.text("default_queue_type")?.filter(|kind| kind != "undefined");
-    if let Some(kind) = kind.as_deref().filter(|kind| !["classic", "quorum", "stream"].contains(kind)) {
-        return Err(ApiError::bad_request(format!("unknown default_queue_type '{kind}'")));
-    }
     let protected = body.boolean("protected_from_deletion")?;
     Ok(VirtualHostDefinition {
         name,

@@ -16,6 +16,8 @@ fn virtual_hosts_are_made_and_deleted_as_in_rabbitmq() {
     client.check("PUT", at, r#"{"default_queue_type":"quorum"}"#, 204, "");
     let host = client.get(at);
     assert_eq!((&host["description"], &host["default_queue_type"]), (&json!("d"), &json!("quorum")));
+    let unknown = r#""unknown default_queue_type 'ring'""#;
+    client.bad("PUT", at, r#"{"default_queue_type":"ring"}"#, unknown);
     assert_eq!(host["cluster_state"], json!({"hairstreak@localhost": "running"}));
     // The user who makes a host may do everything there.
     let row = json!({"vhost": "v1", "user": "guest", "configure": ".*", "write": ".*", "read": ".*"});
@@ -32,6 +34,32 @@ fn virtual_hosts_are_made_and_deleted_as_in_rabbitmq() {
     client.check("DELETE", "/api/vhosts/v1/deletion/protection", "", 204, "");
     client.check("DELETE", at, "", 204, "");
     client.absent("GET", at);
+}
+
+#[test]
+fn queues_have_the_default_type_of_their_virtual_host() {
+    let node = TestNode::start();
+    let client = node.client();
+    client.check("PUT", "/api/vhosts/v1", r#"{"default_queue_type":"quorum"}"#, 201, "");
+    client.check("PUT", "/api/queues/v1/q", r#"{"durable":true}"#, 201, "");
+    client.check("PUT", "/api/queues/v1/transient", "", 201, "");
+    let queue = client.get("/api/queues/v1/q");
+    assert_eq!((&queue["type"], &queue["arguments"]), (&json!("quorum"), &json!({"x-queue-type": "quorum"})));
+    assert_eq!(client.get("/api/queues/v1/transient")["type"], "classic");
+    client.check("PUT", "/api/vhosts/v1", r#"{"default_queue_type":"classic"}"#, 204, "");
+    client.check("PUT", "/api/queues/v1/classic", r#"{"durable":true}"#, 201, "");
+    // A queue of a file has the type that the file says, or that of the virtual host.
+    let file = json!({
+        "vhosts": [{"name": "v2", "metadata": {"default_queue_type": "quorum"}}],
+        "queues": [
+            {"vhost": "v2", "name": "none", "durable": true, "auto_delete": false, "arguments": {}},
+            {"vhost": "v2", "name": "said", "type": "classic", "durable": true, "auto_delete": false, "arguments": {}},
+        ],
+    });
+    client.check("POST", "/api/definitions", &file.to_string(), 204, "");
+    let types = ["v1/q", "v1/classic", "v2/none", "v2/said"]
+        .map(|at| client.get(&format!("/api/queues/{at}"))["type"].clone());
+    assert_eq!(types, ["quorum", "classic", "quorum", "classic"]);
 }
 
 #[test]
