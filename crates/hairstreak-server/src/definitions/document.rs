@@ -9,15 +9,13 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::types::{
-    BindingDefinition, ExchangeDefinition, GlobalParameterDefinition, Limits, ParameterDefinition,
+    BindingDefinition, ExchangeDefinition, GlobalParameterDefinition, ParameterDefinition,
     PermissionDefinition, PolicyDefinition, QueueDefinition, TopicPermissionDefinition, UserDefinition,
     VirtualHostDefinition,
 };
 
 /// The component whose parameters are operator policies in a document.
 const OPERATOR_POLICY: &str = "operator_policy";
-/// The component whose parameters are limits of virtual hosts in a document.
-const VHOST_LIMITS: &str = "vhost-limits";
 /// Queues with this prefix are passed over: a node gives such names itself.
 const RESERVED_PREFIX: &[u8] = b"amq.";
 
@@ -97,30 +95,10 @@ impl Document {
             let place = || format!("parameters[{index}]");
             match parameter.component.as_str() {
                 OPERATOR_POLICY => document.operator_policies.push(operator_policy(parameter, place)?),
-                VHOST_LIMITS => document.add_limits(parameter, place)?,
                 _ => document.parameters.push(parameter),
             }
         }
         Ok(document)
-    }
-
-    /// Limits of a virtual host that came as a parameter.
-    fn add_limits(
-        &mut self,
-        parameter: ParameterDefinition,
-        place: impl Fn() -> String,
-    ) -> Result<(), DocumentError> {
-        let limits: Limits =
-            serde_json::from_value(parameter.value).map_err(|error| wrong(&place(), error.to_string()))?;
-        match self.virtual_hosts.iter_mut().find(|host| host.name == parameter.vhost) {
-            Some(host) => host.limits.extend(limits),
-            None => self.virtual_hosts.push(VirtualHostDefinition {
-                name: parameter.vhost,
-                limits,
-                ..VirtualHostDefinition::default()
-            }),
-        }
-        Ok(())
     }
 
     /// The lists of the whole node, with the keys of a file.
@@ -309,7 +287,7 @@ mod tests {
         {"name": "typed", "password": "secret", "tags": []}
       ],
       "vhosts": [
-        {"name": "/", "limits": [], "metadata": {"description": "Default virtual host", "tags": ["a"]}},
+        {"name": "/", "limits": [{"name": "max-queues", "value": 9}], "metadata": {"description": "Default virtual host", "tags": ["a"]}},
         {"name": "flat", "description": "d", "default_queue_type": "undefined"}
       ],
       "permissions": [{"user": "new", "vhost": "/", "configure": ".*", "write": "", "read": "^a"}],
@@ -317,7 +295,7 @@ mod tests {
       "parameters": [
         {"vhost": "/", "component": "operator_policy", "name": "o",
          "value": {"pattern": "^x", "definition": {"max-length": 7}, "priority": 3, "apply-to": "queues"}},
-        {"vhost": "flat", "component": "vhost-limits", "name": "limits", "value": {"max-queues": 9}},
+        {"vhost": "flat", "component": "vhost-limits", "name": "limits", "value": {"max-queues": 7}},
         {"vhost": "/", "component": "shovel", "name": "s", "value": {"a": 1}}
       ],
       "global_parameters": [{"name": "cluster_name", "value": "c"}],
@@ -348,7 +326,7 @@ mod tests {
         );
         let hosts = &document.virtual_hosts;
         assert_eq!(
-            (&*hosts[0].description, hosts[0].tags.len(), hosts[1].limits["max-queues"]),
+            (&*hosts[0].description, hosts[0].tags.len(), hosts[0].limits["max-queues"]),
             ("Default virtual host", 1, 9)
         );
         assert_eq!(hosts[1].default_queue_type, None);
@@ -357,7 +335,7 @@ mod tests {
             (&*operator.name, &*operator.pattern, operator.priority, &*operator.apply_to),
             ("o", "^x", 3, "queues")
         );
-        assert_eq!((document.parameters.len(), &*document.policies[0].apply_to), (1, "all"));
+        assert_eq!((document.parameters.len(), &*document.policies[0].apply_to), (2, "all"));
         assert_eq!((document.queues.len(), document.bindings.len()), (1, 1));
     }
 

@@ -102,6 +102,24 @@ pub(crate) struct ParameterDefinition {
     pub value: Value,
 }
 
+impl ParameterDefinition {
+    /// The component of the limits of virtual hosts.
+    pub(crate) const VHOST_LIMITS: &str = "vhost-limits";
+    /// The one parameter of that component.
+    pub(crate) const LIMITS: &str = "limits";
+
+    /// The limits of a virtual host as a parameter.
+    pub(crate) fn of_limits(host: VirtualHostDefinition) -> ParameterDefinition {
+        let value = host.limits.into_iter().map(|(name, limit)| (name, limit.into()));
+        ParameterDefinition {
+            vhost: host.name,
+            component: ParameterDefinition::VHOST_LIMITS.into(),
+            name: ParameterDefinition::LIMITS.into(),
+            value: Value::Object(value.collect()),
+        }
+    }
+}
+
 /// A parameter of the node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct GlobalParameterDefinition {

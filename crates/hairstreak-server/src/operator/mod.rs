@@ -7,6 +7,7 @@ pub(crate) mod bindings;
 mod boot;
 pub(crate) mod connections;
 pub(crate) mod definitions;
+mod erlang;
 mod error;
 pub(crate) mod exchanges;
 pub(crate) mod messages;
@@ -20,5 +21,6 @@ pub(crate) mod virtual_hosts;
 
 pub use boot::{BootError, DataPlace};
 pub(crate) use boot::{open, reload};
+pub(crate) use erlang::erlang;
 pub(crate) use error::Done;
 pub use error::OperatorError;

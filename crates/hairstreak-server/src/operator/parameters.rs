@@ -1,10 +1,13 @@
 //! Parameters: values that the node keeps for its components and for tools.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::erlang::erlang;
 use super::error::{Done, OperatorError};
 use super::virtual_hosts;
-use crate::definitions::{Change, Definition, GlobalParameterDefinition, Kind, ParameterDefinition, Place};
+use crate::definitions::{
+    Change, Definition, GlobalParameterDefinition, Kind, Limits, ParameterDefinition, Place,
+};
 use crate::node::{Commit, Node};
 
 /// The parameter of the node that names the cluster.
@@ -16,15 +19,15 @@ pub(crate) const CLUSTER_ID: &str = "internal_cluster_id";
 const URIS: [(&str, &str); 3] =
     [("federation-upstream", "uri"), ("shovel", "dest-uri"), ("shovel", "src-uri")];
 
-/// All parameters of virtual hosts.
+/// All parameters of virtual hosts, the limits of each host that has some among them.
 pub(crate) fn all(node: &Node) -> Vec<ParameterDefinition> {
     let definitions = node.catalog.all(Kind::Parameter).into_iter();
-    definitions
-        .filter_map(|definition| match definition {
-            Definition::Parameter(parameter) => Some(parameter),
-            _ => None,
-        })
-        .collect()
+    let stored = definitions.filter_map(|definition| match definition {
+        Definition::Parameter(parameter) => Some(parameter),
+        _ => None,
+    });
+    let limited = virtual_hosts::all(node).into_iter().filter(|host| !host.limits.is_empty());
+    stored.chain(limited.map(ParameterDefinition::of_limits)).collect()
 }
 
 /// All parameters of the node. The id of the cluster is that of the node, unless another one was imported.
@@ -48,12 +51,15 @@ pub(crate) fn text<'a>(parameters: &'a [GlobalParameterDefinition], name: &str) 
     parameters.iter().find(|parameter| parameter.name == name)?.value.as_str()
 }
 
-/// Sets a parameter.
+/// Sets a parameter. The limits of a virtual host take effect, and are kept with the host.
 ///
 /// # Errors
 ///
-/// There is no such virtual host, or the value lacks a URI.
+/// There is no such virtual host, the limits make no sense, or the value lacks a URI.
 pub(crate) fn put(node: &Node, parameter: ParameterDefinition) -> Result<Done, OperatorError> {
+    if parameter.component == ParameterDefinition::VHOST_LIMITS {
+        return put_limits(node, &parameter);
+    }
     let _changing = node.changing.lock();
     virtual_hosts::find(node, &parameter.vhost)?;
     check_uris(&parameter)?;
@@ -80,6 +86,21 @@ fn check_uris(parameter: &ParameterDefinition) -> Result<(), OperatorError> {
     }
 }
 
+fn put_limits(node: &Node, parameter: &ParameterDefinition) -> Result<Done, OperatorError> {
+    let bad = |reason: String| OperatorError::Bad(format!("Validation failed\n\n{reason}\n"));
+    if parameter.name != ParameterDefinition::LIMITS {
+        return Err(bad(format!("limits have the name '{}'", ParameterDefinition::LIMITS)));
+    }
+    let empty = Map::new();
+    let fields = match &parameter.value {
+        Value::Object(fields) => fields,
+        // Erlang's object without fields.
+        Value::Array(list) if list.is_empty() => &empty,
+        other => return Err(bad(format!("limits not a list {}", erlang(other)))),
+    };
+    virtual_hosts::set_limits(node, &parameter.vhost, virtual_hosts::read_limits(fields)?)
+}
+
 /// Sets a parameter of the node.
 ///
 /// # Errors
@@ -103,6 +124,9 @@ pub(crate) fn delete(
     component: &str,
     name: &str,
 ) -> Result<Commit, OperatorError> {
+    if component == ParameterDefinition::VHOST_LIMITS && name == ParameterDefinition::LIMITS {
+        return Ok(virtual_hosts::set_limits(node, virtual_host, Limits::new())?.commit);
+    }
     let names = [virtual_host, component, name].map(str::as_bytes);
     remove(node, Place::new(Kind::Parameter, &names))
 }

@@ -2,14 +2,21 @@
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
+use super::erlang::erlang;
 use super::error::{Done, OperatorError};
 use super::taking_effect::apply_definition;
 use super::users;
-use crate::definitions::{Change, Definition, Kind, PermissionDefinition, Place, VirtualHostDefinition};
+use crate::definitions::{
+    Change, Definition, Kind, Limits, PermissionDefinition, Place, VirtualHostDefinition,
+};
 use crate::node::{Commit, Node, SharedHost};
 
 /// The types that queues of a virtual host may have by default.
 const QUEUE_TYPES: [&str; 3] = ["classic", "quorum", "stream"];
+/// The limits of virtual hosts.
+const LIMITS: [&str; 2] = ["max-connections", "max-queues"];
 
 /// All virtual hosts by name.
 pub(crate) fn all(node: &Node) -> Vec<VirtualHostDefinition> {
@@ -100,15 +107,57 @@ pub(crate) fn set_limit(
     limit: &str,
     value: Option<i64>,
 ) -> Result<Commit, OperatorError> {
+    let change = |limits: &mut Limits| match value {
+        Some(value) => drop(limits.insert(limit.into(), value)),
+        None => drop(limits.remove(limit)),
+    };
+    Ok(change_limits(node, name, change)?.commit)
+}
+
+/// The limits that the fields of a request are.
+///
+/// # Errors
+///
+/// RabbitMQ's words for limits that are none, and for values that are no integers.
+pub(crate) fn read_limits(fields: &Map<String, Value>) -> Result<Limits, OperatorError> {
+    let mut limits = Limits::new();
+    let (mut unknown, mut wrong) = (Vec::new(), Vec::new());
+    for (name, value) in fields {
+        match value.as_i64() {
+            _ if !LIMITS.contains(&name.as_str()) => {
+                unknown.push(format!("{{<<\"{name}\">>,{}}}", erlang(value)));
+            }
+            Some(limit) => drop(limits.insert(name.clone(), limit)),
+            None => wrong.push(format!("{name} should be a number, actually was {}\n", erlang(value))),
+        }
+    }
+    if !unknown.is_empty() {
+        wrong.insert(0, format!("Unrecognised terms [{}] in limits\n", unknown.join(",")));
+    }
+    if wrong.is_empty() {
+        return Ok(limits);
+    }
+    Err(OperatorError::Bad(format!("Validation failed\n\n{}", wrong.concat())))
+}
+
+/// Replaces all limits of a virtual host. Limits are new where there were none.
+///
+/// # Errors
+///
+/// There is no such host.
+pub(crate) fn set_limits(node: &Node, name: &str, limits: Limits) -> Result<Done, OperatorError> {
+    change_limits(node, name, |before| *before = limits)
+}
+
+fn change_limits(node: &Node, name: &str, change: impl FnOnce(&mut Limits)) -> Result<Done, OperatorError> {
     let _changing = node.changing.lock();
     let mut definition = find(node, name)?;
     node.journal.check()?;
-    match value {
-        Some(value) => drop(definition.limits.insert(limit.into(), value)),
-        None => drop(definition.limits.remove(limit)),
-    }
+    let is_new = definition.limits.is_empty();
+    change(&mut definition.limits);
     apply_definition(node, &definition);
-    Ok(node.put(Definition::VirtualHost(definition)).1)
+    let (_, commit) = node.put(Definition::VirtualHost(definition));
+    Ok(Done { is_new, commit })
 }
 
 /// Deletes a virtual host with everything in it. Its connections are closed.

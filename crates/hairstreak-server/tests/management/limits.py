@@ -116,6 +116,42 @@ def limits_listed(node):
 
 
 @check()
+def limits_of_a_virtual_host_are_a_parameter(node):
+    host = node.host()
+    place = "parameters", "vhost-limits", host, "limits"
+    row = lambda value: {"component": "vhost-limits", "vhost": host, "name": "limits", "value": value}
+    equal((node.api.get(*place).status, node.api.read(*place[:3])), (404, []))
+    for status, value in ((201, {"max-queues": 3}), (204, {"max-queues": 3}), (204, {"max-queues": -1}), (204, {"max-connections": 4})):
+        equal(node.api.put(*place, body=row(value)).status, status, str(value))
+        equal(node.api.read(*place), row(value))
+        equal(node.api.read(*place[:3]), [row(value)])
+        equal(node.api.read("vhost-limits", host), [{"vhost": host, "value": value}])
+    limit(node, "vhost", host, max_queues=0)
+    equal(node.api.read(*place)["value"], {"max-connections": 4, "max-queues": 0})
+    equal(node.api.put("queues", host, "q").status, 400)
+    wrong = {
+        "max-nothing": "Unrecognised terms [{&lt;&lt;\"max-nothing\"&gt;&gt;,1}] in limits",
+        "max-queues": "max-queues should be a number, actually was &lt;&lt;\"many\"&gt;&gt;",
+    }
+    for values, text in (
+        ({"max-nothing": 1}, wrong["max-nothing"]),
+        ({"max-connections": 1, "max-queues": "many"}, wrong["max-queues"]),
+        ({"max-nothing": 1, "max-queues": "many"}, "\n".join(wrong.values())),
+        ({"max-queues": 1.5}, "max-queues should be a number, actually was 1.5"),
+        (5, "limits not a list 5"),
+        ("x", "limits not a list &lt;&lt;\"x\"&gt;&gt;"),
+    ):
+        equal(node.api.put(*place, body=row(values)).error, (400, "bad_request", f"Validation failed\n\n{text}\n"), str(values))
+    equal(node.api.read(*place)["value"], {"max-connections": 4, "max-queues": 0}, "after what was refused")
+    equal(node.api.put(*place, body={}).error, (400, "bad_request", "[{key_missing,value}]"))
+    nowhere = "parameters", "vhost-limits", "nowhere", "limits"
+    equal(node.api.put(*nowhere, body={"value": {}}).error, (404, "not_found", "vhost_not_found"))
+    for status in (204, 404):
+        equal(node.api.delete(*place).status, status)
+    equal((node.api.read("vhost-limits", host), node.api.put("queues", host, "q").status), ([], 201))
+
+
+@check()
 def limits_refused(node):
     host, user = node.host(), node.user()
     for kind, name, key in (("vhost", host, "max-queues"), ("user", user, "max-channels")):

@@ -2,17 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::policies::erlang;
 use super::users::exists;
 use crate::access::UserLimit;
 use crate::http::call::{Answer, Call, deleted, kept, nothing};
 use crate::http::error::ApiError;
 use crate::http::fields::Object;
 use crate::http::list::Held;
-use crate::operator::{users, virtual_hosts};
-
-/// The limits of virtual hosts.
-const OF_VHOSTS: [&str; 2] = ["max-connections", "max-queues"];
+use crate::operator::{erlang, users, virtual_hosts};
 
 pub(crate) async fn list_of_vhosts(call: &Call<'_>) -> Answer {
     let hosts = call.hosts()?;
@@ -28,14 +24,9 @@ pub(crate) async fn set_of_vhost(call: &mut Call<'_>) -> Answer {
     let body = call.body_with(&["value"]).await?;
     let host = call.vhost().map_err(|_| ApiError::missing("vhost_not_found"))?;
     let name = call.text("name")?;
-    if !OF_VHOSTS.contains(&name) {
-        let value = erlang(body.get("value").unwrap_or(&Value::Null));
-        let text =
-            format!("Validation failed\n\nUnrecognised terms [{{<<\"{name}\">>,{value}}}] in limits\n");
-        return Err(ApiError::bad_request(text));
-    }
-    let value = value(&body, name, "Validation failed\n\n", "\n")?;
-    kept(virtual_hosts::set_limit(call.node(), host.name(), name, Some(value))?).await?;
+    let value = body.get("value").cloned().unwrap_or_default();
+    let limits = virtual_hosts::read_limits(&[(name.to_owned(), value)].into_iter().collect())?;
+    kept(virtual_hosts::set_limit(call.node(), host.name(), name, limits.get(name).copied())?).await?;
     nothing()
 }
 
@@ -63,7 +54,7 @@ pub(crate) async fn set_of_user(call: &mut Call<'_>) -> Answer {
         let text = format!("Unrecognised terms [{{<<\"{name}\">>,{value}}}] in user-limits");
         return Err(ApiError::bad_request(text));
     };
-    let value = value(&body, name, "", "")?;
+    let value = value(&body, name)?;
     kept(users::set_limit(call.node(), user, limit, Some(value))?).await?;
     nothing()
 }
@@ -78,10 +69,9 @@ pub(crate) async fn clear_of_user(call: &Call<'_>) -> Answer {
 }
 
 /// The value of a limit; digits in a string count.
-fn value(body: &Object, name: &str, before: &str, behind: &str) -> Result<i64, ApiError> {
+fn value(body: &Object, name: &str) -> Result<i64, ApiError> {
     let given = body.get("value").unwrap_or(&Value::Null);
-    let shown = erlang(given);
     let wrong =
-        || ApiError::bad_request(format!("{before}{name} should be a number, actually was {shown}{behind}"));
+        || ApiError::bad_request(format!("{name} should be a number, actually was {}", erlang(given)));
     body.integer("value").ok().flatten().ok_or_else(wrong)
 }

@@ -1,43 +1,30 @@
 //! Parameters of virtual hosts and of the node, and the name of the cluster.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::policies::escaped_for_html;
 use crate::definitions::{GlobalParameterDefinition, ParameterDefinition};
 use crate::http::call::{Answer, Call, deleted, kept, nothing, put};
 use crate::http::error::ApiError;
 use crate::http::list::Held;
+use crate::operator::OperatorError;
 use crate::operator::parameters::{self, CLUSTER_NAME};
-use crate::operator::virtual_hosts;
 
-/// The component under which RabbitMQ shows the limits of virtual hosts.
-const VHOST_LIMITS: &str = "vhost-limits";
 /// The components that have parameters.
-const COMPONENTS: [&str; 4] = ["shovel", "federation", "federation-upstream", "federation-upstream-set"];
+const COMPONENTS: [&str; 5] =
+    ["vhost-limits", "shovel", "federation", "federation-upstream", "federation-upstream-set"];
 
 pub(crate) async fn list(call: &Call<'_>) -> Answer {
     let component = call.found.name("component").map(String::from_utf8_lossy);
     let hosts = call.hosts()?;
     let hosts: BTreeSet<&str> = hosts.iter().map(|host| host.name()).collect();
     let mut rows = parameters::all(call.node());
-    rows.extend(limits(call));
     rows.retain(|row| {
         hosts.contains(&*row.vhost) && component.as_ref().is_none_or(|name| **name == row.component)
     });
     call.list(Held::values(rows.iter().map(|row| json!(row)).collect())).await
-}
-
-/// The limits of virtual hosts as parameters.
-fn limits(call: &Call<'_>) -> Vec<ParameterDefinition> {
-    let hosts = virtual_hosts::all(call.node()).into_iter().filter(|host| !host.limits.is_empty());
-    let row = |host: crate::definitions::VirtualHostDefinition| ParameterDefinition {
-        vhost: host.name,
-        component: VHOST_LIMITS.into(),
-        name: "limits".into(),
-        value: json!(host.limits),
-    };
-    hosts.map(row).collect()
 }
 
 pub(crate) fn show(call: &Call<'_>) -> Answer {
@@ -56,9 +43,6 @@ pub(crate) async fn set(call: &mut Call<'_>) -> Answer {
     let body = call.body_with(&["value"]).await?;
     let host = call.vhost().map_err(|_| ApiError::missing("vhost_not_found"))?;
     let component = call.text("component")?;
-    if component == VHOST_LIMITS {
-        return set_limits(call, host.name(), &value(&body)).await;
-    }
     if !COMPONENTS.contains(&component) {
         let text = format!("Validation failed\n\ncomponent {component} not found\n");
         return Err(ApiError::bad_request(text));
@@ -69,17 +53,10 @@ pub(crate) async fn set(call: &mut Call<'_>) -> Answer {
         name: call.text("name")?.into(),
         value: value(&body),
     };
-    put(parameters::put(call.node(), parameter)?).await
-}
-
-/// The limits of a virtual host may be set as a parameter, too.
-async fn set_limits(call: &Call<'_>, virtual_host: &str, value: &Value) -> Answer {
-    let wrong = || ApiError::bad_request("Validation failed\n\nlimits are an object of integers\n");
-    let limits: BTreeMap<String, i64> = serde_json::from_value(value.clone()).map_err(|_| wrong())?;
-    for (limit, value) in limits {
-        kept(virtual_hosts::set_limit(call.node(), virtual_host, &limit, Some(value))?).await?;
+    match parameters::put(call.node(), parameter) {
+        Err(OperatorError::Bad(text)) => Err(escaped_for_html(&text)),
+        result => put(result?).await,
     }
-    nothing()
 }
 
 fn value(body: &crate::http::fields::Object) -> Value {

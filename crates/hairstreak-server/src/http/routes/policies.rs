@@ -7,7 +7,7 @@ use crate::definitions::{Arguments, PolicyDefinition};
 use crate::http::call::{Answer, Call, deleted, put};
 use crate::http::error::ApiError;
 use crate::http::list::Held;
-use crate::operator::{OperatorError, policies};
+use crate::operator::{OperatorError, erlang, policies};
 
 /// Those of the virtual hosts where the user has permissions.
 pub(crate) async fn list(call: &Call<'_>, scope: Scope) -> Answer {
@@ -65,16 +65,13 @@ pub(crate) async fn clear(call: &Call<'_>, scope: Scope) -> Answer {
 
 /// RabbitMQ escapes what it says of a user's policy for HTML, and not what it says of an operator's.
 fn escaped(scope: Scope, text: String) -> ApiError {
-    ApiError::bad_request(match scope {
-        Scope::User => text.replace('<', "&lt;").replace('>', "&gt;"),
-        Scope::Operator => text,
-    })
+    match scope {
+        Scope::User => escaped_for_html(&text),
+        Scope::Operator => ApiError::bad_request(text),
+    }
 }
 
-/// A value as Erlang prints it.
-pub(super) fn erlang(value: &Value) -> String {
-    match value {
-        Value::String(text) => format!("<<\"{text}\">>"),
-        other => other.to_string(),
-    }
+/// 400, with a text that RabbitMQ escapes for HTML.
+pub(super) fn escaped_for_html(text: &str) -> ApiError {
+    ApiError::bad_request(text.replace('<', "&lt;").replace('>', "&gt;"))
 }
