@@ -118,6 +118,33 @@ def forms_of_trailing_slashes(node):
 
 
 @check()
+def forms_of_the_default_exchange_in_paths(node):
+    """An empty segment, which rabbitmqadmin of RabbitMQ 4 sends, and a name of its own."""
+    host = node.host()
+    node.api.set("queues", host, "q")
+    own_binding = {"source": "", "destination": "q", "destination_type": "queue", "routing_key": "q", "properties_key": "q"}
+    own_binding |= {"vhost": host, "arguments": {}}
+    for name in ("", "amq.default"):
+        of_exchange = f"/api/exchanges/{host}/{name}"
+        equal(node.api.request("POST", f"{of_exchange}/publish", message("q")).json, {"routed": True}, name)
+        equal(node.api.request("POST", f"{of_exchange}/publish", message("nowhere")).json, {"routed": False}, name)
+        equal(node.api.request("GET", f"{of_exchange}/bindings/source").json, [own_binding], name)
+        equal(node.api.request("GET", f"{of_exchange}/bindings/destination").json, [], name)
+        equal(node.api.request("GET", f"/api/bindings/{host}/e/{name}/q/q").json, [own_binding], name)
+        equal(node.api.request("GET", f"/api/bindings/{host}/e/{name}/q/q/q").json, own_binding, name)
+        answer = node.api.request("POST", f"/api/bindings/{host}/e/{name}/q/q", {"routing_key": "k"})
+        equal(answer.error, (401, "not_authorised", "Access refused."), name)
+    exchange = node.api.request("GET", f"/api/exchanges/{host}//").json
+    equal((exchange["name"], exchange["type"], exchange["vhost"]), ("", "direct", host))
+    equal([one["name"] for one in node.api.request("GET", f"/api/exchanges/{host}/").json][:2], ["", "amq.direct"])
+    for method, body in (("PUT", {"type": "direct"}), ("DELETE", None)):
+        answer = node.api.request(method, f"/api/exchanges/{host}//", body)
+        equal(answer.error, (401, "not_authorised", "Access refused."), method)
+    for target in ("/api//overview", "/api/exchanges//", "/api/exchanges//amq.direct", f"/api/queues/{host}//", "/api/users//permissions"):
+        equal(node.api.request("GET", target).error, (404, "Object Not Found", "Not Found"), target)
+
+
+@check()
 def forms_of_pages(node):
     host = node.host()
     for number in range(7):

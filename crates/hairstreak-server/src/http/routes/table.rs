@@ -225,6 +225,9 @@ pub(crate) const ROUTES: &[Route] = &[
     route("federation-links/:vhost", Resource::Node(OfNode::NoRows), READ),
 ];
 
+/// The names of exchanges, which may be empty: `exchanges/%2F//publish` publishes to the default exchange.
+const MAYBE_EMPTY: [&str; 3] = ["exchange", "source", "destination"];
+
 /// A route that fits a path, and the segments that stand for names.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
@@ -247,8 +250,9 @@ fn names(path: &'static str, segments: &[Vec<u8>]) -> Option<Vec<(&'static str, 
     let mut parts = path.split('/');
     for segment in segments {
         match parts.next()?.strip_prefix(':') {
-            // An empty segment is no name, but a route of its own: `queues/%2F/` is the list of the host.
-            Some(name) if !segment.is_empty() => names.push((name, segment.clone())),
+            Some(name) if !segment.is_empty() || MAYBE_EMPTY.contains(&name) => {
+                names.push((name, segment.clone()));
+            }
             Some(_) => return None,
             None => {}
         }
@@ -335,6 +339,14 @@ mod tests {
             Some(Resource::Objects(OfObjects::Binding)),
             &[("source", "x"), ("type", "q"), ("destination", "y"), ("key", "k~h")],
         );
+        check(
+            "/api/exchanges/%2F//publish",
+            Some(Resource::Objects(OfObjects::Publish)),
+            &[("vhost", "/"), ("exchange", "")],
+        );
+        check("/api/exchanges/%2F/", Some(Resource::Objects(OfObjects::Exchanges)), &[("vhost", "/")]);
+        check("/api/exchanges/%2F//", Some(Resource::Objects(OfObjects::Exchange)), &[("exchange", "")]);
+        check("/api/bindings/%2F/e//q/y/y", Some(Resource::Objects(OfObjects::Binding)), &[("source", "")]);
         for path in [
             "/api",
             "/api/",
