@@ -102,6 +102,16 @@ impl Access {
         self.logins.counters.by_protocol()
     }
 
+    /// Counts a login by a protocol that looks at more than the credentials before it lets a user in. The peer of such a login has no protocol.
+    pub fn count_login(&self, protocol: Protocol, is_let_in: bool) {
+        self.logins.counters.count_by(protocol, is_let_in);
+    }
+
+    /// Counts the logins by each protocol from 0 again.
+    pub fn reset_login_counts(&self) {
+        self.logins.counters.reset_by_protocol();
+    }
+
     /// Replaces the rules for logins to come.
     pub fn set_login_rules(&self, rules: LoginRules) {
         *self.logins.rules.write() = rules;

@@ -13,6 +13,7 @@ use super::options::Readers;
 use super::scrape::scrape;
 use super::selection::{Registry, Selection};
 use super::state::State;
+use crate::access::Identity;
 use crate::http::{ApiError, Credentials, Request, Response, Service, compress};
 
 /// The methods that pages have.
@@ -45,10 +46,11 @@ impl Metrics {
                 return Ok(ApiError::credentials_wanted());
             };
             let credentials = Credentials::parse(header)?;
-            let identity = credentials.verify(&self.state.node.access, request.peer.ip()).await?;
-            if !identity.tags().may_monitor() {
-                return Err(ApiError::not_authorised("Not monitor user"));
-            }
+            let check = |identity: &Identity| match identity.tags().may_monitor() {
+                true => Ok(()),
+                false => Err(ApiError::not_authorised("Not monitor user")),
+            };
+            credentials.verify(&self.state.node.access, request.peer.ip(), check).await?;
         }
         let selection = Selection::new(registry, &request.query);
         let page = scrape(&self.state, &selection, &request.bounds).await;

@@ -5,6 +5,7 @@ from pika.exceptions import ProbableAccessDeniedError, ProbableAuthenticationErr
 from pika.spec import Connection, Queue
 
 from check import check, connection_error, equal, queue, refused_connection
+from node import eventually
 from wire import CAPABILITIES
 
 REFUSED = "ACCESS_REFUSED - Login was refused using authentication mechanism {}. For details see the broker logfile."
@@ -161,3 +162,35 @@ def logins_by_pika(node):
             raise AssertionError("let in")
         except kind:
             pass
+
+
+@check()
+def logins_are_counted_by_protocol(node):
+    """Other checks log in meanwhile, so that counts may be higher."""
+    host = node.host()
+    user = node.user(host=host)
+    [name] = [one["name"] for one in node.api.read("nodes")]
+    place = "auth", "attempts", name
+    rows = lambda: {one["protocol"]: one for one in node.api.read(*place)}
+    counts = lambda protocol: [rows().get(protocol, {}).get(f"auth_attempts_{kind}", 0) for kind in ("failed", "succeeded")]
+    for protocol, fail, succeed in (
+        ("http", lambda: node.api.as_user(user, "wrong").get("whoami"), lambda: node.api.get("whoami")),
+        # A user who may not do this has not logged in, either.
+        ("http", lambda: node.api.as_user(user, "secret").get("whoami"), lambda: node.api.get("queues", "nowhere")),
+        ("amqp091", lambda: refused(node, user, "wrong"), lambda: node.wire_to(host)),
+    ):
+        before = counts(protocol)
+        for _ in range(20):
+            fail()
+        for _ in range(5):
+            succeed()
+        after = eventually(lambda: counts(protocol), lambda after: after[0] >= before[0] + 20 and after[1] >= before[1] + 5)
+        row = rows()[protocol]
+        equal(sorted(row), ["auth_attempts", "auth_attempts_failed", "auth_attempts_succeeded", "protocol"])
+        equal(row["auth_attempts"], row["auth_attempts_failed"] + row["auth_attempts_succeeded"], str(row))
+    for segments in (place, (*place, "source")):
+        equal(node.api.delete(*segments).status, 204, str(segments))
+        assert counts("amqp091")[0] < after[0], f"{counts('amqp091')} after {after}"
+    equal(node.api.read(*place, "source"), [])
+    for segments in ((*place[:2], "nothing"), (*place[:2], "nothing", "source")):
+        equal([node.api.get(*segments).status, node.api.delete(*segments).status], [404, 404], str(segments))

@@ -21,13 +21,20 @@ pub struct LoginFigures {
     pub hashes: u64,
 }
 
-/// Counts of the logins by one protocol since the start.
+/// Counts of the logins by one protocol since the start, or since they were last reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoginCounts {
     /// Logins that were let in.
     pub succeeded: u64,
     /// Logins that were refused, but for those to try again later.
     pub failed: u64,
+}
+
+impl LoginCounts {
+    /// Logins that were let in or refused.
+    pub fn attempts(self) -> u64 {
+        self.succeeded + self.failed
+    }
 }
 
 /// Counts of logins, from any thread.
@@ -45,16 +52,29 @@ pub(in crate::access) struct LoginCounters {
 impl LoginCounters {
     /// Counts the end of a login.
     pub fn count<T>(&self, result: &Result<T, LoginError>, peer: Peer) {
-        let (counter, outcome) = match result {
-            Ok(_) => (&self.succeeded, 0),
-            Err(LoginError::TryLater) => (&self.postponed, 2),
-            Err(_) => (&self.failed, 1),
+        let counter = match result {
+            Ok(_) => &self.succeeded,
+            Err(LoginError::TryLater) => &self.postponed,
+            Err(_) => &self.failed,
         };
         counter.fetch_add(1, Ordering::Relaxed);
-        let counts = peer.protocol().and_then(|protocol| self.by_protocol[protocol as usize].get(outcome));
-        if let Some(counter) = counts {
-            counter.fetch_add(1, Ordering::Relaxed);
+        if let Some(protocol) = peer.protocol()
+            && !matches!(result, Err(LoginError::TryLater))
+        {
+            self.count_by(protocol, result.is_ok());
         }
+    }
+
+    /// Counts a login by a protocol.
+    pub fn count_by(&self, protocol: Protocol, is_let_in: bool) {
+        let [succeeded, failed] = &self.by_protocol[protocol as usize];
+        let counter = if is_let_in { succeeded } else { failed };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts by protocol from 0 again.
+    pub fn reset_by_protocol(&self) {
+        self.by_protocol.iter().flatten().for_each(|counter| counter.store(0, Ordering::Relaxed));
     }
 
     /// The counts by protocol.

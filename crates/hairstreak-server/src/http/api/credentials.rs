@@ -53,28 +53,38 @@ impl Credentials {
         &self.user[self.name_size + 1..]
     }
 
-    /// The user of these credentials, at a client of that address. The verification of a password that was not right before takes tens of milliseconds on
-    /// another thread.
+    /// The user of these credentials, at a client of that address, if `check` lets the user in. The verification of a password that was not right before takes
+    /// tens of milliseconds on another thread. As in RabbitMQ a user whom the check refuses has failed to log in.
     ///
     /// # Errors
     ///
     /// 401, or 503 where too many logins wait.
-    pub(crate) async fn verify(&self, access: &Access, address: IpAddr) -> Result<Arc<Identity>, ApiError> {
+    pub(crate) async fn verify(
+        &self,
+        access: &Access,
+        address: IpAddr,
+        check: impl FnOnce(&Identity) -> Result<(), ApiError>,
+    ) -> Result<Arc<Identity>, ApiError> {
         let (tell, told) = oneshot::channel();
         let answer = move |result| {
             // The client may be gone.
             let _ = tell.send(result);
         };
-        let peer = Peer::at(address).by(Protocol::Http);
+        let peer = Peer::at(address);
         let result = match access.log_in(self.name().as_bytes(), self.password().as_bytes(), peer, answer) {
             Login::Now(result) => result,
             Login::Later => told.await.unwrap_or(Err(LoginError::TryLater)),
         };
-        result.map_err(|error| match error {
-            LoginError::LoopbackOnly { .. } => ApiError::not_authorised("User can only log in via localhost"),
-            LoginError::TryLater => ApiError::unavailable(error.to_string()),
-            _ => ApiError::wrong_credentials(),
-        })
+        let result = match result {
+            Ok(identity) => check(&identity).map(|()| identity),
+            Err(error @ LoginError::TryLater) => return Err(ApiError::unavailable(error.to_string())),
+            Err(LoginError::LoopbackOnly { .. }) => {
+                Err(ApiError::not_authorised("User can only log in via localhost"))
+            }
+            Err(_) => Err(ApiError::wrong_credentials()),
+        };
+        access.count_login(Protocol::Http, result.is_ok());
+        result
     }
 }
 

@@ -12,6 +12,7 @@ use hyper::{Method, StatusCode};
 use super::compression;
 use super::cors;
 use super::credentials::Credentials;
+use crate::access::Identity;
 use crate::http::call::{Answer, Call};
 use crate::http::error::ApiError;
 use crate::http::rates::sample_forever;
@@ -64,12 +65,15 @@ impl Api {
                 return Ok(ApiError::credentials_wanted());
             }
             let credentials = Credentials::parse(call.request.header(AUTHORIZATION).unwrap_or_default())?;
-            let identity = credentials.verify(&self.0.node.access, call.request.peer.ip()).await?;
-            requirement.check(identity.tags(), || match call.vhost_name() {
-                // A host that does not exist is told by the route.
-                Some(name) => self.0.node.hosts.find(name).is_none() || identity.may_access(name),
-                None => true,
-            })?;
+            let check = |identity: &Identity| {
+                requirement.check(identity.tags(), || match call.vhost_name() {
+                    // A host that does not exist is told by the route.
+                    Some(name) => self.0.node.hosts.find(name).is_none() || identity.may_access(name),
+                    None => true,
+                })
+            };
+            let access = &self.0.node.access;
+            let identity = credentials.verify(access, call.request.peer.ip(), check).await?;
             call.identity = Some(identity);
         }
         routes::dispatch(&mut call).await

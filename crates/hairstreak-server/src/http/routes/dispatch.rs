@@ -69,6 +69,9 @@ async fn answer_for_users(call: &mut Call<'_>, resource: OfUsers, verb: Verb) ->
     match (resource, verb) {
         (OfUsers::Whoami, _) => identity::whoami(call),
         (OfUsers::Auth, _) => identity::auth(call),
+        (OfUsers::AuthAttempts | OfUsers::AuthAttemptsBySource, Verb::Delete) => {
+            identity::reset_attempts(call)
+        }
         (OfUsers::AuthAttempts, _) => identity::attempts(call).await,
         (OfUsers::AuthAttemptsBySource, _) => identity::attempts_by_source(call).await,
         (OfUsers::HashPassword, _) => identity::hash_password(call).await,

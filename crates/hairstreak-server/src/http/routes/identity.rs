@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::http::call::{Answer, Call};
+use super::nodes::check_name;
+use crate::http::call::{Answer, Call, nothing};
 use crate::http::list::Held;
 use crate::http::version::{PRODUCT_NAME, PRODUCT_VERSION, RABBITMQ_VERSION};
 use crate::operator::users;
@@ -27,17 +28,29 @@ pub(crate) fn auth(call: &Call<'_>) -> Answer {
     )
 }
 
+/// The attempts to log in by each protocol that had one.
 pub(crate) async fn attempts(call: &Call<'_>) -> Answer {
-    let figures = call.node().access.login_figures();
-    let (succeeded, failed) = (figures.succeeded, figures.failed);
-    let row = json!({"protocol": "all", "auth_attempts": succeeded + failed,
-        "auth_attempts_failed": failed, "auth_attempts_succeeded": succeeded});
-    call.list(Held::new(vec![row])).await
+    check_name(call)?;
+    let counts = call.node().access.login_counts().into_iter();
+    let rows = counts.filter(|(_, counts)| counts.attempts() > 0).map(|(protocol, counts)| {
+        json!({"protocol": protocol.name(), "auth_attempts": counts.attempts(),
+            "auth_attempts_failed": counts.failed, "auth_attempts_succeeded": counts.succeeded})
+    });
+    call.list(Held::new(rows.collect())).await
 }
 
-/// Attempts are not counted by the address of the client.
+/// Attempts are not counted by the address of the client: strangers could make up as many as they like. RabbitMQ counts them only where
+/// `track_auth_attempt_source` says so.
 pub(crate) async fn attempts_by_source(call: &Call<'_>) -> Answer {
+    check_name(call)?;
     call.list(Held::<Value>::default()).await
+}
+
+/// Counts attempts from 0 again.
+pub(crate) fn reset_attempts(call: &Call<'_>) -> Answer {
+    check_name(call)?;
+    call.node().access.reset_login_counts();
+    nothing()
 }
 
 /// The hash of a password in a form that definitions take.

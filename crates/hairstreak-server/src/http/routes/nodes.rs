@@ -88,7 +88,8 @@ pub(crate) fn show_relative_memory(call: &Call<'_>) -> Answer {
     call.object(&json!({"memory": shares}))
 }
 
-fn check_name(call: &Call<'_>) -> Result<(), ApiError> {
+/// 404 if the path names another node.
+pub(super) fn check_name(call: &Call<'_>) -> Result<(), ApiError> {
     if call.bytes("node") == call.state.about.node_name.as_bytes() {
         Ok(())
     } else {

@@ -34,6 +34,7 @@ use Verb::{Delete, Get, Post, Put};
 const OPEN: &[(Verb, Requirement)] = &[(Get, Nothing)];
 const READ: &[(Verb, Requirement)] = &[(Get, Management)];
 const READ_MONITORING: &[(Verb, Requirement)] = &[(Get, Monitoring)];
+const COUNTS_MONITORING: &[(Verb, Requirement)] = &[(Get, Monitoring), (Delete, Monitoring)];
 const READ_ADMINISTRATOR: &[(Verb, Requirement)] = &[(Get, Administrator)];
 const READ_HOST: &[(Verb, Requirement)] = &[(Get, VirtualHost)];
 const READ_POLICIES: &[(Verb, Requirement)] = &[(Get, Policies)];
@@ -64,8 +65,8 @@ pub(crate) const ROUTES: &[Route] = &[
     route("whoami", Resource::Users(OfUsers::Whoami), READ),
     route("version", Resource::Node(OfNode::Version), OPEN),
     route("auth", Resource::Users(OfUsers::Auth), OPEN),
-    route("auth/attempts/:node", Resource::Users(OfUsers::AuthAttempts), READ_MONITORING),
-    route("auth/attempts/:node/source", Resource::Users(OfUsers::AuthAttemptsBySource), READ_MONITORING),
+    route("auth/attempts/:node", Resource::Users(OfUsers::AuthAttempts), COUNTS_MONITORING),
+    route("auth/attempts/:node/source", Resource::Users(OfUsers::AuthAttemptsBySource), COUNTS_MONITORING),
     route("auth/hash_password/:password", Resource::Users(OfUsers::HashPassword), READ),
     route("parameters", Resource::Settings(OfSettings::Parameters), READ_POLICIES),
     route("parameters/:component", Resource::Settings(OfSettings::Parameters), READ_POLICIES),

@@ -1,5 +1,7 @@
 //! Rights by tags: the answers of RabbitMQ 3.10.8 for users with each tag.
 
+use serde_json::json;
+
 use super::client::Client;
 use super::node::TestNode;
 
@@ -220,4 +222,36 @@ fn a_protected_user_is_not_changed() {
     assert_eq!(client.ask("PUT", "/api/users/robot", r#"{"tags":""}"#).status, 401);
     assert_eq!(client.ask("POST", "/api/users/bulk-delete", r#"{"users":["robot"]}"#).status, 401);
     assert_eq!(client.get("/api/users/robot")["tags"][0], "protected");
+}
+
+/// The counts of RabbitMQ 3.10.8.
+#[test]
+fn logins_are_counted_by_what_came_of_them() {
+    let node = TestNode::start();
+    let client = node.client();
+    let management = node.client_of("mgmt", "management");
+    let at = "/api/auth/attempts/hairstreak@localhost";
+    client.check("DELETE", at, "", 204, "");
+    let check = |failed: u64, succeeded: u64| {
+        let row = json!({"protocol": "http", "auth_attempts": failed + succeeded,
+            "auth_attempts_failed": failed, "auth_attempts_succeeded": succeeded});
+        // The request itself counts.
+        assert_eq!(client.get(at), json!([row]));
+    };
+    check(0, 1);
+    for stranger in [Some(("mgmt", "wrong")), Some(("nobody", "x")), Some(("mgmt", ""))] {
+        assert_eq!(Client::new(node.http.addresses()[0], stranger).ask("GET", "/api/whoami", "").status, 401);
+    }
+    check(3, 2);
+    // A tag or a virtual host that the user lacks is a login that failed; an object that does not exist is none.
+    assert_eq!(management.ask("GET", "/api/users", "").status, 401);
+    management.absent("GET", "/api/queues/nope");
+    check(4, 4);
+    assert_eq!(Client::new(node.http.addresses()[0], None).ask("GET", "/api/whoami", "").status, 401);
+    client.check_status("GET", "/api/nope", "", 404);
+    client.check_status("POST", "/api/whoami", "", 405);
+    check(4, 5);
+    assert_eq!(client.get(&format!("{at}/source")), json!([]));
+    client.check("DELETE", &format!("{at}/source"), "", 204, "");
+    check(0, 1);
 }
