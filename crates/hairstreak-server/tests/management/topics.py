@@ -163,3 +163,17 @@ def topics_are_listed(node):
     equal(node.api.delete("topic-permissions", topics.host, topics.name).status, 204)
     equal(node.api.get("topic-permissions", topics.host, topics.name).status, 404)
     equal(node.api.put("topic-permissions", topics.host, topics.name, body={"exchange": X, "write": "(", "read": ""}).status, 400)
+
+
+@check()
+def topics_of_a_user_are_one_object(node):
+    """The first row of a user in a virtual host is new; further ones, for other exchanges too, change what is there."""
+    host = node.host()
+    user = node.user(host=host)
+    place = "topic-permissions", host, user
+    put = lambda name, write, *more: node.api.put(*place, *more, body={"exchange": name, "write": write, "read": ""}).status
+    for _ in range(2):
+        equal([put(X, "^a"), put(X, "^a"), put(X, "^b"), put(OTHER, "^a"), put(OTHER, "^a", OTHER)], [201, 204, 204, 204, 204])
+        equal([node.api.delete(*place, OTHER).status for _ in range(2)], [204, 204])
+        equal([(row["exchange"], row["write"]) for row in node.api.read(*place)], [(X, "^b")])
+        equal([put(OTHER, "^a"), node.api.delete(*place).status, node.api.delete(*place).status], [204, 204, 404])

@@ -5,11 +5,11 @@ use serde_json::json;
 
 use super::users::put_or_missing;
 use crate::definitions::{PermissionDefinition, TopicPermissionDefinition};
-use crate::http::call::{Answer, Call, deleted};
+use crate::http::call::{Answer, Call, deleted, nothing};
 use crate::http::error::ApiError;
 use crate::http::fields::Object;
 use crate::http::list::Held;
-use crate::operator::{users, virtual_hosts};
+use crate::operator::{Done, OperatorError, users, virtual_hosts};
 
 pub(crate) async fn list(call: &Call<'_>) -> Answer {
     answer(call, &users::permissions(call.node())).await
@@ -95,14 +95,21 @@ pub(crate) async fn set_topic(call: &mut Call<'_>) -> Answer {
         write: pattern(&body, "write")?,
         read: pattern(&body, "read")?,
     };
-    put_or_missing(users::set_topic_permission(call.node(), row)).await
+    // In RabbitMQ all rows of a user in a virtual host are one object.
+    let is_new = find_topics(call).is_err();
+    let done = users::set_topic_permission(call.node(), row).map(|done| Done { is_new, ..done });
+    put_or_missing(done).await
 }
 
 pub(crate) async fn clear_topics(call: &Call<'_>) -> Answer {
     find_topics(call)?;
     let exchange = call.found.name("exchange").map(String::from_utf8_lossy);
     let (vhost, user) = (call.text("vhost")?, call.text("user")?);
-    deleted(users::clear_topic_permissions(call.node(), vhost, user, exchange.as_deref())?).await
+    match users::clear_topic_permissions(call.node(), vhost, user, exchange.as_deref()) {
+        // The user has other rows.
+        Err(OperatorError::NotFound) => nothing(),
+        result => deleted(result?).await,
+    }
 }
 
 fn pattern(body: &Object, name: &str) -> Result<String, ApiError> {

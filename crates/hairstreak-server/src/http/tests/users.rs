@@ -97,7 +97,7 @@ fn topic_permissions_are_set_and_cleared_as_in_rabbitmq() {
     let row = |exchange: &str| json!({"exchange": exchange, "write": ".*", "read": "^a"}).to_string();
     client.check("PUT", at, &row("amq.topic"), 201, "");
     client.check("PUT", at, &row("amq.topic"), 204, "");
-    client.check("PUT", at, &row("nope"), 201, "");
+    client.check("PUT", at, &row("nope"), 204, "");
     client.bad("PUT", at, r#"{"exchange":"x"}"#, r#""[{key_missing,write},{key_missing,read}]""#);
     client.bad("PUT", at, r#"{"write":"","read":""}"#, r#""[{key_missing,exchange}]""#);
     let rows: Vec<Value> = ["amq.topic", "nope"]
@@ -110,7 +110,9 @@ fn topic_permissions_are_set_and_cleared_as_in_rabbitmq() {
     assert_eq!(client.get("/api/users/u2/topic-permissions"), json!(rows));
     assert_eq!(client.get("/api/vhosts/%2F/topic-permissions"), json!(rows));
     client.absent("GET", "/api/topic-permissions/%2F/guest");
-    client.check("DELETE", &format!("{at}/amq.topic"), "", 204, "");
+    for _ in 0..2 {
+        client.check("DELETE", &format!("{at}/amq.topic"), "", 204, "");
+    }
     assert_eq!(client.get(at), json!(rows[1..]));
     client.check("DELETE", at, "", 204, "");
     client.absent("DELETE", at);
