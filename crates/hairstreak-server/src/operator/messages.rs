@@ -15,7 +15,7 @@ const BODIES_BYTES_MAX: usize = 64 << 20;
 /// The fate of messages that are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AckMode {
-    /// They are settled.
+    /// They are gone with their delivery, and count as taken without acknowledgement, as in RabbitMQ.
     Take,
     /// They are settled as rejected: dead letters if the queue has an exchange for them.
     Reject,
@@ -100,7 +100,7 @@ pub(crate) fn take(
         let mut error = None;
         let mut bytes = 0;
         while taken.len() < count && bytes < BODIES_BYTES_MAX {
-            let got = host.get(channel, queue, false, now, outlets, |_, got, message| {
+            let got = host.get(channel, queue, mode == AckMode::Take, now, outlets, |_, got, message| {
                 taken.push(copy(message, got.is_redelivered, got.message_count, body_bytes_max));
             });
             match got {
@@ -112,13 +112,9 @@ pub(crate) fn take(
                 }
             }
         }
-        if !taken.is_empty() {
+        if mode != AckMode::Take && !taken.is_empty() {
             // Tag 0 means all deliveries, of which the channel has some.
-            let settled = match mode {
-                AckMode::Take => host.ack(channel, 0, true, now, outlets),
-                AckMode::Reject => host.reject(channel, 0, true, false, now, outlets),
-                AckMode::Return => host.reject(channel, 0, true, true, now, outlets),
-            };
+            let settled = host.reject(channel, 0, true, mode == AckMode::Return, now, outlets);
             error = error.or(settled.err());
         }
         host.close_channel(channel, now, outlets);

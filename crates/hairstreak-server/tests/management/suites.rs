@@ -66,6 +66,13 @@ fn rabbitmq_answers_the_tools_that_watch_it() {
 }
 
 #[test]
+fn rabbitmq_counts_messages() {
+    let rabbitmq = rabbitmq();
+    let _nobody = rabbitmq.alone();
+    check(Target::of_rabbitmq(&rabbitmq), "counts", RABBITMQ_WITHOUT, &["--jobs", "1"]);
+}
+
+#[test]
 fn rabbitmq_has_the_metrics_of_its_board_and_moves_them() {
     let rabbitmq = rabbitmq();
     let _nobody = rabbitmq.alone();
@@ -138,6 +145,11 @@ fn our_node_answers_the_tools_that_watch_it() {
 fn our_node_has_the_metrics_of_the_board_and_moves_them() {
     let node = our_node();
     check(node.target, "metrics", OUR_NODE_WITHOUT, &["--jobs", "1"]);
+}
+
+#[test]
+fn our_node_counts_messages() {
+    check_ours("counts");
 }
 
 /// Runs the checks of a module against a node of our own.

@@ -94,9 +94,10 @@ impl Overview<'_> {
     fn put_stats<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         let figures = host_figures(self.call.state, self.hosts.iter().map(|host| &**host));
         let messages = figures.messages();
-        let stats = MessageStats::new(&messages, StatsKind::Channel, |counter| {
+        let mut stats = MessageStats::new(&messages, StatsKind::Channel, |counter| {
             self.detail(counter as usize, Some(counter), self.ranges.messages)
         });
+        stats.add_disk();
         map.serialize_entry("message_stats", stats.counted())?;
         map.serialize_entry("churn_rates", &self.churn(&figures))?;
         let lengths = Lengths::new(&messages, |counter| {

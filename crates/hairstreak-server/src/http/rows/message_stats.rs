@@ -77,6 +77,13 @@ impl MessageStats {
         MessageStats::new(counts, kind, |counter| row.detail(counter as usize, range))
     }
 
+    /// Adds how many messages queues have read from disk and written there. Messages live in memory.
+    pub(crate) fn add_disk(&mut self) {
+        for keys in [("disk_reads", "disk_reads_details"), ("disk_writes", "disk_writes_details")] {
+            self.0.add(keys, 0, Detail::default());
+        }
+    }
+
     /// Appends the key `message_stats` to an object, unless nothing has happened.
     pub(crate) fn put<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         if self.0.is_empty() { Ok(()) } else { map.serialize_entry("message_stats", &self.0) }
