@@ -92,8 +92,6 @@ fn rabbitmq_says_that_it_is_short_of_memory() {
 pub const OUR_NODE_WITHOUT: &[&str] = &[
     // The part of the time in which consumers take what comes is not counted.
     "consumer utilisation",
-    // Objects have two samples and no steps; totals have all.
-    "samples of objects",
 ];
 
 #[test]

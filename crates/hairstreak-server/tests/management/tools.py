@@ -182,21 +182,44 @@ def is_mine(one, host):
     return one.get("vhost") == host
 
 
-@check(needs="samples of objects")
+@check()
 def tools_ask_for_samples(node):
     """The pages of RabbitMQ and rabbit-hole ask for rates over a time."""
     host = busy_host(node)
-    query = "?lengths_age=60&lengths_incr=5&msg_rates_age=60&msg_rates_incr=5"
-    has_samples = lambda found: "samples" in found.get("messages_details", {})
-    found = eventually(lambda: node.api.read("queues", host, "busy", query=query), has_samples)
-    details = found["messages_details"]
-    has(details, "details", rate=NUMBER, avg=NUMBER, avg_rate=NUMBER, samples=LIST)
-    has(details["samples"][0], "a sample", sample=NUMBER, timestamp=NUMBER)
-    publish = found["message_stats"]["publish_details"]
-    has(publish, "details", rate=NUMBER, avg=NUMBER, avg_rate=NUMBER, samples=LIST)
-    times = [one["timestamp"] for one in details["samples"]]
-    equal(times, sorted(times, reverse=True), "times")
-    equal(set(first - second for first, second in zip(times, times[1:])), {5000}, "steps")
+    query = "".join(f"{kind}_age=60&{kind}_incr=5&" for kind in ("lengths", "msg_rates", "data_rates"))
+    of_host = lambda *segments: [one for one in node.api.read(*segments, query=f"?{query}") if one.get("vhost") == host]
+    one = lambda *segments: node.api.read(*segments, query=f"?{query}")
+    connections = lambda: sorted(one["name"] for one in of_host("connections"))
+    publisher, _ = eventually(connections, lambda names: len(names) == 2)
+    for look, name, is_right in (
+        (lambda: one("queues", host, "busy"), "messages", has_reached(3)),
+        (lambda: one("queues", host, "busy")["message_stats"], "publish", has_reached(5)),
+        (lambda: of_host("queues", host)[0]["message_stats"], "deliver_get", has_reached(5)),
+        (lambda: one("exchanges", host, "amq.default")["message_stats"], "publish_in", has_reached(5)),
+        (lambda: one("vhosts", host), "messages_ready", has_reached(1)),
+        (lambda: one("vhosts", host)["message_stats"], "ack", has_reached(1)),
+        (lambda: of_host("channels")[0]["message_stats"], "deliver_get", lambda latest: latest > 0),
+        (lambda: one("connections", publisher), "recv_oct", lambda latest: latest > 100),
+    ):
+        details = lambda: look()[f"{name}_details"]
+        found = eventually(details, lambda found: is_right(found["samples"][0]["sample"]))
+        are_samples(found, name)
+
+
+def has_reached(count):
+    return lambda latest: latest == count
+
+
+def are_samples(details, name):
+    """Thirteen samples, five seconds apart, that begin before the object was there."""
+    has(details, name, rate=NUMBER, avg=NUMBER, avg_rate=NUMBER, samples=LIST)
+    values, times = ([one[key] for one in details["samples"]] for key in ("sample", "timestamp"))
+    equal(times, [times[0] - 5000 * index for index in range(13)], name)
+    equal(times[0] % 5000, 0, name)
+    equal(values, sorted(values, reverse=True), name)
+    equal(values[-1], 0, name)
+    equal(round(details["avg"], 6), round(sum(values) / 13, 6), name)
+    equal(round(details["avg_rate"], 6), round(values[0] / 60, 6), name)
 
 
 @check()

@@ -19,13 +19,21 @@ struct Sample {
 
 impl Detail {
     /// A rate without samples.
+    #[cfg(test)]
     pub(crate) fn of_rate(rate: f64) -> Detail {
         Detail { rate, samples: None }
     }
 
-    /// The rate per second.
-    pub(crate) fn rate(&self) -> f64 {
-        self.rate
+    /// Adds that of another object. Both are of the same range, and so have samples of the same times.
+    pub(crate) fn add(&mut self, other: Detail) {
+        self.rate += other.rate;
+        match (&mut self.samples, other.samples) {
+            (Some(samples), Some(others)) => {
+                samples.iter_mut().zip(others).for_each(|((_, sum), (_, value))| *sum += value);
+            }
+            (samples @ None, others) => *samples = others,
+            (Some(_), None) => {}
+        }
     }
 
     /// The mean of the samples.

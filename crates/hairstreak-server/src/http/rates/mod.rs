@@ -1,8 +1,9 @@
 //! Rates: how fast counters grow, from samples that a sampler takes every few seconds.
 //!
-//! Totals of the node have a history of a day. Single objects have their last two samples, which is enough for a rate. Reading order: [`Range`] (the parameters
-//! of a request), [`Detail`] (the answer), `history`, `marks`, [`MessageCounts`], [`Rates`] (all of them), `sampler`.
+//! Totals of the node have a history of a day, single objects one of ten minutes. Reading order: [`Range`] (the parameters of a request), [`Detail`] (the
+//! answer), `history`, `changes`, `marks`, [`MessageCounts`], [`Rates`] (all of them), `sampler`.
 
+mod changes;
 mod detail;
 mod figures;
 mod history;

@@ -5,11 +5,14 @@ use hairstreak_broker::vhost::ChannelId;
 
 use super::figures::Figures;
 use super::history::History;
-use super::marks::{Marks, Row};
+use super::marks::{Marks, ROUND_COUNT_MAX, Row};
 use super::message_counts::{MESSAGE_COUNTER_COUNT, MessageCounts};
 
 /// The counters of a virtual host: those of messages, and the bytes that its connections received and sent.
 pub(crate) const HOST_COUNTER_COUNT: usize = MESSAGE_COUNTER_COUNT + 2;
+
+/// The most bytes of the changes of all objects. They may have a few more until the next sampling.
+const CHANGES_BYTES_MAX: usize = 64 << 20;
 
 /// The samples.
 pub(crate) struct Rates {
@@ -18,6 +21,10 @@ pub(crate) struct Rates {
     connections: Marks<Box<str>, 2>,
     inside: HashMap<Box<str>, HostRates>,
     begin_ms: u64,
+    /// The samplings whose changes objects keep.
+    kept: u32,
+    /// Bytes of the changes that the sampling in progress has met.
+    changes_bytes: usize,
 }
 
 /// The samples of the objects of one virtual host.
@@ -35,6 +42,8 @@ impl Rates {
             connections: Marks::new(begin_ms),
             inside: HashMap::default(),
             begin_ms,
+            kept: ROUND_COUNT_MAX,
+            changes_bytes: 0,
         }
     }
 
@@ -65,16 +74,19 @@ impl Rates {
 
     /// Begins a sampling of everything.
     pub(super) fn begin(&mut self, at_ms: u64) {
-        self.hosts.begin(at_ms);
-        self.connections.begin(at_ms);
+        self.kept = kept(self.kept, self.changes_bytes);
+        self.changes_bytes = 0;
+        self.hosts.begin(at_ms, self.kept);
+        self.connections.begin(at_ms, self.kept);
     }
 
     /// Begins the sampling of the objects of a virtual host.
     pub(super) fn begin_host(&mut self, name: &str, at_ms: u64) {
+        let kept = self.kept;
         let host = self.inside_mut(name);
-        host.queues.begin(at_ms);
-        host.exchanges.begin(at_ms);
-        host.channels.begin(at_ms);
+        host.queues.begin(at_ms, kept);
+        host.exchanges.begin(at_ms, kept);
+        host.channels.begin(at_ms, kept);
     }
 
     pub(super) fn inside_mut(&mut self, name: &str) -> &mut HostRates {
@@ -93,9 +105,8 @@ impl Rates {
     /// Ends the sampling of a virtual host, with its totals.
     pub(super) fn end_host(&mut self, name: &str, counts: &MessageCounts, bytes: [u64; 2]) {
         let host = self.inside_mut(name);
-        host.queues.end();
-        host.exchanges.end();
-        host.channels.end();
+        let bytes_of_objects = host.queues.end() + host.exchanges.end() + host.channels.end();
+        self.changes_bytes += bytes_of_objects;
         let mut values = [0; HOST_COUNTER_COUNT];
         values[..MESSAGE_COUNTER_COUNT].copy_from_slice(&counts.0);
         values[MESSAGE_COUNTER_COUNT..].copy_from_slice(&bytes);
@@ -104,9 +115,31 @@ impl Rates {
 
     /// Ends the sampling. Hosts that `is_there` does not know are gone.
     pub(super) fn end(&mut self, at_ms: u64, totals: &Figures, is_there: impl Fn(&str) -> bool) {
-        self.hosts.end();
-        self.connections.end();
+        self.changes_bytes += self.hosts.end() + self.connections.end();
         self.inside.retain(|name, _| is_there(name));
         self.totals.add(at_ms, &totals.0);
+    }
+}
+
+/// The samplings whose changes objects keep next, where these have so many bytes: all, or as many as fit.
+fn kept(before: u32, bytes: usize) -> u32 {
+    if bytes <= CHANGES_BYTES_MAX {
+        return (before + 1).min(ROUND_COUNT_MAX);
+    }
+    let share = CHANGES_BYTES_MAX as f64 / bytes as f64;
+    ((f64::from(before) * share) as u32).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn histories_become_as_short_as_they_have_to_be() {
+        assert_eq!(kept(ROUND_COUNT_MAX, 0), ROUND_COUNT_MAX);
+        assert_eq!(kept(ROUND_COUNT_MAX, CHANGES_BYTES_MAX), ROUND_COUNT_MAX);
+        assert_eq!(kept(ROUND_COUNT_MAX, 4 * CHANGES_BYTES_MAX), ROUND_COUNT_MAX / 4);
+        assert_eq!(kept(30, CHANGES_BYTES_MAX / 2), 31);
+        assert_eq!(kept(1, usize::MAX), 1);
     }
 }

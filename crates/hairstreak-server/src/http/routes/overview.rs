@@ -72,7 +72,7 @@ pub(super) fn contexts(call: &Call<'_>) -> Value {
 impl Overview<'_> {
     fn put_head<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         let query = &self.call.request.query;
-        let kept = json!({"global": [600, 3600, 28_800, 86_400], "basic": [600, 3600], "detailed": [600]});
+        let kept = json!({"global": [600, 3600, 28_800, 86_400], "basic": [600], "detailed": [600]});
         map.serialize_entry("management_version", RABBITMQ_VERSION)?;
         map.serialize_entry("rates_mode", "basic")?;
         map.serialize_entry("sample_retention_policies", &kept)?;
@@ -115,13 +115,16 @@ impl Overview<'_> {
         churn
     }
 
-    /// The rate of a figure. Whoever sees some of the virtual hosts only has the rates of those.
+    /// The rate of a figure. Whoever sees some of the virtual hosts only has the sum of those.
     fn detail(&self, index: usize, counter: Option<Counter>, range: Option<Range>) -> Detail {
         let rates = self.call.state.rates.lock();
         match counter {
             Some(counter) if !self.is_monitor => {
-                let row = |host: &Arc<SharedHost>| rates.host(host.name()).detail(counter as usize, None);
-                Detail::of_rate(self.hosts.iter().map(|host| row(host).rate()).sum())
+                let mut sum = Detail::default();
+                for host in &self.hosts {
+                    sum.add(rates.host(host.name()).detail(counter as usize, range));
+                }
+                sum
             }
             _ => rates.totals().detail(index, range, now_ms()),
         }
