@@ -1,5 +1,6 @@
 //! `Queue`: one queue, its messages and its consumers. Where messages go from here is decided in the turn of the virtual host.
 
+use super::capacity::Capacity;
 use super::consumer::Consumers;
 use super::counts::QueueCounts;
 use super::declaration::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
@@ -39,6 +40,8 @@ pub(crate) struct Queue {
     /// Whether one consumer at a time takes messages.
     pub(crate) is_single_active: bool,
     active: Option<ConsumerId>,
+    /// Since when, and how often, messages have to wait for consumers.
+    pub(crate) capacity: Capacity,
     /// When the queue was declared, asked for a message, or lost its last consumer.
     pub(crate) used_at: u64,
 }
@@ -70,6 +73,7 @@ impl Queue {
             consumers: Vec::new(),
             is_single_active: is_single_active == Some(true),
             active: None,
+            capacity: Capacity::new(now),
             used_at: now,
             declaration,
         }

@@ -4,10 +4,11 @@
 //! - `settings`: how a queue behaves, apart from what was declared
 //! - `entry`, `entries`, `ready`: the messages that wait, by priority and in their order
 //! - `consumer`, `rotation`: who takes messages, and whose turn it is
-//! - `live`, `counts`, `queues`: one queue, what it counts, and all of a virtual host
+//! - `live`, `counts`, `capacity`, `queues`: one queue, what it counts, and all of a virtual host
 //! - `death`: the headers of messages that died or came back
 
 mod arguments;
+mod capacity;
 mod consumer;
 mod counts;
 mod death;
@@ -24,6 +25,7 @@ mod rotation;
 mod settings;
 
 pub(crate) use arguments::{check_consumer_arguments, check_queue_arguments};
+pub use capacity::Capacity;
 pub(crate) use consumer::{Consumer, Consumers, Standing};
 pub(crate) use death::{Death, Reason, add_death, add_delivery_count, extra_keys, is_cycle};
 pub use declaration::{ConsumerDeclaration, QueueDeclaration, QueueStatus};

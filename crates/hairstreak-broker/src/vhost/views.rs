@@ -107,6 +107,7 @@ impl Views<'_> {
             unacknowledged: queue.unacknowledged,
             ready_bytes: queue.ready.body_bytes(),
             consumer_count: queue.consumers.len(),
+            capacity: queue.capacity,
             single_active_consumer: queue.active().map(tag),
             exclusive_consumer: exclusive.copied().map(tag),
             policy: queue.policies.user_name(),

@@ -2,7 +2,7 @@
 
 use hairstreak_wire::amqp::FieldTable;
 
-use crate::queue::QueueKind;
+use crate::queue::{Capacity, QueueKind};
 use crate::stats::QueueStats;
 use crate::vhost::ConnectionId;
 
@@ -31,6 +31,8 @@ pub struct QueueInfo {
     pub ready_bytes: u64,
     /// How many consumers there are.
     pub consumer_count: usize,
+    /// The share of time in which the queue can deliver at once, if it has consumers.
+    pub capacity: Capacity,
     /// The tag of the consumer that takes all messages, if the queue has the argument `x-single-active-consumer`.
     pub single_active_consumer: Option<Box<[u8]>>,
     /// The tag of the consumer that has the queue for itself.

@@ -89,10 +89,7 @@ fn rabbitmq_says_that_it_is_short_of_memory() {
 }
 
 /// The needs of the checks that our node does not meet.
-pub const OUR_NODE_WITHOUT: &[&str] = &[
-    // The part of the time in which consumers take what comes is not counted.
-    "consumer utilisation",
-];
+pub const OUR_NODE_WITHOUT: &[&str] = &[];
 
 #[test]
 fn our_node_is_well() {

@@ -79,7 +79,7 @@ def tools_flower(node):
 # Datadog's check.
 
 
-@check(needs="consumer utilisation")
+@check()
 def tools_datadog(node):
     host = busy_host(node)
     overview = node.api.read("overview")
@@ -240,3 +240,23 @@ def tools_know_a_new_connection_soon(node):
     eventually(lambda: [one for one in node.api.read("connections") if is_mine(one, host)])
     wire.close()
     eventually(lambda: not [one for one in node.api.read("connections") if is_mine(one, host)])
+
+
+@check()
+def tools_know_how_able_consumers_are(node):
+    """The share of the last second or so in which the queue could deliver at once."""
+    host = node.host()
+    wire = confirm(node.wire_to(host))
+    queue(wire, "q", exclusive=False)
+    capacities = lambda: {node.api.read("queues", host, "q").get(f"consumer_{name}") for name in ("capacity", "utilisation")}
+    eventually(capacities, lambda found: found == {0})
+    slow = node.wire_to(host)
+    slow.call(Basic.Qos(prefetch_count=1))
+    consume(slow, "q")
+    eventually(capacities, lambda found: found == {1})
+    fill(wire, "q", b"first", b"second")
+    # RabbitMQ takes no statistics of a queue at which nothing happens.
+    eventually(capacities, lambda found: max(found) < 0.9)
+    consume(node.wire_to(host), "q", no_ack=True)
+    more = lambda: fill(wire, "q", b"more")
+    eventually(lambda: more() or capacities(), lambda found: min(found) > 0.9)

@@ -295,3 +295,38 @@ fn queues_whose_consumers_share_the_prefetch_of_a_channel_take_turns() {
     // The first message was delivered before the other queues had any.
     assert_eq!(taken, ["q", "q", "r", "s", "q", "r", "s", "r", "s"]);
 }
+
+#[test]
+fn the_time_in_which_consumers_are_not_able_is_counted() {
+    let (mut bench, channel) = Bench::with_queue(FieldTable::new());
+    let capacity = |bench: &Bench| bench.host.views().queue(b"q").unwrap().capacity.at(bench.now);
+    bench.prefetch(channel, 2, false);
+    bench.consume(channel, "a");
+    bench.publish_all("q", &["1", "2"]);
+    bench.pass(1000);
+    // The consumer has no credit, and no message waits for it.
+    assert_eq!(capacity(&bench), 1.0);
+    bench.publish_all("q", &["3", "4"]);
+    bench.pass(1000);
+    assert_eq!(capacity(&bench), 0.5);
+    bench.pass(2000);
+    assert_eq!(capacity(&bench), 0.25);
+    // One message after the other goes to the consumer, and none waits any more.
+    bench.ack(channel, 1, false).unwrap();
+    bench.ack(channel, 2, false).unwrap();
+    bench.pass(2000);
+    assert_eq!(capacity(&bench), 1.0);
+    // A message that comes back waits, too.
+    bench.publish_all("q", &["5"]);
+    bench.pass(1000);
+    bench.reject(channel, 3, false, true).unwrap();
+    bench.pass(1000);
+    assert!(capacity(&bench) < 0.5);
+    // Without consumers messages wait, and with one that can take all nothing does.
+    bench.cancel(channel, "a");
+    bench.pass(1000);
+    bench.consume_no_ack(channel, "b");
+    assert!(capacity(&bench) < 0.5);
+    bench.pass(1000);
+    assert_eq!(capacity(&bench), 1.0);
+}

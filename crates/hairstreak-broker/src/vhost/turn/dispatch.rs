@@ -32,6 +32,10 @@ impl<O: HostOutbox> Turn<'_, O> {
 
     /// Delivers messages that wait while there are consumers with credit.
     pub(super) fn dispatch(&mut self, id: QueueId) {
+        let queue = self.parts.queues.get_mut(id);
+        if !queue.rotation.is_empty() {
+            queue.capacity.unblock(self.now);
+        }
         while let Some(front) = self.parts.queues.get(id).ready.front().copied() {
             if front.expires_at <= self.now {
                 if !self.expire_fronts(id) {
@@ -42,8 +46,12 @@ impl<O: HostOutbox> Turn<'_, O> {
             let Some(consumer) = self.parts.next_consumer(id) else { break };
             self.deliver_front(id, consumer, &front);
         }
-        let queue = self.parts.queues.get(id);
-        self.parts.timers.set_message_expiry(id, queue.ready.next_expiry());
+        let queue = self.parts.queues.get_mut(id);
+        if !queue.ready.is_empty() {
+            queue.capacity.block(self.now);
+        }
+        let next_expiry = queue.ready.next_expiry();
+        self.parts.timers.set_message_expiry(id, next_expiry);
     }
 
     /// Delivers the first waiting message.

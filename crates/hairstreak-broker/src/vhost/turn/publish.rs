@@ -71,6 +71,9 @@ impl<O: HostOutbox> Turn<'_, O> {
     fn keep(&mut self, id: QueueId, message: &Message<'_>, stored: &mut Option<MessageId>) {
         let parts = &mut *self.parts;
         let queue = parts.queues.get_mut(id);
+        if queue.ready.is_empty() {
+            queue.capacity.block(self.now);
+        }
         let entry = Entry {
             sequence: queue.ready.last_sequence(),
             expires_at: queue.expiry_of(message.attributes.expiration_ms, self.now),

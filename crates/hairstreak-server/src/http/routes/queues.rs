@@ -1,6 +1,7 @@
 //! Queues: lists, single ones, declaration, deletion, purge.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use hairstreak_broker::queue::QueueDeclaration;
 use hairstreak_broker::view::QueueInfo;
@@ -63,6 +64,7 @@ impl QueueRows {
             ranges: self.ranges,
             owner: owner.map(|connection| Owner(Arc::clone(connection))),
             shown: self.shown,
+            now: self.state.node.clock.millis(Instant::now()),
             info,
         }
     }

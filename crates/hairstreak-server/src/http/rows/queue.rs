@@ -32,6 +32,8 @@ pub(crate) struct QueueRow {
     pub(crate) ranges: Ranges,
     pub(crate) owner: Option<Owner>,
     pub(crate) shown: Shown,
+    /// The node's milliseconds.
+    pub(crate) now: u64,
 }
 
 impl QueueRow {
@@ -86,12 +88,9 @@ impl QueueRow {
         map.serialize_entry("consumers", &info.consumer_count)?;
         map.serialize_entry("exclusive_consumer_tag", &tag(&info.exclusive_consumer))?;
         map.serialize_entry("single_active_consumer_tag", &tag(&info.single_active_consumer))?;
-        // Consumers of an empty queue wait for messages. Whether those of another one could take more is not measured.
-        if info.consumer_count == 0 || info.ready == 0 {
-            let capacity = if info.consumer_count == 0 { 0.0 } else { 1.0 };
-            map.serialize_entry("consumer_capacity", &capacity)?;
-            map.serialize_entry("consumer_utilisation", &capacity)?;
-        }
+        let capacity = if info.consumer_count == 0 { 0.0 } else { info.capacity.at(self.now) };
+        map.serialize_entry("consumer_capacity", &capacity)?;
+        map.serialize_entry("consumer_utilisation", &capacity)?;
         if let Some(owner) = &self.owner {
             map.serialize_entry("owner_pid_details", owner)?;
         }
