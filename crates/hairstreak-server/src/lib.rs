@@ -33,7 +33,8 @@ pub use http::HttpHarness;
 pub use node::{AmqpOptions, FirstUser};
 pub use operator::{BootError, DataPlace, OperatorError};
 pub use options::{
-    AMQP_PORT, DEFAULT_PORT, HTTP_PORT, METRICS_PORT, SERVICES_PORT, ServeOptions, TellFailure,
+    AMQP_PORT, DEFAULT_PORT, DISK_FREE_LIMIT, HTTP_PORT, METRICS_PORT, SERVICES_PORT, ServeOptions,
+    TellFailure,
 };
 pub use server::Server;
 pub use start_error::{ReloadError, StartError};

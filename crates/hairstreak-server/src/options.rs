@@ -28,6 +28,9 @@ pub const HTTP_PORT: u16 = 15672;
 /// The port of metrics.
 pub const METRICS_PORT: u16 = 15692;
 
+/// The free bytes below which a disk counts as full, as in RabbitMQ.
+pub const DISK_FREE_LIMIT: u64 = 50_000_000;
+
 /// What a node listens on and with which limits.
 pub struct ServeOptions {
     /// Endpoints of the directory.
@@ -52,6 +55,8 @@ pub struct ServeOptions {
     pub curve: Option<KeyPair>,
     /// Where definitions of AMQP are kept. None: in memory only.
     pub data: Option<DataPlace>,
+    /// Free bytes below which the disk of the definitions counts as full, for operators.
+    pub disk_free_limit: u64,
     /// The file that these options were read from, for operators.
     pub config_file: Option<PathBuf>,
     /// Endpoints of tcp for operators' HTTP. Only a node with AMQP serves it.
@@ -87,6 +92,7 @@ impl Default for ServeOptions {
             require_login: false,
             curve: None,
             data: None,
+            disk_free_limit: DISK_FREE_LIMIT,
             config_file: None,
             http_bind: Vec::new(),
             http: HttpConfig::default(),

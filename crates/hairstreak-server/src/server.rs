@@ -66,7 +66,7 @@ impl Server {
         let about = About {
             node_name: data.as_ref().map_or(NODE_NAME, |data| &data.node_name).into(),
             listeners: Vec::new(),
-            memory_watermark: amqp.memory_watermark,
+            disk_free_limit: options.disk_free_limit,
             connections_max: amqp.connections_max,
             data_directory: data.as_ref().map(|data| data.path.clone()),
             config_files: options.config_file.into_iter().collect(),

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
 use hairstreak_server::{
-    AMQP_PORT, AmqpOptions, AmqpTlsOptions, Config, DEFAULT_PORT, DirectoryOptions, Environment, HTTP_PORT,
-    LogFormat, LogLevel, METRICS_PORT, SERVICES_PORT, ServeOptions,
+    AMQP_PORT, AmqpOptions, AmqpTlsOptions, Config, DEFAULT_PORT, DISK_FREE_LIMIT, DirectoryOptions,
+    Environment, HTTP_PORT, LogFormat, LogLevel, METRICS_PORT, SERVICES_PORT, ServeOptions,
 };
 
 use super::data::data_place;
@@ -93,6 +93,7 @@ impl Plan {
             metrics_bind: for_operators(&config.metrics.bind, METRICS_PORT),
             http: config.http.clone(),
             metrics: config.metrics.clone(),
+            disk_free_limit: config.disk_free_limit.unwrap_or(DISK_FREE_LIMIT),
             config_file: arguments.config.clone(),
             amqp_tls: self.tls(arguments)?,
             amqp: self.amqp()?,

@@ -29,6 +29,9 @@ pub struct Config {
     /// The data directory; `none`: nothing is kept.
     #[serde(default)]
     pub data_dir: Option<PathBuf>,
+    /// Free bytes below which the disk of the data directory counts as full.
+    #[serde(default)]
+    pub disk_free_limit: Option<u64>,
     /// A file of definitions that each start imports, in RabbitMQ's format.
     #[serde(default)]
     pub load_definitions: Option<PathBuf>,

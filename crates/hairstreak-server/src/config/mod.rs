@@ -3,6 +3,7 @@
 //! ```toml
 //! node_name = "hairstreak@localhost"
 //! data_dir = "/var/lib/hairstreak"    # "none" keeps nothing; --data-dir says otherwise
+//! disk_free_limit = 50_000_000        # free bytes below which the disk of the data directory counts as full, for operators
 //! load_definitions = "definitions.json"   # imported at each start; paths begin at the folder of this file
 //! require_login = false               # true: nothing is open without credentials, from this host either
 //!

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::process;
+
 /// Facts about a node, as they are when it starts.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
@@ -11,13 +13,25 @@ pub(crate) struct About {
     pub(crate) node_name: Arc<str>,
     /// Everything that clients may connect to.
     pub(crate) listeners: Vec<ListenerInfo>,
-    /// Bytes of messages at which publishers are stopped.
-    pub(crate) memory_watermark: usize,
+    /// Free bytes below which the disk of the data directory counts as full.
+    pub(crate) disk_free_limit: u64,
     /// The most AMQP connections.
     pub(crate) connections_max: usize,
     /// `None`: nothing is kept.
     pub(crate) data_directory: Option<PathBuf>,
     pub(crate) config_files: Vec<PathBuf>,
+}
+
+impl About {
+    /// The bytes that are free on the disk of the data directory.
+    pub(crate) fn disk_free(&self) -> u64 {
+        process::disk_free_bytes(self.data_directory.as_deref())
+    }
+
+    /// Whether the disk is short of room: an alarm, which stops no publisher, because messages are in memory. Without a data directory nothing is written.
+    pub(crate) fn is_disk_alarmed(&self) -> bool {
+        self.data_directory.is_some() && self.disk_free() < self.disk_free_limit
+    }
 }
 
 /// A listener.

@@ -12,9 +12,6 @@ use crate::access::LoginCounts;
 use crate::http::process;
 use crate::node::Totals;
 
-/// Bytes below which the disk counts as full. Publishers are not stopped: messages are not on disk.
-const DISK_FREE_MIN: u64 = 50_000_000;
-
 /// The figures of the node and its process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NodeFigures {
@@ -26,8 +23,10 @@ pub(super) struct NodeFigures {
     memory_bytes: u64,
     memory_limit: u64,
     disk_free: u64,
+    disk_free_limit: u64,
     uptime_s: f64,
     is_memory_alarmed: bool,
+    is_disk_alarmed: bool,
 }
 
 static CHURN: Group<NodeFigures> = Group {
@@ -69,8 +68,8 @@ static LIMITS: Group<NodeFigures> = Group {
         gauge("resident_memory_limit_bytes", "Memory of messages at which publishers wait", |node| {
             node.memory_limit as f64
         }),
-        gauge("disk_space_available_limit_bytes", "Free bytes below which the disk counts as full", |_| {
-            DISK_FREE_MIN as f64
+        gauge("disk_space_available_limit_bytes", "Free bytes below which the disk counts as full", |node| {
+            node.disk_free_limit as f64
         }),
         gauge("erlang_uptime_seconds", "Time since the start of the node", |node| node.uptime_s),
     ],
@@ -92,7 +91,7 @@ static ALARMS: Group<NodeFigures> = Group {
             f64::from(node.descriptor_count >= node.descriptor_limit)
         }),
         untyped("alarms_free_disk_space_watermark", "1: the disk counts as full", |node| {
-            f64::from(node.disk_free < DISK_FREE_MIN)
+            f64::from(node.is_disk_alarmed)
         }),
         untyped("alarms_memory_used_watermark", "1: publishers wait until there is memory", |node| {
             f64::from(node.is_memory_alarmed)
@@ -140,9 +139,11 @@ impl NodeFigures {
             connections_max: about.connections_max as u64,
             memory_bytes: process::memory_bytes(),
             memory_limit: node.account.alarm.watermark() as u64,
-            disk_free: process::disk_free_bytes(about.data_directory.as_deref()),
+            disk_free: about.disk_free(),
+            disk_free_limit: about.disk_free_limit,
             uptime_s: Instant::now().duration_since(state.started).as_secs_f64(),
             is_memory_alarmed: node.is_alarmed(),
+            is_disk_alarmed: about.is_disk_alarmed(),
         }
     }
 

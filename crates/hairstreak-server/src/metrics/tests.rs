@@ -35,7 +35,7 @@ impl World {
         let about = About {
             node_name: "hairstreak@localhost".into(),
             listeners: Vec::new(),
-            memory_watermark: 1 << 30,
+            disk_free_limit: 50_000_000,
             connections_max: 100,
             data_directory: None,
             config_files: Vec::new(),

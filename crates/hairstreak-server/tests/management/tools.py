@@ -7,6 +7,7 @@ from pika.exceptions import ConnectionClosedByBroker
 from pika.spec import Basic
 
 from check import check, confirm, consume, equal, fill, get, queue
+from exposition import Scrape
 from node import eventually
 
 NUMBER, TEXT, FLAG, LIST, OBJECT = (int, float), str, bool, list, dict
@@ -101,7 +102,7 @@ def tools_datadog(node):
     has(binding, "a binding", source=TEXT, destination=TEXT)
     exchange = [one for one in node.api.read("exchanges") if one["vhost"] == host and one["name"] == ""][0]
     has(exchange, "an exchange", name=TEXT, vhost=TEXT, type=TEXT)
-    counts = {name: NUMBER for name in "fd_used disk_free mem_used mem_limit run_queue sockets_used".split()}
+    counts = {name: NUMBER for name in "fd_used disk_free disk_free_limit mem_used mem_limit run_queue sockets_used".split()}
     flags = {name: FLAG for name in ("running", "mem_alarm", "disk_free_alarm")}
     [one] = node.api.read("nodes")
     has(one, "a node", name=TEXT, partitions=LIST, **counts, **flags)
@@ -260,3 +261,12 @@ def tools_know_how_able_consumers_are(node):
     consume(node.wire_to(host), "q", no_ack=True)
     more = lambda: fill(wire, "q", b"more")
     eventually(lambda: more() or capacities(), lambda found: min(found) > 0.9)
+
+
+@check()
+def tools_see_the_same_limits_everywhere(node):
+    [found] = node.api.read("nodes")
+    metrics = Scrape(node.places.metrics)
+    for key, name in (("disk_free_limit", "disk_space_available_limit"), ("mem_limit", "resident_memory_limit")):
+        equal(metrics.sum(f"rabbitmq_{name}_bytes"), found[key], key)
+        assert found[key] > 0, key

@@ -125,8 +125,7 @@ fn node_figures(state: &State) -> Figures {
     figures.set(Figure::FdUsed, process::descriptor_count());
     figures.set(Figure::SocketsUsed, opened.saturating_sub(closed));
     figures.set(Figure::ProcUsed, process::thread_count());
-    let place = state.about.data_directory.as_deref();
-    figures.set(Figure::DiskFree, process::disk_free_bytes(place));
+    figures.set(Figure::DiskFree, state.about.disk_free());
     figures
 }
 

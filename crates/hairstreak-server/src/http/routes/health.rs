@@ -43,7 +43,11 @@ pub(crate) fn node(call: &Call<'_>) -> Answer {
 }
 
 pub(crate) fn alarms(call: &Call<'_>) -> Answer {
-    if !call.node().is_alarmed() {
+    let is_on = [("memory", call.node().is_alarmed()), ("disk", call.state.about.is_disk_alarmed())];
+    let alarm = |resource: &str| json!({"node": &*call.state.about.node_name, "resource": resource});
+    let alarms: Vec<Value> =
+        is_on.into_iter().filter(|(_, is_on)| *is_on).map(|(resource, _)| alarm(resource)).collect();
+    if alarms.is_empty() {
         return ok(call);
     }
     let is_local = call
@@ -52,8 +56,7 @@ pub(crate) fn alarms(call: &Call<'_>) -> Answer {
         .as_ref()
         .is_some_and(|path| path.segments().last().is_some_and(|segment| segment == b"local-alarms"));
     let place = if is_local { "on the node" } else { "in the cluster" };
-    let alarm = json!({"node": &*call.state.about.node_name, "resource": "memory"});
-    failed(&format!("There are alarms in effect {place}"), json!({"alarms": [alarm]}))
+    failed(&format!("There are alarms in effect {place}"), json!({"alarms": alarms}))
 }
 
 /// Certificates: the listeners that are known here have none.

@@ -162,11 +162,11 @@ impl NodeRow<'_> {
         map.serialize_entry("fd_total", &descriptors)?;
         map.serialize_entry("sockets_total", &about.connections_max)?;
         map.serialize_entry("proc_total", &descriptors)?;
-        map.serialize_entry("mem_limit", &about.memory_watermark)?;
+        map.serialize_entry("mem_limit", &self.call.node().account.alarm.watermark())?;
         map.serialize_entry("mem_alarm", &self.call.node().is_alarmed())?;
         map.serialize_entry("mem_calculation_strategy", "rss")?;
-        map.serialize_entry("disk_free_limit", &0)?;
-        map.serialize_entry("disk_free_alarm", &false)?;
+        map.serialize_entry("disk_free_limit", &about.disk_free_limit)?;
+        map.serialize_entry("disk_free_alarm", &about.is_disk_alarmed())?;
         map.serialize_entry("rates_mode", "basic")?;
         map.serialize_entry("net_ticktime", &NET_TICKTIME_S)?;
         map.serialize_entry("being_drained", &false)

@@ -2,6 +2,7 @@
 
 use super::client::Client;
 use super::node::TestNode;
+use crate::http::HttpOptions;
 
 #[test]
 fn health_is_answered_as_in_rabbitmq() {
@@ -57,6 +58,27 @@ fn an_alarm_fails_the_checks() {
     assert_eq!(client.get("/api/nodes")[0]["mem_alarm"], true);
     node.node.account.note(watermark, 0);
     assert_eq!(client.ask("GET", "/api/health/checks/alarms", "").status, 200);
+}
+
+#[test]
+fn a_disk_is_full_where_less_is_free_than_the_limit() {
+    for (limit, directory, is_full) in
+        [(0, Some("/"), false), (u64::MAX, Some("/"), true), (u64::MAX, None, false)]
+    {
+        let node = TestNode::described(HttpOptions::default(), |about| {
+            about.disk_free_limit = limit;
+            about.data_directory = directory.map(Into::into);
+        });
+        let client = node.client();
+        let shown = &client.get("/api/nodes")[0];
+        assert_eq!(shown["disk_free_limit"], limit);
+        assert_eq!(shown["disk_free_alarm"], is_full);
+        let answered = client.ask("GET", "/api/health/checks/alarms", "");
+        assert_eq!(answered.status, if is_full { 503 } else { 200 });
+        if is_full {
+            assert_eq!(answered.json()["alarms"][0]["resource"], "disk");
+        }
+    }
 }
 
 #[test]

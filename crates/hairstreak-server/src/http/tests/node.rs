@@ -21,14 +21,20 @@ impl TestNode {
     }
 
     pub(super) fn with_options(options: HttpOptions) -> TestNode {
+        TestNode::described(options, |_| {})
+    }
+
+    /// A node whose description is changed.
+    pub(super) fn described(options: HttpOptions, change: impl FnOnce(&mut About)) -> TestNode {
         let node = Arc::new(operator::open(&AmqpOptions::default(), None).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let amqp: SocketAddr = "127.0.0.1:5672".parse().unwrap();
-        let about = about(vec![
+        let mut about = about(vec![
             ListenerInfo { protocol: "amqp", address: amqp },
             ListenerInfo { protocol: "http", address },
         ]);
+        change(&mut about);
         let http = start(vec![listener], options, Arc::clone(&node), about).unwrap();
         TestNode { node, http }
     }
@@ -54,7 +60,7 @@ pub(super) fn about(listeners: Vec<ListenerInfo>) -> About {
     About {
         node_name: "hairstreak@localhost".into(),
         listeners,
-        memory_watermark: 1 << 30,
+        disk_free_limit: 50_000_000,
         connections_max: 100,
         data_directory: None,
         config_files: Vec::new(),
