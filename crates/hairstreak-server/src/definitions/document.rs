@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::types::{
-    BindingDefinition, ExchangeDefinition, GlobalParameterDefinition, ParameterDefinition,
+    BindingDefinition, DestinationType, ExchangeDefinition, GlobalParameterDefinition, ParameterDefinition,
     PermissionDefinition, PolicyDefinition, QueueDefinition, TopicPermissionDefinition, UserDefinition,
     VirtualHostDefinition,
 };
@@ -99,6 +99,32 @@ impl Document {
             }
         }
         Ok(document)
+    }
+
+    /// Sorts each list by what tells its items apart, so that two exports differ where the definitions do.
+    pub fn sort(&mut self) {
+        self.users.sort_by(|one, other| one.definition.name.cmp(&other.definition.name));
+        self.virtual_hosts.sort_by(|one, other| one.name.cmp(&other.name));
+        self.permissions.sort_by(|one, other| (&one.vhost, &one.user).cmp(&(&other.vhost, &other.user)));
+        self.topic_permissions.sort_by(|one, other| {
+            (&one.vhost, &one.user, &one.exchange).cmp(&(&other.vhost, &other.user, &other.exchange))
+        });
+        self.global_parameters.sort_by(|one, other| one.name.cmp(&other.name));
+        self.parameters.sort_by(|one, other| {
+            (&one.vhost, &one.component, &one.name).cmp(&(&other.vhost, &other.component, &other.name))
+        });
+        for policies in [&mut self.policies, &mut self.operator_policies] {
+            policies.sort_by(|one, other| (&one.vhost, &one.name).cmp(&(&other.vhost, &other.name)));
+        }
+        self.exchanges.sort_by(|one, other| (&one.vhost, &one.name).cmp(&(&other.vhost, &other.name)));
+        self.queues.sort_by(|one, other| (&one.vhost, &one.name).cmp(&(&other.vhost, &other.name)));
+        self.bindings.sort_by_cached_key(|binding| {
+            let is_to_exchange = binding.destination_type == DestinationType::Exchange;
+            let ends = (binding.source.clone(), is_to_exchange, binding.destination.clone());
+            let mut arguments = Vec::new();
+            binding.arguments.0.encode(&mut arguments);
+            (binding.vhost.clone(), ends, binding.routing_key.clone(), arguments)
+        });
     }
 
     /// The lists of the whole node, with the keys of a file.
@@ -276,7 +302,10 @@ fn wrong(place: &str, reason: String) -> DocumentError {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::definitions::Kind;
 
     const FILE: &str = r#"{
       "rabbit_version": "3.10.8",
@@ -351,6 +380,27 @@ mod tests {
         let host = Document::from_object(document.to_object_of_host(), Some("elsewhere")).unwrap();
         assert!(host.users.is_empty() && host.virtual_hosts.is_empty());
         assert_eq!((&*host.queues[0].vhost, &*host.operator_policies[0].vhost), ("elsewhere", "elsewhere"));
+    }
+
+    #[test]
+    fn a_sorted_document_does_not_tell_in_which_order_things_came() {
+        // Keys that a list does not know are passed over.
+        let item = |name: &str| {
+            json!({"name": name, "vhost": name, "user": name, "configure": "", "write": "", "read": "", "exchange": name,
+                "component": name, "value": 1, "pattern": "", "definition": {}, "type": "topic", "durable": true,
+                "auto_delete": false, "source": "x", "destination": "q", "destination_type": "queue", "routing_key": name})
+        };
+        let document = |names: [&str; 3]| {
+            let lists = Kind::ALL.map(|kind| (kind.name().to_owned(), names.map(item).to_vec().into()));
+            let text = Value::Object(lists.into_iter().collect()).to_string();
+            let mut document = Document::parse(text.as_bytes(), None).unwrap();
+            document.sort();
+            document
+        };
+        let sorted = document(["a", "aa", "b"]);
+        assert_eq!(document(["b", "a", "aa"]), sorted);
+        let names: Vec<_> = sorted.bindings.iter().map(|binding| binding.routing_key.text()).collect();
+        assert_eq!((names, sorted.users.len()), (vec!["a".into(), "aa".into(), "b".into()], 3));
     }
 
     #[test]

@@ -19,7 +19,7 @@ const RESERVED_PREFIX: &[u8] = b"amq.";
 /// Parameters that are of one cluster only.
 const INTERNAL_PREFIX: &str = "internal_";
 
-/// The definitions of the node, or those of one virtual host.
+/// The definitions of the node, or those of one virtual host, sorted.
 ///
 /// # Errors
 ///
@@ -48,6 +48,7 @@ pub(crate) fn export(node: &Node, virtual_host: Option<&str>) -> Result<Document
         document.global_parameters.retain(|parameter| !parameter.name.starts_with(INTERNAL_PREFIX));
         document.virtual_hosts = hosts;
     }
+    document.sort();
     Ok(document)
 }
 

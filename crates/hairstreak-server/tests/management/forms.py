@@ -272,3 +272,29 @@ def forms_of_messages(node):
     for missing in ("properties", "routing_key", "payload", "payload_encoding"):
         body = {key: value for key, value in message("q").items() if key != missing}
         equal(node.api.post("exchanges", host, "amq.default", "publish", body=body).error[:2], (400, "bad_request"), missing)
+
+
+@check(needs="sorted definitions")
+def forms_of_definitions_are_sorted(node):
+    """Two exports differ where the definitions do, whatever came first."""
+    host = node.host()
+
+    def define(names):
+        for name in names:
+            node.api.set("queues", host, name, body={"durable": True, "arguments": {"x-max-length": 1, "x-expires": 60000}})
+            node.api.set("exchanges", host, name, body={"type": "topic", "durable": True})
+            node.api.set("policies", host, name, body={"pattern": "", "definition": {"max-length": 1}})
+            node.api.set("operator-policies", host, name, body={"pattern": "", "definition": {"max-length": 1}})
+            for key in sorted(names, reverse=names[0] > names[1]):
+                node.api.post("bindings", host, "e", name, "q", name, body={"routing_key": key, "arguments": {"a": key}})
+        node.api.set("vhost-limits", host, "max-queues", body={"value": 9})
+        return node.api.get("definitions", host).body
+
+    first = define(["b", "a", "aa", "c"])
+    for name in ("a", "aa", "b"):
+        for kind in ("queues", "exchanges", "policies", "operator-policies"):
+            node.api.remove(kind, host, name)
+    equal(define(["aa", "c", "b", "a"]), first)
+    found = json.loads(first)
+    equal([one["name"] for one in found["queues"]], ["a", "aa", "b", "c"])
+    equal([one["routing_key"] for one in found["bindings"]], ["a", "aa", "b", "c"] * 4)
