@@ -6,18 +6,20 @@
 //! - `name`, `arguments`: values that JSON does not have as they are
 //! - `types`: a type for each kind
 //! - `definition`: any of them, with its key and its bytes in the data directory
-//! - `document`: the file
+//! - `document`, `reading`: the file
 
 mod arguments;
 mod definition;
 mod document;
 mod name;
+mod reading;
 mod types;
 
 pub(crate) use arguments::{Arguments, to_json};
 pub(crate) use definition::{Change, Definition, DefinitionError, Kind, Place};
 pub(crate) use document::{Document, UserItem};
 pub(crate) use name::Name;
+pub(crate) use reading::DocumentError;
 pub(crate) use types::{
     BindingDefinition, DestinationType, ExchangeDefinition, GlobalParameterDefinition, Limits,
     ParameterDefinition, PermissionDefinition, PolicyDefinition, QueueDefinition, TopicPermissionDefinition,

@@ -28,7 +28,7 @@ impl Object {
         if EMPTY.contains(&body) {
             return Ok(Object::default());
         }
-        if comma_count(body) >= VALUE_COUNT_MAX {
+        if value_count(body) > VALUE_COUNT_MAX {
             return Err(ApiError::bad_request("too many values"));
         }
         match serde_json::from_slice(body) {
@@ -146,15 +146,15 @@ pub(super) fn integer(value: &Value) -> Option<i64> {
     }
 }
 
-/// The commas outside strings: at least as many values as the text has, less one.
-fn comma_count(body: &[u8]) -> usize {
+/// The commas, brackets and braces that begin something, outside strings: at least as many values as the text has, less one.
+fn value_count(body: &[u8]) -> usize {
     let (mut count, mut is_string, mut is_escaped) = (0, false, false);
     for byte in body {
         match byte {
             _ if is_escaped => is_escaped = false,
             b'\\' if is_string => is_escaped = true,
             b'"' => is_string = !is_string,
-            b',' if !is_string => count += 1,
+            b',' | b'[' | b'{' if !is_string => count += 1,
             _ => {}
         }
     }
@@ -232,9 +232,14 @@ mod tests {
 
     #[test]
     fn a_body_has_a_bounded_number_of_values() {
-        let list = |count: usize| format!("{{\"a\":[{}0]}}", "0,".repeat(count));
-        assert!(Object::parse(list(VALUE_COUNT_MAX - 1).as_bytes()).is_ok());
-        assert_eq!(reason(Object::parse(list(VALUE_COUNT_MAX).as_bytes()).unwrap_err()), "too many values");
+        let list = |item: &str, count: usize| format!("{{\"a\":[{}0]}}", format!("{item},").repeat(count));
+        for (item, value_count) in [("0", 1), ("[]", 2), ("{}", 2), ("[[[]]]", 4)] {
+            // The object and the list are values, too.
+            let count_max = (VALUE_COUNT_MAX - 2) / value_count;
+            assert!(Object::parse(list(item, count_max).as_bytes()).is_ok(), "{item}");
+            let refused = Object::parse(list(item, count_max + 1).as_bytes()).unwrap_err();
+            assert_eq!(reason(refused), "too many values", "{item}");
+        }
         let commas = format!("{{\"a\":\"\\\"{}\"}}", ",".repeat(2 * VALUE_COUNT_MAX));
         assert!(Object::parse(commas.as_bytes()).is_ok());
     }

@@ -10,8 +10,8 @@
 use rmp::decode::read_int;
 use rmp::encode::write_sint;
 
-/// The most bytes of an integer.
-const INTEGER_SIZE_MAX: usize = 9;
+/// Bytes of the longest integer.
+const LONGEST_INTEGER: usize = 9;
 
 /// The changes of an object with up to 32 counters, the oldest first.
 #[derive(Clone, Debug, Default)]
@@ -57,8 +57,8 @@ impl Changes {
 
     fn put(&mut self, integer: i64) {
         // A vector would double.
-        if self.bytes.capacity() - self.bytes.len() < INTEGER_SIZE_MAX {
-            self.bytes.reserve_exact(INTEGER_SIZE_MAX.max(self.bytes.len() / 4));
+        if self.bytes.capacity() - self.bytes.len() < LONGEST_INTEGER {
+            self.bytes.reserve_exact(LONGEST_INTEGER.max(self.bytes.len() / 4));
         }
         // A vector takes any number of bytes, so that an error cannot come.
         let _ = write_sint(&mut self.bytes, integer);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyper::header;
 use serde_json::{Map, Value, json};
 
-use crate::definitions::Document;
+use crate::definitions::{Document, DocumentError};
 use crate::http::call::{Answer, Call, kept, nothing};
 use crate::http::error::ApiError;
 use crate::http::fields::{boundary, part};
@@ -72,31 +72,38 @@ pub(crate) async fn import(call: &mut Call<'_>) -> Answer {
         }
         vhost => vhost,
     };
-    let bytes = call.request.body.read(call.state.options.definitions_size_max).await?;
-    let form = call.request.header(header::CONTENT_TYPE).and_then(boundary);
-    let bytes = match form {
-        None => &bytes[..],
-        Some(boundary) => {
-            part(&bytes, boundary, "file").ok_or_else(|| ApiError::bad_request("failed_to_parse_json"))?
-        }
-    };
-    if bytes.is_empty() {
+    let body = call.request.body.read(call.state.options.definitions_size_max).await?;
+    let form = call.request.header(header::CONTENT_TYPE).and_then(boundary).map(str::to_owned);
+    if body.is_empty() {
         return nothing();
     }
-    let (state, bytes) = (Arc::clone(call.state), bytes.to_vec());
-    let work = move || imported(&state, &bytes, vhost.as_deref());
+    let state = Arc::clone(call.state);
+    let work = move || imported(&state, &body, form.as_deref(), vhost.as_deref());
     for commit in call.state.workers.run(work).await?? {
         kept(commit).await?;
     }
     nothing()
 }
 
-fn imported(state: &State, text: &[u8], vhost: Option<&str>) -> Result<Vec<Commit>, ApiError> {
-    let Ok(Value::Object(object)) = serde_json::from_slice(text) else {
-        return Err(ApiError::bad_request("failed_to_parse_json"));
+/// Imports a body, or the file of a form with that boundary.
+fn imported(
+    state: &State,
+    body: &[u8],
+    form: Option<&str>,
+    vhost: Option<&str>,
+) -> Result<Vec<Commit>, ApiError> {
+    let no_json = || ApiError::bad_request("failed_to_parse_json");
+    let text = match form {
+        None => body,
+        Some(boundary) => part(body, boundary, "file").ok_or_else(no_json)?,
     };
-    let document =
-        Document::from_object(object, vhost).map_err(|error| ApiError::bad_request(error.to_string()))?;
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let document = Document::parse(text, vhost).map_err(|error| match error {
+        DocumentError::NoObject(_) => no_json(),
+        error @ DocumentError::Item { .. } => ApiError::bad_request(error.to_string()),
+    })?;
     Ok(definitions::import(&state.node, document)?)
 }
 
