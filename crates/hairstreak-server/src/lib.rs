@@ -24,7 +24,7 @@ pub use amqp::Forgotten;
 pub use amqp::{AmqpHarness, HostFigures};
 pub use config::{
     AmqpConfig, ClientCertificatesConfig, Config, ConfigError, CurveConfig, Environment, HttpConfig,
-    LogConfig, LogFormat, LogLevel, LoginFromConfig, MetricsConfig, TlsConfig, UserConfig,
+    HttpTlsConfig, LogConfig, LogFormat, LogLevel, LoginFromConfig, MetricsConfig, TlsConfig, UserConfig,
 };
 pub use hairstreak_broker::directory::{Change, Options as DirectoryOptions};
 pub use hairstreak_broker::service::{Limits as ServiceLimits, Options as ServiceOptions};
@@ -39,6 +39,6 @@ pub use options::{
 pub use server::Server;
 pub use start_error::{ReloadError, StartError};
 pub use tls::{
-    AMQPS_PORT, AlternativeNameKind, AmqpTlsOptions, AsksClients, CertificateError, LoginFrom,
-    PeerCertificate, PeerTls,
+    AMQPS_PORT, AlternativeNameKind, AmqpTlsOptions, AsksClients, CertificateError, HTTPS_PORT,
+    HttpTlsOptions, LoginFrom, PeerCertificate, PeerTls,
 };

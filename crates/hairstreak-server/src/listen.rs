@@ -1,4 +1,4 @@
-//! The listeners of AMQP: an endpoint as text becomes a bound listener, with what lies between its sockets and their bytes.
+//! The listeners of AMQP and HTTP: an endpoint as text becomes a bound listener, with what lies between its sockets and their bytes.
 
 use std::net::TcpListener;
 
@@ -6,8 +6,9 @@ use hairstreak_transport::tls::TlsServer;
 use hairstreak_transport::{Endpoint, Listener, ServerLayer, resolve_bind};
 
 use crate::config::SCHEMES;
+use crate::http::HttpListener;
 use crate::start_error::StartError;
-use crate::tls::AmqpTlsOptions;
+use crate::tls::{AmqpTlsOptions, HttpTlsOptions};
 
 /// The largest ring of a client's shared memory, in bytes in each direction.
 pub(crate) const SHARED_RING_SIZE_MAX: usize = 1 << 20;
@@ -45,19 +46,29 @@ pub(crate) fn listen_tls(options: &AmqpTlsOptions) -> Result<(Vec<Listener>, Tls
     Ok((listeners.collect::<Result<_, StartError>>()?, server))
 }
 
-/// Binds endpoints of tcp for a server that has loops of its own.
+/// Binds endpoints of HTTP.
 ///
 /// Errors: an endpoint is malformed or not of tcp, or the system refuses it.
-pub(crate) fn listen_tcp(endpoints: &[String]) -> Result<Vec<TcpListener>, StartError> {
+pub(crate) fn listen_http(endpoints: &[String]) -> Result<Vec<HttpListener>, StartError> {
     let bind = |endpoint: &String| {
         let failed = |reason: String| StartError::Listen { endpoint: endpoint.clone(), reason };
         match endpoint.parse::<Endpoint>().map_err(|error| failed(error.to_string()))? {
             Endpoint::Tcp(address) => {
                 let address = resolve_bind(&address).map_err(|error| failed(error.to_string()))?;
-                TcpListener::bind(address).map_err(|error| failed(error.to_string()))
+                let socket = TcpListener::bind(address).map_err(|error| failed(error.to_string()))?;
+                Ok(socket.into())
             }
             _ => Err(failed("HTTP is served on tcp:// only".into())),
         }
     };
     endpoints.iter().map(bind).collect()
+}
+
+/// Binds the endpoints of HTTP with TLS. Returns what their connections are configured by, too.
+///
+/// Errors: as [`listen_http`]; a certificate or a key cannot be used.
+pub(crate) fn listen_https(options: &HttpTlsOptions) -> Result<(Vec<HttpListener>, TlsServer), StartError> {
+    let server = TlsServer::load(&options.server_options())?;
+    let listeners = listen_http(&options.bind)?.into_iter();
+    Ok((listeners.map(|listener| listener.with_tls(server.clone())).collect(), server))
 }

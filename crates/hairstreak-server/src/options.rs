@@ -11,7 +11,7 @@ use hairstreak_socket::security::KeyPair;
 use crate::config::{HttpConfig, MetricsConfig};
 use crate::node::AmqpOptions;
 use crate::operator::DataPlace;
-use crate::tls::AmqpTlsOptions;
+use crate::tls::{AmqpTlsOptions, HttpTlsOptions};
 
 /// The port of the directory.
 pub const DEFAULT_PORT: u16 = 5682;
@@ -61,6 +61,8 @@ pub struct ServeOptions {
     pub config_file: Option<PathBuf>,
     /// Endpoints of tcp for operators' HTTP. Only a node with AMQP serves it.
     pub http_bind: Vec<String>,
+    /// Where operators' HTTP is served with TLS, and with which certificates. None: nowhere.
+    pub http_tls: Option<HttpTlsOptions>,
     /// How HTTP is served.
     pub http: HttpConfig,
     /// Endpoints of tcp for metrics. Only a node with AMQP serves them.
@@ -95,6 +97,7 @@ impl Default for ServeOptions {
             disk_free_limit: DISK_FREE_LIMIT,
             config_file: None,
             http_bind: Vec::new(),
+            http_tls: None,
             http: HttpConfig::default(),
             metrics_bind: Vec::new(),
             metrics: MetricsConfig::default(),
@@ -119,6 +122,7 @@ impl fmt::Debug for ServeOptions {
             .field("curve", &self.curve.as_ref().map(KeyPair::public))
             .field("data", &self.data)
             .field("http_bind", &self.http_bind)
+            .field("http_tls", &self.http_tls)
             .field("metrics_bind", &self.metrics_bind)
             .finish_non_exhaustive()
     }

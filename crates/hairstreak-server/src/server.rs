@@ -12,13 +12,13 @@ use hairstreak_transport::tls::TlsServer;
 use crate::amqp::{AmqpServer, Forgotten, Hooks};
 use crate::curve_keys::own_keys;
 use crate::http::{self, About, HttpOptions, HttpServer, ListenerInfo};
-use crate::listen::{listen, listen_tcp, listen_tls};
+use crate::listen::{listen, listen_http, listen_https, listen_tls};
 use crate::metrics::{self, Readers};
 use crate::node::{AmqpOptions, Node};
 use crate::operator::{self, DataPlace};
 use crate::options::{ServeOptions, TellFailure};
 use crate::start_error::{ReloadError, StartError};
-use crate::tls::AmqpTlsOptions;
+use crate::tls::{AmqpTlsOptions, HttpTlsOptions};
 use crate::zmq::{RouterServer, ServingRouter, Users};
 
 /// The name of a node without a data directory.
@@ -35,6 +35,9 @@ pub struct Server {
     /// How many endpoints of AMQP are without TLS. The others follow.
     amqp_plain_count: usize,
     tls: Option<TlsServer>,
+    /// How many addresses of operators' HTTP are without TLS. The others follow.
+    http_plain_count: usize,
+    http_tls: Option<TlsServer>,
     curve_key: Option<PublicKey>,
     /// The process that its threads run in: there are none to wait for in a forked child.
     process: u32,
@@ -51,8 +54,14 @@ impl Server {
         if !has_routers && !has_amqp {
             return Err(StartError::NoEndpoint);
         }
-        let http_listeners = if has_amqp { listen_tcp(&options.http_bind)? } else { Vec::new() };
-        let metrics_listeners = if has_amqp { listen_tcp(&options.metrics_bind)? } else { Vec::new() };
+        let mut http_listeners = if has_amqp { listen_http(&options.http_bind)? } else { Vec::new() };
+        let http_plain_count = http_listeners.len();
+        let https = options.http_tls.filter(|_| has_amqp).as_ref().map(listen_https).transpose()?;
+        let http_tls = https.map(|(secured, tls)| {
+            http_listeners.extend(secured);
+            tls
+        });
+        let metrics_listeners = if has_amqp { listen_http(&options.metrics_bind)? } else { Vec::new() };
         let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>();
         let mut listeners: Vec<_> = listeners?;
         let tls = amqp_tls.as_ref().map(listen_tls).transpose()?.map(|(secured, tls)| {
@@ -86,6 +95,8 @@ impl Server {
             metrics: None,
             amqp_plain_count: amqp_bind.len(),
             tls,
+            http_plain_count,
+            http_tls,
             curve_key: keys.as_ref().map(|keys| *keys.public()),
             process: std::process::id(),
         };
@@ -104,9 +115,10 @@ impl Server {
             };
             let amqp = AmqpServer::start(amqp, Arc::clone(&node), listeners, hooks);
             server.amqp = Some(amqp.map_err(StartError::Thread)?);
-            let addresses = http_listeners.iter().map(|listener| ("http", listener.local_addr().ok()));
+            let addresses =
+                http_listeners.iter().map(|listener| (listener.protocol(), listener.address().ok()));
             let scraped =
-                metrics_listeners.iter().map(|listener| ("http/prometheus", listener.local_addr().ok()));
+                metrics_listeners.iter().map(|listener| ("http/prometheus", listener.address().ok()));
             let listeners = server.listeners().chain(addresses).chain(scraped);
             let listeners = listeners
                 .filter_map(|(protocol, address)| Some(ListenerInfo { protocol, address: address? }));
@@ -156,9 +168,14 @@ impl Server {
         self.amqp.as_ref().map_or(&[], |amqp| &amqp.endpoints()[self.amqp_plain_count..])
     }
 
-    /// The addresses of operators' HTTP, with the real ports.
+    /// The addresses of operators' HTTP without TLS, with the real ports.
     pub fn http_addresses(&self) -> &[SocketAddr] {
-        self.http.as_ref().map_or(&[], HttpServer::addresses)
+        self.http.as_ref().map_or(&[], |http| &http.addresses()[..self.http_plain_count])
+    }
+
+    /// The addresses of operators' HTTP with TLS, with the real ports.
+    pub fn https_addresses(&self) -> &[SocketAddr] {
+        self.http.as_ref().map_or(&[], |http| &http.addresses()[self.http_plain_count..])
     }
 
     /// The addresses of metrics, with the real ports.
@@ -189,6 +206,18 @@ impl Server {
             server.reload(&options.server_options())?;
         }
         Ok(operator::reload(&self.node, amqp)?)
+    }
+
+    /// Has the certificates of operators' HTTP take effect, for connections that come from here on.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be used. The certificates stay as they are.
+    pub fn reload_http(&self, tls: Option<&HttpTlsOptions>) -> Result<(), ReloadError> {
+        if let (Some(server), Some(options)) = (&self.http_tls, tls) {
+            server.reload(&options.server_options())?;
+        }
+        Ok(())
     }
 
     /// Closes every connection and waits until the threads have ended. Returns what is forgotten with the node.

@@ -75,7 +75,8 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
 /// Has users, limits, certificates and the log of the configuration take effect. A configuration that makes no sense changes nothing.
 fn reload(server: &Server, arguments: &ServeArguments, logging: &Logging) {
     let reloaded = Plan::read(arguments).and_then(|plan| {
-        let (amqp, tls) = (plan.amqp()?, plan.tls(arguments)?);
+        let (amqp, tls, http_tls) = (plan.amqp()?, plan.tls(arguments)?, plan.http_tls(arguments)?);
+        server.reload_http(http_tls.as_ref()).map_err(Failure::failed)?;
         server.reload(&amqp, tls.as_ref()).map_err(Failure::failed)?;
         let (level, format) = plan.log(arguments);
         logging.change(level, format);

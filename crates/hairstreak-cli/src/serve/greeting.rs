@@ -20,12 +20,14 @@ pub fn greeting(server: &Server, data: Option<&str>) -> String {
         .into_iter()
         .flat_map(|(part, endpoints)| endpoints.iter().map(move |endpoint| format!("{part} at {endpoint}")));
     let http = server.http_addresses().iter().map(|address| format!("http at http://{address}"));
+    let https = server.https_addresses().iter().map(|address| format!("http with tls at https://{address}"));
     let metrics =
         server.metrics_addresses().iter().map(|address| format!("metrics at http://{address}/metrics"));
     let key = server.curve_key().map(|key| format!("public key of the directory and services: {key}"));
     // Programs that start RabbitMQ in a container wait for the last line.
     let lines = places
         .chain(http)
+        .chain(https)
         .chain(metrics)
         .chain(openness(server, data))
         .chain(key)
@@ -39,8 +41,11 @@ fn openness(server: &Server, data: Option<&str>) -> Vec<String> {
     let all = [server.endpoints(), server.service_endpoints(), plain, secured].concat();
     let open = all.iter().filter(|endpoint| !is_local(endpoint)).map(Endpoint::to_string);
     let http = server.http_addresses().iter().chain(server.metrics_addresses());
-    let http = http.filter(|address| !address.ip().is_loopback());
-    let open: Vec<String> = open.chain(http.map(|address| format!("http://{address}"))).collect();
+    let http = http.map(|address| ("http", address));
+    let https = server.https_addresses().iter().map(|address| ("https", address));
+    let open_to_others = http.chain(https).filter(|(_, address)| !address.ip().is_loopback());
+    let open: Vec<String> =
+        open.chain(open_to_others.map(|(scheme, address)| format!("{scheme}://{address}"))).collect();
     let mut lines = vec![match &open[..] {
         [] => "open to this host only".to_owned(),
         open => format!("open to other hosts: {}", open.join(", ")),

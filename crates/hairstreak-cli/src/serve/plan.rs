@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hairstreak_server::{
     AMQP_PORT, AmqpOptions, AmqpTlsOptions, Config, DEFAULT_PORT, DISK_FREE_LIMIT, DirectoryOptions,
-    Environment, HTTP_PORT, LogFormat, LogLevel, METRICS_PORT, SERVICES_PORT, ServeOptions,
+    Environment, HTTP_PORT, HttpTlsOptions, LogFormat, LogLevel, METRICS_PORT, SERVICES_PORT, ServeOptions,
 };
 
 use super::data::data_place;
@@ -59,6 +59,12 @@ impl Plan {
         Ok(options.filter(|_| !arguments.no_amqp))
     }
 
+    /// The options of operators' HTTP with TLS.
+    pub fn http_tls(&self, arguments: &ServeArguments) -> Result<Option<HttpTlsOptions>, Failure> {
+        let options = self.config.http_tls_options(&self.file).map_err(Failure::usage)?;
+        Ok(options.filter(|_| !arguments.no_amqp))
+    }
+
     /// The options of the node.
     pub fn options(&self, arguments: &ServeArguments) -> Result<ServeOptions, Failure> {
         let Plan { config, environment, .. } = self;
@@ -96,6 +102,7 @@ impl Plan {
             disk_free_limit: config.disk_free_limit.unwrap_or(DISK_FREE_LIMIT),
             config_file: arguments.config.clone(),
             amqp_tls: self.tls(arguments)?,
+            http_tls: self.http_tls(arguments)?,
             amqp: self.amqp()?,
             require_login: config.require_login,
             curve: config.curve_keys(&self.file).map_err(Failure::usage)?,

@@ -10,11 +10,11 @@ use super::curve::CurveConfig;
 use super::environment::Environment;
 use super::error::ConfigError;
 use super::logging::LogConfig;
-use super::tls::TlsConfig;
+use super::tls::{HttpTlsConfig, TlsConfig};
 use super::values;
 use crate::access::{PasswordHash, Tags};
 use crate::node::{AmqpOptions, FirstUser};
-use crate::tls::AmqpTlsOptions;
+use crate::tls::{AmqpTlsOptions, HttpTlsOptions};
 
 /// The least watermark for each virtual host, in bytes. A host that has had a message keeps up to 2 MiB for the next message.
 const MEMORY_MIN: usize = 4 << 20;
@@ -102,6 +102,8 @@ pub struct HttpConfig {
     /// Origins whose pages may call from a browser; `*`: all.
     #[serde(default)]
     pub cors_origins: Vec<String>,
+    /// HTTP with TLS. Without this part there is none.
+    pub tls: Option<HttpTlsConfig>,
 }
 
 /// The part for metrics.
@@ -213,6 +215,15 @@ impl Config {
     pub fn amqp_tls_options(&self, path: &Path) -> Result<Option<AmqpTlsOptions>, ConfigError> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let options = self.amqp.tls.as_ref().map(|tls| tls.options(folder)).transpose();
+        options.map_err(|reason| ConfigError::Value { path: path.into(), reason })
+    }
+
+    /// The options of operators' HTTP with TLS, as [`Config::amqp_tls_options`] has those of AMQP.
+    ///
+    /// Errors: keys that do not go together.
+    pub fn http_tls_options(&self, path: &Path) -> Result<Option<HttpTlsOptions>, ConfigError> {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let options = self.http.tls.as_ref().map(|tls| tls.options(folder)).transpose();
         options.map_err(|reason| ConfigError::Value { path: path.into(), reason })
     }
 }
@@ -337,6 +348,34 @@ mod tests {
             assert!(said.starts_with(&format!("/etc/hairstreak/node.toml{wrong}")), "{text}: {said}");
         }
     }
+
+    #[test]
+    fn http_with_tls_has_the_same_keys_and_its_usual_port() {
+        let path = Path::new("/etc/hairstreak/node.toml");
+        let check = |text: &str| {
+            let options = Config::parse(text, path).and_then(|config| config.http_tls_options(path));
+            options.map_err(|error| error.to_string())
+        };
+        assert_eq!(check("[http]"), Ok(None));
+        let text = "[http.tls]\ncertificate = \"cert.pem\"\nkey = \"/keys/key.pem\"";
+        let expected = HttpTlsOptions {
+            bind: vec!["tcp://127.0.0.1:15671".into()],
+            certificate: "/etc/hairstreak/cert.pem".into(),
+            key: "/keys/key.pem".into(),
+            client_certificates: AsksClients::None,
+        };
+        assert_eq!(check(text), Ok(Some(expected)));
+        for (more, wrong) in [
+            ("bind = [\"ipc://x\"]", ":4: ipc://x: HTTP is served on tcp:// only"),
+            ("client_certificates = \"optional\"", ": http.tls.client_certificates: needs"),
+            ("ca = \"ca.pem\"", ": http.tls.ca: is for client certificates"),
+            ("login_from = \"common_name\"", ":4: unknown field `login_from`"),
+        ] {
+            let said = check(&format!("{text}\n{more}")).unwrap_err();
+            assert!(said.starts_with(&format!("/etc/hairstreak/node.toml{wrong}")), "{more}: {said}");
+        }
+    }
+
     #[test]
     fn the_log_has_a_level_and_a_format_in_the_words_of_rabbitmq() {
         let log = |text: &str| Config::parse(text, Path::new("node.toml")).map(|config| config.log);

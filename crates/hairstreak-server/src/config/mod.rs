@@ -33,6 +33,11 @@
 //! path_prefix = ""                    # such as "/rabbit"
 //! cors_origins = []                   # origins whose pages may call from a browser
 //!
+//! [http.tls]                          # HTTP with TLS as well
+//! bind = ["tcp://127.0.0.1:15671"]
+//! certificate = "cert.pem"            # this and the rest as in [amqp.tls]
+//! key = "key.pem"
+//!
 //! [metrics]
 //! bind = ["tcp://127.0.0.1:15692"]    # [] for none
 //!
@@ -64,5 +69,5 @@ pub use curve::CurveConfig;
 pub use environment::Environment;
 pub use error::ConfigError;
 pub use logging::{LogConfig, LogFormat, LogLevel};
-pub use tls::{ClientCertificatesConfig, LoginFromConfig, TlsConfig};
+pub use tls::{ClientCertificatesConfig, HttpTlsConfig, LoginFromConfig, TlsConfig};
 pub(crate) use values::SCHEMES;

@@ -1,11 +1,13 @@
-//! `TlsConfig`: the part `[amqp.tls]` of a node's configuration file.
+//! `TlsConfig` and `HttpTlsConfig`: the parts `[amqp.tls]` and `[http.tls]` of a node's configuration file.
 
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use super::values;
-use crate::tls::{AMQPS_PORT, AlternativeNameKind, AmqpTlsOptions, AsksClients, LoginFrom};
+use crate::tls::{
+    AMQPS_PORT, AlternativeNameKind, AmqpTlsOptions, AsksClients, HTTPS_PORT, HttpTlsOptions, LoginFrom,
+};
 
 /// The most alternative names that one of them is chosen from.
 const SAN_INDEX_MAX: u64 = 255;
@@ -34,6 +36,24 @@ pub struct TlsConfig {
     /// Which of several alternative names of that kind, counted from 0.
     #[serde(default, deserialize_with = "values::between::<_, _, 0, SAN_INDEX_MAX>")]
     pub login_san_index: Option<usize>,
+}
+
+/// Operators' HTTP with TLS, as the file has it. A path that is not absolute begins at the folder of the file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpTlsConfig {
+    /// Endpoints of tcp to listen on; an empty list: none.
+    #[serde(default, deserialize_with = "values::tcp_endpoints")]
+    pub bind: Option<Vec<String>>,
+    /// The node's certificates, in PEM.
+    pub certificate: PathBuf,
+    /// The private key, in PEM.
+    pub key: PathBuf,
+    /// The CA roots of client certificates, in PEM.
+    pub ca: Option<PathBuf>,
+    /// Which certificates the node wants of its clients.
+    #[serde(default)]
+    pub client_certificates: ClientCertificatesConfig,
 }
 
 /// Which certificates a node wants of its clients, as the file has it.
@@ -67,26 +87,11 @@ impl TlsConfig {
     ///
     /// Errors: keys that do not go together, in words.
     pub(super) fn options(&self, folder: &Path) -> Result<AmqpTlsOptions, String> {
-        let from_folder = |path: &Path| folder.join(path);
-        let client_certificates = match (self.client_certificates, &self.ca) {
-            (ClientCertificatesConfig::None, None) => AsksClients::None,
-            (ClientCertificatesConfig::Optional, Some(ca)) => AsksClients::Optional(from_folder(ca)),
-            (ClientCertificatesConfig::Required, Some(ca)) => AsksClients::Required(from_folder(ca)),
-            (ClientCertificatesConfig::None, Some(_)) => {
-                let reason =
-                    "is for client certificates; add client_certificates = \"optional\" or \"required\"";
-                return Err(format!("amqp.tls.ca: {reason}"));
-            }
-            (_, None) => {
-                let reason = "needs the CA roots that have signed them: amqp.tls.ca";
-                return Err(format!("amqp.tls.client_certificates: {reason}"));
-            }
-        };
         Ok(AmqpTlsOptions {
             bind: self.bind.clone().unwrap_or_else(|| vec![format!("tcp://127.0.0.1:{AMQPS_PORT}")]),
-            certificate: from_folder(&self.certificate),
-            key: from_folder(&self.key),
-            client_certificates,
+            certificate: folder.join(&self.certificate),
+            key: folder.join(&self.key),
+            client_certificates: self.client_certificates.asks("amqp.tls", self.ca.as_deref(), folder)?,
             login_from: self.login_from()?,
         })
     }
@@ -104,6 +109,40 @@ impl TlsConfig {
             }
             LoginFromConfig::CommonName => Ok(LoginFrom::CommonName),
             LoginFromConfig::DistinguishedName => Ok(LoginFrom::DistinguishedName),
+        }
+    }
+}
+
+impl HttpTlsConfig {
+    /// The options of the file, whose folder is `folder`.
+    ///
+    /// Errors: keys that do not go together, in words.
+    pub(super) fn options(&self, folder: &Path) -> Result<HttpTlsOptions, String> {
+        Ok(HttpTlsOptions {
+            bind: self.bind.clone().unwrap_or_else(|| vec![format!("tcp://127.0.0.1:{HTTPS_PORT}")]),
+            certificate: folder.join(&self.certificate),
+            key: folder.join(&self.key),
+            client_certificates: self.client_certificates.asks("http.tls", self.ca.as_deref(), folder)?,
+        })
+    }
+}
+
+impl ClientCertificatesConfig {
+    /// The certificates that are asked for, with the key `ca` of the same part of the file.
+    fn asks(self, part: &str, ca: Option<&Path>, folder: &Path) -> Result<AsksClients, String> {
+        match (self, ca) {
+            (ClientCertificatesConfig::None, None) => Ok(AsksClients::None),
+            (ClientCertificatesConfig::Optional, Some(ca)) => Ok(AsksClients::Optional(folder.join(ca))),
+            (ClientCertificatesConfig::Required, Some(ca)) => Ok(AsksClients::Required(folder.join(ca))),
+            (ClientCertificatesConfig::None, Some(_)) => {
+                let reason =
+                    "is for client certificates; add client_certificates = \"optional\" or \"required\"";
+                Err(format!("{part}.ca: {reason}"))
+            }
+            (_, None) => {
+                let reason = format!("needs the CA roots that have signed them: {part}.ca");
+                Err(format!("{part}.client_certificates: {reason}"))
+            }
         }
     }
 }

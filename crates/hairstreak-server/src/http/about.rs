@@ -37,7 +37,7 @@ impl About {
 /// A listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ListenerInfo {
-    /// RabbitMQ's word for it: `amqp`, `amqp/ssl`, `http`, `http/prometheus`.
+    /// RabbitMQ's word for it: `amqp`, `amqp/ssl`, `http`, `https`, `http/prometheus`.
     pub(crate) protocol: &'static str,
     pub(crate) address: SocketAddr,
 }

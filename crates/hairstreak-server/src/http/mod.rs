@@ -43,5 +43,5 @@ pub use harness::HttpHarness;
 pub(crate) use options::HttpOptions;
 pub(crate) use request::{Query, Request};
 pub(crate) use response::{Chunks, Response};
-pub(crate) use server::{HttpServer, Service};
+pub(crate) use server::{HttpListener, HttpServer, Service};
 pub(crate) use start::start;

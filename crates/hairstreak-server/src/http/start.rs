@@ -1,13 +1,12 @@
 //! `start`: the API of a node on its listeners.
 
 use std::io;
-use std::net::TcpListener;
 use std::sync::Arc;
 
 use super::about::About;
 use super::api::Api;
 use super::options::HttpOptions;
-use super::server::HttpServer;
+use super::server::{HttpListener, HttpServer};
 use super::state::State;
 use crate::node::Node;
 
@@ -17,7 +16,7 @@ use crate::node::Node;
 ///
 /// A listener cannot be used, or the thread cannot be started.
 pub(crate) fn start(
-    listeners: Vec<TcpListener>,
+    listeners: Vec<HttpListener>,
     options: HttpOptions,
     node: Arc<Node>,
     about: About,

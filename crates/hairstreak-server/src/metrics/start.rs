@@ -1,14 +1,13 @@
 //! `start`: the metrics of a node on their listeners.
 
 use std::io;
-use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::options::Readers;
 use super::service::Metrics;
 use super::state::State;
-use crate::http::{About, HttpOptions, HttpServer};
+use crate::http::{About, HttpListener, HttpOptions, HttpServer};
 use crate::node::Node;
 
 /// Connections at a time. A scraper has one.
@@ -22,7 +21,7 @@ const ROWS_MAX: usize = 1 << 18;
 ///
 /// A listener cannot be used, or the thread cannot be started.
 pub(crate) fn start(
-    listeners: Vec<TcpListener>,
+    listeners: Vec<HttpListener>,
     node: Arc<Node>,
     about: About,
     readers: Readers,

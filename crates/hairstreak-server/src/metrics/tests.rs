@@ -41,7 +41,7 @@ impl World {
             config_files: Vec::new(),
         };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let server = start(vec![listener], Arc::clone(&node), about, readers).unwrap();
+        let server = start(vec![listener.into()], Arc::clone(&node), about, readers).unwrap();
         World { node, server }
     }
 

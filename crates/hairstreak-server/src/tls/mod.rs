@@ -1,4 +1,4 @@
-//! TLS of AMQP: which certificates a node shows and asks for, and what the peer's certificate says.
+//! TLS of AMQP and of operators' HTTP: which certificates a node shows and asks for, and what the peer's certificate says.
 //!
 //! ```text
 //!   node.toml [amqp.tls] --AmqpTlsOptions--> TlsServer of the transport --handshake--> stream
@@ -18,5 +18,5 @@ mod text;
 
 pub use certificate::{CertificateError, PeerCertificate};
 pub use login_from::{AlternativeNameKind, LoginFrom};
-pub use options::{AMQPS_PORT, AmqpTlsOptions, AsksClients};
+pub use options::{AMQPS_PORT, AmqpTlsOptions, AsksClients, HTTPS_PORT, HttpTlsOptions};
 pub use peer::PeerTls;

@@ -1,6 +1,6 @@
-//! `AmqpTlsOptions`: where AMQP listens with TLS, and with which certificates.
+//! `AmqpTlsOptions` and `HttpTlsOptions`: where a node listens with TLS, and with which certificates.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hairstreak_transport::tls::{ClientCertificates, Pem, TlsIdentity, TlsServerOptions};
 
@@ -8,6 +8,9 @@ use super::login_from::LoginFrom;
 
 /// The port of AMQP with TLS.
 pub const AMQPS_PORT: u16 = 5671;
+
+/// The port of operators' HTTP with TLS.
+pub const HTTPS_PORT: u16 = 15671;
 
 /// Where AMQP listens with TLS, and with which certificates. Files are PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +25,19 @@ pub struct AmqpTlsOptions {
     pub client_certificates: AsksClients,
     /// The part of a client's certificate that is the user's name for EXTERNAL.
     pub login_from: LoginFrom,
+}
+
+/// Where operators' HTTP is served with TLS, and with which certificates. Files are PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpTlsOptions {
+    /// Endpoints of tcp.
+    pub bind: Vec<String>,
+    /// The node's certificate first, then those between it and a CA root.
+    pub certificate: PathBuf,
+    /// The private key of the node's certificate.
+    pub key: PathBuf,
+    /// Which certificates the node wants of its clients, who give a name and a password all the same.
+    pub client_certificates: AsksClients,
 }
 
 /// Which certificates a node wants of its clients.
@@ -39,12 +55,23 @@ pub enum AsksClients {
 impl AmqpTlsOptions {
     /// The options for the transport.
     pub(crate) fn server_options(&self) -> TlsServerOptions {
-        let identity = TlsIdentity { certificates: Pem::file(&self.certificate), key: Pem::file(&self.key) };
-        let client_certificates = match &self.client_certificates {
-            AsksClients::None => ClientCertificates::NotAsked,
-            AsksClients::Optional(ca) => ClientCertificates::Optional(Pem::file(ca)),
-            AsksClients::Required(ca) => ClientCertificates::Required(Pem::file(ca)),
-        };
-        TlsServerOptions { client_certificates, ..TlsServerOptions::new(identity) }
+        server_options(&self.certificate, &self.key, &self.client_certificates)
     }
+}
+
+impl HttpTlsOptions {
+    /// The options for the transport.
+    pub(crate) fn server_options(&self) -> TlsServerOptions {
+        server_options(&self.certificate, &self.key, &self.client_certificates)
+    }
+}
+
+fn server_options(certificate: &Path, key: &Path, client_certificates: &AsksClients) -> TlsServerOptions {
+    let identity = TlsIdentity { certificates: Pem::file(certificate), key: Pem::file(key) };
+    let client_certificates = match client_certificates {
+        AsksClients::None => ClientCertificates::NotAsked,
+        AsksClients::Optional(ca) => ClientCertificates::Optional(Pem::file(ca)),
+        AsksClients::Required(ca) => ClientCertificates::Required(Pem::file(ca)),
+    };
+    TlsServerOptions { client_certificates, ..TlsServerOptions::new(identity) }
 }

@@ -12,6 +12,7 @@ mod our_node;
 mod setup;
 mod target;
 
+mod https;
 mod rabbit_hole;
 mod rabbitmqadmin;
 mod suites;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
+use crate::http::about::ListenerInfo;
 use crate::http::call::{Answer, Call};
 use crate::http::rates::{Counter, Detail, Figure, Figures, Range, Ranges, host_figures};
 use crate::http::rows::{Counted, Lengths, MessageStats, StatsKind};
@@ -61,12 +62,17 @@ pub(super) fn exchange_types() -> Value {
 
 /// The web contexts: the API itself.
 pub(super) fn contexts(call: &Call<'_>) -> Value {
-    let listeners = call.state.about.listeners.iter().filter(|listener| listener.protocol == "http");
-    let row = |address: std::net::SocketAddr| {
-        json!({"node": &*call.state.about.node_name, "description": "Hairstreak Management", "path": "/",
-            "ip": address.ip().to_string(), "port": address.port().to_string()})
+    let listeners = call.state.about.listeners.iter();
+    let of_api = listeners.filter(|listener| ["http", "https"].contains(&listener.protocol));
+    let row = |listener: &ListenerInfo| {
+        let mut row = json!({"node": &*call.state.about.node_name, "description": "Hairstreak Management",
+            "path": "/", "ip": listener.address.ip().to_string(), "port": listener.address.port().to_string()});
+        if listener.protocol == "https" {
+            row["ssl"] = true.into();
+        }
+        row
     };
-    listeners.map(|listener| row(listener.address)).collect()
+    of_api.map(row).collect()
 }
 
 impl Overview<'_> {

@@ -4,12 +4,15 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
+use hairstreak_transport::tls::TlsServer;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio_rustls::TlsAcceptor;
 
 use super::race::{First, race};
 use super::service::Service;
@@ -29,17 +32,43 @@ pub(super) struct Serving<S> {
     pub(super) bounds: Bounds,
 }
 
+/// A connection that was accepted.
+pub(super) struct Accepted {
+    pub(super) stream: TcpStream,
+    pub(super) peer: SocketAddr,
+    pub(super) tls: Option<TlsServer>,
+}
+
 /// Serves one connection until either side closes it, or the server stops. The permit is the connection's place.
 pub(super) async fn serve<S: Service>(
     serving: Rc<Serving<S>>,
-    stream: TcpStream,
-    peer: SocketAddr,
+    Accepted { stream, peer, tls }: Accepted,
     mut stops: watch::Receiver<bool>,
     _place: OwnedSemaphorePermit,
 ) {
     // Small responses leave at once. A socket that refuses is served all the same.
     let _ = stream.set_nodelay(true);
-    let stream = TokioIo::new(TimedStream::new(stream, serving.options.write_timeout));
+    let stream = TimedStream::new(stream, serving.options.write_timeout);
+    let Some(tls) = tls else { return serve_stream(serving, stream, peer, stops).await };
+    // The handshake has the time of a request header.
+    let handshake = TlsAcceptor::from(tls.config()).accept(stream);
+    let handshake = tokio::time::timeout(serving.options.header_timeout, handshake);
+    // A client that is refused, or refuses, concerns nobody else.
+    let stream = match race(handshake, stops.wait_for(|stops| *stops)).await {
+        First::Left(Ok(Ok(stream))) => Some(stream),
+        _ => None,
+    };
+    if let Some(stream) = stream {
+        serve_stream(serving, stream, peer, stops).await;
+    }
+}
+
+async fn serve_stream<S: Service>(
+    serving: Rc<Serving<S>>,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    peer: SocketAddr,
+    mut stops: watch::Receiver<bool>,
+) {
     let header_timeout = serving.options.header_timeout;
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let serving = Rc::clone(&serving);
@@ -50,7 +79,7 @@ pub(super) async fn serve<S: Service>(
             .timer(TokioTimer::new())
             .header_read_timeout(header_timeout)
             .max_buf_size(BUFFER_SIZE_MAX)
-            .serve_connection(stream, service)
+            .serve_connection(TokioIo::new(stream), service)
     );
     let stopped = stops.wait_for(|stops| *stops);
     // A connection ends in an error when its client breaks the protocol or goes away, which concerns nobody else.

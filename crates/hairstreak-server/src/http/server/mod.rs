@@ -1,8 +1,9 @@
 //! The HTTP server: a thread with connections of HTTP/1.1 on it, which knows nothing of queues.
 //!
-//! Reading order: [`HttpServer`], `connection`, [`Service`] (the part that answers), `timed_stream`.
+//! Reading order: [`HttpListener`], [`HttpServer`], `connection`, [`Service`] (the part that answers), `timed_stream`.
 
 mod connection;
+mod listener;
 mod race;
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod server;
@@ -11,5 +12,6 @@ mod service;
 mod tests;
 mod timed_stream;
 
+pub(crate) use listener::HttpListener;
 pub(crate) use server::HttpServer;
 pub(crate) use service::Service;

@@ -1,17 +1,20 @@
 //! `HttpServer`: listeners, a thread named `http`, and the connections on it.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use hairstreak_transport::tls::TlsServer;
+use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::{JoinSet, LocalSet};
 
-use super::connection::{self, Serving};
+use super::connection::{self, Accepted, Serving};
+use super::listener::HttpListener;
 use super::service::Service;
 use crate::http::bounds::Bounds;
 use crate::http::options::HttpOptions;
@@ -38,19 +41,20 @@ impl HttpServer {
     ///
     /// A listener cannot be used, or the thread cannot be started.
     pub(crate) fn start<S: Service>(
-        listeners: Vec<TcpListener>,
+        listeners: Vec<HttpListener>,
         options: HttpOptions,
         service: S,
     ) -> io::Result<HttpServer> {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let mut addresses = Vec::with_capacity(listeners.len());
         for listener in &listeners {
-            listener.set_nonblocking(true)?;
-            addresses.push(listener.local_addr()?);
+            listener.socket.set_nonblocking(true)?;
+            addresses.push(listener.address()?);
         }
         let listeners = {
             let _entered = runtime.enter();
-            listeners.into_iter().map(tokio::net::TcpListener::from_std).collect::<io::Result<Vec<_>>>()?
+            let open = |HttpListener { socket, tls }| Ok((TcpListener::from_std(socket)?, tls));
+            listeners.into_iter().map(open).collect::<io::Result<Vec<_>>>()?
         };
         let (stops, stopped) = oneshot::channel();
         let run = move || run(&runtime, listeners, options, service, stopped);
@@ -86,7 +90,7 @@ impl Drop for HttpServer {
 /// Runs until `stopped` comes, or its sender is gone.
 fn run<S: Service>(
     runtime: &Runtime,
-    listeners: Vec<tokio::net::TcpListener>,
+    listeners: Vec<(TcpListener, Option<TlsServer>)>,
     options: HttpOptions,
     service: S,
     stopped: oneshot::Receiver<()>,
@@ -117,7 +121,7 @@ fn run<S: Service>(
 /// Accepts connections of one listener.
 async fn accept<S: Service>(
     serving: Rc<Serving<S>>,
-    listener: tokio::net::TcpListener,
+    (listener, tls): (TcpListener, Option<TlsServer>),
     places: Arc<Semaphore>,
     stops: watch::Receiver<bool>,
 ) {
@@ -127,7 +131,8 @@ async fn accept<S: Service>(
                 // Without a place the stream is dropped, and so closed.
                 if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
                     let (serving, stops) = (Rc::clone(&serving), stops.clone());
-                    tokio::task::spawn_local(connection::serve(serving, stream, peer, stops, place));
+                    let accepted = Accepted { stream, peer, tls: tls.clone() };
+                    tokio::task::spawn_local(connection::serve(serving, accepted, stops, place));
                 }
             }
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,

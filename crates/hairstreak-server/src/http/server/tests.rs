@@ -47,7 +47,7 @@ impl Service for Repeating {
 
 fn start(options: HttpOptions) -> HttpServer {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    HttpServer::start(vec![listener], options, Repeating).unwrap()
+    HttpServer::start(vec![listener.into()], options, Repeating).unwrap()
 }
 
 fn connect(address: SocketAddr) -> TcpStream {

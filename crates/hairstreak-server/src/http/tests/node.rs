@@ -35,7 +35,7 @@ impl TestNode {
             ListenerInfo { protocol: "http", address },
         ]);
         change(&mut about);
-        let http = start(vec![listener], options, Arc::clone(&node), about).unwrap();
+        let http = start(vec![listener.into()], options, Arc::clone(&node), about).unwrap();
         TestNode { node, http }
     }
 

@@ -128,10 +128,14 @@ impl TlsServer {
         Ok(Arc::new(config))
     }
 
+    /// The configuration of the next connection, for a server with loops of its own.
+    pub fn config(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.config.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// A connection before its handshake.
     pub(super) fn connection(&self) -> Result<Connection, rustls::Error> {
-        let config = Arc::clone(&self.config.lock().unwrap_or_else(PoisonError::into_inner));
-        ServerConnection::new(config).map(Connection::Server)
+        ServerConnection::new(self.config()).map(Connection::Server)
     }
 }
 

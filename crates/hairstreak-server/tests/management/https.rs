@@ -1,0 +1,133 @@
+//! `https.py`: the API over TLS, at RabbitMQ and at our node, which asks for no certificate of its clients, takes one, or wants one; and certificates
+//! that are changed while the node runs.
+
+use std::path::{Path, PathBuf};
+
+use hairstreak_server::{AsksClients, HttpTlsOptions, ServeOptions, Server};
+
+use crate::program::run;
+use crate::rabbitmq::{RabbitMq, Setup};
+use crate::target::management_program;
+
+/// The folder of the certificates of the transport's tests.
+macro_rules! certificates {
+    () => {
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../hairstreak-transport/tests/streams/certificates")
+    };
+}
+
+/// A RabbitMQ that takes certificates of its clients.
+const WITH_TLS: Setup = Setup {
+    ports: &["AMQP", "HTTP", "SECURED"],
+    plugins: "[rabbitmq_management].",
+    configuration: concat!(
+        "\
+listeners.tcp.1 = 127.0.0.1:AMQP
+management.tcp.ip = 127.0.0.1
+management.tcp.port = HTTP
+management.ssl.ip = 127.0.0.1
+management.ssl.port = SECURED
+management.ssl.verify = verify_peer
+management.ssl.fail_if_no_peer_cert = false
+management.ssl.cacertfile = ",
+        certificates!(),
+        "/ca.pem
+management.ssl.certfile = ",
+        certificates!(),
+        "/server.pem
+management.ssl.keyfile = ",
+        certificates!(),
+        "/server.key
+log.console = false
+disk_free_limit.absolute = 1MB
+"
+    ),
+    definitions: "",
+};
+
+fn certificates() -> PathBuf {
+    Path::new(certificates!()).into()
+}
+
+fn check(plain: &str, tls: &str, asks: &str) {
+    let mut checks = management_program("https.py");
+    checks.args(["--plain", plain, "--tls", tls, "--asks", asks, "--certificates"]).arg(certificates());
+    println!("{asks}\n{}", run(&mut checks));
+}
+
+fn options(certificate: &str, client_certificates: AsksClients) -> HttpTlsOptions {
+    HttpTlsOptions {
+        bind: vec!["tcp://127.0.0.1:*".into()],
+        certificate: certificates().join(certificate),
+        key: certificates().join("server.key"),
+        client_certificates,
+    }
+}
+
+fn serve(tls: HttpTlsOptions) -> Server {
+    let anywhere = || vec!["tcp://127.0.0.1:*".to_owned()];
+    let options = ServeOptions {
+        bind: Vec::new(),
+        amqp_bind: anywhere(),
+        http_bind: anywhere(),
+        http_tls: Some(tls),
+        ..ServeOptions::default()
+    };
+    Server::start(options).unwrap()
+}
+
+fn check_server(server: &Server, asks: &str) {
+    check(&server.http_addresses()[0].to_string(), &server.https_addresses()[0].to_string(), asks);
+}
+
+#[test]
+fn rabbitmq_serves_https() {
+    let rabbitmq = RabbitMq::start(&WITH_TLS, &[]);
+    let [plain, tls] = ["HTTP", "SECURED"].map(|port| rabbitmq.address(port).to_string());
+    check(&plain, &tls, "optional");
+}
+
+#[test]
+fn our_node_serves_https() {
+    let ca = certificates().join("ca.pem");
+    for (asks, client_certificates) in [
+        ("none", AsksClients::None),
+        ("optional", AsksClients::Optional(ca.clone())),
+        ("required", AsksClients::Required(ca)),
+    ] {
+        check_server(&serve(options("server.pem", client_certificates)), asks);
+    }
+}
+
+#[test]
+fn certificates_of_https_are_changed_while_the_node_runs() {
+    let server = serve(options("expired.pem", AsksClients::None));
+    let missing = options("missing.pem", AsksClients::None);
+    let error = server.reload_http(Some(&missing)).unwrap_err().to_string();
+    assert!(error.contains("missing.pem"), "{error}");
+    let ask = || {
+        let address = server.https_addresses()[0];
+        let ca = certificates().join("ca.pem");
+        let url = format!("https://localhost:{}/api/version", address.port());
+        let mut curl = std::process::Command::new("curl");
+        curl.args(["--silent", "--show-error", "--fail", "--cacert"]).arg(ca).arg(url);
+        curl.output().unwrap()
+    };
+    let refused = ask();
+    let complaint = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && complaint.contains("expired"), "{complaint}");
+    server.reload_http(Some(&options("server.pem", AsksClients::None))).unwrap();
+    assert!(ask().status.success());
+}
+
+#[test]
+fn a_node_does_not_start_with_certificates_of_https_that_it_cannot_use() {
+    let options = ServeOptions {
+        bind: Vec::new(),
+        amqp_bind: vec!["tcp://127.0.0.1:*".into()],
+        http_tls: Some(options("missing.pem", AsksClients::None)),
+        ..ServeOptions::default()
+    };
+    let error = Server::start(options).unwrap_err().to_string();
+    assert!(error.contains("missing.pem: No such file"), "{error}");
+}
