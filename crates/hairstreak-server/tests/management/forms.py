@@ -298,3 +298,27 @@ def forms_of_definitions_are_sorted(node):
     found = json.loads(first)
     equal([one["name"] for one in found["queues"]], ["a", "aa", "b", "c"])
     equal([one["routing_key"] for one in found["bindings"]], ["a", "aa", "b", "c"] * 4)
+
+
+@check()
+def forms_of_conditional_requests(node):
+    """Objects have no tags, so that a condition can only ask whether there is an object."""
+    host = node.host()
+    node.api.set("queues", host, "there")
+    any_object, a_tag, none, no_tag = ({name: value} for name in ("If-Match", "If-None-Match") for value in ("*", '"x"'))
+    ask = lambda method, name, headers: node.api.request(method, f"/api/queues/{host}/{name}", None if method == "GET" else {}, headers)
+    statuses = lambda method, name: [ask(method, name, headers).status for headers in (any_object, a_tag, none, no_tag)]
+    equal(statuses("GET", "there"), [200, 412, 304, 412])
+    equal(statuses("GET", "absent"), [412, 412, 404, 404])
+    equal(statuses("PUT", "there"), [204, 412, 412, 412])
+    equal([ask("PUT", "absent", headers).status for headers in (any_object, a_tag, none, none)], [412, 412, 201, 412])
+    equal([ask("DELETE", "absent", headers).status for headers in (a_tag, none, no_tag, any_object, any_object)], [412, 412, 412, 204, 412])
+    publish = lambda headers: node.api.request("POST", f"/api/exchanges/{host}/amq.default/publish", message("there"), headers)
+    equal([publish(headers).status for headers in (any_object, a_tag, none, no_tag)], [200, 412, 412, 412])
+    for target in ("/api/whoami", "/api/definitions", f"/api/queues/{host}"):
+        answer = node.api.request("GET", target, headers=none)
+        equal((answer.status, answer.body, answer.headers["ETag"]), (304, b"", None), target)
+        answer = node.api.request("GET", target, headers={"If-Modified-Since": "Mon, 01 Jan 2035 00:00:00 GMT"})
+        equal((answer.status, answer.headers["ETag"], answer.headers["Last-Modified"]), (200, None, None), target)
+    stranger = node.api.as_user("nobody", "x")
+    equal(stranger.request("GET", "/api/whoami", headers=none).status, 401)

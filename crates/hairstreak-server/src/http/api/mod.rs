@@ -1,6 +1,7 @@
 //! A request from its path to its answer: routes, credentials, tags, and what all answers have in common.
 
 mod compression;
+mod conditions;
 mod cors;
 mod credentials;
 mod service;

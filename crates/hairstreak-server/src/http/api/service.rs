@@ -1,7 +1,7 @@
 //! `Api`: a request from its path to its answer.
 //!
 //! ```text
-//!   path -> route (404) -> OPTIONS, method (405) -> credentials (401) -> tags (401) -> function -> CORS, gzip
+//!   path -> route (404) -> OPTIONS, method (405) -> credentials (401) -> tags (401) -> conditions (304, 412) -> function -> CORS, gzip
 //! ```
 
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use hyper::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, HeaderValue, VARY};
 use hyper::{Method, StatusCode};
 
 use super::compression;
+use super::conditions;
 use super::cors;
 use super::credentials::Credentials;
 use crate::access::Identity;
@@ -76,6 +77,23 @@ impl Api {
             let identity = credentials.verify(access, call.request.peer.ip(), check).await?;
             call.identity = Some(identity);
         }
+        if conditions::has_condition(call.request) {
+            let exists = exists(&mut call).await;
+            if let Some(status) = conditions::broken(call.request, exists) {
+                return Ok(Response::empty(status));
+            }
+        }
         routes::dispatch(&mut call).await
     }
+}
+
+/// Whether the object of a path is there. A path that cannot be read, such as that of a purge, counts as one that is.
+async fn exists(call: &mut Call<'_>) -> bool {
+    if call.found.route.requirement(&Method::GET).is_none() {
+        return true;
+    }
+    let method = std::mem::replace(&mut call.request.method, Method::GET);
+    let answer = routes::dispatch(call).await;
+    call.request.method = method;
+    answer.is_ok_and(|response| response.status == StatusCode::OK)
 }
