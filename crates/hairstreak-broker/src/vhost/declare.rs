@@ -6,8 +6,7 @@ use super::outbox::ConnectionId;
 use super::parts::Parts;
 use super::replies::{REPLY_TO, is_address};
 use crate::queue::{
-    QUEUE_TYPE, Queue, QueueDeclaration, QueueId, QueueKind, QueueStatus, check_equivalence,
-    check_queue_arguments,
+    Queue, QueueDeclaration, QueueId, QueueKind, QueueStatus, check_equivalence, check_queue_arguments,
 };
 use crate::refusal::Refusal;
 
@@ -33,24 +32,13 @@ impl Parts {
         }
         // A queue that goes with its connection does not outlive the node.
         declaration.is_durable &= !declaration.is_exclusive;
-        self.complete_type(&mut declaration);
+        self.settings.complete(&mut declaration);
         let declared = match self.queues.find(&declaration.name) {
             Some(id) if !declaration.name.is_empty() => self.declare_again(id, owner, &declaration, now),
             _ => self.declare_first(owner, declaration, now),
         };
         self.counted.queues_declared += u64::from(declared.is_ok());
         declared
-    }
-
-    /// Gives a declaration that does not say a type the type of the virtual host.
-    fn complete_type(&self, declaration: &mut QueueDeclaration) {
-        let Some(queue_type) = &self.default_queue_type else { return };
-        if declaration.arguments.get(QUEUE_TYPE).is_none() {
-            let QueueDeclaration { is_durable, is_exclusive, is_auto_delete, .. } = *declaration;
-            let is_for_all_types = is_durable && !is_exclusive && !is_auto_delete;
-            let queue_type = if is_for_all_types { queue_type } else { QueueKind::Classic.name() };
-            declaration.arguments.insert(QUEUE_TYPE, queue_type);
-        }
     }
 
     fn declare_again(
@@ -109,7 +97,7 @@ impl Parts {
 
     /// Checks that the virtual host may have one queue more.
     fn check_room(&self, name: &[u8]) -> Result<(), Refusal> {
-        let limit = self.limits.queues_max.min(self.queues_max.unwrap_or(usize::MAX));
+        let limit = self.limits.queues_max.min(self.settings.queues_max.unwrap_or(usize::MAX));
         if self.queues.count() < limit {
             return Ok(());
         }

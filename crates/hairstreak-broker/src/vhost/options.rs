@@ -1,4 +1,6 @@
-//! `Limits`: what a virtual host may grow to, with the defaults.
+//! `Limits`: what a virtual host may grow to, with the defaults. `HostSettings`: what operators change while it lives.
+
+use crate::queue::{QUEUE_TYPE, QueueDeclaration, QueueKind};
 
 /// The limits of a virtual host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +18,29 @@ pub struct Limits {
     /// Messages that expire, or are dead-lettered because a queue is too long, in one call. The others follow in
     /// `handle_timeout`, which is due at once.
     pub slice_max: usize,
+}
+
+/// The settings that operators change while a virtual host lives. Queues that are there stay.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostSettings {
+    /// Queues, beside [`Limits::queues_max`].
+    pub queues_max: Option<usize>,
+    /// The value of `x-queue-type` for queues whose declarations do not say one. Where the type does not allow the other properties of a declaration, the
+    /// queue is a classic one.
+    pub default_queue_type: Option<Box<str>>,
+}
+
+impl HostSettings {
+    /// Gives a declaration that does not say a type the default type.
+    pub(super) fn complete(&self, declaration: &mut QueueDeclaration) {
+        let Some(queue_type) = &self.default_queue_type else { return };
+        if declaration.arguments.get(QUEUE_TYPE).is_none() {
+            let QueueDeclaration { is_durable, is_exclusive, is_auto_delete, .. } = *declaration;
+            let is_for_all_types = is_durable && !is_exclusive && !is_auto_delete;
+            let queue_type = if is_for_all_types { queue_type } else { QueueKind::Classic.name() };
+            declaration.arguments.insert(QUEUE_TYPE, queue_type);
+        }
+    }
 }
 
 impl Default for Limits {

@@ -7,7 +7,7 @@ use hairstreak_wire::amqp::ReplyCode;
 use super::channels::Channels;
 use super::letters::{Letter, Letters};
 use super::names::{NameSource, QueueName};
-use super::options::Limits;
+use super::options::{HostSettings, Limits};
 use super::outbox::ConnectionId;
 use super::replies::Replies;
 use super::timers::Timers;
@@ -30,10 +30,7 @@ pub(super) struct Parts {
     /// Queues whose consumers or messages changed in this turn.
     pub(super) touched: Vec<QueueId>,
     pub(super) limits: Limits,
-    /// An operator's limit of queues, beside that of `limits`.
-    pub(super) queues_max: Option<usize>,
-    /// The type of queues whose declarations do not say one, if an operator has chosen it.
-    pub(super) default_queue_type: Option<Box<str>>,
+    pub(super) settings: HostSettings,
     /// The counters of the host that no queue has.
     pub(super) counted: HostStats,
     pub(super) names: NameSource,
@@ -53,8 +50,7 @@ impl Parts {
             replies: Replies::default(),
             touched: Vec::new(),
             limits,
-            queues_max: None,
-            default_queue_type: None,
+            settings: HostSettings::default(),
             counted: HostStats::default(),
             names: NameSource::default(),
             virtual_host: virtual_host.into(),

@@ -6,7 +6,7 @@ use hairstreak_wire::amqp::{FieldTable, ReplyCode};
 
 use super::changes_mut::ChangesMut;
 use super::channels_mut::ChannelsMut;
-use super::options::Limits;
+use super::options::{HostSettings, Limits};
 use super::outbox::{ChannelId, ConnectionId, HostOutbox};
 use super::parts::Parts;
 use super::replies::is_address;
@@ -431,15 +431,9 @@ impl VirtualHost {
         if self.parts.letters.is_empty() { self.parts.timers.next() } else { Some(0) }
     }
 
-    /// Sets an operator's limit of queues, beside [`Limits::queues_max`]. Queues that are there stay.
-    pub fn set_queues_max(&mut self, queues_max: Option<usize>) {
-        self.parts.queues_max = queues_max;
-    }
-
-    /// Sets the type of queues whose declarations do not say one: a value of `x-queue-type`. Where the type does not allow the other properties of a
-    /// declaration, the queue is a classic one. Queues that are there stay.
-    pub fn set_default_queue_type(&mut self, queue_type: Option<&str>) {
-        self.parts.default_queue_type = queue_type.map(Into::into);
+    /// Has an operator's settings take effect.
+    pub fn set_settings(&mut self, settings: HostSettings) {
+        self.parts.settings = settings;
     }
 
     /// The host as operators see it.

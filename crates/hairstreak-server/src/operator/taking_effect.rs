@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hairstreak_broker::policy::{ApplyTo, Policy, PolicyError, Scope};
+use hairstreak_broker::vhost::HostSettings;
 
 use super::error::OperatorError;
 use crate::definitions::{Definition, Kind, PolicyDefinition, VirtualHostDefinition};
@@ -20,10 +21,9 @@ pub(super) fn apply(node: &Node, definition: &VirtualHostDefinition) {
 /// Has the live host know its limits and the type of its queues. The limit of connections is looked at when a connection is opened.
 pub(super) fn apply_definition(node: &Node, definition: &VirtualHostDefinition) {
     if let Some(host) = node.hosts.find(&definition.name) {
-        let limit = definition.limits.get(MAX_QUEUES).and_then(|limit| usize::try_from(*limit).ok());
-        let mut state = host.lock();
-        state.host.set_queues_max(limit);
-        state.host.set_default_queue_type(definition.default_queue_type.as_deref());
+        let queues_max = definition.limits.get(MAX_QUEUES).and_then(|limit| usize::try_from(*limit).ok());
+        let default_queue_type = definition.default_queue_type.as_deref().map(Into::into);
+        host.lock().host.set_settings(HostSettings { queues_max, default_queue_type });
     }
 }
 

@@ -224,12 +224,17 @@ fn channels_have_a_bound() {
     bench.open(ALICE);
 }
 
+fn set_default(bench: &mut Bench, queue_type: Option<&str>) {
+    let default_queue_type = queue_type.map(Into::into);
+    bench.host.set_settings(HostSettings { default_queue_type, ..HostSettings::default() });
+}
+
 #[test]
 fn a_queue_without_a_type_has_that_of_the_virtual_host() {
     let mut bench = Bench::new();
     let durable = |name| QueueDeclaration { is_durable: true, ..queue(name, FieldTable::new()) };
     bench.declare(&durable("before")).unwrap();
-    bench.host.set_default_queue_type(Some("quorum"));
+    set_default(&mut bench, Some("quorum"));
     bench.declare(&durable("q")).unwrap();
     bench.declare(&durable("q")).unwrap();
     bench.declare(&quorum("q", FieldTable::new())).unwrap();
@@ -254,10 +259,10 @@ fn a_queue_without_a_type_has_that_of_the_virtual_host() {
     assert_eq!(refused(bench.declare(&durable("before"))), other);
     let no_name = "PRECONDITION_FAILED - Cannot declare a server-named queue for type rabbit_quorum_queue";
     assert_eq!(refused(bench.declare(&durable(""))), no_name);
-    bench.host.set_default_queue_type(Some("stream"));
+    set_default(&mut bench, Some("stream"));
     let stream =
         "PRECONDITION_FAILED - queue type 'stream' of queue 's' in vhost '/' is not supported by this broker";
     assert_eq!(refused(bench.declare(&durable("s"))), stream);
-    bench.host.set_default_queue_type(None);
+    set_default(&mut bench, None);
     bench.declare(&durable("before")).unwrap();
 }

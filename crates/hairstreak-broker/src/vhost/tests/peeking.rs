@@ -54,10 +54,13 @@ fn expiry_and_persistence_are_seen() {
 
 #[test]
 fn an_operator_limits_the_queues() {
+    let set_max = |bench: &mut Bench, queues_max| {
+        bench.host.set_settings(HostSettings { queues_max, ..HostSettings::default() });
+    };
     let mut bench = Bench::new();
     bench.declare(&queue("a", arguments([]))).unwrap();
     bench.declare(&queue("b", arguments([]))).unwrap();
-    bench.host.set_queues_max(Some(1));
+    set_max(&mut bench, Some(1));
     let text = |name: &str| {
         format!(
             "PRECONDITION_FAILED - cannot declare queue '{name}': queue limit in vhost '/' (1) is reached"
@@ -71,8 +74,8 @@ fn an_operator_limits_the_queues() {
     bench.delete("a");
     bench.delete("b");
     bench.declare(&queue("c", arguments([]))).unwrap();
-    bench.host.set_queues_max(Some(0));
+    set_max(&mut bench, Some(0));
     assert!(bench.declare(&queue("d", arguments([]))).is_err());
-    bench.host.set_queues_max(None);
+    set_max(&mut bench, None);
     bench.declare(&queue("d", arguments([]))).unwrap();
 }
