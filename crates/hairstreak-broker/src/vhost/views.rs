@@ -12,7 +12,7 @@ use super::parts::Parts;
 use crate::message::MessageView;
 use crate::queue::{Consumer, NEVER, Queue, QueueId, QueueKind, Standing};
 use crate::stats::HostStats;
-use crate::view::{BindingInfo, ChannelInfo, ConsumerInfo, ExchangeInfo, PeekInfo, QueueInfo};
+use crate::view::{BindingInfo, ChannelInfo, ConsumerInfo, ExchangeInfo, PeekInfo, QueueInfo, QueuePolicies};
 
 /// A virtual host as operators see it.
 #[derive(Clone, Copy)]
@@ -110,9 +110,11 @@ impl Views<'_> {
             capacity: queue.capacity,
             single_active_consumer: queue.active().map(tag),
             exclusive_consumer: exclusive.copied().map(tag),
-            policy: queue.policies.user_name(),
-            operator_policy: queue.policies.operator_name(),
-            effective_policy: queue.policies.effective(),
+            policies: QueuePolicies {
+                user: queue.policies.user_name(),
+                operator: queue.policies.operator_name(),
+                effective: queue.policies.effective(),
+            },
             stats: queue.stats(),
             used_at: queue.used_at,
             memory_bytes: queue.memory_bytes(),

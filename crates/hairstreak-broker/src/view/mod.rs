@@ -14,4 +14,4 @@ pub use channel::ChannelInfo;
 pub use consumer::ConsumerInfo;
 pub use exchange::ExchangeInfo;
 pub use peek::PeekInfo;
-pub use queue::QueueInfo;
+pub use queue::{QueueInfo, QueuePolicies};

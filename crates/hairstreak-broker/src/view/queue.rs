@@ -1,4 +1,4 @@
-//! `QueueInfo`: a queue as operators see it.
+//! `QueueInfo`: a queue as operators see it, and `QueuePolicies`: the policies that apply to it.
 
 use hairstreak_wire::amqp::FieldTable;
 
@@ -37,16 +37,23 @@ pub struct QueueInfo {
     pub single_active_consumer: Option<Box<[u8]>>,
     /// The tag of the consumer that has the queue for itself.
     pub exclusive_consumer: Option<Box<[u8]>>,
-    /// The name of the policy that applies.
-    pub policy: Option<String>,
-    /// The name of the operator policy that applies.
-    pub operator_policy: Option<String>,
-    /// The settings of both policies, merged. The arguments of the queue are not in here.
-    pub effective_policy: FieldTable,
+    /// The policies that apply.
+    pub policies: QueuePolicies,
     /// The counters.
     pub stats: QueueStats,
     /// When the queue was declared, asked for a message, or lost its last consumer, in the host's milliseconds.
     pub used_at: u64,
     /// The memory of the queue and of its entries, in bytes. Messages are not in here: queues share them.
     pub memory_bytes: usize,
+}
+
+/// The policies that apply to a queue.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueuePolicies {
+    /// The name of the policy.
+    pub user: Option<String>,
+    /// The name of the operator policy.
+    pub operator: Option<String>,
+    /// The settings of both, merged. The arguments of the queue are not in here.
+    pub effective: FieldTable,
 }

@@ -254,13 +254,16 @@ fn views_show_the_policies_and_what_they_make() {
         Policy::new("theirs", "", ApplyTo::All, 0, arguments([("max-length", 5.into())]), Scope::Operator);
     bench.set_both(vec![Arc::new(user.unwrap())], vec![Arc::new(operator.unwrap())]);
     let shown = bench.host.views().queue(b"q").unwrap();
-    assert_eq!((shown.policy.as_deref(), shown.operator_policy.as_deref()), (Some("mine"), Some("theirs")));
+    assert_eq!(
+        (shown.policies.user.as_deref(), shown.policies.operator.as_deref()),
+        (Some("mine"), Some("theirs"))
+    );
     let expected = arguments([("max-length", 5.into()), ("queue-mode", "lazy".into())]);
-    assert_eq!(shown.effective_policy, expected);
+    assert_eq!(shown.policies.effective, expected);
     assert_eq!(bench.host.views().effective_policy(b"q"), Some(expected));
     assert_eq!(bench.host.views().effective_policy(b"none"), None);
     bench.clear_policies();
     let shown = bench.host.views().queue(b"q").unwrap();
-    assert_eq!((shown.policy, shown.operator_policy), (None, None));
-    assert_eq!(shown.effective_policy, arguments([]));
+    assert_eq!((shown.policies.user, shown.policies.operator), (None, None));
+    assert_eq!(shown.policies.effective, arguments([]));
 }

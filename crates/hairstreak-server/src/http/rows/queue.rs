@@ -98,9 +98,9 @@ impl QueueRow {
     }
 
     fn put_policies<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-        map.serialize_entry("policy", &self.info.policy)?;
-        map.serialize_entry("operator_policy", &self.info.operator_policy)?;
-        map.serialize_entry("effective_policy_definition", &to_json(&self.info.effective_policy))?;
+        map.serialize_entry("policy", &self.info.policies.user)?;
+        map.serialize_entry("operator_policy", &self.info.policies.operator)?;
+        map.serialize_entry("effective_policy_definition", &to_json(&self.info.policies.effective))?;
         map.serialize_entry("garbage_collection", &json!({}))?;
         map.serialize_entry("storage_version", &1)
     }
