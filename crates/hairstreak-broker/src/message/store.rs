@@ -71,7 +71,8 @@ impl Store {
         let shared_body = kept_by_reference(message).map_or(0, |body| self.add_body(body));
         let (segment, bytes) = self.segments.reserve(size);
         let offset = bytes.len() as u32;
-        let id = self.slots.take(Slot { segment, offset, references: 1 });
+        let body_size = message.body.as_bytes().len() as u32;
+        let id = self.slots.take(Slot { segment, offset, references: 1, body_size });
         append_record(bytes, message, size, id, shared_body);
         id
     }
@@ -102,7 +103,7 @@ impl Store {
     /// The size of the message's body.
     #[inline]
     pub(crate) fn body_size(&self, id: MessageId) -> u32 {
-        self.record(id).body_size()
+        self.slots.get(id).body_size
     }
 
     pub(crate) fn is_persistent(&self, id: MessageId) -> bool {
@@ -119,15 +120,16 @@ impl Store {
         self.slots.get_mut(id).references += 1;
     }
 
-    /// One reference less. Without references the message is gone.
+    /// One reference less. Without references the message is gone. Returns the size of the body.
     #[inline]
-    pub(crate) fn release(&mut self, id: MessageId) {
+    pub(crate) fn release(&mut self, id: MessageId) -> u32 {
         let slot = self.slots.get_mut(id);
         slot.references -= 1;
+        let slot = *slot;
         if slot.references == 0 {
-            let slot = *slot;
             self.remove(id, slot);
         }
+        slot.body_size
     }
 
     #[inline]

@@ -24,6 +24,8 @@ pub(crate) struct Queue {
     pub(crate) policies: Applied,
     /// Messages that are delivered and not settled.
     pub(crate) unacknowledged: u64,
+    /// The bytes of their bodies.
+    pub(crate) unacknowledged_bytes: u64,
     pub(crate) counts: QueueCounts,
     pub(crate) kind: QueueKind,
     /// Whether messages expire by the queue's settings, or the queue has a maximum length.
@@ -62,6 +64,7 @@ impl Queue {
             ready: Ready::new(priority_max.clamp(0, 255) as u8),
             rotation: Rotation::default(),
             unacknowledged: 0,
+            unacknowledged_bytes: 0,
             counts: QueueCounts::default(),
             kind: QueueKind::of(arguments).unwrap_or(QueueKind::Classic),
             is_limited: settings.is_limiting(),
@@ -112,6 +115,13 @@ impl Queue {
     /// The counters.
     pub(crate) fn stats(&self) -> QueueStats {
         self.counts.stats(&self.ready, self.unacknowledged)
+    }
+
+    /// A message goes to a consumer that settles it.
+    #[inline]
+    pub(crate) fn note_unacknowledged(&mut self, body_size: u32) {
+        self.unacknowledged += 1;
+        self.unacknowledged_bytes += u64::from(body_size);
     }
 
     /// When a message that comes now expires.

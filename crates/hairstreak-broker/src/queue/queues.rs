@@ -113,11 +113,12 @@ impl Queues {
         sum
     }
 
-    /// One delivery is acknowledged, or settled in another way. Returns whether the queue still exists.
+    /// One delivery, whose body has so many bytes, is acknowledged, or settled in another way. Returns whether the queue still exists.
     #[inline]
-    pub(crate) fn settle(&mut self, id: QueueId, is_acked: bool) -> bool {
+    pub(crate) fn settle(&mut self, id: QueueId, body_size: u32, is_acked: bool) -> bool {
         let queue = &mut self.slab[id.0 as usize];
         queue.unacknowledged -= 1;
+        queue.unacknowledged_bytes -= u64::from(body_size);
         if is_acked {
             queue.counts.counted.ack += 1;
         } else {

@@ -99,9 +99,15 @@ impl Parts {
         self.channels.push_unacked(consumer.channel, unacked);
     }
 
-    /// Counts a delivery as acknowledged, or as settled in another way. Returns whether its queue still exists.
+    /// Counts a delivery, whose body has so many bytes, as acknowledged, or as settled in another way. Returns whether its queue still exists.
     #[inline]
-    pub(super) fn settle(&mut self, channel: ChannelId, unacked: &Unacked, is_acked: bool) -> bool {
+    pub(super) fn settle(
+        &mut self,
+        channel: ChannelId,
+        unacked: &Unacked,
+        body_size: u32,
+        is_acked: bool,
+    ) -> bool {
         if let Some(consumer) = unacked.consumer() {
             self.channels.get_mut(channel).delivered -= 1;
             // If the channel has a limit, consumers that have waited longer go first: see `end_settling`.
@@ -109,7 +115,7 @@ impl Parts {
                 self.revive(consumer);
             }
         }
-        self.queues.settle(unacked.queue, is_acked)
+        self.queues.settle(unacked.queue, body_size, is_acked)
     }
 
     /// Whether consumers of the channel may wait because of a limit of the whole channel.

@@ -137,15 +137,16 @@ impl Parts {
         *count += 1;
     }
 
-    /// Takes the first waiting message, which `front` has shown, out of the queue.
+    /// Takes the first waiting message, which `front` has shown, out of the queue. Returns the size of the body.
     #[inline]
-    pub(super) fn remove_front(&mut self, id: QueueId, front: &Entry) {
+    pub(super) fn remove_front(&mut self, id: QueueId, front: &Entry) -> u32 {
         let body_size = self.store.body_size(front.message);
         let ready = &mut self.queues.get_mut(id).ready;
         let before = ready.memory_bytes();
         ready.remove_front(front.priority, body_size);
         let after = ready.memory_bytes();
         self.queues.note_memory(before, after);
+        body_size
     }
 
     /// How many persistent messages lie in durable queues.

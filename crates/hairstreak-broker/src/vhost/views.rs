@@ -106,6 +106,7 @@ impl Views<'_> {
             ready: queue.ready.count() as u64,
             unacknowledged: queue.unacknowledged,
             ready_bytes: queue.ready.body_bytes(),
+            unacknowledged_bytes: queue.unacknowledged_bytes,
             consumer_count: queue.consumers.len(),
             capacity: queue.capacity,
             single_active_consumer: queue.active().map(tag),

@@ -29,6 +29,8 @@ pub struct QueueInfo {
     pub unacknowledged: u64,
     /// The bytes of the bodies that wait.
     pub ready_bytes: u64,
+    /// The bytes of the bodies that are delivered and not settled.
+    pub unacknowledged_bytes: u64,
     /// How many consumers there are.
     pub consumer_count: usize,
     /// The share of time in which the queue can deliver at once, if it has consumers.

@@ -19,6 +19,7 @@ pub(super) struct QueueFigures {
     ready: u64,
     unacknowledged: u64,
     ready_bytes: u64,
+    unacknowledged_bytes: u64,
     consumer_count: usize,
     memory_bytes: usize,
     pub(super) stats: QueueStats,
@@ -59,9 +60,20 @@ static DETAILS: Group<QueueFigures> = Group {
             "Messages in memory that are delivered and not settled",
             |queue| queue.unacknowledged as f64,
         ),
+        gauge("queue_messages_ram_bytes", "Bytes of the bodies in memory", |queue| queue.bytes() as f64),
+        gauge(
+            "queue_messages_bytes",
+            "Bytes of the bodies that wait, or are delivered and not settled",
+            |queue| queue.bytes() as f64,
+        ),
         gauge("queue_messages_ready_bytes", "Bytes of the bodies that wait", |queue| {
             queue.ready_bytes as f64
         }),
+        gauge(
+            "queue_messages_unacked_bytes",
+            "Bytes of the bodies that are delivered and not settled",
+            |queue| queue.unacknowledged_bytes as f64,
+        ),
     ],
 };
 
@@ -184,10 +196,15 @@ impl QueueFigures {
             ready: queue.ready,
             unacknowledged: queue.unacknowledged,
             ready_bytes: queue.ready_bytes,
+            unacknowledged_bytes: queue.unacknowledged_bytes,
             consumer_count: queue.consumer_count,
             memory_bytes: queue.memory_bytes,
             stats: queue.stats,
         }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.ready_bytes + self.unacknowledged_bytes
     }
 
     /// The sums of a virtual host's queues.
@@ -214,6 +231,7 @@ impl AddAssign for QueueFigures {
         self.ready += other.ready;
         self.unacknowledged += other.unacknowledged;
         self.ready_bytes += other.ready_bytes;
+        self.unacknowledged_bytes += other.unacknowledged_bytes;
         self.consumer_count += other.consumer_count;
         self.memory_bytes += other.memory_bytes;
         self.stats += other.stats;

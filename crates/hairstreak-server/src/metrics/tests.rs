@@ -12,7 +12,7 @@ use hairstreak_wire::amqp::Properties;
 use super::{Readers, start};
 use crate::definitions::VirtualHostDefinition;
 use crate::http::{About, HttpServer};
-use crate::node::{AmqpOptions, Node};
+use crate::node::{AmqpOptions, HostState, Node, OPERATORS};
 use crate::operator::{self, messages, queues, virtual_hosts};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -55,6 +55,15 @@ impl World {
         stream.read_to_string(&mut text).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    /// A client takes a message, and does not settle it.
+    fn take(&self, host: &str, queue: &str) {
+        let host = self.node.hosts.find(host).unwrap();
+        let mut state = host.lock();
+        let HostState { host, outlets, .. } = &mut *state;
+        let channel = host.open_channel(OPERATORS, 1).unwrap();
+        assert!(host.get(channel, queue.as_bytes(), false, 0, outlets, |_, _, _| {}).unwrap());
     }
 
     fn page(&self, target: &str) -> Page {
@@ -171,8 +180,12 @@ fn each_object_has_its_series_and_the_sums_are_those_of_all() {
         world.publish(host, queue, "12345");
     }
     world.publish("other", "c", "1");
+    world.take("/", "c");
     let page = world.page("/metrics/per-object");
     page.check(r#"rabbitmq_queue_messages{vhost="/",queue="a \"b\" \\"}"#, 1.0);
+    page.check(r#"rabbitmq_queue_messages_ready_bytes{vhost="/",queue="c"}"#, 0.0);
+    page.check(r#"rabbitmq_queue_messages_unacked_bytes{vhost="/",queue="c"}"#, 5.0);
+    page.check(r#"rabbitmq_queue_messages_bytes{vhost="/",queue="c"}"#, 5.0);
     page.check(r#"rabbitmq_queue_messages{vhost="other",queue="c"}"#, 2.0);
     page.check(r#"rabbitmq_queue_messages_ready_bytes{vhost="other",queue="c"}"#, 6.0);
     page.check(r#"rabbitmq_queue_messages_published_total{queue_vhost="/",queue="c"}"#, 1.0);
@@ -184,7 +197,10 @@ fn each_object_has_its_series_and_the_sums_are_those_of_all() {
     page.check("rabbitmq_queues", 3.0);
     let sums = world.page("/metrics");
     sums.check("rabbitmq_queue_messages", 4.0);
-    sums.check("rabbitmq_queue_messages_ready_bytes", 16.0);
+    sums.check("rabbitmq_queue_messages_ready_bytes", 11.0);
+    sums.check("rabbitmq_queue_messages_unacked_bytes", 5.0);
+    sums.check("rabbitmq_queue_messages_bytes", 16.0);
+    sums.check("rabbitmq_queue_messages_ram_bytes", 16.0);
     sums.check("rabbitmq_queues_declared_total", 3.0);
     sums.check("rabbitmq_global_messages_routed_total{protocol=\"amqp091\"}", 4.0);
     sums.check("rabbitmq_global_messages_received_total{protocol=\"amqp091\"}", 4.0);

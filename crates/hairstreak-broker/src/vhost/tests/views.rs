@@ -35,6 +35,7 @@ fn a_queue_shows_its_declaration_and_its_messages() {
     bench.publish_all("q", &["one", "three"]);
     bench.get(channel, "q", false);
     let shown = info(&bench, "q");
+    assert_eq!(shown.unacknowledged_bytes, 3);
     assert_eq!((&*shown.name, shown.is_durable, shown.arguments), (&b"q"[..], false, given));
     assert_eq!((shown.kind, shown.ready, shown.unacknowledged), (QueueKind::Classic, 1, 1));
     assert_eq!((shown.ready_bytes, shown.used_at, shown.owner), (5, bench.now, None));

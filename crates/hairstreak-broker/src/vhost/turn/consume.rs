@@ -123,11 +123,13 @@ impl<O: HostOutbox> Turn<'_, O> {
         take: impl FnOnce(&mut O, Got, &MessageView<'_>),
     ) -> bool {
         let Some(front) = self.parts.queues.get(id).ready.front().copied() else { return false };
-        self.parts.remove_front(id, &front);
+        let body_size = self.parts.remove_front(id, &front);
         // The count of messages leaves out those that have expired.
         self.expire_fronts(id);
         let queue = self.parts.queues.get_mut(id);
-        queue.unacknowledged += u64::from(!no_ack);
+        if !no_ack {
+            queue.note_unacknowledged(body_size);
+        }
         queue.counts.counted.note_get(no_ack, front.is_redelivered());
         let counted = &mut self.parts.channels.get_mut(channel).counted.messages;
         counted.note_get(no_ack, front.is_redelivered());

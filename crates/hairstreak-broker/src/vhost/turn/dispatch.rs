@@ -57,11 +57,13 @@ impl<O: HostOutbox> Turn<'_, O> {
     /// Delivers the first waiting message.
     #[inline]
     fn deliver_front(&mut self, id: QueueId, consumer_id: ConsumerId, front: &Entry) {
-        self.parts.remove_front(id, front);
+        let body_size = self.parts.remove_front(id, front);
         let parts = &mut *self.parts;
         let queue = parts.queues.get_mut(id);
         let no_ack = parts.consumers.get(consumer_id).no_ack;
-        queue.unacknowledged += u64::from(!no_ack);
+        if !no_ack {
+            queue.note_unacknowledged(body_size);
+        }
         let mut properties = Vec::new();
         let mut view = parts.store.view(front.message);
         if queue.kind == QueueKind::Quorum && front.return_count > 0 {
@@ -105,7 +107,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         );
         if !parts.consumers.get(consumer_id).no_ack {
             let queue = parts.queues.get_mut(id);
-            queue.unacknowledged += 1;
+            queue.note_unacknowledged(message.body.as_bytes().len() as u32);
             let entry = Entry {
                 sequence: queue.ready.last_sequence(),
                 expires_at: queue.expiry_of(message.attributes.expiration_ms, self.now),

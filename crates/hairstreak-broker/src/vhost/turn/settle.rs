@@ -25,15 +25,16 @@ pub enum Settlement {
 /// A delivery is acknowledged.
 #[inline]
 fn complete(parts: &mut Parts, channel: ChannelId, unacked: &Unacked) {
-    parts.settle(channel, unacked, true);
-    parts.store.release(unacked.entry.message);
+    let body_size = parts.store.release(unacked.entry.message);
+    parts.settle(channel, unacked, body_size, true);
 }
 
 /// Rejected deliveries die.
 fn discard(parts: &mut Parts, channel: ChannelId, rejected: &[Unacked]) {
     parts.channels.get_mut(channel).returned_count += rejected.len() as u64;
     for unacked in rejected {
-        if parts.settle(channel, unacked, false) {
+        let body_size = parts.store.body_size(unacked.entry.message);
+        if parts.settle(channel, unacked, body_size, false) {
             parts.queues.get_mut(unacked.queue).counts.gone += 1;
             parts.bury(unacked.queue, unacked.entry.message, Reason::Rejected);
         } else {
@@ -133,7 +134,8 @@ impl<O: HostOutbox> Turn<'_, O> {
         let mut dead = Vec::new();
         for unacked in returned.iter().rev() {
             let (id, mut entry) = (unacked.queue, unacked.entry);
-            if !self.parts.settle(channel, unacked, false) {
+            let body_size = self.parts.store.body_size(entry.message);
+            if !self.parts.settle(channel, unacked, body_size, false) {
                 self.parts.store.release(entry.message);
                 continue;
             }
@@ -145,7 +147,7 @@ impl<O: HostOutbox> Turn<'_, O> {
                 continue;
             }
             let before = queue.ready.memory_bytes();
-            queue.ready.insert(entry, self.parts.store.body_size(entry.message));
+            queue.ready.insert(entry, body_size);
             let after = queue.ready.memory_bytes();
             self.parts.queues.note_memory(before, after);
             self.parts.touch(id);

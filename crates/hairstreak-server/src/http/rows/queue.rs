@@ -65,13 +65,11 @@ impl QueueRow {
         map.serialize_entry("messages_unacknowledged_ram", &info.unacknowledged)?;
         map.serialize_entry("messages_persistent", &0)?;
         map.serialize_entry("messages_paged_out", &0)?;
-        map.serialize_entry("message_bytes", &info.ready_bytes)?;
+        let bytes = info.ready_bytes + info.unacknowledged_bytes;
+        map.serialize_entry("message_bytes", &bytes)?;
         map.serialize_entry("message_bytes_ready", &info.ready_bytes)?;
-        // The bytes of messages that consumers have are not counted.
-        if info.unacknowledged == 0 {
-            map.serialize_entry("message_bytes_unacknowledged", &0)?;
-        }
-        map.serialize_entry("message_bytes_ram", &info.ready_bytes)?;
+        map.serialize_entry("message_bytes_unacknowledged", &info.unacknowledged_bytes)?;
+        map.serialize_entry("message_bytes_ram", &bytes)?;
         map.serialize_entry("message_bytes_persistent", &0)?;
         map.serialize_entry("message_bytes_paged_out", &0)?;
         map.serialize_entry("head_message_timestamp", &Value::Null)?;

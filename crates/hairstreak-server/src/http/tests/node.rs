@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::client::Client;
 use crate::http::{About, HttpOptions, HttpServer, ListenerInfo, start};
-use crate::node::{AmqpOptions, Node};
+use crate::node::{AmqpOptions, HostState, Node, OPERATORS};
 use crate::operator;
 
 /// A node and its API. Dropped, it is gone.
@@ -37,6 +37,15 @@ impl TestNode {
         change(&mut about);
         let http = start(vec![listener.into()], options, Arc::clone(&node), about).unwrap();
         TestNode { node, http }
+    }
+
+    /// A client of AMQP takes a message of a queue in the virtual host `/`, and does not settle it.
+    pub(super) fn take(&self, queue: &str) {
+        let host = self.node.hosts.find("/").unwrap();
+        let mut state = host.lock();
+        let HostState { host, outlets, .. } = &mut *state;
+        let channel = host.open_channel(OPERATORS, 1).unwrap();
+        assert!(host.get(channel, queue.as_bytes(), false, 0, outlets, |_, _, _| {}).unwrap());
     }
 
     /// A client of the administrator.

@@ -108,3 +108,23 @@ fn a_purge_takes_the_messages_that_wait() {
     client.bad("POST", "/api/queues/%2F/q/actions", r#"{"action":"nope"}"#, r#"["unknown","nope"]"#);
     client.bad("POST", "/api/queues/%2F/q/actions", "{}", r#""[{key_missing,action}]""#);
 }
+
+#[test]
+fn a_queue_shows_the_bytes_of_its_messages() {
+    let node = TestNode::start();
+    let client = node.client();
+    client.change("PUT", "/api/queues/%2F/q", "{}");
+    for payload in ["one", "three"] {
+        let body =
+            json!({"properties": {}, "routing_key": "q", "payload": payload, "payload_encoding": "string"});
+        client.change("POST", "/api/exchanges/%2F/amq.default/publish", &body.to_string());
+    }
+    let bytes = || {
+        let queue = client.get("/api/queues/%2F/q");
+        ["", "_ready", "_unacknowledged", "_ram"]
+            .map(|of| queue[format!("message_bytes{of}")].as_u64().unwrap())
+    };
+    assert_eq!(bytes(), [8, 8, 0, 8]);
+    node.take("q");
+    assert_eq!(bytes(), [8, 5, 3, 8]);
+}

@@ -228,7 +228,18 @@ impl World {
     fn check_stats(&self) {
         let views = self.bench.host.views();
         for (name, queue) in &self.plain.queues {
-            assert_eq!(views.queue(name.as_bytes()).unwrap().stats, queue.stats, "{name}");
+            let shown = views.queue(name.as_bytes()).unwrap();
+            assert_eq!(shown.stats, queue.stats, "{name}");
+            let ready_bytes = queue.ready.iter().map(|held| held.body.len() as u64).sum();
+            let delivered = self.plain.channels.values().flat_map(|channel| channel.deliveries());
+            let delivered =
+                delivered.filter(|delivered| delivered.queue == *name && delivered.life == queue.life);
+            let unacknowledged_bytes = delivered.map(|delivered| delivered.held.body.len() as u64).sum();
+            assert_eq!(
+                (shown.ready_bytes, shown.unacknowledged_bytes),
+                (ready_bytes, unacknowledged_bytes),
+                "{name}"
+            );
             let (offset, mut waiting) = (queue.ready.len() / 3, Vec::new());
             views.peek(name.as_bytes(), offset, usize::MAX, |message, info| {
                 waiting.push((text(message.body.as_bytes()), u64::from(info.return_count)));
