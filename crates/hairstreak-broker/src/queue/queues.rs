@@ -69,11 +69,11 @@ impl Queues {
         &self,
         from: usize,
         count_max: usize,
-        mut visit: impl FnMut(&Queue),
+        mut visit: impl FnMut(QueueId, &Queue),
     ) -> Option<usize> {
-        slices::visit(&self.slab, from, count_max, |_, queue| {
+        slices::visit(&self.slab, from, count_max, |id, queue| {
             if !queue.is_deleted {
-                visit(queue);
+                visit(QueueId(id as u32), queue);
             }
         })
     }

@@ -4,15 +4,18 @@
 //! may release the host to others. An item that is there all the time is listed once. A call visits `count_max` positions
 //! of the table at most, some of which may be empty.
 
-use hairstreak_wire::amqp::FieldTable;
+use hairstreak_wire::amqp::{FieldTable, Properties};
 
 use super::channels::Channel;
 use super::outbox::{ChannelId, ConsumerId};
 use super::parts::Parts;
 use crate::message::MessageView;
-use crate::queue::{Consumer, NEVER, Queue, QueueId, QueueKind, Standing};
+use crate::queue::{Consumer, Entry, NEVER, Queue, QueueId, QueueKind, Standing};
 use crate::stats::HostStats;
 use crate::view::{BindingInfo, ChannelInfo, ConsumerInfo, ExchangeInfo, PeekInfo, QueueInfo, QueuePolicies};
+
+/// How many deliveries of a channel are looked at for the first one of a queue.
+const HEAD_DELIVERIES_MAX: usize = 64;
 
 /// A virtual host as operators see it.
 #[derive(Clone, Copy)]
@@ -29,7 +32,8 @@ impl Views<'_> {
 
     /// The queue of that name.
     pub fn queue(&self, name: &[u8]) -> Option<QueueInfo> {
-        Some(self.queue_info(self.parts.queues.get(self.parts.queues.find(name)?)))
+        let id = self.parts.queues.find(name)?;
+        Some(self.queue_info(id, self.parts.queues.get(id)))
     }
 
     /// The settings of the policies that apply to a queue, merged. `None`: there is no such queue.
@@ -39,7 +43,7 @@ impl Views<'_> {
 
     /// Appends queues; the cursor: see the module.
     pub fn queue_infos(&self, from: usize, count_max: usize, into: &mut Vec<QueueInfo>) -> Option<usize> {
-        self.parts.queues.visit(from, count_max, |queue| into.push(self.queue_info(queue)))
+        self.parts.queues.visit(from, count_max, |id, queue| into.push(self.queue_info(id, queue)))
     }
 
     /// Shows messages that wait, in the order in which they are delivered, to `take`: at most `count_max` behind the first
@@ -90,7 +94,7 @@ impl Views<'_> {
         consumers.filter_map(|id| self.consumer_info(self.parts.consumers.get(*id))).collect()
     }
 
-    fn queue_info(&self, queue: &Queue) -> QueueInfo {
+    fn queue_info(&self, id: QueueId, queue: &Queue) -> QueueInfo {
         let declaration = &queue.declaration;
         let tag = |id: ConsumerId| self.parts.consumers.get(id).recipient.consumer_tag.clone();
         let exclusive =
@@ -116,10 +120,31 @@ impl Views<'_> {
                 operator: queue.policies.operator_name(),
                 effective: queue.policies.effective(),
             },
+            head_timestamp: self.head_timestamp(id, queue),
             stats: queue.stats(),
             used_at: queue.used_at,
             memory_bytes: queue.memory_bytes(),
         }
+    }
+
+    /// The earlier of the timestamps of the first message that waits, and of the first that a consumer has. Where a channel has deliveries of many queues, only
+    /// the first [`HEAD_DELIVERIES_MAX`] of them are looked at.
+    fn head_timestamp(&self, id: QueueId, queue: &Queue) -> Option<u64> {
+        let Parts { consumers, channels, store, .. } = self.parts;
+        let first_of = |consumer: &ConsumerId| {
+            let unacked = channels.get(consumers.get(*consumer).channel).unacked();
+            unacked
+                .iter()
+                .take(HEAD_DELIVERIES_MAX)
+                .find(|unacked| unacked.queue == id)
+                .map(|unacked| &unacked.entry)
+        };
+        let delivered = queue.consumers.iter().filter_map(first_of).min_by_key(|entry| entry.sequence);
+        let timestamp_of = |entry: &Entry| {
+            // Stored properties were decoded when the message was published.
+            Properties::decode_flat(store.view(entry.message).properties).ok()?.0.timestamp
+        };
+        queue.ready.front().into_iter().chain(delivered).filter_map(timestamp_of).min()
     }
 
     /// The consumer of a queue. Consumers of direct replies have none.

@@ -41,6 +41,9 @@ pub struct QueueInfo {
     pub exclusive_consumer: Option<Box<[u8]>>,
     /// The policies that apply.
     pub policies: QueuePolicies,
+    /// When the first message was made, in seconds since 1970, if the message says so: the earlier of the first one that waits and the first one that a
+    /// consumer has.
+    pub head_timestamp: Option<u64>,
     /// The counters.
     pub stats: QueueStats,
     /// When the queue was declared, asked for a message, or lost its last consumer, in the host's milliseconds.

@@ -50,6 +50,43 @@ fn a_queue_shows_its_declaration_and_its_messages() {
 }
 
 #[test]
+fn a_queue_shows_the_time_of_its_first_message() {
+    let (mut bench, channel) = Bench::with_queue(arguments([]));
+    let publish = |bench: &mut Bench, time| {
+        let properties = Properties { timestamp: time, ..Properties::default() };
+        assert_eq!(bench.publish_with("", "q", "body", &properties), Published::Routed);
+    };
+    let time = |bench: &Bench| info(bench, "q").head_timestamp;
+    assert_eq!(time(&bench), None);
+    publish(&mut bench, Some(300));
+    publish(&mut bench, Some(100));
+    assert_eq!(time(&bench), Some(300));
+    bench.prefetch(channel, 1, false);
+    bench.consume(channel, "c");
+    // A consumer has the first message, and the second one waits.
+    assert_eq!(time(&bench), Some(100));
+    publish(&mut bench, Some(200));
+    bench.ack(channel, 0, true).unwrap();
+    bench.ack(channel, 0, true).unwrap();
+    assert_eq!((info(&bench, "q").ready, time(&bench)), (0, Some(200)));
+    bench.ack(channel, 0, true).unwrap();
+    assert_eq!(time(&bench), None);
+    publish(&mut bench, None);
+    publish(&mut bench, Some(400));
+    assert_eq!(time(&bench), Some(400));
+
+    // The first deliveries of the channel are those of another queue.
+    let (mut bench, channel) = Bench::with_queue(arguments([]));
+    bench.declare(&queue("other", arguments([]))).unwrap();
+    bench.publish_all("other", &["1", "2"]);
+    bench.get(channel, "other", false);
+    bench.get(channel, "other", false);
+    bench.consume(channel, "c");
+    publish(&mut bench, Some(500));
+    assert_eq!((time(&bench), info(&bench, "other").head_timestamp), (Some(500), None));
+}
+
+#[test]
 fn a_queue_shows_its_special_consumers() {
     let (mut bench, channel) = Bench::with_queue(arguments([("x-single-active-consumer", true.into())]));
     assert_eq!(info(&bench, "q").single_active_consumer, None);

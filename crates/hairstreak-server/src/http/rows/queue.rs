@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hairstreak_broker::view::QueueInfo;
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::message_stats::{Lengths, MessageStats, StatsKind};
 use super::owner::Owner;
@@ -72,7 +72,7 @@ impl QueueRow {
         map.serialize_entry("message_bytes_ram", &bytes)?;
         map.serialize_entry("message_bytes_persistent", &0)?;
         map.serialize_entry("message_bytes_paged_out", &0)?;
-        map.serialize_entry("head_message_timestamp", &Value::Null)?;
+        map.serialize_entry("head_message_timestamp", &info.head_timestamp)?;
         map.serialize_entry("memory", &info.memory_bytes)?;
         if self.rates.is_still() {
             map.serialize_entry("idle_since", &timestamp(info.used_at))?;

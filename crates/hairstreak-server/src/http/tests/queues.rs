@@ -110,19 +110,21 @@ fn a_purge_takes_the_messages_that_wait() {
 }
 
 #[test]
-fn a_queue_shows_the_bytes_of_its_messages() {
+fn a_queue_shows_the_bytes_of_its_messages_and_the_time_of_the_first() {
     let node = TestNode::start();
     let client = node.client();
     client.change("PUT", "/api/queues/%2F/q", "{}");
-    for payload in ["one", "three"] {
-        let body =
-            json!({"properties": {}, "routing_key": "q", "payload": payload, "payload_encoding": "string"});
+    let time = || client.get("/api/queues/%2F/q")["head_message_timestamp"].clone();
+    assert_eq!(time(), json!(null));
+    for (payload, timestamp) in [("one", 1_000), ("three", 2_000)] {
+        let body = json!({"properties": {"timestamp": timestamp}, "routing_key": "q", "payload": payload,
+            "payload_encoding": "string"});
         client.change("POST", "/api/exchanges/%2F/amq.default/publish", &body.to_string());
     }
+    assert_eq!(time(), 1_000);
     let bytes = || {
         let queue = client.get("/api/queues/%2F/q");
-        ["", "_ready", "_unacknowledged", "_ram"]
-            .map(|of| queue[format!("message_bytes{of}")].as_u64().unwrap())
+        ["", "_ready", "_unacknowledged", "_ram"].map(|of| queue[format!("message_bytes{of}")].clone())
     };
     assert_eq!(bytes(), [8, 8, 0, 8]);
     node.take("q");
