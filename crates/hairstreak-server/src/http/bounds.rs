@@ -42,6 +42,12 @@ impl Bounds {
         share.reach(&self.rows, count.min(self.row_count)).await;
         share
     }
+
+    /// Room for `count` rows, if there is any now. A list of more rows than may ever be there takes all the room.
+    pub(crate) fn try_reserve_rows(&self, count: usize) -> Option<Share> {
+        let count = u32::try_from(count.min(self.row_count)).unwrap_or(u32::MAX);
+        Arc::clone(&self.rows).try_acquire_many_owned(count).ok().map(|permit| Share(Some(permit)))
+    }
 }
 
 impl Share {

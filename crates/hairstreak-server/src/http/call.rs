@@ -127,12 +127,16 @@ impl Call<'_> {
     }
 
     /// Answers with a list.
-    pub(crate) async fn list<R: Rows + 'static>(&self, rows: R) -> Answer
+    ///
+    /// # Errors
+    ///
+    /// 400: the query makes no sense. 503: too many lists are being sent.
+    pub(crate) fn list<R: Rows + 'static>(&self, rows: R) -> Answer
     where
         R::Key: 'static,
     {
         let query = ListQuery::parse(&self.request.query)?;
-        list::answer(rows, &query, &self.request.bounds).await
+        list::answer(rows, &query, &self.request.bounds)
     }
 
     /// Answers with an object, or with the columns of it that the client asks for.

@@ -56,8 +56,7 @@ impl HttpHarness {
         let _ = Ranges::parse(&query);
         let query = ListQuery::parse(&query).ok()?;
         let rows = Held::values(self.rows.clone());
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().ok()?;
-        let response = runtime.block_on(list::answer(rows, &query, &self.bounds)).ok()?;
+        let response = list::answer(rows, &query, &self.bounds).ok()?;
         let bytes = match response.body {
             ResponseBody::Whole(bytes) => bytes.to_vec(),
             ResponseBody::Chunks(mut chunks) => std::iter::from_fn(|| chunks.next()).flatten().collect(),

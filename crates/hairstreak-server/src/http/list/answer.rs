@@ -1,7 +1,5 @@
 //! `answer`: from the rows and the parameters to the response.
 
-use std::time::Duration;
-
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -17,15 +15,14 @@ use crate::http::response::{Chunks, Response};
 const SLICE_SIZE: usize = 128;
 /// Bytes of a list that are made before the client takes the first.
 const CHUNK_SIZE: usize = 64 * 1024;
-/// The time that a list waits for others that are being sent.
-const WAIT_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// Answers with a list. Without `page=` the answer is an array, and with it an object that has the page.
+/// Answers with a list. Without `page=` the answer is an array, and with it an object that has the page. A list for which there is no room is refused at once:
+/// while it waited, its rows would take the room all the same.
 ///
 /// # Errors
 ///
 /// 400: there is no such page. 503: too many lists are being sent.
-pub(crate) async fn answer<R: Rows + 'static>(
+pub(crate) fn answer<R: Rows + 'static>(
     rows: R,
     query: &ListQuery,
     bounds: &Bounds,
@@ -34,9 +31,9 @@ where
     R::Key: 'static,
 {
     let mut keys = rows.keys();
-    let reserve = tokio::time::timeout(WAIT_TIME_MAX, bounds.reserve_rows(keys.len())).await;
-    let share = reserve.map_err(|_| ApiError::unavailable("too many lists are being sent"))?;
     let total_count = keys.len();
+    let share = bounds.try_reserve_rows(total_count);
+    let share = share.ok_or_else(|| ApiError::unavailable("too many lists are being sent"))?;
     if let Some(filter) = query.page.as_ref().and_then(|page| page.filter.as_ref()) {
         let mut passing = Vec::new();
         for key in keys {

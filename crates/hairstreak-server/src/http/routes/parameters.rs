@@ -16,7 +16,7 @@ use crate::operator::parameters::{self, CLUSTER_NAME};
 const COMPONENTS: [&str; 5] =
     ["vhost-limits", "shovel", "federation", "federation-upstream", "federation-upstream-set"];
 
-pub(crate) async fn list(call: &Call<'_>) -> Answer {
+pub(crate) fn list(call: &Call<'_>) -> Answer {
     let component = call.found.name("component").map(String::from_utf8_lossy);
     let hosts = call.hosts()?;
     let hosts: BTreeSet<&str> = hosts.iter().map(|host| host.name()).collect();
@@ -24,7 +24,7 @@ pub(crate) async fn list(call: &Call<'_>) -> Answer {
     rows.retain(|row| {
         hosts.contains(&*row.vhost) && component.as_ref().is_none_or(|name| **name == row.component)
     });
-    call.list(Held::values(rows.iter().map(|row| json!(row)).collect())).await
+    call.list(Held::values(rows.iter().map(|row| json!(row)).collect()))
 }
 
 pub(crate) fn show(call: &Call<'_>) -> Answer {
@@ -68,9 +68,9 @@ pub(crate) async fn clear(call: &Call<'_>) -> Answer {
     deleted(parameters::delete(call.node(), &vhost, &component, &name)?).await
 }
 
-pub(crate) async fn list_global(call: &Call<'_>) -> Answer {
+pub(crate) fn list_global(call: &Call<'_>) -> Answer {
     let rows = parameters::all_global(call.node());
-    call.list(Held::values(rows.iter().map(|row| json!(row)).collect())).await
+    call.list(Held::values(rows.iter().map(|row| json!(row)).collect()))
 }
 
 pub(crate) fn show_global(call: &Call<'_>) -> Answer {

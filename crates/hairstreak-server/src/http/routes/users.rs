@@ -17,20 +17,20 @@ use crate::operator::{Done, OperatorError};
 /// The algorithm of a hash that does not say one.
 const DEFAULT_ALGORITHM: &str = "rabbit_password_hashing_sha256";
 
-pub(crate) async fn list(call: &Call<'_>) -> Answer {
-    answer(call, users::all(call.node())).await
+pub(crate) fn list(call: &Call<'_>) -> Answer {
+    answer(call, users::all(call.node()))
 }
 
 /// The users that have no permissions.
-pub(crate) async fn list_without_permissions(call: &Call<'_>) -> Answer {
+pub(crate) fn list_without_permissions(call: &Call<'_>) -> Answer {
     let permissions = users::permissions(call.node());
     let mut all = users::all(call.node());
     all.retain(|user| permissions.iter().all(|row| row.user != user.name));
-    answer(call, all).await
+    answer(call, all)
 }
 
-async fn answer(call: &Call<'_>, users: Vec<UserDefinition>) -> Answer {
-    call.list(Held::values(users.iter().map(|user| json!(user)).collect())).await
+fn answer(call: &Call<'_>, users: Vec<UserDefinition>) -> Answer {
+    call.list(Held::values(users.iter().map(|user| json!(user)).collect()))
 }
 
 pub(crate) fn show(call: &Call<'_>) -> Answer {
