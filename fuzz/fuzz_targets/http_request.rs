@@ -1,4 +1,4 @@
-//! Requests of the management HTTP API: any path, query, body and form is read or refused, whatever is answered is JSON, a page has no more
+//! Requests of the management HTTP API: any path, query, body, file of definitions and form is read or refused, whatever is answered is JSON, a page has no more
 //! rows than it may, and reading a body costs memory in proportion to it.
 #![no_main]
 
@@ -20,22 +20,28 @@ static HARNESS: LazyLock<HttpHarness> = LazyLock::new(HttpHarness::new);
 
 fuzz_target!(|input: (u8, &str, &str, &[u8])| {
     let (choice, path, query, body) = input;
-    match choice % 4 {
+    match choice % 5 {
         0 => {
             HARNESS.find(path);
             HARNESS.find(&format!("/api/{path}"));
         }
         1 => check_list(query),
-        2 => {
-            LazyLock::force(&HARNESS);
-            let before = MeasuredAllocator::begin();
-            HARNESS.read(body);
-            let cost = MeasuredAllocator::peak().saturating_sub(before);
-            assert!(cost <= COST + COST_PER_BYTE * body.len(), "{cost} bytes for {}", body.len());
-        }
+        2 => measure(body, |body| drop(HARNESS.read(body))),
+        3 => measure(body, |body| {
+            HARNESS.read_definitions(body);
+        }),
         _ => check_form(path, body),
     }
 });
+
+/// Reads a body, and measures what that costs.
+fn measure(body: &[u8], read: impl FnOnce(&[u8])) {
+    LazyLock::force(&HARNESS);
+    let before = MeasuredAllocator::begin();
+    read(body);
+    let cost = MeasuredAllocator::peak().saturating_sub(before);
+    assert!(cost <= COST + COST_PER_BYTE * body.len(), "{cost} bytes for {}", body.len());
+}
 
 /// A list by a query, and by the same one with a page.
 fn check_list(query: &str) {

@@ -10,6 +10,7 @@ use super::rates::Ranges;
 use super::request::{Path, Query};
 use super::response::ResponseBody;
 use super::routes;
+use crate::definitions::Document;
 
 /// The most rows of a page.
 const PAGE_SIZE: usize = 500;
@@ -89,6 +90,19 @@ impl HttpHarness {
         let cut = Columns::parse("a,arguments.x").cut(value.clone());
         assert!(cut.as_object().is_none_or(|cut| cut.len() <= 2));
         Some(value)
+    }
+
+    /// Reads a file of definitions, as that of the whole node and as that of one virtual host. Returns whether it is the second.
+    ///
+    /// # Panics
+    ///
+    /// It is the first and not the second.
+    pub fn read_definitions(&self, text: &[u8]) -> bool {
+        // A file of one virtual host may be none of the whole node, but not the other way around.
+        let is_whole = Document::parse(text, None).is_ok();
+        let is_of_host = Document::parse(text, Some("/")).is_ok();
+        assert!(is_of_host || !is_whole);
+        is_of_host
     }
 
     /// Takes the file out of a form. Returns its bytes.
