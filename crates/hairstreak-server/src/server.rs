@@ -56,7 +56,8 @@ impl Server {
         }
         let mut http_listeners = if has_amqp { listen_http(&options.http_bind)? } else { Vec::new() };
         let http_plain_count = http_listeners.len();
-        let https = options.http_tls.filter(|_| has_amqp).as_ref().map(listen_https).transpose()?;
+        let http_tls_options = options.http_tls.filter(|_| has_amqp);
+        let https = http_tls_options.as_ref().map(listen_https).transpose()?;
         let http_tls = https.map(|(secured, tls)| {
             http_listeners.extend(secured);
             tls
@@ -69,6 +70,7 @@ impl Server {
             tls
         });
         // Without AMQP nothing is declared that would have to be kept, and several nodes may have one data directory.
+        let amqp_certificates = amqp_tls.as_ref().map(AmqpTlsOptions::files);
         let mut node = operator::open(&amqp, data.as_ref().filter(|_| has_amqp))?;
         node.login_from = amqp_tls.map(|tls| tls.login_from).unwrap_or_default();
         let (node, on_end) = (Arc::new(node), Arc::new(on_end));
@@ -79,6 +81,8 @@ impl Server {
             connections_max: amqp.connections_max,
             data_directory: data.as_ref().map(|data| data.path.clone()),
             config_files: options.config_file.into_iter().collect(),
+            amqp_certificates,
+            http_certificates: http_tls_options.as_ref().map(HttpTlsOptions::files),
         };
         let keys = match (curve, data) {
             (None, Some(DataPlace { path: directory, .. })) if has_amqp && has_routers => {

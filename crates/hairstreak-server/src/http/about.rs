@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::process;
+use crate::tls::CertificateFiles;
 
 /// Facts about a node, as they are when it starts.
 #[derive(Clone, Debug)]
@@ -20,12 +21,25 @@ pub(crate) struct About {
     /// `None`: nothing is kept.
     pub(crate) data_directory: Option<PathBuf>,
     pub(crate) config_files: Vec<PathBuf>,
+    /// The certificates of AMQP, if it has TLS.
+    pub(crate) amqp_certificates: Option<CertificateFiles>,
+    /// The certificates of operators' HTTP, if it has TLS.
+    pub(crate) http_certificates: Option<CertificateFiles>,
 }
 
 impl About {
     /// The bytes that are free on the disk of the data directory.
     pub(crate) fn disk_free(&self) -> u64 {
         process::disk_free_bytes(self.data_directory.as_deref())
+    }
+
+    /// The certificates of a listener.
+    pub(crate) fn certificates(&self, listener: &ListenerInfo) -> Option<&CertificateFiles> {
+        match listener.protocol {
+            "amqp/ssl" => self.amqp_certificates.as_ref(),
+            "https" => self.http_certificates.as_ref(),
+            _ => None,
+        }
     }
 
     /// Whether the disk is short of room: an alarm, which stops no publisher, because messages are in memory. Without a data directory nothing is written.

@@ -39,6 +39,8 @@ impl World {
             connections_max: 100,
             data_directory: None,
             config_files: Vec::new(),
+            amqp_certificates: None,
+            http_certificates: None,
         };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = start(vec![listener.into()], Arc::clone(&node), about, readers).unwrap();

@@ -7,7 +7,7 @@
 //!
 //! The transport has verified a certificate before anything here reads it.
 //!
-//! Reading order: `options`, `login_from`, `peer`, `certificate`, `distinguished_name`, `text`.
+//! Reading order: `options`, `login_from`, `peer`, `certificate`, `distinguished_name`, `text`, `validity`.
 
 mod certificate;
 mod distinguished_name;
@@ -15,8 +15,10 @@ mod login_from;
 mod options;
 mod peer;
 mod text;
+mod validity;
 
 pub use certificate::{CertificateError, PeerCertificate};
 pub use login_from::{AlternativeNameKind, LoginFrom};
 pub use options::{AMQPS_PORT, AmqpTlsOptions, AsksClients, HTTPS_PORT, HttpTlsOptions};
 pub use peer::PeerTls;
+pub(crate) use validity::{CertificateFiles, ends_before};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use hairstreak_transport::tls::{ClientCertificates, Pem, TlsIdentity, TlsServerOptions};
 
 use super::login_from::LoginFrom;
+use super::validity::CertificateFiles;
 
 /// The port of AMQP with TLS.
 pub const AMQPS_PORT: u16 = 5671;
@@ -57,12 +58,22 @@ impl AmqpTlsOptions {
     pub(crate) fn server_options(&self) -> TlsServerOptions {
         server_options(&self.certificate, &self.key, &self.client_certificates)
     }
+
+    /// The files whose certificates end one day.
+    pub(crate) fn files(&self) -> CertificateFiles {
+        files(&self.certificate, &self.client_certificates)
+    }
 }
 
 impl HttpTlsOptions {
     /// The options for the transport.
     pub(crate) fn server_options(&self) -> TlsServerOptions {
         server_options(&self.certificate, &self.key, &self.client_certificates)
+    }
+
+    /// The files whose certificates end one day.
+    pub(crate) fn files(&self) -> CertificateFiles {
+        files(&self.certificate, &self.client_certificates)
     }
 }
 
@@ -74,4 +85,12 @@ fn server_options(certificate: &Path, key: &Path, client_certificates: &AsksClie
         AsksClients::Required(ca) => ClientCertificates::Required(Pem::file(ca)),
     };
     TlsServerOptions { client_certificates, ..TlsServerOptions::new(identity) }
+}
+
+fn files(certificate: &Path, client_certificates: &AsksClients) -> CertificateFiles {
+    let authority = match client_certificates {
+        AsksClients::None => None,
+        AsksClients::Optional(ca) | AsksClients::Required(ca) => Some(ca.clone()),
+    };
+    CertificateFiles { certificate: certificate.into(), authority }
 }

@@ -1,6 +1,8 @@
 //! Health checks: 200 when all is well, and 503 with a reason when it is not.
 
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
@@ -8,9 +10,12 @@ use serde_json::{Value, json};
 use crate::http::call::{Answer, Call};
 use crate::http::error::ApiError;
 use crate::http::response::Response;
+use crate::http::rows::timestamp;
+use crate::tls::ends_before;
 
-/// The units of a time for which certificates have to be valid.
-const UNITS: [&str; 4] = ["days", "weeks", "months", "years"];
+/// The units of a time for which certificates have to be valid, and their seconds, as in RabbitMQ.
+const UNITS: [(&str, u64); 4] =
+    [("days", 86_400), ("weeks", 7 * 86_400), ("months", 365 * 86_400 / 12), ("years", 365 * 86_400)];
 
 fn ok(call: &Call<'_>) -> Answer {
     call.object(&json!({"status": "ok"}))
@@ -59,15 +64,49 @@ pub(crate) fn alarms(call: &Call<'_>) -> Answer {
     failed(&format!("There are alarms in effect {place}"), json!({"alarms": alarms}))
 }
 
-/// Certificates: the listeners that are known here have none.
+/// Whether no certificate of a listener ends within a time.
 pub(crate) fn certificates(call: &Call<'_>) -> Answer {
-    if !UNITS.contains(&call.text("unit")?) {
+    let unit = call.text("unit")?.to_ascii_lowercase();
+    let Some((_, seconds)) = UNITS.into_iter().find(|(name, _)| *name == unit) else {
         let text = "Time unit not recognised. Supported units: days, weeks, months, years.";
         return Err(ApiError::bad_request(text));
+    };
+    let wrong = || ApiError::bad_request("Invalid expiration value.");
+    let within: u32 = call.text("within")?.parse().map_err(|_| wrong())?;
+    let time = Duration::from_secs(u64::from(within) * seconds);
+    let time = SystemTime::now().checked_add(time).ok_or_else(wrong)?;
+    let about = &call.state.about;
+    let mut expired = Vec::new();
+    for listener in &about.listeners {
+        let Some(files) = about.certificates(listener) else { continue };
+        let ends = expiring(&files.certificate, time);
+        let authority_ends =
+            files.authority.as_deref().map_or_else(|| json!([]), |file| expiring(file, time));
+        if ends == json!([]) && authority_ends == json!([]) {
+            continue;
+        }
+        expired.push(json!({
+            "node": &*about.node_name,
+            "protocol": listener.protocol,
+            "interface": listener.address.ip(),
+            "port": listener.address.port(),
+            "certfile": files.certificate,
+            "cacertfile": files.authority,
+            "certfile_expires_on": ends,
+            "cacertfile_expires_on": authority_ends,
+        }));
     }
-    match call.text("within")?.parse::<u32>() {
-        Ok(_) => ok(call),
-        Err(_) => Err(ApiError::bad_request("Invalid expiration value.")),
+    if expired.is_empty() {
+        return ok(call);
+    }
+    failed("Certificates expiring", json!({"expired": expired}))
+}
+
+/// The times before `time` at which certificates of a file end; or why the file cannot be read, which fails the check, too.
+fn expiring(file: &Path, time: SystemTime) -> Value {
+    match ends_before(file, time) {
+        Ok(ends) => ends.into_iter().map(|end| timestamp(end.as_millis() as u64)).collect(),
+        Err(reason) => json!({"error": reason}),
     }
 }
 

@@ -26,3 +26,4 @@ pub(crate) use message_stats::{Lengths, MessageStats, StatsKind};
 pub(crate) use owner::Owner;
 pub(crate) use properties_key::{properties_key, quote_plus};
 pub(crate) use queue::{QueueRow, Shown};
+pub(crate) use timestamp::timestamp;

@@ -7,7 +7,7 @@ const DAYS_TO_1970: u64 = 719_468;
 const DAY_MS: u64 = 86_400_000;
 
 /// The text of a time in milliseconds since 1970, by the calendar of UTC.
-pub(super) fn timestamp(ms: u64) -> String {
+pub(crate) fn timestamp(ms: u64) -> String {
     let (year, month, day) = date(ms / DAY_MS);
     let (seconds, millis) = (ms % DAY_MS / 1000, ms % 1000);
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);

@@ -1,8 +1,12 @@
 //! Health checks, and what is asked without credentials.
 
+use serde_json::json;
+
 use super::client::Client;
 use super::node::TestNode;
 use crate::http::HttpOptions;
+use crate::http::about::ListenerInfo;
+use crate::tls::CertificateFiles;
 
 #[test]
 fn health_is_answered_as_in_rabbitmq() {
@@ -78,6 +82,37 @@ fn a_disk_is_full_where_less_is_free_than_the_limit() {
         if is_full {
             assert_eq!(answered.json()["alarms"][0]["resource"], "disk");
         }
+    }
+}
+
+#[test]
+fn a_certificate_that_ends_soon_fails_its_check() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../hairstreak-transport/tests/streams/certificates");
+    let described = |certificate: &str, authority: Option<&str>| {
+        TestNode::described(HttpOptions::default(), |about| {
+            let address = about.listeners[0].address;
+            about.listeners.push(ListenerInfo { protocol: "amqp/ssl", address });
+            about.amqp_certificates = Some(CertificateFiles {
+                certificate: format!("{folder}/{certificate}").into(),
+                authority: authority.map(|file| format!("{folder}/{file}").into()),
+            });
+        })
+    };
+    let place = |within: &str| format!("/api/health/checks/certificate-expiration/{within}");
+    let node = described("server.pem", Some("ca.pem"));
+    assert_eq!(node.client().ask("GET", &place("90/years"), "").status, 200);
+    let answered = node.client().ask("GET", &place("200/YEARS"), "");
+    assert_eq!(answered.status, 503);
+    let answer = answered.json();
+    assert_eq!(answer["reason"], "Certificates expiring");
+    let expired = &answer["expired"][0];
+    assert_eq!((&expired["protocol"], &expired["port"]), (&json!("amqp/ssl"), &json!(5672)));
+    for key in ["certfile_expires_on", "cacertfile_expires_on"] {
+        assert_eq!(expired[key], json!(["2124-01-01T00:00:00.000+00:00"]), "{key}");
+    }
+    // A certificate that has ended, and a file that is gone, fail the shortest check.
+    for file in ["expired.pem", "gone.pem"] {
+        assert_eq!(described(file, None).client().ask("GET", &place("0/days"), "").status, 503, "{file}");
     }
 }
 

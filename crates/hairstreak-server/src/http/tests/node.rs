@@ -73,5 +73,7 @@ pub(super) fn about(listeners: Vec<ListenerInfo>) -> About {
         connections_max: 100,
         data_directory: None,
         config_files: Vec::new(),
+        amqp_certificates: None,
+        http_certificates: None,
     }
 }

@@ -88,7 +88,7 @@ impl Pem {
     /// The certificates, at least one, in order.
     ///
     /// Errors: the text cannot be read, is malformed, or has no certificate.
-    pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, TlsConfigError> {
+    pub fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, TlsConfigError> {
         let text = self.read()?;
         let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
         let certificates =
