@@ -99,6 +99,10 @@ pub(super) fn compared_arguments(kind: Option<QueueKind>) -> impl Iterator<Item 
 
 /// Checks the arguments of a queue that is new. `queue` is `queue 'q' in vhost '/'`.
 pub(crate) fn check_queue_arguments(arguments: &FieldTable, queue: &dyn Display) -> Result<(), Refusal> {
+    // The default type of the virtual host may be one field too many.
+    if let Err(error) = arguments.check() {
+        return Err(Refusal::new(ReplyCode::PreconditionFailed, format!("arguments of {queue}: {error}")));
+    }
     if let Some(value) = arguments.get("x-queue-type") {
         check_queue_type(value).map_err(|reason| invalid("x-queue-type", queue, &reason))?;
     }

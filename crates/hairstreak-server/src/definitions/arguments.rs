@@ -39,7 +39,12 @@ impl<'de> Deserialize<'de> for Arguments {
             return FieldTable::decode(&bytes).map(Arguments).map_err(D::Error::custom);
         }
         match Value::deserialize(deserializer)? {
-            Value::Object(object) => from_json(&object).map(Arguments).map_err(D::Error::custom),
+            Value::Object(object) => {
+                let table = from_json(&object).map_err(D::Error::custom)?;
+                // JSON lets values lie deeper in each other than a table that is read again.
+                table.check().map_err(D::Error::custom)?;
+                Ok(Arguments(table))
+            }
             // Older files have an empty list where there are no arguments.
             Value::Array(list) if list.is_empty() => Ok(Arguments::default()),
             Value::Null => Ok(Arguments::default()),
@@ -132,5 +137,27 @@ mod tests {
         assert_eq!(serde_json::from_str::<Arguments>("[]").unwrap(), Arguments::default());
         assert!(serde_json::from_str::<Arguments>("[1]").is_err());
         assert!(serde_json::from_str::<Arguments>("{\"a\":18446744073709551615}").is_err());
+    }
+
+    #[test]
+    fn a_table_from_json_is_one_that_the_data_directory_gives_back() {
+        for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+            let read = |depth: usize| {
+                let (open, close) = (open.repeat(depth - 1), close.repeat(depth - 1));
+                serde_json::from_str::<Arguments>(&format!("{{\"a\":{open}1{close}}}"))
+            };
+            let arguments = read(64).unwrap();
+            let bytes = rmp_serde::to_vec_named(&arguments).unwrap();
+            assert_eq!(rmp_serde::from_slice::<Arguments>(&bytes).unwrap(), arguments);
+            for depth in [65, 66, 125] {
+                let error = read(depth).unwrap_err().to_string();
+                assert_eq!(error, "tables and arrays lie deeper in each other than 64", "{depth}");
+            }
+        }
+        let read = |count: usize| {
+            serde_json::from_str::<Arguments>(&format!("{{\"a\":[true{}]}}", ",true".repeat(count - 2)))
+        };
+        assert!(read(65_536).is_ok());
+        assert_eq!(read(65_537).unwrap_err().to_string(), "a table has more than 65536 fields");
     }
 }

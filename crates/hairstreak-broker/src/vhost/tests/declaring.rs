@@ -1,5 +1,7 @@
 //! Declaring: arguments, equivalence, names, exclusive queues.
 
+use hairstreak_wire::amqp::FIELD_COUNT_MAX;
+
 use super::*;
 
 #[test]
@@ -265,4 +267,19 @@ fn a_queue_without_a_type_has_that_of_the_virtual_host() {
     assert_eq!(refused(bench.declare(&durable("s"))), stream);
     set_default(&mut bench, None);
     bench.declare(&durable("before")).unwrap();
+}
+
+#[test]
+fn the_default_type_is_not_one_argument_too_many() {
+    let mut bench = Bench::new();
+    let settings = HostSettings { default_queue_type: Some("classic".into()), ..HostSettings::default() };
+    bench.host.set_settings(settings);
+    let mut declare = |name: &str, count: usize| {
+        let values = vec![FieldValue::Void; count - 1];
+        bench.declare(&queue(name, arguments([("a", values.into())]))).map(drop)
+    };
+    assert_eq!(declare("q", FIELD_COUNT_MAX - 1), Ok(()));
+    let expected =
+        "PRECONDITION_FAILED - arguments of queue 'r' in vhost '/': a table has more than 65536 fields";
+    assert_eq!(refused(declare("r", FIELD_COUNT_MAX)), expected);
 }

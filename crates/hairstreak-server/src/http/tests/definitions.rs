@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::node::TestNode;
+use crate::operator::DataPlace;
 
 const BOUNDARY: &str = "Content-Type: multipart/form-data; boundary=X\r\n";
 
@@ -96,4 +97,60 @@ fn a_form_is_imported_and_what_is_none_is_refused() {
     }
     let body = r#"{"queues":[]}"#;
     client.refuse("POST", "/api/definitions/nope", body, 404, "not_found", "\"vhost_not_found\"");
+}
+
+/// `{"a":…}`, whose values lie that deep in each other, the object included.
+fn deep(depth: usize) -> String {
+    format!("{{\"a\":{}1{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1))
+}
+
+#[test]
+fn arguments_that_no_start_could_read_are_refused() {
+    let folder = std::env::temp_dir().join(format!("hairstreak-deep-{}", std::process::id()));
+    let data = DataPlace { path: folder.clone(), node_name: "test@here".into() };
+    let node = TestNode::with_data(&data);
+    let client = node.client();
+    let file = |depth: usize| {
+        let arguments = deep(depth);
+        let durable =
+            format!("\"vhost\":\"/\",\"durable\":true,\"auto_delete\":false,\"arguments\":{arguments}");
+        let (queue, exchange) = (
+            format!("{{\"name\":\"f{depth}\",{durable}}}"),
+            format!("{{\"name\":\"f{depth}\",\"type\":\"fanout\",{durable}}}"),
+        );
+        let binding = format!(
+            "{{\"source\":\"amq.fanout\",\"vhost\":\"/\",\"destination\":\"to\",\"destination_type\":\"queue\",\
+             \"arguments\":{arguments}}}"
+        );
+        [("queues", queue), ("exchanges", exchange), ("bindings", binding)]
+            .map(|(key, item)| format!("{{\"{key}\":[{item}]}}"))
+    };
+    client.change("PUT", "/api/queues/%2F/to", r#"{"durable":true}"#);
+    for (depth, is_refused) in [(63, false), (64, false), (65, true), (124, true)] {
+        let body = format!("{{\"durable\":true,\"type\":\"fanout\",\"arguments\":{}}}", deep(depth));
+        for (method, target) in [
+            ("PUT", format!("/api/queues/%2F/q{depth}")),
+            ("PUT", format!("/api/exchanges/%2F/x{depth}")),
+            ("POST", "/api/bindings/%2F/e/amq.fanout/q/to".into()),
+        ] {
+            if is_refused {
+                let reason = "\"tables and arrays lie deeper in each other than 64\"";
+                client.bad(method, &target, &body, reason);
+            } else {
+                client.check_status(method, &target, &body, 201);
+            }
+        }
+        for file in file(depth) {
+            client.check_status("POST", "/api/definitions", &file, if is_refused { 400 } else { 204 });
+        }
+    }
+    let exported = client.get("/api/definitions");
+    node.node.journal.close().unwrap();
+    drop(node);
+    let again = TestNode::with_data(&data);
+    assert_eq!(again.client().get("/api/definitions")["queues"], exported["queues"]);
+    drop(again);
+    std::fs::remove_dir_all(folder).unwrap();
+    let other = TestNode::start();
+    other.client().check("POST", "/api/definitions", &exported.to_string(), 204, "");
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::client::Client;
 use crate::http::{About, HttpOptions, HttpServer, ListenerInfo, start};
 use crate::node::{AmqpOptions, HostState, Node, OPERATORS};
-use crate::operator;
+use crate::operator::{self, DataPlace};
 
 /// A node and its API. Dropped, it is gone.
 pub(super) struct TestNode {
@@ -26,7 +26,16 @@ impl TestNode {
 
     /// A node whose description is changed.
     pub(super) fn described(options: HttpOptions, change: impl FnOnce(&mut About)) -> TestNode {
-        let node = Arc::new(operator::open(&AmqpOptions::default(), None).unwrap());
+        TestNode::open(options, None, change)
+    }
+
+    /// A node with the definitions of a data directory.
+    pub(super) fn with_data(data: &DataPlace) -> TestNode {
+        TestNode::open(HttpOptions::default(), Some(data), |_| {})
+    }
+
+    fn open(options: HttpOptions, data: Option<&DataPlace>, change: impl FnOnce(&mut About)) -> TestNode {
+        let node = Arc::new(operator::open(&AmqpOptions::default(), data).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let amqp: SocketAddr = "127.0.0.1:5672".parse().unwrap();

@@ -1,9 +1,22 @@
 //! Checking a field table without decoding it: nothing is allocated. Depth and the count of fields are bounded, and
-//! what lies in a table ends with it.
+//! what lies in a table ends with it. A table that is built here passes the same check before it is kept.
 
 use super::split::{Field, Fields, Values};
-use super::value::{DEPTH_MAX, FIELD_COUNT_MAX};
+use super::value::{DEPTH_MAX, FIELD_COUNT_MAX, FieldTable};
 use crate::amqp::error::DecodeError;
+
+impl FieldTable {
+    /// Checks that [`FieldTable::decode`] reads the encoded table again. A table that was decoded has passed this check.
+    ///
+    /// # Errors
+    ///
+    /// Tables and arrays lie too deep in each other, or there are too many fields.
+    pub fn check(&self) -> Result<(), DecodeError> {
+        let mut fields = Vec::new();
+        self.encode_fields(&mut fields);
+        check_table(&fields)
+    }
+}
 
 /// Checks a table without its size, with all tables and arrays in it.
 pub(in crate::amqp) fn check_table(fields: &[u8]) -> Result<(), DecodeError> {
