@@ -19,6 +19,8 @@ use crate::operator::{OperatorError, queues};
 
 /// The most messages that one request takes.
 const MESSAGE_COUNT_MAX: i64 = 10_000;
+/// The most bytes of encoded properties: a header has twelve bytes before them, and is one frame of 131,072 bytes at most.
+const PROPERTIES_SIZE_MAX: usize = 131_072 - 8 - 12;
 
 pub(crate) async fn publish(call: &mut Call<'_>) -> Answer {
     // RabbitMQ opens a connection to the host.
@@ -45,6 +47,7 @@ pub(crate) async fn publish(call: &mut Call<'_>) -> Answer {
         .and_then(|()| rights.check_topic(Operation::Write, exchange, &key))
         .and_then(|()| check_user_id(call, &properties));
     let checked = checked.and_then(|()| check_size(call, payload.len()));
+    let checked = checked.and_then(|()| check_header_size(&properties));
     checked.map_err(ApiError::of_publish)?;
     let (place, name) = ((exchange, &*key), host.name());
     match messages::publish(call.node(), name, place, &properties, &payload) {
@@ -61,6 +64,17 @@ fn check_size(call: &Call<'_>, size: usize) -> Result<(), Refusal> {
         return Ok(());
     }
     let text = format!("message size {size} is larger than configured max size {size_max}");
+    Err(Refusal::new(ReplyCode::PreconditionFailed, text))
+}
+
+/// The properties fit into one frame, as those that clients send.
+fn check_header_size(properties: &Properties<'_>) -> Result<(), Refusal> {
+    let mut encoded = Vec::new();
+    properties.encode(&mut encoded);
+    if encoded.len() <= PROPERTIES_SIZE_MAX {
+        return Ok(());
+    }
+    let text = format!("the properties have {} bytes, {PROPERTIES_SIZE_MAX} at most may be", encoded.len());
     Err(Refusal::new(ReplyCode::PreconditionFailed, text))
 }
 

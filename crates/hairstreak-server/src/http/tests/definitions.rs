@@ -154,3 +154,17 @@ fn arguments_that_no_start_could_read_are_refused() {
     let other = TestNode::start();
     other.client().check("POST", "/api/definitions", &exported.to_string(), 204, "");
 }
+
+#[test]
+fn arguments_are_no_larger_than_a_frame() {
+    let node = TestNode::start();
+    let client = node.client();
+    let many: String = (0..200_000).map(|n| format!("\"{n}\":1,")).collect();
+    let (many, long) = (format!("{{{many}\"a\":1}}"), format!("{{\"a\":\"{}\"}}", "x".repeat(131_054)));
+    for (target, arguments) in [("q", &many), ("r", &long)] {
+        let body = format!("{{\"durable\":true,\"arguments\":{arguments}}}");
+        assert_eq!(client.ask("PUT", &format!("/api/queues/%2F/{target}"), &body).status, 400);
+    }
+    let body = format!("{{\"arguments\":{}}}", long.replacen('x', "", 1));
+    client.check("PUT", "/api/queues/%2F/r", &body, 201, "");
+}

@@ -145,3 +145,19 @@ fn messages_are_counted_as_in_rabbitmq() {
     assert_eq!(overview["churn_rates"]["queue_created"], 2);
     assert_eq!(client.get("/api/vhosts")[0]["message_stats"]["redeliver"], 2);
 }
+
+#[test]
+fn a_message_has_the_properties_of_one_frame() {
+    let node = TestNode::start();
+    let client = node.client();
+    let publish = |properties: Value| {
+        let body = json!({"routing_key": "q", "payload": "", "payload_encoding": "string", "properties": properties});
+        client.ask("POST", "/api/exchanges/%2F/amq.default/publish", &body.to_string()).status
+    };
+    // The flags; the table with its size, the name with its size, the letter of the type and the string with its size.
+    let headers = |size: usize| json!({"a": "x".repeat(size - (2 + 4 + 2 + 1 + 4))});
+    assert_eq!(publish(json!({"headers": headers(131_052)})), 200);
+    assert_eq!(publish(json!({"headers": headers(131_053)})), 400);
+    assert_eq!(publish(json!({"headers": headers(131_000), "app_id": "x".repeat(51)})), 200);
+    assert_eq!(publish(json!({"headers": headers(131_000), "app_id": "x".repeat(52)})), 400);
+}

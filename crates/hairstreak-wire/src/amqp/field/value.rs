@@ -66,15 +66,23 @@ impl FieldTable {
         FieldTable { fields: Vec::new() }
     }
 
-    /// Sets the value of the field `name`, which keeps its place if it exists. A name has at most
+    /// Sets the value of the field `name`, which keeps its place if it exists. Looks at each field: many fields whose
+    /// names are known to differ are appended with [`FieldTable::push`]. A name has at most
     /// [`SHORT_STRING_SIZE_MAX`] bytes.
     pub fn insert(&mut self, name: impl AsRef<[u8]>, value: impl Into<FieldValue>) {
+        let name = name.as_ref();
+        match self.fields.iter_mut().find(|(other, _)| **other == *name) {
+            Some((_, old)) => *old = value.into(),
+            None => self.push(name, value),
+        }
+    }
+
+    /// Appends a field without a look at the others: with a name that is there, the first field counts. A name has at
+    /// most [`SHORT_STRING_SIZE_MAX`] bytes.
+    pub fn push(&mut self, name: impl AsRef<[u8]>, value: impl Into<FieldValue>) {
         let (name, value) = (name.as_ref(), value.into());
         debug_assert!(name.len() <= SHORT_STRING_SIZE_MAX, "a field's name has {} bytes", name.len());
-        match self.fields.iter_mut().find(|(other, _)| **other == *name) {
-            Some((_, old)) => *old = value,
-            None => self.fields.push((name.into(), value)),
-        }
+        self.fields.push((name.into(), value));
     }
 
     /// The value of the field `name`.
