@@ -1,6 +1,6 @@
 //! The settings of policies: their names, their values, who may give them, and which queues know them.
 
-use hairstreak_wire::amqp::{FieldTable, FieldValue};
+use hairstreak_wire::amqp::{FieldTable, FieldValue, SHORT_STRING_SIZE_MAX};
 
 use super::error::PolicyError;
 use super::scope::Scope;
@@ -42,11 +42,11 @@ macro_rules! keys {
 }
 
 const KEYS: &[Key] = keys! {
-    "alternate-exchange" users BOTH is_text, "is not a valid alternate exchange name";
+    "alternate-exchange" users BOTH is_name, "is not a valid alternate exchange name";
     "consumer-timeout" users BOTH is_count, "is not a valid consumer timeout";
     "consumer-disconnected-timeout" users BOTH is_count, "is not a valid consumer disconnected timeout";
-    "dead-letter-exchange" users BOTH is_text, "is not a valid dead letter exchange name";
-    "dead-letter-routing-key" users BOTH is_text, "is not a valid dead letter routing key";
+    "dead-letter-exchange" users BOTH is_name, "is not a valid dead letter exchange name";
+    "dead-letter-routing-key" users BOTH is_name, "is not a valid dead letter routing key";
     "dead-letter-strategy" users QUORUM |value| is_word(value, &["at-most-once", "at-least-once"]), "is not a valid dead letter strategy";
     "message-ttl" all BOTH is_count, "is not a valid message TTL";
     "expires" all BOTH |value| value.as_i64() >= Some(1), "is not a valid queue expiry";
@@ -119,6 +119,11 @@ fn find(name: &[u8]) -> Option<&'static Key> {
 
 fn is_text(value: &FieldValue) -> bool {
     value.as_bytes().is_some()
+}
+
+/// A text that messages may carry as the name of an exchange or as a routing key.
+fn is_name(value: &FieldValue) -> bool {
+    value.as_bytes().is_some_and(|name| name.len() <= SHORT_STRING_SIZE_MAX)
 }
 
 fn is_count(value: &FieldValue) -> bool {

@@ -60,6 +60,19 @@ fn values_of_settings_are_those_of_rabbitmq() {
 }
 
 #[test]
+fn names_are_as_long_as_messages_carry_them() {
+    for (name, kind) in [
+        ("alternate-exchange", "alternate exchange name"),
+        ("dead-letter-exchange", "dead letter exchange name"),
+        ("dead-letter-routing-key", "dead letter routing key"),
+    ] {
+        check(Scope::User, name, &*"x".repeat(255), None);
+        let long = "x".repeat(256);
+        check(Scope::User, name, &*long, Some(&format!("<<\"{long}\">> is not a valid {kind}")));
+    }
+}
+
+#[test]
 fn wrong_values_are_refused_in_the_words_of_rabbitmq() {
     let reasons: &[(&str, FieldValue, &str)] = &[
         ("alternate-exchange", 1.into(), "1 is not a valid alternate exchange name"),

@@ -4,7 +4,7 @@
 
 use std::fmt::Display;
 
-use hairstreak_wire::amqp::{FieldTable, FieldValue, ReplyCode};
+use hairstreak_wire::amqp::{FieldTable, FieldValue, ReplyCode, SHORT_STRING_SIZE_MAX};
 
 use super::kind::QueueKind;
 use crate::message::EXPIRY_MS_MAX;
@@ -39,7 +39,7 @@ macro_rules! arguments {
 const QUEUE_ARGUMENTS: &[Argument] = arguments! {
     "x-expires" BOTH check_expires,
     "x-message-ttl" BOTH check_message_ttl,
-    DEAD_LETTER_EXCHANGE BOTH check_text,
+    DEAD_LETTER_EXCHANGE BOTH check_name,
     "x-dead-letter-routing-key" BOTH check_dead_letter_routing_key,
     "x-dead-letter-strategy" QUORUM |value, _| check_word(value, &["at-most-once", "at-least-once"], "invalid_dlx_strategy"),
     "x-max-length" BOTH check_count,
@@ -182,6 +182,15 @@ fn check_text(value: &FieldValue, _: &FieldTable) -> Result<(), String> {
     }
 }
 
+/// A text that messages may carry as the name of an exchange or as a routing key.
+fn check_name(value: &FieldValue, arguments: &FieldTable) -> Result<(), String> {
+    check_text(value, arguments)?;
+    match value.as_bytes().map_or(0, <[u8]>::len) {
+        0..=SHORT_STRING_SIZE_MAX => Ok(()),
+        size => Err(format!("{size} bytes, {SHORT_STRING_SIZE_MAX} at most may be")),
+    }
+}
+
 fn check_word(value: &FieldValue, words: &[&str], reason: &str) -> Result<(), String> {
     match value {
         FieldValue::LongString(word) if words.iter().any(|other| other.as_bytes() == &**word) => Ok(()),
@@ -236,7 +245,7 @@ fn check_queue_version(value: &FieldValue, arguments: &FieldTable) -> Result<(),
 }
 
 fn check_dead_letter_routing_key(value: &FieldValue, arguments: &FieldTable) -> Result<(), String> {
-    check_text(value, arguments)?;
+    check_name(value, arguments)?;
     match arguments.get(DEAD_LETTER_EXCHANGE) {
         Some(_) => Ok(()),
         None => Err("routing_key_but_no_dlx_defined".to_owned()),

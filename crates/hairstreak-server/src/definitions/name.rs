@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use hairstreak_wire::amqp::SHORT_STRING_SIZE_MAX;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// A short string of AMQP. JSON has it as a string, where bytes that are no UTF-8 are lost. The data directory has the bytes.
+/// A short string of AMQP. JSON has it as a string, where bytes that are no UTF-8 are lost; a longer string
+/// is refused. The data directory has the bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Name(pub Box<[u8]>);
 
@@ -51,6 +53,12 @@ impl<'de> Deserialize<'de> for Name {
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Name, E> {
+                if text.len() > SHORT_STRING_SIZE_MAX {
+                    let size = text.len();
+                    return Err(E::custom(format!(
+                        "a name has {size} bytes, {SHORT_STRING_SIZE_MAX} at most may be"
+                    )));
+                }
                 Ok(text.into())
             }
 

@@ -283,3 +283,21 @@ fn the_default_type_is_not_one_argument_too_many() {
         "PRECONDITION_FAILED - arguments of queue 'r' in vhost '/': a table has more than 65536 fields";
     assert_eq!(refused(declare("r", FIELD_COUNT_MAX)), expected);
 }
+
+#[test]
+fn dead_letters_have_names_as_long_as_messages_carry_them() {
+    let declare = |exchange: usize, key: usize| {
+        let text = |size: usize| FieldValue::from(&*"x".repeat(size));
+        let names = [("x-dead-letter-exchange", text(exchange)), ("x-dead-letter-routing-key", text(key))];
+        Bench::new().declare(&queue("q", arguments(names))).map(drop)
+    };
+    assert_eq!(declare(255, 255), Ok(()));
+    for (exchange, key, name) in
+        [(256, 255, "x-dead-letter-exchange"), (255, 256, "x-dead-letter-routing-key")]
+    {
+        let expected = format!(
+            "PRECONDITION_FAILED - invalid arg '{name}' for queue 'q' in vhost '/': 256 bytes, 255 at most may be"
+        );
+        assert_eq!(refused(declare(exchange, key)), expected);
+    }
+}

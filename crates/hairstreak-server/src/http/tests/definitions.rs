@@ -168,3 +168,36 @@ fn arguments_are_no_larger_than_a_frame() {
     let body = format!("{{\"arguments\":{}}}", long.replacen('x', "", 1));
     client.check("PUT", "/api/queues/%2F/r", &body, 201, "");
 }
+
+#[test]
+fn names_in_files_are_as_long_as_those_of_clients() {
+    let node = TestNode::start();
+    let client = node.client();
+    client.change("PUT", "/api/queues/%2F/q", r#"{"durable":true}"#);
+    for (size, status) in [(255, 204), (256, 400)] {
+        let name = "x".repeat(size);
+        let of_host = json!({"vhost": "/", "durable": true, "auto_delete": false, "type": "topic"});
+        let with = |key: &str, text: &str| {
+            let mut item = of_host.clone();
+            item[key] = text.into();
+            item
+        };
+        let queue = json!({"name": name, "vhost": "/", "durable": true, "auto_delete": false});
+        let binding = json!({"source": "amq.topic", "vhost": "/", "destination": "q", "destination_type": "queue",
+            "routing_key": name});
+        let policy =
+            |key: &str| json!({"name": "p", "vhost": "/", "pattern": "^none$", "definition": {key: name}});
+        for file in [
+            json!({"exchanges": [with("name", &name)]}),
+            json!({"queues": [queue]}),
+            json!({"bindings": [binding]}),
+            json!({"policies": [policy("dead-letter-routing-key")]}),
+            json!({"policies": [policy("alternate-exchange")]}),
+        ] {
+            client.check_status("POST", "/api/definitions", &file.to_string(), status);
+        }
+        let policy = json!({"pattern": "^none$", "definition": {"dead-letter-exchange": name}}).to_string();
+        let expected = if status == 204 { 204 } else { 400 };
+        client.check_status("PUT", "/api/policies/%2F/p", &policy, expected);
+    }
+}
