@@ -104,6 +104,40 @@ fn limits_of_virtual_hosts_are_set_and_cleared_as_in_rabbitmq() {
     client.check("PUT", "/api/queues/%2F/two", "{}", 201, "");
 }
 
+/// RabbitMQ has the limits of a virtual host as its parameter, with a list where there are none.
+#[test]
+fn limits_of_virtual_hosts_are_a_parameter() {
+    let node = TestNode::start();
+    let client = node.client();
+    let file = |key: &str, item: serde_json::Value| json!({key: [item]}).to_string();
+    let parameter = |value: serde_json::Value| json!({"vhost": "/", "component": "vhost-limits", "name": "limits", "value": value});
+    let of_host = |limits: serde_json::Value| file("vhosts", json!({"name": "/", "limits": limits}));
+    for (file, limits) in [
+        (file("parameters", parameter(json!({"max-queues": 7}))), json!({"max-queues": 7})),
+        (file("parameters", parameter(json!([]))), json!(null)),
+        (of_host(json!({"max-queues": 8})), json!({"max-queues": 8})),
+        (of_host(json!([{"name": "max-queues", "value": 9}])), json!({"max-queues": 9})),
+    ] {
+        client.check("POST", "/api/definitions", &file, 204, "");
+        assert_eq!(client.get("/api/vhost-limits/%2F")[0]["value"], limits, "{file}");
+    }
+    let at = "/api/parameters/vhost-limits/%2F/limits";
+    client.check("PUT", at, r#"{"value":{"max-connections":5}}"#, 204, "");
+    assert_eq!(client.get(at)["value"], json!({"max-connections": 5}));
+    for (name, value) in
+        [("x", json!({"a": 1})), ("x", json!({})), ("limits", json!({"a": 1})), ("limits", json!([1]))]
+    {
+        let body = json!({"value": value}).to_string();
+        client.check_status("PUT", &format!("/api/parameters/vhost-limits/%2F/{name}"), &body, 400);
+    }
+    let of_node = client.get("/api/definitions");
+    assert_eq!(of_node["parameters"], json!([parameter(json!({"max-connections": 5}))]));
+    // The definitions of one host take its limits elsewhere.
+    client.change("PUT", "/api/vhosts/v", "{}");
+    client.check("POST", "/api/definitions/v", &client.get("/api/definitions/%2F").to_string(), 204, "");
+    assert_eq!(client.get("/api/vhost-limits/v")[0]["value"], json!({"max-connections": 5}));
+}
+
 #[test]
 fn parameters_are_set_and_cleared() {
     let node = TestNode::start();
