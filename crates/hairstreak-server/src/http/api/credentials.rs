@@ -32,11 +32,14 @@ impl Credentials {
     ///
     /// # Errors
     ///
-    /// 400: the scheme is not Basic, or the rest is no name and password in base64 and UTF-8.
+    /// As in RabbitMQ 401: the scheme is not Basic, and 400: the rest is no name and password in base64 and UTF-8.
     pub(crate) fn parse(header: &str) -> Result<Credentials, ApiError> {
         let malformed = || ApiError::bad_request("the header Authorization is not HTTP Basic");
         let (scheme, encoded) = header.trim().split_once(' ').ok_or_else(malformed)?;
-        if !scheme.eq_ignore_ascii_case("basic") || encoded.len() > CREDENTIALS_SIZE_MAX {
+        if !scheme.eq_ignore_ascii_case("basic") {
+            return Err(ApiError::wrong_credentials());
+        }
+        if encoded.len() > CREDENTIALS_SIZE_MAX {
             return Err(malformed());
         }
         let decoded = BASE64.decode(encoded.trim()).map_err(|_| malformed())?;
@@ -115,5 +118,7 @@ mod tests {
         {
             check(header, None);
         }
+        let error = Credentials::parse("Bearer Z3Vlc3Q6Z3Vlc3Q=").err();
+        assert_eq!(error, Some(ApiError::wrong_credentials()));
     }
 }
