@@ -24,7 +24,7 @@ const MEMORY_MIN: usize = 4 << 20;
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// The name of the node. A data directory belongs to the node that made it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "values::some_name")]
     pub node_name: Option<String>,
     /// The data directory; `none`: nothing is kept.
     #[serde(default)]
@@ -85,7 +85,7 @@ pub struct AmqpConfig {
     #[serde(default)]
     pub loopback_users: Option<Vec<String>>,
     /// The user that clients without credentials are (ANONYMOUS). Without this key such clients may not come.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "values::some_name")]
     pub anonymous_user: Option<String>,
 }
 
@@ -271,6 +271,8 @@ mod tests {
             ("[amqp]\nvirtual_hosts = []", ":2: no virtual host"),
             ("[amqp]\nvirtual_hosts = [\"/\", \"/\"]", ":2: / is there twice"),
             ("[amqp]\nvirtual_hosts = [\"\"]", ":2: a name has 1 to 255 bytes"),
+            ("\nnode_name = \"\"", ":2: a name has 1 to 255 bytes"),
+            ("[amqp]\nanonymous_user = \"\"", ":2: a name has 1 to 255 bytes"),
             ("[amqp]\nbind = []", ":2: no endpoint"),
             ("[amqp]\nbind = [\"tcp://127.0.0.1:amqp\"]", ":2: endpoint \"tcp://127.0.0.1:amqp\": tcp needs"),
             (

@@ -90,6 +90,11 @@ pub(super) fn users<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<UserConfi
     Ok(users)
 }
 
+/// A name, where there may be none.
+pub(super) fn some_name<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    name(value).map(Some)
+}
+
 /// The name of a user.
 pub(super) fn name<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
     let name = String::deserialize(value)?;

@@ -125,7 +125,19 @@ fn add_first_definitions(node: &Node, options: &AmqpOptions) -> Result<(), BootE
     }
     let is_first = options.users.is_empty() && users::all(node).is_empty();
     let first = is_first.then_some(&options.default_user);
-    options.users.iter().chain(first).try_for_each(|user| Ok(put_first_user(node, user)?))
+    options.users.iter().chain(first).try_for_each(|user| put_first_user(node, user))?;
+    check_anonymous_user(node, options)?;
+    Ok(())
+}
+
+/// Clients without credentials are a user that there is.
+fn check_anonymous_user(node: &Node, options: &AmqpOptions) -> Result<(), OperatorError> {
+    match &options.anonymous_user {
+        Some(name) if users::find(node, name).is_err() => {
+            Err(OperatorError::Bad(format!("amqp.anonymous_user: there is no user '{name}'")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Has users and limits that were configured anew take effect.
@@ -135,6 +147,7 @@ fn add_first_definitions(node: &Node, options: &AmqpOptions) -> Result<(), BootE
 /// A user makes no sense. Users before it have changed.
 pub(crate) fn reload(node: &Node, options: &AmqpOptions) -> Result<(), BootError> {
     options.users.iter().try_for_each(|user| put_first_user(node, user))?;
+    check_anonymous_user(node, options)?;
     node.access.set_login_rules(options.login_rules());
     node.set_limits(options);
     Ok(())
@@ -171,4 +184,20 @@ fn put_first_user(node: &Node, user: &FirstUser) -> Result<(), OperatorError> {
 fn decode(entry: &Entry) -> Result<Definition, DefinitionError> {
     let number = entry.kind.number();
     Definition::decode(Kind::of_number(number).ok_or(DefinitionError::unknown(number))?, &entry.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_without_credentials_are_a_user_that_there_is() {
+        let options =
+            |name: &str| AmqpOptions { anonymous_user: Some(name.into()), ..AmqpOptions::default() };
+        let node = open(&options("guest"), None).unwrap();
+        assert!(reload(&node, &options("guest")).is_ok());
+        let expected = "the first definitions: amqp.anonymous_user: there is no user 'bob'";
+        assert_eq!(reload(&node, &options("bob")).unwrap_err().to_string(), expected);
+        assert_eq!(open(&options("bob"), None).err().unwrap().to_string(), expected);
+    }
 }
