@@ -34,10 +34,7 @@ impl Plan {
         }
         let file = arguments.config.as_deref();
         let config = file.map(Config::load).transpose().map_err(Failure::usage)?.unwrap_or_default();
-        let variables = std::env::vars_os();
-        let variables =
-            variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        let environment = Environment::of(variables).map_err(Failure::usage)?;
+        let environment = Environment::of(std::env::vars_os()).map_err(Failure::usage)?;
         Ok(Plan { config, file: file.unwrap_or(Path::new("")).into(), environment })
     }
 

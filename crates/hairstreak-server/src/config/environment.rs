@@ -7,8 +7,10 @@
 //! | `RABBITMQ_NODE_PORT` | the port of AMQP |
 //! | `RABBITMQ_NODENAME` | the name of the node |
 //!
-//! Variables that RabbitMQ's own image refuses are refused here, too: a password that is silently not used would leave the default one.
+//! Variables that RabbitMQ's own image refuses are refused here, too: a password that is silently not used would leave the default one. For the same
+//! reason a value that is not UTF-8 is refused.
 
+use std::ffi::OsString;
 use std::net::IpAddr;
 
 use super::error::ConfigError;
@@ -43,11 +45,13 @@ impl Environment {
     /// # Errors
     ///
     /// A value makes no sense, or the variable is one that RabbitMQ refuses.
-    pub fn of(variables: impl IntoIterator<Item = (String, String)>) -> Result<Environment, ConfigError> {
+    pub fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Result<Environment, ConfigError> {
         let mut environment = Environment::default();
         for (name, value) in variables {
+            let name = name.to_string_lossy();
             let Some(key) = name.strip_prefix(PREFIX) else { continue };
-            let wrong = |reason: &str| ConfigError::Variable { name: name.clone(), reason: reason.into() };
+            let wrong =
+                |reason: &str| ConfigError::Variable { name: name.to_string(), reason: reason.into() };
             if REFUSED
                 .iter()
                 .any(|refused| key == *refused || (refused.ends_with('_') && key.starts_with(refused)))
@@ -58,6 +62,7 @@ impl Environment {
             if value.is_empty() {
                 continue;
             }
+            let value = value.into_string().map_err(|_| wrong("the value is not UTF-8"))?;
             match key {
                 "DEFAULT_USER" => {
                     environment.default_user = Some(name_of(value).map_err(|reason| wrong(&reason))?)
@@ -114,10 +119,12 @@ fn name_of(value: String) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
     use super::*;
 
     fn check(variables: &[(&str, &str)]) -> Result<Environment, String> {
-        let variables = variables.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+        let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
         Environment::of(variables).map_err(|error| error.to_string())
     }
 
@@ -151,5 +158,13 @@ mod tests {
         ] {
             assert_eq!(check(&[(name, value)]), Err(format!("{name}: {reason}")));
         }
+    }
+
+    #[test]
+    fn a_value_that_is_not_utf_8_is_refused_and_not_passed_over() {
+        let variable = |name: &str| (name.into(), OsString::from_vec(b"p\xe4ss".to_vec()));
+        let error = Environment::of([variable("RABBITMQ_DEFAULT_PASS")]).unwrap_err();
+        assert_eq!(error.to_string(), "RABBITMQ_DEFAULT_PASS: the value is not UTF-8");
+        assert_eq!(Environment::of([variable("OTHER")]).unwrap(), Environment::default());
     }
 }
