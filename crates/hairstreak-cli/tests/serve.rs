@@ -159,10 +159,11 @@ fn users_and_limits_are_read_again_on_sighup() {
         "kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR",
         "AQIDBPDDMmqGUjB9+1oUQzp0YtQ414UxrXs/ZrctR5MvFBR4",
     ];
-    let write = |hash: &str, rest: &str| {
-        let user = format!("[[users]]\nname = \"shop\"\npassword_hash = \"{hash}\"\n");
+    let write_for = |name: &str, hash: &str, rest: &str| {
+        let user = format!("[[users]]\nname = \"{name}\"\npassword_hash = \"{hash}\"\n");
         std::fs::write(&path, format!("[amqp]\nbind = [\"tcp://127.0.0.1:*\"]\n{rest}\n{user}")).unwrap();
     };
+    let write = |hash: &str, rest: &str| write_for("shop", hash, rest);
     write(hashes[0], "");
     let words = ["--bind", "tcp://127.0.0.1:*", "--data-dir", "none", "--config", path.to_str().unwrap()];
     let mut serving = start(&words);
@@ -193,6 +194,11 @@ fn users_and_limits_are_read_again_on_sighup() {
     assert!(line.starts_with("[error] the configuration stays as it was reason="), "{line}");
     assert!(line.contains(":6: "), "{line}");
     assert!(may_come("other", "body"));
+
+    write_for("another", hashes[1], "");
+    hang_up(pid);
+    assert_eq!(about_all(&mut serving), read_again);
+    assert!(!may_come("other", "body"), "the user has gone from the file");
 
     let End { status, .. } = serving.end_by(Signal::TERM);
     assert_eq!(status, Some(0));

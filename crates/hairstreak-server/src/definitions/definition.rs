@@ -7,9 +7,9 @@ use thiserror::Error;
 
 use super::name::Name;
 use super::types::{
-    BindingDefinition, DestinationType, ExchangeDefinition, GlobalParameterDefinition, ParameterDefinition,
-    PermissionDefinition, PolicyDefinition, QueueDefinition, TopicPermissionDefinition, UserDefinition,
-    VirtualHostDefinition,
+    BindingDefinition, ConfiguredUserDefinition, DestinationType, ExchangeDefinition,
+    GlobalParameterDefinition, ParameterDefinition, PermissionDefinition, PolicyDefinition, QueueDefinition,
+    TopicPermissionDefinition, UserDefinition, VirtualHostDefinition,
 };
 
 /// The kinds, in the order in which they are loaded: each names earlier ones only. The numbers are in the data directory.
@@ -26,10 +26,11 @@ pub(crate) enum Kind {
     Exchange = 9,
     Queue = 10,
     Binding = 11,
+    ConfiguredUser = 12,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 11] = [
+    pub const ALL: [Kind; 12] = [
         Kind::VirtualHost,
         Kind::User,
         Kind::Permission,
@@ -41,6 +42,7 @@ impl Kind {
         Kind::Exchange,
         Kind::Queue,
         Kind::Binding,
+        Kind::ConfiguredUser,
     ];
 
     /// The number in the data directory.
@@ -53,7 +55,7 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| kind.number() == number)
     }
 
-    /// The key of the list in a file of definitions.
+    /// The key of the list in a file of definitions. Configured users are in none.
     pub fn name(self) -> &'static str {
         match self {
             Kind::VirtualHost => "vhosts",
@@ -67,6 +69,7 @@ impl Kind {
             Kind::Exchange => "exchanges",
             Kind::Queue => "queues",
             Kind::Binding => "bindings",
+            Kind::ConfiguredUser => "configured_users",
         }
     }
 }
@@ -85,6 +88,7 @@ pub(crate) enum Definition {
     Exchange(ExchangeDefinition),
     Queue(QueueDefinition),
     Binding(BindingDefinition),
+    ConfiguredUser(ConfiguredUserDefinition),
 }
 
 /// The place of a definition: its kind, and the names that tell it from others of the kind.
@@ -171,6 +175,7 @@ impl Definition {
             }
             Definition::Queue(queue) => Place::new(Kind::Queue, &[queue.vhost.as_bytes(), &queue.name.0]),
             Definition::Binding(binding) => Place::of_binding(binding),
+            Definition::ConfiguredUser(user) => place(Kind::ConfiguredUser, &[&user.name]),
         }
     }
 
@@ -201,6 +206,7 @@ impl Definition {
                 let (from, to) = (binding.source.text(), binding.destination.text());
                 format!("binding from '{from}' to '{to}' in vhost '{}'", binding.vhost)
             }
+            Definition::ConfiguredUser(user) => format!("configured user '{}'", user.name),
         }
     }
 
@@ -208,7 +214,7 @@ impl Definition {
     pub fn virtual_host(&self) -> Option<&str> {
         match self {
             Definition::VirtualHost(host) => Some(&host.name),
-            Definition::User(_) | Definition::GlobalParameter(_) => None,
+            Definition::User(_) | Definition::ConfiguredUser(_) | Definition::GlobalParameter(_) => None,
             Definition::Permission(row) => Some(&row.vhost),
             Definition::TopicPermission(row) => Some(&row.vhost),
             Definition::Parameter(parameter) => Some(&parameter.vhost),
@@ -232,6 +238,7 @@ impl Definition {
             Definition::Exchange(value) => rmp_serde::to_vec_named(value),
             Definition::Queue(value) => rmp_serde::to_vec_named(value),
             Definition::Binding(value) => rmp_serde::to_vec_named(value),
+            Definition::ConfiguredUser(value) => rmp_serde::to_vec_named(value),
         };
         // INVARIANT: every field of the types has a form in MessagePack, and a vector takes any number of bytes.
         bytes.expect("a definition has a form in MessagePack")
@@ -255,6 +262,7 @@ impl Definition {
             Kind::Exchange => rmp_serde::from_slice(bytes).map(Definition::Exchange),
             Kind::Queue => rmp_serde::from_slice(bytes).map(Definition::Queue),
             Kind::Binding => rmp_serde::from_slice(bytes).map(Definition::Binding),
+            Kind::ConfiguredUser => rmp_serde::from_slice(bytes).map(Definition::ConfiguredUser),
         };
         decoded.map_err(|error| DefinitionError { kind: kind.name().into(), reason: error.to_string() })
     }
@@ -303,6 +311,6 @@ mod tests {
         for kind in Kind::ALL {
             assert_eq!(Kind::of_number(kind.number()), Some(kind));
         }
-        assert_eq!((Kind::of_number(0), Kind::of_number(12)), (None, None));
+        assert_eq!((Kind::of_number(0), Kind::of_number(13)), (None, None));
     }
 }

@@ -21,7 +21,7 @@ pub(crate) use document::{Document, UserItem};
 pub(crate) use name::Name;
 pub(crate) use reading::DocumentError;
 pub(crate) use types::{
-    BindingDefinition, DestinationType, ExchangeDefinition, GlobalParameterDefinition, Limits,
-    ParameterDefinition, PermissionDefinition, PolicyDefinition, QueueDefinition, TopicPermissionDefinition,
-    UserDefinition, VirtualHostDefinition,
+    BindingDefinition, ConfiguredUserDefinition, DestinationType, ExchangeDefinition,
+    GlobalParameterDefinition, Limits, ParameterDefinition, PermissionDefinition, PolicyDefinition,
+    QueueDefinition, TopicPermissionDefinition, UserDefinition, VirtualHostDefinition,
 };

@@ -47,6 +47,14 @@ pub(crate) struct UserDefinition {
     pub curve: Option<String>,
 }
 
+/// A user that the node's configuration made, and that goes with it. Only the data directory has this kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ConfiguredUserDefinition {
+    pub name: String,
+    /// The user came because the configuration named none.
+    pub is_default: bool,
+}
+
 /// The permissions of a user in a virtual host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PermissionDefinition {

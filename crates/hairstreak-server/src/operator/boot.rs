@@ -9,13 +9,9 @@ use hairstreak_store::{DataDirectory, DataDirectoryError, DefinitionStore, Entry
 use thiserror::Error;
 
 use super::error::OperatorError;
-use super::users::{self, UserChanges};
-use super::{definitions, taking_effect, virtual_hosts};
-use crate::access::UserUpdate;
-use crate::definitions::{
-    Definition, DefinitionError, Document, Kind, PermissionDefinition, VirtualHostDefinition,
-};
-use crate::node::{AmqpOptions, FirstUser, Journal, Node, from_definition};
+use super::{configured_users, definitions, taking_effect, users, virtual_hosts};
+use crate::definitions::{Definition, DefinitionError, Document, Kind, VirtualHostDefinition};
+use crate::node::{AmqpOptions, Journal, Node, from_definition};
 
 /// The place of a node's definitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,8 +106,10 @@ fn restore(node: &Node, definition: Definition) -> Result<(), String> {
     Ok(())
 }
 
-/// Adds what each start is to find, and what a node without definitions begins with.
+/// Adds what each start is to find, and what a node without definitions begins with. Deletes the users that have gone from the configuration.
 fn add_first_definitions(node: &Node, options: &AmqpOptions) -> Result<(), BootError> {
+    // Before the others come: one of them may have the key of a user that has gone.
+    configured_users::delete_gone(node, options)?;
     if let Some(path) = &options.load_definitions {
         load(node, path)?;
     }
@@ -123,11 +121,8 @@ fn add_first_definitions(node: &Node, options: &AmqpOptions) -> Result<(), BootE
         let host = VirtualHostDefinition { name: name.clone(), ..VirtualHostDefinition::default() };
         virtual_hosts::put(node, host, None)?;
     }
-    let is_first = options.users.is_empty() && users::all(node).is_empty();
-    let first = is_first.then_some(&options.default_user);
-    options.users.iter().chain(first).try_for_each(|user| put_first_user(node, user))?;
-    check_anonymous_user(node, options)?;
-    Ok(())
+    configured_users::put(node, options)?;
+    Ok(check_anonymous_user(node, options)?)
 }
 
 /// Clients without credentials are a user that there is.
@@ -140,13 +135,14 @@ fn check_anonymous_user(node: &Node, options: &AmqpOptions) -> Result<(), Operat
     }
 }
 
-/// Has users and limits that were configured anew take effect.
+/// Has users and limits that were configured anew take effect. Users that have gone from the configuration are deleted.
 ///
 /// # Errors
 ///
 /// A user makes no sense. Users before it have changed.
 pub(crate) fn reload(node: &Node, options: &AmqpOptions) -> Result<(), BootError> {
-    options.users.iter().try_for_each(|user| put_first_user(node, user))?;
+    configured_users::delete_gone(node, options)?;
+    configured_users::put(node, options)?;
     check_anonymous_user(node, options)?;
     node.access.set_login_rules(options.login_rules());
     node.set_limits(options);
@@ -159,25 +155,6 @@ fn load(node: &Node, path: &Path) -> Result<(), BootError> {
     let text = fs::read(path).map_err(|error| wrong(error.to_string()))?;
     let document = Document::parse(&text, None).map_err(|error| wrong(error.to_string()))?;
     definitions::import(node, document).map_err(|error| wrong(error.to_string()))?;
-    Ok(())
-}
-
-fn put_first_user(node: &Node, user: &FirstUser) -> Result<(), OperatorError> {
-    if users::find(node, &user.name).is_err() {
-        let FirstUser { name, password_hash, tags, curve } = user.clone();
-        let (password_hash, tags, curve) = (Some(password_hash), Some(tags), Some(curve));
-        let update = UserUpdate { password_hash, tags, curve, ..UserUpdate::default() };
-        return users::put_first(node, &name, update, &virtual_hosts::all(node));
-    }
-    let tags = user.tags.iter().map(str::to_owned).collect();
-    let password_hash = Some(user.password_hash.clone());
-    let curve = user.curve.map(|key| key.to_string());
-    let changes = UserChanges { password_hash, tags: Some(tags), curve, ..UserChanges::default() };
-    users::put(node, &user.name, changes)?;
-    let has_rights = users::permissions(node).iter().any(|row| row.user == user.name);
-    for host in virtual_hosts::all(node).iter().filter(|_| !has_rights) {
-        users::set_permission(node, PermissionDefinition::everything(&user.name, &host.name))?;
-    }
     Ok(())
 }
 

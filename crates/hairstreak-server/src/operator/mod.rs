@@ -5,6 +5,7 @@
 
 pub(crate) mod bindings;
 mod boot;
+mod configured_users;
 pub(crate) mod connections;
 pub(crate) mod definitions;
 mod erlang;

@@ -10,8 +10,8 @@ use crate::access::{
     UserLimits, UserUpdate,
 };
 use crate::definitions::{
-    Change, Definition, Kind, Limits, PermissionDefinition, Place, TopicPermissionDefinition, UserDefinition,
-    VirtualHostDefinition,
+    Change, ConfiguredUserDefinition, Definition, Kind, Limits, PermissionDefinition, Place,
+    TopicPermissionDefinition, UserDefinition, VirtualHostDefinition,
 };
 use crate::node::{Commit, Node};
 
@@ -105,27 +105,39 @@ pub(crate) fn put(node: &Node, name: &str, changes: UserChanges) -> Result<Done,
     Ok(Done { is_new: change.before.is_none(), commit: node.journal.commit(&changes) })
 }
 
-/// Creates a user who may do everything in these virtual hosts: in one batch, so that no crash leaves a user without rights behind.
+/// Creates a configured user who may do everything in these virtual hosts: in one batch, so that no crash leaves a user without rights or without the mark
+/// behind.
 ///
 /// # Errors
 ///
 /// A value makes no sense.
 pub(super) fn put_first(
     node: &Node,
-    name: &str,
+    mark: ConfiguredUserDefinition,
     update: UserUpdate,
     hosts: &[VirtualHostDefinition],
 ) -> Result<(), OperatorError> {
     let _changing = node.changing.lock();
-    let user = node.access.put_user(name, update)?.after;
-    let mut changes = vec![Change::Put(Definition::User(definition(&user)))];
+    let user = node.access.put_user(&mark.name, update)?.after;
+    let mark = Definition::ConfiguredUser(mark);
+    let mut changes = vec![Change::Put(Definition::User(definition(&user))), Change::Put(mark.clone())];
+    node.catalog.put(mark);
     for host in hosts {
-        let row = PermissionDefinition::everything(name, &host.name);
+        let row = PermissionDefinition::everything(&user.name, &host.name);
         restore_permission(node, row.clone())?;
         changes.push(Change::Put(Definition::Permission(row)));
     }
     drop(node.journal.commit(&changes));
     Ok(())
+}
+
+/// Notes that a user belongs to the configuration.
+pub(super) fn mark(node: &Node, mark: ConfiguredUserDefinition) {
+    let mark = Definition::ConfiguredUser(mark);
+    let _changing = node.changing.lock();
+    if node.catalog.find(&mark.place()).as_ref() != Some(&mark) {
+        drop(node.put(mark));
+    }
 }
 
 /// Puts a user of a file in the place of the one before. `password`: the password itself, if the file has it.
@@ -171,6 +183,10 @@ pub(crate) fn delete(node: &Node, name: &str) -> Result<Commit, OperatorError> {
     let (_, revoked) = node.access.delete_user(name)?;
     let mut changes = deletions(&revoked);
     changes.push(Change::Delete(Place::new(Kind::User, &[name.as_bytes()])));
+    let mark = Place::new(Kind::ConfiguredUser, &[name.as_bytes()]);
+    if node.catalog.remove(&mark).is_some() {
+        changes.push(Change::Delete(mark));
+    }
     let commit = node.journal.commit(&changes);
     node.close_connections(&format!("user '{name}' is deleted"), |connection| {
         &*connection.client.user == name
