@@ -85,8 +85,13 @@ impl Attributes {
     ///
     /// # Errors
     ///
-    /// The expiration is no decimal number of milliseconds, or too large: `PRECONDITION_FAILED`.
+    /// The delivery mode means nothing, or the expiration is no decimal number of milliseconds, or too large:
+    /// `PRECONDITION_FAILED`.
     pub fn of(properties: &Properties<'_>) -> Result<Attributes, Refusal> {
+        if let Some(mode) = properties.delivery_mode.filter(|mode| !(1..=2).contains(mode)) {
+            let text = format!("invalid message: {{delivery_mode_unknown,{mode}}}");
+            return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
+        }
         Ok(Attributes {
             is_persistent: properties.delivery_mode == Some(2),
             priority: properties.priority.unwrap_or(0),

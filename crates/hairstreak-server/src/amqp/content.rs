@@ -53,10 +53,6 @@ pub(super) fn examine(
     }
     let mut properties = Properties::decode(outgoing.properties)
         .map_err(|error| Refusal::new(error.reply_code(), error.to_string()))?;
-    if let Some(mode) = properties.delivery_mode.filter(|mode| !(1..=2).contains(mode)) {
-        let text = format!("invalid message: {{delivery_mode_unknown,{mode}}}");
-        return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
-    }
     let attributes = Attributes::of(&properties)?;
     check_user(properties.user_id, turn.rights.identity())?;
     let reply_to = reply_address(channel, &properties, turn)?;

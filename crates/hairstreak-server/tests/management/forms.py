@@ -322,3 +322,16 @@ def forms_of_conditional_requests(node):
         equal((answer.status, answer.headers["ETag"], answer.headers["Last-Modified"]), (200, None, None), target)
     stranger = node.api.as_user("nobody", "x")
     equal(stranger.request("GET", "/api/whoami", headers=none).status, 401)
+
+
+@check()
+def credentials_of_other_schemes(node):
+    for scheme in "Bearer x", "Digest username=\"guest\"":
+        equal(node.api.request("GET", "/api/whoami", headers={"Authorization": scheme}).status, 401, scheme)
+
+
+@check()
+def delivery_modes_that_mean_nothing(node):
+    body = {"routing_key": "none", "payload": "", "payload_encoding": "string", "properties": {"delivery_mode": 7}}
+    reason = "406 PRECONDITION_FAILED - invalid message: {delivery_mode_unknown,7}"
+    equal(node.api.post("exchanges", "/", "amq.default", "publish", body=body).error, (400, "bad_request", reason))

@@ -41,6 +41,10 @@ fn a_message_is_published_as_in_rabbitmq() {
             body("a", json!("5"), "string", json!({"user_id": "x"})),
             r#""406 PRECONDITION_FAILED - user_id property set to 'x' but authenticated user was 'guest'""#,
         ),
+        (
+            body("a", json!("5"), "string", json!({"delivery_mode": 7})),
+            r#""406 PRECONDITION_FAILED - invalid message: {delivery_mode_unknown,7}""#,
+        ),
     ] {
         client.bad("POST", at, &body, reason);
     }
