@@ -160,3 +160,19 @@ def limits_refused(node):
         equal(node.api.put(f"{kind}-limits", name, "max-nothing", body={"value": 1}).error[:2], (400, "bad_request"), kind)
         assert node.api.put(f"{kind}-limits", "nowhere", key, body={"value": 1}).status in (400, 404), kind
         equal(node.api.get(f"{kind}-limits", "nowhere").status, 404, kind)
+
+
+@check()
+def limits_in_files_of_definitions(node):
+    host, other = node.host(), node.host()
+    limit(node, "vhost", host, max_queues=3)
+    exported = node.api.read("definitions", host)
+    equal(node.api.post("definitions", other, body=exported).status, 204)
+    equal(node.api.read("vhost-limits", other), [{"vhost": other, "value": {"max-queues": 3}}])
+    # An object without fields is a list in RabbitMQ's files.
+    row = {"component": "vhost-limits", "vhost": host, "name": "limits", "value": []}
+    for place, file in ((("definitions",), {"parameters": [row]}), (("definitions", other), {"parameters": [row]})):
+        equal(node.api.post(*place, body=file).status, 204)
+    for name in host, other:
+        equal(node.api.put("queues", name, "q").status, 201)
+    equal(node.api.put("parameters", "vhost-limits", host, "x", body={"value": {"a": 1}}).status, 400)

@@ -41,7 +41,8 @@ fn exported(state: &State, vhost: Option<&str>) -> Result<Map<String, Value>, Op
         return Ok(object);
     };
     let host = virtual_hosts::find(&state.node, vhost)?;
-    let metadata = json!({"tags": host.tags, "default_queue_type": host.default_queue_type});
+    let metadata = json!({"description": host.description, "tags": host.tags,
+        "default_queue_type": host.default_queue_type});
     object.insert("rabbitmq_definition_format".into(), "single_virtual_host".into());
     object.insert("original_vhost_name".into(), host.name.into());
     object.insert("description".into(), host.description.into());

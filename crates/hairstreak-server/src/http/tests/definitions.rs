@@ -54,6 +54,7 @@ fn definitions_are_exported_and_imported() {
     let of_host = client.get("/api/definitions/%2F");
     assert!(of_host.get("users").is_none());
     assert_eq!(of_host["queues"][0].get("vhost"), None);
+    assert_eq!(of_host["metadata"], json!({"description": "", "tags": [], "default_queue_type": null}));
     target.change("PUT", "/api/vhosts/v", "{}");
     target.check("POST", "/api/definitions/v", &of_host.to_string(), 204, "");
     assert_eq!(target.get("/api/queues/v/q1")["arguments"], json!({"x-max-length": 5}));
