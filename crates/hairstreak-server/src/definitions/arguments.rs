@@ -90,10 +90,22 @@ fn check(table: &FieldTable) -> Result<(), String> {
     table.check().map_err(|error| error.to_string())?;
     let mut encoded = Vec::new();
     table.encode(&mut encoded);
-    if encoded.len() > TABLE_SIZE_MAX {
-        return Err(format!("the table has {} bytes, {TABLE_SIZE_MAX} at most may be", encoded.len()));
+    let size = encoded.len() - table.iter().map(|(_, value)| spared_size(value)).sum::<usize>();
+    if size > TABLE_SIZE_MAX {
+        return Err(format!("the table has {size} bytes, {TABLE_SIZE_MAX} at most may be"));
     }
     Ok(())
+}
+
+/// The bytes that a client may have spared: JSON has the numbers of clients with 64 bits each.
+fn spared_size(value: &FieldValue) -> usize {
+    match value {
+        FieldValue::I64(_) => size_of::<i64>() - size_of::<i8>(),
+        FieldValue::F64(_) => size_of::<f64>() - size_of::<f32>(),
+        FieldValue::Array(values) => values.iter().map(spared_size).sum(),
+        FieldValue::Table(table) => table.iter().map(|(_, value)| spared_size(value)).sum(),
+        _ => 0,
+    }
 }
 
 /// The table of an object. An error names the field.
@@ -188,6 +200,16 @@ mod tests {
             read(TABLE_SIZE_MAX + 1).unwrap_err().to_string(),
             "the table has 131065 bytes, 131064 at most may be"
         );
+        // The arguments of a client come back from JSON, though JSON has no small numbers.
+        for value in [FieldValue::I8(-128), FieldValue::F32(0.1), FieldValue::Bool(false)] {
+            let count = if value == FieldValue::F32(0.1) { 26_000 } else { 65_500 };
+            let arguments = Arguments(FieldTable::from_iter([("a", vec![value; count])]));
+            let json = serde_json::to_string(&arguments).unwrap();
+            assert_eq!(
+                serde_json::to_string(&serde_json::from_str::<Arguments>(&json).unwrap()).unwrap(),
+                json
+            );
+        }
     }
 
     /// A comparison of each name with those before it would take half a minute here.

@@ -168,6 +168,14 @@ fn arguments_are_no_larger_than_a_frame() {
     }
     let body = format!("{{\"arguments\":{}}}", long.replacen('x', "", 1));
     client.check("PUT", "/api/queues/%2F/r", &body, 201, "");
+    // The largest arguments come back from an export, in which they have more bytes.
+    let texts = [format!("\"{}\"", "\\u0001".repeat(131_000)), format!("[{}0]", "true,".repeat(65_500))];
+    for (name, value) in ["control", "flags"].iter().zip(texts) {
+        let body = format!("{{\"durable\":true,\"arguments\":{{\"a\":{value}}}}}");
+        client.check("PUT", &format!("/api/queues/%2F/{name}"), &body, 201, "");
+    }
+    let exported = client.get("/api/definitions").to_string();
+    TestNode::start().client().check("POST", "/api/definitions", &exported, 204, "");
 }
 
 #[test]
