@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hairstreak_base::{Bytes, Message};
 use hairstreak_broker::service::{Broker, Limits, Options};
-use hairstreak_broker::{Outbox, Sent};
+use hairstreak_broker::{OpenGate, Outbox, Sent};
 use hairstreak_wire::mdp;
 use hairstreak_wire::numbered::{self, ClientId, Header, Held, Refusal, RequestId, encode_held, with_body};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -78,7 +78,7 @@ fuzz_target!(|steps: Vec<Step>| {
         limits,
         ..Options::default()
     };
-    let mut broker = Broker::new([b'B'; 16], options);
+    let mut broker = Broker::new([b'B'; 16], options, Box::new(OpenGate));
     let mut wire = Wire { full: [false; 8], gone: [false; 8] };
     let mut now = Duration::ZERO;
     for step in steps {
