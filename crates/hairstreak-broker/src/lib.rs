@@ -17,6 +17,7 @@ mod gate;
 mod index;
 pub mod message;
 mod outbox;
+pub mod pattern;
 pub mod policy;
 pub mod queue;
 mod refusal;

@@ -6,7 +6,6 @@
 //!   operator policy with the highest priority +--> merged --+
 //! ```
 //!
-//! - `pattern`: which names
 //! - `keys`: which settings there are, and their values
 //! - `apply_to`, `scope`, `policy`: which objects, who gives a policy, and one policy
 //! - `merge`: a user policy and an operator policy together
@@ -19,7 +18,6 @@ mod apply_to;
 mod error;
 mod keys;
 mod merge;
-mod pattern;
 mod policies;
 #[expect(clippy::module_inception, reason = "one policy of the folder of policies")]
 mod policy;

@@ -5,14 +5,16 @@ use hairstreak_wire::amqp::FieldTable;
 use super::apply_to::ApplyTo;
 use super::error::PolicyError;
 use super::keys;
-use super::pattern::Pattern;
 use super::scope::Scope;
+use crate::pattern::{Pattern, PatternError};
 use crate::queue::QueueKind;
 
 /// A valid policy.
 #[derive(Debug)]
 pub struct Policy {
     name: Box<str>,
+    /// As it was given.
+    pattern_text: Box<str>,
     pattern: Pattern,
     apply_to: ApplyTo,
     priority: i64,
@@ -23,7 +25,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// A policy. `pattern` is a regular expression that is found anywhere in a name.
+    /// A policy. `pattern` is a regular expression that is found anywhere in a name; an empty one is in every name.
     ///
     /// # Errors
     ///
@@ -36,12 +38,13 @@ impl Policy {
         definition: FieldTable,
         scope: Scope,
     ) -> Result<Policy, PolicyError> {
-        let pattern = Pattern::new(pattern)?;
+        let pattern_text = pattern.into();
+        let pattern = Pattern::compile(pattern).map_err(no_pattern)?;
         keys::check(&definition, scope)?;
         let kinds = QueueKind::ALL.into_iter();
         let kinds = kinds.filter(|kind| apply_to.has_queues(*kind) && keys::are_known_to(&definition, *kind));
         let (name, kinds) = (name.into(), kinds.collect());
-        Ok(Policy { name, pattern, apply_to, priority, definition, scope, kinds })
+        Ok(Policy { name, pattern_text, pattern, apply_to, priority, definition, scope, kinds })
     }
 
     /// The name.
@@ -51,7 +54,7 @@ impl Policy {
 
     /// The pattern of names.
     pub fn pattern(&self) -> &str {
-        self.pattern.as_str()
+        &self.pattern_text
     }
 
     /// The objects that the policy is for.
@@ -83,4 +86,12 @@ impl Policy {
     pub(super) fn is_for_exchange(&self, name: &[u8]) -> bool {
         self.apply_to.has_exchanges() && self.pattern.matches(name)
     }
+}
+
+/// RabbitMQ's words for a pattern that is no regular expression.
+fn no_pattern(error: PatternError) -> PolicyError {
+    let PatternError { reason, position, .. } = error;
+    PolicyError::new(format!(
+        "pattern should be regular expression but is invalid: {{\"{reason}\",{position}}}"
+    ))
 }

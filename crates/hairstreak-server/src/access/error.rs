@@ -1,9 +1,9 @@
 //! `AccessError`: a change of users or permissions that cannot be made.
 
+use hairstreak_broker::pattern::PatternError;
 use thiserror::Error;
 
 use super::password::PasswordHashError;
-use super::pattern::PatternError;
 
 /// A change that cannot be made. Nothing was changed.
 #[derive(Debug, Error)]

@@ -52,7 +52,6 @@ pub use options::AccessOptions;
 pub use password::{
     Argon2idParameters, HashingAlgorithm, PASSWORD_SIZE_MAX, PasswordHash, PasswordHashError,
 };
-pub use pattern::PatternError;
 pub use permission::{Operation, Permission, TopicPermission};
 pub use tags::Tags;
 pub use usage::{ChannelSlot, ConnectionSlot, LimitError};

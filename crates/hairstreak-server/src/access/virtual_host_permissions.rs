@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::pattern::{Pattern, PatternTable, Variables, expand};
+use hairstreak_broker::pattern::Pattern;
+
+use super::pattern::{PatternTable, Variables, expand};
 use super::permission::{Operation, Permission, TopicPermission};
 
 /// The name by which permissions know the default exchange, whose own name is empty.

@@ -253,6 +253,29 @@ def policies_apply_to_what_their_pattern_matches(node):
 
 
 @check()
+def policies_have_patterns_of_pcre(node):
+    host = Host(node)
+    rows = [
+        (r"\h", "a b", ["aa", "a<b", "tab"]),
+        ("^a{,3}$", "a{,3}", ["aa"]),
+        (r"\<", "a<b", ["aa", "tab"]),
+        (r"^\Qa.c\E$", "a.c", ["abc"]),
+        ("^[a&&b]+$", "a&b", ["&c"]),
+        ("^(x)?(?(1)a|b)$", "xa", ["xb"]),
+        ("^(x)?(?(1))y$", "y", ["by"]),
+    ]
+    for name in {name for _, matched, others in rows for name in (matched, *others)}:
+        host.queue(name)
+    for pattern, matched, others in rows:
+        # Each definition is another: what a queue shows is of this pattern.
+        definition = {"max-length": 1 + rows.index((pattern, matched, others))}
+        host.set(definition, pattern=pattern)
+        host.await_policy("p", None, definition, name=matched)
+        for name in others:
+            host.await_policy(None, None, {}, name=name)
+
+
+@check()
 def policies_apply_to_queues_or_exchanges_or_both(node):
     host = Host(node)
     exchange(host.wire, "q")
@@ -383,6 +406,8 @@ def policies_refused(node):
             refuse(node, kind, host, {"pattern": ".*", "definition": definition}, text)
         whole = {"pattern": ".*", "definition": {"max-length": 1}}
         refuse(node, kind, host, whole | {"pattern": "("}, "pattern should be regular expression but is invalid")
+        for pattern, text in (("(?(1))", "reference to non-existent subpattern"), ("(?(2)a)(b)", "reference to non-existent"), ("(?R)", "invalid")):
+            refuse(node, kind, host, whole | {"pattern": pattern}, text)
         refuse(node, kind, host, whole | {"apply-to": "nothing"}, "apply-to 'nothing' unrecognised; should be")
         refuse(node, kind, host, whole | {"priority": "high"}, "priority should be a number, actually was")
         equal(node.api.put(kind, host, "p", body={"pattern": ".*"}).error[:2], (400, "bad_request"))

@@ -1,10 +1,11 @@
 //! `ListArguments`: which objects a list has, in what order, and what it says of each.
 
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use fancy_regex::{BytesMode, Regex, RegexBuilder};
+use hairstreak_broker::pattern::Pattern;
 
 use crate::duration::bounded;
 use crate::failure::Failure;
@@ -50,24 +51,24 @@ impl ListArguments {
 #[derive(Clone, Debug)]
 pub struct Filter {
     pub text: String,
-    regex: Regex,
+    pattern: Arc<Pattern>,
 }
 
 impl FromStr for Filter {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Filter, String> {
-        // Without Unicode's tables, as RabbitMQ compares names.
-        let regex = RegexBuilder::new(text).case_insensitive(true).bytes_mode(BytesMode::Ascii).build();
-        let regex = regex.map_err(|error| format!("it is no regular expression: {error}"))?;
-        Ok(Filter { text: text.to_owned(), regex })
+        let pattern = Pattern::compile_caseless(text);
+        let pattern = pattern.map_err(|error| format!("it is no regular expression: {}", error.reason))?;
+        Ok(Filter { text: text.to_owned(), pattern: Arc::new(pattern) })
     }
 }
 
 impl Filter {
     pub fn matches(&self, name: &str) -> Result<bool, Failure> {
-        let matched = self.regex.is_match(name);
-        matched.map_err(|error| Failure::failed(format!("--filter '{}' on '{name}': {error}", self.text)))
+        let matched = self.pattern.find(name.as_bytes());
+        matched
+            .ok_or_else(|| Failure::failed(format!("--filter '{}' on '{name}': too many steps", self.text)))
     }
 }
 
@@ -98,6 +99,8 @@ mod tests {
         ] {
             assert_eq!(filter.parse::<Filter>().unwrap().matches(name).unwrap(), expected, "{filter}");
         }
-        assert!("(".parse::<Filter>().is_err());
+        for text in ["(", "(?(1))"] {
+            assert!(text.parse::<Filter>().is_err(), "{text}");
+        }
     }
 }

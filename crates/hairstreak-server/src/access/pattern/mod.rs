@@ -1,17 +1,9 @@
-//! Patterns of permissions: regular expressions as RabbitMQ's users write them, which are PCRE's.
+//! Patterns of permissions: those of [`hairstreak_broker::pattern`], which policies have, too.
 //!
-//! `pcre` says what PCRE means in the syntax of fancy-regex, `plain` knows the patterns that need no regular expression, and
-//! [`Pattern`] matches names. `template` fills in `{username}`, and [`PatternTable`] shares equal patterns.
+//! `template` fills in `{username}`, and [`PatternTable`] shares equal patterns.
 
-mod error;
-#[expect(clippy::module_inception, reason = "the type is what the folder is about")]
-mod pattern;
-mod pcre;
-mod plain;
 mod table;
 mod template;
 
-pub use error::PatternError;
-pub(super) use pattern::Pattern;
 pub(super) use table::PatternTable;
 pub(super) use template::{Variables, expand};

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
+use hairstreak_broker::pattern::{Pattern, PatternError};
 use parking_lot::Mutex;
 
-use super::error::PatternError;
-use super::pattern::Pattern;
+/// RabbitMQ reads the empty pattern of a permission as this one, which is in no name of an exchange or a queue.
+const NONE: &str = "^$";
 
 /// Entries of patterns that nobody uses are looked for when there are this many entries, and later when there are twice as many
 /// as were in use.
@@ -25,10 +26,11 @@ struct Entries {
 }
 
 impl PatternTable {
-    /// The pattern of that text. Not compiled under the lock: two threads may compile one text, and the first is kept.
+    /// The pattern of that text; an empty one matches the empty name only. Not compiled under the lock: two threads may compile one text, and the first is kept.
     ///
     /// Errors: as [`Pattern::compile`].
     pub fn get(&self, text: &str) -> Result<Arc<Pattern>, PatternError> {
+        let text = if text.is_empty() { NONE } else { text };
         if let Some(known) = self.entries.lock().by_text.get(text).and_then(Weak::upgrade) {
             return Ok(known);
         }

@@ -1,8 +1,8 @@
 //! `ListQuery`: the parameters of a list.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
-use fancy_regex::{BytesMode, Regex, RegexBuilder};
+use hairstreak_broker::pattern::Pattern;
 
 use super::columns::Columns;
 use crate::http::error::ApiError;
@@ -14,12 +14,6 @@ const PAGE_SIZE_DEFAULT: u64 = 100;
 const PAGE_SIZE_MAX: u64 = 500;
 /// Characters of a regular expression.
 const REGEX_SIZE_MAX: usize = 1024;
-/// The steps that a regular expression may take back at one name.
-const BACKTRACK_MAX: usize = 10_000;
-/// Instructions of a regular expression that goes back.
-const PROGRAM_MAX: usize = 20_000;
-/// Bytes of a compiled regular expression.
-const COMPILED_SIZE_MAX: usize = 1 << 20;
 
 /// The parameters of a list.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +41,7 @@ pub(super) struct Page {
 pub(super) enum Filter {
     /// The name contains the text, which is in lower case.
     Contains(String),
-    Matches(Box<Regex>),
+    Matches(Arc<Pattern>),
 }
 
 impl ListQuery {
@@ -95,20 +89,8 @@ fn filter(query: &Query) -> Result<Option<Filter>, ApiError> {
     if name.chars().count() > REGEX_SIZE_MAX {
         return Err(invalid());
     }
-    let build = || {
-        RegexBuilder::new(name)
-            .bytes_mode(BytesMode::Ascii)
-            .case_insensitive(true)
-            .backtrack_limit(BACKTRACK_MAX)
-            .max_prog_size(PROGRAM_MAX)
-            .delegate_size_limit(COMPILED_SIZE_MAX)
-            .build()
-    };
-    // The engine panics at some expressions that it does not understand.
-    match catch_unwind(AssertUnwindSafe(build)) {
-        Ok(Ok(regex)) => Ok(Some(Filter::Matches(Box::new(regex)))),
-        _ => Err(invalid()),
-    }
+    let pattern = Pattern::compile_caseless(name).map_err(|_| invalid())?;
+    Ok(Some(Filter::Matches(Arc::new(pattern))))
 }
 
 /// RabbitMQ's words for whatever is wrong with a page.
@@ -125,10 +107,7 @@ impl Filter {
     pub(super) fn passes(&self, name: &[u8]) -> Result<bool, ApiError> {
         match self {
             Filter::Contains(text) => Ok(String::from_utf8_lossy(name).to_lowercase().contains(text)),
-            Filter::Matches(regex) => match catch_unwind(AssertUnwindSafe(|| regex.is_match(name))) {
-                Ok(Ok(is_match)) => Ok(is_match),
-                _ => Err(invalid()),
-            },
+            Filter::Matches(pattern) => pattern.find(name).ok_or_else(invalid),
         }
     }
 }

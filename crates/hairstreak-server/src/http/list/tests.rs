@@ -117,6 +117,7 @@ fn wrong_parameters_are_refused_in_rabbitmqs_words() {
         ("page=x", ApiError::bad_request("Pagination parameters are invalid")),
         ("page=", ApiError::bad_request("Pagination parameters are invalid")),
         ("page=1&page_size=x", ApiError::bad_request("Pagination parameters are invalid")),
+        ("page=1&name=(%3F(1))&use_regex=true", ApiError::bad_request("Pagination parameters are invalid")),
         ("page=1&name=(&use_regex=true", ApiError::bad_request("Pagination parameters are invalid")),
         (&long, ApiError::bad_request("Pagination parameters are invalid")),
         (

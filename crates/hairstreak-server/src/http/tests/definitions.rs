@@ -92,6 +92,8 @@ fn a_form_is_imported_and_what_is_none_is_refused() {
         r#"{"queues":[{"name":"a"}]}"#,
         r#"{"queues":[{"name":"a","vhost":"nope","durable":true,"auto_delete":false}]}"#,
         r#"{"queues":5}"#,
+        r#"{"permissions":[{"user":"guest","vhost":"/","configure":"(?(1))","write":"","read":""}]}"#,
+        r#"{"policies":[{"name":"p","vhost":"/","pattern":"(?(1))","definition":{"expires":1}}]}"#,
         r#"{"permissions":[{"user":"nope","vhost":"/","configure":"","write":"","read":""}]}"#,
     ] {
         assert_eq!(client.ask("POST", "/api/definitions", body).status, 400, "{body}");

@@ -21,6 +21,10 @@ fn policies_are_set_and_cleared_as_in_rabbitmq() {
         r#"{"pattern":"^a","definition":{"max-length":5},"priority":"x"}"#,
         r#""Validation failed\n\npriority should be a number, actually was &lt;&lt;\"x\"&gt;&gt;\n""#,
     );
+    bad(
+        r#"{"pattern":"(?(1))","definition":{"max-length":5}}"#,
+        r#""Validation failed\n\npattern should be regular expression but is invalid: {\"reference to non-existent subpattern\",5}\n""#,
+    );
     let body = r#"{"pattern":"^a","definition":{"max-length":5},"priority":3,"apply-to":"queues"}"#;
     client.check("PUT", at, body, 201, "");
     client.check("PUT", at, body, 204, "");

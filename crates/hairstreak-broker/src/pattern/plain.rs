@@ -7,7 +7,7 @@
 pub(super) enum PlainPattern {
     /// `.*`: every name.
     All,
-    /// The empty pattern, and `^$`: the empty name. No exchange or queue has one.
+    /// `^$`: the empty name. No exchange or queue has one.
     Empty,
     /// `^text$`
     Exact(Box<[u8]>),
@@ -19,8 +19,8 @@ impl PlainPattern {
     /// The plain form of `pattern`, if it has one.
     pub fn of(pattern: &str) -> Option<PlainPattern> {
         match pattern {
-            "" | "^$" => return Some(PlainPattern::Empty),
-            ".*" | "^" | "^.*" | ".*$" => return Some(PlainPattern::All),
+            "^$" => return Some(PlainPattern::Empty),
+            "" | ".*" | "^" | "^.*" | ".*$" => return Some(PlainPattern::All),
             _ => {}
         }
         let (text, end) = literal(pattern.strip_prefix('^')?)?;

@@ -3,6 +3,9 @@
 //! RabbitMQ matches bytes with Erlang's `re`, which is PCRE without Unicode. fancy-regex gives some texts another meaning: `\<` is
 //! the start of a word, `{,3}` a repetition, `&&` in a class an intersection. A permission must not allow more here than there, so
 //! these are written as PCRE means them. Constructs without an equal, such as recursion, are refused.
+//!
+//! fancy-regex looks up the group that a condition `(?(1)...)` names only while it matches, and panics if there is none. So groups
+//! are counted here, and what names none of them is refused.
 
 use std::fmt::Write;
 use std::iter::Peekable;
@@ -13,24 +16,59 @@ const CLASSES: [&str; 14] = [
     "upper", "word", "xdigit",
 ];
 
+/// PCRE's words for a reference to a group that is not there.
+const NO_SUBPATTERN: &str = "reference to non-existent subpattern";
+
 type Rest<'a> = Peekable<Chars<'a>>;
+
+/// The thing that is wrong with a pattern.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// Text for the user.
+    pub reason: String,
+    /// The byte of the pattern behind what is wrong.
+    pub position: usize,
+}
+
+/// The groups of a pattern that are counted, and the conditions that name one.
+#[derive(Debug, Default)]
+struct Groups {
+    count: usize,
+    /// The number of a group, and the bytes of the pattern behind it.
+    named: Vec<(usize, usize)>,
+}
 
 /// The same pattern for fancy-regex with bytes.
 ///
-/// Errors: a construct that fancy-regex lacks, as text for the user.
-pub(super) fn translate(pattern: &str) -> Result<String, String> {
+/// Errors: a construct that fancy-regex lacks, or a condition on a group that is not there.
+pub(super) fn translate(pattern: &str) -> Result<String, Fault> {
     let mut rest = pattern.chars().peekable();
     let mut out = String::with_capacity(pattern.len() + 8);
+    let mut groups = Groups::default();
+    let position = |rest_size| pattern.len() - rest_size;
     while let Some(char) = rest.next() {
-        match char {
-            '\\' => escape(&mut rest, &mut out)?,
-            '[' => class(&mut rest, &mut out)?,
-            '(' => group(&mut rest, &mut out)?,
-            '{' if !is_repetition(&rest)? => out.push_str("\\{"),
-            _ => push_bytes(char, &mut out),
-        }
+        let done = match char {
+            '\\' => escape(&mut rest, &mut out),
+            '[' => class(&mut rest, &mut out),
+            '(' => group(&mut rest, &mut out, &mut groups),
+            '{' => brace(&rest, &mut out),
+            _ => {
+                push_bytes(char, &mut out);
+                Ok(())
+            }
+        };
+        done.map_err(|reason| Fault { reason, position: position(size_of_rest(&rest)) })?;
     }
-    Ok(out)
+    // A condition may name a group that comes later.
+    match groups.named.into_iter().find(|(number, _)| !(1..=groups.count).contains(number)) {
+        None => Ok(out),
+        Some((_, rest_size)) => Err(Fault { reason: NO_SUBPATTERN.into(), position: position(rest_size) }),
+    }
+}
+
+/// The bytes of what was not read yet.
+fn size_of_rest(rest: &Rest<'_>) -> usize {
+    rest.clone().map(char::len_utf8).sum()
 }
 
 /// A character as it is, or the bytes of one that is not ASCII: a repetition behind it repeats its last byte, as in PCRE.
@@ -99,6 +137,12 @@ fn quoted(rest: &mut Rest<'_>, out: &mut String) {
     }
 }
 
+/// Behind an opening brace, which stands for itself unless a repetition follows.
+fn brace(rest: &Rest<'_>, out: &mut String) -> Result<(), String> {
+    out.push_str(if is_repetition(rest)? { "{" } else { "\\{" });
+    Ok(())
+}
+
 /// Whether what follows a brace makes it a repetition: `3}`, `3,}` or `3,5}`.
 ///
 /// Errors: the numbers are in the wrong order.
@@ -121,11 +165,12 @@ fn is_repetition(rest: &Rest<'_>) -> Result<bool, String> {
 }
 
 /// Behind an opening parenthesis.
-fn group(rest: &mut Rest<'_>, out: &mut String) -> Result<(), String> {
+fn group(rest: &mut Rest<'_>, out: &mut String, groups: &mut Groups) -> Result<(), String> {
     match rest.peek() {
         Some('*') => return Err("(*...) is not supported".into()),
         Some('?') => {}
         _ => {
+            groups.count += 1;
             out.push('(');
             return Ok(());
         }
@@ -137,8 +182,17 @@ fn group(rest: &mut Rest<'_>, out: &mut String) -> Result<(), String> {
             // A comment. PCRE ends it at the first parenthesis, too.
             return rest.find(|char| *char == ')').map(|_| ()).ok_or_else(|| "a comment without end".into());
         }
-        Some(':' | '=' | '!' | '>' | '<' | '(') => true,
-        Some('P') => ahead.next() == Some('<'),
+        Some('(') => return condition(rest, out, groups),
+        Some(':' | '=' | '!' | '>') => true,
+        Some('<') => {
+            // Anything else behind `(?<` is the name of a group.
+            groups.count += usize::from(!matches!(ahead.next(), Some('=' | '!')));
+            true
+        }
+        Some('P') => {
+            groups.count += 1;
+            ahead.next() == Some('<')
+        }
         // Options: `(?i)` and `(?i-s:...)`. In the extended syntax of `x` a comment could look like a class.
         Some(first) => {
             let mut option = Some(first);
@@ -156,6 +210,45 @@ fn group(rest: &mut Rest<'_>, out: &mut String) -> Result<(), String> {
         let shown: String = rest.clone().take(3).collect();
         Err(format!("({shown} is not supported"))
     }
+}
+
+/// Before the `?(` of a condition: the number of a group, as in `(?(1)...)`, `(?(-1)...)` and `(?(+1)...)`, or its name, as in
+/// `(?(<name>)...)`.
+fn condition(rest: &mut Rest<'_>, out: &mut String, groups: &mut Groups) -> Result<(), String> {
+    let text: String = rest.by_ref().skip(2).take_while(|char| *char != ')').take(64).collect();
+    let wrong = || format!("(?({text}) is not supported");
+    let name = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
+    if name.is_some_and(is_name) {
+        push_condition(&text, out);
+        return Ok(());
+    }
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(&text);
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(wrong());
+    }
+    let number: usize = digits.parse().map_err(|_| wrong())?;
+    let number = match text.as_bytes() {
+        _ if number == 0 => 0,
+        [b'-', ..] => (groups.count + 1).saturating_sub(number),
+        [b'+', ..] => groups.count.saturating_add(number),
+        _ => number,
+    };
+    groups.named.push((number, size_of_rest(rest)));
+    push_condition(&number.to_string(), out);
+    Ok(())
+}
+
+/// A condition on a group. Without a branch fancy-regex takes the condition for an assertion, so there is one, which is empty.
+fn push_condition(group: &str, out: &mut String) {
+    out.extend(["(?(", group, ")(?=)"]);
+}
+
+/// Whether a group may have that name.
+fn is_name(text: &str) -> bool {
+    let has_no_digit_first = !text.starts_with(|char: char| char.is_ascii_digit());
+    !text.is_empty()
+        && has_no_digit_first
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// Behind an opening bracket.

@@ -1,0 +1,15 @@
+//! Patterns of names: regular expressions as RabbitMQ's users write them, which are PCRE's.
+//!
+//! Permissions, policies and the filters of lists all have them. `pcre` says what PCRE means in the syntax of fancy-regex,
+//! `plain` knows the patterns that need no regular expression, and [`Pattern`] matches names.
+
+mod error;
+#[expect(clippy::module_inception, reason = "the type is what the folder is about")]
+mod pattern;
+mod pcre;
+mod plain;
+#[cfg(test)]
+mod tests;
+
+pub use error::PatternError;
+pub use pattern::Pattern;
