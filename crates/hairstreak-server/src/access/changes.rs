@@ -3,6 +3,8 @@
 //! Changes of several threads are made one after the other. A caller that writes changes down in the same
 //! order makes them on one thread, or under a lock of its own.
 
+use hairstreak_broker::pattern::PatternError;
+
 use super::access::Access;
 use super::error::AccessError;
 use super::listing::SLICE_COUNT_MAX;
@@ -92,10 +94,23 @@ impl Access {
     ///
     /// Errors: no such user or virtual host, a pattern that is none, too many permissions.
     pub fn set_permission(&self, permission: Permission) -> Result<Option<Permission>, AccessError> {
-        for pattern in [&permission.configure, &permission.write, &permission.read] {
-            self.state.patterns.get(pattern)?;
-        }
+        self.check_patterns(&permission)?;
         self.state.change(|registry| registry.set_permission(permission))
+    }
+
+    /// Puts back a permission that was set before, maybe by an older node. A pattern that is none here allows nothing; returns its
+    /// fault.
+    ///
+    /// Errors: no such user or virtual host, too many permissions.
+    pub fn restore_permission(&self, permission: Permission) -> Result<Option<PatternError>, AccessError> {
+        let fault = self.check_patterns(&permission).err();
+        self.state.change(|registry| registry.set_permission(permission))?;
+        Ok(fault)
+    }
+
+    fn check_patterns(&self, permission: &Permission) -> Result<(), PatternError> {
+        let mut patterns = [&permission.configure, &permission.write, &permission.read].into_iter();
+        patterns.try_for_each(|pattern| self.state.patterns.get(pattern).map(drop))
     }
 
     /// Takes a user's permission for a virtual host. Returns what was there.
@@ -116,12 +131,27 @@ impl Access {
         &self,
         permission: TopicPermission,
     ) -> Result<Option<TopicPermission>, AccessError> {
+        self.check_topic_patterns(&permission)?;
+        self.state.change(|registry| registry.set_topic_permission(permission))
+    }
+
+    /// Puts back a topic permission, as [`Access::restore_permission`] does a permission.
+    ///
+    /// Errors: no such user or virtual host, too many permissions.
+    pub fn restore_topic_permission(
+        &self,
+        permission: TopicPermission,
+    ) -> Result<Option<PatternError>, AccessError> {
+        let fault = self.check_topic_patterns(&permission).err();
+        self.state.change(|registry| registry.set_topic_permission(permission))?;
+        Ok(fault)
+    }
+
+    fn check_topic_patterns(&self, permission: &TopicPermission) -> Result<(), PatternError> {
         let variables =
             Variables { user: &permission.user, virtual_host: &permission.virtual_host, client_id: None };
-        for pattern in [&permission.write, &permission.read] {
-            self.state.patterns.get(&expand(pattern, variables))?;
-        }
-        self.state.change(|registry| registry.set_topic_permission(permission))
+        let mut patterns = [&permission.write, &permission.read].into_iter();
+        patterns.try_for_each(|pattern| self.state.patterns.get(&expand(pattern, variables)).map(drop))
     }
 
     /// Takes a user's permission for the routing keys of an exchange, or of all exchanges of the virtual host. Returns them.

@@ -165,7 +165,60 @@ fn decode(entry: &Entry) -> Result<Definition, DefinitionError> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::operator::queues;
+
+    /// fancy-regex takes this pattern and panics when it matches.
+    const BAD: &str = "(?(1))";
+
+    fn definition<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> T {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn a_pattern_that_an_older_node_took_matches_nothing() {
+        let folder = std::env::temp_dir().join(format!("hairstreak-patterns-{}", std::process::id()));
+        let data = DataPlace { path: folder.clone(), node_name: "test@here".into() };
+        let options = AmqpOptions::default();
+        let node = open(&options, Some(&data)).unwrap();
+        let policy = json!({"vhost": "/", "name": "p", "pattern": BAD, "definition": {"expires": 100_000}});
+        node.put(Definition::Policy(definition(policy)));
+        let row = json!({"user": "guest", "vhost": "/", "configure": BAD, "write": "", "read": ".*"});
+        node.put(Definition::Permission(definition(row)));
+        let row = json!({"user": "guest", "vhost": "/", "exchange": "amq.topic", "write": BAD, "read": ".*"});
+        node.put(Definition::TopicPermission(definition(row)));
+        let queue =
+            json!({"name": "q", "vhost": "/", "durable": true, "auto_delete": false, "arguments": {}});
+        node.put(Definition::Queue(definition(queue)));
+        node.journal.flush().unwrap();
+        drop(node);
+
+        let node = open(&options, Some(&data)).unwrap();
+        let queues = queues::all(&node, "/").unwrap();
+        assert_eq!(
+            queues.iter().map(|queue| (&*queue.name, queue.policies.user.as_deref())).collect::<Vec<_>>(),
+            [(&b"q"[..], None)]
+        );
+        assert_eq!(taking_effect::all_policies(&node, hairstreak_broker::policy::Scope::User).len(), 1);
+        assert_eq!(users::permissions(&node)[0].configure, BAD);
+        assert_eq!(users::topic_permissions(&node)[0].write, BAD);
+        drop(node);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_with_a_pattern_that_is_none_is_refused_with_its_name() {
+        let path = std::env::temp_dir().join(format!("hairstreak-patterns-{}.json", std::process::id()));
+        let policy = json!({"vhost": "/", "name": "p", "pattern": BAD, "definition": {"expires": 100_000}});
+        fs::write(&path, json!({"vhosts": [{"name": "/"}], "policies": [policy]}).to_string()).unwrap();
+        let options = AmqpOptions { load_definitions: Some(path.clone()), ..AmqpOptions::default() };
+        let error = open(&options, None).map(drop).unwrap_err().to_string();
+        fs::remove_file(&path).unwrap();
+        assert!(error.starts_with(&format!("{}: policy 'p': Validation failed", path.display())), "{error}");
+        assert!(error.contains(r#"is invalid: {"reference to non-existent subpattern",5}"#), "{error}");
+    }
 
     #[test]
     fn clients_without_credentials_are_a_user_that_there_is() {

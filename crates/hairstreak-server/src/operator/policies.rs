@@ -18,7 +18,7 @@ pub(crate) use super::taking_effect::all_policies as all;
 pub(crate) fn put(node: &Node, scope: Scope, policy: PolicyDefinition) -> Result<Done, OperatorError> {
     let _changing = node.changing.lock();
     virtual_hosts::find(node, &policy.vhost)?;
-    compile(scope, &policy)?;
+    compile(scope, &policy).map_err(|error| OperatorError::Bad(error.to_string()))?;
     node.journal.check()?;
     let host = policy.vhost.clone();
     let (is_new, commit) = node.put(match scope {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use hairstreak_broker::policy::{ApplyTo, Policy, PolicyError, Scope};
 use hairstreak_broker::vhost::HostSettings;
 
-use super::error::OperatorError;
 use crate::definitions::{Definition, Kind, PolicyDefinition, VirtualHostDefinition};
 use crate::node::Node;
 
@@ -32,8 +31,7 @@ pub(super) fn apply_policies(node: &Node, name: &str) {
     let Some(host) = node.hosts.find(name) else { return };
     let of_scope = |scope| {
         let of_host = all_policies(node, scope).into_iter().filter(|policy| policy.vhost == name);
-        // A policy of the catalog was valid when it was put there.
-        of_host.filter_map(|policy| compile(scope, &policy).ok().map(Arc::new)).collect()
+        of_host.filter_map(|policy| compile_stored(scope, &policy).map(Arc::new)).collect()
     };
     let (user, operator) = (of_scope(Scope::User), of_scope(Scope::Operator));
     node.act(&host, |state, now| state.host.set_policies(user, operator, now, &mut state.outlets));
@@ -51,11 +49,25 @@ pub(crate) fn all_policies(node: &Node, scope: Scope) -> Vec<PolicyDefinition> {
 }
 
 /// A policy as a virtual host takes it.
-pub(super) fn compile(scope: Scope, policy: &PolicyDefinition) -> Result<Policy, OperatorError> {
-    let bad = |error: PolicyError| OperatorError::Bad(error.to_string());
-    let apply_to: ApplyTo = policy.apply_to.parse().map_err(bad)?;
+///
+/// # Errors
+///
+/// A value of the policy is wrong.
+pub(super) fn compile(scope: Scope, policy: &PolicyDefinition) -> Result<Policy, PolicyError> {
+    let apply_to: ApplyTo = policy.apply_to.parse()?;
     let definition = policy.definition.0.clone();
-    Policy::new(&policy.name, &policy.pattern, apply_to, policy.priority, definition, scope).map_err(bad)
+    Policy::new(&policy.name, &policy.pattern, apply_to, policy.priority, definition, scope)
+}
+
+/// A policy of the catalog, which was valid when it was put there. An older node may have taken what this one refuses: that policy
+/// does not apply.
+fn compile_stored(scope: Scope, policy: &PolicyDefinition) -> Option<Policy> {
+    let compiled = compile(scope, policy);
+    if let Err(error) = &compiled {
+        let (name, host) = (&policy.name, &policy.vhost);
+        log::warn!("policy '{name}' of vhost '{host}' does not apply: {}", error.reason());
+    }
+    compiled.ok()
 }
 
 pub(super) fn kind_of(scope: Scope) -> Kind {

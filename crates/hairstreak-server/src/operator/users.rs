@@ -2,6 +2,7 @@
 //!
 //! A password that has no hash yet is hashed by the caller ([`hash_password`]), because that takes long.
 
+use hairstreak_broker::pattern::PatternError;
 use hairstreak_socket::security::PublicKey;
 
 use super::error::{Done, OperatorError};
@@ -64,7 +65,9 @@ pub(super) fn restore(node: &Node, user: UserDefinition) -> Result<(), OperatorE
 /// Puts back a permission that the data directory has.
 pub(super) fn restore_permission(node: &Node, row: PermissionDefinition) -> Result<(), OperatorError> {
     let PermissionDefinition { user, vhost, configure, write, read } = row;
-    node.access.set_permission(Permission { user, virtual_host: vhost, configure, write, read })?;
+    let of = format!("permission of {user} in {vhost}");
+    let row = Permission { user, virtual_host: vhost, configure, write, read };
+    warn_of_pattern(&of, node.access.restore_permission(row)?);
     Ok(())
 }
 
@@ -74,8 +77,17 @@ pub(super) fn restore_topic_permission(
     row: TopicPermissionDefinition,
 ) -> Result<(), OperatorError> {
     let TopicPermissionDefinition { user, vhost, exchange, write, read } = row;
-    node.access.set_topic_permission(TopicPermission { user, virtual_host: vhost, exchange, write, read })?;
+    let of = format!("topic permission of {user} in {vhost} for {exchange}");
+    let row = TopicPermission { user, virtual_host: vhost, exchange, write, read };
+    warn_of_pattern(&of, node.access.restore_topic_permission(row)?);
     Ok(())
+}
+
+/// An older node may have taken a pattern that this one refuses.
+fn warn_of_pattern(of: &str, fault: Option<PatternError>) {
+    if let Some(fault) = fault {
+        log::warn!("{of}: a pattern allows nothing: {fault}");
+    }
 }
 
 fn public_key(text: &str) -> Result<PublicKey, OperatorError> {
