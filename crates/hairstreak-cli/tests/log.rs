@@ -4,7 +4,8 @@
 #[expect(dead_code, reason = "this test starts processes with an environment of their own")]
 mod daemon;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Path, PathBuf};
@@ -177,6 +178,53 @@ fn lines_below_the_level_are_not_written() {
     let line = read_line(&mut node.stderr);
     assert!(line.contains("loud is none of debug, info, warning, error, none"), "{line}");
     assert_eq!(node.child.wait().unwrap().code(), Some(2));
+}
+
+#[test]
+fn refused_logins_and_changes_of_operators_are_logged_whatever_the_protocol() {
+    let text = "[amqp]\nbind = [\"tcp://127.0.0.1:*\"]\n[http]\nbind = [\"tcp://127.0.0.1:*\"]\n";
+    let mut node = Node::start("logins", text, &["--services", "tcp://127.0.0.1:*"], &[]);
+    let services = node.place("services");
+    let http = loop {
+        let line = read_line(&mut node.stdout);
+        assert!(!line.is_empty(), "no line about http");
+        if let Some(address) = line.strip_prefix("http at http://") {
+            break address.to_owned();
+        }
+    };
+    let ask = |request: &str, credentials: &str| {
+        let mut stream = TcpStream::connect(&http).unwrap();
+        let head = format!("{request} HTTP/1.1\r\nHost: a\r\nAuthorization: Basic {credentials}\r\n");
+        stream
+            .write_all(
+                format!("{head}Content-Length: 28\r\n\r\n{{\"password\":\"xyz\",\"tags\":\"\"}}").as_bytes(),
+            )
+            .unwrap();
+        read_line(&mut BufReader::new(stream))
+    };
+    let check = |node: &mut Node, beginning: &str, end: &str| {
+        let line = node.logged();
+        assert!(line.starts_with(beginning) && line.ends_with(end), "{line}");
+        assert!(line.contains("peer=127.0.0.1:") && !line.contains("xyz"), "{line}");
+    };
+    // guest:xyz, then a name with a line feed in it.
+    assert_eq!(ask("GET /api/overview", "Z3Vlc3Q6eHl6"), "HTTP/1.1 401 Unauthorized");
+    check(&mut node, "[warning] a login was refused: user 'guest' - invalid credentials ", "HTTP Basic\"");
+    assert_eq!(ask("GET /api/overview", "YQpiOnh5eg=="), "HTTP/1.1 401 Unauthorized");
+    check(&mut node, "[warning] a login was refused: user 'a\\nb' - invalid credentials ", "HTTP Basic\"");
+    let guest = "Z3Vlc3Q6Z3Vlc3Q=";
+    assert_eq!(ask("PUT /api/users/shop%2F", guest), "HTTP/1.1 201 Created");
+    check(&mut node, "[info] an operator's change: PUT /api/users/shop%2F ", "");
+    assert_eq!(ask("GET /api/users/shop%2F", guest), "HTTP/1.1 200 OK");
+    assert_eq!(ask("DELETE /api/users/nobody", guest), "HTTP/1.1 404 Not Found");
+    assert_eq!(ask("DELETE /api/users/shop%2F", guest), "HTTP/1.1 204 No Content");
+    check(&mut node, "[info] an operator's change: DELETE /api/users/shop%2F ", "");
+    let mut command = Command::new(HAIRSTREAK);
+    command.args(["services", "--user", "shop", "--broker", &format!("tcp://{services}")]);
+    let output = command.env("HAIRSTREAK_PASSWORD", "xyz").output().unwrap();
+    assert!(!output.status.success());
+    check(&mut node, "[warning] a login was refused: user 'shop' - invalid credentials ", "ZMTP PLAIN\"");
+    node.stop();
 }
 
 #[test]

@@ -197,7 +197,8 @@ fn users_and_limits_are_read_again_on_sighup() {
 
     write_for("another", hashes[1], "");
     hang_up(pid);
-    assert_eq!(about_all(&mut serving), read_again);
+    let gone = "[info] a user has gone from the configuration, and is deleted user=shop";
+    assert_eq!([about_all(&mut serving), about_all(&mut serving)], [gone, read_again]);
     assert!(!may_come("other", "body"), "the user has gone from the file");
 
     let End { status, .. } = serving.end_by(Signal::TERM);

@@ -168,9 +168,7 @@ impl AmqpConnection {
     }
 
     fn tell_refused(&self, error: &LoginError) {
-        let peer = self.client.peer.remote.map_or_else(|| "this host".into(), |address| address.to_string());
-        let mechanism = self.client.info.mechanism;
-        log::warn!(peer = peer, mechanism = mechanism; "a login was refused: {error}");
+        self.node.refused_logins.tell(self.client.peer.remote, self.client.info.mechanism, error);
     }
 
     /// The user that the client's certificate names.

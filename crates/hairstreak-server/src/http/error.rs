@@ -108,6 +108,11 @@ impl ApiError {
         ApiError::bad_request(format!("{} {refusal}", refusal.code.number()))
     }
 
+    /// The reason in words. Empty: it is none.
+    pub(crate) fn reason(&self) -> &str {
+        self.reason.as_str().unwrap_or_default()
+    }
+
     pub(crate) fn into_response(self) -> Response {
         let body = json!({"error": self.error, "reason": self.reason});
         let response = Response::json_with(self.status, &body);

@@ -50,7 +50,7 @@ impl Metrics {
                 true => Ok(()),
                 false => Err(ApiError::not_authorised("Not monitor user")),
             };
-            credentials.verify(&self.state.node.access, request.peer.ip(), check).await?;
+            credentials.verify(&self.state.node, request.peer, check).await?;
         }
         let selection = Selection::new(registry, &request.query);
         let page = scrape(&self.state, &selection, &request.bounds).await;

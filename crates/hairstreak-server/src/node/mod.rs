@@ -20,6 +20,7 @@ mod post;
 mod publishers;
 mod received;
 mod recording;
+mod refused_logins;
 mod refusing;
 mod shared_host;
 mod timekeeper;

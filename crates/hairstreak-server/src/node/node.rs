@@ -22,6 +22,7 @@ use super::options::AmqpOptions;
 use super::post::{NoPost, Post};
 use super::publishers::Publishers;
 use super::recording::to_definition;
+use super::refused_logins::RefusedLogins;
 use super::shared_host::{HostState, SharedHost};
 use crate::access::{Access, AccessOptions};
 use crate::definitions::{Change, Definition, Kind, Place};
@@ -39,6 +40,7 @@ pub(crate) struct Node {
     pub id: NodeId,
     pub clock: Clock,
     pub access: Access,
+    pub refused_logins: RefusedLogins,
     /// The part of a client's certificate that is the user's name.
     pub login_from: LoginFrom,
     /// Clients may log in without credentials.
@@ -70,6 +72,7 @@ impl Node {
             id: NodeId::random()?,
             clock: Clock::start(),
             access: Access::start(AccessOptions { rules, ..AccessOptions::default() })?,
+            refused_logins: RefusedLogins::default(),
             login_from: LoginFrom::default(),
             allows_anonymous: AtomicBool::new(options.anonymous_user.is_some()),
             account: Arc::new(Account::new(options.memory_watermark)),

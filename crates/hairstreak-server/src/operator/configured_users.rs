@@ -23,7 +23,8 @@ pub(super) fn delete_gone(node: &Node, options: &AmqpOptions) -> Result<(), Oper
             continue;
         }
         match users::delete(node, &mark.name) {
-            Ok(_) | Err(OperatorError::NotFound) => {}
+            Ok(_) => log::info!(user = mark.name; "a user has gone from the configuration, and is deleted"),
+            Err(OperatorError::NotFound) => {}
             Err(error) => return Err(error),
         }
     }

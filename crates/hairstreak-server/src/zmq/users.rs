@@ -74,30 +74,37 @@ impl Users {
             Credentials::Null if self.allows_anonymous && peer.is_loopback() => {
                 answer.give(Verdict::Accept { user_id: None });
             }
-            Credentials::Null => {}
+            Credentials::Null => {
+                self.node.refused_logins.tell(applicant.remote, "ZMTP NULL", "credentials are needed");
+            }
             Credentials::Plain { username, password } => {
                 // The login is decided here or on the thread of logins.
                 let waiting = Arc::new(Mutex::new(Some(answer)));
                 let (users, later) = (Arc::clone(self), Arc::clone(&waiting));
-                let then = move |result| users.answer(&later, result);
+                let remote = applicant.remote;
+                let then = move |result| users.answer(&later, result, remote);
                 if let Login::Now(result) = self.node.access.log_in(username, password, peer, then) {
-                    self.answer(&waiting, result);
+                    self.answer(&waiting, result, remote);
                 }
             }
             Credentials::Curve { public_key } => {
-                answer.give(self.verdict(self.node.access.log_in_by_curve_key(public_key, peer)));
+                let result = self.node.access.log_in_by_curve_key(public_key, peer);
+                answer.give(self.verdict(result, applicant.remote, "ZMTP CURVE"));
             }
         }
     }
 
-    fn answer(&self, waiting: &Mutex<Option<Answer>>, result: LoginResult) {
+    fn answer(&self, waiting: &Mutex<Option<Answer>>, result: LoginResult, remote: Option<SocketAddr>) {
         let answer = waiting.lock().take();
         if let Some(answer) = answer {
-            answer.give(self.verdict(result));
+            answer.give(self.verdict(result, remote, "ZMTP PLAIN"));
         }
     }
 
-    fn verdict(&self, result: LoginResult) -> Verdict {
+    fn verdict(&self, result: LoginResult, remote: Option<SocketAddr>, mechanism: &str) -> Verdict {
+        if let Err(error) = &result {
+            self.node.refused_logins.tell(remote, mechanism, error);
+        }
         match result {
             Ok(identity) => match self.logins.lock().add(identity) {
                 Some(user_id) => Verdict::Accept { user_id: Some(user_id) },

@@ -1,6 +1,6 @@
 //! HTTP Basic authentication (RFC 7617): whoever sends a request.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use base64::Engine;
@@ -9,8 +9,9 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use tokio::sync::oneshot;
 use zeroize::Zeroizing;
 
-use crate::access::{Access, Identity, Login, LoginError, Peer, Protocol};
+use crate::access::{Identity, Login, LoginError, Peer, Protocol};
 use crate::http::error::ApiError;
+use crate::node::Node;
 
 /// Clients that leave the padding out are understood.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -19,6 +20,8 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 );
 /// Bytes of credentials in base64.
 const CREDENTIALS_SIZE_MAX: usize = 4096;
+/// The mechanism in the log.
+const MECHANISM: &str = "HTTP Basic";
 
 /// A name and a password, not verified.
 pub(crate) struct Credentials {
@@ -57,15 +60,15 @@ impl Credentials {
     }
 
     /// The user of these credentials, at a client of that address, if `check` lets the user in. The verification of a password that was not right before takes
-    /// tens of milliseconds on another thread. As in RabbitMQ a user whom the check refuses has failed to log in.
+    /// tens of milliseconds on another thread. As in RabbitMQ a user whom the check refuses has failed to log in. The log has the reason of each refusal.
     ///
     /// # Errors
     ///
     /// 401, or 503 where too many logins wait.
     pub(crate) async fn verify(
         &self,
-        access: &Access,
-        address: IpAddr,
+        node: &Node,
+        address: SocketAddr,
         check: impl FnOnce(&Identity) -> Result<(), ApiError>,
     ) -> Result<Arc<Identity>, ApiError> {
         let (tell, told) = oneshot::channel();
@@ -73,20 +76,27 @@ impl Credentials {
             // The client may be gone.
             let _ = tell.send(result);
         };
-        let peer = Peer::at(address);
-        let result = match access.log_in(self.name().as_bytes(), self.password().as_bytes(), peer, answer) {
-            Login::Now(result) => result,
-            Login::Later => told.await.unwrap_or(Err(LoginError::TryLater)),
-        };
+        let peer = Peer::at(address.ip());
+        let result =
+            match node.access.log_in(self.name().as_bytes(), self.password().as_bytes(), peer, answer) {
+                Login::Now(result) => result,
+                Login::Later => told.await.unwrap_or(Err(LoginError::TryLater)),
+            };
+        if let Err(error) = &result {
+            node.refused_logins.tell(Some(address), MECHANISM, error);
+        }
         let result = match result {
-            Ok(identity) => check(&identity).map(|()| identity),
+            Ok(identity) => check(&identity).map(|()| identity).inspect_err(|error| {
+                let reason = format!("user '{}' - {}", self.name(), error.reason());
+                node.refused_logins.tell(Some(address), MECHANISM, reason);
+            }),
             Err(error @ LoginError::TryLater) => return Err(ApiError::unavailable(error.to_string())),
             Err(LoginError::LoopbackOnly { .. }) => {
                 Err(ApiError::not_authorised("User can only log in via localhost"))
             }
             Err(_) => Err(ApiError::wrong_credentials()),
         };
-        access.count_login(Protocol::Http, result.is_ok());
+        node.access.count_login(Protocol::Http, result.is_ok());
         result
     }
 }

@@ -19,7 +19,7 @@ use crate::http::error::ApiError;
 use crate::http::rates::sample_forever;
 use crate::http::request::Request;
 use crate::http::response::Response;
-use crate::http::routes::{self, Found, Requirement};
+use crate::http::routes::{self, Found, Requirement, Resource};
 use crate::http::server::Service;
 use crate::http::state::State;
 
@@ -73,8 +73,7 @@ impl Api {
                     None => true,
                 })
             };
-            let access = &self.0.node.access;
-            let identity = credentials.verify(access, call.request.peer.ip(), check).await?;
+            let identity = credentials.verify(&self.0.node, call.request.peer, check).await?;
             call.identity = Some(identity);
         }
         if conditions::has_condition(call.request) {
@@ -83,7 +82,22 @@ impl Api {
                 return Ok(Response::empty(status));
             }
         }
-        routes::dispatch(&mut call).await
+        let answer = routes::dispatch(&mut call).await;
+        if answer.as_ref().is_ok_and(|response| response.status.is_success()) {
+            tell_of_change(&call);
+        }
+        answer
+    }
+}
+
+/// The log has each change of what users may do and of what holds for many objects, and who made it. The path says what was changed, and has no password.
+fn tell_of_change(call: &Call<'_>) {
+    let method = &call.request.method;
+    let (Some(identity), Some(path)) = (&call.identity, &call.request.path) else { return };
+    let is_change = [Method::PUT, Method::POST, Method::DELETE].contains(method);
+    if is_change && matches!(call.found.route.resource, Resource::Users(_) | Resource::Settings(_)) {
+        let (user, peer) = (&**identity.user(), call.request.peer.to_string());
+        log::info!(user = user, peer = peer; "an operator's change: {method} {path}");
     }
 }
 

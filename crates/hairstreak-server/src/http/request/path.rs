@@ -3,6 +3,8 @@
 //! A path is split at its slashes first, and then each segment is decoded, so that `%2F` is a slash within a segment: the virtual host `/`. A slash at the end
 //! changes nothing. Segments are bytes, as the names of queues and exchanges are.
 
+use std::fmt;
+
 /// The name that stands for the default exchange in a path.
 const DEFAULT_EXCHANGE: &[u8] = b"amq.default";
 
@@ -23,6 +25,16 @@ impl Path {
 
     pub(crate) fn segments(&self) -> &[Vec<u8>] {
         &self.segments
+    }
+}
+
+/// The path for people: a slash within a segment is `%2F`, as in the request.
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.segments.iter().try_for_each(|segment| {
+            let segment = String::from_utf8_lossy(segment);
+            write!(f, "/{}", segment.replace('%', "%25").replace('/', "%2F"))
+        })
     }
 }
 

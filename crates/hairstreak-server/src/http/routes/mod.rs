@@ -31,4 +31,5 @@ mod vhosts;
 pub(crate) use dispatch::dispatch;
 pub(crate) use properties::read_properties;
 pub(crate) use requirement::Requirement;
+pub(crate) use resource::Resource;
 pub(crate) use table::{Found, find};
