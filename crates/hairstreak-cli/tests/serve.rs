@@ -6,7 +6,7 @@ mod daemon;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hairstreak::{Node, Scope};
 use rustix::process::Signal;
@@ -187,6 +187,20 @@ fn users_and_limits_are_read_again_on_sighup() {
     assert_eq!(about_all(&mut serving), read_again);
     assert!(may_come("other", "body") && !may_come("test12", "body"));
     assert!(!may_come("other", "a body"), "larger than the new limit");
+
+    write(hashes[1], "connections_max = 1");
+    hang_up(pid);
+    assert_eq!(about_all(&mut serving), read_again);
+    let held = std::net::TcpStream::connect(&place).unwrap();
+    let since = Instant::now();
+    while may_come("other", "body") {
+        assert!(since.elapsed() < Duration::from_secs(60), "the node takes more connections than it may");
+    }
+    drop(held);
+    write(hashes[1], "");
+    hang_up(pid);
+    assert_eq!(about_all(&mut serving), read_again);
+    assert!(may_come("other", "body"));
 
     write("no hash", "");
     hang_up(pid);

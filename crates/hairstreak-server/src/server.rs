@@ -200,7 +200,7 @@ impl Server {
     }
 
     /// Has users, limits and certificates that were configured anew take effect: users with their passwords and tags, who may log in from where, the
-    /// memory watermark, the size of messages, and for connections that come from here on the certificates of TLS. All else stays as it is.
+    /// memory watermark, the size of messages, how many connections there may be, and for connections that come from here on the certificates of TLS. All else stays as it is.
     ///
     /// # Errors
     ///
@@ -209,7 +209,11 @@ impl Server {
         if let (Some(server), Some(options)) = (&self.tls, tls) {
             server.reload(&options.server_options())?;
         }
-        Ok(operator::reload(&self.node, amqp)?)
+        operator::reload(&self.node, amqp)?;
+        if let Some(server) = &self.amqp {
+            server.set_connections_max(amqp.connections_max);
+        }
+        Ok(())
     }
 
     /// Has the certificates of operators' HTTP take effect, for connections that come from here on.

@@ -90,6 +90,13 @@ impl AmqpServer {
         Ok(AmqpServer { node, loops: Some(loops), endpoints })
     }
 
+    /// Changes how many connections there may be. Those beyond the bound stay, and no further one is accepted.
+    pub fn set_connections_max(&self, connections_max: usize) {
+        if let Some(loops) = &self.loops {
+            loops.handle().set_connections_max(connections_max);
+        }
+    }
+
     /// The endpoints, with the real ports.
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints

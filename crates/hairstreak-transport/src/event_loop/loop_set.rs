@@ -9,6 +9,8 @@ use super::options::LoopOptions;
 pub(super) struct LoopSet<L> {
     pub options: LoopOptions,
     mailboxes: Vec<Mailbox<L>>,
+    /// The bound of connections, at first that of the options.
+    connections_max: AtomicUsize,
     /// Connections of each loop, those on their way to it among them.
     counts: Vec<AtomicUsize>,
 }
@@ -16,7 +18,7 @@ pub(super) struct LoopSet<L> {
 impl<L> LoopSet<L> {
     pub fn new(options: LoopOptions, mailboxes: Vec<Mailbox<L>>) -> LoopSet<L> {
         let counts = mailboxes.iter().map(|_| AtomicUsize::new(0)).collect();
-        LoopSet { options, mailboxes, counts }
+        LoopSet { connections_max: AtomicUsize::new(options.connections_max), options, mailboxes, counts }
     }
 
     pub fn loop_count(&self) -> usize {
@@ -29,7 +31,12 @@ impl<L> LoopSet<L> {
 
     /// Whether one connection more is within the bound.
     pub fn has_room(&self) -> bool {
-        self.connection_counts().sum::<usize>() < self.options.connections_max
+        self.connection_counts().sum::<usize>() < self.connections_max.load(Relaxed)
+    }
+
+    /// Changes the bound of connections. Those beyond it stay.
+    pub fn set_connections_max(&self, connections_max: usize) {
+        self.connections_max.store(connections_max, Relaxed);
     }
 
     /// Connections of each loop.

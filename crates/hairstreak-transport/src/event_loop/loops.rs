@@ -116,6 +116,11 @@ impl<P: Protocol> Handle<P> {
         self.put(to.loop_index(), Letter::Release { to, ticket });
     }
 
+    /// Changes [`LoopOptions::connections_max`] for streams that are accepted from here on. Connections beyond the bound stay.
+    pub fn set_connections_max(&self, connections_max: usize) {
+        self.loops.set_connections_max(connections_max);
+    }
+
     /// Connections of all loops, those on their way to one among them.
     pub fn connection_count(&self) -> usize {
         self.loops.connection_counts().sum()
