@@ -246,13 +246,18 @@ stdout = true, or nothing, each with framing.";
 
 /// Serve a node: queues for AMQP clients, the directory of components, and the broker of services
 ///
-/// Prints an endpoint on each line, then what is open to other hosts, and serves until SIGINT, SIGTERM or SIGHUP.
-/// Without options: AMQP 0-9-1 on tcp://127.0.0.1:5672 for the user guest, services on tcp://127.0.0.1:5555, the
-/// directory on tcp://127.0.0.1:5682. Other users, virtual hosts and limits of AMQP stand in the file of --config.
+/// Prints an endpoint on each line, then what is open to other hosts, and serves until SIGINT or SIGTERM. SIGHUP has a node
+/// with --config read the file again: users, limits, certificates and the log. It ends a node without --config.
 ///
-/// A node keeps nothing on disk. Messages in queues are gone when it stops, and it says how many. Components
-/// register again by themselves after a restart, clients of services ask again, and workers say what they have.
+/// Without options, all on this host only: AMQP 0-9-1 on port 5672 for the user guest, RabbitMQ's management API on HTTP
+/// port 15672, metrics on port 15692, services on port 5555, the directory on port 5682. Users, virtual hosts, limits, TLS
+/// and other addresses stand in the file of --config.
+///
+/// Definitions are on disk, in the data directory: virtual hosts, users, permissions, policies, durable exchanges, queues
+/// and bindings. Messages are in memory: they are gone when the node stops, and it says how many. Components register
+/// again by themselves after a restart, clients of services ask again, and workers say what they have.
 #[derive(Debug, Args)]
+#[command(after_long_help = SERVE_EXAMPLES)]
 pub struct ServeArguments {
     /// The node's configuration file (TOML): where AMQP listens, users, virtual hosts, limits. docs/amqp.md has the keys.
     #[arg(long, value_name = "FILE")]
@@ -300,6 +305,23 @@ pub struct ServeArguments {
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<LogFormat>,
 }
+
+const SERVE_EXAMPLES: &str = "\
+Examples: a node for this host; one with a configuration; one for a test suite, which leaves nothing behind; a
+directory alone.
+
+    hairstreak serve
+    hairstreak serve --config /etc/hairstreak/node.toml --log-format json
+    hairstreak serve --data-dir none
+    hairstreak serve --port 6000
+
+Environment, as of RabbitMQ's container image:
+    RABBITMQ_DEFAULT_USER, _PASS, _VHOST    the user and the virtual host that a new data directory begins with
+    RABBITMQ_NODE_IP_ADDRESS                the address of AMQP, HTTP and metrics, such as 0.0.0.0
+    RABBITMQ_NODE_PORT                      the port of AMQP
+    RABBITMQ_NODENAME                       the name of the node
+
+docs/amqp.md has the keys of the file.";
 
 /// Pass messages between two sockets, both ways as far as their patterns go
 ///

@@ -13,7 +13,7 @@ use crate::output::tell;
 /// List policies; set and clear them
 ///
 /// A policy gives arguments such as max-length or message-ttl to all queues and exchanges whose name its pattern matches,
-/// while they are in use. Of several policies, the one with the highest priority applies, and only that one.
+/// while they are in use. The policy with the highest priority applies, and only that one.
 ///
 /// An operator policy (--operator) applies besides, and has the last word over limits: the smaller one counts.
 #[derive(Debug, Args)]
