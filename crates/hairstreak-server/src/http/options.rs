@@ -13,7 +13,9 @@ pub(crate) struct HttpOptions {
     pub allowed_origins: Vec<String>,
     /// Connections at a time; more are closed as they are accepted.
     pub connections_max: usize,
-    /// The time for a request header to come whole; an idle connection is closed after it, too.
+    /// The time for the first request header to come whole, and for the handshake of TLS.
+    pub first_header_timeout: Duration,
+    /// The time for each further request header to come whole; a connection that is idle as long is closed.
     pub header_timeout: Duration,
     /// The time after which a client that takes nothing of a response is closed.
     pub write_timeout: Duration,
@@ -36,6 +38,7 @@ impl Default for HttpOptions {
             require_login: false,
             allowed_origins: Vec::new(),
             connections_max: 4096,
+            first_header_timeout: Duration::from_secs(10),
             header_timeout: Duration::from_secs(60),
             write_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),

@@ -1,5 +1,6 @@
 //! One connection: requests come one after the other, each is answered before the next is read.
 
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -50,9 +51,9 @@ pub(super) async fn serve<S: Service>(
     let _ = stream.set_nodelay(true);
     let stream = TimedStream::new(stream, serving.options.write_timeout);
     let Some(tls) = tls else { return serve_stream(serving, stream, peer, stops).await };
-    // The handshake has the time of a request header.
+    // The handshake has the time of the first request header.
     let handshake = TlsAcceptor::from(tls.config()).accept(stream);
-    let handshake = tokio::time::timeout(serving.options.header_timeout, handshake);
+    let handshake = tokio::time::timeout(serving.options.first_header_timeout, handshake);
     // A client that is refused, or refuses, concerns nobody else.
     let stream = match race(handshake, stops.wait_for(|stops| *stops)).await {
         First::Left(Ok(Ok(stream))) => Some(stream),
@@ -69,8 +70,11 @@ async fn serve_stream<S: Service>(
     peer: SocketAddr,
     mut stops: watch::Receiver<bool>,
 ) {
-    let header_timeout = serving.options.header_timeout;
+    let HttpOptions { first_header_timeout, header_timeout, .. } = serving.options;
+    let has_asked = Rc::new(Cell::new(false));
+    let asks = Rc::clone(&has_asked);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
+        asks.set(true);
         let serving = Rc::clone(&serving);
         async move { Ok::<_, Infallible>(respond(&serving, request, peer).await) }
     });
@@ -82,8 +86,14 @@ async fn serve_stream<S: Service>(
             .serve_connection(TokioIo::new(stream), service)
     );
     let stopped = stops.wait_for(|stops| *stops);
+    let is_late = async {
+        tokio::time::sleep(first_header_timeout).await;
+        if has_asked.get() {
+            std::future::pending::<()>().await;
+        }
+    };
     // A connection ends in an error when its client breaks the protocol or goes away, which concerns nobody else.
-    if let First::Right(_) = race(connection.as_mut(), stopped).await {
+    if let First::Right(First::Left(_)) = race(connection.as_mut(), race(stopped, is_late)).await {
         connection.as_mut().graceful_shutdown();
         let _ = connection.await;
     }

@@ -173,6 +173,24 @@ fn slow_headers_bodies_and_readers_are_closed() {
 }
 
 #[test]
+fn a_client_that_has_asked_nothing_is_closed_sooner_than_one_that_is_idle() {
+    let first_header_timeout = Duration::from_millis(50);
+    let server = start(HttpOptions { first_header_timeout, ..HttpOptions::default() });
+    let address = server.addresses()[0];
+    let idle = connect(address);
+    let request = b"GET /length/1 HTTP/1.1\r\nHost: a\r\n\r\n";
+    let mut late = connect(address);
+    late.write_all(&request[..20]).unwrap();
+    // On a busy machine the request itself may be late.
+    (&mut &idle).write_all(request).unwrap();
+    let since = Instant::now();
+    assert!(is_closed(&late) && is_closed(&connect(address)));
+    assert!(since.elapsed() < HttpOptions::default().header_timeout / 2);
+    assert_eq!(read_response(&mut BufReader::new(&idle)).2, b"1");
+    assert_eq!(ask(&idle, request).2, b"1");
+}
+
+#[test]
 fn a_connection_beyond_the_bound_is_closed_and_a_place_is_free_again() {
     let server = start(HttpOptions { connections_max: 2, ..HttpOptions::default() });
     let address = server.addresses()[0];
