@@ -152,6 +152,20 @@ fn a_configuration_that_makes_no_sense_is_one_line_with_its_place() {
 }
 
 #[test]
+fn a_node_without_amqp_has_the_data_directory_that_it_is_given() {
+    let directory = std::env::temp_dir().join(format!("hairstreak-serve-data-{}", std::process::id()));
+    for _ in 0..2 {
+        let data = directory.to_str().unwrap();
+        let mut serving = start(&["--bind", "tcp://127.0.0.1:*", "--no-amqp", "--data-dir", data]);
+        serving.place("directory");
+        let End { status, .. } = serving.end_by(Signal::TERM);
+        assert_eq!(status, Some(0));
+        assert!(directory.join("curve.key").exists() && directory.join("definitions.redb").exists());
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
 fn users_and_limits_are_read_again_on_sighup() {
     let path = std::env::temp_dir().join(format!("hairstreak-serve-reload-{}.toml", std::process::id()));
     // RabbitMQ's hashes of test12 and of other.

@@ -69,9 +69,8 @@ impl Server {
             listeners.extend(secured);
             tls
         });
-        // Without AMQP nothing is declared that would have to be kept, and several nodes may have one data directory.
         let amqp_certificates = amqp_tls.as_ref().map(AmqpTlsOptions::files);
-        let mut node = operator::open(&amqp, data.as_ref().filter(|_| has_amqp))?;
+        let mut node = operator::open(&amqp, data.as_ref())?;
         node.login_from = amqp_tls.map(|tls| tls.login_from).unwrap_or_default();
         let (node, on_end) = (Arc::new(node), Arc::new(on_end));
         let about = About {
@@ -85,7 +84,7 @@ impl Server {
             http_certificates: http_tls_options.as_ref().map(HttpTlsOptions::files),
         };
         let keys = match (curve, data) {
-            (None, Some(DataPlace { path: directory, .. })) if has_amqp && has_routers => {
+            (None, Some(DataPlace { path: directory, .. })) if has_routers => {
                 Some(own_keys(&directory).map_err(|source| StartError::CurveKey { directory, source })?)
             }
             (given, _) => given,
@@ -235,11 +234,20 @@ impl Server {
 
     fn end(&mut self) -> Forgotten {
         [self.metrics.take(), self.http.take()].into_iter().flatten().for_each(HttpServer::stop);
-        let forgotten = self.amqp.take().map_or_else(Forgotten::default, |mut amqp| amqp.stop());
+        let is_own = self.process == std::process::id();
+        let forgotten = match self.amqp.take() {
+            Some(mut amqp) => amqp.stop(),
+            // Without AMQP nobody else closes the journal.
+            None if is_own => {
+                let unwritten = self.node.journal.close().err().map(|error| error.to_string());
+                Forgotten { unwritten, ..Forgotten::default() }
+            }
+            None => Forgotten::default(),
+        };
         let routers = [self.directory.take(), self.services.take()];
         routers.iter().flatten().for_each(ServingRouter::close);
         for router in routers.into_iter().flatten() {
-            if self.process == std::process::id() {
+            if is_own {
                 router.join();
             }
         }

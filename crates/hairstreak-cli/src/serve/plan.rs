@@ -81,6 +81,12 @@ impl Plan {
             None if is_moved || arguments.no_amqp => Vec::new(),
             None => vec![self.at(port)],
         };
+        let tls = self.tls(arguments)?;
+        // Without AMQP several nodes can run on one host, and only one may have the directory: it is to be asked for.
+        let data = match directory {
+            None if amqp_bind.is_empty() && tls.is_none() => None,
+            directory => data_place(directory, node_name).map_err(Failure::usage)?,
+        };
         Ok(ServeOptions {
             bind: match &arguments.bind[..] {
                 [] => vec![format!("tcp://127.0.0.1:{}", arguments.port.unwrap_or(DEFAULT_PORT))],
@@ -98,12 +104,12 @@ impl Plan {
             metrics: config.metrics.clone(),
             disk_free_limit: config.disk_free_limit.unwrap_or(DISK_FREE_LIMIT),
             config_file: arguments.config.clone(),
-            amqp_tls: self.tls(arguments)?,
+            amqp_tls: tls,
             http_tls: self.http_tls(arguments)?,
             amqp: self.amqp()?,
             require_login: config.require_login,
             curve: config.curve_keys(&self.file).map_err(Failure::usage)?,
-            data: data_place(directory, node_name).map_err(Failure::usage)?,
+            data,
             services: service_options(&arguments.limits),
             directory: DirectoryOptions {
                 lease_ms: arguments.lease.as_millis() as u32,
