@@ -19,6 +19,10 @@ const CLASSES: [&str; 14] = [
 /// PCRE's words for a reference to a group that is not there.
 const NO_SUBPATTERN: &str = "reference to non-existent subpattern";
 
+/// PCRE's words for `{2}` at a start and for a repetition of a place, such as `^*`. fancy-regex takes these, and finds the latter in
+/// every name.
+const NOTHING_TO_REPEAT: &str = "nothing to repeat";
+
 type Rest<'a> = Peekable<Chars<'a>>;
 
 /// The thing that is wrong with a pattern.
@@ -46,7 +50,13 @@ pub(super) fn translate(pattern: &str) -> Result<String, Fault> {
     let mut out = String::with_capacity(pattern.len() + 8);
     let mut groups = Groups::default();
     let position = |rest_size| pattern.len() - rest_size;
+    let mut has_nothing = true;
     while let Some(char) = rest.next() {
+        if has_nothing && is_quantifier(char, &rest) {
+            let position = position(size_of_rest(&rest)) - 1;
+            return Err(Fault { reason: NOTHING_TO_REPEAT.into(), position });
+        }
+        has_nothing = leaves_nothing(char, &rest, has_nothing);
         let done = match char {
             '\\' => escape(&mut rest, &mut out),
             '[' => class(&mut rest, &mut out),
@@ -69,6 +79,22 @@ pub(super) fn translate(pattern: &str) -> Result<String, Fault> {
 /// The bytes of what was not read yet.
 fn size_of_rest(rest: &Rest<'_>) -> usize {
     rest.clone().map(char::len_utf8).sum()
+}
+
+/// Whether a repetition would have nothing to repeat behind the character and what follows: at the start of a branch, and behind a
+/// place in a name. Behind a comment that is as it was.
+fn leaves_nothing(char: char, rest: &Rest<'_>, had_nothing: bool) -> bool {
+    let mut next = rest.clone();
+    match (char, next.next()) {
+        ('(', Some('?')) => had_nothing && next.next() == Some('#'),
+        ('^' | '$' | '|' | '(', _) | ('\\', Some('A' | 'B' | 'Z' | 'b' | 'z')) => true,
+        _ => false,
+    }
+}
+
+/// Whether the character and what follows repeat what is before.
+fn is_quantifier(char: char, rest: &Rest<'_>) -> bool {
+    matches!(char, '*' | '+' | '?') || char == '{' && is_repetition(rest).unwrap_or(false)
 }
 
 /// A character as it is, or the bytes of one that is not ASCII: a repetition behind it repeats its last byte, as in PCRE.

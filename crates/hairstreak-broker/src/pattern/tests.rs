@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::Pattern;
 
 /// A pattern, a name, and what Erlang's `re:run` answers: RabbitMQ's check.
-const RABBITMQS: [(&str, &[u8], bool); 74] = [
+const RABBITMQS: [(&str, &[u8], bool); 78] = [
     (".*", b"a", true),
     (".*", b"a\nb", true),
     ("^$", b"a", false),
@@ -74,6 +74,10 @@ const RABBITMQS: [(&str, &[u8], bool); 74] = [
     (r"\h", b"a<b", false),
     (r"\h", b"a b", true),
     (r"\<", b"a<b", true),
+    ("^a(?#c){2}$", b"aa", true),
+    ("^{,3}", b"{,3}", true),
+    ("^{a", b"{a", true),
+    (r"^\^*$", b"^^", true),
     ("^(x)?(?(1))$", b"", true),
     ("^(x)?(?(-1)a|b)(y)$", b"xay", true),
     ("^(x)?(?(-1)a|b)(y)$", b"by", true),
@@ -85,7 +89,7 @@ const RABBITMQS: [(&str, &[u8], bool); 74] = [
 ];
 
 /// Patterns that Erlang's `re` refuses, too.
-const NO_PATTERNS: [&str; 30] = [
+const NO_PATTERNS: [&str; 39] = [
     "(",
     "*a",
     "[",
@@ -105,6 +109,15 @@ const NO_PATTERNS: [&str; 30] = [
     "(?(-1)a)",
     "(?(+1)a)",
     "(?(0)a)",
+    "^*",
+    "^(?#c)*",
+    "{2}",
+    "a|{2}",
+    "({2})",
+    "a$+",
+    r"\b?a",
+    r"\A{2}",
+    r"a\z{0,}",
     "(a)(?(+0)b)",
     "(a)(?(-0)b)(c)",
     "(a)(?(99999999999)b)",
