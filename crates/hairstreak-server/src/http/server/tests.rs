@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
@@ -13,6 +14,8 @@ use crate::http::request::Request;
 use crate::http::response::{Chunks, Response};
 
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The variable that a test has in a process of its own.
+const ALONE: &str = "HAIRSTREAK_TEST_ALONE";
 /// Bytes that a body without end is made of.
 const PIECE: usize = 64 * 1024;
 
@@ -214,6 +217,15 @@ fn a_connection_beyond_the_bound_is_closed_and_a_place_is_free_again() {
 
 #[test]
 fn a_thousand_clients_that_never_read_or_write_cost_little() {
+    // The memory is that of a process in which no other test runs.
+    if std::env::var_os(ALONE).is_none() {
+        let name = std::thread::current().name().map(str::to_owned).unwrap();
+        let mut alone = Command::new(std::env::current_exe().unwrap());
+        let output = alone.args(["--exact", &name]).env(ALONE, "1").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
     let server = start(HttpOptions::default());
     let address = server.addresses()[0];
     let before = resident_bytes();
