@@ -285,7 +285,7 @@ def connections(admin):
     channel.basic_qos(prefetch_count=7)
     channel.basic_consume("plain", lambda *_: None, consumer_tag="taker", arguments={"x-priority": 5})
     in_host = lambda row: row.get("vhost", row.get("queue", {}).get("vhost")) == HOST
-    rows = admin.await_list("connections", only=in_host, until=lambda rows: any("recv_oct" in row for row in rows))
+    rows = admin.await_list("connections", only=in_host, until=lambda rows: any("recv_oct" in row and row.get("channels") for row in rows))
     admin.await_list("channels", only=in_host, until=lambda rows: any(row.get("consumer_count") for row in rows))
     admin.await_list("consumers", only=in_host, until=len)
     admin.await_list(*IN_HOST, "consumers", until=len)
