@@ -277,7 +277,7 @@ pub struct ServeArguments {
     #[arg(long, conflicts_with = "services")]
     pub no_services: bool,
     /// Keep what was declared in this directory, which one node at a time may have; `none` keeps nothing. [default: hairstreak in the
-    /// state directory of this user, such as ~/.local/state/hairstreak; of root, /var/lib/hairstreak; a node without AMQP has none]
+    /// state directory of this user, such as ~/.local/state/hairstreak; of root, /var/lib/hairstreak; a node without AMQP has no directory]
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
     /// Serve no AMQP. [default: AMQP on tcp://127.0.0.1:5672, and none where --port or --bind choose another place for the

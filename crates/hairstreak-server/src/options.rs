@@ -47,8 +47,8 @@ pub struct ServeOptions {
     pub amqp_tls: Option<AmqpTlsOptions>,
     /// Users and limits of AMQP.
     pub amqp: AmqpOptions,
-    /// Whether clients of this host need credentials for the directory, services and metrics, as others do. Nobody gets health checks without
-    /// credentials then.
+    /// Whether clients of this host need credentials for the directory, services and metrics, as other clients do. Health checks
+    /// need credentials then, too.
     pub require_login: bool,
     /// The node's keys for CURVE, for the directory and services. None: its own, in its data directory; without one there is no
     /// CURVE.
@@ -61,7 +61,7 @@ pub struct ServeOptions {
     pub config_file: Option<PathBuf>,
     /// Endpoints of tcp for operators' HTTP. Only a node with AMQP serves it.
     pub http_bind: Vec<String>,
-    /// Where operators' HTTP is served with TLS, and with which certificates. None: nowhere.
+    /// The endpoints and the certificates of operators' HTTP with TLS; `None`: no HTTP with TLS.
     pub http_tls: Option<HttpTlsOptions>,
     /// How HTTP is served.
     pub http: HttpConfig,

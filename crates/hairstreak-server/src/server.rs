@@ -237,7 +237,7 @@ impl Server {
         let is_own = self.process == std::process::id();
         let forgotten = match self.amqp.take() {
             Some(mut amqp) => amqp.stop(),
-            // Without AMQP nobody else closes the journal.
+            // A node without AMQP has no loops that close the journal.
             None if is_own => {
                 let unwritten = self.node.journal.close().err().map(|error| error.to_string());
                 Forgotten { unwritten, ..Forgotten::default() }

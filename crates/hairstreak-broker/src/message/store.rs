@@ -120,7 +120,7 @@ impl Store {
         self.slots.get_mut(id).references += 1;
     }
 
-    /// One reference less. Without references the message is gone. Returns the size of the body.
+    /// Removes one reference. A message without references is gone. Returns the size of the body.
     #[inline]
     pub(crate) fn release(&mut self, id: MessageId) -> u32 {
         let slot = self.slots.get_mut(id);

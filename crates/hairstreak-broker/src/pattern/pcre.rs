@@ -81,8 +81,8 @@ fn size_of_rest(rest: &Rest<'_>) -> usize {
     rest.clone().map(char::len_utf8).sum()
 }
 
-/// Whether a repetition would have nothing to repeat behind the character and what follows: at the start of a branch, and behind a
-/// place in a name. Behind a comment that is as it was.
+/// Whether a repetition behind this character and the rest would have nothing to repeat. A repetition has nothing to repeat at the start of
+/// a branch and behind a place in a name. A comment changes nothing.
 fn leaves_nothing(char: char, rest: &Rest<'_>, had_nothing: bool) -> bool {
     let mut next = rest.clone();
     match (char, next.next()) {
@@ -92,7 +92,7 @@ fn leaves_nothing(char: char, rest: &Rest<'_>, had_nothing: bool) -> bool {
     }
 }
 
-/// Whether the character and what follows repeat what is before.
+/// Whether this character and the rest are a repetition.
 fn is_quantifier(char: char, rest: &Rest<'_>) -> bool {
     matches!(char, '*' | '+' | '?') || char == '{' && is_repetition(rest).unwrap_or(false)
 }

@@ -16,9 +16,9 @@ const WINDOW_MS: u64 = 1000;
 /// The share of time in which a queue can deliver. Times are the host's milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
-    /// When the state began.
+    /// The time at which the state began.
     since: u64,
-    /// Where the queue is blocked: for how long it was able before.
+    /// The time for which the queue was able before it was blocked; `None`: the queue is able.
     able_ms: Option<u64>,
     /// The average of the ways around before this one.
     average: f64,

@@ -25,8 +25,8 @@ pub struct Limits {
 pub struct HostSettings {
     /// Queues, beside [`Limits::queues_max`].
     pub queues_max: Option<usize>,
-    /// The value of `x-queue-type` for queues whose declarations do not say one. Where the type does not allow the other properties of a declaration, the
-    /// queue is a classic one.
+    /// The value of `x-queue-type` for queues whose declarations have no type. A queue with properties that the type does not allow is a
+    /// classic queue.
     pub default_queue_type: Option<Box<str>>,
 }
 

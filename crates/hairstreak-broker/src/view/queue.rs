@@ -41,8 +41,8 @@ pub struct QueueInfo {
     pub exclusive_consumer: Option<Box<[u8]>>,
     /// The policies that apply.
     pub policies: QueuePolicies,
-    /// When the first message was made, in seconds since 1970, if the message says so: the earlier of the first one that waits and the first one that a
-    /// consumer has.
+    /// The timestamp of the first message, in seconds since 1970, if the message has one. The first message is the first that waits or the first that a consumer
+    /// has, whichever is earlier.
     pub head_timestamp: Option<u64>,
     /// The counters.
     pub stats: QueueStats,

@@ -82,7 +82,7 @@ impl Plan {
             None => vec![self.at(port)],
         };
         let tls = self.tls(arguments)?;
-        // Without AMQP several nodes can run on one host, and only one may have the directory: it is to be asked for.
+        // Several nodes without AMQP can run on one host, and only one of them may have the directory: the user asks for the directory.
         let data = match directory {
             None if amqp_bind.is_empty() && tls.is_none() => None,
             directory => data_place(directory, node_name).map_err(Failure::usage)?,

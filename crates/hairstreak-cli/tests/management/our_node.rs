@@ -36,7 +36,7 @@ impl OurNode {
         node
     }
 
-    /// What the node has logged.
+    /// The log of the node.
     fn log(&self) -> String {
         fs::read_to_string(self.folder.join("log")).unwrap()
     }

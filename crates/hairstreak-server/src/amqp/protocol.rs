@@ -101,7 +101,7 @@ impl Protocol for AmqpConnection {
         let Some(interval) = self.tuned.heartbeat else { return Ok(()) };
         let connection = &mut *context.connection;
         let figures = (connection.output.written_bytes(), connection.read_bytes());
-        // Nothing that may leave waits. What is held is for the disk to release, and not for the client to take.
+        // All output that may leave has left. The disk, and not the client, releases held output.
         let has_taken_all = connection.output.ready_bytes() == 0;
         let sign = match &self.member {
             Some(member) if member.is_unread && !has_taken_all => Sign::Taken,
@@ -194,7 +194,7 @@ impl AmqpConnection {
         // Unsettled deliveries of the client go to others at once, however long the rest of its output takes.
         self.leave(context);
         if context.connection.output.is_held() {
-            // The client has not heard of the end. If the disk refuses what is held, the client hears of that.
+            // The client has not heard of the end. The client hears of a disk that refuses held changes.
             return Ok(());
         }
         match self.phase {

@@ -102,7 +102,7 @@ pub struct HttpConfig {
     /// Origins whose pages may call from a browser; `*`: all.
     #[serde(default)]
     pub cors_origins: Vec<String>,
-    /// HTTP with TLS. Without this part there is none.
+    /// HTTP with TLS; absent: no HTTP with TLS.
     pub tls: Option<HttpTlsConfig>,
 }
 

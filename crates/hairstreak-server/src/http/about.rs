@@ -42,7 +42,7 @@ impl About {
         }
     }
 
-    /// Whether the disk is short of room: an alarm, which stops no publisher, because messages are in memory. Without a data directory nothing is written.
+    /// Whether the disk is short of room: an alarm, which stops no publisher, because messages are in memory. A node without a data directory writes nothing and has no such alarm.
     pub(crate) fn is_disk_alarmed(&self) -> bool {
         self.data_directory.is_some() && self.disk_free() < self.disk_free_limit
     }

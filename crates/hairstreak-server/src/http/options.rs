@@ -7,7 +7,7 @@ use std::time::Duration;
 pub(crate) struct HttpOptions {
     /// The beginning of every path, such as `/rabbit`; empty: none.
     pub path_prefix: String,
-    /// Nobody is answered without credentials: neither health checks of orchestrators nor whoever asks for the version.
+    /// Every request needs credentials, also health checks of orchestrators and requests for the version.
     pub require_login: bool,
     /// Origins whose pages may call from a browser (CORS); `*`: all.
     pub allowed_origins: Vec<String>,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// Lines in a second. Of further logins the log has the count only.
+/// Lines in a second. The log has only the number of further refused logins.
 const REFUSED_LINES_MAX: u64 = 20;
 const SECOND: Duration = Duration::from_secs(1);
 

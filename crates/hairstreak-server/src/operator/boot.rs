@@ -108,7 +108,7 @@ fn restore(node: &Node, definition: Definition) -> Result<(), String> {
 
 /// Adds what each start is to find, and what a node without definitions begins with. Deletes the users that have gone from the configuration.
 fn add_first_definitions(node: &Node, options: &AmqpOptions) -> Result<(), BootError> {
-    // Before the others come: one of them may have the key of a user that has gone.
+    // Users are deleted before users are added: a new user may have the key of a deleted user.
     configured_users::delete_gone(node, options)?;
     if let Some(path) = &options.load_definitions {
         load(node, path)?;

@@ -31,7 +31,7 @@ pub(super) fn delete_gone(node: &Node, options: &AmqpOptions) -> Result<(), Oper
     Ok(())
 }
 
-/// Puts the users that the configuration names. If it names none, and there is nobody, the default user.
+/// Puts the users that the configuration names. A node without any user gets the default user.
 ///
 /// # Errors
 ///

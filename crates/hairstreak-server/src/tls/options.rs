@@ -28,7 +28,7 @@ pub struct AmqpTlsOptions {
     pub login_from: LoginFrom,
 }
 
-/// Where operators' HTTP is served with TLS, and with which certificates. Files are PEM.
+/// The endpoints and the certificates of operators' HTTP with TLS. Files are PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpTlsOptions {
     /// Endpoints of tcp.
@@ -37,7 +37,7 @@ pub struct HttpTlsOptions {
     pub certificate: PathBuf,
     /// The private key of the node's certificate.
     pub key: PathBuf,
-    /// Which certificates the node wants of its clients, who give a name and a password all the same.
+    /// Which certificates the node wants of its clients. A client with a certificate still gives a name and a password.
     pub client_certificates: AsksClients,
 }
 

@@ -1,4 +1,4 @@
-//! `CertificateFiles`: when the certificates of a listener end, for operators who ask before it happens.
+//! `CertificateFiles`: when the certificates of a listener end, for operators who renew certificates in time.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};

@@ -23,7 +23,7 @@ pub const USERS: [(&str, Option<[&str; 3]>); 6] = [
     ("nothing", None),
 ];
 
-/// A node on this host, with services, a directory, AMQP and HTTP, and [`USERS`], who have keys, too.
+/// A node on this host, with services, a directory, AMQP and HTTP, and [`USERS`] with keys.
 pub struct Served {
     server: Server,
     keys: Vec<KeyPair>,

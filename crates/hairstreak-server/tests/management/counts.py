@@ -1,5 +1,5 @@
-"""The counters of messages: what each operation counts for its queue, its virtual host and the whole node. Whoever runs this is alone with
-the node, but for its own checks, one at a time."""
+"""The counters of messages: what each operation counts for its queue, its virtual host and the whole node. The checks run
+one at a time, on a node that has no other clients."""
 
 from pika.spec import Basic, BasicProperties, Queue, Tx
 

@@ -1,4 +1,4 @@
-"""The management HTTP API over TLS: who gets in and who does not, by Python's ssl and by curl. Run against our node and against RabbitMQ.
+"""The management HTTP API over TLS: the clients that get in and those that do not, by Python's ssl and by curl. Run against our node and against RabbitMQ.
 
     https.py --plain HOST:PORT --tls HOST:PORT --certificates FOLDER --asks none|optional|required"""
 

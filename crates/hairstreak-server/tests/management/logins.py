@@ -175,7 +175,7 @@ def logins_are_counted_by_protocol(node):
     counts = lambda protocol: [rows().get(protocol, {}).get(f"auth_attempts_{kind}", 0) for kind in ("failed", "succeeded")]
     for protocol, fail, succeed in (
         ("http", lambda: node.api.as_user(user, "wrong").get("whoami"), lambda: node.api.get("whoami")),
-        # A user who may not do this has not logged in, either.
+        # A request without the permission counts as a failed login, too.
         ("http", lambda: node.api.as_user(user, "secret").get("whoami"), lambda: node.api.get("queues", "nowhere")),
         ("amqp091", lambda: refused(node, user, "wrong"), lambda: node.wire_to(host)),
     ):

@@ -93,7 +93,7 @@ impl CompanyKind {
 pub struct Company {
     links: Vec<Link>,
     streams: Vec<TcpStream>,
-    /// Where queues were declared, and how many.
+    /// The broker's address and the number of queues that were declared there.
     queues: Option<(SocketAddr, u32)>,
     flood: Option<Flood>,
 }

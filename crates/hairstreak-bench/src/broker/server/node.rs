@@ -18,7 +18,7 @@ pub struct Node {
     child: Child,
     /// Where it speaks AMQP.
     pub address: SocketAddr,
-    /// Where it speaks HTTP.
+    /// The address of HTTP.
     pub http: SocketAddr,
     directory: Directory,
 }

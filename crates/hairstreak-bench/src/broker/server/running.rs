@@ -20,7 +20,7 @@ pub struct Running {
     pub kind: ServerKind,
     /// Where it speaks AMQP.
     pub address: SocketAddr,
-    /// Where it speaks HTTP, if it does and that is known.
+    /// The address of HTTP, if the broker has HTTP and the address is known.
     pub http: Option<SocketAddr>,
     /// Its process, if it is known.
     pub process_id: Option<u32>,

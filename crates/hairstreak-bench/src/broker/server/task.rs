@@ -52,7 +52,7 @@ pub struct ServerTask {
 pub struct ServerAnswer {
     /// Where it speaks AMQP.
     pub address: SocketAddr,
-    /// Where it speaks HTTP, if it does.
+    /// The address of HTTP, if the broker has HTTP.
     pub http: Option<SocketAddr>,
     /// Its process.
     pub process_id: u32,

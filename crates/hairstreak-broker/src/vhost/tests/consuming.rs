@@ -322,7 +322,7 @@ fn the_time_in_which_consumers_are_not_able_is_counted() {
     bench.reject(channel, 3, false, true).unwrap();
     bench.pass(1000);
     assert!(capacity(&bench) < 0.5);
-    // Without consumers messages wait, and with one that can take all nothing does.
+    // Messages wait while there is no consumer. Nothing waits when a consumer takes all.
     bench.cancel(channel, "a");
     bench.pass(1000);
     bench.consume_no_ack(channel, "b");

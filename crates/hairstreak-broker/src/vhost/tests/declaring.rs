@@ -242,7 +242,7 @@ fn a_queue_without_a_type_has_that_of_the_virtual_host() {
     bench.declare(&quorum("q", FieldTable::new())).unwrap();
     let with_type = arguments([("x-queue-type", "classic".into())]);
     bench.declare(&QueueDeclaration { is_durable: true, ..queue("said", with_type.clone()) }).unwrap();
-    // What a quorum queue cannot be is a classic one.
+    // A queue whose properties a quorum queue cannot have is a classic queue.
     bench.declare(&queue("transient", FieldTable::new())).unwrap();
     bench.declare(&QueueDeclaration { is_exclusive: true, ..durable("exclusive") }).unwrap();
     bench.declare(&QueueDeclaration { is_auto_delete: true, ..durable("auto-delete") }).unwrap();

@@ -90,7 +90,7 @@ fn heartbeats_go_out_while_an_answer_waits_for_the_disk() {
     const LOOKS: usize = 20;
     let mut stalled = Stalled::new("heartbeats", 1);
     let world = &mut stalled.world;
-    // The answer to the first method leaves, and is in one piece of memory with the one that is held.
+    // The answer to the first method leaves, and is in one piece of memory with the held answer.
     let flow = Method::ChannelFlow(channel::Flow { active: true });
     assert_eq!(method_names(&world.feed(&encoded(&[flow, declare(b"q")]), usize::MAX)), ["channel.flow-ok"]);
     let mut heartbeats = 0;

@@ -1,7 +1,7 @@
 //! Conditions of requests (RFC 9110, 13.1): `If-Match` and `If-None-Match`, as RabbitMQ's HTTP library answers them.
 //!
 //! Objects have no entity tags, and so only `*` means something: an object, whatever it is. `PUT` with `If-None-Match: *` makes an object that is not
-//! there, and `PUT` with `If-Match: *` changes one that is.
+//! there, and `PUT` with `If-Match: *` changes an object that is there.
 
 use hyper::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use hyper::{Method, StatusCode};

@@ -35,7 +35,7 @@ impl Credentials {
     ///
     /// # Errors
     ///
-    /// As in RabbitMQ 401: the scheme is not Basic, and 400: the rest is no name and password in base64 and UTF-8.
+    /// 401: the scheme is not Basic. 400: the rest is no name and password in base64 and UTF-8. RabbitMQ answers the same.
     pub(crate) fn parse(header: &str) -> Result<Credentials, ApiError> {
         let malformed = || ApiError::bad_request("the header Authorization is not HTTP Basic");
         let (scheme, encoded) = header.trim().split_once(' ').ok_or_else(malformed)?;
@@ -60,7 +60,7 @@ impl Credentials {
     }
 
     /// The user of these credentials, at a client of that address, if `check` lets the user in. The verification of a password that was not right before takes
-    /// tens of milliseconds on another thread. As in RabbitMQ a user whom the check refuses has failed to log in. The log has the reason of each refusal.
+    /// tens of milliseconds on another thread. A refusal of the check counts as a failed login, as in RabbitMQ. The log has the reason of each refusal.
     ///
     /// # Errors
     ///

@@ -90,7 +90,7 @@ impl Api {
     }
 }
 
-/// The log has each change of what users may do and of what holds for many objects, and who made it. The path says what was changed, and has no password.
+/// The log has each change of users, of permissions and of settings for many objects, with the operator's name. The path names the changed object, and has no password.
 fn tell_of_change(call: &Call<'_>) {
     let method = &call.request.method;
     let (Some(identity), Some(path)) = (&call.identity, &call.request.path) else { return };
@@ -101,7 +101,7 @@ fn tell_of_change(call: &Call<'_>) {
     }
 }
 
-/// Whether the object of a path is there. A path that cannot be read, such as that of a purge, counts as one that is.
+/// Whether the object of a path exists. The object of a path that cannot be read, such as the path of a purge, counts as existing.
 async fn exists(call: &mut Call<'_>) -> bool {
     if call.found.route.requirement(&Method::GET).is_none() {
         return true;

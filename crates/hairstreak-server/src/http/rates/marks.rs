@@ -157,8 +157,8 @@ impl<const N: usize> Row<N> {
         self.mark.as_ref().is_none_or(|mark| mark.rates.iter().all(|rate| *rate == 0.0))
     }
 
-    /// The rate of a counter, with one digit behind the point, and its samples for a range. Before the oldest sample that is remembered the counter was what it
-    /// was then.
+    /// The rate of a counter, with one digit behind the point, and its samples for a range. The counter has the value of its oldest
+    /// sample before that sample.
     pub(crate) fn detail(&self, counter: usize, range: Option<Range>) -> Detail {
         let rate = self.mark.as_ref().map_or(0.0, |mark| mark.rates[counter]);
         let rate = (f64::from(rate) * 10.0).round() / 10.0;
@@ -244,7 +244,7 @@ mod tests {
             found,
             (0..=120).map(|index| (5_000_000 - 5000 * index, 5000 - 5 * index)).collect::<Vec<_>>()
         );
-        // What is older is forgotten.
+        // Older samples are forgotten.
         assert_eq!(samples(&marks.row("a"), 0, 700, 5).last(), Some(&(4_300_000, 4400)));
         assert_eq!(samples(&marks.row("b"), 0, 600, 600), [(4_800_000, 7), (4_200_000, 7)]);
     }

@@ -67,7 +67,7 @@ fn check_size(call: &Call<'_>, size: usize) -> Result<(), Refusal> {
     Err(Refusal::new(ReplyCode::PreconditionFailed, text))
 }
 
-/// The properties fit into one frame, as those that clients send.
+/// Checks that the encoded properties fit into one frame, as AMQP asks of clients.
 fn check_header_size(properties: &Properties<'_>) -> Result<(), Refusal> {
     let mut encoded = Vec::new();
     properties.encode(&mut encoded);

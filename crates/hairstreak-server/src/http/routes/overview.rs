@@ -121,7 +121,7 @@ impl Overview<'_> {
         churn
     }
 
-    /// The rate of a figure. Whoever sees some of the virtual hosts only has the sum of those.
+    /// The rate of a figure. A user who sees only some virtual hosts gets the sum of these.
     fn detail(&self, index: usize, counter: Option<Counter>, range: Option<Range>) -> Detail {
         let rates = self.call.state.rates.lock();
         match counter {

@@ -95,7 +95,7 @@ pub(crate) async fn set_topic(call: &mut Call<'_>) -> Answer {
         write: pattern(&body, "write")?,
         read: pattern(&body, "read")?,
     };
-    // In RabbitMQ all rows of a user in a virtual host are one object.
+    // All rows of a user in a virtual host are one object, as in RabbitMQ.
     let is_new = find_topics(call).is_err();
     let done = users::set_topic_permission(call.node(), row).map(|done| Done { is_new, ..done });
     put_or_missing(done).await

@@ -9,7 +9,7 @@ use crate::http::error::ApiError;
 /// The rights that a route asks for, as RabbitMQ does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Requirement {
-    /// Nothing, not even credentials. Where everybody has to log in, as `Management`.
+    /// Nothing, not even credentials. A node with `require_login` asks for the same as `Management`.
     Nothing,
     /// Any tag that gives access.
     Management,

@@ -54,7 +54,7 @@ pub(super) async fn serve<S: Service>(
     // The handshake has the time of the first request header.
     let handshake = TlsAcceptor::from(tls.config()).accept(stream);
     let handshake = tokio::time::timeout(serving.options.first_header_timeout, handshake);
-    // A client that is refused, or refuses, concerns nobody else.
+    // A failed handshake ends this connection alone.
     let stream = match race(handshake, stops.wait_for(|stops| *stops)).await {
         First::Left(Ok(Ok(stream))) => Some(stream),
         _ => None,
