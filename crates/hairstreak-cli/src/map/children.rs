@@ -11,9 +11,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hairstreak_transport::end_with_parent;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid,
+};
 
-/// How long children may take to end when they are asked, before they are killed.
+/// How long children may take to end when they are asked, before they are killed; then, what they started may take as long.
 const GRACE: Duration = Duration::from_millis(500);
 /// Between two looks whether they have.
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
@@ -48,9 +51,13 @@ impl Children {
     /// One has ended, and is about to be waited for. What it left in the background lives on, as under a shell.
     ///
     /// A group that was asked to end is asked again: a shell that is about to fork holds the signal back, and its
-    /// child, which is in the group a moment later, has not seen the signal.
+    /// child, which is in the group a moment later, has not seen the signal. When all are stopped, [`Children::stop`]
+    /// asks the group.
     pub fn forget(&self, group: Pid) {
         let mut living = self.living();
+        if living.has_stopped {
+            return;
+        }
         if living.groups.remove(&group) == Some(true) {
             let _ = kill_process_group(group, Signal::TERM);
         }
@@ -89,8 +96,21 @@ impl Children {
             }
             std::thread::sleep(LOOK_INTERVAL);
         }
-        // Whom nobody has buried until now: their groups may have new members (see `forget`).
-        self.tell_all(Signal::TERM);
+        // The groups may have new members (see `forget`), and a member that is not yet the program that it is about to
+        // become can lose a signal. What does not listen lives on.
+        let (deadline, mut pause) = (Instant::now() + GRACE, LOOK_INTERVAL);
+        while !self.are_empty() && Instant::now() < deadline {
+            self.tell_all(Signal::TERM);
+            std::thread::sleep(pause);
+            pause *= 2;
+        }
+    }
+
+    /// Whether no group has a member. A group without members is forgotten, so that its number can be another's.
+    fn are_empty(&self) -> bool {
+        let groups = &mut self.living().groups;
+        groups.retain(|&group, _| test_kill_process_group(group) != Err(Errno::SRCH));
+        groups.is_empty()
     }
 
     /// Whether all have, though nobody may have buried them: who did that is told that the work has been stopped.

@@ -28,6 +28,9 @@ fn messages_and_totals_are_listed(broker: &Broker) {
         "name    durable  messages  arguments\nbills   no              0  {{\"x-max-length\":9}}\norders  yes             3\n2 queues in virtual host '{vhost}': 3 messages\n"
     );
     assert_eq!(broker.good(&columns), expected);
+    // RabbitMQ knows sizes later than counts.
+    let sizes = ["queues", "--vhost", &vhost, "--columns", "name,state,message_bytes"];
+    broker.await_list(&sizes, |queues| queues.iter().all(|queue| queue["message_bytes"].is_u64()));
     let table = broker.good(&["queues", "--vhost", &vhost]);
     let words: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(words[0][..4], ["name", "type", "durable", "state"]);

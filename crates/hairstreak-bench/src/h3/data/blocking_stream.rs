@@ -238,10 +238,15 @@ mod tests {
         let mut bytes = Vec::new();
         push_frame(&mut bytes, 20);
         bytes.extend_from_slice(&[5; 20]);
+        // Each case has a name of its own: a process that another test starts keeps a listener for a moment.
         for endpoint in endpoints("agreed") {
             assert_eq!(receive(&endpoint, 24, bytes.clone()).unwrap(), 1);
+        }
+        for endpoint in endpoints("more") {
             let error = receive(&endpoint, 23, bytes.clone()).unwrap_err().to_string();
             assert_eq!(error, "more than the 23 bytes that were agreed came");
+        }
+        for endpoint in endpoints("half") {
             let error = receive(&endpoint, 24, bytes[..23].to_vec()).unwrap_err().to_string();
             assert_eq!(error, "the stream ended within a message");
         }
