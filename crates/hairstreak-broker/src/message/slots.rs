@@ -21,8 +21,6 @@ pub(super) struct Slot {
     pub(super) offset: u32,
     /// 0: free.
     pub(super) references: u32,
-    /// The size of the body: queues ask for it as the message comes and goes, and the record need not be read.
-    pub(super) body_size: u32,
 }
 
 #[derive(Debug)]
@@ -73,7 +71,7 @@ impl Slots {
 
     #[cold]
     fn add_page(&mut self) {
-        let free = Slot { segment: 0, offset: NONE, references: 0, body_size: 0 };
+        let free = Slot { segment: 0, offset: NONE, references: 0 };
         self.pages.push(vec![free; PAGE_SIZE].into_boxed_slice());
     }
 
@@ -81,7 +79,7 @@ impl Slots {
     #[inline]
     pub(super) fn free(&mut self, id: MessageId) {
         let next_free = self.first_free;
-        *self.get_mut(id) = Slot { segment: 0, offset: next_free, references: 0, body_size: 0 };
+        *self.get_mut(id) = Slot { segment: 0, offset: next_free, references: 0 };
         self.first_free = id.0;
         self.count -= 1;
         if self.count == 0 && self.pages.len() > SPARE_PAGE_COUNT {

@@ -71,8 +71,7 @@ impl Store {
         let shared_body = kept_by_reference(message).map_or(0, |body| self.add_body(body));
         let (segment, bytes) = self.segments.reserve(size);
         let offset = bytes.len() as u32;
-        let body_size = message.body.as_bytes().len() as u32;
-        let id = self.slots.take(Slot { segment, offset, references: 1, body_size });
+        let id = self.slots.take(Slot { segment, offset, references: 1 });
         append_record(bytes, message, size, id, shared_body);
         id
     }
@@ -103,7 +102,7 @@ impl Store {
     /// The size of the message's body.
     #[inline]
     pub(crate) fn body_size(&self, id: MessageId) -> u32 {
-        self.slots.get(id).body_size
+        self.record(id).body_size()
     }
 
     pub(crate) fn is_persistent(&self, id: MessageId) -> bool {
@@ -120,16 +119,15 @@ impl Store {
         self.slots.get_mut(id).references += 1;
     }
 
-    /// Removes one reference. A message without references is gone. Returns the size of the body.
+    /// Removes one reference. A message without references is gone.
     #[inline]
-    pub(crate) fn release(&mut self, id: MessageId) -> u32 {
+    pub(crate) fn release(&mut self, id: MessageId) {
         let slot = self.slots.get_mut(id);
         slot.references -= 1;
-        let slot = *slot;
         if slot.references == 0 {
+            let slot = *slot;
             self.remove(id, slot);
         }
-        slot.body_size
     }
 
     #[inline]

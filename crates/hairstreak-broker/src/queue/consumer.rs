@@ -86,11 +86,11 @@ impl Consumers {
         }
     }
 
-    /// One delivery of the consumer is settled. Returns whether the consumer is stalled.
+    /// Deliveries of the consumer are settled. Returns whether the consumer is stalled.
     #[inline]
-    pub(crate) fn settle(&mut self, id: ConsumerId) -> bool {
+    pub(crate) fn settle(&mut self, id: ConsumerId, count: u32) -> bool {
         let consumer = self.get_mut(id);
-        consumer.unacknowledged -= 1;
+        consumer.unacknowledged -= count;
         match consumer.standing {
             Standing::InTurn | Standing::Waiting => false,
             Standing::Stalled(_) => true,

@@ -113,20 +113,20 @@ impl Queues {
         sum
     }
 
-    /// One delivery, whose body has so many bytes, is acknowledged, or settled in another way. Returns whether the queue still exists.
+    /// Deliveries, whose bodies have so many bytes, are acknowledged, or settled in another way. Returns whether the queue still exists.
     #[inline]
-    pub(crate) fn settle(&mut self, id: QueueId, body_size: u32, is_acked: bool) -> bool {
-        let queue = &mut self.slab[id.0 as usize];
-        queue.unacknowledged -= 1;
-        queue.unacknowledged_bytes -= u64::from(body_size);
+    pub(crate) fn settle(&mut self, id: QueueId, count: u32, body_bytes: u64, is_acked: bool) -> bool {
+        let (queue, count) = (&mut self.slab[id.0 as usize], u64::from(count));
+        queue.unacknowledged -= count;
+        queue.unacknowledged_bytes -= body_bytes;
         if is_acked {
-            queue.counts.counted.ack += 1;
+            queue.counts.counted.ack += count;
         } else {
-            queue.counts.returned += 1;
+            queue.counts.returned += count;
         }
         if queue.is_deleted {
             // A delivery that returns has no queue any more.
-            queue.counts.gone += u64::from(!is_acked);
+            queue.counts.gone += if is_acked { 0 } else { count };
             if queue.unacknowledged == 0 {
                 self.remove(id);
             }

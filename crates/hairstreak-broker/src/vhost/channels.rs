@@ -6,6 +6,7 @@ use slab::Slab;
 
 use super::outbox::{ChannelId, ConnectionId, ConsumerId};
 use super::unacked::{Unacked, UnackedRing};
+use crate::message::MessageId;
 use crate::queue::QueueId;
 use crate::slices;
 use crate::stats::ChannelStats;
@@ -215,7 +216,12 @@ impl Channels {
     /// The channel has one delivery more to settle.
     #[inline]
     pub(super) fn push_unacked(&mut self, id: ChannelId, unacked: Unacked) {
-        self.with_ring(id, |ring| ring.push(unacked));
+        let ring = &mut self.channels[id.0 as usize].unacked;
+        if ring.has_room() {
+            ring.push(unacked);
+        } else {
+            self.with_ring(id, |ring| ring.push(unacked));
+        }
     }
 
     /// Takes the delivery with that tag.
@@ -228,6 +234,17 @@ impl Channels {
     #[inline]
     pub(super) fn take_first_unacked(&mut self, id: ChannelId, last: u64) -> Option<Unacked> {
         self.with_ring(id, |ring| ring.take_first(last))
+    }
+
+    /// Takes the first deliveries of one queue to one consumer out, as [`UnackedRing::take_first_run`] does.
+    #[inline]
+    pub(super) fn take_first_run(
+        &mut self,
+        id: ChannelId,
+        last: u64,
+        messages: &mut Vec<MessageId>,
+    ) -> Option<(QueueId, Option<ConsumerId>)> {
+        self.with_ring(id, |ring| ring.take_first_run(last, messages))
     }
 
     /// Takes the delivery with that tag, or with `multiple` all up to the tag, for a transaction. Returns how many. The channel has the tag.

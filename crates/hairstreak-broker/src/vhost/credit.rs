@@ -9,6 +9,30 @@ use super::unacked::Unacked;
 use crate::queue::{Consumer, Entry, QueueId, Standing};
 use crate::refusal::Refusal;
 
+/// Deliveries of one queue to one consumer that are settled in one way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settled {
+    pub(super) queue: QueueId,
+    pub(super) consumer: Option<ConsumerId>,
+    pub(super) count: u32,
+    pub(super) body_bytes: u64,
+    /// They are acknowledged: they do not return, and are not dead.
+    pub(super) is_acked: bool,
+}
+
+impl Settled {
+    /// One delivery that is not acknowledged.
+    pub(super) fn returned(unacked: &Unacked, body_size: u32) -> Settled {
+        Settled {
+            queue: unacked.queue,
+            consumer: unacked.consumer(),
+            count: 1,
+            body_bytes: body_size.into(),
+            is_acked: false,
+        }
+    }
+}
+
 impl Parts {
     /// Notes that the messages or consumers of a queue changed, so that the queue may have something to deliver.
     pub(super) fn touch(&mut self, id: QueueId) {
@@ -99,23 +123,18 @@ impl Parts {
         self.channels.push_unacked(consumer.channel, unacked);
     }
 
-    /// Counts a delivery, whose body has so many bytes, as acknowledged, or as settled in another way. Returns whether its queue still exists.
+    /// Counts deliveries as settled. Returns whether their queue still exists.
     #[inline]
-    pub(super) fn settle(
-        &mut self,
-        channel: ChannelId,
-        unacked: &Unacked,
-        body_size: u32,
-        is_acked: bool,
-    ) -> bool {
-        if let Some(consumer) = unacked.consumer() {
-            self.channels.get_mut(channel).delivered -= 1;
+    pub(super) fn settle(&mut self, channel: ChannelId, settled: &Settled) -> bool {
+        let Settled { queue, consumer, count, body_bytes, is_acked } = *settled;
+        if let Some(consumer) = consumer {
+            self.channels.get_mut(channel).delivered -= count;
             // If the channel has a limit, consumers that have waited longer go first: see `end_settling`.
-            if self.consumers.settle(consumer) && !self.channels.get(channel).has_prefetch() {
+            if self.consumers.settle(consumer, count) && !self.channels.get(channel).has_prefetch() {
                 self.revive(consumer);
             }
         }
-        self.queues.settle(unacked.queue, body_size, is_acked)
+        self.queues.settle(queue, count, body_bytes, is_acked)
     }
 
     /// Whether consumers of the channel may wait because of a limit of the whole channel.

@@ -9,12 +9,15 @@
 use std::collections::VecDeque;
 
 use super::outbox::ConsumerId;
+use crate::message::MessageId;
 use crate::queue::{Entry, QueueId};
 
 /// Room that an empty ring may keep.
 const SPARE_LENGTH: usize = 256;
 /// A ring shorter than this keeps its gaps.
 const GAPPED_LENGTH: usize = 64;
+/// Deliveries that are taken at once.
+const RUN_LENGTH: usize = 256;
 
 /// The queue of a gap.
 const GAP: QueueId = QueueId(u32::MAX);
@@ -124,13 +127,43 @@ impl UnackedRing {
         Some(unacked)
     }
 
+    /// The first delivery, if its tag is at most `last`.
+    #[inline]
+    fn first_up_to(&self, last: u64) -> Option<Unacked> {
+        self.ring.front().copied().filter(|first| first.tag <= last)
+    }
+
     /// Takes the first delivery if its tag is at most `last`.
     #[inline]
     pub(super) fn take_first(&mut self, last: u64) -> Option<Unacked> {
-        let first = *self.ring.front().filter(|first| first.tag <= last)?;
+        let first = self.first_up_to(last)?;
         self.ring.pop_front();
         self.trim();
         Some(first)
+    }
+
+    /// Takes the first deliveries of one queue to one consumer whose tags are at most `last` out, at most [`RUN_LENGTH`]. `messages` are theirs from then on.
+    #[inline]
+    pub(super) fn take_first_run(
+        &mut self,
+        last: u64,
+        messages: &mut Vec<MessageId>,
+    ) -> Option<(QueueId, Option<ConsumerId>)> {
+        messages.clear();
+        let first = self.first_up_to(last)?;
+        let is_like_first = |other: &&Unacked| {
+            other.tag <= last && other.queue == first.queue && other.consumer == first.consumer
+        };
+        let count = self.ring.iter().take(RUN_LENGTH).take_while(is_like_first).count();
+        messages.extend(self.ring.drain(..count).map(|unacked| unacked.entry.message));
+        self.trim();
+        Some((first.queue, first.consumer()))
+    }
+
+    /// Whether one more delivery takes no memory.
+    #[inline]
+    pub(super) fn has_room(&self) -> bool {
+        self.ring.len() < self.ring.capacity()
     }
 
     /// Takes the gaps at the front away.

@@ -25,10 +25,8 @@ const BODY: u8 = 3;
 /// A channel's memory of its last message; empty at first.
 #[derive(Default)]
 pub(super) struct Memo {
-    /// The frame of basic.publish; empty if there is no memo.
-    publish: Vec<u8>,
-    /// The head of the content header's frame, up to the size of the body.
-    header_head: Vec<u8>,
+    /// The frame of basic.publish and the content header's frame up to the size of the body; empty if there is no memo.
+    head: Vec<u8>,
     /// The encoded properties and the end of the frame.
     properties: Vec<u8>,
     exchange_size: usize,
@@ -49,13 +47,16 @@ pub(super) struct Same<'a> {
 }
 
 impl Memo {
-    /// The message at the start of `bytes`, if it is here whole and like the last one. `body_size_max`: larger bodies go another way.
+    /// Whether there is no message to be like.
+    pub fn is_empty(&self) -> bool {
+        self.head.is_empty()
+    }
+
+    /// The message at the start of `bytes`, if it is here whole and like the last one: there is a last one. `body_size_max`: larger bodies go another way.
     #[inline]
     pub fn same<'a>(&self, bytes: &'a [u8], body_size_max: usize) -> Option<Same<'a>> {
-        if self.publish.is_empty() {
-            return None;
-        }
-        let rest = bytes.strip_prefix(&self.publish[..])?.strip_prefix(&self.header_head[..])?;
+        debug_assert!(!self.is_empty());
+        let rest = bytes.strip_prefix(&self.head[..])?;
         let (body_size, rest) = rest.split_first_chunk::<BODY_SIZE_SIZE>()?;
         let rest = rest.strip_prefix(&self.properties[..])?;
         let body_size = u64::from_be_bytes(*body_size);
@@ -70,18 +71,18 @@ impl Memo {
         let (head, rest) = rest.split_first_chunk::<FRAME_HEADER_SIZE>()?;
         let [kind, c0, c1, s0, s1, s2, s3] = *head;
         let is_whole = kind == BODY
-            && [c0, c1] == [self.publish[1], self.publish[2]]
+            && [c0, c1] == [self.head[1], self.head[2]]
             && u32::from_be_bytes([s0, s1, s2, s3]) as usize == body_size
             && *rest.get(body_size)? == FRAME_END;
         is_whole.then(|| Same { body: &rest[..body_size], size: header_end + FRAME_OVERHEAD + body_size })
     }
 
     pub fn exchange(&self) -> &[u8] {
-        &self.publish[EXCHANGE_AT + 1..][..self.exchange_size]
+        &self.head[EXCHANGE_AT + 1..][..self.exchange_size]
     }
 
     pub fn routing_key(&self) -> &[u8] {
-        &self.publish[EXCHANGE_AT + 2 + self.exchange_size..][..self.routing_key_size]
+        &self.head[EXCHANGE_AT + 2 + self.exchange_size..][..self.routing_key_size]
     }
 
     pub fn properties(&self) -> &[u8] {
@@ -90,7 +91,7 @@ impl Memo {
 
     /// Whether the memo is of a message with these encoded properties: then its attributes hold.
     pub fn has_properties(&self, properties: &[u8]) -> bool {
-        !self.publish.is_empty() && self.properties() == properties
+        !self.is_empty() && self.properties() == properties
     }
 
     /// Remembers a message by its two frames, whose content header has `properties`. Its route is in `route` already.
@@ -102,11 +103,11 @@ impl Memo {
         properties: &[u8],
         attributes: Attributes,
     ) {
-        refill(&mut self.publish, publish_frame);
-        refill(&mut self.header_head, &header_frame[..FRAME_HEADER_SIZE + CLASS_SIZE]);
+        refill(&mut self.head, publish_frame);
+        self.head.extend_from_slice(&header_frame[..FRAME_HEADER_SIZE + CLASS_SIZE]);
         refill(&mut self.properties, properties);
         self.properties.push(FRAME_END);
-        debug_assert_eq!(self.header_head[0], CONTENT_HEADER);
+        debug_assert_eq!(header_frame[0], CONTENT_HEADER);
         (self.exchange_size, self.routing_key_size) = (fields.exchange.len(), fields.routing_key.len());
         self.is_mandatory = fields.is_mandatory;
         self.attributes = attributes;
@@ -114,7 +115,7 @@ impl Memo {
 
     /// Forgets the message: the next one is looked at anew.
     pub fn forget(&mut self) {
-        self.publish.clear();
+        self.head.clear();
     }
 }
 

@@ -36,39 +36,35 @@ impl Session {
         let channel = self.publishing.and_then(|number| self.channels.get_mut(&number));
         let generation = turn.rights.generation();
         let is_usual = |channel: &&mut Box<Channel>| {
-            !channel.is_in_content() && channel.memo.rights_generation == generation
+            let memo = &channel.memo;
+            !channel.is_in_content() && !memo.is_empty() && memo.rights_generation == generation
         };
         let Some(channel) = channel.filter(is_usual) else { return 0 };
         let size_max = self.node.message_size_max().try_into().unwrap_or(usize::MAX);
         let body_size_max = self.tuned.frame_body_max().min(SHARED_BODY_MIN - 1).min(size_max);
         let mut at = 0;
         let mut run = Run::new(channel.confirms.is_some());
+        let memo = &channel.memo;
+        let without_body = Message {
+            exchange: memo.exchange(),
+            routing_key: memo.routing_key(),
+            properties: memo.properties(),
+            attributes: memo.attributes,
+            body: BodyView::Copied(&[]),
+        };
         while !turn.is_over()
-            && let Some(same) = channel.memo.same(&bytes[at..], body_size_max)
+            && let Some(same) = memo.same(&bytes[at..], body_size_max)
         {
-            let message = Message {
-                exchange: channel.memo.exchange(),
-                routing_key: channel.memo.routing_key(),
-                properties: channel.memo.properties(),
-                attributes: channel.memo.attributes,
-                body: BodyView::Copied(same.body),
-            };
-            let published = turn.publish(&channel.memo.route, &message);
+            let message = Message { body: BodyView::Copied(same.body), ..without_body };
+            let published = turn.publish(&memo.route, &message);
             if published == Published::Stale {
                 break;
             }
             run.add(same.body.len(), published, &mut turn.state.received);
-            settle(
-                &mut channel.confirms,
-                channel.number,
-                channel.memo.is_mandatory,
-                &message,
-                published,
-                turn,
-            );
+            settle(&mut channel.confirms, channel.number, memo.is_mandatory, &message, published, turn);
             at += same.size;
         }
-        run.end(channel.id, &channel.memo.route, channel.memo.is_mandatory, turn);
+        run.end(channel.id, &memo.route, memo.is_mandatory, turn);
         at
     }
 

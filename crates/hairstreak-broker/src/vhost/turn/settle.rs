@@ -3,12 +3,13 @@
 use hairstreak_wire::amqp::ReplyCode;
 
 use super::context::Turn;
-use crate::queue::Reason;
+use crate::message::MessageId;
+use crate::queue::{QueueId, Reason};
 use crate::refusal::Refusal;
-use crate::vhost::credit::unknown_tag;
+use crate::vhost::credit::{Settled, unknown_tag};
 use crate::vhost::parts::Parts;
 use crate::vhost::unacked::Unacked;
-use crate::vhost::{ChannelId, HostOutbox};
+use crate::vhost::{ChannelId, ConsumerId, HostOutbox};
 
 /// How deliveries are settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +23,28 @@ pub enum Settlement {
     },
 }
 
+/// Deliveries of one queue to one consumer are acknowledged.
+#[inline]
+fn complete(
+    parts: &mut Parts,
+    channel: ChannelId,
+    (queue, consumer): (QueueId, Option<ConsumerId>),
+    messages: &[MessageId],
+) {
+    let mut body_bytes = 0;
+    for message in messages {
+        body_bytes += u64::from(parts.store.body_size(*message));
+        parts.store.release(*message);
+    }
+    let count = messages.len() as u32;
+    parts.settle(channel, &Settled { queue, consumer, count, body_bytes, is_acked: true });
+    parts.channels.get_mut(channel).counted.messages.ack += messages.len() as u64;
+}
+
 /// A delivery is acknowledged.
 #[inline]
-fn complete(parts: &mut Parts, channel: ChannelId, unacked: &Unacked) {
-    let body_size = parts.store.release(unacked.entry.message);
-    parts.settle(channel, unacked, body_size, true);
+fn complete_one(parts: &mut Parts, channel: ChannelId, unacked: &Unacked) {
+    complete(parts, channel, (unacked.queue, unacked.consumer()), &[unacked.entry.message]);
 }
 
 /// Rejected deliveries die.
@@ -34,7 +52,7 @@ fn discard(parts: &mut Parts, channel: ChannelId, rejected: &[Unacked]) {
     parts.channels.get_mut(channel).returned_count += rejected.len() as u64;
     for unacked in rejected {
         let body_size = parts.store.body_size(unacked.entry.message);
-        if parts.settle(channel, unacked, body_size, false) {
+        if parts.settle(channel, &Settled::returned(unacked, body_size)) {
             parts.queues.get_mut(unacked.queue).counts.gone += 1;
             parts.bury(unacked.queue, unacked.entry.message, Reason::Rejected);
         } else {
@@ -51,19 +69,16 @@ impl<O: HostOutbox> Turn<'_, O> {
         multiple: bool,
     ) -> Result<(), Refusal> {
         let was_limited = self.parts.is_limited(channel);
-        let mut count = 0;
         if multiple {
             let last = self.parts.last_of(channel, tag)?;
-            while let Some(unacked) = self.parts.channels.take_first_unacked(channel, last) {
-                count += 1;
-                complete(self.parts, channel, &unacked);
+            let mut messages = Vec::new();
+            while let Some(run) = self.parts.channels.take_first_run(channel, last, &mut messages) {
+                complete(self.parts, channel, run, &messages);
             }
         } else {
             let unacked = self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown_tag(tag))?;
-            count = 1;
-            complete(self.parts, channel, &unacked);
+            complete_one(self.parts, channel, &unacked);
         }
-        self.parts.channels.get_mut(channel).counted.messages.ack += count;
         self.end_settling(channel, was_limited);
         Ok(())
     }
@@ -99,10 +114,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         let was_limited = self.parts.is_limited(channel);
         let held = self.parts.channels.take_held(channel, count);
         match settlement {
-            Settlement::Ack => {
-                self.parts.channels.get_mut(channel).counted.messages.ack += held.len() as u64;
-                held.iter().for_each(|unacked| complete(self.parts, channel, unacked));
-            }
+            Settlement::Ack => held.iter().for_each(|unacked| complete_one(self.parts, channel, unacked)),
             Settlement::Reject { requeue: true } => self.requeue(channel, &held),
             Settlement::Reject { requeue: false } => discard(self.parts, channel, &held),
         }
@@ -135,7 +147,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         for unacked in returned.iter().rev() {
             let (id, mut entry) = (unacked.queue, unacked.entry);
             let body_size = self.parts.store.body_size(entry.message);
-            if !self.parts.settle(channel, unacked, body_size, false) {
+            if !self.parts.settle(channel, &Settled::returned(unacked, body_size)) {
                 self.parts.store.release(entry.message);
                 continue;
             }
