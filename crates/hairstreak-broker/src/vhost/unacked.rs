@@ -16,7 +16,7 @@ use crate::queue::{Entry, QueueId};
 const SPARE_LENGTH: usize = 256;
 /// A ring shorter than this keeps its gaps.
 const GAPPED_LENGTH: usize = 64;
-/// Deliveries that are taken at once.
+/// The most deliveries that are taken at once.
 const RUN_LENGTH: usize = 256;
 
 /// The queue of a gap.
@@ -142,7 +142,8 @@ impl UnackedRing {
         Some(first)
     }
 
-    /// Takes the first deliveries of one queue to one consumer whose tags are at most `last` out, at most [`RUN_LENGTH`]. `messages` are theirs from then on.
+    /// Takes the first deliveries out, as far as their tags are at most `last` and they are of one queue and one consumer. `messages` gets their messages in
+    /// place of what was in it.
     #[inline]
     pub(super) fn take_first_run(
         &mut self,

@@ -1,9 +1,11 @@
 //! `Children`: the processes that are at work, so that all of them can be ended at once.
 //!
 //! Each leads a process group of its own: what a shell started goes with it, and a terminal's Ctrl-C comes to this
-//! process alone, which decides. None outlives this process, but for what a child that is killed has started itself.
+//! process alone, which decides. None outlives this process. What a child has started may: it does not hear SIGTERM, or
+//! its child was killed.
 
 use std::collections::HashMap;
+use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
@@ -11,10 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hairstreak_transport::end_with_parent;
-use rustix::io::Errno;
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid,
-};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 /// How long children may take to end when they are asked, before they are killed; then, what they started may take as long.
 const GRACE: Duration = Duration::from_millis(500);
@@ -51,12 +50,15 @@ impl Children {
     /// One has ended, and is about to be waited for. What it left in the background lives on, as under a shell.
     ///
     /// A group that was asked to end is asked again: a shell that is about to fork holds the signal back, and its
-    /// child, which is in the group a moment later, has not seen the signal. When all are stopped, [`Children::stop`]
-    /// asks the group.
+    /// child, which is in the group a moment later, has not seen the signal.
+    ///
+    /// Does not return once all are stopped. The program ends then, and until its end the number of a group is no other's.
     pub fn forget(&self, group: Pid) {
         let mut living = self.living();
-        if living.has_stopped {
-            return;
+        while living.has_stopped {
+            drop(living);
+            std::thread::park();
+            living = self.living();
         }
         if living.groups.remove(&group) == Some(true) {
             let _ = kill_process_group(group, Signal::TERM);
@@ -99,18 +101,20 @@ impl Children {
         // The groups may have new members (see `forget`), and a member that is not yet the program that it is about to
         // become can lose a signal. What does not listen lives on.
         let (deadline, mut pause) = (Instant::now() + GRACE, LOOK_INTERVAL);
-        while !self.are_empty() && Instant::now() < deadline {
+        while self.have_members() && Instant::now() < deadline {
             self.tell_all(Signal::TERM);
-            std::thread::sleep(pause);
-            pause *= 2;
+            std::thread::sleep(pause.min(deadline.saturating_duration_since(Instant::now())));
+            pause *= 4;
         }
     }
 
-    /// Whether no group has a member. A group without members is forgotten, so that its number can be another's.
-    fn are_empty(&self) -> bool {
-        let groups = &mut self.living().groups;
-        groups.retain(|&group, _| test_kill_process_group(group) != Err(Errno::SRCH));
-        groups.is_empty()
+    /// Whether a process of a group lives. The leader of the group has ended, and waits to be buried.
+    fn have_members(&self) -> bool {
+        let Ok(processes) = fs::read_dir("/proc") else { return false };
+        let living = self.living();
+        processes
+            .filter_map(|process| fs::read_to_string(process.ok()?.path().join("stat")).ok())
+            .any(|stat| group_of_living(&stat).is_some_and(|group| living.groups.contains_key(&group)))
     }
 
     /// Whether all have, though nobody may have buried them: who did that is told that the work has been stopped.
@@ -135,5 +139,28 @@ impl Children {
 
     fn living(&self) -> MutexGuard<'_, Living> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The group of a process with this `/proc/PID/stat`, unless the process has ended.
+fn group_of_living(stat: &str) -> Option<Pid> {
+    // The name, in parentheses, may hold anything.
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    let (state, group) = (fields.next()?, fields.nth(1)?);
+    if matches!(state, "Z" | "X") { None } else { Pid::from_raw(group.parse().ok()?) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_has_ended_is_no_member() {
+        let group = |stat| group_of_living(stat).map(|group| group.as_raw_nonzero().get());
+        assert_eq!(group("7 (sleep) S 1 6 5 0 -1"), Some(6));
+        assert_eq!(group("7 (a) Z 9) R 1 6 5 0 -1"), Some(6));
+        assert_eq!(group("7 (sleep) Z 1 6 5 0 -1"), None);
+        assert_eq!(group("7 (kernel) S 0 0 0 0 -1"), None);
+        assert_eq!(group("7"), None);
     }
 }

@@ -52,7 +52,7 @@ impl Memo {
         self.head.is_empty()
     }
 
-    /// The message at the start of `bytes`, if it is here whole and like the last one: there is a last one. `body_size_max`: larger bodies go another way.
+    /// The message at the start of `bytes`, if it is here whole and like the last one. The memo is not empty. `body_size_max`: larger bodies go another way.
     #[inline]
     pub fn same<'a>(&self, bytes: &'a [u8], body_size_max: usize) -> Option<Same<'a>> {
         debug_assert!(!self.is_empty());

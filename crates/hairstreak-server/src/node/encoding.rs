@@ -16,7 +16,7 @@ use hairstreak_wire::amqp::{FRAME_END, FRAME_OVERHEAD, Method, basic};
 
 /// Bytes of a content header's payload before the properties.
 const CONTENT_HEADER_SIZE: usize = 12;
-/// The class basic.
+/// The class basic: its low byte, as the methods' below.
 const BASIC: u8 = 60;
 /// basic.deliver, basic.get-ok and basic.return.
 const DELIVER: u8 = 60;
@@ -44,6 +44,7 @@ pub(crate) fn push_delivery(
         push_short_string(out, &to.consumer_tag);
         let [t0, t1, t2, t3, t4, t5, t6, t7] = delivery_tag.to_be_bytes();
         let redelivered = u8::from(is_redelivered);
+        debug_assert!(message.exchange.len() <= usize::from(u8::MAX));
         let exchange_size = message.exchange.len() as u8;
         out.extend_from_slice(&[t0, t1, t2, t3, t4, t5, t6, t7, redelivered, exchange_size]);
         out.extend_from_slice(message.exchange);
