@@ -1,8 +1,8 @@
 //! `Children`: the processes that are at work, so that all of them can be ended at once.
 //!
 //! Each leads a process group of its own: what a shell started goes with it, and a terminal's Ctrl-C comes to this
-//! process alone, which decides. None outlives this process. What a child has started may: it does not hear SIGTERM, or
-//! its child was killed.
+//! process alone, which decides. No child outlives this process. A process that a child has started may: one that ignores
+//! SIGTERM, or whose parent was killed.
 
 use std::collections::HashMap;
 use std::fs;
@@ -98,8 +98,8 @@ impl Children {
             }
             std::thread::sleep(LOOK_INTERVAL);
         }
-        // The groups may have new members (see `forget`), and a member that is not yet the program that it is about to
-        // become can lose a signal. What does not listen lives on.
+        // The groups may have new members (see `forget`). A member between fork and exec can lose a signal, so that the
+        // signal is sent again. A member that ignores SIGTERM lives on.
         let (deadline, mut pause) = (Instant::now() + GRACE, LOOK_INTERVAL);
         while self.have_members() && Instant::now() < deadline {
             self.tell_all(Signal::TERM);
