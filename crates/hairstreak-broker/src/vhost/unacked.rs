@@ -156,7 +156,9 @@ impl UnackedRing {
             other.tag <= last && other.queue == first.queue && other.consumer == first.consumer
         };
         let count = self.ring.iter().take(RUN_LENGTH).take_while(is_like_first).count();
-        messages.extend(self.ring.drain(..count).map(|unacked| unacked.entry.message));
+        // In two steps: the length of a range is trusted, that of a drain is not.
+        messages.extend(self.ring.range(..count).map(|unacked| unacked.entry.message));
+        self.ring.drain(..count);
         self.trim();
         Some((first.queue, first.consumer()))
     }

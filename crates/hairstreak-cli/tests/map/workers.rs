@@ -118,7 +118,7 @@ fn a_worker_that_is_killed_with_records_has_them_done_by_another() {
     let place = place("holds");
     let map = waiting(&place, &["-w100"], 500);
     // It takes its records and never answers.
-    let mut holder = worker(&place, &["--", "sh", "-c", "sleep 1000; cat"]);
+    let mut holder = worker(&place, &["-j1", "--", "sh", "-c", "sleep 1000; cat"]);
     let process = process_of(&holder);
     let filters =
         until(|| Some(children_of(process.as_raw_nonzero().get())).filter(|filters| !filters.is_empty()));

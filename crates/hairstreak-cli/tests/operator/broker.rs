@@ -16,7 +16,7 @@ macro_rules! tests_of_each_broker {
             $(
                 #[test]
                 fn $name() {
-                    super::$name(crate::rabbitmq::rabbitmq());
+                    super::$name(crate::setup::rabbitmq());
                 }
             )+
         }

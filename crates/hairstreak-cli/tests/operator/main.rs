@@ -2,9 +2,12 @@
 
 #[path = "../workbench/process.rs"]
 mod process;
+#[path = "../../../hairstreak-server/tests/amqp/rabbitmq.rs"]
+#[allow(dead_code, reason = "the server's tests share a node in another way, and disturb each other")]
+mod rabbitmq;
 
 mod broker;
-mod rabbitmq;
+mod setup;
 
 mod connecting;
 mod connections;

@@ -1,35 +1,48 @@
 //! `RabbitMq`: Debian's RabbitMQ in a folder of its own, on loopback ports that were free, with its own port mapper. Tests that
 //! run at the same time share one; it ends with the last of them, or with this process however that ends.
 
-use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener};
+use std::ops::Range;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak, mpsc};
+use std::time::Duration;
 
 const PROGRAM: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
+/// The folder of certificates for localhost, and of the authority behind them.
+pub const CERTIFICATES: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../hairstreak-transport/tests/streams/certificates");
 
-/// The folder and the ports of the port mapper and of Erlang's distribution come as arguments. Input that ends,
-/// because the test is done or was killed, ends the rest.
+/// The arguments are the folder and the server's program. The output ends with the server: a server that ends at its start is seen.
+/// Input that ends, because the test is done or was killed, ends the rest.
 const SCRIPT: &str = r#"
 set -m
-export HOME=$1 RABBITMQ_NODENAME=hairstreak@localhost RABBITMQ_CONF_ENV_FILE=/dev/null
-export RABBITMQ_MNESIA_BASE=$1/mnesia RABBITMQ_LOG_BASE=$1/log RABBITMQ_CONFIG_FILE=$1/rabbitmq
-export RABBITMQ_ENABLED_PLUGINS_FILE=$1/enabled_plugins
-export ERL_EPMD_PORT=$2 ERL_EPMD_ADDRESS=127.0.0.1 RABBITMQ_DIST_PORT=$3
-export RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS='-kernel inet_dist_use_interface {127,0,0,1}'
-epmd -port "$2" -address 127.0.0.1 </dev/null >/dev/null 2>&1 & mapper=$!
-"$4" </dev/null & server=$!
+. "$1/environment"
+epmd -port "$ERL_EPMD_PORT" -address 127.0.0.1 </dev/null >/dev/null 2>&1 & mapper=$!
+"$2" </dev/null & server=$!
+exec >/dev/null
 read -r _
 kill -KILL -- "-$server" "-$mapper"
 wait
+rm -rf "$1"
 "#;
+
+const ENVIRONMENT: &str = "\
+export HOME='FOLDER' RABBITMQ_NODENAME=hairstreak@localhost RABBITMQ_CONF_ENV_FILE=/dev/null
+export RABBITMQ_MNESIA_BASE='FOLDER/mnesia' RABBITMQ_LOG_BASE='FOLDER/log' RABBITMQ_CONFIG_FILE='FOLDER/rabbitmq'
+export RABBITMQ_ENABLED_PLUGINS_FILE='FOLDER/enabled_plugins'
+export ERL_EPMD_PORT=MAPPER ERL_EPMD_ADDRESS=127.0.0.1 RABBITMQ_DIST_PORT=DISTRIBUTION
+export RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS='-kernel inet_dist_use_interface {127,0,0,1} +sbwt none'
+";
 
 /// Has the node believe that it is short of memory, or no longer.
 const ALARM: &str = r#"#!/bin/bash
-export HOME=FOLDER RABBITMQ_NODENAME=hairstreak@localhost RABBITMQ_CONF_ENV_FILE=/dev/null
-export ERL_EPMD_PORT=MAPPER ERL_EPMD_ADDRESS=127.0.0.1
+. 'FOLDER/environment'
 case $1 in
   on) call='set_alarm({{resource_limit, memory, node()}, []})' ;;
   off) call='clear_alarm({resource_limit, memory, node()})' ;;
@@ -37,7 +50,13 @@ esac
 exec /usr/lib/rabbitmq/bin/rabbitmqctl eval "rabbit_alarm:$call."
 "#;
 
-/// The files of a node. In them FOLDER is the node's folder, MAPPER the port of the port mapper, and each name of a port that port.
+/// Systems give connections ports from 32768 on: a port of those can be taken in the ten seconds until RabbitMQ listens.
+const PORTS: Range<u16> = 10_000..30_000;
+/// The longest time without a line from a RabbitMQ that starts.
+const SILENCE_MAX: Duration = Duration::from_secs(120);
+
+/// The files of a node. In the configuration each name of a port is that port, FOLDER the node's folder and CERTIFICATES the folder of
+/// certificates.
 pub struct Setup {
     pub ports: &'static [&'static str],
     pub plugins: &'static str,
@@ -49,7 +68,8 @@ pub struct Setup {
 pub struct RabbitMq {
     setup: &'static Setup,
     addresses: Vec<SocketAddr>,
-    folder: PathBuf,
+    /// The folder has the file `environment`: the shell's variables for rabbitmqctl.
+    pub folder: PathBuf,
     script: Child,
     /// Closed, it ends the script.
     input: Option<ChildStdin>,
@@ -76,16 +96,18 @@ impl RabbitMq {
             "{PROGRAM} is missing; scripts/test-setup installs rabbitmq-server"
         );
         let ports = free_ports(2 + setup.ports.len());
-        let [mapper, distribution, named @ ..] = &ports[..] else { unreachable!("two ports and more") };
-        let folder =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("rabbitmq-{}-{mapper}", std::process::id()));
-        lay_out(&folder, setup, *mapper, named);
+        let folder = format!("rabbitmq-{}-{}", std::process::id(), ports[0]);
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
+        lay_out(&folder, setup, &ports);
         let words = [within, &["bash", "-c", SCRIPT, "rabbitmq"]].concat();
         let mut script = Command::new(words[0])
             .args(&words[1..])
             .arg(&folder)
-            .args([mapper, distribution].map(u16::to_string))
             .arg(PROGRAM)
+            // The working folder gets the dump of a crash.
+            .current_dir(&folder)
+            // A signal to the group of this process does not reach the script, which has to end the rest.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -95,13 +117,13 @@ impl RabbitMq {
         let output = script.stdout.take().unwrap();
         let started = RabbitMq {
             setup,
-            addresses: named.iter().map(|port| SocketAddr::from(([127, 0, 0, 1], *port))).collect(),
+            addresses: ports[2..].iter().map(|port| SocketAddr::from(([127, 0, 0, 1], *port))).collect(),
             folder,
             script,
             input,
             company: RwLock::new(()),
         };
-        await_start(output, &started.folder);
+        await_start(output);
         started
     }
 
@@ -130,44 +152,53 @@ impl RabbitMq {
 impl Drop for RabbitMq {
     fn drop(&mut self) {
         self.input = None;
-        // The folder goes even if the wait fails.
+        // The script ends the rest and removes the folder, whether or not the wait fails.
         let _ = self.script.wait();
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Ports that nobody listens on; another process may still be faster.
+/// Ports that nobody listens on. Those of two calls of a process differ; another process may still be faster.
 fn free_ports(count: usize) -> Vec<u16> {
-    let listeners: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    listeners.iter().map(|listener| listener.local_addr().unwrap().port()).collect()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let own = std::process::id().wrapping_mul(100);
+    let candidates = PORTS.map(|_| {
+        let next = own.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        PORTS.start + (next % PORTS.len() as u32) as u16
+    });
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let ports: Vec<_> = candidates.filter(is_free).take(count).collect();
+    assert_eq!(ports.len(), count, "no port of {PORTS:?} is free");
+    ports
 }
 
-fn lay_out(folder: &Path, setup: &Setup, mapper: u16, ports: &[u16]) {
-    let folder_name = folder.to_str().unwrap();
+fn lay_out(folder: &Path, setup: &Setup, ports: &[u16]) {
+    let names = [&["MAPPER", "DISTRIBUTION"], setup.ports].concat();
     let filled = |text: &str| {
-        let text = text.replace("FOLDER", folder_name).replace("MAPPER", &mapper.to_string());
-        let named = setup.ports.iter().zip(ports);
-        named.fold(text, |text, (name, port)| text.replace(name, &port.to_string()))
+        let named = names.iter().zip(ports);
+        let text = named.fold(text.to_owned(), |text, (name, port)| text.replace(name, &port.to_string()));
+        text.replace("FOLDER", folder.to_str().unwrap()).replace("CERTIFICATES", CERTIFICATES)
     };
     fs::create_dir_all(folder).unwrap();
+    fs::write(folder.join("environment"), filled(ENVIRONMENT)).unwrap();
     fs::write(folder.join("rabbitmq.conf"), filled(setup.configuration)).unwrap();
     fs::write(folder.join("definitions.json"), setup.definitions).unwrap();
     fs::write(folder.join("enabled_plugins"), setup.plugins).unwrap();
     fs::write(folder.join("alarm"), filled(ALARM)).unwrap();
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(folder.join("alarm"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(folder.join("alarm"), Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Reads what the node says until it has started. What it says later is read and thrown away, so that it is never held up.
-fn await_start(output: ChildStdout, folder: &Path) {
-    let mut output = BufReader::new(output);
+/// Waits until the node has started. Its output is read to the end, so that the node is never held up.
+fn await_start(output: ChildStdout) {
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        let lines = BufReader::new(output).split(b'\n').map_while(Result::ok);
+        // Nobody listens once the node has started.
+        lines.for_each(|line| drop(sender.send(line)));
+    });
     let mut said = String::new();
     while !said.contains("completed with") {
-        if output.read_line(&mut said).unwrap() == 0 {
-            panic!("RabbitMQ did not start in {}:\n{said}", folder.display());
-        }
+        let Ok(line) = lines.recv_timeout(SILENCE_MAX) else { panic!("RabbitMQ did not start:\n{said}") };
+        said += &String::from_utf8_lossy(&line);
+        said.push('\n');
     }
-    std::thread::spawn(move || {
-        let _ = output.read_to_end(&mut Vec::new());
-    });
 }

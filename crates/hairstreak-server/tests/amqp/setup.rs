@@ -26,20 +26,15 @@ const SETUP: Setup = Setup {
     definitions: DEFINITIONS,
 };
 
-/// The folder of the certificates of the transport's tests.
-macro_rules! certificates {
-    () => {
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../hairstreak-transport/tests/streams/certificates")
-    };
-}
-
 /// The configuration that checks.py needs, without an alarm by accident on a small disk.
-const CONFIGURATION: &str = concat!(
-    "\
+const CONFIGURATION: &str = "\
 listeners.tcp.1 = 127.0.0.1:AMQP_PORT
 listeners.ssl.1 = 127.0.0.1:TLS_PORT
 ssl_options.verify = verify_peer
 ssl_options.fail_if_no_peer_cert = false
+ssl_options.cacertfile = CERTIFICATES/ca.pem
+ssl_options.certfile = CERTIFICATES/server.pem
+ssl_options.keyfile = CERTIFICATES/server.key
 ssl_cert_login_from = common_name
 auth_mechanisms.1 = PLAIN
 auth_mechanisms.2 = AMQPLAIN
@@ -48,18 +43,7 @@ log.console = false
 max_message_size = 16777216
 disk_free_limit.absolute = 1MB
 load_definitions = FOLDER/definitions.json
-",
-    "ssl_options.cacertfile = ",
-    certificates!(),
-    "/ca.pem
-ssl_options.certfile = ",
-    certificates!(),
-    "/server.pem
-ssl_options.keyfile = ",
-    certificates!(),
-    "/server.key
-"
-);
+";
 
 const DEFINITIONS: &str = r#"{
   "users": [

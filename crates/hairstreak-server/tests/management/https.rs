@@ -1,27 +1,19 @@
 //! `https.py`: the API over TLS, at RabbitMQ and at our node, which asks for no certificate of its clients, takes one, or wants one; and certificates
 //! that are changed while the node runs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hairstreak_server::{AsksClients, HttpTlsOptions, ServeOptions, Server};
 
 use crate::program::run;
-use crate::rabbitmq::{RabbitMq, Setup};
+use crate::rabbitmq::{CERTIFICATES, RabbitMq, Setup};
 use crate::target::management_program;
-
-/// The folder of the certificates of the transport's tests.
-macro_rules! certificates {
-    () => {
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../hairstreak-transport/tests/streams/certificates")
-    };
-}
 
 /// A RabbitMQ that takes certificates of its clients.
 const WITH_TLS: Setup = Setup {
     ports: &["AMQP", "HTTP", "SECURED"],
     plugins: "[rabbitmq_management].",
-    configuration: concat!(
-        "\
+    configuration: "\
 listeners.tcp.1 = 127.0.0.1:AMQP
 management.tcp.ip = 127.0.0.1
 management.tcp.port = HTTP
@@ -29,37 +21,26 @@ management.ssl.ip = 127.0.0.1
 management.ssl.port = SECURED
 management.ssl.verify = verify_peer
 management.ssl.fail_if_no_peer_cert = false
-management.ssl.cacertfile = ",
-        certificates!(),
-        "/ca.pem
-management.ssl.certfile = ",
-        certificates!(),
-        "/server.pem
-management.ssl.keyfile = ",
-        certificates!(),
-        "/server.key
+management.ssl.cacertfile = CERTIFICATES/ca.pem
+management.ssl.certfile = CERTIFICATES/server.pem
+management.ssl.keyfile = CERTIFICATES/server.key
 log.console = false
 disk_free_limit.absolute = 1MB
-"
-    ),
+",
     definitions: "",
 };
 
-fn certificates() -> PathBuf {
-    Path::new(certificates!()).into()
-}
-
 fn check(plain: &str, tls: &str, asks: &str) {
     let mut checks = management_program("https.py");
-    checks.args(["--plain", plain, "--tls", tls, "--asks", asks, "--certificates"]).arg(certificates());
+    checks.args(["--plain", plain, "--tls", tls, "--asks", asks, "--certificates"]).arg(CERTIFICATES);
     println!("{asks}\n{}", run(&mut checks));
 }
 
 fn options(certificate: &str, client_certificates: AsksClients) -> HttpTlsOptions {
     HttpTlsOptions {
         bind: vec!["tcp://127.0.0.1:*".into()],
-        certificate: certificates().join(certificate),
-        key: certificates().join("server.key"),
+        certificate: Path::new(CERTIFICATES).join(certificate),
+        key: Path::new(CERTIFICATES).join("server.key"),
         client_certificates,
     }
 }
@@ -89,7 +70,7 @@ fn rabbitmq_serves_https() {
 
 #[test]
 fn our_node_serves_https() {
-    let ca = certificates().join("ca.pem");
+    let ca = Path::new(CERTIFICATES).join("ca.pem");
     for (asks, client_certificates) in [
         ("none", AsksClients::None),
         ("optional", AsksClients::Optional(ca.clone())),
@@ -107,7 +88,7 @@ fn certificates_of_https_are_changed_while_the_node_runs() {
     assert!(error.contains("missing.pem"), "{error}");
     let ask = || {
         let address = server.https_addresses()[0];
-        let ca = certificates().join("ca.pem");
+        let ca = Path::new(CERTIFICATES).join("ca.pem");
         let url = format!("https://localhost:{}/api/version", address.port());
         let mut curl = std::process::Command::new("curl");
         curl.args(["--silent", "--show-error", "--fail", "--cacert"]).arg(ca).arg(url);
