@@ -156,7 +156,7 @@ impl UnackedRing {
             other.tag <= last && other.queue == first.queue && other.consumer == first.consumer
         };
         let count = self.ring.iter().take(RUN_LENGTH).take_while(is_like_first).count();
-        // In two steps: the length of a range is trusted, that of a drain is not.
+        // `Vec::extend` trusts the length of a range and grows once. The length of a drain is not trusted.
         messages.extend(self.ring.range(..count).map(|unacked| unacked.entry.message));
         self.ring.drain(..count);
         self.trim();

@@ -1,5 +1,5 @@
-//! `RabbitMq`: Debian's RabbitMQ in a folder of its own, on loopback ports that were free, with its own port mapper. Tests that
-//! run at the same time share one; it ends with the last of them, or with this process however that ends.
+//! `RabbitMq`: Debian's RabbitMQ in a folder of its own, on loopback ports that were free, with its own port mapper. A
+//! RabbitMQ ends when it is dropped, or with this process however that ends.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
@@ -76,7 +76,7 @@ pub struct RabbitMq {
     company: RwLock<()>,
 }
 
-/// The RabbitMQ of the tests that run now, started if there is none. All tests of a program have one setup.
+/// The RabbitMQ of the tests that run now, started if there is none. The RabbitMQ ends with the last of these tests. All tests of a program have one setup.
 pub fn shared(setup: &'static Setup) -> Arc<RabbitMq> {
     static SHARED: Mutex<Weak<RabbitMq>> = Mutex::new(Weak::new());
     // A test that failed to start it leaves nothing behind.
@@ -157,7 +157,7 @@ impl Drop for RabbitMq {
     }
 }
 
-/// Ports that nobody listens on. Those of two calls of a process differ; another process may still be faster.
+/// Ports without a listener. Two calls return different ports. Another process may still take a port first.
 fn free_ports(count: usize) -> Vec<u16> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let own = std::process::id().wrapping_mul(100);
@@ -187,12 +187,12 @@ fn lay_out(folder: &Path, setup: &Setup, ports: &[u16]) {
     fs::set_permissions(folder.join("alarm"), Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Waits until the node has started. Its output is read to the end, so that the node is never held up.
+/// Waits until the node has started. A thread reads the output to the end, so that the node never waits for a reader.
 fn await_start(output: ChildStdout) {
     let (sender, lines) = mpsc::channel();
     std::thread::spawn(move || {
         let lines = BufReader::new(output).split(b'\n').map_while(Result::ok);
-        // Nobody listens once the node has started.
+        // The receiver is gone once the node has started.
         lines.for_each(|line| drop(sender.send(line)));
     });
     let mut said = String::new();
