@@ -51,9 +51,6 @@ class Node(Broker):
         """The version of the RabbitMQ that the node is or claims to be: (3, 10, 8)."""
         return tuple(int(part) for part in self.api.read("overview")["rabbitmq_version"].split("."))
 
-    def is_rabbitmq(self):
-        return self.api.read("overview")["product_name"] == "RabbitMQ"
-
     def leave(self):
         self.names.clear()
         super().leave()

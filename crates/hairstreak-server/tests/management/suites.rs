@@ -42,9 +42,9 @@ fn rabbitmq_lets_in_who_may_come() {
 #[test]
 fn rabbitmq_has_rights_by_tags_over_http() {
     let rabbitmq = rabbitmq();
-    // RabbitMQ fails to export definitions while others delete virtual hosts.
+    // RabbitMQ answers 500 to an export of definitions while a virtual host goes, and to a list of users while a user goes.
     let _nobody = rabbitmq.alone();
-    check(Target::of_rabbitmq(&rabbitmq), "rights", RABBITMQ_WITHOUT, &[]);
+    check(Target::of_rabbitmq(&rabbitmq), "rights", RABBITMQ_WITHOUT, &["--jobs", "1"]);
 }
 
 #[test]
