@@ -26,7 +26,8 @@ pub struct CredentialArguments {
     #[arg(long, value_name = "FILE")]
     curve_key: Option<PathBuf>,
     /// The node's public key, which it prints when it starts. [default: the environment's HAIRSTREAK_SERVER_KEY]
-    #[arg(long, value_name = "KEY")]
+    // A key in 85 begins with a hyphen.
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     server_key: Option<PublicKey>,
 }
 
@@ -104,13 +105,12 @@ mod tests {
             std::fs::write(&path, format!("{text}\n")).unwrap();
             path.to_str().unwrap().to_owned()
         };
-        let pair = || hairstreak_socket::security::generate_key_pair().unwrap();
-        let (keys, server): (KeyPair, KeyPair) = (pair(), pair());
+        let keys: KeyPair = hairstreak_socket::security::generate_key_pair().unwrap();
         let key = file("key", keys.secret().to_z85().as_str());
-        let server_key = server.public().to_string();
+        let server_key = "-[s.o//W.!yWo[!W(38*r{H+i-Q%NT(63Wg!WevU".to_owned();
         let (one, two) = (file("one", "one"), file("two", "two"));
         let login = |user: &str, password: &str| Ok(Credentials::password(user, password).unwrap());
-        let curve = Ok(Credentials::curve(keys, *server.public()));
+        let curve = Ok(Credentials::curve(keys, server_key.parse().unwrap()));
         let by_key = [("CURVE_KEY", &*key), ("SERVER_KEY", &server_key)];
         let by_password = [("USER", "bob"), ("PASSWORD", "pw")];
         assert_eq!(check(&[], &[]), Ok(Credentials::default()));

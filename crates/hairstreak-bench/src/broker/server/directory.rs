@@ -3,8 +3,10 @@
 use std::fs::{self, File};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,6 +19,8 @@ use super::error::{ServerError, failed};
 /// RabbitMQ takes four seconds on an idle machine.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(90);
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+/// Systems give connections ports from 32,768 on: a port of those can be taken in the seconds until RabbitMQ listens.
+const PORTS: Range<u16> = 10_000..30_000;
 /// The most bytes of a failed broker's output that an error shows.
 const OUTPUT_SIZE_MAX: usize = 2000;
 
@@ -107,10 +111,20 @@ pub fn free_address() -> Result<SocketAddr, ServerError> {
     free_address_of(Ipv4Addr::LOCALHOST.into())
 }
 
-/// A port of this host's address `host` that nobody uses now.
+/// A port of this host's address `host` that nobody uses now. Two calls return different ports.
 pub fn free_address_of(host: IpAddr) -> Result<SocketAddr, ServerError> {
-    let address = TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr());
-    address.map_err(failed("a free port"))
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let own = std::process::id().wrapping_mul(100);
+    for _ in PORTS {
+        let offset = own.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % PORTS.len() as u32;
+        let address = SocketAddr::new(host, PORTS.start + offset as u16);
+        match TcpListener::bind(address) {
+            Ok(_) => return Ok(address),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            Err(error) => return Err(failed("a free port")(error)),
+        }
+    }
+    Err(failed("a free port")(io::ErrorKind::AddrInUse.into()))
 }
 
 /// Ends a process and reaps it.
