@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::{PoisonError, RwLock};
 
 use serde_json::Value;
 
@@ -32,6 +33,7 @@ pub struct Broker {
     pub amqp: String,
     /// The shell's environment for rabbitmqctl, where that can drive the broker.
     pub environment: Option<PathBuf>,
+    pub company: RwLock<()>,
 }
 
 impl Broker {
@@ -58,7 +60,24 @@ impl Broker {
 
     /// Runs it on that input.
     pub fn run(&self, words: &[&str], input: impl AsRef<[u8]>) -> Outcome {
-        end(self.command(words).spawn().unwrap(), input.as_ref())
+        self.end(&mut self.command(words), words, input)
+    }
+
+    /// Runs the command of these words on that input.
+    pub fn end(&self, command: &mut Command, words: &[&str], input: impl AsRef<[u8]>) -> Outcome {
+        let deletes = words.contains(&"delete");
+        self.in_company(deletes, || end(command.spawn().unwrap(), input.as_ref()))
+    }
+
+    /// Does something that deletes alone, anything else beside others: RabbitMQ answers 500 to a list of users while a user goes.
+    pub fn in_company<T>(&self, deletes: bool, act: impl FnOnce() -> T) -> T {
+        if deletes {
+            let _alone = self.company.write().unwrap_or_else(PoisonError::into_inner);
+            act()
+        } else {
+            let _together = self.company.read().unwrap_or_else(PoisonError::into_inner);
+            act()
+        }
     }
 
     /// Runs it without input; all goes well, without a word on standard error. What it wrote.
@@ -98,10 +117,9 @@ impl Broker {
     /// The answer of the API itself, to another client than the program's.
     #[track_caller]
     pub fn api(&self, path: &str) -> Value {
-        let output = Command::new("python3")
-            .args(["-c", ASK, &format!("http://{}/api/{path}", self.http)])
-            .output()
-            .unwrap();
+        let mut command = Command::new("python3");
+        command.args(["-c", ASK, &format!("http://{}/api/{path}", self.http)]);
+        let output = self.in_company(false, || command.output().unwrap());
         assert!(output.status.success(), "{path}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::broker::{Broker, tests_of_each_broker};
-use crate::process::{end, folder};
+use crate::process::folder;
 use crate::rabbitmq::CERTIFICATES;
 
 tests_of_each_broker! {
@@ -52,8 +52,8 @@ fn tls_trusts_whom_it_is_told_to(broker: &Broker) {
     let url = format!("https://{}", broker.https);
     let certificate = |name: &str| format!("{CERTIFICATES}/{name}");
     broker.good(&["users", "--url", &url, "--ca", &certificate("ca.pem")]);
-    let mut command = broker.command(&["users", "--url", &url]);
-    end(command.env("SSL_CERT_FILE", certificate("ca.pem")).spawn().unwrap(), b"").good();
+    let words = ["users", "--url", &url];
+    broker.end(broker.command(&words).env("SSL_CERT_FILE", certificate("ca.pem")), &words, "").good();
     let reason = broker.bad(&["users", "--url", &url, "--ca", &certificate("stranger-ca.pem")], 1);
     assert!(
         reason.starts_with(&format!("TLS with {} failed: invalid peer certificate", broker.https)),

@@ -57,9 +57,9 @@ fn an_import_adds(broker: &Broker) {
     });
     let imported = broker.run(&["definitions", "import", "-"], definitions.to_string()).good();
     assert_eq!(imported, "1 user, 1 virtual host, 1 permission imported\n");
-    let mut command = broker.command(&["vhosts", "--user", &user, "--filter", &vhost, "--json"]);
-    command.env("HAIRSTREAK_HTTP_PASSWORD", "test12");
-    let seen = crate::process::end(command.spawn().unwrap(), b"").good();
+    let words = ["vhosts", "--user", &user, "--filter", &vhost, "--json"];
+    let mut command = broker.command(&words);
+    let seen = broker.end(command.env("HAIRSTREAK_HTTP_PASSWORD", "test12"), &words, "").good();
     assert_eq!(seen.lines().count(), 1);
     broker.good(&["users", "delete", &user]);
     broker.good(&["vhosts", "delete", &vhost]);

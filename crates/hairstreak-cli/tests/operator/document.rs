@@ -53,7 +53,8 @@ fn run(broker: &Broker, folder: &Path, commands: &str) -> String {
     shell.env("AMQP_URL", format!("amqp://{}/shop", broker.amqp));
     shell.env("HAIRSTREAK_HTTP_URL", format!("http://{}", broker.http));
     shell.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let outcome = end(shell.spawn().unwrap(), b"");
+    let deletes = commands.contains(" delete ");
+    let outcome = broker.in_company(deletes, || end(shell.spawn().unwrap(), b""));
     String::from_utf8(outcome.stdout).unwrap()
 }
 

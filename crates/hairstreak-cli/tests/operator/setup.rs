@@ -1,7 +1,7 @@
 //! The RabbitMQ of these tests, with its management plugin. The tests of this process share this RabbitMQ. The RabbitMQ ends with the
 //! process.
 
-use std::sync::OnceLock;
+use std::sync::{OnceLock, RwLock};
 
 use crate::broker::Broker;
 use crate::rabbitmq::{RabbitMq, Setup};
@@ -41,6 +41,7 @@ fn start() -> (Broker, RabbitMq) {
         https: format!("localhost:{}", rabbitmq.address("TLS").port()),
         amqp: rabbitmq.address("AMQP").to_string(),
         environment: Some(rabbitmq.folder.join("environment")),
+        company: RwLock::new(()),
     };
     (broker, rabbitmq)
 }

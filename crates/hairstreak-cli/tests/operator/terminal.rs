@@ -46,7 +46,7 @@ fn typed(broker: &Broker, answers: &str, words: &[&str]) -> (Option<i32>, String
     command
         .env("HAIRSTREAK_HTTP_URL", format!("http://{}", broker.http))
         .env_remove("HAIRSTREAK_HTTP_PASSWORD");
-    let output = command.output().unwrap();
+    let output = broker.in_company(false, || command.output().unwrap());
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     (output.status.code(), String::from_utf8(output.stdout).unwrap())
 }

@@ -115,6 +115,13 @@ fn endless_worker(at: &str) -> (std::process::Child, impl FnMut() -> i32) {
     (worker, next)
 }
 
+fn await_service(at: &str, name: &str) {
+    let end = Instant::now() + LONG;
+    while hairstreak(&["call", "--broker", at, "mmi.service", name]).stdout != b"200\n" {
+        assert!(Instant::now() < end, "nobody serves {name}");
+    }
+}
+
 fn await_end_of(process: i32) {
     let end = Instant::now() + LONG;
     while Path::new(&format!("/proc/{process}")).exists() {
@@ -128,6 +135,7 @@ fn await_end_of(process: i32) {
 fn a_command_that_nobody_waits_for_is_ended_and_the_next_one_begins() {
     let (_broker, at) = broker(&[]);
     let (mut worker, mut next) = endless_worker(&at);
+    await_service(&at, "slow");
     for _ in 0..2 {
         let call = hairstreak(&["call", "--broker", &at, "--timeout", "1s", "slow", ""]);
         assert_eq!(call.status.code(), Some(1));

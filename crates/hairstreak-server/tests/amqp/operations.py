@@ -14,7 +14,7 @@ HEADERS = [None, {"h": 1}, {"h": 2, "i": "x"}, {}]
 MATCHES = [{}, {"x-match": "any", "h": 1, "i": "x"}, {"x-match": "all", "h": 1}, {"h": 2, "i": "x"}]
 # In a round with time, what is this short is over before the next operation.
 SHORT_MS = 40
-PAUSE_S = 0.1
+PAUSE_S = 0.3
 
 WEIGHTS = {
     "publish": 30,

@@ -160,7 +160,7 @@ impl Drop for RabbitMq {
 /// Ports without a listener. Two calls return different ports. Another process may still take a port first.
 fn free_ports(count: usize) -> Vec<u16> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let own = std::process::id().wrapping_mul(100);
+    let own = std::process::id().wrapping_mul(8);
     let candidates = PORTS.map(|_| {
         let next = own.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
         PORTS.start + (next % PORTS.len() as u32) as u16

@@ -176,7 +176,7 @@ def settle(sides, pause_s=0.0):
     """Lets both brokers finish, and compares what was seen. Queues work on their own, so a difference gets time to go away. Returns whether
     a channel or a connection was closed."""
     silence(sides, pause_s)
-    for number, wait_s in enumerate((0.001, 0.002, 0.01, 0.03, 0.1, 0.3, 0.6)):
+    for number, wait_s in enumerate((0.001, 0.002, 0.01, 0.03, 0.1, 0.3, 0.6, 1.0, 3.0)):
         silence(sides, wait_s)
         for side in sides:
             side.ask()

@@ -24,14 +24,15 @@ MEASURED = set(
 # Counters of a whole node, which other tests move, too.
 COUNTERS = re.compile("(io|mnesia|msg_store|queue_index)_.*|(connection|channel|queue)_(created|closed|declared|deleted)")
 
-# Keys that an answer may lack: no tool is known to read them, and only an Erlang machine has most of them.
+# Keys that an answer may lack: no tool is known to read them, and only an Erlang machine has most of them. RabbitMQ's channels have
+# idle_since only from a second after their last message.
 OPTIONAL = set(
     """
     user_who_performed_action head_message_timestamp io_seek_count io_seek_count_details io_seek_avg_time io_seek_avg_time_details
     io_reopen_count io_reopen_count_details
     reductions reductions_details garbage_collection backing_queue_status context_switches context_switches_details gc_num
     gc_num_details gc_bytes_reclaimed gc_bytes_reclaimed_details cluster_links metrics_gc_queue_length ra_open_file_metrics
-    slave_nodes synchronised_slave_nodes recoverable_slaves
+    slave_nodes synchronised_slave_nodes recoverable_slaves idle_since
     """.split()
 )
 

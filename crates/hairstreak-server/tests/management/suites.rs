@@ -17,6 +17,8 @@ pub const RABBITMQ_WITHOUT: &[&str] = &[
     "sorted definitions",
     // 3.10.8 goes on counting them among rabbitmq_global_consumers.
     "consumers that end",
+    // RabbitMQ answers 500 to some lists while an object goes that is in them: it is asked again.
+    "lists of what goes",
 ];
 
 #[test]

@@ -83,13 +83,16 @@ def tools_flower(node):
 @check()
 def tools_datadog(node):
     host = busy_host(node)
-    overview = node.api.read("overview")
+    # RabbitMQ sums up the node at a time of its own.
+    has_stats = lambda overview: {"ack", "confirm", "deliver_get", "publish"} <= overview["message_stats"].keys()
+    overview = eventually(lambda: node.api.read("overview"), has_stats)
     totals = {f"queue_totals__{name}": NUMBER for name in ("messages", "messages_ready", "messages_unacknowledged")}
     rates = {f"queue_totals__{name}_details__rate": NUMBER for name in ("messages", "messages_ready", "messages_unacknowledged")}
     objects = {f"object_totals__{name}": NUMBER for name in ("consumers", "queues", "channels", "connections", "exchanges")}
     stats = {f"message_stats__{name}": NUMBER for name in ("ack", "confirm", "deliver_get", "publish")}
     has(overview, "overview", rabbitmq_version=TEXT, cluster_name=TEXT, **totals, **rates, **objects, **stats)
-    assert host in [one["name"] for one in node.api.read("vhosts")]
+    # RabbitMQ lists an empty array for a virtual host that goes meanwhile.
+    assert host in [one["name"] for one in node.api.read("vhosts") if one]
     for segments in (["queues"], ["queues", host]):
         one = [found for found in node.api.read(*segments) if found["vhost"] == host][0]
         lengths = ["messages", "messages_ready", "messages_unacknowledged"]
@@ -204,20 +207,20 @@ def tools_ask_for_samples(node):
     ):
         details = lambda: look()[f"{name}_details"]
         found = eventually(details, lambda found: is_right(found["samples"][0]["sample"]))
-        are_samples(found, name)
+        are_samples(found, name, is_counter=not name.startswith("messages"))
 
 
 def has_reached(count):
     return lambda latest: latest == count
 
 
-def are_samples(details, name):
+def are_samples(details, name, is_counter):
     """Thirteen samples, five seconds apart, that begin before the object was there."""
     has(details, name, rate=NUMBER, avg=NUMBER, avg_rate=NUMBER, samples=LIST)
     values, times = ([one[key] for one in details["samples"]] for key in ("sample", "timestamp"))
     equal(times, [times[0] - 5000 * index for index in range(13)], name)
     equal(times[0] % 5000, 0, name)
-    equal(values, sorted(values, reverse=True), name)
+    assert not is_counter or values == sorted(values, reverse=True), f"{name}: {values}"
     equal(values[-1], 0, name)
     equal(round(details["avg"], 6), round(sum(values) / 13, 6), name)
     equal(round(details["avg_rate"], 6), round(values[0] / 60, 6), name)

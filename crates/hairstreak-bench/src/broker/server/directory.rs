@@ -114,7 +114,7 @@ pub fn free_address() -> Result<SocketAddr, ServerError> {
 /// A port of this host's address `host` that nobody uses now. Two calls return different ports.
 pub fn free_address_of(host: IpAddr) -> Result<SocketAddr, ServerError> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let own = std::process::id().wrapping_mul(100);
+    let own = std::process::id().wrapping_mul(8);
     for _ in PORTS {
         let offset = own.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % PORTS.len() as u32;
         let address = SocketAddr::new(host, PORTS.start + offset as u16);

@@ -6,6 +6,8 @@ from check import await_get, bind, bodies_of, channel_error, check, confirm, con
 
 # As short as can be told from none on a busy machine.
 SHORT_MS = 40
+# Longer than a busy machine takes from one request to the next.
+LONG_MS = 1000
 
 
 def with_dead_letters(wire, **arguments):
@@ -80,8 +82,8 @@ def ttl_expiration_0_of_a_message(b):
 @check()
 def ttl_does_not_end_what_is_unacknowledged(b):
     wire = confirm(b.wire())
-    name, dead = with_dead_letters(wire, x_message_ttl=SHORT_MS)
-    marker, marked = with_dead_letters(wire, x_message_ttl=3 * SHORT_MS)
+    name, dead = with_dead_letters(wire, x_message_ttl=LONG_MS)
+    marker, marked = with_dead_letters(wire, x_message_ttl=LONG_MS + SHORT_MS)
     fill(wire, name, b"1")
     item = get(wire, name, no_ack=False)
     fill(wire, marker, b"time passes")
@@ -94,8 +96,8 @@ def ttl_does_not_end_what_is_unacknowledged(b):
 @check()
 def ttl_ends_a_requeued_message_that_is_over(b):
     wire = confirm(b.wire())
-    name, dead = with_dead_letters(wire, x_message_ttl=SHORT_MS)
-    marker, marked = with_dead_letters(wire, x_message_ttl=3 * SHORT_MS)
+    name, dead = with_dead_letters(wire, x_message_ttl=LONG_MS)
+    marker, marked = with_dead_letters(wire, x_message_ttl=LONG_MS + SHORT_MS)
     fill(wire, name, b"1")
     item = get(wire, name, no_ack=False)
     fill(wire, marker, b"time passes")
@@ -126,7 +128,7 @@ def ttl_without_dead_letters_drops(b):
 def expiring(b, wire, **arguments):
     """A queue that expires, and an exchange that goes with it: asking for the queue itself would keep it."""
     name, witness = b.name(), exchange(wire, b.name("x"), "fanout", auto_delete=True)
-    queue(wire, name, exclusive=False, arguments={"x-expires": SHORT_MS, **arguments})
+    queue(wire, name, exclusive=False, arguments={"x-expires": LONG_MS, **arguments})
     bind(wire, name, witness)
     return name, witness
 
@@ -149,12 +151,9 @@ def expires_deletes_an_unused_queue(b):
 @check()
 def expires_waits_for_the_last_consumer(b):
     wire = confirm(b.wire())
-    name = b.name()
-    queue(wire, name, exclusive=False, arguments={"x-expires": 5 * SHORT_MS})
-    witness = exchange(wire, b.name("x"), "fanout", auto_delete=True)
-    bind(wire, name, witness)
+    name, witness = expiring(b, wire)
     tag = consume(wire, name)
-    marker, marked = with_dead_letters(wire, x_message_ttl=8 * SHORT_MS)
+    marker, marked = with_dead_letters(wire, x_message_ttl=LONG_MS + SHORT_MS)
     fill(wire, marker, b"time passes")
     await_get(wire, marked)
     equal(depth(wire, name), (0, 1))
@@ -166,7 +165,7 @@ def expires_waits_for_the_last_consumer(b):
 def expires_dead_letters_nothing(b):
     wire = confirm(b.wire())
     dead = queue(wire)
-    arguments = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": dead, "x-expires": 5 * SHORT_MS}
+    arguments = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": dead}
     name, witness = expiring(b, wire, **arguments)
     fill(wire, name, b"1")
     await_end(b, name, witness)
@@ -176,8 +175,8 @@ def expires_dead_letters_nothing(b):
 @check()
 def expires_is_put_off_by_get_and_by_declare(b):
     wire = confirm(b.wire())
-    name = queue(wire, b.name(), exclusive=False, arguments={"x-expires": 30 * SHORT_MS})
-    ticks, ticked = with_dead_letters(wire, x_message_ttl=10 * SHORT_MS)
+    name = queue(wire, b.name(), exclusive=False, arguments={"x-expires": 3 * LONG_MS})
+    ticks, ticked = with_dead_letters(wire, x_message_ttl=LONG_MS)
     for number in range(4):
         publish_confirmed(wire, "", ticks, b"tick")
         await_get(wire, ticked)
@@ -186,5 +185,5 @@ def expires_is_put_off_by_get_and_by_declare(b):
         elif number == 2:
             depth(wire, name)
         else:
-            queue(wire, name, exclusive=False, arguments={"x-expires": 30 * SHORT_MS})
+            queue(wire, name, exclusive=False, arguments={"x-expires": 3 * LONG_MS})
     equal(depth(wire, name), (0, 0))
