@@ -133,9 +133,8 @@ mod tests {
         let poller = Poller::new().unwrap();
         let mut sleep = Sleep { timeout: None, yield_time: TIME, yielding: Yielding::default() };
         assert!(!sleep.yielding.is_worthwhile(Instant::now()));
-        poller.wake();
-        sleep.run(&poller, |_| ()).unwrap();
-        assert!(sleep.yielding.is_worthwhile(Instant::now()), "it was woken at once");
+        sleep_briefly(&mut sleep, &poller);
+        assert!(sleep.yielding.is_worthwhile(Instant::now()));
         sleep.timeout = Some(10 * TIME);
         let begin = Instant::now();
         while sleep.yielding.slept_briefly {
@@ -143,9 +142,17 @@ mod tests {
             sleep.run(&poller, |_| ()).unwrap();
         }
         assert!(begin.elapsed() >= TIME);
-        poller.wake();
-        sleep.run(&poller, |_| ()).unwrap();
-        assert!(sleep.yielding.slept_briefly);
+        sleep_briefly(&mut sleep, &poller);
+    }
+
+    /// Is woken at once. On a busy machine a sleep may be long all the same: one of many is short.
+    fn sleep_briefly(sleep: &mut Sleep, poller: &Poller) {
+        let is_brief = (0..1000).any(|_| {
+            poller.wake();
+            sleep.run(poller, |_| ()).unwrap();
+            sleep.yielding.slept_briefly
+        });
+        assert!(is_brief, "no sleep that was ended at once was short");
     }
 
     #[test]
