@@ -29,14 +29,19 @@ fn started_by(runner: u32) -> Vec<String> {
 }
 
 fn wait_until_none_is_left(runner: u32) {
+    wait_until(runner, |count| count == 0);
+}
+
+/// Waits until that many processes are there. A process that becomes another program shows no environment for a moment.
+fn wait_until(runner: u32, is_so: impl Fn(usize) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
-        let left = started_by(runner);
-        if left.is_empty() {
+        let found = started_by(runner);
+        if is_so(found.len()) {
             return;
         }
-        assert!(Instant::now() < deadline, "still there: {left:?}");
-        // tidy: allow(sleeps) nothing tells the end of processes that are not one's children
+        assert!(Instant::now() < deadline, "there are {found:?}");
+        // tidy: allow(sleeps) nothing tells of processes that are not one's children
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -49,11 +54,8 @@ fn busy() -> (Job, Child) {
     for _ in 0..2 {
         assert!(lines.next().unwrap().unwrap().ends_with(" 1: up"));
     }
-    let processes = started_by(runner.id());
-    assert!(
-        processes.len() >= 11,
-        "two sleeps, two stages with commands and what these started: {processes:?}"
-    );
+    // Two sleeps, two stages with commands and what these started.
+    wait_until(runner.id(), |count| count >= 11);
     (job, runner)
 }
 

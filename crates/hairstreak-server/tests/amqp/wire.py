@@ -7,7 +7,7 @@ import struct
 from pika import spec
 
 # A broker answers sooner; what does not come within this time does not come.
-PATIENCE_S = 10
+PATIENCE_S = 30
 
 METHOD, HEADER, BODY, HEARTBEAT = 1, 2, 3, 8
 PROTOCOL_HEADER = b"AMQP\x00\x00\x09\x01"

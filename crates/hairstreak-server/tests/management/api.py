@@ -5,7 +5,7 @@ import http.client
 import json
 from urllib.parse import quote
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 # The most times that a GET is asked. RabbitMQ may answer 500 without a body while an object goes that is listed; no other node may.
 gets_max = 1
 

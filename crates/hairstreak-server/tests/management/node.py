@@ -6,7 +6,7 @@ import time
 from api import Api
 from check import Broker, quietly
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 ALL = {"configure": ".*", "write": ".*", "read": ".*"}
 
 

@@ -128,9 +128,9 @@ fn messages_are_counted_as_in_rabbitmq() {
         let message = r#"{"routing_key":"a","payload":"x","payload_encoding":"string","properties":{}}"#;
         client.check("POST", "/api/exchanges/%2F/x1/publish", message, 200, r#"{"routed":true}"#);
     }
-    let rate = json!({"rate": 0.0});
-    let published = json!({"publish": 3, "publish_details": rate});
-    assert_eq!(client.get("/api/queues/%2F/q1")["message_stats"], published);
+    let stats = client.get("/api/queues/%2F/q1")["message_stats"].clone();
+    assert_eq!(stats.as_object().unwrap().keys().collect::<Vec<_>>(), ["publish", "publish_details"]);
+    assert_eq!(stats["publish"], 3);
     let take = |mode: &str| {
         let body = format!(r#"{{"count":2,"ackmode":"{mode}","encoding":"auto"}}"#);
         client.check_status("POST", "/api/queues/%2F/q1/get", &body, 200);
