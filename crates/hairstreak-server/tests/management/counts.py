@@ -145,16 +145,16 @@ def counts_of_each_operation(node):
         operation(node, host, wire)
         done.append((host, counts, without_zeros(counts | OF_CHANNELS | of_queue)))
     sums = {name: sum(counts.get(name, 0) for _, counts, _ in COUNTS) for name in before}
+    looks = []
+    for host, counts, of_queue in done:
+        looks.append((lambda host=host: of_host(node, host), counts))
+        looks.append((lambda host=host: without_zeros(counts_of(node.api.read("queues", host, "q"))), of_queue))
+    looks.append((lambda: {name: count - before[name] for name, count in of_node(node).items()}, sums))
     # RabbitMQ sums up hosts, queues and the node each at a time of its own.
-    for look in (eventually, at_the_end):
-        for host, counts, of_queue in done:
-            look(lambda: of_host(node, host), lambda found: found == counts)
-            look(lambda: without_zeros(counts_of(node.api.read("queues", host, "q"))), lambda found: found == of_queue)
-        look(lambda: {name: count - before[name] for name, count in of_node(node).items()}, lambda found: found == sums)
-
-
-def at_the_end(what, is_right):
-    assert is_right(value := what()), f"{value!r} at the end"
+    for look, expected in looks:
+        eventually(look, lambda found: found == expected)
+    for look, expected in looks:
+        equal(look(), expected, "at the end")
 
 
 def of_host(node, host):
