@@ -26,7 +26,7 @@ pub struct CredentialArguments {
     #[arg(long, value_name = "FILE")]
     curve_key: Option<PathBuf>,
     /// The node's public key, which it prints when it starts. [default: the environment's HAIRSTREAK_SERVER_KEY]
-    // A key in 85 begins with a hyphen.
+    // One key in 85 begins with a hyphen.
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     server_key: Option<PublicKey>,
 }

@@ -1,5 +1,5 @@
 //! The five set-ups of the tutorial, all at the same time: a bit more than the 75 seconds of the
-//! slowest, up to three times on a busy machine.
+//! slowest, up to five times on a busy machine.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;

@@ -32,7 +32,7 @@ fn wait_until_none_is_left(runner: u32) {
     wait_until(runner, |count| count == 0);
 }
 
-/// Waits until that many processes are there. A process that becomes another program shows no environment for a moment.
+/// Waits until `is_so` holds for the number of processes. A process that becomes another program shows no environment for a moment.
 fn wait_until(runner: u32, is_so: impl Fn(usize) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {

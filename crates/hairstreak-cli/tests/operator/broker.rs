@@ -25,7 +25,7 @@ macro_rules! tests_of_each_broker {
 }
 pub(crate) use tests_of_each_broker;
 
-/// The most times that a command runs whose GET is answered with 500.
+/// A command whose GET is answered with 500 runs at most so often.
 const RUNS_MAX: usize = 5;
 
 /// A broker.
@@ -36,6 +36,7 @@ pub struct Broker {
     pub amqp: String,
     /// The shell's environment for rabbitmqctl, where that can drive the broker.
     pub environment: Option<PathBuf>,
+    /// Held for writing by what deletes, for reading by all else.
     pub company: RwLock<()>,
 }
 
@@ -66,8 +67,8 @@ impl Broker {
         self.end(&mut self.command(words), words, input)
     }
 
-    /// Runs the command of these words on that input. RabbitMQ may answer 500 to a list while an object of the list goes: the
-    /// command runs again.
+    /// Runs the command of these words on that input. RabbitMQ may answer a list with 500 while an object of the list is deleted:
+    /// the command runs again.
     pub fn end(&self, command: &mut Command, words: &[&str], input: impl AsRef<[u8]>) -> Outcome {
         let deletes = words.contains(&"delete");
         let mut run = || self.in_company(deletes, || end(command.spawn().unwrap(), input.as_ref()));
@@ -83,7 +84,7 @@ impl Broker {
         outcome
     }
 
-    /// Does something that deletes alone, anything else beside others: RabbitMQ answers 500 to a list of users while a user goes.
+    /// Runs `act` alone if `act` deletes, else beside others. RabbitMQ answers a list of users with 500 while a user is deleted.
     pub fn in_company<T>(&self, deletes: bool, act: impl FnOnce() -> T) -> T {
         if deletes {
             let _alone = self.company.write().unwrap_or_else(PoisonError::into_inner);
@@ -166,5 +167,5 @@ const ASK: &str = r#"
 import base64, sys, urllib.request
 request = urllib.request.Request(sys.argv[1])
 request.add_header("Authorization", "Basic " + base64.b64encode(b"guest:guest").decode())
-sys.stdout.buffer.write(urllib.request.urlopen(request).read())
+sys.stdout.buffer.write(urllib.request.urlopen(request, timeout=60).read())
 "#;

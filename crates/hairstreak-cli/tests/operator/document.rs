@@ -48,8 +48,11 @@ fn is_list(command: &str) -> bool {
 fn run(broker: &Broker, folder: &Path, commands: &str) -> String {
     let programs = Path::new(HAIRSTREAK).parent().unwrap();
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
-    let mut shell = Command::new("sh");
-    shell.args(["-e", "-c", &format!("exec 2>&1\n{commands}")]).current_dir(folder).env("PATH", &path);
+    let mut shell = Command::new("timeout");
+    shell
+        .args(["--signal=KILL", "120", "sh", "-e", "-c", &format!("exec 2>&1\n{commands}")])
+        .current_dir(folder)
+        .env("PATH", &path);
     shell.env("AMQP_URL", format!("amqp://{}/shop", broker.amqp));
     shell.env("HAIRSTREAK_HTTP_URL", format!("http://{}", broker.http));
     shell.stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -15,9 +15,8 @@ tests_of_each_broker! {
 
 /// Whether a login over HTTP works. The password comes from the environment.
 fn logs_in(broker: &Broker, user: &str, password: &str) -> Result<(), String> {
-    let mut command = broker.command(&["queues", "--user", user]);
-    command.env("HAIRSTREAK_HTTP_PASSWORD", password);
-    let outcome = crate::process::end(command.spawn().unwrap(), b"");
+    let words = ["queues", "--user", user];
+    let outcome = broker.end(broker.command(&words).env("HAIRSTREAK_HTTP_PASSWORD", password), &words, "");
     if outcome.status == Some(0) { Ok(()) } else { Err(outcome.bad(1)) }
 }
 

@@ -137,7 +137,7 @@ fn a_command_that_nobody_waits_for_is_ended_and_the_next_one_begins() {
     let (mut worker, mut next) = endless_worker(&at);
     await_service(&at, "slow");
     for _ in 0..2 {
-        let call = hairstreak(&["call", "--broker", &at, "--timeout", "1s", "slow", ""]);
+        let call = hairstreak(&["call", "--broker", &at, "--timeout", "3s", "slow", ""]);
         assert_eq!(call.status.code(), Some(1));
         await_end_of(next());
     }

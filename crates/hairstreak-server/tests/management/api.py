@@ -6,7 +6,8 @@ import json
 from urllib.parse import quote
 
 PATIENCE_S = 60
-# The most times that a GET is asked. RabbitMQ may answer 500 without a body while an object goes that is listed; no other node may.
+# A GET is sent at most so often. RabbitMQ may answer a list with 500 and no body while an object of the list is deleted. No other node
+# may.
 gets_max = 1
 
 

@@ -1,6 +1,8 @@
 """The counters of messages: what each operation counts for its queue, its virtual host and the whole node. The checks run
 one at a time, on a node that has no other clients."""
 
+import time
+
 from pika.spec import Basic, BasicProperties, Queue, Tx
 
 from check import bind, check, confirm, consume, equal, exchange, get, publish_confirmed, queue
@@ -133,7 +135,7 @@ OF_CHANNELS = dict.fromkeys(("confirm", "drop_unroutable", "return_unroutable"),
 
 @check()
 def counts_of_each_operation(node):
-    before = of_node(node)
+    before = settled(lambda: of_node(node))
     done = []
     for operation, counts, of_queue in COUNTS:
         host = node.host()
@@ -150,11 +152,21 @@ def counts_of_each_operation(node):
         looks.append((lambda host=host: of_host(node, host), counts))
         looks.append((lambda host=host: without_zeros(counts_of(node.api.read("queues", host, "q"))), of_queue))
     looks.append((lambda: {name: count - before[name] for name, count in of_node(node).items()}, sums))
-    # RabbitMQ sums up hosts, queues and the node each at a time of its own.
+    # RabbitMQ sums up each host, each queue and the node at different times.
     for look, expected in looks:
-        eventually(look, lambda found: found == expected)
+        eventually(lambda: (look(), expected), lambda pair: pair[0] == pair[1])
     for look, expected in looks:
         equal(look(), expected, "at the end")
+
+
+def settled(look):
+    """What a look finds once it finds the same for two seconds, which is twice as long as RabbitMQ takes to sum up."""
+    found, since = look(), time.monotonic()
+    while time.monotonic() < since + 2:
+        time.sleep(0.1)  # tidy: allow(sleeps) nothing tells a client that statistics have come
+        if (latest := look()) != found:
+            found, since = latest, time.monotonic()
+    return found
 
 
 def of_host(node, host):

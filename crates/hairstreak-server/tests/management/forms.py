@@ -315,7 +315,7 @@ def forms_of_conditional_requests(node):
     equal([ask("DELETE", "absent", headers).status for headers in (a_tag, none, no_tag, any_object, any_object)], [412, 412, 412, 204, 412])
     publish = lambda headers: node.api.request("POST", f"/api/exchanges/{host}/amq.default/publish", message("there"), headers)
     equal([publish(headers).status for headers in (any_object, a_tag, none, no_tag)], [200, 412, 412, 412])
-    for target in ("/api/whoami", f"/api/definitions/{host}", f"/api/queues/{host}"):
+    for target in ("/api/whoami", "/api/definitions", f"/api/definitions/{host}", f"/api/queues/{host}"):
         answer = node.api.request("GET", target, headers=none)
         equal((answer.status, answer.body, answer.headers["ETag"]), (304, b"", None), target)
         answer = node.api.request("GET", target, headers={"If-Modified-Since": "Mon, 01 Jan 2035 00:00:00 GMT"})

@@ -24,8 +24,8 @@ MEASURED = set(
 # Counters of a whole node, which other tests move, too.
 COUNTERS = re.compile("(io|mnesia|msg_store|queue_index)_.*|(connection|channel|queue)_(created|closed|declared|deleted)")
 
-# Keys that an answer may lack: no tool is known to read them, and only an Erlang machine has most of them. RabbitMQ's channels have
-# idle_since only from a second after their last message.
+# Keys that an answer may lack: no tool is known to read them, and only an Erlang machine has most of them. A channel of RabbitMQ has
+# idle_since only while the channel is idle, a channel of our node never.
 OPTIONAL = set(
     """
     user_who_performed_action head_message_timestamp io_seek_count io_seek_count_details io_seek_avg_time io_seek_avg_time_details

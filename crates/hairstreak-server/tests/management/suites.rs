@@ -17,7 +17,7 @@ pub const RABBITMQ_WITHOUT: &[&str] = &[
     "sorted definitions",
     // 3.10.8 goes on counting them among rabbitmq_global_consumers.
     "consumers that end",
-    // RabbitMQ answers 500 to some lists while an object goes that is in them: it is asked again.
+    // RabbitMQ answers some lists with 500 while an object of the list is deleted. The suite then sends the GET again.
     "lists of what goes",
 ];
 

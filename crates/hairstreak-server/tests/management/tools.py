@@ -84,7 +84,7 @@ def tools_flower(node):
 def tools_datadog(node):
     host = busy_host(node)
     # RabbitMQ sums up the node at a time of its own.
-    has_stats = lambda overview: {"ack", "confirm", "deliver_get", "publish"} <= overview["message_stats"].keys()
+    has_stats = lambda overview: {"ack", "confirm", "deliver_get", "publish"} <= set(overview.get("message_stats", ()))
     overview = eventually(lambda: node.api.read("overview"), has_stats)
     totals = {f"queue_totals__{name}": NUMBER for name in ("messages", "messages_ready", "messages_unacknowledged")}
     rates = {f"queue_totals__{name}_details__rate": NUMBER for name in ("messages", "messages_ready", "messages_unacknowledged")}

@@ -145,7 +145,7 @@ mod tests {
         sleep_briefly(&mut sleep, &poller);
     }
 
-    /// Is woken at once. On a busy machine a sleep may be long all the same: one of many is short.
+    /// Sleeps and is woken at once, until one sleep was short. On a busy machine some of these sleeps are long.
     fn sleep_briefly(sleep: &mut Sleep, poller: &Poller) {
         let is_brief = (0..1000).any(|_| {
             poller.wake();

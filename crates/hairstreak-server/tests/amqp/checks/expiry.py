@@ -83,7 +83,7 @@ def ttl_expiration_0_of_a_message(b):
 def ttl_does_not_end_what_is_unacknowledged(b):
     wire = confirm(b.wire())
     name, dead = with_dead_letters(wire, x_message_ttl=LONG_MS)
-    marker, marked = with_dead_letters(wire, x_message_ttl=LONG_MS + SHORT_MS)
+    marker, marked = with_dead_letters(wire, x_message_ttl=LONG_MS + 3 * SHORT_MS)
     fill(wire, name, b"1")
     item = get(wire, name, no_ack=False)
     fill(wire, marker, b"time passes")
@@ -97,7 +97,7 @@ def ttl_does_not_end_what_is_unacknowledged(b):
 def ttl_ends_a_requeued_message_that_is_over(b):
     wire = confirm(b.wire())
     name, dead = with_dead_letters(wire, x_message_ttl=LONG_MS)
-    marker, marked = with_dead_letters(wire, x_message_ttl=LONG_MS + SHORT_MS)
+    marker, marked = with_dead_letters(wire, x_message_ttl=LONG_MS + 3 * SHORT_MS)
     fill(wire, name, b"1")
     item = get(wire, name, no_ack=False)
     fill(wire, marker, b"time passes")
@@ -153,7 +153,7 @@ def expires_waits_for_the_last_consumer(b):
     wire = confirm(b.wire())
     name, witness = expiring(b, wire)
     tag = consume(wire, name)
-    marker, marked = with_dead_letters(wire, x_message_ttl=LONG_MS + SHORT_MS)
+    marker, marked = with_dead_letters(wire, x_message_ttl=LONG_MS + 3 * SHORT_MS)
     fill(wire, marker, b"time passes")
     await_get(wire, marked)
     equal(depth(wire, name), (0, 1))
