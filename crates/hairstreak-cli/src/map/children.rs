@@ -1,8 +1,8 @@
 //! `Children`: the processes that are at work, so that all of them can be ended at once.
 //!
 //! Each child leads a process group of its own: the processes that a shell started end with the shell. A terminal's Ctrl-C
-//! reaches this process alone. No child outlives this process. Two kinds of processes that a child has started may outlive
-//! this process: those that ignore SIGTERM, and those whose parent was killed.
+//! reaches this process alone. No child outlives this process. A process that a child started outlives this process in two
+//! cases: the process ignores SIGTERM, or its parent was killed.
 
 use std::collections::HashMap;
 use std::fs;

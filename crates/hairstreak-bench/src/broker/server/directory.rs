@@ -19,7 +19,7 @@ use super::error::{ServerError, failed};
 /// RabbitMQ takes four seconds on an idle machine.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(90);
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// Systems give connections ports from 32,768 on: a port of those can be taken in the seconds until RabbitMQ listens.
+/// Linux gives connections the ports from 32,768 on. Such a port can be taken in the seconds until RabbitMQ listens.
 const PORTS: Range<u16> = 10_000..30_000;
 /// The most bytes of a failed broker's output that an error shows.
 const OUTPUT_SIZE_MAX: usize = 2000;
@@ -106,12 +106,12 @@ fn is_abandoned() -> bool {
     watched[0].revents().contains(PollFlags::HUP)
 }
 
-/// A port of the loopback interface that nobody uses now.
+/// A free port of the loopback interface.
 pub fn free_address() -> Result<SocketAddr, ServerError> {
     free_address_of(Ipv4Addr::LOCALHOST.into())
 }
 
-/// A port of this host's address `host` that nobody uses now. Two calls return different ports.
+/// A free port of this host's address `host`. Each call returns another port.
 pub fn free_address_of(host: IpAddr) -> Result<SocketAddr, ServerError> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let own = std::process::id().wrapping_mul(8);
