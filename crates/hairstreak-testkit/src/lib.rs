@@ -1,4 +1,5 @@
-//! Deterministic simulation for tests: one virtual clock, one queue of events, and the devices that use them.
+//! Deterministic simulation for tests: one virtual clock, one queue of events, and the devices that use them. Beside it,
+//! the few functions that tests of real parts share.
 //!
 //! A test builds a world of its own: protocol machines as nodes, an event type, and the checks that must hold. The
 //! test kit provides the surroundings:
@@ -10,10 +11,18 @@
 //! | [`Network`] | links between nodes: delay, tearing, bounded buffers, cuts, silence |
 //! | [`Wakeup`] | the next timeout of a machine that takes the time as an argument |
 //! | [`Seeds`] | runs a world for many seeds, and prints the command that replays a failure |
+//!
+//! Tests of real threads, sockets and processes use:
+//!
+//! | item | task |
+//! |---|---|
+//! | [`until`], [`until_eq`], [`until_at_least`] | wait for a condition, with a bound |
+//! | [`beside_a_sleeper`] | measures how late the machine wakes a sleeper |
 //! | [`MeasuredAllocator`] | how much memory is in use |
 //!
-//! Invariants: a seed decides everything that happens, so that a failure can be replayed; no type reads a real clock,
-//! opens a socket or starts a thread ([`beside_a_sleeper`], for tests of real processes, is no part of a simulation); no crate of the workspace is known here, so that each may use the test kit.
+//! Invariants: a seed decides everything that happens in a simulation, so that a failure can be replayed. No type of a
+//! simulation reads a real clock or starts a thread. Nothing here opens a socket. No crate of the workspace is known here, so
+//! that each may use the test kit.
 //!
 //! A device keeps its own state and puts its events into the queue of the simulator that each call lends to the device.
 //! The event type of the world holds the events of each device by a `From` implementation: [`NetworkEvent`] today. A
@@ -73,6 +82,7 @@ mod nodes;
 mod seeds;
 mod simulator;
 mod trace;
+mod until;
 mod wakeup;
 
 pub use fastrand::Rng;
@@ -84,4 +94,5 @@ pub use nodes::{Life, Nodes};
 pub use seeds::{Seeds, assert_replays};
 pub use simulator::Simulator;
 pub use trace::Trace;
+pub use until::{Look, PATIENCE, until, until_at_least, until_eq};
 pub use wakeup::Wakeup;

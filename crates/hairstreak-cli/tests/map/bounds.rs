@@ -5,7 +5,9 @@ use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use crate::harness::{children_of, command, until};
+use hairstreak_testkit::until;
+
+use crate::harness::{children_of, command};
 
 /// The most memory that the process has had, in bytes.
 fn peak_bytes(process: i32) -> Option<u64> {
@@ -22,7 +24,7 @@ fn passing(words: &[&str], line_size: usize, total: usize, read_after: u64) -> u
     let written = AtomicU64::new(0);
     let mut line = vec![b'x'; line_size - 1];
     line.push(b'\n');
-    let id = until(|| children_of(child.id() as i32).first().copied());
+    let id = until("hairstreak runs under its parent", || children_of(child.id() as i32).first().copied());
     let block = line.repeat((1 << 16) / line_size.min(1 << 16));
     let (mut read, mut peak) = (0, 0);
     thread::scope(|scope| {
@@ -32,7 +34,7 @@ fn passing(words: &[&str], line_size: usize, total: usize, read_after: u64) -> u
                 written.fetch_add(block.len() as u64, Ordering::Relaxed);
             }
         });
-        until(|| (written.load(Ordering::Relaxed) >= read_after).then_some(()));
+        until("enough input is written", || written.load(Ordering::Relaxed) >= read_after);
         let mut buffer = vec![0; 1 << 18];
         let expected = total.div_ceil(block.len()) * block.len();
         while read < expected {

@@ -5,10 +5,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use hairstreak_testkit::{until, until_eq};
 use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::harness::{HAIRSTREAK, Running, children_of, command, folder, lives, map, numbers, start, until};
+use crate::harness::{HAIRSTREAK, Running, children_of, command, folder, lives, map, numbers, start};
 
 fn tell(process: i32, signal: Signal) {
     kill_process(Pid::from_raw(process).unwrap(), signal).unwrap();
@@ -17,7 +18,17 @@ fn tell(process: i32, signal: Signal) {
 /// Waits until so many children of it are there.
 fn family(running: &Running, count: usize) -> (i32, Vec<i32>) {
     let id = running.id();
-    (id, until(|| Some(children_of(id)).filter(|children| children.len() == count)))
+    let look =
+        || Some(children_of(id)).filter(|children| children.len() == count).ok_or_else(|| children_of(id));
+    (id, until(&format!("{count} commands run"), look))
+}
+
+/// Waits until all of these processes are dead.
+#[track_caller]
+fn until_none_lives(processes: &[i32]) {
+    until_eq("live processes", vec![], || {
+        processes.iter().copied().filter(|&process| lives(process)).collect::<Vec<_>>()
+    });
 }
 
 #[test]
@@ -40,7 +51,7 @@ fn a_signal_stops_it_and_its_commands() {
                 said.starts_with(&format!("hairstreak: stopped by {name} with 0 records done and ")),
                 "{said}"
             );
-            until(|| all.iter().all(|&process| !lives(process)).then_some(()));
+            until_none_lives(&all);
         }
     }
 }
@@ -53,12 +64,12 @@ fn a_command_that_starts_another_at_its_end_leaves_nobody() {
         "trap 'sleep 1000 & echo $! > $1/late; exit' TERM; touch $1/ready; while :; do sleep 0.01; done";
     let words = ["-j1", "-w1", "--", "sh", "-c", script, "sh", folder.to_str().unwrap()];
     let running = start(&words, numbers(10));
-    until(|| folder.join("ready").exists().then_some(()));
+    until("the command is ready", || folder.join("ready").exists());
     tell(running.id(), Signal::TERM);
     assert_eq!(running.end().status, 143);
     // A shell that has had no turn within half a second was killed, with all that it may have started.
     if let Ok(late) = fs::read_to_string(folder.join("late")).unwrap_or_default().trim().parse() {
-        until(|| (!lives(late)).then_some(()));
+        until_none_lives(&[late]);
     }
     fs::remove_dir_all(folder).unwrap();
 }
@@ -87,12 +98,12 @@ fn a_signal_ends_it_though_nobody_reads_what_it_says() {
     let stderr = running.child.stderr.take().unwrap();
     let mut last = (0, Instant::now());
     // The pipe is full, and whoever wants to write waits.
-    until(|| {
+    until("the pipe stays full", || {
         let size = ioctl_fionread(&stderr).unwrap();
         if size != last.0 {
             last = (size, Instant::now());
         }
-        (size > 60_000 && last.1.elapsed() > Duration::from_millis(300)).then_some(())
+        if size > 60_000 && last.1.elapsed() > Duration::from_millis(300) { Ok(()) } else { Err(last) }
     });
     tell(id, Signal::TERM);
     assert_eq!(running.child.wait().unwrap().code(), Some(143));
@@ -123,7 +134,7 @@ fn no_socket_is_left_in_the_file_system() {
 fn results_until_a_signal_are_whole() {
     let running = start(&["-k", "-j2", "--", "cat"], numbers(3_000_000));
     let id = running.id();
-    until(|| (children_of(id).len() == 2).then_some(()));
+    until_eq("commands", 2, || children_of(id).len());
     tell(id, Signal::TERM);
     let outcome = running.end();
     assert_eq!(outcome.status, 143, "{}", outcome.stderr);
@@ -140,14 +151,14 @@ fn commands_that_do_not_listen_are_killed_and_a_second_signal_waits_for_nobody()
     for signals in 1..=2 {
         let words = ["-j2", "-w2", "--", "sh", "-c", script, "sh", folder.to_str().unwrap()];
         let running = start(&words, numbers(10));
-        until(|| (fs::read_dir(&folder).unwrap().count() == 2).then_some(()));
+        until_eq("files", 2, || fs::read_dir(&folder).unwrap().count());
         let (id, children) = family(&running, 2);
         for _ in 0..signals {
             // It may have ended of the first.
             let _ = kill_process(Pid::from_raw(id).unwrap(), Signal::TERM);
         }
         assert_eq!(running.end().status, 143);
-        until(|| children.iter().all(|&process| !lives(process)).then_some(()));
+        until_none_lives(&children);
         fs::read_dir(&folder).unwrap().flatten().for_each(|file| fs::remove_file(file.path()).unwrap());
     }
     fs::remove_dir_all(folder).unwrap();
@@ -161,7 +172,7 @@ fn commands_that_have_ended_are_waited_for_no_longer() {
         let folder = folder(&format!("ended-{count}"));
         let jobs = format!("-j{count}");
         let running = start(&[&jobs, "--", "sh", "-c", deaf, "sh", folder.to_str().unwrap()], numbers(10));
-        until(|| (fs::read_dir(&folder).unwrap().count() == count).then_some(()));
+        until_eq("files", count, || fs::read_dir(&folder).unwrap().count());
         let (id, commands) = family(&running, count);
         let left: Vec<i32> = commands.iter().flat_map(|&command| children_of(command)).collect();
         assert_eq!(left.len(), count);
@@ -180,7 +191,7 @@ fn kill_9_of_the_map_leaves_no_filters() {
         start(&["-j2", "-w2", "--", "sh", "-c", "while read -r line; do sleep 0.01; done"], numbers(1000));
     let (id, children) = family(&running, 2);
     tell(id, Signal::KILL);
-    until(|| children.iter().all(|&process| !lives(process)).then_some(()));
+    until_none_lives(&children);
     drop(running);
 }
 

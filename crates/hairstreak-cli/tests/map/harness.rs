@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use hairstreak_testkit::until;
 
 /// The binary under test.
 pub const HAIRSTREAK: &str = env!("CARGO_BIN_EXE_hairstreak");
@@ -62,7 +64,7 @@ pub fn numbers(count: usize) -> String {
 impl Running {
     /// The process of `hairstreak` itself.
     pub fn id(&self) -> i32 {
-        until(|| children_of(self.child.id() as i32).first().copied())
+        until("hairstreak runs under its parent", || children_of(self.child.id() as i32).first().copied())
     }
 
     /// Waits for its end, and for the end of all that write to the same pipes.
@@ -107,20 +109,6 @@ impl Outcome {
         let mut numbers: Vec<usize> = text.lines().map(|line| line.parse().unwrap()).collect();
         numbers.sort_unstable();
         numbers
-    }
-}
-
-/// Waits until there is something.
-#[track_caller]
-pub fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + LONG;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "it did not come about");
-        // tidy: allow(sleeps) nothing tells what other processes do
-        thread::sleep(Duration::from_millis(2));
     }
 }
 

@@ -4,9 +4,10 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use hairstreak::pipeline::{PipelineOptions, Reply, Worker};
+use hairstreak_testkit::{until, until_eq};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::harness::{Outcome, Running, children_of, command, folder, numbers, place, start, until};
+use crate::harness::{Outcome, Running, children_of, command, folder, numbers, place, start};
 
 fn worker(place: &str, words: &[&str]) -> Child {
     let mut command = command(&[&["map-worker", place], words].concat());
@@ -15,7 +16,10 @@ fn worker(place: &str, words: &[&str]) -> Child {
 
 /// The process behind `timeout`.
 fn process_of(child: &Child) -> Pid {
-    Pid::from_raw(until(|| children_of(child.id() as i32).first().copied())).unwrap()
+    Pid::from_raw(until("hairstreak runs under its parent", || {
+        children_of(child.id() as i32).first().copied()
+    }))
+    .unwrap()
 }
 
 fn end(child: Child) -> Outcome {
@@ -105,7 +109,7 @@ fn kill_workers(place: &str, filter: &[&str], mut at_turn: impl FnMut(usize)) {
     for turn in 0..10 {
         let mut victim = worker(place, &words);
         let process = process_of(&victim);
-        until(|| (children_of(process.as_raw_nonzero().get()).len() == 2).then_some(()));
+        until_eq("filters", 2, || children_of(process.as_raw_nonzero().get()).len());
         at_turn(turn);
         kill_process(process, Signal::KILL).unwrap();
         victim.wait().unwrap();
@@ -120,8 +124,9 @@ fn a_worker_that_is_killed_with_records_has_them_done_by_another() {
     // It takes its records and never answers.
     let mut holder = worker(&place, &["-j1", "--", "sh", "-c", "sleep 1000; cat"]);
     let process = process_of(&holder);
-    let filters =
-        until(|| Some(children_of(process.as_raw_nonzero().get())).filter(|filters| !filters.is_empty()));
+    let filters = until("a filter runs", || {
+        Some(children_of(process.as_raw_nonzero().get())).filter(|filters| !filters.is_empty())
+    });
     let helper = worker(&place, &["--", "cat"]);
     kill_process(process, Signal::KILL).unwrap();
     holder.wait().unwrap();
@@ -140,7 +145,7 @@ fn a_worker_that_is_asked_to_leave_finishes_what_it_has() {
         let map = waiting(&place, &["-w50"], 3000);
         let first = worker(&place, &["-j2", "--", "sed", "s/a/b/"]);
         let process = process_of(&first);
-        until(|| (children_of(process.as_raw_nonzero().get()).len() == 2).then_some(()));
+        until_eq("filters", 2, || children_of(process.as_raw_nonzero().get()).len());
         kill_process(process, signal).unwrap();
         assert_eq!(end(first).good(), "");
         let second = worker(&place, &["--", "cat"]);

@@ -6,11 +6,12 @@ mod heartbeats;
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hairstreak_broker::OpenGate;
 use hairstreak_broker::directory::{Change, Options};
 use hairstreak_socket::{Context, Dealer, Message, Options as SocketOptions, PeerInfo, Router};
+use hairstreak_testkit::until;
 
 use super::desk::Desk;
 use super::directory::{DirectoryMachine, socket_options as directory_socket_options};
@@ -85,14 +86,6 @@ impl Drop for Served {
         self.router.clone().close();
         let ended = self.thread.take().unwrap().join();
         assert!(ended.is_ok() || thread::panicking());
-    }
-}
-
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        thread::yield_now();
     }
 }
 

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::LazyLock;
 use std::thread;
-use std::time::Instant;
 
 use hairstreak_socket::{
     Context, Message, Options, Outgoing, Pattern, Receives, RecvError, SendError, Sends, Socket,
@@ -81,15 +80,6 @@ pub fn check_plain(case: impl Fn(Cell)) {
             println!("{cell:?}");
             case(cell);
         }
-    }
-}
-
-/// Waits until it is so.
-pub fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let since = Instant::now();
-    while !so() {
-        assert!(since.elapsed() < LONG, "{what}");
-        thread::yield_now();
     }
 }
 

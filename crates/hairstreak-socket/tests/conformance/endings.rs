@@ -2,9 +2,10 @@
 //! received after all, or counted once.
 
 use hairstreak_socket::{Dealer, Options, Pattern, Pull, Push, Receives, Router, Sends, Socket};
+use hairstreak_testkit::{until, until_eq};
 
 use crate::LONG;
-use crate::cell::{Cell, check, frames, until};
+use crate::cell::{Cell, check, frames};
 use crate::endpoints::endpoint;
 
 /// Enough for several records of every kind, of which one read brings many.
@@ -27,7 +28,7 @@ fn send_all<P: Sends, Q: Receives>(cell: &Cell, sender: &Socket<P>, receiver: &S
 
 /// Checks that the sender has lost its only peer and counts nothing as lost.
 fn check_sender<P: Pattern>(cell: &Cell, sender: &Socket<P>) {
-    until("the receiver is missed", || sender.stats().peer_count == 0);
+    until_eq("peers", 0, || sender.stats().peer_count);
     let stats = sender.stats();
     assert_eq!((stats.sent, stats.drops.total()), (COUNT as u64, 0), "{cell:?}");
 }

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::thread;
 
 use hairstreak_socket::{Context, Dealer, Interest, Options, Poller, RecvError, Router, RouterNotify};
+use hairstreak_testkit::until;
 
 use crate::LONG;
-use crate::cell::{Cell, check, frames, until};
+use crate::cell::{Cell, check, frames};
 use crate::endpoints::endpoint;
 
 const BOTH: RouterNotify = RouterNotify { connect: true, disconnect: true };

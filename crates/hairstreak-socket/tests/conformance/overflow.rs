@@ -6,9 +6,10 @@ use std::thread;
 use hairstreak_socket::{
     Drops, Options, Overflow, Pub, Pull, Push, SendAllError, SendError, Sub, XPub, XSub,
 };
+use hairstreak_testkit::until;
 
 use crate::LONG;
-use crate::cell::{Cell, Form, check, until};
+use crate::cell::{Cell, Form, check};
 
 /// Large enough that a kernel does not hold many.
 const SIZE: usize = 50_000;

@@ -1,8 +1,9 @@
 //! PAIR.
 
 use hairstreak_socket::{Options, Pair};
+use hairstreak_testkit::until;
 
-use crate::cell::{check, until};
+use crate::cell::check;
 use crate::shapes::shapes;
 
 #[test]

@@ -4,8 +4,9 @@ use std::thread;
 use std::time::Duration;
 
 use hairstreak_socket::{Distribution, Options, Pull, Push, RecvError};
+use hairstreak_testkit::until;
 
-use crate::cell::{check, until};
+use crate::cell::check;
 use crate::shapes::shapes;
 
 #[test]

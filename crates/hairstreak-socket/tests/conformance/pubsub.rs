@@ -3,18 +3,19 @@
 use hairstreak_socket::{
     Drops, Message, Options, Overflow, Pub, Publishes, SendError, Socket, Sub, Subscribes, XPub, XSub,
 };
+use hairstreak_testkit::{until, until_eq};
 
 use hairstreak_socket::pubsub::{PubPattern, SubPattern, XPubPattern, XSubPattern};
 
 use crate::LONG;
-use crate::cell::{Cell, check, frames, until};
+use crate::cell::{Cell, check, frames};
 use crate::shapes::shapes;
 
 /// Subscribes and waits until the publisher knows.
 fn subscribe<P: Publishes, S: Subscribes>(publisher: &Socket<P>, subscriber: &Socket<S>, prefix: &str) {
     let (before, peers) = (subscriptions(publisher), publisher.peers().len());
     subscriber.subscribe(prefix).unwrap();
-    until("the publisher knows", || subscriptions(publisher) == before + 1);
+    until_eq("subscriptions", before + 1, || subscriptions(publisher));
     assert!(publisher.wait_for_subscribers_to(prefix, 1, LONG) && peers > 0);
 }
 

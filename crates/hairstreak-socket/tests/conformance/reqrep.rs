@@ -1,8 +1,9 @@
 //! REQ and REP, and what they say to DEALER and ROUTER.
 
 use hairstreak_socket::{Dealer, Message, Options, RecvError, Rep, Req, Router, SendError};
+use hairstreak_testkit::until;
 
-use crate::cell::{Cell, check, frames, until};
+use crate::cell::{Cell, check, frames};
 use crate::shapes::shapes;
 
 #[test]

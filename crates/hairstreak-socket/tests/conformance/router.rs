@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use hairstreak_socket::{Dealer, Message, Options, Router, SendError};
+use hairstreak_testkit::until;
 
 use crate::LONG;
-use crate::cell::{check, frames, until};
+use crate::cell::{check, frames};
 use crate::shapes::shapes;
 
 /// A try among many.

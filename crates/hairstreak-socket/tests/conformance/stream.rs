@@ -1,8 +1,9 @@
 //! STREAM, over the transports and by the calls that it has: it knows no mechanism.
 
 use hairstreak_socket::{Context, Message, SendError, Stream};
+use hairstreak_testkit::until;
 
-use crate::cell::{Cell, check_plain, until};
+use crate::cell::{Cell, check_plain};
 use crate::shapes::shapes;
 
 /// Two of them, joined, and what each calls the other.

@@ -1,9 +1,10 @@
 //! Connections that open and close.
 
 use hairstreak_socket::{Context, Drops, Options, Pull, Push};
+use hairstreak_testkit::until;
 
 use crate::LONG;
-use crate::crowd::{TRANSPORTS, alone, options, scheme, size, until};
+use crate::crowd::{TRANSPORTS, alone, options, scheme, size};
 use crate::endpoints::endpoint;
 use crate::memory::{descriptor_count, resident_bytes};
 

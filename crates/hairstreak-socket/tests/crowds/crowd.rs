@@ -1,13 +1,10 @@
 //! What every crowd needs: its size, the process to itself, and enough descriptors.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Instant;
 
 use hairstreak_socket::Options;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::LONG;
 use crate::soak::amount;
 
 /// Every way on which two sockets of ours meet: a scheme, or "ipc without shm".
@@ -47,13 +44,4 @@ pub fn scheme(transport: &str) -> &str {
 pub fn options(transport: &str) -> Options {
     let shared_memory = scheme(transport) == transport;
     Options { shared_memory, shared_ring_bytes: RING_BYTES, ..Options::default() }
-}
-
-/// Waits until it is so.
-pub fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let since = Instant::now();
-    while !so() {
-        assert!(since.elapsed() < LONG, "{what}: in vain");
-        thread::yield_now();
-    }
 }

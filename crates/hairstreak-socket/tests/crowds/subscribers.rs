@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use hairstreak_socket::{Context, Drops, Options, Pub, RecvError, Sub};
+use hairstreak_testkit::{until, until_eq};
 
 use crate::LONG;
-use crate::crowd::{TRANSPORTS, alone, options, scheme, size, until};
+use crate::crowd::{TRANSPORTS, alone, options, scheme, size};
 use crate::endpoints::endpoint;
 use crate::memory::resident_bytes;
 use crate::raw::{Raw, frame};
@@ -125,7 +126,7 @@ fn check(transport: &str) {
 
     let stuck = peers.first().map_or(0, |peer| peer.queued_count as u64);
     drop(stubborn);
-    until("the stubborn one is gone", || publisher.peers().len() == size());
+    until_eq("peers", size(), || publisher.peers().len());
     let peer_lost = if strangers > 0 { stuck } else { 0 };
     assert_eq!(publisher.stats().drops, Drops { peer_lost, ..drops }, "{transport}");
     subscribers.iter().for_each(|subscriber| assert_eq!(subscriber.stats().drops, Drops::default()));

@@ -2,9 +2,10 @@
 
 use hairstreak_socket::monitor::{DisconnectCause, EventKind, HandshakeFailure, Monitor};
 use hairstreak_socket::{Context, Dealer, Options, Router};
+use hairstreak_testkit::until_eq;
 
 use crate::LONG;
-use crate::crowd::{alone, size, until};
+use crate::crowd::{alone, size};
 use crate::endpoints::endpoint;
 use crate::raw::{Raw, greeting, ready};
 
@@ -54,7 +55,7 @@ fn heartbeats_and_handshake_timeouts_end_the_connections_that_they_are_for() {
 
     mute.wait_for_end();
     silent.wait_for_end();
-    until("both are counted", || router.stats().failed_connections == 2);
+    until_eq("failed connections", 2, || router.stats().failed_connections);
     let (mut ended, mut failed) = (Vec::new(), Vec::new());
     for event in told(&monitor) {
         match event.kind {

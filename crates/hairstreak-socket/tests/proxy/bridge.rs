@@ -74,12 +74,3 @@ fn connect<P: Pattern>(place: &str, options: &Options) -> Socket<P> {
     assert!(socket.wait_for_peers(1, LONG));
     socket
 }
-
-/// Waits until `condition` holds.
-pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    let since = std::time::Instant::now();
-    while !condition() {
-        assert!(since.elapsed() < LONG, "in vain: {what}");
-        thread::yield_now();
-    }
-}

@@ -8,8 +8,9 @@ use hairstreak_socket::reqrep::{DealerPattern, RouterPattern};
 use hairstreak_socket::{
     Context, Dealer, Message, Options, ProxyStats, Pub, Pull, Push, Rep, Req, Router, Sub, XPub, XSub,
 };
+use hairstreak_testkit::until;
 
-use crate::bridge::{Bridge, until};
+use crate::bridge::Bridge;
 use crate::{LONG, TRANSPORTS};
 
 const COUNT: usize = 2000;

@@ -5,8 +5,9 @@ use std::time::Duration;
 use hairstreak_socket::pipeline::{PullPattern, PushPattern};
 use hairstreak_socket::reqrep::DealerPattern;
 use hairstreak_socket::{Dealer, Options, Pull, Push};
+use hairstreak_testkit::until_eq;
 
-use crate::bridge::{Bridge, until};
+use crate::bridge::Bridge;
 use crate::{LONG, TRANSPORTS};
 
 const BODY_SIZE: usize = 100_000;
@@ -85,7 +86,7 @@ fn one_way_that_is_full_does_not_hold_up_the_other() {
             assert_eq!(front.recv_timeout(LONG).unwrap().body(), body(number), "{transport}");
         }
         (0..sent).for_each(|number| assert_eq!(back.recv_timeout(LONG).unwrap().body(), body(number)));
-        until("all is counted", || bridge.control.statistics().backend.sent == sent as u64);
+        until_eq("messages sent to the back", sent as u64, || bridge.control.statistics().backend.sent);
         bridge.end();
     }
 }

@@ -4,9 +4,10 @@ use hairstreak_socket::reqrep::{DealerPattern, RouterPattern};
 use hairstreak_socket::{
     Context, Dealer, Options, Proxy, ProxyEnd, ProxyError, Pub, Pull, Push, Rep, Req, Router, Sub, XPub,
 };
+use hairstreak_testkit::until_eq;
 
 use crate::LONG;
-use crate::bridge::{Bridge, until};
+use crate::bridge::Bridge;
 
 #[test]
 fn sockets_that_fit_no_proxy_are_refused() {
@@ -47,7 +48,7 @@ fn what_the_other_end_will_never_take_is_counted_and_the_rest_passes() {
     server.send_timeout(&question, LONG).unwrap();
     server.flush();
     assert_eq!(client.recv_timeout(LONG).unwrap().body(), b"small enough");
-    until("it is counted", || bridge.control.statistics().frontend.sent == 1);
+    until_eq("messages sent to the front", 1, || bridge.control.statistics().frontend.sent);
     let stats = bridge.end();
     assert_eq!((stats.refused, stats.frontend.received, stats.backend.received), (2, 2, 2));
 }

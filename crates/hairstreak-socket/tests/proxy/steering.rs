@@ -6,8 +6,9 @@ use hairstreak_socket::pipeline::{PullPattern, PushPattern};
 use hairstreak_socket::{
     Context, Message, Options, Pair, ProxyEnd, Pub, Pull, Push, RecvError, Rep, Req, RunError, Sub,
 };
+use hairstreak_testkit::until_eq;
 
-use crate::bridge::{Bridge, until};
+use crate::bridge::Bridge;
 use crate::endpoints::endpoint;
 use crate::{LONG, TRANSPORTS};
 
@@ -157,7 +158,7 @@ fn what_waits_while_it_is_paused_or_ended_passes_when_it_runs_again() {
         let stats = std::thread::scope(|scope| {
             let running = scope.spawn(|| proxy.run().unwrap());
             receiver.recv_timeout(LONG).unwrap();
-            until("it is counted", || control.statistics().backend.sent == round);
+            until_eq("messages sent to the back", round, || control.statistics().backend.sent);
             control.terminate();
             running.join().unwrap()
         });

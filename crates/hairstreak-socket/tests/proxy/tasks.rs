@@ -6,8 +6,8 @@ use std::task::Poll;
 use std::thread;
 
 use hairstreak_socket::{Context, Proxy, ProxyEnd, Pull, Push, RunError};
+use hairstreak_testkit::{until, until_eq};
 
-use crate::bridge::until;
 use crate::endpoints::endpoint;
 use crate::executor::{Alarm, block_on, poll_with};
 use crate::{LONG, TRANSPORTS};
@@ -116,7 +116,7 @@ fn dropped_at_any_moment_it_loses_nothing_and_goes_on() {
             receive(&pull, COUNT, transport);
             sender.join().unwrap();
             let sent = || control.statistics().backend.sent;
-            until("it is counted", || sent() == COUNT);
+            until_eq("messages sent", COUNT, &sent);
             // A word that comes between two runs holds for the next; one that comes in a run that is dropped before
             // it looks, has ended.
             until("it has ended", || {

@@ -5,9 +5,10 @@ use std::time::Duration;
 use hairstreak_base::Message;
 use hairstreak_socket::settlement::Settlement;
 use hairstreak_socket::{Context, Options, Pull, Push, RecvError};
+use hairstreak_testkit::{until, until_eq};
 
 use crate::endpoints::endpoint;
-use crate::{LONG, by_hand, by_task, check, take, until, window};
+use crate::{LONG, by_hand, by_task, check, take, window};
 
 /// Bodies of all kinds: short, long enough to be shared, of several frames, empty.
 fn message(number: usize) -> Message {
@@ -35,7 +36,7 @@ fn what_a_receiver_leaves_unsettled_goes_to_the_next_with_all_its_bytes() {
         // Every third is settled, out of order, and those behind 120 were never looked at.
         let (settled, left): (Vec<_>, Vec<_>) = taken.iter().enumerate().partition(|(at, _)| at % 3 == 2);
         settled.iter().rev().for_each(|(_, delivery)| assert!(first.accept(delivery)));
-        until("the settlements are there", || push.unsettled().count == 160);
+        until_eq("unsettled tasks", 160, || push.unsettled().count);
         first.close();
         let second = cell.pull(&place, by_hand(1000));
         // The kernel tells of what was written, but the peer may have seen all of it.
@@ -61,7 +62,7 @@ fn what_is_settled_with_the_next_receive_is_all_but_the_last() {
         (0..100).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
         (0..60).for_each(|number| assert_eq!(first.recv_timeout(LONG).unwrap().body(), [number]));
         // 59 of them; nobody knows whether the application has done with the last.
-        until("they are settled", || push.unsettled().count == 41);
+        until_eq("unsettled tasks", 41, || push.unsettled().count);
         first.close();
         let second = cell.pull(&place, Settlement::default());
         (59..100).for_each(|number| assert_eq!(second.recv_timeout(LONG).unwrap().body(), [number]));
@@ -99,7 +100,7 @@ fn a_receiver_that_does_not_settle_gets_plain_messages_and_what_waits_to_be_sent
         (0..5).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
         take(&first, 5, 0);
         first.close();
-        until("they wait", || push.unsettled().waiting_count == 5);
+        until_eq("waiting tasks", 5, || push.unsettled().waiting_count);
         let security = cell.roles.client().security;
         let plain = Pull::with_options(&Context::new(), Options { security, ..Options::default() }).unwrap();
         plain.connect(&place).unwrap();
@@ -134,7 +135,7 @@ fn what_is_more_than_the_marks_is_sent_again_to_one_that_settles_nothing() {
         sending.join().unwrap();
         push.announce_end();
         first.close();
-        until("they wait", || push.unsettled().waiting_count == 400);
+        until_eq("waiting tasks", 400, || push.unsettled().waiting_count);
         let second = pull();
         until("there is no room", || push.peers().first().is_some_and(|peer| peer.queued_count >= 4));
         take(&second, 400, 1);

@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use hairstreak_socket::settlement::{Refusal, RefusalCause, Settlement};
 use hairstreak_socket::{Context, Options, Pull, Push, SendError};
+use hairstreak_testkit::{until, until_eq};
 
-use crate::{LONG, by_hand, check, take, until, window};
+use crate::{LONG, by_hand, check, take, window};
 
 /// So short that it is over before anything else is.
 const SOON: Duration = Duration::from_millis(20);
@@ -55,7 +56,7 @@ fn what_had_its_time_is_not_sent_again_when_its_connection_ends() {
         push.send_within("late", SOON).unwrap();
         push.send_timeout("patient", LONG).unwrap();
         drop(take(&pull, 2, 0));
-        until("one has had its time", || push.unsettled().count == 1);
+        until_eq("unsettled tasks", 1, || push.unsettled().count);
         drop(pull);
         let other = cell.pull(&place, by_hand(1000));
         let again = take(&other, 1, 1);
@@ -141,7 +142,7 @@ fn a_time_is_kept_though_nobody_calls() {
     // The background thread has taken over, and waits for the first message's time.
     std::thread::sleep(Duration::from_millis(50)); // tidy: allow(sleeps) nothing tells
     push.send_within("late", SOON).unwrap();
-    until("it has had its time", || push.unsettled().refused_count == 1);
+    until_eq("refused tasks", 1, || push.unsettled().refused_count);
 }
 
 #[test]
@@ -153,7 +154,7 @@ fn a_time_is_kept_while_a_caller_sleeps_that_began_before() {
     });
     std::thread::sleep(SOON); // tidy: allow(sleeps) it is to sleep by then
     push.send_within("late", SOON).unwrap();
-    until("it has had its time", || push.unsettled().refused_count == 1);
+    until_eq("refused tasks", 1, || push.unsettled().refused_count);
     assert!(!waiting.is_finished(), "the other message is not settled");
     push.close();
     drop(waiting);

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use hairstreak_socket::settlement::Settlement;
 use hairstreak_socket::{Context, Options, Pull, Push, RecvError};
+use hairstreak_testkit::{until, until_eq};
 
 use crate::endpoints::endpoint;
-use crate::{LONG, by_hand, check, take, until, window};
+use crate::{LONG, by_hand, check, take, window};
 
 #[test]
 fn a_closed_sender_stays_until_all_is_settled() {
@@ -51,7 +52,7 @@ fn what_nobody_has_when_a_sender_is_closed_is_counted_as_lost() {
         (0..50).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
         let taken = take(&pull, 50, 0);
         taken.iter().take(20).for_each(|delivery| assert!(pull.accept(delivery)));
-        until("they are settled", || push.unsettled().count == 30);
+        until_eq("unsettled tasks", 30, || push.unsettled().count);
         pull.close();
         until("the others wait", || push.peers().is_empty());
         assert_eq!(push.unsettled().count, 30);
@@ -71,7 +72,7 @@ fn an_end_that_is_announced_comes_behind_what_is_not_settled() {
         take(&first, 4, 0);
         assert_eq!(first.recv_delivery(LONG), Err(RecvError::Ended));
         first.close();
-        until("they wait", || push.unsettled().waiting_count == 4);
+        until_eq("waiting tasks", 4, || push.unsettled().waiting_count);
         let second = cell.pull(&place, by_hand(1));
         for _ in 0..4 {
             let taken = take(&second, 1, 1);
@@ -92,7 +93,7 @@ fn an_end_waits_for_what_another_receiver_may_leave() {
         let [left, done] = [&first, &second].map(|pull| take(pull, 1, 0).remove(0));
         push.announce_end();
         assert!(second.accept(&done));
-        until("it is settled", || push.unsettled().count == 1);
+        until_eq("unsettled tasks", 1, || push.unsettled().count);
         assert_eq!(second.recv_delivery(Duration::from_millis(5)), Err(RecvError::TimedOut), "not yet");
         first.close();
         let again = take(&second, 1, 1).remove(0);

@@ -4,9 +4,10 @@ use std::pin::pin;
 
 use hairstreak_socket::settlement::{LetterNote, RefusalCause};
 use hairstreak_socket::{Context, SendError};
+use hairstreak_testkit::until_eq;
 
 use crate::executor::{Alarm, poll_with};
-use crate::{LONG, by_hand, check, take, until, window};
+use crate::{LONG, by_hand, check, take, window};
 
 #[test]
 fn what_is_refused_is_sent_on_and_sends_wait_until_it_is_settled() {
@@ -20,7 +21,7 @@ fn what_is_refused_is_sent_on_and_sends_wait_until_it_is_settled() {
         }
         let taken = take(&pull, 5, 0);
         taken[..4].iter().for_each(|delivery| assert!(pull.reject(delivery, "no such thing")));
-        until("it has heard", || push.unsettled().count == 1);
+        until_eq("unsettled tasks", 1, || push.unsettled().count);
         // Those that were under way are on top of two.
         assert_eq!((letters.unsettled().count, push.unsettled().refused_count), (4, 4));
         assert!(push.take_refusals().is_empty());

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use hairstreak_socket::settlement::{Refusal, RefusalCause, RefusedTasks, Settlement};
 use hairstreak_socket::{Context, Dealer, Distribution, Options, Overflow, Push, SendError};
+use hairstreak_testkit::{until, until_eq};
 
-use crate::{LONG, by_hand, check, take, until, window};
+use crate::{LONG, by_hand, check, take, window};
 
 /// So short that it is over before anything else is.
 const SOON: Duration = Duration::from_millis(20);
@@ -78,7 +79,7 @@ fn many_settlements_that_do_not_touch_are_told_in_large_commands() {
         }
         let taken = take(&pull, 10_000, 0);
         taken.iter().step_by(2).for_each(|delivery| assert!(pull.accept(delivery)));
-        until("half of it is settled", || push.unsettled().count == 5_000);
+        until_eq("unsettled tasks", 5_000, || push.unsettled().count);
         taken.iter().skip(1).step_by(2).for_each(|delivery| assert!(pull.reject(delivery, "")));
         assert!(push.wait_settled(LONG));
         assert_eq!(push.unsettled().refused_count, 5_000);
@@ -184,7 +185,7 @@ fn who_wants_to_know_of_refused_tasks_is_woken_once_until_they_are_taken() {
         };
         let taken = send();
         assert!(pull.reject(&taken[0], "before anybody asked"));
-        until("it is refused", || push.unsettled().refused_count == 1);
+        until_eq("refused tasks", 1, || push.unsettled().refused_count);
         push.wake_on_refusal(Waker::from(Arc::clone(&wake_ups)));
         assert_eq!(woken(), 1);
         assert!(pull.reject(&taken[1], "not told yet") && pull.accept(&taken[2]));
@@ -198,11 +199,11 @@ fn who_wants_to_know_of_refused_tasks_is_woken_once_until_they_are_taken() {
         assert_eq!((woken(), push.take_refused()), (1, RefusedTasks::Runs(Vec::new())));
         let taken = send();
         assert!(pull.accept(&taken[0]) && pull.reject(&taken[1], "a wake-up") && pull.accept(&taken[2]));
-        until("it is woken by what is rejected", || woken() == 2);
+        until_eq("wakeups", 2, &woken);
         assert_eq!(push.take_refused(), RefusedTasks::Runs(vec![(taken[1].task.unwrap(), 1)]));
         let taken = send();
         pull.close();
-        until("it is woken by what a lost connection gives up", || woken() == 3);
+        until_eq("wakeups", 3, &woken);
         assert_eq!(push.take_refused(), RefusedTasks::Runs(vec![(taken[0].task.unwrap(), 3)]));
         assert_eq!(push.take_refusals().len(), 6);
     });
@@ -219,7 +220,7 @@ fn a_message_that_two_connections_have_ended_with_travels_alone() {
             }
             take(&pull, 4, deliveries);
             pull.close();
-            until("they wait", || push.unsettled().waiting_count == 4);
+            until_eq("waiting tasks", 4, || push.unsettled().waiting_count);
         }
         let pull = cell.pull(&place, by_hand(1000));
         for number in 0..4 {
@@ -244,7 +245,7 @@ fn where_none_travels_alone_they_come_together_however_many_connections_have_end
             }
             take(&pull, 4, deliveries);
             pull.close();
-            until("they wait", || push.unsettled().waiting_count == 4);
+            until_eq("waiting tasks", 4, || push.unsettled().waiting_count);
         }
     });
 }
@@ -260,7 +261,7 @@ fn in_order_a_message_does_not_wait_for_those_that_wait_for_it() {
             }
             take(&pull, 2, deliveries);
             pull.close();
-            until("they wait", || push.unsettled().waiting_count == 2);
+            until_eq("waiting tasks", 2, || push.unsettled().waiting_count);
         }
         let first = cell.pull(&place, by_hand(1000));
         assert_eq!(take(&first, 1, 2)[0].message.body(), [0]);

@@ -24,7 +24,7 @@ mod stages;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hairstreak_socket::settlement::{Delivery, Settlement, Settling, TaskId};
 use hairstreak_socket::{Context, Options, Pull, Push};
@@ -111,15 +111,6 @@ fn by_hand(credit_count: usize) -> Settlement {
 /// A sender with this window.
 fn window(unsettled_count_max: usize) -> Settlement {
     Settlement { unsettled_count_max, ..Settlement::default() }
-}
-
-/// Waits until it is so.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < LONG, "{what}: in vain");
-        std::thread::yield_now();
-    }
 }
 
 /// Takes `count` messages that were sent so often.

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use hairstreak_base::Message;
 use hairstreak_socket::settlement::{Batch, Settlement, Settling, TaskId};
 use hairstreak_socket::{Context, Options, Pull, Push, RecvError};
+use hairstreak_testkit::{until, until_eq};
 
 use crate::endpoints::endpoint;
-use crate::{LONG, by_hand, until, window};
+use crate::{LONG, by_hand, window};
 
 /// Receives tasks and passes them on.
 struct Worker {
@@ -100,7 +101,7 @@ fn a_task_is_settled_where_it_came_from_when_its_result_is() {
     assert_eq!(source.unsettled().count, 50, "nothing is done yet");
     take(&sink, 30, true, &mut seen);
     // Thirty of them are; who comes when the worker has died gets the others.
-    until("the source hears of it", || source.unsettled().count == 20);
+    until_eq("unsettled tasks", 20, || source.unsettled().count);
     drop(worker);
     let other = Worker::new(&from, &to);
     let mut passed = 0;
@@ -125,7 +126,7 @@ fn results_outlive_the_sink_and_a_rejected_one_is_rejected_where_it_came_from() 
     }
     take(&first, 10, false, &mut BTreeMap::new());
     first.close();
-    until("they wait for a sink", || worker.results.unsettled().waiting_count == 10);
+    until_eq("waiting tasks", 10, || worker.results.unsettled().waiting_count);
     let second = crate::rules::plain_pull(collecting());
     second.bind(&to).unwrap();
     for number in 0..10u8 {
@@ -157,12 +158,12 @@ fn results_that_two_sinks_have_ended_with_still_come_together() {
     }
     take(&first, 3, false, &mut BTreeMap::new());
     first.close();
-    until("they wait for a sink", || worker.results.unsettled().waiting_count == 3);
+    until_eq("waiting tasks", 3, || worker.results.unsettled().waiting_count);
     let second = crate::rules::plain_pull(collecting());
     second.bind(&to).unwrap();
     crate::take(&second, 3, 1);
     second.close();
-    until("they wait for another", || worker.results.unsettled().waiting_count == 3);
+    until_eq("waiting tasks", 3, || worker.results.unsettled().waiting_count);
     let third = crate::rules::plain_pull(collecting());
     third.bind(&to).unwrap();
     // A sink that wants them in order would wait for ever for one that comes behind the first.
@@ -181,7 +182,7 @@ fn a_result_is_under_way_until_the_sink_settles_it() {
     let task = first.recv_delivery(LONG).unwrap().task.unwrap();
     assert!(worker.results.is_under_way(task) && !worker.results.is_under_way(task.plus(1)));
     first.close();
-    until("it waits for a sink", || worker.results.unsettled().waiting_count == 1);
+    until_eq("waiting tasks", 1, || worker.results.unsettled().waiting_count);
     assert!(worker.results.is_under_way(task));
     let second = crate::rules::plain_pull(collecting());
     second.bind(&to).unwrap();
@@ -232,7 +233,7 @@ fn in_order_the_task_that_all_wait_for_passes_one_that_travels_alone_or_is_to() 
     pass_on(1);
     let second = next(&one);
     drop(other);
-    until("the third task waits for a receiver of its own", || results.unsettled().waiting_count == 1);
+    until_eq("waiting tasks", 1, || results.unsettled().waiting_count);
     pass_on(0);
     let first = next(&one);
     assert_eq!(first.message.body(), [0]);
@@ -301,7 +302,7 @@ fn behind_the_end_of_all_senders_there_is_nothing_to_wait_for() {
     assert!(pushes[1].end(LONG));
     assert_eq!(pull.recv_delivery(LONG), Err(RecvError::Ended));
     drop(pushes);
-    crate::until("they are gone", || pull.peers().is_empty());
+    until("they are gone", || pull.peers().is_empty());
     assert_eq!(pull.recv_delivery(LONG), Err(RecvError::Ended), "they had said so");
 }
 

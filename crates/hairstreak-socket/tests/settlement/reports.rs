@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use hairstreak_socket::RecvError;
 use hairstreak_socket::settlement::{Settlement, TaskId};
+use hairstreak_testkit::{until, until_eq};
 
-use crate::{LONG, by_hand, by_task, check, take, until, window};
+use crate::{LONG, by_hand, by_task, check, take, window};
 
 /// A receiver that takes nothing and only reports.
 fn reporting() -> Settlement {
@@ -21,19 +22,19 @@ fn what_is_reported_as_done_is_settled_and_not_sent_again() {
         let taken = take(&pull, 50, 0);
         let tasks = taken.iter().map(|delivery| delivery.task.unwrap()).collect::<Vec<_>>();
         until("the reporter is there", || reporter.report(&[(tasks[10], 5)]));
-        until("some are settled", || push.unsettled().count == 45);
+        until_eq("unsettled tasks", 45, || push.unsettled().count);
         assert_eq!(push.first_unsettled(), Some(tasks[0]));
         assert_eq!(push.peers().len(), 1, "the reporter is none");
         // Again, and beyond what there is: only what is not settled counts.
         assert!(reporter.report(&[(tasks[0], 12), (tasks[40], 1000), (TaskId { epoch: 0, sequence: 0 }, 9)]));
-        until("more are settled", || push.unsettled().count == 25);
+        until_eq("unsettled tasks", 25, || push.unsettled().count);
         assert_eq!(push.first_unsettled(), Some(tasks[15]));
         // The receiver may settle what is done already.
         for at in [2, 11, 20, 45] {
             assert!(pull.accept(&taken[at]));
         }
         assert!(pull.release(&taken[3]), "done is done");
-        until("one more is settled", || push.unsettled().count == 24);
+        until_eq("unsettled tasks", 24, || push.unsettled().count);
         drop(pull);
         let other = cell.pull(&place, by_hand(1000));
         let again = take(&other, 24, 1);
@@ -54,7 +55,7 @@ fn what_the_sender_itself_says_to_be_done_is_settled_and_not_sent_again() {
         push.note_done(tasks[0].task.unwrap(), 2);
         assert_eq!(push.unsettled().count, 4);
         first.close();
-        until("they wait", || push.unsettled().waiting_count == 4);
+        until_eq("waiting tasks", 4, || push.unsettled().waiting_count);
         push.note_done(tasks[2].task.unwrap(), 2);
         assert_eq!(push.unsettled().count, 2);
         let second = cell.pull(&place, by_hand(1000));
@@ -80,9 +81,9 @@ fn what_waits_to_be_sent_again_may_be_done_already() {
         (0..10u8).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
         let tasks = take(&pull, 10, 0).iter().map(|delivery| delivery.task.unwrap()).collect::<Vec<_>>();
         drop(pull);
-        until("they wait", || push.unsettled().waiting_count == 10);
+        until_eq("waiting tasks", 10, || push.unsettled().waiting_count);
         until("the reporter is there", || reporter.report(&[(tasks[2], 3)]));
-        until("some are settled", || push.unsettled().count == 7);
+        until_eq("unsettled tasks", 7, || push.unsettled().count);
         let other = cell.pull(&place, by_hand(1000));
         let again = take(&other, 7, 1);
         assert!(again.iter().all(|delivery| !tasks[2..5].contains(&delivery.task.unwrap())));
@@ -97,9 +98,9 @@ fn what_was_refused_and_is_reported_as_done_is_no_refusal() {
         let soon = Duration::from_millis(20);
         (0..10u8).for_each(|number| push.send_within(&[number], soon).unwrap());
         let tasks = take(&pull, 10, 0).iter().map(|delivery| delivery.task.unwrap()).collect::<Vec<_>>();
-        until("they have had their time", || push.unsettled().refused_count == 10);
+        until_eq("refused tasks", 10, || push.unsettled().refused_count);
         until("the reporter is there", || reporter.report(&[(tasks[2], 3), (tasks[9], 1)]));
-        until("some are done", || push.unsettled().refused_count == 6);
+        until_eq("refused tasks", 6, || push.unsettled().refused_count);
         let left = push.take_refusals().iter().map(|refusal| refusal.message.body()[0]).collect::<Vec<_>>();
         assert_eq!(left, [0, 1, 5, 6, 7, 8]);
         assert!(reporter.report(&[(tasks[0], 10)]));
@@ -121,7 +122,7 @@ fn a_receiver_that_is_lazy_tells_all_the_same() {
         (0..10u8).for_each(|number| push.send_timeout(&[number], LONG).unwrap());
         let taken = take(&pull, 10, 0);
         taken[..5].iter().for_each(|delivery| assert!(pull.accept(delivery)));
-        until("the tick has told", || push.unsettled().count == 5);
+        until_eq("unsettled tasks", 5, || push.unsettled().count);
         taken[5..].iter().for_each(|delivery| assert!(pull.accept(delivery)));
         pull.settle_lazily(false);
         assert!(push.wait_settled(LONG));

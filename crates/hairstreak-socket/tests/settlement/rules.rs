@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hairstreak_socket::settlement::{Settlement, split_group};
 use hairstreak_socket::{Context, Message, Options, Pull, Push};
+use hairstreak_testkit::until;
 use hairstreak_wire::settlement::command::{
     encode_credit, encode_done, encode_end, encode_settle, encode_tasks,
 };
@@ -13,7 +14,7 @@ use hairstreak_wire::settlement::{Content, SettlementTerms, TaskId, TaskRun};
 use hairstreak_wire::zmtp::{Greeting, command, metadata};
 
 use crate::endpoints::endpoint;
-use crate::{LONG, by_hand, take, until, window};
+use crate::{LONG, by_hand, take, window};
 
 /// A peer that writes by hand, behind its handshake.
 pub struct Raw(TcpStream);

@@ -6,8 +6,9 @@ use fastrand::Rng;
 use hairstreak_base::Message;
 use hairstreak_socket::settlement::{Delivery, Settlement};
 use hairstreak_socket::{Pull, Push};
+use hairstreak_testkit::until;
 
-use crate::{Cell, LONG, by_hand, check, until};
+use crate::{Cell, LONG, by_hand, check};
 
 const COUNT: usize = 1500;
 const WINDOW: usize = 300;

@@ -5,11 +5,12 @@ use std::thread;
 use hairstreak_base::Message;
 use hairstreak_socket::settlement::{Content, Delivery, Settlement, TaskId, TaskRun};
 use hairstreak_socket::{Context, Options, Pull, Push};
+use hairstreak_testkit::{until, until_eq};
 use hairstreak_wire::settlement::command::{encode_done, encode_tasks};
 
 use crate::endpoints::endpoint;
 use crate::rules::{Raw, encoded};
-use crate::{Cell, LONG, ROLES, by_hand, by_task, check, take, until, window};
+use crate::{Cell, LONG, ROLES, by_hand, by_task, check, take, window};
 
 /// Receives tasks and passes them on to those who connect.
 struct Stage {
@@ -97,7 +98,7 @@ fn what_is_reported_to_the_source_the_next_stage_is_not_sent_again() {
         two.pass(10);
         let results = take(&sink, 10, 0);
         assert!(reporter.report(&[(first.plus(2), 3), (first.plus(8), 1)]));
-        until("the first stage hears of it", || one.results.unsettled().count == 6);
+        until_eq("unsettled tasks", 6, || one.results.unsettled().count);
         // Behind it on the same links, had the last stage been told.
         send(&source, 10..11);
         one.pass(1);
@@ -153,11 +154,11 @@ fn a_source_that_comes_when_there_is_another_stage_tells_it_too() {
         take(&two.tasks, 3, 0);
         // Whether somebody waits for the next task or not.
         assert!(reporter.report(&[(first, 1)]));
-        until("the stage hears of it, though nothing follows", || one.results.unsettled().count == 2);
+        until_eq("unsettled tasks", 2, || one.results.unsettled().count);
         thread::scope(|scope| {
             let next = scope.spawn(|| one.next());
             assert!(reporter.report(&[(first.plus(1), 1)]));
-            until("it hears of more", || one.results.unsettled().count == 1);
+            until_eq("unsettled tasks", 1, || one.results.unsettled().count);
             send(&source, 3..4);
             assert_eq!(next.join().unwrap().0, first.plus(3));
         });
@@ -183,6 +184,6 @@ fn what_is_told_to_be_done_with_the_end_of_the_stream_is_done() {
         take(&two.tasks, 1, 0);
         raw.send(&encoded(|out| encode_done(out, &[(run.id, 1)])));
         drop(raw);
-        until("the stage hears of it", || one.results.unsettled().count == 0);
+        until_eq("unsettled tasks", 0, || one.results.unsettled().count);
     }
 }

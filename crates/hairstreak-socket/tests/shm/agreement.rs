@@ -1,10 +1,11 @@
 //! Who goes on in shared memory: two of us over ipc, unless one does not want to or cannot.
 
 use hairstreak_socket::{BindError, Context, Options, Pull, Push};
+use hairstreak_testkit::until;
 
+use crate::LONG;
 use crate::endpoints::endpoint;
 use crate::relay::Relay;
-use crate::{LONG, until};
 
 /// A connected pair, PULL bound to `place`.
 fn pair(place: &str, ours: Options, theirs: Options) -> (Push, Pull) {

@@ -6,12 +6,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use hairstreak_socket::{Context, Dealer, Options, Pull, Push, RecvError, Router, RouterNotify};
+use hairstreak_testkit::until;
 use hairstreak_wire::zmtp::SocketType;
 
+use crate::LONG;
 use crate::endpoints::endpoint;
 use crate::peer::Peer;
 use crate::soak::amount;
-use crate::{LONG, until};
 
 const PLACE: &str = "HAIRSTREAK_TEST_SHARES_WITH";
 const ROLE: &str = "HAIRSTREAK_TEST_ROLE";

@@ -4,13 +4,14 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 
 use hairstreak_socket::{Context, Options, Pull, Push};
+use hairstreak_testkit::{until, until_eq};
 use hairstreak_transport::shm::Segment;
 use hairstreak_wire::zmtp::{SharedStep, SocketType};
 
+use crate::LONG;
 use crate::endpoints::endpoint;
 use crate::peer::{Peer, RING_SIZE, SEGMENT_SIZE};
 use crate::soak::amount;
-use crate::{LONG, until};
 
 /// Overwrites a part of the segment: mostly words, mostly by what is nearly right.
 fn scribble(file: &std::fs::File) {
@@ -137,6 +138,6 @@ fn one_byte_at_a_time_is_fine_and_a_peer_that_says_nothing_is_given_up() {
     assert_eq!(pull.recv_timeout(LONG).unwrap().body(), b"slow.");
     let _silent =
         (Peer::connect(&place, SocketType::Push, true), Peer::connect(&place, SocketType::Push, false));
-    until("given up", || pull.stats().failed_connections == 2);
+    until_eq("failed connections", 2, || pull.stats().failed_connections);
     assert_eq!(pull.peers().len(), 1);
 }

@@ -10,9 +10,10 @@ use std::thread;
 use std::time::Duration;
 
 use hairstreak_socket::{Context, Dealer, Options, Pull, Push, RecvError};
+use hairstreak_testkit::until;
 
+use crate::LONG;
 use crate::endpoints::endpoint;
-use crate::{LONG, until};
 
 /// Longer than any test waits: who looks for so long is not found asleep.
 const FOR_EVER_US: u64 = 1000 * HOUR_MS;

@@ -14,16 +14,7 @@ mod memory;
 mod peer;
 mod relay;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Longer than anything here takes: who waits this long waits in vain.
 const LONG: Duration = Duration::from_secs(60);
-
-/// Looks again and again until it is so.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < LONG, "{what}: in vain");
-        std::thread::yield_now();
-    }
-}

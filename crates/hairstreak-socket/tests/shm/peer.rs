@@ -5,11 +5,10 @@ use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 
+use hairstreak_testkit::until;
 use hairstreak_transport::shm::{Segment, Side};
 use hairstreak_transport::{IpcAddress, Stream};
 use hairstreak_wire::zmtp::{Handshake, LocalPeer, SharedStep, SharedTerms, SocketType};
-
-use crate::until;
 
 pub const RING_SIZE: usize = 4096;
 /// Words and bytes of both rings.

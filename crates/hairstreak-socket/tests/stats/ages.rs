@@ -5,9 +5,10 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use hairstreak_socket::{Context, Interest, Options, Overflow, Poller, Pull, Push};
+use hairstreak_testkit::{until, until_eq};
 
+use crate::LONG;
 use crate::endpoints::endpoint;
-use crate::{LONG, until};
 
 const TRANSPORTS: [&str; 4] = ["tcp", "ipc", "shm", "inproc"];
 
@@ -184,7 +185,7 @@ fn what_has_not_come_whole_does_not_wait() {
     let all = pull.stats().received_bytes + bytes.len() as u64;
     raw.write_all(&bytes).unwrap();
     assert!(pull.wait_for_peers(2, LONG));
-    until("all is read", || pull.stats().received_bytes == all);
+    until_eq("received bytes", all, || pull.stats().received_bytes);
     pass(Duration::from_millis(50));
     assert_eq!(pull.stats().waiting_age, Duration::ZERO);
     raw.write_all(b"ong!!").unwrap();

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use hairstreak_socket::monitor::EventKind;
 use hairstreak_socket::{Context, Dealer, Options, Pair, Pull, Push, Rep, Req, SendError, Socket};
+use hairstreak_testkit::until_eq;
 
+use crate::LONG;
 use crate::endpoints::endpoint;
-use crate::{LONG, until};
 
 const TRANSPORTS: [&str; 4] = ["tcp", "ipc", "shm", "inproc"];
 /// Sent before the end.
@@ -14,7 +15,7 @@ const COUNT: usize = 100;
 
 /// Waits until the peer that has sent its messages and gone is missed.
 fn wait_until_missed<P: hairstreak_socket::Pattern>(socket: &Socket<P>) {
-    until("the peer is missed", || socket.stats().peer_count == 0);
+    until_eq("peers", 0, || socket.stats().peer_count);
     assert_eq!(socket.peers(), []);
     assert!(!socket.wait_for_peers(1, Duration::ZERO));
 }
@@ -148,7 +149,7 @@ fn nothing_is_sent_to_a_peer_that_was_given_up_and_is_behind() {
         assert!(push.stats().queued_count > 0, "what was accepted is still on its way");
         assert_eq!(push.try_send("to nobody"), Err(SendError::WouldBlock), "{transport}");
         (0..accepted).for_each(|_| assert_eq!(pull.recv_timeout(LONG).unwrap().size(), 50_000));
-        until("all is written", || push.stats().queued_count == 0);
+        until_eq("queued messages", 0, || push.stats().queued_count);
         assert_eq!((push.stats().sent, push.stats().drops.total()), (accepted, 0), "{transport}");
     }
 }

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use hairstreak_socket::{Context, Options, Pull, Push, Rates, Stats};
+use hairstreak_testkit::until;
 
+use crate::LONG;
 use crate::endpoints::endpoint;
-use crate::{LONG, until};
 
 const COUNT: u64 = 1000;
 const SIZE: usize = 100;

@@ -6,8 +6,9 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use hairstreak_socket::{Options, SendError, Stream};
+use hairstreak_testkit::{until, until_eq};
 
-use crate::{LONG, client, listening, read_exactly, receive, receive_bytes, receive_notice, until, write};
+use crate::{LONG, client, listening, read_exactly, receive, receive_bytes, receive_notice, write};
 
 /// A few exchanges with a good peer.
 fn check_works(stream: &Stream, client: &mut TcpStream, name: &[u8]) {
@@ -116,5 +117,5 @@ fn a_peer_that_never_ends_its_side_is_closed_after_the_linger_time() {
     stream.send_timeout(&[&name[..], b"bye"], LONG).unwrap();
     stream.send(&[&name[..], b""]).unwrap();
     assert_eq!(read_exactly(&mut stubborn, 3), b"bye");
-    until("it is given up", || stream.stats().peer_count == 0);
+    until_eq("peers", 0, || stream.stats().peer_count);
 }

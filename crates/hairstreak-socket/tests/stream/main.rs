@@ -13,21 +13,12 @@ mod waiting;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hairstreak_socket::{Context, Options, Stream};
 
 /// Longer than anything here takes: who waits this long waits in vain.
 const LONG: Duration = Duration::from_secs(60);
-
-/// Looks again and again until it is so.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < LONG, "{what}: in vain");
-        std::thread::yield_now();
-    }
-}
 
 /// A STREAM that listens, and where.
 fn listening(options: Options) -> (Stream, String) {

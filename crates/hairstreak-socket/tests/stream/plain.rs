@@ -5,8 +5,9 @@ use std::net::{Shutdown, TcpListener};
 use hairstreak_socket::monitor::{DisconnectCause, EventKind};
 use hairstreak_socket::security::{Login, Security};
 use hairstreak_socket::{BindError, ConnectError, Context, Options, Overflow, SendError, Stream};
+use hairstreak_testkit::until_eq;
 
-use crate::{LONG, client, listening, read_exactly, receive, receive_bytes, receive_notice, until, write};
+use crate::{LONG, client, listening, read_exactly, receive, receive_bytes, receive_notice, write};
 use std::io::Read;
 
 /// Bytes that tell where they belong.
@@ -28,7 +29,7 @@ fn bytes_go_both_ways_as_they_are_between_two_notices() {
         assert_eq!(read_exactly(&mut client, 24), b"HTTP/1.0 200 OK\r\n\r\nhello");
         drop(client);
         assert_eq!(receive_notice(&stream), name);
-        until("it is forgotten", || stream.stats().peer_count == 0);
+        until_eq("peers", 0, || stream.stats().peer_count);
         assert_eq!(stream.send(&[&name[..], b"late"]), Err(SendError::Unroutable));
     }
 }
@@ -83,7 +84,7 @@ fn a_message_without_bytes_closes_when_all_before_has_gone() {
         // What it says now, nobody hears; and this side does not tell itself.
         write(&mut client, b"bye");
         drop(client);
-        until("it is over", || stream.stats().peer_count == 0);
+        until_eq("peers", 0, || stream.stats().peer_count);
         assert!(stream.try_recv().is_err());
         let last = loop {
             let event = monitor.recv_timeout(LONG).unwrap();
@@ -141,7 +142,7 @@ fn a_plain_server_is_connected_to_again_and_given_up_when_it_is_closed() {
     accepted.set_read_timeout(Some(LONG)).unwrap();
     assert_eq!(accepted.read(&mut [0; 8]).unwrap(), 0);
     drop(accepted);
-    until("it is over", || stream.stats().peer_count == 0);
+    until_eq("peers", 0, || stream.stats().peer_count);
     assert!(!stream.disconnect(&place), "it is given up already");
 }
 

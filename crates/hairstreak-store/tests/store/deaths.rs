@@ -9,14 +9,15 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fastrand::Rng;
 use hairstreak_store::{DataDirectory, DefinitionStore, Kind, Write};
+use hairstreak_testkit::until;
 
 use crate::place::Place;
 use crate::soak::amount;
-use crate::{NODE, open, until};
+use crate::{NODE, open};
 
 const PLACE: &str = "HAIRSTREAK_TEST_DIES_IN";
 const SEED: &str = "HAIRSTREAK_TEST_SEED";
@@ -65,13 +66,15 @@ fn start_victim(place: &Path, seed: u64) -> Child {
 
 /// For as long as the victim lives: some die while they open the store.
 fn wait_a_moment(answers: &Path) {
-    let start = Instant::now();
     if fastrand::u8(..5) == 0 {
         let longest = Duration::from_micros(fastrand::u64(..20_000));
-        return until(|| start.elapsed() >= longest);
+        return std::thread::sleep(longest); // tidy: allow(sleeps) the victim dies at any time
     }
     let wanted = fastrand::usize(1..2_000);
-    until(|| answer_count(answers) >= wanted);
+    until(&format!("{wanted} bytes of answers"), || match answer_count(answers) {
+        count if count >= wanted => Ok(()),
+        count => Err(count),
+    });
 }
 
 fn answer_count(answers: &Path) -> usize {

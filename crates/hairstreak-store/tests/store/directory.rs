@@ -7,9 +7,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use hairstreak_store::{DataDirectory, DataDirectoryError, DefinitionStore};
+use hairstreak_testkit::until;
 
 use crate::place::Place;
-use crate::{NODE, commit, entry, open, until, write};
+use crate::{NODE, commit, entry, open, write};
 
 const PLACE: &str = "HAIRSTREAK_TEST_HOLDS";
 
@@ -64,7 +65,10 @@ fn a_directory_has_one_process_at_a_time() {
     drop(directory);
 
     let mut holder = start_holder(&place);
-    until(|| place.names().contains(&"held".to_owned()));
+    until("the holder has the directory", || match place.names() {
+        names if names.contains(&"held".to_owned()) => Ok(()),
+        names => Err(names),
+    });
     assert_eq!(refusal(&place, NODE), in_use(holder.id()));
     // Also if the name is another one: what cannot be had need not be explained.
     assert_eq!(refusal(&place, "other@test"), in_use(holder.id()));

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hairstreak_store::DataDirectory;
+use hairstreak_testkit::until;
 
 use crate::place::Place;
-use crate::{NODE, commit, entry, open, until, write};
+use crate::{NODE, commit, entry, open, write};
 
 const PLACE: &str = "HAIRSTREAK_TEST_DISK";
 /// Mounts a disk of $1 KiB at $2, and runs the rest there.
@@ -71,7 +72,7 @@ fn on_a_full_disk() {
     assert_eq!(commit(&store, vec![write("gone", None)]), Err(said.clone()));
 
     fs::remove_file(&filler).unwrap();
-    until(|| store.failing().is_none());
+    until("the store writes again", || store.failing().map_or(Ok(()), Err));
     store.close().unwrap();
     drop((directory, store));
     assert!(open(&data).unwrap().2 == expected);

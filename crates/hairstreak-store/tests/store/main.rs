@@ -6,7 +6,7 @@ mod disks;
 mod place;
 mod soak;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hairstreak_store::{DataDirectory, DefinitionStore, Entry, Kind, StoreError, Write};
 
@@ -37,13 +37,4 @@ fn open(place: &std::path::Path) -> Result<(DataDirectory, DefinitionStore, Vec<
     let directory = DataDirectory::open(place, NODE).unwrap_or_else(|error| panic!("{error}"));
     let (store, entries) = DefinitionStore::open(&directory)?;
     Ok((directory, store, entries))
-}
-
-/// Waits until `condition` holds.
-fn until(mut condition: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !condition() {
-        assert!(start.elapsed() < LONG, "it takes too long");
-        std::thread::park_timeout(Duration::from_millis(1));
-    }
 }

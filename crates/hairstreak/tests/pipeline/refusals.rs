@@ -8,16 +8,10 @@ use hairstreak::Message;
 use hairstreak::pipeline::{PipelineOptions, RefusalCause, Reply, Sink, Task, Worker};
 use hairstreak_socket::settlement::{ControlMessage, RefusedTasks, SequenceRuns, Settlement, TaskId};
 use hairstreak_socket::{Context, Dealer, Interest, Options, Poller, Push, Router};
+use hairstreak_testkit::until_eq;
 
 use crate::part::{self, bounded};
 use crate::{LONG, ends};
-
-/// Waits until it is so.
-fn until(mut is_so: impl FnMut() -> bool) {
-    while !is_so() {
-        thread::yield_now();
-    }
-}
 
 /// Two tasks under way, in order: each that is refused would hold up all.
 fn narrow() -> PipelineOptions {
@@ -166,16 +160,16 @@ fn a_task_that_was_given_up_is_not_named_if_the_sink_had_its_result() {
         while delivered.len() == 1 {
             (next..next + 10).for_each(|number| ventilator.send_within(&number.to_string(), time).unwrap());
             (next, time) = (next + 10, 2 * time);
-            until(|| ventilator.unsettled_count() == 0);
-            until(|| {
+            until_eq("unsettled tasks", 0, || ventilator.unsettled_count());
+            until_eq("results", next, || {
                 delivered.extend(sink.try_recv().unwrap().map(|done| number(&done.message)));
-                delivered.len() as u64 + sink.completion().duplicate_count == next
+                delivered.len() as u64 + sink.completion().duplicate_count
             });
         }
         // The last ones are reported when the next result is asked for.
         let results = thread::spawn(move || (sink.recv().unwrap(), sink.completion()));
         let rejected = next - delivered.len() as u64;
-        until(|| ventilator.finish(LONG).unwrap().rejected == rejected);
+        until_eq("rejected tasks", rejected, || ventilator.finish(LONG).unwrap().rejected);
         delivered.extend(ventilator.take_refusals().iter().map(|refusal| number(&refusal.message)));
         delivered.sort_unstable();
         assert!(delivered.into_iter().eq(0..next));
@@ -208,13 +202,13 @@ fn a_task_that_was_given_up_is_named_though_its_result_comes_and_is_dropped() {
             while sink.completion().duplicate_count == 0 {
                 ventilator.send_within(&next.to_string(), Duration::from_millis(20)).unwrap();
                 next += 1;
-                until(|| ventilator.unsettled_count() == 0);
+                until_eq("unsettled tasks", 0, || ventilator.unsettled_count());
                 (0..100).for_each(|_| assert_eq!(sink.try_recv().unwrap(), None));
                 go_on.send(()).unwrap();
-                until(|| {
+                until_eq("results", next, || {
                     sink.try_recv().unwrap();
                     let completion = sink.completion();
-                    completion.result_count + completion.duplicate_count == next
+                    completion.result_count + completion.duplicate_count
                 });
             }
             go_on.send(()).unwrap();

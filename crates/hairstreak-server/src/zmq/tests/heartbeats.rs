@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 use hairstreak_broker::OpenGate;
 use hairstreak_broker::service::{Broker, Options};
 use hairstreak_socket::{Context, Options as SocketOptions, Router};
+use hairstreak_testkit::until;
 use hairstreak_wire::zmtp::frame::{SHORT_HEADER_SIZE, decode_header};
 use hairstreak_wire::zmtp::{Command, command};
 
-use super::{PATIENCE, until};
+use super::PATIENCE;
 use crate::zmq::desk::Desk;
 use crate::zmq::outbox::SocketOutbox;
 use crate::zmq::services::socket_options as services_socket_options;

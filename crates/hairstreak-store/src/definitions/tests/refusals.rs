@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hairstreak_testkit::until;
 use rustix::io::Errno;
 
 use super::disk::{Faults, SimulatedDisk};
@@ -142,8 +143,9 @@ fn a_file_that_cannot_be_opened_again_is_retried_too() {
     let mut bench = Bench::new(EAGER);
     bench.disk.set_faults(Faults { open: Some(Errno::ACCESS), ..refusing(Errno::IO) });
     bench.commit(vec![write("a", Some("1"))]).unwrap_err();
-    super::workbench::until(|| {
-        bench.store.failing().is_some_and(|error| matches!(*error, StoreError::NotPermitted { .. }))
+    until("the store says what is not permitted", || match bench.store.failing() {
+        Some(error) if matches!(*error, StoreError::NotPermitted { .. }) => Ok(()),
+        other => Err(other),
     });
     bench.disk.set_faults(Faults::default());
     bench.wait_until_failing(false);
@@ -207,8 +209,9 @@ fn a_panic_within_redb_is_a_failure_like_any_other() {
     let first = bench.commit(vec![write("a", Some("2"))]).unwrap_err();
     assert!(panicked(&first), "{first}");
     // A retry panics too.
-    super::workbench::until(|| {
-        bench.store.failing().is_some_and(|error| panicked(&error) && !Arc::ptr_eq(&error, &first))
+    until("the second panic is told", || match bench.store.failing() {
+        Some(error) if panicked(&error) && !Arc::ptr_eq(&error, &first) => Ok(()),
+        other => Err(other),
     });
     bench.disk.set_faults(Faults::default());
     bench.wait_until_failing(false);

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use hairstreak_testkit::until_eq;
 
 use super::disk::SimulatedDisk;
 use crate::definitions::entry::{Entry, Write};
@@ -67,7 +69,7 @@ impl Bench {
 
     /// Waits until the store fails, or fails no more.
     pub fn wait_until_failing(&self, is_failing: bool) {
-        until(|| self.store.failing().is_some() == is_failing);
+        until_eq("the store fails", is_failing, || self.store.failing().is_some());
     }
 
     /// The entries that a new process finds after a loss of power.
@@ -77,14 +79,5 @@ impl Bench {
         drop(self);
         disk.lose_power();
         Bench::on(disk, Settings::default()).1
-    }
-}
-
-/// Waits until `condition` holds.
-pub fn until(condition: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !condition() {
-        assert!(start.elapsed() < LONG, "it takes too long");
-        thread::park_timeout(Duration::from_millis(1));
     }
 }
