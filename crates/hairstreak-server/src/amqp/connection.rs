@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use hairstreak_broker::vhost::ConnectionId;
 use thiserror::Error;
 
+use super::fault::Fault;
 use super::liveness::Liveness;
 use super::rights::Rights;
 use super::session::Session;
@@ -37,6 +38,10 @@ pub(crate) struct AmqpConnection {
     pub(super) liveness: Liveness,
     /// When the handshake or the close has to be over.
     pub(super) deadline: Option<Instant>,
+    /// The error that the node ends the connection with, until a turn tells the client.
+    pub(super) forced: Option<Fault>,
+    /// The node stops, and the connection with it as soon as the client is told.
+    pub(super) is_stopping: bool,
 }
 
 /// How far the conversation is.
@@ -88,6 +93,8 @@ pub(super) struct Member {
     pub turn_count: u64,
     /// No more deliveries come until this side says what it has written.
     pub is_full: bool,
+    /// Enough is written for more deliveries, and the host does not know.
+    pub has_room: bool,
     /// Nothing is read until half of the answers are written.
     pub is_unread: bool,
     pub session: Box<Session>,
@@ -120,6 +127,8 @@ impl AmqpConnection {
             member: None,
             liveness: Liveness::new(now),
             deadline: Some(now + HANDSHAKE_TIME),
+            forced: None,
+            is_stopping: false,
         }
     }
 }

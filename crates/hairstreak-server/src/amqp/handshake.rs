@@ -43,12 +43,14 @@ impl AmqpConnection {
             let (kind, size) = (frame.kind, frame.size());
             // The payload is copied, because the answer goes into the same connection. Each client does this three times.
             let payload = frame.payload.to_vec();
-            context.connection.input.consume(size);
             match kind {
-                FrameKind::Heartbeat => {}
+                FrameKind::Heartbeat => context.connection.input.consume(size),
                 FrameKind::Method => {
                     let method = Method::decode(&payload).map_err(|error| wrong(&error))?;
-                    return self.take_step(&method, context);
+                    if self.take_step(&method, context)? {
+                        context.connection.input.consume(size);
+                    }
+                    return Ok(());
                 }
                 _ => return Err(AmqpError::Handshake("content".into())),
             }
@@ -78,22 +80,20 @@ impl AmqpConnection {
         }
     }
 
-    fn take_step(&mut self, method: &Method<'_>, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+    /// Returns whether the step is done. The virtual host may be busy: the method comes again.
+    fn take_step(&mut self, method: &Method<'_>, context: &mut AmqpContext<'_>) -> Result<bool, AmqpError> {
         match (self.phase, method) {
-            (Phase::StartOk, Method::ConnectionStartOk(start_ok)) => self.log_in(start_ok, context),
-            (Phase::TuneOk, Method::ConnectionTuneOk(tune_ok)) => self.take_limits(tune_ok, context),
-            (Phase::Open, Method::ConnectionOpen(open)) => {
-                self.open(open, context);
-                Ok(())
-            }
+            (Phase::StartOk, Method::ConnectionStartOk(start_ok)) => self.log_in(start_ok, context)?,
+            (Phase::TuneOk, Method::ConnectionTuneOk(tune_ok)) => self.take_limits(tune_ok, context)?,
+            (Phase::Open, Method::ConnectionOpen(open)) => return Ok(self.open(open, context)),
             (_, Method::ConnectionClose(_)) => {
                 let ok = Method::ConnectionCloseOk(connection::CloseOk {});
                 push_method(&mut context.connection.output, 0, &ok);
                 self.phase = Phase::Over;
-                Ok(())
             }
-            (_, other) => Err(AmqpError::Handshake(format!("unexpected {}", other.name()))),
+            (_, other) => return Err(AmqpError::Handshake(format!("unexpected {}", other.name()))),
         }
+        Ok(true)
     }
 
     /// The client says who it is. Its password may need a hash, which another thread computes.
@@ -214,14 +214,15 @@ impl AmqpConnection {
         Ok(())
     }
 
-    fn open(&mut self, open: &connection::Open<'_>, context: &mut AmqpContext<'_>) {
+    /// Joins a virtual host. Returns false if the host is busy.
+    fn open(&mut self, open: &connection::Open<'_>, context: &mut AmqpContext<'_>) -> bool {
         let name = String::from_utf8_lossy(open.virtual_host);
         let refuse = |code, text: String| Fault::new(code, text, connection::Open::ID);
         let Some(host) = self.node.hosts.find(&name) else {
             let fault = refuse(ReplyCode::NotAllowed, format!("vhost {name} not found"));
             return self.close_with(&fault, context);
         };
-        let Some(identity) = self.client.identity.take() else { return };
+        let Some(identity) = self.client.identity.clone() else { return true };
         let Some(rights) = Rights::of(Arc::clone(&identity), &name) else {
             let text = format!("access to vhost '{name}' refused for user '{}'", identity.user());
             return self.close_with(&refuse(ReplyCode::NotAllowed, text), context);
@@ -239,7 +240,13 @@ impl AmqpConnection {
         };
         let (body_max, hears_cancels) =
             (self.tuned.frame_body_max(), self.client.capabilities.consumer_cancel_notify);
-        let id = host.lock().outlets.add(context.address(), body_max, hears_cancels);
+        let Some(mut state) = host.lock_within(context.patience) else {
+            context.defer();
+            return false;
+        };
+        let id = state.outlets.add(context.address(), body_max, hears_cancels);
+        drop(state);
+        self.client.identity = None;
         let node = Arc::clone(&self.node);
         let info = std::mem::take(&mut self.client.info);
         let hears_blocked = self.client.capabilities.connection_blocked;
@@ -248,7 +255,7 @@ impl AmqpConnection {
         let listed = self.node.connections.add(context.address(), peer, info, (host.name(), id), now);
         // A host that was deleted meanwhile has not seen this connection among those to be closed.
         if !self.node.hosts.find(&name).is_some_and(|now| Arc::ptr_eq(&now, &host)) {
-            host.lock().outlets.remove(id);
+            self.node.leave_later(&host, id);
             let fault = refuse(ReplyCode::NotAllowed, format!("vhost {name} not found"));
             return self.close_with(&fault, context);
         }
@@ -263,18 +270,21 @@ impl AmqpConnection {
             slot,
             turn_count: 0,
             is_full: false,
+            has_room: false,
             is_unread: false,
             session,
         });
         self.deadline = None;
         self.phase = Phase::Running;
         push_method(&mut context.connection.output, 0, &Method::ConnectionOpenOk(connection::OpenOk {}));
+        true
     }
 
-    /// Says why the connection is over, outside of any virtual host.
-    fn close_with(&mut self, fault: &Fault, context: &mut AmqpContext<'_>) {
+    /// Says why the connection is over, outside of any virtual host. Returns true: the step is done.
+    fn close_with(&mut self, fault: &Fault, context: &mut AmqpContext<'_>) -> bool {
         push_close(fault, context);
         self.phase = Phase::Closing;
+        true
     }
 
     /// After connection.close: only its answer counts.

@@ -16,6 +16,8 @@ use super::connection::{AmqpConnection, Phase};
 use super::mail::Mail;
 use crate::access::LoginResult;
 use crate::node::AmqpOptions;
+#[cfg(test)]
+use crate::node::SharedHost;
 use crate::node::{JournalError, Node, Peer, Post};
 use crate::operator::{self, DataPlace};
 
@@ -53,6 +55,12 @@ impl AmqpHarness {
         let (commit, commits) = mpsc::channel();
         node.set_post(Box::new(HarnessPost { answer, commit }));
         Ok(AmqpHarness { node, answers, commits, connections: Harness::new(Instant::now())? })
+    }
+
+    /// A virtual host, for a test that keeps its lock.
+    #[cfg(test)]
+    pub(super) fn host(&self, name: &str) -> Arc<SharedHost> {
+        self.node.hosts.find(name).expect("a virtual host")
     }
 
     /// A client on this host connects. Returns its address.
@@ -113,6 +121,30 @@ impl AmqpHarness {
         self.connections.pass(time);
         let wakes = self.node.account.timekeeper.take_wakes_publishers();
         self.fire(wakes);
+    }
+
+    /// Adds a virtual host.
+    #[cfg(test)]
+    pub(super) fn add_host(&self, name: &str) {
+        assert!(self.node.add_host(name));
+    }
+
+    /// One turn: connections that had found a lock taken try again, and mail is delivered. Returns how many calls there were.
+    #[cfg(test)]
+    pub(super) fn retry(&mut self) -> usize {
+        self.connections.deliver_mail()
+    }
+
+    /// Hands in the answers to logins, and not what comes of them.
+    #[cfg(test)]
+    pub(super) fn settle_logins(&mut self) {
+        let waits = |connection: &AmqpConnection| connection.phase == Phase::LogIn;
+        while self.connections.protocols().any(waits)
+            && let Ok((to, mail)) = self.answers.recv()
+        {
+            self.connections.send(to, mail);
+            self.connections.deliver_mail();
+        }
     }
 
     /// Delivers the mail between connections, and all that comes of it.

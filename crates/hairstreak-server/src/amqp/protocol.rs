@@ -14,9 +14,8 @@ use super::handshake::push_close;
 use super::liveness::{Sign, Verdict};
 use super::mail::Mail;
 use super::server::DRAIN_TIME;
-use super::session::{Outcome, Session};
+use super::session::Outcome;
 use super::turn::{ENTRIES_MAX, Promises, Turn};
-use crate::node::HostState;
 use crate::node::encoding::push_method;
 use crate::node::{REPLIES_BYTES_MAX, UNWRITTEN_MAX};
 use crate::tls::PeerTls;
@@ -51,7 +50,7 @@ impl Protocol for AmqpConnection {
     fn handle_mail(&mut self, mail: Mail, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         match mail {
             Mail::Outlet => {
-                self.in_turn(context, |_, _, _| 0);
+                self.in_turn(context, false);
                 self.follow_alarm(context)
             }
             Mail::LoggedIn(result) => {
@@ -82,16 +81,21 @@ impl Protocol for AmqpConnection {
             context.resume();
         }
         if member.is_full && unwritten < UNWRITTEN_MAX / 2 {
-            member.is_full = false;
-            self.in_turn(context, |_, _, turn| {
-                let state = &mut *turn.state;
-                if state.outlets.has_written(turn.connection, unwritten) {
-                    state.host.handle_room(turn.connection, turn.now, &mut state.outlets);
-                }
-                0
-            });
+            (member.is_full, member.has_room) = (false, true);
+            self.in_turn(context, false);
         }
         Ok(())
+    }
+
+    fn handle_deferred(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        if context.connection.is_paused() && self.phase == Phase::Running {
+            self.in_turn(context, false);
+            self.follow_alarm(context)?;
+            self.end_if_over(context)?;
+        } else {
+            self.handle_input(context)?;
+        }
+        if self.is_stopping && self.forced.is_none() { self.finish(context) } else { Ok(()) }
     }
 
     fn handle_timeout(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
@@ -128,7 +132,9 @@ impl Protocol for AmqpConnection {
     fn handle_stop(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         let reason = "broker forced connection closure with reason 'shutdown'";
         self.force_close(ReplyCode::ConnectionForced, reason, context);
-        self.finish(context)
+        self.is_stopping = true;
+        // A client whose host is busy is told in a later turn.
+        if self.forced.is_none() { self.finish(context) } else { Ok(()) }
     }
 
     fn handle_input_end(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
@@ -149,7 +155,7 @@ impl AmqpConnection {
         loop {
             match self.phase {
                 Phase::Running => {
-                    self.in_turn(context, |session, bytes, turn| session.handle_frames(bytes, turn));
+                    self.in_turn(context, true);
                     self.follow_alarm(context)?;
                     self.follow_output(context);
                 }
@@ -173,12 +179,10 @@ impl AmqpConnection {
 
     /// Tells the client that the node ends the connection.
     fn force_close(&mut self, code: ReplyCode, reason: &str, context: &mut AmqpContext<'_>) {
-        self.in_turn(context, |session, _, turn| {
-            if session.outcome == Outcome::Running {
-                session.refuse(Fault::new(code, reason, (0, 0)), 0, turn);
-            }
-            0
-        });
+        if self.member.is_some() {
+            self.forced = Some(Fault::new(code, reason, (0, 0)));
+            self.in_turn(context, false);
+        }
     }
 
     /// Follows the phase once the input is used, and again when output has left.
@@ -213,18 +217,15 @@ impl AmqpConnection {
         self.end_if_over(context)
     }
 
-    /// Gives `act` the input and the virtual host, under the host's lock, and then sees to all that came of it: confirms, deliveries of this
-    /// connection, connections to be woken, memory. `act` returns how many bytes of the input it has used.
-    fn in_turn(
-        &mut self,
-        context: &mut AmqpContext<'_>,
-        act: impl FnOnce(&mut Session, &[u8], &mut Turn<'_>) -> usize,
-    ) {
+    /// Does under the lock of the virtual host all that waits for the lock: the end that the node forces, room for deliveries, and with `takes_input` the
+    /// frames in the input. Then it sees to all that came of it: confirms, deliveries of this connection, connections to be woken, memory. A connection whose
+    /// host is busy is deferred.
+    fn in_turn(&mut self, context: &mut AmqpContext<'_>, takes_input: bool) {
         let Some(member) = &mut self.member else { return };
-        let Member { host, id, is_full, session, listed, rights, slot, turn_count, .. } = member;
+        let Member { host, id, is_full, has_room, session, listed, rights, slot, turn_count, .. } = member;
+        let Some(mut state) = host.lock_within(context.patience) else { return context.defer() };
         *turn_count += 1;
         let own = context.address();
-        let mut state = host.lock();
         let connection = &mut *context.connection;
         let mut turn = Turn {
             state: &mut state,
@@ -241,7 +242,16 @@ impl AmqpConnection {
             entries_left: ENTRIES_MAX,
             promises: Promises { ticket: *turn_count, are_held: false },
         };
-        let used = act(session, connection.input.unread(), &mut turn);
+        if std::mem::take(has_room) {
+            turn.note_room();
+        }
+        if let Some(fault) = self.forced.take()
+            && session.outcome == Outcome::Running
+        {
+            session.refuse(fault, 0, &mut turn);
+        }
+        let input = if takes_input { connection.input.unread() } else { &[] };
+        let used = if input.is_empty() { 0 } else { session.handle_frames(input, &mut turn) };
         // A change without an answer, too, is on disk before the client hears anything that comes later.
         turn.hold_behind_changes();
         session.tell_all_confirms(&mut turn);
@@ -314,12 +324,12 @@ impl AmqpConnection {
         member.session.throttle.forget();
         let (before, now) = member.session.throttle.change();
         self.node.account.note(before, now);
-        let mut state = member.host.lock();
+        let Some(mut state) = member.host.lock_within(context.patience) else {
+            return self.node.leave_later(&member.host, member.id);
+        };
         let now = self.node.clock.millis(context.now);
-        let HostState { host, outlets, .. } = &mut *state;
-        host.close_connection(member.id, now, outlets);
-        outlets.remove(member.id);
-        outlets.woken().for_each(|address| context.send(address, Mail::Outlet));
+        state.leave(member.id, now);
+        state.outlets.woken().for_each(|address| context.send(address, Mail::Outlet));
         self.node.note(&member.host, &mut state);
     }
 }

@@ -16,6 +16,7 @@ use crate::node::AmqpOptions;
 use crate::node::UNWRITTEN_MAX;
 use crate::operator::DataPlace;
 
+mod busy;
 mod promises;
 
 const SEEDS: Seeds = Seeds { target: "-p hairstreak-server --lib", soak_factor: 500 };

@@ -101,6 +101,14 @@ impl Turn<'_> {
         self.entries_left == 0
     }
 
+    /// The output has room again for deliveries.
+    pub fn note_room(&mut self) {
+        let HostState { host, outlets, .. } = &mut *self.state;
+        if outlets.has_written(self.connection, self.output.queued_bytes()) {
+            host.handle_room(self.connection, self.now, outlets);
+        }
+    }
+
     /// Moves deliveries that wait into the output, so that what is put there next comes behind them.
     pub fn take_deliveries(&mut self) -> Taken {
         self.state.outlets.take(self.connection, self.output)

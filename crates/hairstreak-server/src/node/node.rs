@@ -3,11 +3,11 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hairstreak_base::BlockPool;
 use hairstreak_broker::change::Change as Recorded;
-use hairstreak_broker::vhost::{Limits, SegmentPool};
+use hairstreak_broker::vhost::{ConnectionId, Limits, SegmentPool};
 use hairstreak_store::NodeId;
 use hairstreak_transport::event_loop::Address;
 use parking_lot::Mutex;
@@ -30,6 +30,9 @@ use crate::tls::LoginFrom;
 
 /// The part of the memory watermark that is kept for messages to come: one of four.
 const SPARE_PART: usize = 4;
+
+/// The time that the timekeeper waits for one virtual host before it goes on with the next.
+const LOCK_WAIT_MAX: Duration = Duration::from_millis(1);
 
 /// The limit of a virtual host for its connections.
 const MAX_CONNECTIONS: &str = "max-connections";
@@ -212,7 +215,13 @@ impl Node {
         addresses.len()
     }
 
-    /// Fires the due timers of the virtual hosts. With `clears` all connections look at the alarm. `time` tells the time, and `wake` wakes a
+    /// A connection that is over leaves its host as soon as the host has time.
+    pub fn leave_later(&self, host: &SharedHost, connection: ConnectionId) {
+        host.leave_later(connection);
+        self.account.timekeeper.wake_by(0);
+    }
+
+    /// Fires the due timers of the virtual hosts. A host that is busy has its turn a millisecond later. With `clears` all connections look at the alarm. `time` tells the time, and `wake` wakes a
     /// connection. Returns when the next timer is due.
     pub fn fire(
         &self,
@@ -222,13 +231,23 @@ impl Node {
     ) -> Option<u64> {
         let mut next = self.segments.trim(self.clock.millis(time()));
         for host in self.hosts.all() {
-            let mut state = host.lock();
-            let HostState { host: machine, outlets, .. } = &mut *state;
+            if clears {
+                host.wake_all_later();
+            }
+            let Some(mut state) = host.lock_within(&mut LOCK_WAIT_MAX.clone()) else {
+                let soon = self.clock.millis(time()) + 1;
+                next = Some(next.map_or(soon, |next| next.min(soon)));
+                continue;
+            };
             let now = self.clock.millis(time());
+            for connection in host.take_leaving() {
+                state.leave(connection, now);
+            }
+            let HostState { host: machine, outlets, .. } = &mut *state;
             if machine.next_timeout().is_some_and(|due| due <= now) {
                 machine.handle_timeout(now, outlets);
             }
-            if clears {
+            if host.take_wakes_all() {
                 outlets.wake_all();
             }
             outlets.woken().for_each(&mut wake);

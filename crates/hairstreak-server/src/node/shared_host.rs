@@ -1,14 +1,16 @@
 //! `SharedHost`: a virtual host and the outlets of its connections, behind one lock.
 //!
 //! A connection takes the lock once in each turn of its loop, for all bytes that the turn has read. If the messages go to many queues, the
-//! turn ends before all bytes are handled. No thread makes a system call while it has the lock.
+//! turn ends before all bytes are handled. No thread makes a system call while it has the lock. A loop waits for the lock only for a short time: the
+//! connections of other hosts go on.
 //!
 //! A host that is deleted lives until its last connection has left.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
-use hairstreak_broker::vhost::{Limits, SegmentPool, VirtualHost};
+use hairstreak_broker::vhost::{ConnectionId, Limits, SegmentPool, VirtualHost};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::account::Account;
@@ -25,6 +27,10 @@ pub(crate) struct SharedHost {
     memory_bytes: AtomicUsize,
     /// The place of the counters of a host that is deleted.
     deleted: OnceLock<Deleted>,
+    /// Connections that are over and found the lock taken. The timekeeper lets them leave.
+    leaving: Mutex<Vec<ConnectionId>>,
+    /// All connections are to look at the alarm. The timekeeper wakes them as soon as it has the lock.
+    wakes_all: AtomicBool,
 }
 
 /// The place of the counters of a host that is deleted.
@@ -50,6 +56,8 @@ impl SharedHost {
             account,
             memory_bytes: AtomicUsize::new(0),
             deleted: OnceLock::new(),
+            leaving: Mutex::default(),
+            wakes_all: AtomicBool::new(false),
         }
     }
 
@@ -61,6 +69,40 @@ impl SharedHost {
     pub fn lock(&self) -> MutexGuard<'_, HostState> {
         // A thread that panics reports the panic and releases the lock. The state is then as whole as after a panic between two commands.
         self.state.lock()
+    }
+
+    /// Takes the lock if that is possible within `patience`, from which the wait is subtracted.
+    pub fn lock_within(&self, patience: &mut Duration) -> Option<MutexGuard<'_, HostState>> {
+        if let Some(state) = self.state.try_lock() {
+            return Some(state);
+        }
+        if patience.is_zero() {
+            return None;
+        }
+        let start = Instant::now();
+        let state = self.state.try_lock_for(*patience);
+        *patience = patience.saturating_sub(start.elapsed());
+        state
+    }
+
+    /// A connection is over. The timekeeper lets it leave.
+    pub fn leave_later(&self, connection: ConnectionId) {
+        self.leaving.lock().push(connection);
+    }
+
+    /// The connections that are over and have not left.
+    pub fn take_leaving(&self) -> Vec<ConnectionId> {
+        std::mem::take(&mut *self.leaving.lock())
+    }
+
+    /// All connections are to look at the alarm.
+    pub fn wake_all_later(&self) {
+        self.wakes_all.store(true, Relaxed);
+    }
+
+    /// Whether all connections are to look at the alarm: once for each call of [`SharedHost::wake_all_later`].
+    pub fn take_wakes_all(&self) -> bool {
+        self.wakes_all.swap(false, Relaxed)
     }
 
     /// The counters. Visits each queue.
@@ -95,6 +137,12 @@ impl Drop for SharedHost {
 }
 
 impl HostState {
+    /// A connection leaves: all that it had not settled goes back.
+    pub fn leave(&mut self, connection: ConnectionId, now: u64) {
+        self.host.close_connection(connection, now, &mut self.outlets);
+        self.outlets.remove(connection);
+    }
+
     fn totals(&self) -> Totals {
         Totals { stats: self.host.views().stats(), received: self.received }
     }

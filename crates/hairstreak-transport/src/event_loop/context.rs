@@ -1,6 +1,6 @@
 //! `Context`: what a protocol is given in its turn, and what it can ask for.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::address::Address;
 use super::letter::Letter;
@@ -15,6 +15,8 @@ pub struct Context<'a, P, M> {
     pub connection: &'a mut Connection,
     /// The time of this turn.
     pub now: Instant,
+    /// The time that protocols of this loop may still wait for locks in this turn, all together. A protocol that waits subtracts its wait.
+    pub patience: &'a mut Duration,
     pub(super) address: Address,
     pub(super) post: &'a mut Post<Letter<P, M>>,
     pub(super) loops: &'a LoopSet<Letter<P, M>>,
@@ -27,6 +29,7 @@ pub(super) struct Wish {
     pub closes: bool,
     pub resumes: bool,
     pub yields: bool,
+    pub defers: bool,
 }
 
 impl<P, M> Context<'_, P, M> {
@@ -73,6 +76,12 @@ impl<P, M> Context<'_, P, M> {
     /// theirs. Nothing is read before. `Protocol::handle_bytes` is called then, too.
     pub fn yield_turn(&mut self) {
         self.wish.yields = true;
+    }
+
+    /// Ends the turn because a lock is taken: `Protocol::handle_deferred` is called in the loop's next turn, when the other connections have had
+    /// theirs, whether or not reading is paused. Nothing is read before.
+    pub fn defer(&mut self) {
+        self.wish.defers = true;
     }
 
     /// Says that this side writes nothing more, once `output` is written. The peer may go on.

@@ -195,8 +195,16 @@ impl<P: Protocol> Harness<P> {
         self.post.put(to.loop_index(), Letter::Release { to, ticket });
     }
 
-    /// Delivers the mail and the releases that are under way, and not those that they cause. Returns how many were delivered.
+    /// Delivers the mail and the releases that are under way, and not those that they cause, after the protocols that have deferred have had their turn.
+    /// Returns how many calls and letters there were.
     pub fn deliver_mail(&mut self) -> usize {
+        let mut deferred = self.table.indexes();
+        deferred.retain(|index| {
+            self.table.get_mut(*index).is_some_and(|entry| std::mem::take(&mut entry.is_deferred))
+        });
+        for index in &deferred {
+            self.call(*index, |protocol, context| protocol.handle_deferred(context));
+        }
         let count = self.post.own.len();
         for _ in 0..count {
             match self.post.own.pop_front() {
@@ -213,7 +221,7 @@ impl<P: Protocol> Harness<P> {
                 _ => {}
             }
         }
-        count
+        deferred.len() + count
     }
 
     fn find(&self, at: Address) -> Option<usize> {
@@ -240,7 +248,10 @@ impl<P: Protocol> Harness<P> {
         let Some(entry) = self.table.get_mut(index).filter(|entry| entry.phase == Phase::Open) else {
             return;
         };
-        let (result, wish) = call_entry(entry, &self.loops, &mut self.post, self.now, act);
+        let mut patience = Duration::ZERO;
+        let time = (self.now, &mut patience);
+        let (result, wish) = call_entry(entry, &self.loops, &mut self.post, time, act);
+        entry.is_deferred |= wish.defers;
         match result {
             Ok(()) if wish.closes => entry.phase = Phase::Draining,
             Ok(()) if wish.resumes || wish.yields => self.resume(index),
@@ -259,7 +270,9 @@ impl<P: Protocol> Harness<P> {
 
     fn end(&mut self, index: usize, end: End<P::Error>) {
         let Some(mut entry) = self.table.remove(index) else { return };
-        end_entry(&mut entry, &self.loops, &mut self.post, self.now, end);
+        let mut patience = Duration::ZERO;
+        let time = (self.now, &mut patience);
+        end_entry(&mut entry, &self.loops, &mut self.post, time, end);
         self.loops.connection_has_ended(0);
     }
 }

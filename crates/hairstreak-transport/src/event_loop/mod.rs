@@ -9,7 +9,7 @@
 //!
 //! One turn of a loop: events, mail, timers; then each connection that has something to read has its turn with a budget
 //! of bytes; then all that was put out is written and all mail is posted. Nothing blocks but the wait for events, which lasts until
-//! the next timer.
+//! the next timer, and short waits for locks: a connection that finds a lock taken for longer is deferred to the next turn.
 //!
 //! Reading order: `protocol` and `context` (what a protocol is given), `letter`, `mailbox`, `post`, `loop_set`, `table` (the connections of a
 //! loop), `turn` (one turn), `listening`, `loops` (the threads). `harness` is for tests.

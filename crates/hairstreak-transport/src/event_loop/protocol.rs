@@ -1,7 +1,7 @@
 //! `Protocol`: what is spoken on one connection.
 //!
 //! ```text
-//!   handle_start --> handle_bytes, handle_mail, handle_written, handle_timeout --> handle_end
+//!   handle_start --> handle_bytes, handle_mail, handle_written, handle_timeout, handle_deferred --> handle_end
 //! ```
 
 use std::error::Error;
@@ -13,7 +13,7 @@ use super::context::Context;
 use super::end::End;
 
 /// What is spoken on one connection. Every method is called in the turn of the loop that owns the connection; no method
-/// blocks or waits for a lock for long. An error ends the connection at once: what was put out before and is not held is written as far
+/// blocks, or waits for a lock longer than [`Context::patience`] says: it defers then. An error ends the connection at once: what was put out before and is not held is written as far
 /// as the stream takes it. A protocol that has to say why first puts that out and closes.
 pub trait Protocol: Sized + Send + 'static {
     /// What connections hand to each other, whichever loops they are on. A protocol bounds what it has under way, for
@@ -65,6 +65,11 @@ pub trait Protocol: Sized + Send + 'static {
 
     /// Bytes left `context.connection.output` since the last call. Held bytes have not left.
     fn handle_written(&mut self, _context: &mut Context<'_, Self, Self::Mail>) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// The protocol had deferred ([`Context::defer`]): it does now what it could not do then.
+    fn handle_deferred(&mut self, _context: &mut Context<'_, Self, Self::Mail>) -> Result<(), Self::Error> {
         Ok(())
     }
 

@@ -35,6 +35,8 @@ pub(super) struct Entry<P> {
     pub is_unrested: bool,
     /// The protocol has left a part of the input for the next turn.
     pub has_yielded: bool,
+    /// The protocol waits for a lock.
+    pub is_deferred: bool,
 }
 
 /// The connections of a loop.
@@ -83,6 +85,7 @@ impl<P> Table<P> {
             is_touched: false,
             is_unrested: false,
             has_yielded: false,
+            is_deferred: false,
         }));
         index
     }

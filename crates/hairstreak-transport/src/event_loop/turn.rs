@@ -32,6 +32,9 @@ const IDLE_MEMORY_TIME: Duration = Duration::from_millis(500);
 /// Letters to itself that a loop handles before it looks at its events again.
 const OWN_LETTERS_MAX: usize = 4096;
 
+/// The time that all connections of a loop together wait for locks in one turn.
+const LOCK_WAIT_MAX: Duration = Duration::from_millis(1);
+
 /// One loop.
 pub(super) struct Loop<P: Protocol> {
     loops: Arc<LoopSet<Letter<P, P::Mail>>>,
@@ -45,6 +48,8 @@ pub(super) struct Loop<P: Protocol> {
     letters: Vec<Letter<P, P::Mail>>,
     events: Vec<Readiness>,
     now: Instant,
+    /// The rest of [`LOCK_WAIT_MAX`] in this turn.
+    patience: Duration,
     is_stopping: bool,
 }
 
@@ -61,6 +66,7 @@ impl<P: Protocol> Loop<P> {
             letters: Vec::new(),
             events: Vec::new(),
             now: Instant::now(),
+            patience: LOCK_WAIT_MAX,
             is_stopping: false,
         }
     }
@@ -94,6 +100,7 @@ impl<P: Protocol> Loop<P> {
         events.clear();
         mailbox.poller.wait(timeout, |event| events.push(event))?;
         self.now = Instant::now();
+        self.patience = LOCK_WAIT_MAX;
         Ok(())
     }
 
@@ -238,14 +245,24 @@ impl<P: Protocol> Loop<P> {
 
     /// Reads within the budget and hands the bytes to the protocol.
     fn read(&mut self, index: usize) -> Result<(), End<P::Error>> {
+        if self.table.get_mut(index).is_some_and(|entry| std::mem::take(&mut entry.is_deferred)) {
+            self.call(index, |protocol, context| protocol.handle_deferred(context));
+        }
         let Some(entry) = self.table.get_mut(index) else { return Ok(()) };
+        if entry.is_deferred {
+            return Ok(());
+        }
         // A connection that was paused meanwhile is called when reading goes on.
         if std::mem::take(&mut entry.has_yielded) && !entry.connection.is_paused() {
             self.call(index, |protocol, context| protocol.handle_bytes(context));
         }
         for _ in 0..self.loops.options.reads_per_turn.max(1) {
             let Some(entry) = self.table.get_mut(index) else { return Ok(()) };
-            if entry.phase != Phase::Open || entry.connection.is_paused() || entry.has_yielded {
+            if entry.phase != Phase::Open
+                || entry.connection.is_paused()
+                || entry.has_yielded
+                || entry.is_deferred
+            {
                 return Ok(());
             }
             if !entry.connection.is_readable()
@@ -305,13 +322,14 @@ impl<P: Protocol> Loop<P> {
         if entry.phase != Phase::Open {
             return;
         }
-        match call_entry(entry, &self.loops, &mut self.post, self.now, act) {
+        match call_entry(entry, &self.loops, &mut self.post, (self.now, &mut self.patience), act) {
             (Ok(()), wish) if wish.closes => self.close(index),
             (Ok(()), wish) => {
                 entry.has_yielded |= wish.yields;
+                entry.is_deferred |= wish.defers;
                 let connection = &entry.connection;
                 let has_input = connection.is_readable() && !connection.is_input_over();
-                if entry.has_yielded || has_input && !connection.is_paused() {
+                if entry.has_yielded || entry.is_deferred || has_input && !connection.is_paused() {
                     self.table.list_ready(index);
                 }
                 self.table.list_touched(index);
@@ -405,7 +423,7 @@ impl<P: Protocol> Loop<P> {
         let Some(mut entry) = self.table.remove(index) else { return };
         self.timers.cancel(index as u32 + FIRST_KEY);
         entry.connection.unwatch(&self.loops.mailbox(self.index).poller);
-        end_entry(&mut entry, &self.loops, &mut self.post, self.now, end);
+        end_entry(&mut entry, &self.loops, &mut self.post, (self.now, &mut self.patience), end);
         self.loops.connection_has_ended(self.index);
     }
 
@@ -457,27 +475,28 @@ pub(super) fn end_entry<P: Protocol>(
     entry: &mut Entry<P>,
     loops: &LoopSet<Letter<P, P::Mail>>,
     post: &mut Post<Letter<P, P::Mail>>,
-    now: Instant,
+    time: (Instant, &mut Duration),
     end: End<P::Error>,
 ) {
     let tell = |protocol: &mut P, context: &mut Context<'_, P, P::Mail>| {
         protocol.handle_end(end, context);
         Ok(())
     };
-    let _: (Result<(), P::Error>, Wish) = call_entry(entry, loops, post, now, tell);
+    let _: (Result<(), P::Error>, Wish) = call_entry(entry, loops, post, time, tell);
     entry.connection.end();
 }
 
+/// Calls a protocol. `time`: the time of the turn, and its patience.
 pub(super) fn call_entry<P: Protocol>(
     entry: &mut Entry<P>,
     loops: &LoopSet<Letter<P, P::Mail>>,
     post: &mut Post<Letter<P, P::Mail>>,
-    now: Instant,
+    (now, patience): (Instant, &mut Duration),
     act: impl FnOnce(&mut P, &mut Context<'_, P, P::Mail>) -> Result<(), P::Error>,
 ) -> (Result<(), P::Error>, Wish) {
     let mut wish = Wish::default();
     let Entry { connection, protocol, address, .. } = entry;
-    let mut context = Context { connection, now, address: *address, post, loops, wish: &mut wish };
+    let mut context = Context { connection, now, patience, address: *address, post, loops, wish: &mut wish };
     let result = act(protocol, &mut context);
     (result, wish)
 }
