@@ -41,10 +41,10 @@ fn a_directory_of_another_version_or_another_node_is_left_as_it_is() {
     let (file, data) = (place.data().join("node"), place.data().display().to_string());
     let text = fs::read_to_string(&file).unwrap();
 
-    fs::write(&file, text.replace("version 1", "version 7")).unwrap();
+    fs::write(&file, text.replace("version 2", "version 7")).unwrap();
     let said = refusal(place.begin().end());
     let expected =
-        format!("the data directory {data} has format version 7, and this program reads version 1: ");
+        format!("the data directory {data} has format version 7, and this program reads version 2: ");
     assert!(said.starts_with(&expected), "{said}");
 
     fs::write(&file, text.replace("node hairstreak@localhost", "node rabbit@far")).unwrap();

@@ -12,7 +12,7 @@
 
 use super::database::{Database, HeldDatabase};
 use super::disk::Disk;
-use super::entry::{Entry, Write};
+use super::entry::{Entry, Kind, Write};
 use super::error::StoreError;
 use super::kept::Kept;
 
@@ -23,15 +23,22 @@ pub(super) struct Committer {
     /// None while failing, and once closed.
     database: Option<Database>,
     kept: Kept,
+    /// The kinds of the file when it was opened.
+    kinds: Vec<Kind>,
 }
 
 impl Committer {
     /// Opens the definitions. Returns them as they are stored, by kind and key.
     pub fn open(disk: Box<dyn Disk>) -> Result<(Committer, Vec<Entry>), StoreError> {
         let held = HeldDatabase::create(&*disk)?;
-        let entries = held.load()?;
+        let (kinds, entries) = held.load()?;
         let database = Some(held.release()?);
-        Ok((Committer { disk, database, kept: Kept::default() }, entries))
+        Ok((Committer { disk, database, kept: Kept::default(), kinds }, entries))
+    }
+
+    /// The kinds of the file when it was opened, those without entries among them.
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
     }
 
     /// Commits the batches in one transaction. They are on the medium when this returns.

@@ -67,8 +67,8 @@ impl HeldDatabase {
         Ok(HeldDatabase(Database { redb, file, path: path.to_owned() }))
     }
 
-    /// Everything that is stored, by kind and key.
-    pub fn load(&self) -> Result<Vec<Entry>, StoreError> {
+    /// The kinds, and everything that is stored by kind and key.
+    pub fn load(&self) -> Result<(Vec<Kind>, Vec<Entry>), StoreError> {
         let database = &self.0;
         guarded(|| load(&database.redb))
             .map_err(|error| StoreError::of_database(&database.path, database.file.take_fault(), error))
@@ -137,7 +137,7 @@ fn empty_database(disk: &dyn Disk) -> Result<Vec<u8>, StoreError> {
     made.map_err(|error| StoreError::of_database(disk.file(), None, error))
 }
 
-fn load(database: &redb::Database) -> Result<Vec<Entry>, redb::Error> {
+fn load(database: &redb::Database) -> Result<(Vec<Kind>, Vec<Entry>), redb::Error> {
     let transaction = database.begin_read()?;
     let mut entries = Vec::new();
     let mut kinds = Vec::new();
@@ -149,13 +149,13 @@ fn load(database: &redb::Database) -> Result<Vec<Entry>, redb::Error> {
         })?);
     }
     kinds.sort_unstable();
-    for kind in kinds {
+    for &kind in &kinds {
         for entry in transaction.open_table(Table::new(&kind.table()))?.iter()? {
             let (key, value) = entry?;
             entries.push(Entry { kind, key: key.value().to_vec(), value: value.value().to_vec() });
         }
     }
-    Ok(entries)
+    Ok((kinds, entries))
 }
 
 fn is_stored(transaction: &ReadTransaction, kind: Kind, key: &[u8]) -> Result<bool, redb::Error> {

@@ -11,7 +11,8 @@ use thiserror::Error;
 pub enum StoreError {
     /// The file is not what this store wrote.
     #[error(
-        "{} is damaged ({reason}): the file was left as it is; restore it from a copy, or move it away to begin without definitions",
+        "{} is damaged ({reason}): the file was left as it is; restore it from a copy; to begin without definitions, move it away and delete the line \
+         `holds definitions` from the file `node` beside it",
         .file.display()
     )]
     Damaged {
@@ -19,6 +20,16 @@ pub enum StoreError {
         file: PathBuf,
         /// The finding.
         reason: String,
+    },
+    /// The file is gone, and the directory had one.
+    #[error(
+        "{} is missing, and the directory had definitions: restore the file from a copy; to begin without definitions, delete the line \
+         `holds definitions` from the file `node` beside it",
+        .file.display()
+    )]
+    Missing {
+        /// The file.
+        file: PathBuf,
     },
     /// The file is of another version of the store.
     #[error(

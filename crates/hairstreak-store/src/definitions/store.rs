@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::committer::Committer;
 use super::disk::{Disk, FileDisk};
-use super::entry::{Entry, Write};
+use super::entry::{Entry, Kind, Write};
 use super::error::StoreError;
 use super::queue::Queue;
 use super::writer::{Health, State, Writer};
@@ -34,6 +34,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 pub struct DefinitionStore {
     queue: Arc<Queue>,
     health: Arc<Health>,
+    kinds: Vec<Kind>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -53,14 +54,20 @@ impl Default for Settings {
 impl DefinitionStore {
     /// Opens the definitions in `directory`, and starts the thread `definitions`. Returns all that is stored, by kind and key.
     ///
-    /// A missing file is made. The whole file is read and checked. The store keeps the directory's lock until it is dropped.
+    /// A missing file is made, unless the directory had one. The whole file is read and checked. The store keeps the directory's lock until it is dropped.
     ///
     /// # Errors
     ///
     /// See [`StoreError`]. A damaged file is left as it is.
     pub fn open(directory: &DataDirectory) -> Result<(DefinitionStore, Vec<Entry>), StoreError> {
-        let disk = Box::new(FileDisk::new(directory.path(), FILE_NAME));
-        DefinitionStore::open_on(disk, Some(directory.lock()), Settings::default())
+        let disk = FileDisk::new(directory.path(), FILE_NAME);
+        let failed = |error| StoreError::of_system(disk.file(), error);
+        if directory.has_definitions() && disk.open().map_err(failed)?.is_none() {
+            return Err(StoreError::Missing { file: disk.file().to_owned() });
+        }
+        let opened = DefinitionStore::open_on(Box::new(disk), Some(directory.lock()), Settings::default())?;
+        directory.note_definitions().map_err(|(file, error)| StoreError::of_system(&file, error))?;
+        Ok(opened)
     }
 
     pub(super) fn open_on(
@@ -69,6 +76,7 @@ impl DefinitionStore {
         settings: Settings,
     ) -> Result<(DefinitionStore, Vec<Entry>), StoreError> {
         let (committer, entries) = Committer::open(disk)?;
+        let kinds = committer.kinds().to_vec();
         let queue = Arc::new(Queue::new(settings.waiting_bytes_max));
         let health = Arc::new(Health::default());
         let writer = Writer {
@@ -81,7 +89,12 @@ impl DefinitionStore {
         };
         let thread = thread::Builder::new().name("definitions".into());
         let thread = Some(thread.spawn(move || writer.run()).map_err(StoreError::Thread)?);
-        Ok((DefinitionStore { queue, health, thread }, entries))
+        Ok((DefinitionStore { queue, health, kinds, thread }, entries))
+    }
+
+    /// Returns the kinds that the file had when it was opened, those without entries among them. A kind stays in the file once it has had an entry.
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
     }
 
     /// Has `batch` committed, whole, together with all other batches that wait. Never blocks.

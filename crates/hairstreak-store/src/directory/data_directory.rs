@@ -13,6 +13,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::DataDirectoryError;
 use super::lock::{self, DirectoryLock};
@@ -26,6 +27,7 @@ pub struct DataDirectory {
     path: PathBuf,
     node: NodeFile,
     is_new: bool,
+    has_definitions: AtomicBool,
     lock: Arc<DirectoryLock>,
 }
 
@@ -52,7 +54,8 @@ impl DataDirectory {
             let wanted = node_name.to_owned();
             return Err(DataDirectoryError::OtherNode { path: path.to_owned(), recorded: node.name, wanted });
         }
-        Ok(DataDirectory { path: path.to_owned(), node, is_new, lock: Arc::new(lock) })
+        let has_definitions = AtomicBool::new(node.has_definitions);
+        Ok(DataDirectory { path: path.to_owned(), node, is_new, has_definitions, lock: Arc::new(lock) })
     }
 
     /// The directory's path, as it was opened.
@@ -73,6 +76,27 @@ impl DataDirectory {
     /// Whether this process made the directory's contents.
     pub fn is_new(&self) -> bool {
         self.is_new
+    }
+
+    /// Whether the definitions have begun: a directory without their file has lost them.
+    pub(crate) fn has_definitions(&self) -> bool {
+        self.has_definitions.load(Ordering::Relaxed)
+    }
+
+    /// Notes in the file `node` that the definitions have begun, whose file is on the medium.
+    ///
+    /// # Errors
+    ///
+    /// The system's, with the file.
+    pub(crate) fn note_definitions(&self) -> Result<(), (PathBuf, io::Error)> {
+        if self.has_definitions() {
+            return Ok(());
+        }
+        let text = NodeFile { has_definitions: true, ..self.node.clone() }.to_text();
+        atomic_file::write(&self.path, node_file::FILE_NAME, text.as_bytes())
+            .map_err(|error| (self.path.join(node_file::FILE_NAME), error))?;
+        self.has_definitions.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     /// The lock, for a store that outlives this value.
@@ -136,13 +160,15 @@ fn read_node_file(path: &Path) -> Result<Option<NodeFile>, DataDirectoryError> {
         Err(NodeFileError::Version(found)) => {
             Err(DataDirectoryError::Version { path: path.to_owned(), found, wanted: FORMAT_VERSION })
         }
+        Err(NodeFileError::Store(store)) => Err(DataDirectoryError::Store { path: path.to_owned(), store }),
         Err(NodeFileError::Damaged(reason)) => Err(DataDirectoryError::Damaged { file, reason }),
     }
 }
 
 fn create_node_file(path: &Path, node_name: &str) -> Result<NodeFile, DataDirectoryError> {
     let failed = |error| DataDirectoryError::of("write", &path.join(node_file::FILE_NAME), error);
-    let node = NodeFile { name: node_name.to_owned(), id: NodeId::random().map_err(failed)? };
+    let id = NodeId::random().map_err(failed)?;
+    let node = NodeFile { name: node_name.to_owned(), id, has_definitions: false };
     atomic_file::write(path, node_file::FILE_NAME, node.to_text().as_bytes()).map_err(failed)?;
     Ok(node)
 }

@@ -36,6 +36,18 @@ pub enum DataDirectoryError {
         /// The version that this program reads and writes.
         wanted: u32,
     },
+    /// The directory holds a store of a later program.
+    #[error(
+        "the data directory {} holds `{store}`, which this program does not know: \
+         use the program that wrote the directory, or choose another directory",
+        .path.display()
+    )]
+    Store {
+        /// The directory.
+        path: PathBuf,
+        /// The name of the store.
+        store: String,
+    },
     /// The directory is not empty, and no node made it.
     #[error(
         "{} is not a data directory: it holds {}, and no file `node` of Hairstreak's: choose an empty directory, or a new one",

@@ -2,19 +2,27 @@
 //!
 //! ```text
 //! hairstreak data directory
-//! version 1
+//! version 2
 //! node rabbit@host
 //! id 9f86d081884c7d659a2feaa0c55ad015
+//! holds definitions
 //! ```
 //!
-//! An operator may change the line `node`: the directory is then of the node of that name.
+//! An operator may change the line `node`: the directory then belongs to the node of that name.
+//!
+//! Each line `holds` names a store that has begun in the directory. A store whose line is there must be there: its absence is a loss. A program refuses
+//! a directory that holds a store it does not know. Files of version 1 have no such lines; they are read, and rewritten when a store begins.
 
 use super::node_id::NodeId;
 
 /// The file in the data directory.
 pub(super) const FILE_NAME: &str = "node";
 /// The version of everything that lies in the directory.
-pub(super) const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 2;
+/// The version without lines `holds`, which is read and no longer written.
+const VERSION_WITHOUT_STORES: u32 = 1;
+/// The store of the definitions, in a line `holds`.
+const DEFINITIONS: &str = "definitions";
 /// A node's name is no longer, in bytes.
 const NODE_NAME_SIZE_MAX: usize = 255;
 /// A longer file is no node file.
@@ -27,18 +35,23 @@ const TITLE: &str = "hairstreak data directory";
 pub(super) struct NodeFile {
     pub name: String,
     pub id: NodeId,
+    /// Whether the definitions have begun.
+    pub has_definitions: bool,
 }
 
 /// A file is no node file of this version.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NodeFileError {
     Version(u32),
+    /// The directory holds a store that this program does not know.
+    Store(String),
     Damaged(String),
 }
 
 impl NodeFile {
     pub fn to_text(&self) -> String {
-        format!("{TITLE}\nversion {FORMAT_VERSION}\nnode {}\nid {}\n", self.name, self.id)
+        let holds = if self.has_definitions { format!("holds {DEFINITIONS}\n") } else { String::new() };
+        format!("{TITLE}\nversion {FORMAT_VERSION}\nnode {}\nid {}\n{holds}", self.name, self.id)
     }
 
     pub fn parse(bytes: &[u8]) -> Result<NodeFile, NodeFileError> {
@@ -52,7 +65,7 @@ impl NodeFile {
         let version: u32 = version
             .and_then(|version| version.trim().parse().ok())
             .ok_or_else(|| damaged("its second line is not `version` and a number"))?;
-        if version != FORMAT_VERSION {
+        if ![VERSION_WITHOUT_STORES, FORMAT_VERSION].contains(&version) {
             return Err(NodeFileError::Version(version));
         }
         let name = lines.next().and_then(|line| line.strip_prefix("node "));
@@ -61,7 +74,15 @@ impl NodeFile {
         let id = lines.next().and_then(|line| line.strip_prefix("id "));
         let id = id.and_then(|id| NodeId::parse(id.trim()));
         let id = id.ok_or_else(|| damaged("its fourth line is not `id` and 32 hexadecimal digits"))?;
-        Ok(NodeFile { name: name.to_owned(), id })
+        let mut has_definitions = false;
+        for line in lines.filter(|line| version == FORMAT_VERSION && !line.trim().is_empty()) {
+            match line.strip_prefix("holds ").map(str::trim) {
+                Some(DEFINITIONS) => has_definitions = true,
+                Some(store) => return Err(NodeFileError::Store(store.escape_debug().to_string())),
+                None => return Err(damaged("a line behind the fourth is not `holds` and a store")),
+            }
+        }
+        Ok(NodeFile { name: name.to_owned(), id, has_definitions })
     }
 }
 
@@ -84,7 +105,7 @@ mod tests {
     use super::*;
 
     fn file() -> NodeFile {
-        NodeFile { name: "rabbit@host".into(), id: NodeId::random().unwrap() }
+        NodeFile { name: "rabbit@host".into(), id: NodeId::random().unwrap(), has_definitions: true }
     }
 
     #[test]
@@ -100,8 +121,8 @@ mod tests {
 
     #[test]
     fn another_version_is_named() {
-        let text = file().to_text().replace("version 1", "version 2");
-        assert_eq!(NodeFile::parse(text.as_bytes()), Err(NodeFileError::Version(2)));
+        let text = file().to_text().replace("version 2", "version 3");
+        assert_eq!(NodeFile::parse(text.as_bytes()), Err(NodeFileError::Version(3)));
         // A later version may say anything below that line.
         assert_eq!(
             NodeFile::parse(b"hairstreak data directory\nversion 7\n\xc3\xa9"),
@@ -110,8 +131,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_version_1_holds_no_store_that_is_known() {
+        let text = file().to_text().replace("version 2", "version 1").replace("holds definitions\n", "");
+        assert!(!NodeFile::parse(text.as_bytes()).unwrap().has_definitions);
+    }
+
+    #[test]
+    fn a_store_of_a_later_program_is_named() {
+        let text = file().to_text() + "holds log\n";
+        assert_eq!(NodeFile::parse(text.as_bytes()), Err(NodeFileError::Store("log".into())));
+        let text = file().to_text() + "definitions\n";
+        assert!(matches!(NodeFile::parse(text.as_bytes()), Err(NodeFileError::Damaged(_))));
+    }
+
+    #[test]
     fn every_shortened_file_is_damaged() {
-        let text = file().to_text();
+        let text = NodeFile { has_definitions: false, ..file() }.to_text();
         for size in 0..text.len() - 1 {
             let error = NodeFile::parse(&text.as_bytes()[..size]).unwrap_err();
             assert!(matches!(error, NodeFileError::Damaged(_)), "{size}: {error:?}");

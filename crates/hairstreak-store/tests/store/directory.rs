@@ -35,8 +35,10 @@ fn a_directory_is_made_for_its_owner_alone_and_keeps_its_id() {
     let again = DataDirectory::open(&path, NODE).unwrap();
     assert_eq!((again.node_id(), again.is_new()), (id, false));
     assert_ne!(DataDirectory::open(&place.join("c"), NODE).unwrap().node_id(), id);
-    let text = format!("hairstreak data directory\nversion 1\nnode {NODE}\nid {id}\n");
+    let text = format!("hairstreak data directory\nversion 2\nnode {NODE}\nid {id}\n");
     assert_eq!(fs::read_to_string(path.join("node")).unwrap(), text);
+    drop(DefinitionStore::open(&again).unwrap());
+    assert_eq!(fs::read_to_string(path.join("node")).unwrap(), text + "holds definitions\n");
 }
 
 #[test]
@@ -133,10 +135,10 @@ fn a_directory_of_another_version_is_left_alone() {
     let place = Place::new();
     drop(DataDirectory::open(&place, NODE).unwrap());
     let node = place.join("node");
-    fs::write(&node, fs::read_to_string(&node).unwrap().replace("version 1", "version 7")).unwrap();
+    fs::write(&node, fs::read_to_string(&node).unwrap().replace("version 2", "version 7")).unwrap();
     assert_eq!(
         refusal(&place, NODE),
-        "the data directory DIR has format version 7, and this program reads version 1: use the program that wrote the directory, \
+        "the data directory DIR has format version 7, and this program reads version 2: use the program that wrote the directory, \
          or choose another directory"
     );
     fs::write(&node, "hairstreak data directory\nversion seven\n").unwrap();
@@ -147,6 +149,46 @@ fn a_directory_of_another_version_is_left_alone() {
     fs::write(&node, "").unwrap();
     assert!(refusal(&place, NODE).contains("DIR/node is damaged"));
     assert_eq!(fs::read(&node).unwrap(), b"");
+}
+
+#[test]
+fn definitions_that_had_begun_and_are_missing_are_not_begun_anew() {
+    let place = Place::new();
+    let (node, file) = (place.join("node"), place.join("definitions.redb"));
+    let lost = || {
+        fs::remove_file(&file).unwrap();
+        let said = open(&place).err().unwrap().to_string();
+        let expected = format!("{} is missing, and the directory had definitions: ", file.display());
+        assert!(said.starts_with(&expected) && !said.contains('\n'), "{said}");
+        assert!(!file.exists());
+    };
+    drop(open(&place).unwrap());
+    lost();
+    // As the line says:
+    fs::write(&node, fs::read_to_string(&node).unwrap().replace("holds definitions\n", "")).unwrap();
+    drop(open(&place).unwrap());
+    lost();
+    // A directory of version 1 does not say whether definitions had begun. From its next start on it does.
+    let text = fs::read_to_string(&node).unwrap();
+    fs::write(&node, text.replace("version 2", "version 1").replace("holds definitions\n", "")).unwrap();
+    drop(open(&place).unwrap());
+    assert_eq!(fs::read_to_string(&node).unwrap(), text);
+    lost();
+}
+
+#[test]
+fn a_directory_with_a_store_of_a_later_program_is_left_alone() {
+    let place = Place::new();
+    drop(open(&place).unwrap());
+    let node = place.join("node");
+    let text = fs::read_to_string(&node).unwrap() + "holds log\n";
+    fs::write(&node, &text).unwrap();
+    assert_eq!(
+        refusal(&place, NODE),
+        "the data directory DIR holds `log`, which this program does not know: use the program that wrote the directory, \
+         or choose another directory"
+    );
+    assert_eq!(fs::read_to_string(&node).unwrap(), text);
 }
 
 #[test]
