@@ -2,7 +2,7 @@
 //! encoded into, their pool, the single-producer rings between two engines and between two processes, the lock,
 //! and the timers.
 //!
-//! Nothing here knows a protocol, a socket or a clock. The lock and the ring run under loom
+//! Nothing here knows a protocol, a socket or a clock; [`memory_limit`] alone reads files of the system. The lock and the ring run under loom
 //! (`RUSTFLAGS="--cfg loom"`).
 //!
 //! Reading order: [`Bytes`], [`Message`] and [`Body`], [`ReadBuffer`], [`OutgoingBuffer`], [`BlockPool`], [`AppendBuffer`], [`ring`],
@@ -19,6 +19,7 @@ pub mod fence;
 mod framing;
 mod lender;
 mod lock;
+mod memory_limit;
 mod message;
 mod outgoing;
 mod pool;
@@ -37,6 +38,7 @@ pub use body::Body;
 pub use bytes::{Bytes, INLINE_SIZE_MAX};
 pub use framing::{FrameShape, Framing, Header};
 pub use lock::{Lock, LockGuard, OwnerGuard};
+pub use memory_limit::{available_memory, memory_limit};
 pub use message::Message;
 pub use outgoing::{OutgoingBuffer, SEGMENT_SIZE};
 pub use pool::{BlockPool, SPARE_BYTES_MAX};

@@ -15,7 +15,6 @@ mod agent;
 mod contender;
 mod controller;
 mod data;
-mod memory;
 mod plan;
 mod results;
 mod statistics;

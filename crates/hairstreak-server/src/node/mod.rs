@@ -11,7 +11,6 @@ mod connections;
 pub(crate) mod encoding;
 mod hosts;
 mod journal;
-mod memory;
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod node;
 mod options;

@@ -2,11 +2,16 @@
 
 use std::path::PathBuf;
 
+use hairstreak_base::memory_limit;
 use hairstreak_broker::vhost::Limits;
 use hairstreak_socket::security::PublicKey;
 
-use super::memory;
 use crate::access::{LoginRules, PasswordHash, Tags};
+
+/// The part of the memory that messages may take: 2 of 5, as in RabbitMQ.
+const WATERMARK_PART: (u64, u64) = (2, 5);
+/// The assumed memory of a machine that does not tell its own.
+const MEMORY_UNKNOWN: u64 = 1 << 30;
 
 /// Options of AMQP: users, virtual hosts and bounds.
 #[derive(Clone, Debug)]
@@ -91,9 +96,15 @@ impl Default for AmqpOptions {
             anonymous_user: None,
             loop_count: None,
             connections_max: 65_536,
-            memory_watermark: memory::default_watermark(),
+            memory_watermark: default_watermark(),
             message_size_max: 128 * 1024 * 1024,
             limits: Limits::default(),
         }
     }
+}
+
+/// Bytes at which publishers are stopped, unless configured.
+fn default_watermark() -> usize {
+    let bytes = memory_limit().unwrap_or(MEMORY_UNKNOWN) / WATERMARK_PART.1 * WATERMARK_PART.0;
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{IpAddr, TcpStream};
 
+use hairstreak_base::available_memory;
 use hairstreak_transport::Listener;
 
 use super::error::AgentError;
@@ -15,13 +16,14 @@ use crate::h3::data::{
     BLOCKED_CAPABILITY, BlockingStream, Clock, Digester, Frames, Generator, HEADER_SIZE, Publisher, Store,
     Tally, Time, Windows, listen, parse, push_frame,
 };
-use crate::h3::memory::available_bytes;
 use crate::machine::Machine;
 
 /// Bytes that gather before a write.
 const WRITE_SIZE: usize = 64 * 1024;
 /// The most bytes that a relay reads at once.
 const READ_SIZE: usize = 256 * 1024;
+/// The assumed memory of a host that does not tell its own.
+const MEMORY_UNKNOWN: u64 = 1 << 30;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A conversation. Its brokers end with it.
@@ -89,7 +91,7 @@ impl Session {
         let reply = match order {
             Order::Greet { version, vortex } => self.greet(version, vortex)?,
             Order::Receive { transport, room, window_ns } => {
-                let available = self.store.size() + available_bytes();
+                let available = self.store.size() + available_memory().unwrap_or(MEMORY_UNKNOWN);
                 if room > available {
                     return Err(AgentError::Memory { asked: room, available });
                 }
@@ -136,7 +138,7 @@ impl Session {
         Ok(Reply::Greeting {
             version,
             machine: format!("{cpu}, {cores} cores, {kernel}"),
-            memory_bytes: available_bytes(),
+            memory_bytes: available_memory().unwrap_or(MEMORY_UNKNOWN),
             has_rabbitmq: is_installed(&self.rabbitmq),
         })
     }
