@@ -48,7 +48,7 @@ pub use errors::{
     SendError, SubscribeError, WaitError,
 };
 pub use hairstreak_base::{Bytes, Message};
-pub use hairstreak_transport::{Endpoint, EndpointError, ResolveError};
+pub use hairstreak_transport::{Endpoint, EndpointError, IpcAddress, ResolveError, TcpAddress};
 pub use options::{Distribution, Options, OptionsError, Overflow, RouterNotify};
 pub use outgoing::Outgoing;
 pub use pair::Pair;

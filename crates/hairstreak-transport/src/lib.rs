@@ -27,6 +27,6 @@ pub use exit::at_exit;
 pub use listener::Listener;
 pub use parent::end_with_parent;
 pub use poller::{Interest, Poller, Readiness, Timer};
-pub use resolve::{ResolveError, resolve_bind, resolve_connect};
+pub use resolve::{ResolveError, resolve_bind, resolve_connect, resolve_each};
 pub use standard_output::keep_standard_output_closed;
 pub use stream::{ClientLayer, Established, ServerLayer, Stream, tls};

@@ -1,7 +1,7 @@
 //! `Client`: the connection to the directory, its thread, requests and their replies.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -172,9 +172,9 @@ impl Client {
 
     /// This machine's address on the connection to the directory: `None` without a connection,
     /// `Some(None)` when it is none of the network.
-    pub(crate) fn local_address(&self) -> Option<Option<IpAddr>> {
+    pub(crate) fn local_address(&self) -> Option<Option<SocketAddr>> {
         let peer = self.dealer.peers().into_iter().next()?;
-        Some(peer.local.map(|address| address.ip()))
+        Some(peer.local)
     }
 
     /// Asks where `name` is, once, letting the directory wait a little for it to appear but not

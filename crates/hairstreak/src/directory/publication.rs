@@ -1,9 +1,9 @@
 //! `Publication`: the endpoint that others are told, never a wildcard.
 
 use std::mem;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use hairstreak_socket::{Endpoint as Bound, EndpointError};
+use hairstreak_socket::{Endpoint as Bound, EndpointError, TcpAddress};
 use hairstreak_wire::directory::{Endpoint, FieldError};
 use thiserror::Error;
 
@@ -76,13 +76,17 @@ impl Publication {
 
     /// What to tell, given the local address of the connection to the directory; `None`: it is not
     /// a network connection, so whoever uses that directory is on this machine.
-    pub(crate) fn endpoint(&self, local: Option<IpAddr>) -> Result<Endpoint, FieldError> {
+    pub(crate) fn endpoint(&self, local: Option<SocketAddr>) -> Result<Endpoint, FieldError> {
         match self {
             Publication::Fixed(endpoint) => Ok(endpoint.clone()),
-            Publication::Port(port) => match local.unwrap_or(Ipv4Addr::LOCALHOST.into()).to_canonical() {
-                IpAddr::V4(ip) => Endpoint::new(&format!("tcp://{ip}:{port}")),
-                IpAddr::V6(ip) => Endpoint::new(&format!("tcp://[{ip}]:{port}")),
-            },
+            Publication::Port(port) => {
+                let mut local = local.unwrap_or((Ipv4Addr::LOCALHOST, 0).into());
+                if local.ip().to_canonical().is_ipv4() {
+                    local.set_ip(local.ip().to_canonical());
+                }
+                local.set_port(*port);
+                Endpoint::new(&Bound::Tcp(TcpAddress::from(local)).to_string())
+            }
         }
     }
 }
@@ -97,7 +101,10 @@ mod tests {
 
     fn check(bound: &str, advertise: Option<&str>, local: &str, expected: &str) {
         let publication = Publication::of(&bound.parse().unwrap(), advertise).unwrap();
-        assert_eq!(publication.endpoint(local.parse().ok()).unwrap().as_str(), expected);
+        assert_eq!(
+            publication.endpoint(local.parse().ok().map(|ip: IpAddr| (ip, 1).into())).unwrap().as_str(),
+            expected
+        );
     }
 
     #[test]

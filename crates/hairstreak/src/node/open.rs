@@ -252,7 +252,7 @@ impl Node {
 /// Binds the interface that was asked for, or else the local address of the connection to the directory, and any port. So what is
 /// registered with a directory on this host is reached from this host only.
 fn listen(object: &Object, placement: &Placement, client: &Client) -> Result<Endpoint, OpenError> {
-    let local = client.local_address().flatten().map(|ip| ip.to_canonical());
+    let local = client.local_address().flatten().map(|address| address.ip().to_canonical());
     let endpoint = match placement.interface.as_deref() {
         Some(asked) => host_port::endpoint(asked, "*"),
         None => match local.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)) {
