@@ -1,11 +1,12 @@
 //! `Endpoint`: where a socket binds or connects, as text and parsed.
 //!
 //! ```text
-//!   tcp://HOST:PORT       HOST: *, an IPv4 address, an [IPv6 address], an interface, a host name
+//!   tcp://HOST:PORT       HOST: *, an IPv4 address, an [IPv6 address], an interface, a host name;
+//!                         [fe80::1%eth0]: a link-local address with its interface
 //!                         PORT: 1-65535; * or 0 when binding for one that is free
-//!   ipc:///PATH           a unix socket in the file system
+//!   ipc:///PATH           a unix socket in the file system; ipc://* when binding for a new path of its own
 //!   ipc://@NAME           a unix socket in the abstract namespace
-//!   shm:///PATH           as ipc, and the peer has to go on in shared memory
+//!   shm:///PATH           as ipc, and the peer has to go on in shared memory; shm://* too
 //!   shm://NAME            the same, in the abstract namespace
 //!   vortex://FABRIC/RANK:PORT    through a simulated Data Vortex; RANK and PORT may be * when binding
 //!   inproc://NAME         within the process
@@ -42,7 +43,7 @@ pub enum Endpoint {
 /// The part after `tcp://`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TcpAddress {
-    /// `*`, an address (an IPv6 one without brackets), an interface or a host name.
+    /// `*`, an address (an IPv6 one without brackets, perhaps with a zone), an interface or a host name.
     pub host: String,
     /// 0 for any free port.
     pub port: u16,
@@ -51,6 +52,8 @@ pub struct TcpAddress {
 /// The part after `ipc://` or `shm://`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum IpcAddress {
+    /// A new file in a new folder of the temporary directory: when binding.
+    Any,
     /// A file.
     Path(PathBuf),
     /// A name in Linux's abstract namespace, without the `@` that ipc has.
@@ -136,6 +139,7 @@ fn parse_unix(
         return Err(EndpointError::Path(shown()));
     }
     Ok(match name {
+        _ if rest == "*" => IpcAddress::Any,
         Some(name) => IpcAddress::Abstract(name.to_owned()),
         None => IpcAddress::Path(PathBuf::from(rest)),
     })
@@ -149,6 +153,8 @@ impl fmt::Display for Endpoint {
                 write!(f, "tcp://{open}{host}{close}:")?;
                 if *port == 0 { f.write_str("*") } else { write!(f, "{port}") }
             }
+            Endpoint::Ipc(IpcAddress::Any) => f.write_str("ipc://*"),
+            Endpoint::Shm(IpcAddress::Any) => f.write_str("shm://*"),
             Endpoint::Ipc(IpcAddress::Path(path)) => write!(f, "ipc://{}", path.display()),
             Endpoint::Ipc(IpcAddress::Abstract(name)) => write!(f, "ipc://@{name}"),
             Endpoint::Shm(IpcAddress::Path(path)) => write!(f, "shm://{}", path.display()),
@@ -169,10 +175,13 @@ mod tests {
             "tcp://*:*",
             "tcp://127.0.0.1:5555",
             "tcp://[::1]:80",
+            "tcp://[fe80::1%eth0]:80",
             "tcp://eth0:*",
             "ipc:///tmp/x",
             "ipc://rel",
             "ipc://@abstract",
+            "ipc://*",
+            "shm://*",
             "shm:///tmp/x",
             "shm://name",
             "vortex://lab/3:5555",

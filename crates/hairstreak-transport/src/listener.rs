@@ -1,11 +1,15 @@
 //! `Listener`: a bound tcp or unix socket, or a port of a fabric, that accepts streams, never blocking.
 //!
 //! A unix socket's file that nobody listens on any more (its process was killed) is replaced; one
-//! that answers is in use, and so is a file of any other kind. The file is removed when its listener goes.
+//! that answers is in use, and so is a file of any other kind. The file is removed when its listener goes, and so
+//! is the folder that was made for it alone (`ipc://*`).
 
+use std::fs::DirBuilder;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
 use rustix::io::Errno;
@@ -41,6 +45,8 @@ struct Bound {
     is_tcp: bool,
     /// The file to remove, and its inode: somebody else's file of that name stays.
     file: Option<(PathBuf, u64)>,
+    /// The folder, which goes behind the file.
+    _folder: Option<OwnFolder>,
     /// The process that bound it. In a forked child the listener is still the parent's.
     process: u32,
 }
@@ -55,22 +61,28 @@ impl Listener {
         net::listen(&fd, BACKLOG)?;
         let bound = net::getsockname(&fd)?;
         let bound = SocketAddr::try_from(bound)?;
-        let host = if wildcard { "*".to_owned() } else { bound.ip().to_string() };
-        let endpoint = Endpoint::Tcp(TcpAddress { host, port: bound.port() });
-        Ok(Listener::plain(Source::Socket(Bound::new(fd, true, None)), endpoint))
+        let mut address = TcpAddress::from(bound);
+        if wildcard {
+            "*".clone_into(&mut address.host);
+        }
+        let endpoint = Endpoint::Tcp(address);
+        let bound = Bound { fd, is_tcp: true, file: None, _folder: None, process: std::process::id() };
+        Ok(Listener::plain(Source::Socket(bound), endpoint))
     }
 
-    /// Binds a unix socket.
+    /// Binds a unix socket. The endpoint read back has the real path.
     pub fn bind_ipc(address: &IpcAddress) -> io::Result<Listener> {
-        Listener::bind_unix(address, Endpoint::Ipc(address.clone()))
+        Listener::bind_unix(address, Endpoint::Ipc)
     }
 
     /// Binds a unix socket whose peers have to go on in shared memory.
     pub fn bind_shm(address: &IpcAddress) -> io::Result<Listener> {
-        Listener::bind_unix(address, Endpoint::Shm(address.clone()))
+        Listener::bind_unix(address, Endpoint::Shm)
     }
 
-    fn bind_unix(address: &IpcAddress, endpoint: Endpoint) -> io::Result<Listener> {
+    fn bind_unix(address: &IpcAddress, endpoint: fn(IpcAddress) -> Endpoint) -> io::Result<Listener> {
+        let folder = if *address == IpcAddress::Any { Some(OwnFolder::make()?) } else { None };
+        let address = &folder.as_ref().map_or_else(|| address.clone(), OwnFolder::socket);
         let fd = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
         let name = unix_address(address)?;
         match (net::bind(&fd, &name), address) {
@@ -83,9 +95,10 @@ impl Listener {
         net::listen(&fd, BACKLOG)?;
         let file = match address {
             IpcAddress::Path(path) => Some((path.clone(), inode(path)?)),
-            IpcAddress::Abstract(_) => None,
+            IpcAddress::Any | IpcAddress::Abstract(_) => None,
         };
-        Ok(Listener::plain(Source::Socket(Bound::new(fd, false, file)), endpoint))
+        let bound = Bound { fd, is_tcp: false, file, _folder: folder, process: std::process::id() };
+        Ok(Listener::plain(Source::Socket(bound), endpoint(address.clone())))
     }
 
     /// Binds a port of a rank of a fabric, and waits for the fabric's answer. The endpoint read back has the real rank and port.
@@ -149,12 +162,6 @@ impl AsFd for Listener {
     }
 }
 
-impl Bound {
-    fn new(fd: OwnedFd, is_tcp: bool, file: Option<(PathBuf, u64)>) -> Bound {
-        Bound { fd, is_tcp, file, process: std::process::id() }
-    }
-}
-
 impl Drop for Bound {
     fn drop(&mut self) {
         if self.process != std::process::id() {
@@ -172,6 +179,36 @@ impl Drop for Bound {
             // address would be in use until it has. The descriptor is closed in any case.
             let _ = net::shutdown(&self.fd, net::Shutdown::Both);
         }
+    }
+}
+
+/// A new folder in the temporary directory, in which only this user makes files. It is removed at the end, if it is empty.
+#[derive(Debug)]
+struct OwnFolder(PathBuf);
+
+impl OwnFolder {
+    fn make() -> io::Result<OwnFolder> {
+        loop {
+            // Each one has random keys.
+            let random = RandomState::new().hash_one(std::process::id());
+            let path = std::env::temp_dir().join(format!("hairstreak-{random:016x}"));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(OwnFolder(path)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn socket(&self) -> IpcAddress {
+        IpcAddress::Path(self.0.join("socket"))
+    }
+}
+
+impl Drop for OwnFolder {
+    fn drop(&mut self) {
+        // Nothing to be done if it cannot be removed. In a forked child it has the parent's socket in it, and stays.
+        let _ = std::fs::remove_dir(&self.0);
     }
 }
 
@@ -221,6 +258,22 @@ mod tests {
         assert!(file.exists());
         drop(Listener::bind_ipc(&address).unwrap());
         assert!(!file.exists());
+    }
+
+    #[test]
+    fn a_wildcard_is_a_path_of_its_own_that_goes_with_its_listener() {
+        let paths = [Listener::bind_ipc, Listener::bind_shm].map(|bind| {
+            let (mut one, mut other) = (bind(&IpcAddress::Any).unwrap(), bind(&IpcAddress::Any).unwrap());
+            let path = |listener: &mut Listener| bound(listener).file.clone().unwrap().0;
+            let (first, second) = (path(&mut one), path(&mut other));
+            assert_ne!(first, second);
+            assert!(one.endpoint().to_string().ends_with(&format!("://{}", first.display())));
+            Stream::connect_ipc(&IpcAddress::Path(first.clone())).unwrap();
+            [first, second]
+        });
+        for path in paths.iter().flatten() {
+            assert!(!path.parent().unwrap().exists(), "{}", path.display());
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hairstreak_socket::{Endpoint, EndpointError};
+use hairstreak_socket::{Endpoint, EndpointError, IpcAddress};
 use thiserror::Error;
 
 /// Where tasks are handed out, and where results are taken.
@@ -31,6 +31,8 @@ pub enum MeetingError {
     Endpoint(#[from] EndpointError),
     #[error("{0}: a port from 1 to 65534 is needed, for results have the one above")]
     Port(String),
+    #[error("{0}: a path is needed, for results have another one beside it")]
+    Path(String),
     #[error("{0}: nobody outside this process could come there, use tcp:// or ipc://")]
     Inproc(String),
 }
@@ -46,6 +48,9 @@ pub fn meeting(tasks: &str) -> Result<Meeting, MeetingError> {
         Endpoint::Vortex(mut address) => {
             address.port = port_above(address.port, tasks)?;
             Endpoint::Vortex(address).to_string()
+        }
+        Endpoint::Ipc(IpcAddress::Any) | Endpoint::Shm(IpcAddress::Any) => {
+            return Err(MeetingError::Path(tasks.to_owned()));
         }
         Endpoint::Ipc(_) | Endpoint::Shm(_) => {
             let results = format!("{tasks}.results");
@@ -80,7 +85,7 @@ mod tests {
         }
         assert_eq!(meeting("ipc:///a").unwrap().files(), ["/a", "/a.results"].map(PathBuf::from));
         assert!(meeting("ipc://@a").unwrap().files().is_empty());
-        for wrong in ["tcp://*:*", "tcp://*:65535", "inproc://map", "map", "tcp://x"] {
+        for wrong in ["ipc://*", "shm://*", "tcp://*:*", "tcp://*:65535", "inproc://map", "map", "tcp://x"] {
             assert!(meeting(wrong).is_err(), "{wrong}");
         }
         assert!(meeting(&format!("ipc:///{}", "x".repeat(106))).is_err());

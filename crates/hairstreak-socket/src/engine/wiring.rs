@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hairstreak_transport::vortex::VortexError;
-use hairstreak_transport::{Endpoint, Listener, Stream, resolve_bind, resolve_connect};
+use hairstreak_transport::{
+    Endpoint, IpcAddress, Listener, ResolveError, Stream, resolve_bind, resolve_connect,
+};
 use hairstreak_wire::zmtp::SocketType;
 
 use super::link::{LinkKind, Origin};
@@ -100,6 +102,9 @@ impl Engine {
     pub fn connect(self: &Arc<Self>, socket: usize, endpoint: Endpoint) -> Result<(), ConnectError> {
         match &endpoint {
             Endpoint::Tcp(address) => _ = resolve_connect(address, 0, false)?,
+            Endpoint::Ipc(IpcAddress::Any) | Endpoint::Shm(IpcAddress::Any) => {
+                return Err(ResolveError::AnyPath(endpoint.to_string()).into());
+            }
             Endpoint::Vortex(address) if !address.is_complete() => {
                 return Err(VortexError::Wildcard(address.clone()).into());
             }

@@ -124,6 +124,7 @@ pub(super) fn keep_alive(socket: BorrowedFd<'_>, interval: Duration, timeout: Du
 
 pub(crate) fn unix_address(address: &IpcAddress) -> io::Result<SocketAddrUnix> {
     Ok(match address {
+        IpcAddress::Any => return Err(io::ErrorKind::InvalidInput.into()),
         IpcAddress::Path(path) => SocketAddrUnix::new(path)?,
         IpcAddress::Abstract(name) => SocketAddrUnix::new_abstract_name(name.as_bytes())?,
     })
