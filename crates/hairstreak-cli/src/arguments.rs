@@ -269,6 +269,9 @@ pub struct ServeArguments {
     /// repeated.
     #[arg(long, value_name = "ENDPOINT")]
     pub bind: Vec<String>,
+    /// Serve no directory.
+    #[arg(long, conflicts_with_all = ["port", "bind"])]
+    pub no_directory: bool,
     /// Serve services (Majordomo) on this endpoint. May be repeated. [default:
     /// tcp://127.0.0.1:5555, and none where --port or --bind choose another place for the directory]
     #[arg(long, value_name = "ENDPOINT")]
@@ -280,7 +283,7 @@ pub struct ServeArguments {
     /// state directory of this user, such as ~/.local/state/hairstreak; of root, /var/lib/hairstreak; a node without AMQP has no directory]
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
-    /// Serve no AMQP. [default: AMQP on tcp://127.0.0.1:5672, and none where --port or --bind choose another place for the
+    /// Serve no AMQP, and no HTTP and metrics, which are about it. [default: AMQP on tcp://127.0.0.1:5672, and none where --port or --bind choose another place for the
     /// directory; --config says otherwise]
     #[arg(long)]
     pub no_amqp: bool,

@@ -152,6 +152,55 @@ fn a_configuration_that_makes_no_sense_is_one_line_with_its_place() {
 }
 
 #[test]
+fn each_listener_can_be_the_only_one() {
+    let folder = std::env::temp_dir().join(format!("hairstreak-serve-only-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let certificates =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../hairstreak-transport/tests/streams/certificates");
+    let file = folder.join("node.toml");
+    let start_with = |on: &str, more: &[&str]| {
+        let bind = |part: &str, port: &str| match on == part {
+            true => format!("bind = [\"tcp://127.0.0.1:{port}\"]"),
+            false => "bind = []".to_owned(),
+        };
+        let secured = |part: &str| {
+            let files =
+                format!("certificate = \"{certificates}/server.pem\"\nkey = \"{certificates}/server.key\"");
+            format!("{}\n{files}", bind(part, "*"))
+        };
+        let text = [
+            format!("[amqp]\n{}", bind("amqp", "*")),
+            format!("[amqp.tls]\n{}", secured("amqp with tls")),
+            format!("[http]\n{}", bind("http", "*")),
+            format!("[http.tls]\n{}", secured("http with tls")),
+            format!("[metrics]\n{}", bind("metrics", "*")),
+        ];
+        std::fs::write(&file, text.join("\n")).unwrap();
+        let words = ["--data-dir", "none", "--config", file.to_str().unwrap()];
+        start(&[&words[..], more].concat())
+    };
+    let routers = ["--no-directory", "--no-services"];
+    for (part, more) in [
+        ("amqp", &routers[..]),
+        ("amqp with tls", &routers),
+        ("http", &routers),
+        ("http with tls", &routers),
+        ("metrics", &routers),
+        ("services", &["--no-directory", "--services", "tcp://127.0.0.1:*"]),
+        ("directory", &["--no-services", "--bind", "tcp://127.0.0.1:*"]),
+    ] {
+        let mut serving = start_with(part, more);
+        serving.place(part);
+        assert_eq!(serving.line(), "open to this host only", "{part}");
+        assert_eq!(serving.end_by(Signal::TERM).status, Some(0), "{part}");
+    }
+    let End { status, output, errors } = start_with("nothing", &routers).end();
+    let reason = "hairstreak: there is nothing to serve: every listener is switched off\n";
+    assert_eq!((status, &*output, &*errors), (Some(2), "", reason));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn a_node_without_amqp_has_the_data_directory_that_it_is_given() {
     let directory = std::env::temp_dir().join(format!("hairstreak-serve-data-{}", std::process::id()));
     for _ in 0..2 {

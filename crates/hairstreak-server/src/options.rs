@@ -59,13 +59,13 @@ pub struct ServeOptions {
     pub disk_free_limit: u64,
     /// The file that these options were read from, for operators.
     pub config_file: Option<PathBuf>,
-    /// Endpoints of tcp for operators' HTTP. Only a node with AMQP serves it.
+    /// Endpoints of tcp for operators' HTTP.
     pub http_bind: Vec<String>,
     /// The endpoints and the certificates of operators' HTTP with TLS; `None`: no HTTP with TLS.
     pub http_tls: Option<HttpTlsOptions>,
     /// How HTTP is served.
     pub http: HttpConfig,
-    /// Endpoints of tcp for metrics. Only a node with AMQP serves them.
+    /// Endpoints of tcp for metrics.
     pub metrics_bind: Vec<String>,
     /// How metrics are served.
     pub metrics: MetricsConfig,

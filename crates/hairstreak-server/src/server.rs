@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hairstreak_socket::Endpoint;
 use hairstreak_socket::security::PublicKey;
 use hairstreak_transport::event_loop::{OnAcceptFailure, OnFailure};
+use hairstreak_transport::resolve_bind;
 use hairstreak_transport::tls::TlsServer;
 
 use crate::amqp::{AmqpServer, Forgotten, Hooks};
@@ -49,20 +50,24 @@ impl Server {
         let ServeOptions { bind, directory, services_bind, services, amqp_bind, amqp, .. } = options;
         let ServeOptions { amqp_tls, data, require_login, curve, on_change, on_end, .. } = options;
         let tell_failure: Arc<TellFailure> = Arc::from(options.on_accept_failure);
-        let has_amqp = !amqp_bind.is_empty() || amqp_tls.is_some();
+        let amqp_tls = amqp_tls.filter(|tls| !tls.bind.is_empty());
+        let http_tls_options = options.http_tls.filter(|tls| !tls.bind.is_empty());
+        let has_secured = amqp_tls.is_some() || http_tls_options.is_some();
+        let plain = [&amqp_bind, &options.http_bind, &options.metrics_bind];
+        // HTTP and metrics are about virtual hosts, and need the loops that carry their changes on.
+        let has_hosts = has_secured || plain.iter().any(|endpoints| !endpoints.is_empty());
         let has_routers = !bind.is_empty() || !services_bind.is_empty();
-        if !has_routers && !has_amqp {
+        if !has_routers && !has_hosts {
             return Err(StartError::NoEndpoint);
         }
-        let mut http_listeners = if has_amqp { listen_http(&options.http_bind)? } else { Vec::new() };
+        let mut http_listeners = listen_http(&options.http_bind)?;
         let http_plain_count = http_listeners.len();
-        let http_tls_options = options.http_tls.filter(|_| has_amqp);
         let https = http_tls_options.as_ref().map(listen_https).transpose()?;
         let http_tls = https.map(|(secured, tls)| {
             http_listeners.extend(secured);
             tls
         });
-        let metrics_listeners = if has_amqp { listen_http(&options.metrics_bind)? } else { Vec::new() };
+        let metrics_listeners = listen_http(&options.metrics_bind)?;
         let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>();
         let mut listeners: Vec<_> = listeners?;
         let tls = amqp_tls.as_ref().map(listen_tls).transpose()?.map(|(secured, tls)| {
@@ -109,7 +114,7 @@ impl Server {
             on_accept_failure: Arc::clone(&tell_failure),
             on_end: Arc::clone(&on_end),
         };
-        if has_amqp {
+        if has_hosts {
             let hooks = Hooks {
                 on_failure: OnFailure::new(move || on_end()),
                 on_accept_failure: OnAcceptFailure::new(move |endpoint, error| {
@@ -268,7 +273,7 @@ impl fmt::Debug for Server {
 /// The address of an endpoint that is listened on.
 fn socket_address(endpoint: &Endpoint) -> Option<SocketAddr> {
     match endpoint {
-        Endpoint::Tcp(address) => Some(SocketAddr::new(address.host.parse().ok()?, address.port)),
+        Endpoint::Tcp(address) => resolve_bind(address).ok(),
         _ => None,
     }
 }

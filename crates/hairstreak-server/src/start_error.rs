@@ -14,7 +14,7 @@ use crate::operator::BootError;
 #[derive(Debug, Error)]
 pub enum StartError {
     /// There is no endpoint to listen on.
-    #[error("no endpoint to listen on was given")]
+    #[error("there is nothing to serve: every listener is switched off")]
     NoEndpoint,
     /// An endpoint could not be bound.
     #[error(transparent)]

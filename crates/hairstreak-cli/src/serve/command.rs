@@ -39,7 +39,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     let failures = AcceptFailures::default();
     options.on_accept_failure = Box::new(move |endpoint, reason| failures.tell(endpoint, reason));
     let server = Server::start(options).map_err(|error| match error {
-        StartError::Bind(BindError::Endpoint(_)) => Failure::usage(error),
+        StartError::Bind(BindError::Endpoint(_)) | StartError::NoEndpoint => Failure::usage(error),
         _ => Failure::failed(error),
     })?;
     // In one piece: a reader of the first line may close the pipe at once, and would end the node with the next line.

@@ -50,7 +50,8 @@ fn openness(server: &Server, data: Option<&str>) -> Vec<String> {
         [] => "open to this host only".to_owned(),
         open => format!("open to other hosts: {}", open.join(", ")),
     }];
-    if !(plain.is_empty() && secured.is_empty()) {
+    let has_http = !(server.http_addresses().is_empty() && server.https_addresses().is_empty());
+    if !(plain.is_empty() && secured.is_empty()) || has_http {
         lines.push(match data {
             Some(directory) => format!(
                 "what is declared is kept in {directory}; messages are kept in memory until the node stops"

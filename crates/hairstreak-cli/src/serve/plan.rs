@@ -1,12 +1,13 @@
 //! `Plan`: what the arguments, the configuration file and the environment say together. Arguments win over the environment, and the environment over the file.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
 use hairstreak_server::{
     AMQP_PORT, AmqpOptions, AmqpTlsOptions, Config, DEFAULT_PORT, DISK_FREE_LIMIT, DirectoryOptions,
     Environment, HTTP_PORT, HttpTlsOptions, LogFormat, LogLevel, METRICS_PORT, SERVICES_PORT, ServeOptions,
 };
+
+use hairstreak_socket::{Endpoint, TcpAddress};
 
 use super::data::data_place;
 use crate::arguments::ServeArguments;
@@ -77,18 +78,23 @@ impl Plan {
             None => vec![self.at(environment.port.unwrap_or(AMQP_PORT))],
         };
         let for_operators = |bind: &Option<Vec<String>>, port| match bind {
+            _ if arguments.no_amqp => Vec::new(),
             Some(endpoints) => endpoints.clone(),
-            None if is_moved || arguments.no_amqp => Vec::new(),
+            None if is_moved => Vec::new(),
             None => vec![self.at(port)],
         };
-        let tls = self.tls(arguments)?;
-        // Several nodes without AMQP can run on one host, and only one of them may have the directory: the user asks for the directory.
+        let (http_bind, tls) = (for_operators(&config.http.bind, HTTP_PORT), self.tls(arguments)?);
+        let http_tls = self.http_tls(arguments)?;
+        let has_amqp = !amqp_bind.is_empty() || tls.is_some();
+        let has_http = !http_bind.is_empty() || http_tls.is_some();
+        // Several nodes without AMQP and HTTP can run on one host, and only one of them may have the directory: the user asks for the directory.
         let data = match directory {
-            None if amqp_bind.is_empty() && tls.is_none() => None,
+            None if !has_amqp && !has_http => None,
             directory => data_place(directory, node_name).map_err(Failure::usage)?,
         };
         Ok(ServeOptions {
             bind: match &arguments.bind[..] {
+                [] if arguments.no_directory => Vec::new(),
                 [] => vec![format!("tcp://127.0.0.1:{}", arguments.port.unwrap_or(DEFAULT_PORT))],
                 endpoints => endpoints.to_vec(),
             },
@@ -98,14 +104,14 @@ impl Plan {
                 endpoints => endpoints.to_vec(),
             },
             amqp_bind,
-            http_bind: for_operators(&config.http.bind, HTTP_PORT),
+            http_bind,
             metrics_bind: for_operators(&config.metrics.bind, METRICS_PORT),
             http: config.http.clone(),
             metrics: config.metrics.clone(),
             disk_free_limit: config.disk_free_limit.unwrap_or(DISK_FREE_LIMIT),
             config_file: arguments.config.clone(),
             amqp_tls: tls,
-            http_tls: self.http_tls(arguments)?,
+            http_tls,
             amqp: self.amqp()?,
             require_login: config.require_login,
             curve: config.curve_keys(&self.file).map_err(Failure::usage)?,
@@ -121,9 +127,7 @@ impl Plan {
 
     /// An endpoint at the address that the environment says, or on loopback.
     fn at(&self, port: u16) -> String {
-        match self.environment.address.unwrap_or(Ipv4Addr::LOCALHOST.into()) {
-            IpAddr::V4(address) => format!("tcp://{address}:{port}"),
-            IpAddr::V6(address) => format!("tcp://[{address}]:{port}"),
-        }
+        let host = self.environment.address.as_deref().unwrap_or("127.0.0.1").to_owned();
+        Endpoint::Tcp(TcpAddress { host, port }).to_string()
     }
 }

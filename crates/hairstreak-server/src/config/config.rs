@@ -62,10 +62,10 @@ pub struct Config {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AmqpConfig {
-    /// Endpoints to listen on, at least one.
+    /// Endpoints to listen on; an empty list: no AMQP without TLS.
     #[serde(default, deserialize_with = "values::endpoints")]
     pub bind: Option<Vec<String>>,
-    /// AMQP with TLS. Without this part there is none.
+    /// AMQP with TLS. Without this part, or with an empty list of endpoints in it, there is none.
     pub tls: Option<TlsConfig>,
     /// Names of virtual hosts, at least one, each once.
     #[serde(default, deserialize_with = "values::virtual_hosts")]
@@ -215,6 +215,7 @@ impl Config {
     pub fn amqp_tls_options(&self, path: &Path) -> Result<Option<AmqpTlsOptions>, ConfigError> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let options = self.amqp.tls.as_ref().map(|tls| tls.options(folder)).transpose();
+        let options = options.map(|options| options.filter(|tls| !tls.bind.is_empty()));
         options.map_err(|reason| ConfigError::Value { path: path.into(), reason })
     }
 
@@ -224,6 +225,7 @@ impl Config {
     pub fn http_tls_options(&self, path: &Path) -> Result<Option<HttpTlsOptions>, ConfigError> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let options = self.http.tls.as_ref().map(|tls| tls.options(folder)).transpose();
+        let options = options.map(|options| options.filter(|tls| !tls.bind.is_empty()));
         options.map_err(|reason| ConfigError::Value { path: path.into(), reason })
     }
 }
@@ -273,7 +275,6 @@ mod tests {
             ("[amqp]\nvirtual_hosts = [\"\"]", ":2: a name has 1 to 255 bytes"),
             ("\nnode_name = \"\"", ":2: a name has 1 to 255 bytes"),
             ("[amqp]\nanonymous_user = \"\"", ":2: a name has 1 to 255 bytes"),
-            ("[amqp]\nbind = []", ":2: no endpoint"),
             ("[amqp]\nbind = [\"tcp://127.0.0.1:amqp\"]", ":2: endpoint \"tcp://127.0.0.1:amqp\": tcp needs"),
             (
                 "[amqp]\nbind = [\"inproc://x\"]",
@@ -322,6 +323,21 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_list_of_endpoints_switches_its_listener_off() {
+        let path = Path::new("node.toml");
+        let files = "certificate = \"c\"\nkey = \"k\"\nbind = []";
+        let text = format!(
+            "[amqp]\nbind = []\n[amqp.tls]\n{files}\n[http]\nbind = []\n[http.tls]\n{files}\n[metrics]\nbind = []"
+        );
+        let config = Config::parse(&text, path).unwrap();
+        for bind in [config.amqp.bind.clone(), config.http.bind.clone(), config.metrics.bind.clone()] {
+            assert_eq!(bind, Some(Vec::new()));
+        }
+        assert_eq!(config.amqp_tls_options(path).unwrap(), None);
+        assert_eq!(config.http_tls_options(path).unwrap(), None);
+    }
+
+    #[test]
     fn an_alternative_name_is_chosen_by_kind_and_place() {
         let text = "[amqp.tls]\ncertificate = \"c\"\nkey = \"k\"\nlogin_from = \"subject_alternative_name\"";
         let login_from = |text: &str| check_tls(text).unwrap().unwrap().login_from;
@@ -338,7 +354,6 @@ mod tests {
             ("[amqp.tls]\nkey = \"k\"", ":1: missing field `certificate`"),
             ("[amqp.tls]\ncertificate = \"k\"", ":1: missing field `key`"),
             (&*format!("{files}cacert = \"c\""), ":4: unknown field `cacert`"),
-            (&format!("{files}bind = []"), ":4: no endpoint"),
             (&format!("{files}bind = [\"shm://x\"]"), ":4: shm://x: AMQP with TLS is served on tcp://"),
             (&format!("{files}client_certificates = \"maybe\""), ":4: unknown variant `maybe`"),
             (&format!("{files}client_certificates = \"required\""), ": amqp.tls.client_certificates: needs"),

@@ -32,7 +32,7 @@ pub struct Environment {
     /// The first virtual host.
     pub default_virtual_host: Option<String>,
     /// The address of all listeners but those of services and the directory.
-    pub address: Option<IpAddr>,
+    pub address: Option<String>,
     /// The port of AMQP.
     pub port: Option<u16>,
     /// The name of the node.
@@ -75,7 +75,12 @@ impl Environment {
                 "NODE_PORT" => environment.port = Some(value.parse().map_err(|_| wrong("is not a port"))?),
                 "NODE_IP_ADDRESS" => {
                     let address = value.trim_start_matches('[').trim_end_matches(']');
-                    environment.address = Some(address.parse().map_err(|_| wrong("is not an IP address"))?);
+                    // Behind % is the interface of a link-local address.
+                    let is_address = address.split('%').next().is_some_and(|ip| ip.parse::<IpAddr>().is_ok());
+                    environment.address = Some(address.to_owned()).filter(|_| is_address);
+                    if environment.address.is_none() {
+                        return Err(wrong("is not an IP address"));
+                    }
                 }
                 _ => {}
             }
@@ -140,7 +145,7 @@ mod tests {
             ("HOME", "/"),
         ]);
         let environment = environment.unwrap();
-        assert_eq!((environment.address, environment.port), (Some("::".parse().unwrap()), Some(5673)));
+        assert_eq!((environment.address.as_deref(), environment.port), (Some("::"), Some(5673)));
         assert_eq!(environment.default_user.as_deref(), Some("shop"));
         assert_eq!(environment.default_password.as_deref(), Some("secret"));
         assert_eq!(environment.default_virtual_host.as_deref(), Some("orders"));

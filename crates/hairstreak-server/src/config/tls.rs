@@ -16,7 +16,7 @@ const SAN_INDEX_MAX: u64 = 255;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsConfig {
-    /// Endpoints to listen on, at least one.
+    /// Endpoints to listen on; an empty list: none.
     #[serde(default, deserialize_with = "values::tls_endpoints")]
     pub bind: Option<Vec<String>>,
     /// The node's certificates, in PEM.

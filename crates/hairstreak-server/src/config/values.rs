@@ -25,45 +25,33 @@ where
     }
 }
 
-/// Endpoints for AMQP, at least one.
+/// Endpoints for AMQP. An empty list: AMQP without TLS is off.
 pub(super) fn endpoints<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Vec<String>>, D::Error> {
-    let endpoints = Vec::<String>::deserialize(value)?;
-    if endpoints.is_empty() {
-        return Err(D::Error::custom("no endpoint; a node without AMQP is started with --no-amqp"));
-    }
-    for endpoint in &endpoints {
-        match endpoint.parse().map_err(D::Error::custom)? {
-            Endpoint::Tcp(_) | Endpoint::Ipc(_) | Endpoint::Shm(_) | Endpoint::Vortex(_) => {}
-            _ => return Err(D::Error::custom(format!("{endpoint}: {SCHEMES}"))),
-        }
-    }
-    Ok(Some(endpoints))
+    let is_served = |endpoint: &Endpoint| !matches!(endpoint, Endpoint::Inproc(_));
+    served(value, is_served, SCHEMES)
 }
 
-/// Endpoints for AMQP with TLS, at least one.
+/// Endpoints for AMQP with TLS. An empty list: AMQP with TLS is off.
 pub(super) fn tls_endpoints<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Vec<String>>, D::Error> {
-    let endpoints = Vec::<String>::deserialize(value)?;
-    if endpoints.is_empty() {
-        return Err(D::Error::custom("no endpoint; a node without TLS has no [amqp.tls]"));
-    }
-    for endpoint in &endpoints {
-        match endpoint.parse().map_err(D::Error::custom)? {
-            Endpoint::Tcp(_) | Endpoint::Ipc(_) => {}
-            _ => {
-                let reason = "AMQP with TLS is served on tcp:// and ipc://";
-                return Err(D::Error::custom(format!("{endpoint}: {reason}")));
-            }
-        }
-    }
-    Ok(Some(endpoints))
+    let is_served = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Tcp(_) | Endpoint::Ipc(_));
+    served(value, is_served, "AMQP with TLS is served on tcp:// and ipc://")
 }
 
-/// Endpoints of tcp.
+/// Endpoints of tcp. An empty list: the listener is off.
 pub(super) fn tcp_endpoints<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Vec<String>>, D::Error> {
+    served(value, |endpoint| matches!(endpoint, Endpoint::Tcp(_)), "HTTP is served on tcp:// only")
+}
+
+/// Endpoints that `is_served` takes; `schemes` says which these are.
+fn served<'de, D: Deserializer<'de>>(
+    value: D,
+    is_served: impl Fn(&Endpoint) -> bool,
+    schemes: &str,
+) -> Result<Option<Vec<String>>, D::Error> {
     let endpoints = Vec::<String>::deserialize(value)?;
     for endpoint in &endpoints {
-        if !matches!(endpoint.parse().map_err(D::Error::custom)?, Endpoint::Tcp(_)) {
-            return Err(D::Error::custom(format!("{endpoint}: HTTP is served on tcp:// only")));
+        if !is_served(&endpoint.parse().map_err(D::Error::custom)?) {
+            return Err(D::Error::custom(format!("{endpoint}: {schemes}")));
         }
     }
     Ok(Some(endpoints))
