@@ -1,10 +1,9 @@
-//! The one place that writes to standard output and standard error. Neither may panic: what cannot be written
-//! to standard output is one clear line and a status, and what cannot be written to standard error is dropped.
+//! The one place that writes to standard output and standard error. Neither may panic: text that cannot be written
+//! to standard output is one clear line and a status, and text that cannot be written to standard error is dropped.
 
-use std::fs::File;
-use std::io::{self, ErrorKind, Write, stderr, stdout};
-use std::os::fd::AsFd;
+use std::io::{ErrorKind, Write, stderr};
 
+use hairstreak_transport::PatientOutput;
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -25,21 +24,17 @@ pub fn tell(is_json: bool, text: &str, json: &Value) -> Result<(), Failure> {
 
 /// Writes to standard output what others need in order to go on. A reader that has gone is a quiet end.
 pub fn announce(text: impl AsRef<[u8]>) -> Result<(), Failure> {
-    match standard_output().and_then(|mut output| output.write_all(text.as_ref())) {
+    match PatientOutput::standard_output().and_then(|mut output| output.write_all(text.as_ref())) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::quiet(0)),
         Err(error) => Err(Failure::failed(format!("cannot write to standard output: {error}"))),
         Ok(()) => Ok(()),
     }
 }
 
-/// The standard output as a file, which does not hide that it is closed.
-pub fn standard_output() -> io::Result<File> {
-    stdout().as_fd().try_clone_to_owned().map(File::from)
-}
-
 /// Writes to standard error: progress, a log, the reason of a failure.
 pub fn note(text: &str) {
-    let mut output = stderr().lock();
+    // A lock, so that lines of two threads do not mix.
+    let _lock = stderr().lock();
     // There is nobody to tell.
-    let _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+    let _ = PatientOutput::standard_error().and_then(|mut output| output.write_all(text.as_bytes()));
 }

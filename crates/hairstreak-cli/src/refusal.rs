@@ -1,6 +1,6 @@
-//! What clap says about arguments that make no sense, as one line; and the help that it gives.
+//! The words of clap about arguments that make no sense, as one line; and its help.
 
-use std::io::ErrorKind;
+use std::io::{IsTerminal, stdout};
 
 use clap::Error;
 
@@ -15,12 +15,12 @@ pub fn answer(error: &Error) -> Result<(), Failure> {
             output::note(&error.render().to_string());
             Err(Failure::quiet(2))
         }
-        (_, false) => match error.print() {
-            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-                Err(Failure::failed(format!("cannot write to standard output: {error}")))
-            }
-            _ => Ok(()),
-        },
+        (_, false) => {
+            let is_plain =
+                !stdout().is_terminal() || std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
+            let help = error.render();
+            output::print(&if is_plain { help.to_string() } else { help.ansi().to_string() })
+        }
         _ => Err(Failure::usage(reason(&error.render().to_string()))),
     }
 }

@@ -1,11 +1,11 @@
 //! `Logger`: takes the records of the crate `log`; and `Logging`: the way to change it while the node runs.
 
-use std::io::stderr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
 use hairstreak_server::{LogFormat, LogLevel};
+use hairstreak_transport::PatientOutput;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
 use super::line::{line, write};
@@ -38,7 +38,8 @@ pub fn start(level: LogLevel, format: LogFormat) -> Result<Logging, Failure> {
     let format = Arc::new(Format(AtomicBool::new(format == LogFormat::Json)));
     let of_dropped = Arc::clone(&format);
     let tell_dropped = Box::new(move |count| dropped(count, of_dropped.get()));
-    let queue = LineQueue::start(stderr(), tell_dropped).map_err(Failure::failed)?;
+    let output = PatientOutput::standard_error().map_err(Failure::failed)?;
+    let queue = LineQueue::start(output, tell_dropped).map_err(Failure::failed)?;
     let logger = Logger { queue: Arc::clone(&queue), format: Arc::clone(&format) };
     log::set_boxed_logger(Box::new(logger)).map_err(Failure::failed)?;
     let logging = Logging { queue, format };

@@ -1,10 +1,10 @@
 //! `Harvest`: results, as they come from the sink, to standard output.
 
-use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::Ordering;
 
 use hairstreak::pipeline::{Done, Sink, SinkError};
+use hairstreak_transport::PatientOutput;
 
 use super::budget::Budget;
 use super::counts::Counts;
@@ -12,7 +12,7 @@ use super::framing::Framing;
 use super::stop::Stop;
 use crate::failure::Failure;
 use crate::line::one_line;
-use crate::output::{note, standard_output};
+use crate::output::note;
 
 /// Results written at once, at most.
 const BATCH_COUNT: u64 = 4096;
@@ -36,7 +36,7 @@ struct Counted {
 impl Harvest<'_> {
     /// Until all have come.
     pub fn gather(&self, mut sink: Sink) -> Result<(), SinkError> {
-        let mut output = match standard_output() {
+        let mut output = match PatientOutput::standard_output() {
             Ok(output) => output,
             Err(error) => self.stop.end(&unwritable(&error)),
         };
@@ -80,7 +80,7 @@ impl Harvest<'_> {
         is_good
     }
 
-    fn write(&self, output: &mut File, text: &mut Vec<u8>) {
+    fn write(&self, output: &mut PatientOutput, text: &mut Vec<u8>) {
         let pen = self.stop.pen();
         let written = output.write_all(text);
         drop(pen);

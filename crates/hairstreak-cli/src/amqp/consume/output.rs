@@ -1,9 +1,10 @@
 //! `Output`: where messages go. What was put is written when `flush` returns well; after a failure it never does.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use hairstreak_transport::PatientOutput;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
@@ -12,7 +13,6 @@ use crate::amqp::client::Content;
 use crate::amqp::value::to_record;
 use crate::failure::Failure;
 use crate::map::Framing;
-use crate::output::standard_output;
 
 /// So much is gathered before it is written.
 const BUFFER_SIZE: usize = 128 * 1024;
@@ -24,7 +24,7 @@ pub struct Output {
 }
 
 enum To {
-    Stream { file: File, framing: Option<Framing>, gathered: Vec<u8>, has_failed: bool },
+    Stream { file: PatientOutput, framing: Option<Framing>, gathered: Vec<u8>, has_failed: bool },
     Folder { path: PathBuf, number: u64 },
 }
 
@@ -36,7 +36,7 @@ impl Output {
                 To::Folder { path: path.clone(), number: 1 }
             }
             None => {
-                let file = standard_output().map_err(|error| stream_failure(&error))?;
+                let file = PatientOutput::standard_output().map_err(|error| stream_failure(&error))?;
                 To::Stream { file, framing: arguments.framing(), gathered: Vec::new(), has_failed: false }
             }
         };

@@ -2,13 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use hairstreak_socket::Message;
+use hairstreak_transport::PatientOutput;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 
@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// An opened output.
 pub(super) struct Writer {
     /// `None` discards.
-    to: Option<BufWriter<File>>,
+    to: Option<BufWriter<PatientOutput>>,
     framing: Framing,
     path: PathBuf,
     /// Whether someone may be looking.
@@ -51,10 +51,10 @@ impl Writer {
         };
         let failed = |source| RunError::Output { path: path.clone(), source };
         let file = match stream {
-            Stream::Standard => io::stdout().as_fd().try_clone_to_owned().map(File::from),
+            Stream::Standard => PatientOutput::standard_output(),
             Stream::File(path) => loop {
                 if let Some(file) = open_if_read(path).transpose() {
-                    break file;
+                    break file.map(PatientOutput::new);
                 }
                 if let Some(error) = stopped() {
                     return Err(error);
@@ -63,12 +63,12 @@ impl Writer {
             },
         };
         let file = file.map_err(failed)?;
-        let identity = Identity::of(&file.metadata().map_err(failed)?);
+        let identity = Identity::of(&file.file().metadata().map_err(failed)?);
         if let Some(input) = identity.and_then(|identity| input.file(identity)) {
             return Err(RunError::OutputIsInput { path, input });
         }
         if !live && identity.is_some() {
-            file.set_len(0).map_err(failed)?;
+            file.file().set_len(0).map_err(failed)?;
         }
         Ok(Writer { to: Some(BufWriter::with_capacity(1 << 16, file)), framing, path, live })
     }

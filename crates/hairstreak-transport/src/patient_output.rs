@@ -1,0 +1,98 @@
+//! `PatientOutput`: a standard output or another file that is written to the end, even where a write does not block.
+//!
+//! A terminal or a pipe is one open file for all programs that have it. When another one of these sets `O_NONBLOCK`, a write here fails
+//! with EAGAIN while the reader is slow. The writer then waits until there is room, as it would without the flag.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+/// A file for writing. A write waits for room, whoever has set `O_NONBLOCK`.
+#[derive(Debug)]
+pub struct PatientOutput(File);
+
+impl PatientOutput {
+    /// The file, of which [`PatientOutput`] does not hide that it is closed.
+    pub fn new(file: File) -> PatientOutput {
+        PatientOutput(file)
+    }
+
+    /// The standard output. An error: it is closed.
+    pub fn standard_output() -> io::Result<PatientOutput> {
+        io::stdout().as_fd().try_clone_to_owned().map(|fd| PatientOutput(fd.into()))
+    }
+
+    /// The standard error. An error: it is closed.
+    pub fn standard_error() -> io::Result<PatientOutput> {
+        io::stderr().as_fd().try_clone_to_owned().map(|fd| PatientOutput(fd.into()))
+    }
+
+    /// The file itself.
+    pub fn file(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Write for PatientOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.0.write(bytes) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => wait_for_room(self.0.as_fd())?,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                written => return written,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Returns when there is room, or when the reader is gone, which the next write tells.
+fn wait_for_room(file: BorrowedFd<'_>) -> io::Result<()> {
+    match poll(&mut [PollFd::from_borrowed_fd(file, PollFlags::OUT)], None) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::fd::OwnedFd;
+
+    use rustix::fs::{OFlags, fcntl_setfl};
+
+    use super::*;
+
+    #[test]
+    fn all_is_written_though_the_pipe_does_not_block() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();
+        let text: Vec<u8> = (0..1_000_000_u32).flat_map(u32::to_le_bytes).collect();
+        let expected = text.clone();
+        let writing = std::thread::spawn(move || {
+            let mut output = PatientOutput::new(OwnedFd::from(writer).into());
+            output.write_all(&text).map(|()| output.flush())
+        });
+        let mut read = Vec::new();
+        reader.read_to_end(&mut read).unwrap();
+        writing.join().unwrap().unwrap().unwrap();
+        assert!(read == expected, "{} bytes of {}", read.len(), expected.len());
+    }
+
+    #[test]
+    fn a_reader_that_is_gone_is_an_error() {
+        let (reader, writer) = io::pipe().unwrap();
+        fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();
+        let mut output = PatientOutput::new(OwnedFd::from(writer).into());
+        // More than the pipe holds, so that the writer waits when the reader goes.
+        let writing = std::thread::spawn(move || output.write_all(&vec![0; 1 << 20]));
+        drop(reader);
+        assert_eq!(writing.join().unwrap().unwrap_err().kind(), ErrorKind::BrokenPipe);
+    }
+}
