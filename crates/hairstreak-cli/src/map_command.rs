@@ -11,6 +11,7 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use hairstreak::pipeline::{DeadLetterSink, Finished, PipelineOptions, Sink, Ventilator, Worker};
+use hairstreak_transport::raise_descriptor_limit;
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
@@ -51,6 +52,7 @@ pub fn map(arguments: &MapArguments) -> Result<(), Failure> {
     if crew.job_count > 0 && crew.command.is_empty() {
         return Err(Failure::usage("there is no COMMAND: it stands behind --"));
     }
+    raise_descriptor_limit();
     let meeting = arguments.listen.as_deref().map(meeting).transpose().map_err(Failure::usage)?;
     let map = Map {
         arguments,
@@ -210,6 +212,7 @@ impl Map<'_> {
 
     /// The first signal ends the work, the second one at once.
     fn stop_on_signals(&self) -> std::io::Result<()> {
+        signals::share_with(self.stop.children().groups())?;
         let mut signals = Signals::new(signals::ending())?;
         let (stop, counts) = (self.stop.clone(), Arc::clone(&self.counts));
         let work = move || {

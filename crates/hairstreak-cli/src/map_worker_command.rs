@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::thread;
 
 use hairstreak::pipeline::{Leaver, PipelineOptions, Worker};
+use hairstreak_transport::raise_descriptor_limit;
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
@@ -17,6 +18,8 @@ pub fn map_worker(arguments: &MapWorkerArguments) -> Result<(), Failure> {
     let options = arguments.crew();
     let stop = Stop::default();
     let signals = Signals::new(signals::ending()).map_err(trouble)?;
+    signals::share_with(stop.children().groups()).map_err(trouble)?;
+    raise_descriptor_limit();
     let pipeline = PipelineOptions {
         window: options.window.into(),
         ahead: Some(options.window),

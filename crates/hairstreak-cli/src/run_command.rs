@@ -35,6 +35,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let options =
         RunOptions { connect_timeout: arguments.connect_timeout, adopts: true, ..RunOptions::default() };
     let signal = stop_on_signals(&options.stop).map_err(Failure::failed)?;
+    signals::share_with(&options.groups).map_err(Failure::failed)?;
     let mut live = Live::new(arguments.progress, arguments.verbose);
     let done = topology::run(&topology, &options, &mut live);
     live.finish();

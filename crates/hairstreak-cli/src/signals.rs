@@ -1,7 +1,21 @@
-//! The signals that end a command: in order at the first, at once at the second.
+//! The signals that end a command: in order at the first, at once at the second. And those that stop it and continue it.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::low_level::signal_name;
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io;
+use std::thread;
+use std::time::Duration;
+
+use hairstreak_transport::ProcessGroups;
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::{emulate_default_handler, signal_name};
+
+use crate::line::one_line;
+use crate::output::note;
+
+/// The time between two looks for commands that wait for the terminal.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// SIGINT, SIGTERM and, unless it was started to outlive its terminal as by nohup, SIGHUP.
 pub fn ending() -> Vec<i32> {
@@ -20,4 +34,51 @@ fn is_ignored(signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
         .is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
+}
+
+/// Has the commands of `groups` stop when Ctrl-Z stops this program, and continue with it. A command that waits for the terminal, which
+/// it never gets, is named.
+pub fn share_with(groups: &ProcessGroups) -> io::Result<()> {
+    let mut watched = vec![SIGCONT];
+    watched.extend((!is_ignored(SIGTSTP)).then_some(SIGTSTP));
+    let mut signals = Signals::new(watched)?;
+    let stopped = groups.clone();
+    let pass_on = move || {
+        for signal in signals.forever() {
+            match signal {
+                SIGTSTP => stopped.pause(|| {
+                    // A failure leaves this process running: then the commands go on, too.
+                    if emulate_default_handler(SIGTSTP).is_err() {
+                        let _ = signal_hook::low_level::raise(SIGCONT);
+                    }
+                }),
+                _ => stopped.go_on(),
+            }
+        }
+    };
+    thread::Builder::new().name("stops".into()).spawn(pass_on)?;
+    // A program without a terminal has no command that asks one.
+    if File::open("/dev/tty").is_ok() {
+        let groups = groups.clone();
+        thread::Builder::new().name("terminal".into()).spawn(move || name_waiting(&groups))?;
+    }
+    Ok(())
+}
+
+/// Names each command that waits for the terminal, once.
+fn name_waiting(groups: &ProcessGroups) {
+    let mut named = HashSet::new();
+    loop {
+        thread::sleep(LOOK_INTERVAL);
+        let waiting = groups.waiting_for_terminal();
+        named.retain(|command| waiting.contains(command));
+        for command in waiting.into_iter().filter(|command| named.insert(*command)) {
+            let id = command.as_raw_nonzero();
+            let name = fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
+            note(&format!(
+                "hairstreak: command {id} ({}) is stopped: it asks the terminal, which commands of this program cannot have; Ctrl-C ends the work\n",
+                one_line(name.trim_end())
+            ));
+        }
+    }
 }

@@ -1,13 +1,29 @@
-//! Child processes that do not outlive the process that started them.
+//! Child processes that do not outlive the process that started them, and that have its first limit of open files.
 
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::OnceLock;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// The limit that this process was started with, once it has another one.
+static FIRST_LIMIT: OnceLock<Rlimit> = OnceLock::new();
+
+/// Raises the soft limit of open files to the hard one. Commands that [`end_with_parent`] prepares have the limit that this
+/// process had before: a program may use `select`, which knows 1,024 descriptors.
+pub fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    if setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).is_ok() {
+        FIRST_LIMIT.get_or_init(|| limit);
+    }
+}
 
 /// Has the kernel kill what `command` starts as soon as the thread that starts it is gone, and so the process, however that ends.
 /// What it starts itself is its own concern.
 pub fn end_with_parent(command: &mut Command) {
     let parent = std::process::id();
+    let limit = FIRST_LIMIT.get().cloned();
     let follow = move || {
         // SAFETY: two system calls on numbers, which may be made between fork and exec.
         let is_orphan = unsafe {
@@ -16,6 +32,10 @@ pub fn end_with_parent(command: &mut Command) {
             }
             u32::try_from(libc::getppid()) != Ok(parent)
         };
+        if let Some(limit) = &limit {
+            // One more system call. Less than the process has open is allowed.
+            setrlimit(Resource::Nofile, limit.clone())?;
+        }
         // It was gone before the kernel was told.
         if is_orphan { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
     };

@@ -12,7 +12,7 @@ use std::process::{Child, Command};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use hairstreak_transport::end_with_parent;
+use hairstreak_transport::{ProcessGroups, end_with_parent};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 /// How long children may take to end when they are asked, before they are killed; then, what they started may take as long.
@@ -30,7 +30,10 @@ struct Living {
 
 /// The processes at work; clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Children(Arc<Mutex<Living>>);
+pub struct Children {
+    living: Arc<Mutex<Living>>,
+    groups: ProcessGroups,
+}
 
 impl Children {
     /// Starts one, unless all have been stopped.
@@ -41,10 +44,24 @@ impl Children {
             return Err(io::Error::other("the work is being stopped"));
         }
         end_with_parent(command);
-        let child = command.process_group(0).spawn()?;
-        let group = Pid::from_child(&child);
+        let spawn = || {
+            let child = command.process_group(0).spawn()?;
+            let group = Pid::from_child(&child);
+            Ok(((child, group), group))
+        };
+        let (child, group) = self.groups.start(spawn)?;
         living.groups.insert(group, false);
         Ok((child, group))
+    }
+
+    /// The groups of the processes.
+    pub fn groups(&self) -> &ProcessGroups {
+        &self.groups
+    }
+
+    /// Whether no process is at work.
+    pub fn are_none(&self) -> bool {
+        self.living().groups.is_empty()
     }
 
     /// One has ended, and is about to be waited for. What it left in the background lives on, as under a shell.
@@ -60,6 +77,7 @@ impl Children {
             std::thread::park();
             living = self.living();
         }
+        self.groups.forget(group);
         if living.groups.remove(&group) == Some(true) {
             let _ = kill_process_group(group, Signal::TERM);
         }
@@ -78,8 +96,7 @@ impl Children {
     fn tell(&self, group: Pid, signal: Signal) {
         // With the lock, so that the number is not another's by then.
         if let Some(is_asked) = self.living().groups.get_mut(&group) {
-            *is_asked |= signal == Signal::TERM;
-            let _ = kill_process_group(group, signal);
+            ask(group, signal, is_asked);
         }
     }
 
@@ -131,14 +148,22 @@ impl Children {
 
     fn tell_all(&self, signal: Signal) {
         for (&group, is_asked) in &mut self.living().groups {
-            *is_asked |= signal == Signal::TERM;
-            // One that has just ended needs no signal.
-            let _ = kill_process_group(group, signal);
+            ask(group, signal, is_asked);
         }
     }
 
     fn living(&self) -> MutexGuard<'_, Living> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.living.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends a signal to a group. A group that is stopped goes on, so that its processes can end as they were asked to.
+fn ask(group: Pid, signal: Signal, is_asked: &mut bool) {
+    // One that has just ended needs no signal.
+    let _ = kill_process_group(group, signal);
+    if signal == Signal::TERM {
+        *is_asked = true;
+        let _ = kill_process_group(group, Signal::CONT);
     }
 }
 

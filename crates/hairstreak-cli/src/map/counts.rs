@@ -19,4 +19,6 @@ pub struct Counts {
     pub failed_ends: AtomicU64,
     /// A command has ended early, and it was told.
     pub early_ends: AtomicU64,
+    /// A command could not be started for want of processes or descriptors, and it was told.
+    pub shortages: AtomicU64,
 }

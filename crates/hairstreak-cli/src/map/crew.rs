@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use hairstreak::pipeline::Worker;
 use hairstreak_socket::settlement::Content;
 use hairstreak_socket::{Interest, Message, Poller, Ready, RecvError};
+use rustix::process::{Resource, getrlimit};
 
 use super::children::Children;
 use super::counts::Counts;
@@ -22,6 +23,7 @@ use super::framing::Framing;
 use super::process::{KEY_COUNT, STDIN, STDOUT};
 use super::results::Results;
 use super::slot::{Desk, News, Record, Slot};
+use crate::output::note;
 
 /// Tasks taken at once.
 const BATCH_COUNT: usize = 1024;
@@ -33,6 +35,11 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 const LAST_AFTER: Duration = Duration::from_millis(4);
 /// Results that the map has not taken, when everything else is done.
 const SETTLED_WITHIN: Duration = Duration::from_secs(30);
+
+/// Descriptors of a command: both ends of its standard input, its standard output, and the one that tells its end.
+const DESCRIPTORS_EACH: usize = 4;
+/// Descriptors for everything else that a map opens later, and for a start.
+const OTHER_DESCRIPTORS: usize = 24;
 
 /// What a crew does.
 #[derive(Clone, Debug)]
@@ -104,7 +111,7 @@ impl Crew {
         let now = Instant::now();
         let (tasks, results) = worker.sockets();
         let mut results = Results::new(results.clone());
-        let job_count = options.job_count.max(1);
+        let job_count = fitting(options.job_count.max(1));
         let mut desk = Desk {
             poller: &mut poller,
             results: &mut results,
@@ -309,6 +316,20 @@ impl Crew {
         }
         Ok(())
     }
+}
+
+/// So many of the wanted commands, at least one, as there are descriptors for. Fewer are told.
+fn fitting(wanted: usize) -> usize {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    let left = usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(open + OTHER_DESCRIPTORS);
+    let count = wanted.min((left / DESCRIPTORS_EACH).max(1));
+    if count < wanted {
+        note(&format!(
+            "hairstreak: {count} of {wanted} commands run side by side: this process may have {limit} open files (ulimit -n)\n"
+        ));
+    }
+    count
 }
 
 impl CrewOptions {

@@ -10,7 +10,7 @@ use super::ending::Ending;
 use super::error::CrewError;
 use super::framing::Framing;
 use super::process::{Found, Process};
-use super::slot::{Desk, News, Record, Slot, backoff};
+use super::slot::{Desk, News, Record, SHORTAGE_PAUSE, Slot, backoff};
 
 /// What a record is put in the place of.
 pub const PLACE: &[u8] = b"{}";
@@ -37,11 +37,13 @@ pub struct Each {
     process: Option<Process>,
     output: Vec<u8>,
     not_before: Option<Instant>,
+    /// Starts in a row for which the system had nothing to give.
+    shortages: u32,
 }
 
 impl Each {
     pub fn new(options: EachOptions, key: usize) -> Each {
-        Each { options, key, record: None, process: None, output: Vec::new(), not_before: None }
+        Each { options, key, record: None, process: None, output: Vec::new(), not_before: None, shortages: 0 }
     }
 
     fn start(&mut self, desk: &mut Desk<'_>) -> Result<(), CrewError> {
@@ -58,6 +60,12 @@ impl Each {
                     process.write(desk.poller)?;
                 }
                 self.process = Some(process);
+                self.shortages = 0;
+                Ok(())
+            }
+            Err(error) if desk.may_try_again(&error, self.shortages) => {
+                self.shortages += 1;
+                self.not_before = Some(desk.now + SHORTAGE_PAUSE);
                 Ok(())
             }
             Err(CrewError::Start { program, source }) if self.is_of_record(&source) => {

@@ -6,6 +6,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use hairstreak_socket as socket;
+use rustix::io::Errno;
 use thiserror::Error;
 
 use super::ending::Ending;
@@ -51,4 +52,13 @@ pub enum CrewError {
     Receive(#[from] socket::RecvError),
     #[error(transparent)]
     Send(#[from] socket::SendError),
+}
+
+impl CrewError {
+    /// Whether the system has no descriptor, process or memory to give now.
+    pub fn is_shortage(&self) -> bool {
+        let (CrewError::Start { source, .. } | CrewError::System(source)) = self else { return false };
+        let short = [Errno::MFILE, Errno::NFILE, Errno::AGAIN, Errno::NOMEM];
+        Errno::from_io_error(source).is_some_and(|error| short.contains(&error))
+    }
 }

@@ -32,7 +32,7 @@ use super::framing::{Framing, Splitter};
 use super::patience::Patience;
 use super::process::{Found, Process};
 use super::redo::{Part, Redo};
-use super::slot::{Desk, News, Record, Slot, backoff};
+use super::slot::{Desk, News, Record, SHORTAGE_PAUSE, Slot, backoff};
 use crate::output::note;
 
 /// Bytes that wait for a filter to read them; with more it is given nothing.
@@ -96,6 +96,8 @@ pub struct Filter {
     has_ever_answered: bool,
     /// Processes in a row that ended without an answer.
     fruitless: u32,
+    /// Starts in a row for which the system had nothing to give.
+    shortages: u32,
 }
 
 impl Filter {
@@ -115,6 +117,7 @@ impl Filter {
             answered: 0,
             has_ever_answered: false,
             fruitless: 0,
+            shortages: 0,
         };
         filter.ensure_process(desk)?;
         Ok(filter)
@@ -136,16 +139,25 @@ impl Filter {
         Ok(())
     }
 
-    /// Starts a process if there is none.
-    fn ensure_process(&mut self, desk: &mut Desk<'_>) -> Result<(), CrewError> {
-        if self.process.is_none() {
-            let command = &self.options.command;
-            self.process = Some(Process::start(command, true, desk.children, desk.poller, self.key)?);
-            self.state = State::Flowing;
-            self.answered = 0;
-            self.splitter.clear();
+    /// Starts a process if there is none. Returns whether there is one: the system may have nothing to give for a while.
+    fn ensure_process(&mut self, desk: &mut Desk<'_>) -> Result<bool, CrewError> {
+        if self.process.is_some() {
+            return Ok(true);
         }
-        Ok(())
+        match Process::start(&self.options.command, true, desk.children, desk.poller, self.key) {
+            Ok(process) => self.process = Some(process),
+            Err(error) if desk.may_try_again(&error, self.shortages) => {
+                self.shortages += 1;
+                self.state = State::Down { not_before: Some(desk.now + SHORTAGE_PAUSE) };
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        }
+        self.state = State::Flowing;
+        self.shortages = 0;
+        self.answered = 0;
+        self.splitter.clear();
+        Ok(true)
     }
 
     /// The next part of what is to be redone, once the one before is answered.
@@ -155,11 +167,10 @@ impl Filter {
             State::Flowing => self.given.is_empty(),
             _ => false,
         };
-        if !may_give {
+        if !may_give || self.redo.is_empty() || !self.ensure_process(desk)? {
             return Ok(());
         }
         let Some(part) = self.redo.next(self.patience.is_prompt()) else { return Ok(()) };
-        self.ensure_process(desk)?;
         let (state, records) = match part {
             // Deaths that come fast leave it no time to be silent in.
             Part::Suspect(suspect) if suspect.tries > 0 => (State::Closing, vec![suspect]),
@@ -376,7 +387,9 @@ impl Slot for Filter {
         count: usize,
         desk: &mut Desk<'_>,
     ) -> Result<(), CrewError> {
-        self.ensure_process(desk)?;
+        if !self.ensure_process(desk)? {
+            return Ok(());
+        }
         for _ in 0..count {
             // Large ones wait where others can have them.
             let has_room =

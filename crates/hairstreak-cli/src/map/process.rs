@@ -1,6 +1,7 @@
 //! `Process`: a command at work, with pipes that do not block.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
@@ -62,6 +63,8 @@ impl Process {
         let (inlet, stdin) = pipe.unzip();
         let its_end = inlet.as_ref().map(PipeReader::try_clone).transpose().map_err(CrewError::System)?;
         starting.stdin(its_end.map_or_else(Stdio::null, Stdio::from));
+        // Room for the descriptor that is opened behind the start: a command that has begun cannot be tried again.
+        let reserved = File::open("/dev/null").map_err(CrewError::System)?;
         let (mut child, group) =
             children.start(&mut starting).map_err(|source| match children.have_stopped() {
                 true => CrewError::Stopped,
@@ -71,6 +74,7 @@ impl Process {
         let watch = || -> io::Result<OwnedFd> {
             stdin.as_ref().map_or(Ok(()), set_nonblocking)?;
             stdout.as_ref().map_or(Ok(()), set_nonblocking)?;
+            drop(reserved);
             Ok(pidfd_open(group, PidfdFlags::empty())?)
         };
         let end = watch().map_err(CrewError::System)?;

@@ -1,6 +1,7 @@
 //! `Slot`: one of the commands that work side by side. `Record`: what it is given. `Desk`: what slots work with.
 
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use hairstreak_socket::settlement::TaskRun;
@@ -10,6 +11,12 @@ use super::children::Children;
 use super::counts::Counts;
 use super::error::CrewError;
 use super::results::Results;
+use crate::output::note;
+
+/// The time before a command is tried again that the system could not start.
+pub const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
+/// Such tries while no command runs that could give something back.
+const SHORTAGE_TRIES_MAX: u32 = 40;
 
 /// A record, and the task that it is.
 #[derive(Debug)]
@@ -57,6 +64,18 @@ pub struct Desk<'a> {
 }
 
 impl Desk<'_> {
+    /// Whether a command that could not be started is tried again after [`SHORTAGE_PAUSE`], which was done `tries` times in a row: the
+    /// system has no descriptor or no process to give, and a command that ends gives some back.
+    pub fn may_try_again(&self, error: &CrewError, tries: u32) -> bool {
+        if !error.is_shortage() || self.children.are_none() && tries >= SHORTAGE_TRIES_MAX {
+            return false;
+        }
+        if self.counts.shortages.fetch_add(1, Ordering::Relaxed) == 0 {
+            note(&format!("hairstreak: {error}: fewer commands run side by side\n"));
+        }
+        true
+    }
+
     /// What a command gave that ran for this record alone, and why that is a failure unless it is none. It is a result
     /// of two frames.
     pub fn finish(&mut self, record: &Record, output: &[u8], reason: &str) -> Result<(), CrewError> {

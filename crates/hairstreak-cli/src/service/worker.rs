@@ -3,6 +3,7 @@
 use std::thread;
 
 use hairstreak::service::{MemoryStore, Worker, WorkerControl, WorkerError, WorkerOptions};
+use hairstreak_transport::raise_descriptor_limit;
 use signal_hook::iterator::Signals;
 
 use super::arguments::WorkerArguments;
@@ -30,6 +31,8 @@ pub fn worker(arguments: &WorkerArguments) -> Result<(), Failure> {
         _ => Failure::usage(error),
     })?;
     let children = Children::default();
+    signals::share_with(children.groups()).map_err(Failure::failed)?;
+    raise_descriptor_limit();
     leave_on_signals(signals, worker.control(), children.clone()).map_err(Failure::failed)?;
     let command = ServiceCommand::new(arguments.command.clone(), children);
     let report = worker.run(|request| Ok(command.answer(request)?)).map_err(Failure::failed)?;

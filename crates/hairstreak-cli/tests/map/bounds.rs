@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use hairstreak_testkit::until;
 
-use crate::harness::{children_of, command};
+use crate::harness::{HAIRSTREAK, Outcome, children_of, command, numbers};
 
 /// The most memory that the process has had, in bytes.
 fn peak_bytes(process: i32) -> Option<u64> {
@@ -74,4 +75,32 @@ fn a_filter_slower_than_the_input_keeps_no_memory() {
     let peak = passing(&["-j1", "-w1000", "--", "python3", "-c", slow], 1000, 192 << 20, 0);
     // All that passes would be 192 MiB.
     assert!(peak < 64 << 20, "{peak}");
+}
+
+/// Runs `hairstreak map WORDS...` on some numbers, with these limits of open files.
+fn limited(limits: &str, words: &[&str]) -> Outcome {
+    let mut command = Command::new("prlimit");
+    command.arg(format!("--nofile={limits}")).args(["timeout", "--foreground", "--signal=KILL", "120"]);
+    command.args([HAIRSTREAK, "map", "-k"]).args(words);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(numbers(200).as_bytes()).unwrap();
+    child.wait_with_output().unwrap().into()
+}
+
+#[test]
+fn as_many_commands_run_as_there_are_descriptors_for() {
+    for words in [&["-j30", "--", "echo", "{}"][..], &["-j30", "--each", "--", "cat"], &["-j30", "--", "cat"]]
+    {
+        let Outcome { status, stdout, stderr } = limited("64:64", words);
+        assert_eq!((status, String::from_utf8(stdout).unwrap()), (0, numbers(200)), "{words:?}: {stderr}");
+        let end = " of 30 commands run side by side: this process may have 64 open files (ulimit -n)\n";
+        assert!(stderr.starts_with("hairstreak: ") && stderr.ends_with(end), "{stderr}");
+    }
+}
+
+#[test]
+fn the_limit_of_open_files_is_raised_for_the_map_alone() {
+    let told = limited("64:4096", &["-j30", "--", "sh", "-c", "ulimit -n", "{}"]).good();
+    assert_eq!(told, "64\n".repeat(200));
 }

@@ -56,6 +56,34 @@ fn a_signal_stops_it_and_its_commands() {
     }
 }
 
+/// Whether the process is stopped (proc(5)).
+fn is_stopped(process: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+}
+
+#[test]
+fn a_stop_and_its_end_reach_its_commands() {
+    let running = start(&["-j2", "-w2", "--", "sh", "-c", "sleep 1000; cat"], numbers(10));
+    let (id, shells) = family(&running, 2);
+    let sleeps = until("each shell has started its command", || {
+        let started: Vec<_> = shells.iter().flat_map(|&shell| children_of(shell)).collect();
+        if started.len() == 2 { Ok(started) } else { Err(started) }
+    });
+    let all = [&shells[..], &sleeps, &[id]].concat();
+    for _ in 0..3 {
+        tell(id, Signal::TSTP);
+        until("all processes are stopped", || all.iter().all(|&process| is_stopped(process)));
+        tell(id, Signal::CONT);
+        until("all processes run again", || !all.iter().any(|&process| is_stopped(process)));
+    }
+    // A command that is stopped ends, too.
+    tell(shells[0], Signal::STOP);
+    tell(id, Signal::TERM);
+    assert_eq!(running.end().status, 143);
+    until_none_lives(&all);
+}
+
 /// A shell that is about to fork when the signal comes is gone before its child has seen a signal.
 #[test]
 fn a_command_that_starts_another_at_its_end_leaves_nobody() {

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use hairstreak_transport::ProcessGroups;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, waitid, waitpid};
 
 use super::event::Event;
@@ -47,11 +48,13 @@ pub(super) struct Start<'a> {
     /// What the events call it.
     pub(super) child: usize,
     pub(super) events: &'a SyncSender<Event>,
+    pub(super) groups: &'a ProcessGroups,
 }
 
 impl Child {
     pub(super) fn start(start: Start<'_>) -> io::Result<Child> {
-        let mut process = Command::new(start.executable)
+        let mut command = Command::new(start.executable);
+        command
             .args(start.role.arguments())
             .env(stage::IN, start.endpoints.0)
             .env(stage::OUT, start.endpoints.1)
@@ -62,9 +65,13 @@ impl Child {
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        let pid = Pid::from_child(&process);
+            .stderr(Stdio::piped());
+        let spawn = || {
+            let process = command.spawn()?;
+            let pid = Pid::from_child(&process);
+            Ok(((process, pid), pid))
+        };
+        let (mut process, pid) = start.groups.start(spawn)?;
         let reaped = Arc::new(Mutex::new(false));
         let stdin = process.stdin.take();
         // INVARIANT: both were asked to be piped, and are taken here only.
@@ -73,10 +80,10 @@ impl Child {
         let (last_words, heard) = mpsc::channel();
         let lines = events.clone();
         let read = move || drop(last_words.send(read_stderr(stderr, child, &lines)));
-        let watched = reaped.clone();
+        let (watched, groups) = (reaped.clone(), start.groups.clone());
         let watch = move || {
             let said = read_stdout(stdout, child, &events);
-            let status = reap(pid, &watched);
+            let status = reap(pid, &watched, &groups);
             let last_line = heard.recv_timeout(LAST_WORDS).ok().flatten();
             let ending = said.unwrap_or_else(|| {
                 status.map_or_else(|error| Ending::Fault(error.to_string()), Ending::from)
@@ -89,7 +96,7 @@ impl Child {
         if let Err(error) = started {
             // Nobody would watch it.
             let _ = kill_process_group(pid, Signal::KILL);
-            let _ = reap(pid, &reaped);
+            let _ = reap(pid, &reaped, start.groups);
             return Err(error);
         }
         Ok(Child { stage: start.stage.0, instance: start.instance, stdin, pid, reaped })
@@ -111,11 +118,12 @@ impl Child {
 
 /// Waits for the end, then ends what the process left behind. Until it is reaped its id, which is
 /// its group's, cannot be anyone else's.
-fn reap(pid: Pid, reaped: &Mutex<bool>) -> io::Result<ExitStatus> {
+fn reap(pid: Pid, reaped: &Mutex<bool>, groups: &ProcessGroups) -> io::Result<ExitStatus> {
     waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
     let mut reaped = reaped.lock().unwrap_or_else(PoisonError::into_inner);
     let _ = kill_process_group(pid, Signal::KILL);
     *reaped = true;
+    groups.forget(pid);
     let status = waitpid(Some(pid), WaitOptions::empty())?;
     let (_, status) = status.ok_or_else(|| io::Error::other("it ended without a status"))?;
     Ok(ExitStatus::from_raw(status.as_raw()))

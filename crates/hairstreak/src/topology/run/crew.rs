@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use hairstreak_socket::PeerInfo;
 use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::settlement::TaskId;
+use hairstreak_transport::ProcessGroups;
 use rustix::process::Signal;
 
 use super::boundary::Ends;
@@ -38,6 +39,7 @@ pub(super) struct Launcher {
     /// The boundaries', in order.
     pub(super) ends: Vec<Ends>,
     pub(super) events: SyncSender<Event>,
+    pub(super) groups: ProcessGroups,
 }
 
 /// An instance: its process, and those before.
@@ -116,6 +118,7 @@ impl<'a> Crew<'a> {
             endpoints: (inlet, &outlets.unwrap_or_default()[instance]),
             child,
             events: &launcher.events,
+            groups: &launcher.groups,
         };
         let failed =
             |source| RunError::Start { stage: stage.name.clone(), instance: instance as u32 + 1, source };

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use hairstreak_transport::ProcessGroups;
+
 /// How to run a topology.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
@@ -18,6 +20,8 @@ pub struct RunOptions {
     pub adopts: bool,
     /// Set to `true`, from any thread, it ends the run with [`RunError::Stopped`](super::RunError::Stopped).
     pub stop: Arc<AtomicBool>,
+    /// The process groups of the stages while they run, for a program that stops and continues them with itself.
+    pub groups: ProcessGroups,
 }
 
 impl Default for RunOptions {
@@ -27,6 +31,7 @@ impl Default for RunOptions {
             connect_timeout: Duration::from_secs(30),
             adopts: false,
             stop: Arc::new(AtomicBool::new(false)),
+            groups: ProcessGroups::default(),
         }
     }
 }

@@ -70,7 +70,7 @@ pub fn run(
     let mut run = Run { topology, options, observer, tally, events, starters, crew, outlook, bystanders };
     // It has the last sender of events but those of processes and boundaries: all have ended when events do.
     let done = run.ends().and_then(|ends| {
-        let launcher = Launcher { executable, ends, events: sender };
+        let launcher = Launcher { executable, ends, events: sender, groups: options.groups.clone() };
         run.crew.start(&launcher)?;
         run.connect(&launcher)?;
         run.flow(&launcher)?;
