@@ -64,8 +64,8 @@ pub fn to_record(value: &Value) -> Result<Record, Failure> {
         _ => (Some(Value::String(message.payload)), None),
     };
     Ok(Record {
-        exchange: Some(message.exchange),
-        key: Some(message.routing_key),
+        exchange: Some(message.exchange.into()),
+        key: Some(message.routing_key.into()),
         redelivered: Some(message.redelivered),
         headers,
         properties,
@@ -76,11 +76,11 @@ pub fn to_record(value: &Value) -> Result<Record, Failure> {
 }
 
 /// Headers, and the properties that are known.
-fn split(properties: Value) -> (Map<String, Value>, PropertyValues) {
-    let Value::Object(mut fields) = properties else { return (Map::new(), PropertyValues::default()) };
+fn split(properties: Value) -> (Option<Map<String, Value>>, PropertyValues) {
+    let Value::Object(mut fields) = properties else { return (None, PropertyValues::default()) };
     let headers = match fields.remove("headers") {
-        Some(Value::Object(headers)) => headers,
-        _ => Map::new(),
+        Some(Value::Object(headers)) => Some(headers),
+        _ => None,
     };
     let known = fields.iter().filter_map(|(name, value)| {
         let one = json!({name: value});

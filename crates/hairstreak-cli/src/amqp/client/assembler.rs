@@ -102,7 +102,7 @@ impl Assembler {
 }
 
 fn named(exchange: &[u8], routing_key: &[u8]) -> Content {
-    Content { exchange: text(exchange), routing_key: text(routing_key), ..Content::default() }
+    Content { exchange: exchange.into(), routing_key: routing_key.into(), ..Content::default() }
 }
 
 fn content(event: &mut Event) -> Option<&mut Content> {

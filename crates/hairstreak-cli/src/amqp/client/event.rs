@@ -5,8 +5,8 @@ use hairstreak_wire::amqp::{DecodeError, Method, ReplyCode};
 /// A message as it came.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Content {
-    pub exchange: String,
-    pub routing_key: String,
+    pub exchange: Vec<u8>,
+    pub routing_key: Vec<u8>,
     /// Encoded.
     pub properties: Vec<u8>,
     pub body: Vec<u8>,

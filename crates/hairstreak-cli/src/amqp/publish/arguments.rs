@@ -8,7 +8,7 @@ use clap::Args;
 use hairstreak_wire::amqp::FieldTable;
 
 use crate::amqp::session::BrokerArguments;
-use crate::amqp::value::{NamedValue, PropertyValues, short_string, table};
+use crate::amqp::value::{NamedValue, PropertyValues, Text, short_string, table};
 use crate::duration::bounded;
 use crate::map::Framing;
 use crate::when::When;
@@ -140,16 +140,18 @@ impl MessageArguments {
     }
 
     pub fn properties(&self) -> PropertyValues {
+        let text = |given: &Option<String>| given.clone().map(Text::from);
         PropertyValues {
-            content_type: self.content_type.clone(),
-            content_encoding: self.content_encoding.clone(),
-            correlation_id: self.correlation_id.clone(),
-            reply_to: self.reply_to.clone(),
-            expiration: self.expiration.map(|time| time.as_millis().to_string()),
-            message_id: self.message_id.clone(),
-            r#type: self.kind.clone(),
-            user_id: self.user_id.clone(),
-            app_id: self.app_id.clone(),
+            content_type: text(&self.content_type),
+            content_encoding: text(&self.content_encoding),
+            correlation_id: text(&self.correlation_id),
+            reply_to: text(&self.reply_to),
+            expiration: self.expiration.map(|time| time.as_millis().to_string().into()),
+            message_id: text(&self.message_id),
+            r#type: text(&self.kind),
+            user_id: text(&self.user_id),
+            app_id: text(&self.app_id),
+            cluster_id: None,
             delivery_mode: self.persistent.then_some(PERSISTENT),
             priority: self.priority,
             timestamp: self.timestamp,

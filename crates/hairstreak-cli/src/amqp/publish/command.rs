@@ -10,7 +10,7 @@ use crate::amqp::client::{CHANNEL, Connection, Event};
 use crate::amqp::interrupt::Interrupt;
 use crate::amqp::meter::Meter;
 use crate::amqp::session::with_connection;
-use crate::amqp::value::{PropertyValues, from_record};
+use crate::amqp::value::{PropertyValues, Text, from_record};
 use crate::failure::Failure;
 use crate::line::one_line;
 use crate::numbers::{grouped, messages};
@@ -56,7 +56,8 @@ struct Template {
 impl Template {
     fn new(arguments: &PublishArguments) -> Result<Template, Failure> {
         let (headers, properties) = (arguments.message.headers(), arguments.message.properties());
-        let encoded = properties.encode(&headers).map_err(Failure::usage)?;
+        let encoded = properties.encode(Some(&headers).filter(|headers| !headers.is_empty()));
+        let encoded = encoded.map_err(Failure::usage)?;
         Ok(Template { headers, properties, encoded })
     }
 }
@@ -136,7 +137,13 @@ impl Publisher<'_> {
         let PublishArguments { exchange, key, mandatory, form, .. } = self.arguments;
         if !form.json {
             let to = (exchange.as_deref().unwrap_or_default(), key.as_deref().unwrap_or_default());
-            encode(self.connection, to, *mandatory, &self.template.encoded, body);
+            encode(
+                self.connection,
+                (to.0.as_bytes(), to.1.as_bytes()),
+                *mandatory,
+                &self.template.encoded,
+                body,
+            );
         } else if form.body.is_none() && body.trim_ascii().is_empty() {
             return Ok(Sent::Message);
         } else {
@@ -163,31 +170,33 @@ fn send_record(
     text: &[u8],
 ) -> Result<(), String> {
     let record = from_record(text).map_err(|error| error.to_string())?;
-    let exchange = arguments.exchange.as_ref().or(record.exchange.as_ref()).map_or("", String::as_str);
-    let key = match arguments.key.as_ref().or(record.key.as_ref()) {
+    let given = |argument: &Option<String>| argument.clone().map(Text::from);
+    let exchange = given(&arguments.exchange).or(record.exchange).unwrap_or_else(|| Text::from(""));
+    let key = match given(&arguments.key).or(record.key) {
         Some(key) => key,
-        None if exchange.is_empty() => {
+        None if exchange.as_bytes().is_empty() => {
             return Err("it has no key, and nothing else says where it goes".into());
         }
-        None => "",
+        None => Text::from(""),
     };
     let mut headers = record.headers;
-    template.headers.iter().for_each(|(name, value)| headers.insert(name, value.clone()));
-    let encoded = template.properties.clone().or(&record.properties).encode(&headers)?;
-    encode(connection, (exchange, key), arguments.mandatory, &encoded, &record.body);
+    for (name, value) in template.headers.iter() {
+        headers.get_or_insert_default().insert(name, value.clone());
+    }
+    let encoded = template.properties.clone().or(&record.properties).encode(headers.as_ref())?;
+    encode(connection, (exchange.as_bytes(), key.as_bytes()), arguments.mandatory, &encoded, &record.body);
     Ok(())
 }
 
 fn encode(
     connection: &mut Connection,
-    (exchange, key): (&str, &str),
+    (exchange, routing_key): (&[u8], &[u8]),
     mandatory: bool,
     properties: &[u8],
     body: &[u8],
 ) {
     let frame_size_max = connection.frame_size_max;
     let output = connection.output();
-    let (exchange, routing_key) = (exchange.as_bytes(), key.as_bytes());
     basic::Publish { exchange, routing_key, mandatory, immediate: false }.encode(CHANNEL, output);
     encode_content_header(CHANNEL, body.len() as u64, properties, output);
     encode_body(CHANNEL, body, frame_size_max, output);

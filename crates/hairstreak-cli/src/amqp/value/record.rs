@@ -5,17 +5,17 @@
 //!  "properties": {"content_type": "text/plain", "delivery_mode": 2}, "body": "..."}
 //! ```
 //!
-//! A body that is no UTF-8 is `body_base64`. To publish, all fields may be missing, and a body that is no string is sent
+//! Each property and header comes back as it was (see `json` for their values). A body that is no UTF-8 is `body_base64`. To publish, all fields may be missing, and a body that is no string is sent
 //! as JSON.
 
-use hairstreak_wire::amqp::{DecodeError, FieldTable, Properties};
+use hairstreak_wire::amqp::{DecodeError, FieldTable, Properties, SHORT_STRING_SIZE_MAX};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::json::{from_table, to_table};
+use super::json::{from_headers, to_headers};
 use super::properties::PropertyValues;
-use super::typed::short_string;
+use super::text::Text;
 use crate::amqp::client::Content;
 use crate::base64;
 
@@ -24,13 +24,13 @@ use crate::base64;
 #[serde(deny_unknown_fields)]
 pub struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub exchange: Option<String>,
+    pub exchange: Option<Text>,
     #[serde(alias = "routing_key")]
-    pub key: Option<String>,
+    pub key: Option<Text>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redelivered: Option<bool>,
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub headers: Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headers: Option<Map<String, Value>>,
     #[serde(default, skip_serializing_if = "PropertyValues::is_empty")]
     pub properties: PropertyValues,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,9 +61,9 @@ pub enum RecordError {
 
 /// A message to publish, as far as the object says it.
 pub struct Published {
-    pub exchange: Option<String>,
-    pub key: Option<String>,
-    pub headers: FieldTable,
+    pub exchange: Option<Text>,
+    pub key: Option<Text>,
+    pub headers: Option<FieldTable>,
     pub properties: PropertyValues,
     pub body: Vec<u8>,
 }
@@ -71,9 +71,11 @@ pub struct Published {
 /// The message of a JSON object.
 pub fn from_record(text: &[u8]) -> Result<Published, RecordError> {
     let record: Record = serde_json::from_slice(text)?;
-    let checked = |name, text: Option<String>| {
-        let checked = text.map(|text| short_string(&text)).transpose();
-        checked.map_err(|error| RecordError::Field(name, error))
+    let checked = |name, text: Option<Text>| match text {
+        Some(text) if text.as_bytes().len() > SHORT_STRING_SIZE_MAX => {
+            Err(RecordError::Field(name, format!("it has more than {SHORT_STRING_SIZE_MAX} bytes")))
+        }
+        text => Ok(text),
     };
     let body = match (record.body, record.body_base64) {
         (Some(_), Some(_)) => {
@@ -85,10 +87,11 @@ pub fn from_record(text: &[u8]) -> Result<Published, RecordError> {
             .ok_or_else(|| RecordError::Field("body_base64", "it is no base64".into()))?,
         (None, None) => Vec::new(),
     };
+    let headers = record.headers.as_ref().map(to_headers).transpose();
     Ok(Published {
         exchange: checked("exchange", record.exchange)?,
         key: checked("key", record.key)?,
-        headers: to_table(&record.headers).map_err(|error| RecordError::Field("headers", error))?,
+        headers: headers.map_err(|error| RecordError::Field("headers", error))?,
         properties: record.properties,
         body,
     })
@@ -97,16 +100,16 @@ pub fn from_record(text: &[u8]) -> Result<Published, RecordError> {
 /// A message as one line of JSON, without a newline.
 pub fn to_record(content: Content, is_redelivered: bool) -> Result<Vec<u8>, DecodeError> {
     let mut properties = Properties::decode(&content.properties)?;
-    let headers = properties.headers.take().unwrap_or_default();
+    let headers = properties.headers.take();
     let (body, body_base64) = match String::from_utf8(content.body) {
         Ok(text) => (Some(Value::String(text)), None),
         Err(error) => (None, Some(base64::encode(error.as_bytes()))),
     };
     let record = Record {
-        exchange: Some(content.exchange),
-        key: Some(content.routing_key),
+        exchange: Some(content.exchange.into()),
+        key: Some(content.routing_key.into()),
         redelivered: Some(is_redelivered),
-        headers: from_table(&headers),
+        headers: headers.as_ref().map(from_headers),
         properties: PropertyValues::of(&properties),
         body,
         body_base64,
@@ -126,17 +129,17 @@ mod tests {
             let headers = FieldTable::from_iter([("n", 1)]);
             let content = Content {
                 exchange: "x".into(),
-                routing_key: "k".into(),
-                properties: properties.encode(&headers).unwrap(),
+                routing_key: b"k\xff".into(),
+                properties: properties.encode(Some(&headers)).unwrap(),
                 body: body.to_vec(),
             };
             let line = to_record(content, true).unwrap();
             assert!(!line.contains(&b'\n'));
             let published = from_record(&line).unwrap();
-            assert_eq!((published.exchange.as_deref(), published.key.as_deref()), (Some("x"), Some("k")));
+            assert_eq!((published.exchange, published.key), (Some("x".into()), Some(b"k\xff".into())));
             assert_eq!(
                 (published.headers, published.properties, &*published.body),
-                (headers, properties, body)
+                (Some(headers), properties, body)
             );
         }
     }
