@@ -140,7 +140,8 @@ mod tests {
     impl Files {
         fn new(name: &str, cgroup: &str, files: &[(&str, &str)]) -> Files {
             let root = std::env::temp_dir().join(format!("hs-{}-memory-{name}", std::process::id()));
-            for (path, text) in [("proc/self/cgroup", cgroup), ("proc/meminfo", MACHINE)].iter().chain(files) {
+            for (path, text) in [("proc/self/cgroup", cgroup), ("proc/meminfo", MACHINE)].iter().chain(files)
+            {
                 let path = root.join(path);
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(path, text).unwrap();
