@@ -6,12 +6,14 @@
 mod child;
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use hairstreak::service::{Client, ClientOptions, RequestError};
 use hairstreak::{BindError, Exchange, Node, OpenError, Queue, Scope};
 use hairstreak_server::{ServeOptions, Server};
+use hairstreak_testkit::Task;
 
 use child::in_child;
 
@@ -114,10 +116,15 @@ fn a_child_is_refused_its_parents_client_whoever_waits_for_it_there() {
             }
             let number = client.send("nobody", "x").unwrap();
             thread::scope(|scope| {
-                let waiting = waits.then(|| scope.spawn(|| client.recv()));
+                let (tell, told) = mpsc::channel();
+                let client = &client;
+                let wait = move || {
+                    tell.send(Task::current()).unwrap();
+                    client.recv()
+                };
+                let waiting = waits.then(|| scope.spawn(wait));
                 if waits {
-                    // tidy: allow(sleeps) until it waits, as a rule
-                    thread::sleep(Duration::from_millis(50));
+                    told.recv_timeout(LONG).unwrap().until_asleep();
                 }
                 let is_well = in_child(|| {
                     assert_eq!((client.recv(), client.try_recv()), (None, None));

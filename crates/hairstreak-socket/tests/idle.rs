@@ -6,7 +6,6 @@ mod endpoints;
 
 use std::fs;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -15,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hairstreak_socket::{Context, Dealer, Interest, Options, Poller, Proxy, Pull, Push, RecvError, Router};
+use hairstreak_testkit::{Task, until};
 
 use endpoints::endpoint;
 
@@ -73,39 +73,6 @@ fn connected_sockets_are_idle() {
     }
 }
 
-/// The kernel's word on one thread of this process.
-fn status(thread: &Path, field: &str) -> String {
-    let status = fs::read_to_string(thread.join("status")).unwrap();
-    status.lines().find_map(|line| line.strip_prefix(field)).unwrap().trim().to_owned()
-}
-
-/// The background thread, once it has its name.
-fn background() -> PathBuf {
-    let is_it = |task: &PathBuf| {
-        fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.trim_end() == "hairstreak-io")
-    };
-    let find = || fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path()).find(is_it);
-    wait_until("background thread", || find().is_some());
-    find().unwrap()
-}
-
-/// The calling thread, for others to look at.
-fn this_thread() -> PathBuf {
-    PathBuf::from("/proc").join(fs::read_link("/proc/thread-self").unwrap())
-}
-
-fn wait_until_asleep(thread: &Path) {
-    wait_until("sleep", || status(thread, "State:").starts_with('S'));
-}
-
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < LONG, "no {what}");
-        thread::yield_now();
-    }
-}
-
 /// Who answers sleeps until it is asked; who asks is awake all the time, as far as the engine can tell that gets the
 /// answers: those that gathered would be left to the background thread.
 #[test]
@@ -124,7 +91,7 @@ fn answers_over_inproc_do_not_wake_the_background_thread() {
         let (near, back) = (Dealer::new(&context).unwrap(), Dealer::new(&context).unwrap());
         near.connect(&requests).unwrap();
         back.connect(&replies).unwrap();
-        tell.send(this_thread()).unwrap();
+        tell.send(Task::current()).unwrap();
         for _ in 0..ROUND_COUNT * ASKED_COUNT {
             back.send(&near.recv_timeout(LONG).unwrap()).unwrap();
             count.fetch_add(1, Ordering::Release);
@@ -132,17 +99,17 @@ fn answers_over_inproc_do_not_wake_the_background_thread() {
     });
     let answering = told.recv().unwrap();
     assert!(there.wait_for_peers(1, LONG) && home.wait_for_peers(1, LONG));
-    let background = background();
-    let sleeps = || status(&background, "voluntary_ctxt_switches:").parse::<u64>().unwrap();
+    let background = Task::named("hairstreak-io");
+    let sleeps = || background.status("voluntary_ctxt_switches:").parse::<u64>().unwrap();
     // A tick that meets a caller who was interrupted inside comes again and again: the best of some rounds counts.
     let rounds = (0..ROUND_COUNT).map(|round| {
         let (before, start) = (sleeps(), Instant::now());
         for asked in round * ASKED_COUNT + 1..=(round + 1) * ASKED_COUNT {
-            wait_until_asleep(&answering);
+            answering.until_asleep();
             // Who has looked for messages in vain before it asks has its question published at once, too.
             assert_eq!(there.try_recv(), Err(RecvError::WouldBlock));
             there.send("ask").unwrap();
-            wait_until("answer", || answered.load(Ordering::Acquire) == asked);
+            until("answer", || answered.load(Ordering::Acquire) == asked);
             assert_eq!(home.recv_timeout(LONG).unwrap().body(), b"ask");
         }
         // Whether callers are still there is looked at now and then, in three engines.

@@ -17,6 +17,7 @@
 //! | item | task |
 //! |---|---|
 //! | [`until`], [`until_eq`], [`until_at_least`] | wait for a condition, with a bound |
+//! | [`Task`] | a thread that others see asleep |
 //! | [`beside_a_sleeper`] | measures how late the machine wakes a sleeper |
 //! | [`MeasuredAllocator`] | how much memory is in use |
 //!
@@ -81,6 +82,7 @@ mod network;
 mod nodes;
 mod seeds;
 mod simulator;
+mod task;
 mod trace;
 mod until;
 mod wakeup;
@@ -93,6 +95,7 @@ pub use network::{Full, Link, Loss, Network, NetworkEvent, Packet, Path, Payload
 pub use nodes::{Life, Nodes};
 pub use seeds::{Seeds, assert_replays};
 pub use simulator::Simulator;
+pub use task::Task;
 pub use trace::Trace;
 pub use until::{Look, PATIENCE, until, until_at_least, until_eq};
 pub use wakeup::Wakeup;

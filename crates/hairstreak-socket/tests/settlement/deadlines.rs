@@ -1,10 +1,11 @@
 //! Messages that are not settled in their time come back, whoever has them.
 
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use hairstreak_socket::settlement::{Refusal, RefusalCause, Settlement};
 use hairstreak_socket::{Context, Options, Pull, Push, SendError};
-use hairstreak_testkit::{until, until_eq};
+use hairstreak_testkit::{Task, until, until_eq};
 
 use crate::{LONG, by_hand, check, take, window};
 
@@ -148,11 +149,15 @@ fn a_time_is_kept_though_nobody_calls() {
 #[test]
 fn a_time_is_kept_while_a_caller_sleeps_that_began_before() {
     let (push, _pull) = quiet_ends(window(1000));
+    let (tell, told) = mpsc::channel();
     let waiting = std::thread::spawn({
         let push = push.clone();
-        move || push.wait_settled(2 * SOON + LONG / 2)
+        move || {
+            tell.send(Task::current()).unwrap();
+            push.wait_settled(2 * SOON + LONG / 2)
+        }
     });
-    std::thread::sleep(SOON); // tidy: allow(sleeps) it is to sleep by then
+    told.recv_timeout(LONG).unwrap().until_asleep();
     push.send_within("late", SOON).unwrap();
     until_eq("refused tasks", 1, || push.unsettled().refused_count);
     assert!(!waiting.is_finished(), "the other message is not settled");
@@ -169,8 +174,13 @@ fn who_waits_for_room_while_another_leads_hears_that_a_time_is_over() {
     let pull = Pull::with_options(&Context::new(), quiet(by_hand(1000))).unwrap();
     pull.connect(&place).unwrap();
     assert!(push.wait_for_peers(1, LONG));
-    let leading = std::thread::spawn(move || other.recv_timeout(LONG / 2));
-    std::thread::sleep(SOON); // tidy: allow(sleeps) it is to lead by then
+    let (tell, told) = mpsc::channel();
+    let leading = std::thread::spawn(move || {
+        tell.send(Task::current()).unwrap();
+        other.recv_timeout(LONG / 2)
+    });
+    // The thread leads by then.
+    told.recv_timeout(LONG).unwrap().until_asleep();
     push.send_within("patient", LONG * 10).unwrap();
     push.send_within("late", SOON).unwrap();
     let begin = Instant::now();

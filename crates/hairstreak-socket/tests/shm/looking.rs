@@ -1,7 +1,5 @@
 //! Callers that look into shared memory before they sleep: their peers do not ring meanwhile, and nobody may miss it.
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -10,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use hairstreak_socket::{Context, Dealer, Options, Pull, Push, RecvError};
-use hairstreak_testkit::until;
+use hairstreak_testkit::{Task, until};
 
 use crate::LONG;
 use crate::endpoints::endpoint;
@@ -41,25 +39,17 @@ fn take<'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
     pull: &'scope Pull,
     taken: &mpsc::Sender<()>,
-) -> PathBuf {
+) -> Task {
     let (tell, told) = mpsc::channel();
     let taken = taken.clone();
     scope.spawn(move || {
-        tell.send(fs::read_link("/proc/thread-self").unwrap()).unwrap();
+        tell.send(Task::current()).unwrap();
         for _ in 0..count {
             pull.recv_timeout(LONG).unwrap();
             taken.send(()).unwrap();
         }
     });
-    Path::new("/proc").join(told.recv_timeout(LONG).unwrap())
-}
-
-/// Waits until the thread sleeps: it has looked in vain.
-fn wait_until_asleep(task: &Path) {
-    until("it sleeps", || {
-        let stat = fs::read_to_string(task.join("stat")).unwrap();
-        stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('S'))
-    });
+    told.recv_timeout(LONG).unwrap()
 }
 
 #[test]
@@ -70,7 +60,8 @@ fn who_finds_something_by_looking_leaves_the_bell_to_those_who_sleep() {
     let (taken, takes) = mpsc::channel();
     for round in 0..20 {
         thread::scope(|scope| {
-            wait_until_asleep(&take(1, scope, &pull, &taken));
+            // The thread has looked in vain.
+            take(1, scope, &pull, &taken).until_asleep();
             take(1, scope, &pull, &taken);
             for message in ["for one", "for the other"] {
                 push.send_timeout(message, LONG).unwrap();
@@ -88,7 +79,8 @@ fn who_finds_several_by_looking_tells_those_who_sleep_of_what_it_leaves() {
     let (taken, takes) = mpsc::channel();
     for round in 0..20 {
         thread::scope(|scope| {
-            wait_until_asleep(&take(1, scope, &pull, &taken));
+            // The thread has looked in vain.
+            take(1, scope, &pull, &taken).until_asleep();
             take(2, scope, &pull, &taken);
             // The link being idle the first is written alone, the others together.
             (0..3).for_each(|_| push.send_timeout("one of three", LONG).unwrap());

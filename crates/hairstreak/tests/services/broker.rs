@@ -1,10 +1,11 @@
 //! A broker in its test's hands.
 
-use std::thread;
-use std::time::{Duration, Instant};
+use std::net::SocketAddrV4;
+use std::time::Duration;
 
 use hairstreak::service::{ClientId, Held, RequestId};
 use hairstreak_socket::{Context, Message, Options, Router, RouterNotify};
+use hairstreak_testkit::{until, until_eq};
 use hairstreak_wire::numbered::{Header, Numbered, ToBroker, parse_to_broker};
 
 pub const CLIENT: ClientId = ClientId([7; 16]);
@@ -15,6 +16,7 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 pub struct Broker {
     pub router: Router,
     peer: Message,
+    place: SocketAddrV4,
 }
 
 impl Broker {
@@ -33,7 +35,8 @@ impl Broker {
         let notice = router.recv_timeout(PATIENCE).unwrap();
         assert_eq!(notice.as_frames()[1].size(), 0);
         let peer = Message::from_frames([notice.as_frames()[0].as_bytes()]);
-        Broker { router, peer }
+        let place = place.strip_prefix("tcp://").unwrap().parse().unwrap();
+        Broker { router, peer, place }
     }
 
     /// The same broker, which speaks to that peer.
@@ -68,6 +71,39 @@ impl Broker {
                 return Some((peer, frames));
             }
         }
+    }
+
+    /// Waits until all bytes that were sent lie in the kernel's buffers of the peers.
+    pub fn until_arrived(&self) {
+        until_eq("bytes on the way to peers", 0, || {
+            self.router.stats().queued_bytes as u64 + self.under_way().0
+        });
+    }
+
+    /// Waits until the processes of the peers have read all bytes that were sent.
+    pub fn until_read(&self) {
+        self.until_arrived();
+        until_eq("bytes that peers have not read", 0, || self.under_way().1);
+    }
+
+    /// The bytes that the kernel has of this broker for its peers: those that have not arrived, and those that are not read.
+    fn under_way(&self) -> (u64, u64) {
+        let host = u32::from_ne_bytes(self.place.ip().octets());
+        let place = format!("{host:08X}:{:04X}", self.place.port());
+        let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        let mut bytes = (0, 0);
+        for line in table.lines().skip(1) {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let (unacknowledged, unread) = fields[4].split_once(':').unwrap();
+            let count = |digits| u64::from_str_radix(digits, 16).unwrap();
+            match (fields[1] == place, fields[2] == place) {
+                // The queue of a listener (0A) has connections.
+                (true, _) if fields[3] != "0A" => bytes.0 += count(unacknowledged),
+                (_, true) => bytes.1 += count(unread),
+                _ => {}
+            }
+        }
+        bytes
     }
 
     pub fn welcome(&self) {
@@ -122,16 +158,11 @@ fn listen(place: &str, properties: Vec<(String, Vec<u8>)>) -> Router {
         linger_ms: 0,
         ..Options::default()
     };
-    let end = Instant::now() + PATIENCE;
-    loop {
+    // The place is free once the broker before is gone.
+    until("the place is free", || {
         let router = Router::with_options(&Context::new(), options.clone()).unwrap();
-        match router.bind(place) {
-            Ok(_) => return router,
-            Err(error) => assert!(Instant::now() < end, "{error}"),
-        }
-        // tidy: allow(sleeps) the place is free when the broker before is gone
-        thread::sleep(Duration::from_millis(5));
-    }
+        router.bind(place).map(|_| router)
+    })
 }
 
 /// A place of this test alone, which brokers come back to. The port is none that a connection is given by the system.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use hairstreak::Message;
 use hairstreak::service::{Client, ClientOptions, RequestError};
+use hairstreak_testkit::until_at_least;
 use hairstreak_wire::numbered::{Header, ToBroker, parse_to_broker};
 
 use crate::broker::{Broker, PATIENCE, place};
@@ -286,8 +287,7 @@ fn parts_of_a_plain_broker_that_died_are_not_joined_to_those_of_the_next() {
     let first = Broker::plain_at(&place);
     assert_eq!(first.frames()[3..], [b"x"]);
     first.send_frames(&[b"MDPC02", b"\x02", b"echo", b"first half, "]);
-    // tidy: allow(sleeps) the part arrives
-    thread::sleep(Duration::from_millis(100));
+    first.until_read();
     drop(first);
     let second = Broker::plain_at(&place);
     let (peer, _) = second.frames_of_anybody(PATIENCE).unwrap();
@@ -388,11 +388,7 @@ fn tasks_share_what_they_wait_with_and_one_that_goes_leaves_the_lead_to_another(
         while answer(&broker).0 < COUNT as u64 {}
         broker
     });
-    let end = Instant::now() + PATIENCE;
-    while poll_woken(&mut calls) < COUNT - GONE {
-        assert!(Instant::now() < end, "{} wait still", calls.iter().flatten().count());
-        thread::park_timeout(Duration::from_millis(500));
-    }
+    until_at_least("replies", COUNT - GONE, || poll_woken(&mut calls));
     drop(serving);
 }
 
@@ -419,12 +415,11 @@ fn tasks_and_threads_share_the_connections_to_a_plain_broker() {
             }
         });
         let mut calls = calls(&client, &bodies);
-        let (mut done, end) = (0, Instant::now() + PATIENCE);
-        while done < COUNT {
+        let mut done = 0;
+        until_at_least("replies", COUNT, || {
             done += poll_woken(&mut calls);
-            assert!(Instant::now() < end, "{done} are done");
-            thread::park_timeout(Duration::from_millis(5));
-        }
+            done
+        });
         thread.join().unwrap();
         is_done.store(true, Ordering::SeqCst);
     });

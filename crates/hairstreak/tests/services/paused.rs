@@ -3,9 +3,10 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hairstreak::service::{MemoryStore, Worker, WorkerOptions};
+use hairstreak_testkit::until;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::broker::{Broker, PATIENCE, place};
@@ -37,11 +38,7 @@ impl Part {
     /// Stops the process. The threads of a process stop one after the other: one that is not stopped yet could still take a message.
     fn stop(&self) {
         self.signal(Signal::STOP);
-        let end = Instant::now() + PATIENCE;
-        while !self.is_stopped() {
-            assert!(Instant::now() < end, "a thread goes on");
-            thread::yield_now();
-        }
+        until("all threads are stopped", || self.is_stopped());
     }
 
     fn is_stopped(&self) -> bool {
@@ -114,8 +111,7 @@ fn what_came_to_a_worker_that_was_stopped_is_marked_or_dropped_if_its_connection
     part.stop();
     first.ask(2);
     first.router.flush();
-    // tidy: allow(sleeps) the request arrives
-    thread::sleep(Duration::from_millis(100));
+    first.until_arrived();
     drop(first);
     // tidy: allow(sleeps) so long the process does not run, and the connection ends meanwhile
     thread::sleep(PAUSE);

@@ -9,6 +9,7 @@ use hairstreak::service::{
     ClientId, Held, MemoryStore, ReplyStore, Request, StoredReply, Worker, WorkerControl, WorkerOptions,
 };
 use hairstreak_socket::Message;
+use hairstreak_testkit::until;
 use hairstreak_wire::numbered::{Header, RequestId, ToBroker, parse_to_broker};
 
 use crate::broker::{Broker, CLIENT, PATIENCE, place};
@@ -47,13 +48,12 @@ fn ready_lists_everything_that_the_connection_before_had_brought() {
     first.ask(1);
     assert_eq!(begun.recv_timeout(PATIENCE), Ok(1));
     (2..=40).for_each(|number| first.ask(number));
-    // tidy: allow(sleeps) the requests arrive at a worker that does not look
-    thread::sleep(Duration::from_millis(100));
+    // The requests arrive at a worker that does not look. So does the welcome.
+    first.until_read();
     drop(first);
     let second = Broker::at(&place);
     second.welcome();
-    // tidy: allow(sleeps) so does the welcome
-    thread::sleep(Duration::from_millis(100));
+    second.until_read();
     end.send(()).unwrap();
     let (before, mut held) = second.until_ready();
     held.sort_unstable();
@@ -178,9 +178,7 @@ fn a_busy_worker_of_one_thread_tells_a_new_broker_what_runs_and_hears_what_is_ca
     second.welcome();
     assert_eq!(second.until_ready().1, [1]);
     second.send(Header::Cancel { request: RequestId { client: CLIENT, number: 1 } }, &[]);
-    while !is_cancelled.load(Ordering::SeqCst) {
-        thread::yield_now();
-    }
+    until("the request is cancelled", || is_cancelled.load(Ordering::SeqCst));
     end.send(()).unwrap();
     second.replies_with(1);
 }
@@ -195,8 +193,8 @@ fn a_request_whose_connection_is_over_or_that_is_taken_back_before_it_begins_is_
     thread::spawn(move || {
         worker.run(|request| {
             // Of what was taken back the worker hears by and by.
-            while request.body() == b"4" && !request.is_cancelled() {
-                thread::yield_now();
+            if request.body() == b"4" {
+                until("the fourth request is cancelled", || request.is_cancelled());
             }
             let _ = begin.send((request.body().to_vec(), request.is_repeated()));
             let _ = ends.lock().unwrap().recv_timeout(PATIENCE);
@@ -213,8 +211,7 @@ fn a_request_whose_connection_is_over_or_that_is_taken_back_before_it_begins_is_
     begins(1, false);
     first.ask(2);
     first.router.flush();
-    // tidy: allow(sleeps) the second one arrives
-    thread::sleep(Duration::from_millis(100));
+    first.until_read();
     drop(first);
     let second = Broker::at(&place);
     second.welcome();
