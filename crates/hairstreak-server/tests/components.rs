@@ -7,6 +7,7 @@ use std::time::Duration;
 use hairstreak::{BindError, Node, OpenError, Queue, Scope, Style};
 use hairstreak_server::{ServeOptions, Server};
 use hairstreak_socket::{Context, Dealer, Pull};
+use hairstreak_testkit::until_eq;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(100);
@@ -168,7 +169,7 @@ fn a_name_that_was_closed_can_be_opened_elsewhere() {
     let (_server, directory) = directory();
     let one = node(&directory);
     drop(one.queue("Q").scope(Scope::Global).open().unwrap());
-    while lookup(&directory, "Q")[1] != "NOT_FOUND" {}
+    until_eq("the answer", "NOT_FOUND".to_owned(), || lookup(&directory, "Q").swap_remove(1));
     far_node(&directory).queue("Q").scope(Scope::Global).open().unwrap();
 }
 
@@ -259,9 +260,7 @@ fn a_name_is_followed_to_where_its_holder_comes_back() {
     assert_eq!(text(&queue), "to the first");
     drop((queue, first));
     // What is sent before the loss is noticed is lost with the connection.
-    while exchange.stats().queue_count > 0 {
-        thread::yield_now();
-    }
+    until_eq("queues of the exchange", 0, || exchange.stats().queue_count);
     let second = node(&directory);
     let queue = second.queue("Q").scope(Scope::Global).open().unwrap();
     exchange.send(b"to the second").unwrap();

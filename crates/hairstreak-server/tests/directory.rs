@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use hairstreak_server::{Change, DirectoryOptions, ServeOptions, Server, StartError};
 use hairstreak_socket::{Context, Dealer, RecvError};
+use hairstreak_testkit::until;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -48,6 +49,14 @@ fn register(dealer: &Dealer, name: &str, owner: u8, lease_ms: u32) -> Vec<Vec<u8
     let endpoint = format!("tcp://10.0.0.{owner}:7");
     let lease_ms = lease_ms.to_be_bytes();
     ask(dealer, &[b"REGISTER", name.as_bytes(), &[owner; 16], &lease_ms, endpoint.as_bytes(), b"k", b"v"])
+}
+
+/// Registers a name again and again until the directory takes the name.
+fn until_registered(dealer: &Dealer, name: &str, owner: u8, lease_ms: u32) {
+    until(&format!("{name} is registered"), || match register(dealer, name, owner, lease_ms) {
+        reply if reply[0] == b"OK" => Ok(()),
+        reply => Err(reply.iter().map(|frame| frame.escape_ascii().to_string()).collect::<Vec<_>>()),
+    });
 }
 
 fn lookup(dealer: &Dealer, name: &str, wait_ms: u32) -> Vec<Vec<u8>> {
@@ -103,7 +112,7 @@ fn a_name_is_refused_while_its_holder_is_connected_and_given_when_it_is_gone() {
     register(&holder, "a", 1, 3_600_000);
     assert_eq!(register(&other, "a", 2, 5000), [b"DUPLICATE".as_slice(), b"a", b"tcp://10.0.0.1:7"]);
     holder.close();
-    while register(&other, "a", 2, 5000)[0] != b"OK" {}
+    until_registered(&other, "a", 2, 5000);
     let last = changes.try_iter().last();
     assert!(matches!(last, Some(Change::Moved { .. })), "{last:?}");
 }
@@ -159,12 +168,12 @@ fn names_that_clients_left_behind_make_room_for_others() {
     for owner in 1..=8 {
         let leaving = client(&server);
         for name in ["x", "y"] {
-            while register(&leaving, &format!("{name}{owner}"), owner, 3_600_000)[0] != b"OK" {}
+            until_registered(&leaving, &format!("{name}{owner}"), owner, 3_600_000);
         }
         leaving.close();
     }
     let good = client(&server);
-    while register(&good, "good", 9, 5000)[0] != b"OK" {}
+    until_registered(&good, "good", 9, 5000);
     assert_eq!(lookup(&good, "good", 0)[0], b"FOUND");
 }
 

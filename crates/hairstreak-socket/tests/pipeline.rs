@@ -7,6 +7,7 @@ use std::time::Duration;
 use hairstreak_socket::{
     Context, Distribution, Message, Options, Pull, Push, RecvError, SendAllError, SendError,
 };
+use hairstreak_testkit::{until, until_eq};
 
 const LONG: Duration = Duration::from_secs(20);
 const TRANSPORTS: [&str; 5] = ["tcp", "tcp6", "ipc", "shm", "inproc"];
@@ -138,9 +139,7 @@ fn a_peer_that_comes_back_is_connected_again() {
         assert_eq!(pull.recv_timeout(LONG).unwrap().body(), b"one");
         let name = push.peers()[0].endpoint.clone();
         pull.close();
-        while !push.peers().is_empty() {
-            std::thread::yield_now();
-        }
+        until_eq("peers", 0, || push.peers().len());
         let pull = Pull::new(&Context::new()).unwrap();
         pull.bind(&name).unwrap();
         push.send_timeout("two", LONG).unwrap();
@@ -226,10 +225,10 @@ fn closing_ends_a_blocked_receiver() {
     let pull = Pull::new(&Context::new()).unwrap();
     let other = pull.clone();
     let thread = std::thread::spawn(move || other.recv());
-    while !thread.is_finished() {
-        std::thread::yield_now();
+    until("the receiver ends", || {
         pull.clone().close();
-    }
+        thread.is_finished()
+    });
     assert_eq!(thread.join().unwrap(), Err(RecvError::Closed));
 }
 

@@ -7,8 +7,9 @@ use std::os::unix::net::{SocketAddr, UnixStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use hairstreak_testkit::until;
 use hairstreak_transport::vortex::{
     Fabric, FabricClock, FabricError, FabricOptions, FabricStopper, VortexAddress,
 };
@@ -56,11 +57,11 @@ fn address(text: &str) -> VortexAddress {
 /// Waits until a connection is established or has failed.
 fn established(stream: std::io::Result<Stream>) -> std::io::Result<Stream> {
     let mut stream = stream?;
-    let since = Instant::now();
-    while stream.establish()? != Established::Done {
-        assert!(since.elapsed() < LONG, "nothing comes of it");
-        std::thread::yield_now();
-    }
+    until("a connection, or a failure", || match stream.establish() {
+        Ok(Established::Done) => Ok(Ok(())),
+        Ok(other) => Err(other),
+        Err(error) => Ok(Err(error)),
+    })?;
     Ok(stream)
 }
 
@@ -78,16 +79,13 @@ fn accept(listener: &Listener) -> std::io::Result<Stream> {
 
 fn read(stream: &mut Stream) -> Vec<u8> {
     let mut room = [MaybeUninit::uninit(); 100];
-    let since = Instant::now();
-    loop {
-        match stream.read(&mut room) {
-            Ok(bytes) => return bytes.to_vec(),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            Err(error) => panic!("{error}"),
+    until("bytes", || match stream.read(&mut room) {
+        Ok(bytes) => Some(bytes.to_vec()),
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}");
+            None
         }
-        assert!(since.elapsed() < LONG, "nothing comes");
-        std::thread::yield_now();
-    }
+    })
 }
 
 #[test]
@@ -251,15 +249,11 @@ fn a_fabric_that_ends_is_one_error_and_its_listeners_come_back_with_it() {
     // The listener comes by itself; until then nobody listens.
     std::thread::scope(|scope| {
         let accepted = scope.spawn(|| accept(&listener).unwrap());
-        let since = Instant::now();
-        let mut client = loop {
-            match established(Stream::connect_vortex(&place)) {
-                Ok(client) => break client,
-                Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{error}"),
-            }
-            assert!(since.elapsed() < LONG, "the listener does not come back");
-            std::thread::sleep(Duration::from_millis(10)); // tidy: allow(sleeps) the listener asks at intervals of its own
-        };
+        let mut client = until("the listener is back", || {
+            established(Stream::connect_vortex(&place)).inspect_err(|error| {
+                assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{error}");
+            })
+        });
         let mut server = accepted.join().unwrap();
         server.write(&[IoSlice::new(b"after")]).unwrap();
         assert_eq!(read(&mut client), b"after");
@@ -282,13 +276,11 @@ fn the_clock_passes_while_cells_are_under_way_and_stands_while_none_is() {
         client.write(&[IoSlice::new(&[7; 80])]).unwrap();
         assert_eq!(read(&mut server), [7; 80]);
         // Words of flow control, which nobody waits for, are under way for a while.
-        let now = loop {
+        let now = until("the clock stands", || {
             let now = (clock.slots(), clock.cells());
             std::thread::sleep(Duration::from_millis(5)); // tidy: allow(sleeps) that a clock stands is seen only after a while
-            if now == (clock.slots(), clock.cells()) {
-                break now;
-            }
-        };
+            if now == (clock.slots(), clock.cells()) { Ok(now) } else { Err(now) }
+        });
         let (slots, cells) = (now.0 - last.0, now.1 - last.1);
         assert!((10..1_000).contains(&slots) && (10..100).contains(&cells), "{slots} slots, {cells} cells");
         last = now;
@@ -381,14 +373,11 @@ fn a_fabric_whose_processes_are_silent_sleeps() {
         text
     };
     // Cells that are under way arrive. Then the thread is not run at all.
-    let since = Instant::now();
-    while {
+    until("the fabric sleeps", || {
         let before = waits();
         std::thread::sleep(Duration::from_millis(200)); // tidy: allow(sleeps) that a thread sleeps is seen only after a while
-        waits() != before
-    } {
-        assert!(since.elapsed() < LONG, "the fabric never sleeps");
-    }
+        waits() == before
+    });
     drop(streams);
     stopper.stop();
     thread.join().unwrap();

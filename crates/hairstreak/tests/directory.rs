@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hairstreak::{Node, OpenError, Scope};
 use hairstreak_socket::{Context, Message, Push, Router};
+use hairstreak_testkit::until;
 use hairstreak_wire::directory::{Attributes, Endpoint, Envelope, ErrorCode, Reply, Request};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -62,13 +63,9 @@ fn a_name_that_was_lost_is_known_and_won_back() {
     let (request, answer) = played.receive();
     let Request::Register(renewal) = request else { panic!("not a renewal: {request:?}") };
     answer.send(Reply::Duplicate { name: renewal.name, endpoint: renewal.endpoint });
-    while queue.is_registered() {
-        thread::yield_now();
-    }
+    until("the queue has lost its name", || !queue.is_registered());
     played.receive().1.send(Reply::Ok { lease_ms: 5000 });
-    while !queue.is_registered() {
-        thread::yield_now();
-    }
+    until("the queue has its name again", || queue.is_registered());
     drop(queue);
     assert!(matches!(played.receive().0, Request::Unregister { .. }));
 }
@@ -141,9 +138,10 @@ fn a_connection_that_stands_is_kept_although_its_name_is_elsewhere_and_one_that_
     first.send_timeout("after", PATIENCE).unwrap();
     assert_eq!(queue.recv_timeout(PATIENCE).unwrap().body(), b"after");
     drop(first);
-    while second.peers().is_empty() {
+    until("the second has a peer", || {
         tell_next(&played, &there);
-    }
+        !second.peers().is_empty()
+    });
     second.send_timeout("elsewhere", PATIENCE).unwrap();
     assert_eq!(queue.recv_timeout(PATIENCE).unwrap().body(), b"elsewhere");
 }

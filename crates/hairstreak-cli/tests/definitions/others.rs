@@ -1,8 +1,8 @@
 //! Answers about the changes of others, and about changes without an answer: the node is killed as soon as the client has the answer.
 
 use std::thread;
-use std::time::{Duration, Instant};
 
+use hairstreak_testkit::{until, until_eq};
 use hairstreak_wire::amqp::{FieldTable, Method, basic, connection, queue};
 
 use crate::client::{CHANNEL, Client};
@@ -10,8 +10,6 @@ use crate::model::queue_declaration;
 use crate::node::{Node, Place};
 use crate::soak::amount;
 
-/// Nothing here takes so long unless it hangs.
-const LONG: Duration = Duration::from_secs(60);
 /// Queues that are declared in one piece.
 const BURST: usize = 500;
 
@@ -34,10 +32,9 @@ fn passive(name: &str) -> Method<'_> {
 
 /// Asks until a queue is there, or is gone. The questions come one after the other.
 fn await_queue(client: &mut Client, name: &str, is_there: bool) {
-    let start = Instant::now();
-    while client.unroutable("", &[name.to_owned()]).is_empty() != is_there {
-        assert!(start.elapsed() < LONG, "queue '{name}' is there: {}", !is_there);
-    }
+    until_eq(&format!("queue '{name}' is there"), is_there, || {
+        client.unroutable("", &[name.to_owned()]).is_empty()
+    });
 }
 
 fn missing(node: &Node, names: &[String]) -> Vec<String> {
@@ -55,7 +52,7 @@ fn a_queue_that_a_client_is_told_of_survives_whoever_declared_it() {
         let last = &names[BURST - 1];
         thread::scope(|scope| {
             scope.spawn(|| declaring.send(&burst(&names, false)).unwrap());
-            while asking.is_granted(&passive(last)).is_err() {}
+            until("the last queue is declared", || asking.is_granted(&passive(last)));
             node.kill();
         });
         node = place.start();

@@ -3,9 +3,8 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command};
-use std::thread;
-use std::time::{Duration, Instant};
 
+use hairstreak_testkit::until;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -56,11 +55,7 @@ fn writing_job() -> Job {
 
 /// Waits until the program that the guard has started takes note of the signal.
 fn wait_until_minded(guard: &Child, signal: Signal) {
-    let start = Instant::now();
-    while !minds(guard.id(), signal).unwrap_or(false) {
-        assert!(start.elapsed() < Duration::from_secs(60), "it is not minded");
-        thread::yield_now();
-    }
+    until("the program catches the signal", || minds(guard.id(), signal).unwrap_or(false));
 }
 
 fn minds(guard: u32, signal: Signal) -> Option<bool> {

@@ -6,9 +6,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use hairstreak_testkit::until;
 use rustix::process::Pid;
 use serde_json::Value;
 
@@ -178,12 +178,8 @@ pub fn process_of(runner: u32, stage: &str, instance: usize, target: Target) -> 
         let is_stage = line.split(|&byte| byte == 0).nth(1) == Some(b"stage");
         marks.iter().all(has) && is_stage == matches!(target, Target::Stage)
     };
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(process) = fs::read_dir("/proc").unwrap().flatten().find(is_wanted) {
-            return process.file_name().to_str().unwrap().parse().ok().and_then(Pid::from_raw).unwrap();
-        }
-        assert!(Instant::now() < deadline, "{stage} {instance} has no such process");
-        thread::yield_now();
-    }
+    let process = until(&format!("{stage} {instance} has such a process"), || {
+        fs::read_dir("/proc").unwrap().flatten().find(is_wanted)
+    });
+    process.file_name().to_str().unwrap().parse().ok().and_then(Pid::from_raw).unwrap()
 }

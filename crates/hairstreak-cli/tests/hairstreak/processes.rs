@@ -3,9 +3,10 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hairstreak::topology::{self, Observer, RunOptions, Topology};
+use hairstreak_testkit::{until, until_at_least, until_eq};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::{HAIRSTREAK, Job, Outcome, Target, process_of};
@@ -28,22 +29,9 @@ fn started_by(runner: u32) -> Vec<String> {
     fs::read_dir("/proc").unwrap().flatten().filter(named).map(command).collect()
 }
 
+/// A process that becomes another program shows no environment for a moment.
 fn wait_until_none_is_left(runner: u32) {
-    wait_until(runner, |count| count == 0);
-}
-
-/// Waits until `is_so` holds for the number of processes. A process that becomes another program shows no environment for a moment.
-fn wait_until(runner: u32, is_so: impl Fn(usize) -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        let found = started_by(runner);
-        if is_so(found.len()) {
-            return;
-        }
-        assert!(Instant::now() < deadline, "there are {found:?}");
-        // tidy: allow(sleeps) nothing tells of processes that are not one's children
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until_eq("processes of the runner", Vec::<String>::new(), || started_by(runner));
 }
 
 /// Starts the busy job and waits until all its processes are there.
@@ -55,7 +43,7 @@ fn busy() -> (Job, Child) {
         assert!(lines.next().unwrap().unwrap().ends_with(" 1: up"));
     }
     // Two sleeps, two stages with commands and what these started.
-    wait_until(runner.id(), |count| count >= 11);
+    until_at_least("processes of the runner", 11, || started_by(runner.id()).len());
     (job, runner)
 }
 
@@ -159,10 +147,7 @@ fn wait_until_term_is_caught(process: i32) {
         let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
         u64::from_str_radix(mask.trim(), 16).unwrap() & (1 << 14) != 0
     };
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !caught() {
-        assert!(Instant::now() < deadline, "it does not catch SIGTERM");
-    }
+    until("the process catches SIGTERM", caught);
 }
 
 #[test]

@@ -4,14 +4,15 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hairstreak::service::{Client, ClientOptions};
+use hairstreak_testkit::until;
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::broker;
 use crate::daemon::Daemon;
 use crate::script::Script;
-use crate::{LONG, broker};
 
 fn hairstreak(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_hairstreak")).args(words).output().unwrap()
@@ -116,19 +117,13 @@ fn endless_worker(at: &str) -> (std::process::Child, impl FnMut() -> i32) {
 }
 
 fn await_service(at: &str, name: &str) {
-    let end = Instant::now() + LONG;
-    while hairstreak(&["call", "--broker", at, "mmi.service", name]).stdout != b"200\n" {
-        assert!(Instant::now() < end, "nobody serves {name}");
-    }
+    until(&format!("a worker serves {name}"), || {
+        hairstreak(&["call", "--broker", at, "mmi.service", name]).stdout == b"200\n"
+    });
 }
 
 fn await_end_of(process: i32) {
-    let end = Instant::now() + LONG;
-    while Path::new(&format!("/proc/{process}")).exists() {
-        assert!(Instant::now() < end, "{process} lives");
-        // tidy: allow(sleeps) between two looks
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until(&format!("process {process} is gone"), || !Path::new(&format!("/proc/{process}")).exists());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use hairstreak::service::{Client, ClientOptions, Refusal, RequestError};
+use hairstreak_testkit::until_eq;
 
 use crate::daemon::Daemon;
 use crate::part::{Execution, Part, executions, new_log};
@@ -228,7 +229,7 @@ fn requests_that_kill_their_workers_are_refused_and_take_no_others_along() {
         bodies.insert(client.send("frail", body.as_str()).unwrap(), body);
     }
     let mut deaths = 0;
-    while !bodies.is_empty() {
+    until_eq("requests without a reply", 0, || {
         for worker in workers.iter_mut().filter_map(|worker| worker.is_gone().then_some(worker)) {
             deaths += 1;
             *worker = Script::hairstreak(&words);
@@ -244,9 +245,8 @@ fn requests_that_kill_their_workers_are_refused_and_take_no_others_along() {
                 Err(error) => panic!("{body}: {error}"),
             }
         }
-        // tidy: allow(sleeps) workers are looked at now and then
-        thread::sleep(Duration::from_millis(5));
-    }
+        bodies.len()
+    });
     assert!((10..=15).contains(&deaths), "{deaths}");
 }
 

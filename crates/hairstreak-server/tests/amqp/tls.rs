@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use hairstreak_server::{AmqpOptions, AmqpTlsOptions, AsksClients, LoginFrom, ServeOptions, Server};
+use hairstreak_testkit::until;
 use hairstreak_transport::tls::{Pem, TlsClient, TlsClientOptions};
 use hairstreak_transport::{ClientLayer, Endpoint, Established, Stream};
 
@@ -81,13 +82,11 @@ fn shake_hands(endpoint: &Endpoint) -> Result<(), String> {
     let client = TlsClient::load(&TlsClientOptions::new(roots), "localhost").unwrap();
     let stream = Stream::connect_tcp(address(endpoint).parse().unwrap()).unwrap();
     let mut stream = stream.with_client_layer(&ClientLayer::Tls(client));
-    loop {
-        match stream.establish() {
-            Ok(Established::Done) => return Ok(()),
-            Ok(_) => std::thread::yield_now(),
-            Err(error) => return Err(error.to_string()),
-        }
-    }
+    until("the handshake is over", || match stream.establish() {
+        Ok(Established::Done) => Ok(Ok(())),
+        Ok(other) => Err(other),
+        Err(error) => Ok(Err(error.to_string())),
+    })
 }
 
 #[test]

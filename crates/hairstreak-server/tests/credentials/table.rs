@@ -4,6 +4,7 @@ use std::thread;
 
 use hairstreak::service::{REPORT_SERVICE, Refusal, Report, RequestError, WorkerError};
 use hairstreak::{Credentials, OpenError, Scope};
+use hairstreak_testkit::until;
 
 use crate::node::{Mechanism, Served, USERS};
 
@@ -64,15 +65,10 @@ fn serves(served: &Served, credentials: &Credentials, service: &str) -> bool {
     let run = thread::spawn(move || worker.run(|request| Ok(request.body().into())));
     let boss = served.client(served.credentials("everything", Mechanism::Plain));
     let number = boss.send(service, "hello").unwrap();
-    let reply = loop {
-        if let Some(reply) = boss.try_recv() {
-            break Some(reply);
-        }
-        if run.is_finished() {
-            break None;
-        }
-        thread::yield_now();
-    };
+    let reply = until("a reply, or the end of the worker", || match boss.try_recv() {
+        Some(reply) => Some(Some(reply)),
+        None => run.is_finished().then_some(None),
+    });
     boss.cancel(number);
     control.leave();
     match (reply, run.join().unwrap()) {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{self, Poll, Wake, Waker};
 use std::thread;
-use std::time::Instant;
 
 use hairstreak_socket::{Context, Message, Pull, Push, RecvError, SendError};
+use hairstreak_testkit::{until, until_at_least};
 
 use crate::endpoints::endpoint;
 use crate::executor::{Alarm, block_on, poll_with};
@@ -45,9 +45,9 @@ fn closing_ends_the_futures_that_wait() {
                     }
                 }
             });
-            while push.stats().queued_count <= low_marks().send_count_max / 2 {
-                thread::yield_now();
-            }
+            until_at_least("queued messages", low_marks().send_count_max / 2 + 1, || {
+                push.stats().queued_count
+            });
             push.close();
             assert_eq!(sender.join().unwrap(), SendError::Closed, "{transport}");
 
@@ -58,9 +58,7 @@ fn closing_ends_the_futures_that_wait() {
                     }
                 }
             });
-            while !pull.peers().is_empty() {
-                thread::yield_now();
-            }
+            until("all peers are gone", || pull.peers().is_empty());
             pull.close();
             assert_eq!(receiver.join().unwrap(), RecvError::Closed, "{transport}");
         }
@@ -105,9 +103,7 @@ fn a_waker_that_panics_ends_no_thread_that_others_need() {
         assert!(future.as_mut().poll(&mut task::Context::from_waker(&waker)).is_pending());
         push.send_timeout("one", LONG).unwrap();
         push.flush();
-        while !panics.0.load(Ordering::Acquire) {
-            thread::yield_now();
-        }
+        until("the waker has panicked", || panics.0.load(Ordering::Acquire));
         // Nobody but the background thread is there to wake this one.
         let (others, waiting) = pair("tcp", &low_marks());
         let receiver = thread::spawn(move || block_on(waiting.recv_async()).unwrap());
@@ -182,14 +178,7 @@ impl<'a> Waits<'a> {
 
 /// Which of them is woken first.
 fn first_woken(waiting: &[Waits<'_>]) -> usize {
-    let since = Instant::now();
-    loop {
-        if let Some(woken) = waiting.iter().position(Waits::was_woken) {
-            return woken;
-        }
-        assert!(since.elapsed() < LONG, "nobody was woken");
-        thread::yield_now();
-    }
+    until("one is woken", || waiting.iter().position(Waits::was_woken))
 }
 
 /// Polls who is woken until `count` have a message, and returns how often these were woken.

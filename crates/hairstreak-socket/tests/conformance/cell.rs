@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::sync::LazyLock;
-use std::thread;
 
 use hairstreak_socket::{
     Context, Message, Options, Outgoing, Pattern, Receives, RecvError, SendError, Sends, Socket,
 };
+use hairstreak_testkit::until;
 use hairstreak_wire::zmtp::SocketType;
 
 use crate::LONG;
@@ -136,12 +136,10 @@ impl Cell {
         let sent = match self.form {
             Form::Blocking => socket.send(message),
             Form::Timed => socket.send_timeout(message, LONG),
-            Form::Try => loop {
-                match socket.try_send(message) {
-                    Err(SendError::WouldBlock) => thread::yield_now(),
-                    result => break result,
-                }
-            },
+            Form::Try => until("room", || match socket.try_send(message) {
+                Err(SendError::WouldBlock) => None,
+                result => Some(result),
+            }),
             Form::Async => block_on(socket.send_async(message)),
             Form::Batch => {
                 let sent = socket.send_all([message]).map(|count| assert_eq!(count, 1));
@@ -160,12 +158,10 @@ impl Cell {
         match self.form {
             Form::Blocking => socket.recv(),
             Form::Timed => socket.recv_timeout(LONG),
-            Form::Try => loop {
-                match socket.try_recv() {
-                    Err(RecvError::WouldBlock) => thread::yield_now(),
-                    result => break result,
-                }
-            },
+            Form::Try => until("a message", || match socket.try_recv() {
+                Err(RecvError::WouldBlock) => None,
+                result => Some(result),
+            }),
             Form::Async => block_on(socket.recv_async()),
             Form::Batch => {
                 let mut batch = Vec::new();

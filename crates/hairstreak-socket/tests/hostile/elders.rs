@@ -2,12 +2,10 @@
 
 use std::fs;
 use std::net::TcpStream;
-use std::thread;
-use std::time::Instant;
 
 use hairstreak_socket::{Context, Options, Pull};
+use hairstreak_testkit::until;
 
-use crate::LONG;
 use crate::raw::{Raw, greeting, ready};
 
 /// Whether the kernel watches this end of the connection by a keepalive timer (proc(5): `tr` is 2).
@@ -32,9 +30,5 @@ fn whether_an_elder_s_host_is_there_is_asked_by_the_kernel() {
     elder.send(&ready(&[("Socket-Type", b"PUSH")]));
     elder.read_handshake();
     let Raw::Tcp(stream) = &elder else { unreachable!() };
-    let deadline = Instant::now() + LONG;
-    while !is_kept_alive(port, stream) {
-        assert!(Instant::now() < deadline, "no keepalive");
-        thread::yield_now();
-    }
+    until("the connection has keepalive", || is_kept_alive(port, stream));
 }

@@ -1,9 +1,8 @@
 //! Peers that end their connection at an awkward moment: what they sent before is received, and then
 //! they are gone.
 
-use std::time::Instant;
-
 use hairstreak_socket::{Context, Options, Pull};
+use hairstreak_testkit::until_eq;
 
 use crate::LONG;
 use crate::endpoints::endpoint;
@@ -19,11 +18,7 @@ fn pull(transport: &str) -> (Pull, String) {
 }
 
 fn wait_until_gone(pull: &Pull) {
-    let since = Instant::now();
-    while !pull.peers().is_empty() {
-        assert!(since.elapsed() < LONG, "the peer is still there: {:?}", pull.stats());
-        std::thread::yield_now();
-    }
+    until_eq("peers", 0, || pull.peers().len());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Limits of messages at the bound and one past it, both ways.
 
 use hairstreak_socket::{Context, Message, Options, Pull, Push, SendError};
+use hairstreak_testkit::until;
 
 use crate::LONG;
 use crate::endpoints::endpoint;
@@ -23,17 +24,14 @@ fn arrives(pull: &Pull, place: &str, sizes: &[usize]) -> bool {
         raw.send(&frame(if index + 1 < sizes.len() { MORE } else { 0 }, &vec![1; *size]));
     }
     raw.end();
-    loop {
+    until("a message, or a failed connection", || {
         if let Ok(message) = pull.try_recv() {
             assert!(message.frames().map(<[u8]>::len).eq(sizes.iter().copied()));
             raw.wait_for_end();
-            return true;
+            return Some(true);
         }
-        if pull.stats().failed_connections > failed {
-            return false;
-        }
-        std::thread::yield_now();
-    }
+        (pull.stats().failed_connections > failed).then_some(false)
+    })
 }
 
 #[test]

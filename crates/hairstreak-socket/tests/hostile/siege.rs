@@ -2,9 +2,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Instant;
 
 use hairstreak_socket::{Context, Dealer, Options, Pull, Push, Router, Stats};
+use hairstreak_testkit::until;
 
 use crate::LONG;
 use crate::endpoints::endpoint;
@@ -99,11 +99,14 @@ impl Siege {
 
     /// Serves the good peer until the statistics are as they should be.
     pub fn serve_until(&mut self, what: &str, reached: impl Fn(&Stats) -> bool) {
-        let since = Instant::now();
-        while !reached(&self.stats()) {
-            assert!(since.elapsed() < LONG, "{}: never {what}: {:?}", self.place, self.stats());
+        until(&format!("{}: {what}", self.place.clone()), || {
+            let stats = self.stats();
+            if reached(&stats) {
+                return Ok(());
+            }
             self.exchange();
-        }
+            Err(Box::new(stats))
+        });
     }
 }
 

@@ -1,6 +1,7 @@
 //! Peers that do not read: they fill what is theirs, and nothing else.
 
 use hairstreak_socket::{Context, Dealer, Options, Pull, Push, Router, SendError};
+use hairstreak_testkit::until_eq;
 
 use crate::LONG;
 use crate::endpoints::endpoint;
@@ -47,9 +48,7 @@ fn check_never_reading(transport: &str, body: &Vec<u8>) {
     }
 
     drop(stubborn);
-    while push.peers().len() > 1 {
-        std::thread::yield_now();
-    }
+    until_eq("peers", 1, || push.peers().len());
     let stats = push.stats();
     assert_eq!((stats.sent, stats.queued_count), (sent + 100, 0), "{place}: {stats:?}");
     assert!(stats.drops.peer_lost <= sent, "{place}: {stats:?}");

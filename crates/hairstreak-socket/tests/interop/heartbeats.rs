@@ -4,6 +4,7 @@
 use std::thread;
 
 use hairstreak_socket::{Context, Options, Pull, Push};
+use hairstreak_testkit::until;
 
 use crate::endpoints::endpoint;
 use crate::script::Script;
@@ -63,15 +64,13 @@ fn a_peer_that_answers_no_ping_is_given_up_and_found_again() {
         pull.connect(&push.hear("bound")).unwrap();
         push.hear("connected");
         push.freeze();
-        while pull.stats().failed_connections == 0 {
-            thread::yield_now();
-        }
+        until("the peer is given up", || pull.stats().failed_connections > 0);
         push.thaw();
         // The first ones may go the way of the old connection.
-        push.say("send back");
-        while pull.recv_timeout(PAUSE).is_err() {
+        until("a message arrives", || {
             push.say("send back");
-        }
+            pull.recv_timeout(PAUSE)
+        });
     }
 }
 
@@ -160,9 +159,7 @@ fn a_peer_that_was_busy_for_longer_than_the_time_out_still_gets_what_was_sent() 
             push.send_timeout(&[number; 100], LONG).unwrap();
         }
         push.flush();
-        while push.stats().failed_connections == 0 {
-            thread::yield_now();
-        }
+        until("the peer is given up", || push.stats().failed_connections > 0);
         for number in 0..200 {
             assert_eq!(pull.recv_timeout(LONG).unwrap().body(), [number; 100], "{transport}");
         }

@@ -1,8 +1,7 @@
 //! A side that goes and comes back at the same place is found again by the other.
 
-use std::thread;
-
 use hairstreak_socket::{Context, Pattern, Pull, Push, Socket};
+use hairstreak_testkit::until_eq;
 
 use crate::LONG;
 use crate::endpoints::endpoint;
@@ -13,9 +12,7 @@ const COUNT: usize = 200;
 const RESTARTS: usize = 3;
 
 fn wait_until_alone<P: Pattern>(socket: &Socket<P>) {
-    while !socket.peers().is_empty() {
-        thread::yield_now();
-    }
+    until_eq("peers", 0, || socket.peers().len());
 }
 
 #[test]

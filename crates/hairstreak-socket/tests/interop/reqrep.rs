@@ -4,6 +4,7 @@
 use std::thread;
 
 use hairstreak_socket::{Context, Dealer, Message, Options, Pattern, Pull, Router, Socket};
+use hairstreak_testkit::until;
 
 use crate::LONG;
 use crate::endpoints::endpoint;
@@ -151,8 +152,6 @@ fn pyzmq_router_calls_a_dealer_by_its_name() {
 fn a_socket_of_the_wrong_type_is_refused_and_counted() {
     let pull = Pull::new(&Context::new()).unwrap();
     let _req = join(&pull, "tcp", false, "req", &[]);
-    while pull.stats().failed_connections == 0 {
-        thread::yield_now();
-    }
+    until("the peer is refused", || pull.stats().failed_connections > 0);
     assert_eq!(pull.stats().peer_count, 0);
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hairstreak_socket::{Context, Message, Options, Pull, Push, RecvError};
+use hairstreak_testkit::until;
 
 use crate::numbers::{Numbers, Order, numbered};
 use crate::soak::amount;
@@ -18,11 +19,7 @@ fn send_mixed(push: &Push, sender: u64, count: u64) {
         match number % 5 {
             0 => push.send(&numbered(sender, number)).unwrap(),
             1 => push.send_timeout(&numbered(sender, number), LONG).unwrap(),
-            2 => {
-                while push.try_send(&numbered(sender, number)).is_err() {
-                    std::thread::yield_now();
-                }
-            }
+            2 => until("room", || push.try_send(&numbered(sender, number))),
             3 => push
                 .send(&Message::from_frames([b"head".to_vec(), numbered(sender, number).to_vec()]))
                 .unwrap(),

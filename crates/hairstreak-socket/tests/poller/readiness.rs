@@ -4,6 +4,7 @@ use hairstreak_socket::{
     AddError, Context, Dealer, Interest, Options, Overflow, Pair, Poller, Pub, Pull, Push, Ready, RecvError,
     Rep, Req, Router, SendError, Sub, XPub, XSub,
 };
+use hairstreak_testkit::until_eq;
 
 use crate::finding::{becomes, is, look, wait};
 use crate::joined::{joined, pull_of};
@@ -249,9 +250,7 @@ fn what_is_registered_is_reported_under_its_own_key() {
     poller.modify(3, Interest::WRITABLE).unwrap();
     to_a.try_send("a").unwrap();
     to_a.flush();
-    while keys(look(&mut poller)) != [1, 2, 3] {
-        std::thread::yield_now();
-    }
+    until_eq("keys", vec![1, 2, 3], || keys(look(&mut poller)));
     assert!(poller.remove(2) && !poller.remove(2));
     assert!(poller.modify(2, Interest::BOTH).is_err());
     assert_eq!(keys(wait(&mut poller)), [1, 3]);

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use hairstreak_socket::{Context, Interest, Poller, Pull, Push};
+use hairstreak_testkit::until;
 
 use crate::executor::{Alarm, block_on, poll_with};
 use crate::finding::wait;
@@ -144,11 +145,7 @@ fn a_waker_that_panics_over_a_descriptor_ends_no_thread_that_others_need() {
     let mut waiting = Box::pin(poller.wait_async(&mut ready));
     assert!(waiting.as_mut().poll(&mut task::Context::from_waker(&waker)).is_pending());
     (&far).write_all(b"x").unwrap();
-    let since = Instant::now();
-    while !panics.0.load(Ordering::Acquire) {
-        assert!(since.elapsed() < LONG, "the waker was not woken");
-        thread::yield_now();
-    }
+    until("the waker has panicked", || panics.0.load(Ordering::Acquire));
     // Nobody but the background thread is there to wake this one.
     let (pull, push) = pull_of(&Context::new(), "tcp");
     let receiver = thread::spawn(move || block_on(pull.recv_async()).unwrap());

@@ -2,6 +2,7 @@
 
 use hairstreak_socket::security::{Authenticator, Mechanisms, Security, Server};
 use hairstreak_socket::{Context, Options, Pull, Push};
+use hairstreak_testkit::{until, until_at_least};
 
 use crate::LONG;
 use crate::endpoints::endpoint;
@@ -40,9 +41,10 @@ impl Besieged {
     }
 
     fn serve_until_failed(&mut self, count: u64) {
-        while self.pull.stats().failed_connections < count {
+        until_at_least("failed connections", count, || {
             self.exchange();
-        }
+            self.pull.stats().failed_connections
+        });
     }
 }
 
@@ -113,12 +115,13 @@ fn check_changed(change: impl Fn() -> Box<Change> + Send + 'static) {
     victim.send_timeout("two", LONG).unwrap();
     victim.flush();
     // It may have been read before what was done to it was noticed; it is never read twice or changed.
-    while besieged.pull.stats().failed_connections == 0 {
+    until("the victim's connection has failed", || {
         besieged.good.send_timeout("good", LONG).unwrap();
         besieged.good.flush();
         let got = besieged.pull.recv_timeout(LONG).unwrap();
         assert!([&b"good"[..], b"two"].contains(&got.body()), "{got:?}");
-    }
+        besieged.pull.stats().failed_connections > 0
+    });
     besieged.exchange_past(b"good");
 }
 

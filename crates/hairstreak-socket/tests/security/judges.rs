@@ -11,6 +11,7 @@ use hairstreak_socket::security::{
     Answer, Applicant, Authenticator, Credentials, Mechanisms, Security, Server, Verdict,
 };
 use hairstreak_socket::{Context, Dealer, Options, Pull, Push, Router, RouterNotify};
+use hairstreak_testkit::until_at_least;
 
 use crate::LONG;
 use crate::endpoints::endpoint;
@@ -147,11 +148,7 @@ fn an_answer_that_is_dropped_refuses_and_one_that_comes_too_late_does_nothing() 
     let push = Push::with_options(&Context::new(), roles.client()).unwrap();
     push.connect(&place).unwrap();
     drop(asked.recv_timeout(LONG).unwrap());
-    let failed = |count| {
-        while pull.stats().failed_connections < count {
-            thread::yield_now()
-        }
-    };
+    let failed = |count| until_at_least("failed connections", count, || pull.stats().failed_connections);
     failed(1);
     let late = asked.recv_timeout(LONG).unwrap();
     failed(2);

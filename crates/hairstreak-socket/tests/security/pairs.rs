@@ -2,6 +2,7 @@
 
 use hairstreak_socket::security::{Authenticator, Mechanisms, Security, Server};
 use hairstreak_socket::{Context, Dealer, Options, Pull, Push, Router};
+use hairstreak_testkit::until_at_least;
 
 use crate::endpoints::endpoint;
 use crate::messages::{ask_all, echo_all, receive_all, send_all};
@@ -141,11 +142,7 @@ fn heartbeats_go_to_and_fro_sealed() {
     push.connect(relay.place()).unwrap();
     assert!(push.wait_for_peers(1, LONG) && pull.wait_for_peers(1, LONG));
     // A sealed PING is 42 bytes long and its PONG 40; without an answer there is no second PING.
-    let (since, enough) = (std::time::Instant::now(), relay.heard().len() + 10 * (42 + 40));
-    while relay.heard().len() < enough {
-        assert!(since.elapsed() < LONG, "no more heartbeats");
-        std::thread::yield_now();
-    }
+    until_at_least("bytes of heartbeats", relay.heard().len() + 10 * (42 + 40), || relay.heard().len());
     assert!(!relay.heard().windows(4).any(|window| window == b"PING" || window == b"PONG"));
     send_all(&push, 10);
     receive_all(&pull, 10);

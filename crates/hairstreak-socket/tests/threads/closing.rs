@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use hairstreak_socket::{Context, Options, Pull, Push, RecvError, SendError};
+use hairstreak_testkit::until_at_least;
 
 use crate::endpoints::endpoint;
 use crate::joined::{joined, pull_of};
@@ -63,9 +64,7 @@ fn senders_of_a_closed_socket_are_told() {
                     })
                 })
                 .collect();
-            while push.stats().queued_count <= options.send_count_max / 2 {
-                thread::yield_now();
-            }
+            until_at_least("queued messages", options.send_count_max / 2 + 1, || push.stats().queued_count);
             push.close();
             for thread in told {
                 assert_eq!(thread.join().unwrap(), SendError::Closed, "{transport}");

@@ -3,6 +3,7 @@
 use std::thread;
 
 use hairstreak_socket::{Context, Message, Options, Pull, Push, SendError};
+use hairstreak_testkit::until;
 
 use crate::joined::joined;
 use crate::soak::amount;
@@ -44,10 +45,7 @@ fn send(push: &Push, numbers: impl Iterator<Item = u64>) {
             1 => batch.iter().for_each(|body| push.send_timeout(body, LONG).unwrap()),
             2 => assert_eq!(push.send_all(batch), Ok(batch.len())),
             _ => batch.iter().for_each(|body| {
-                while let Err(error) = push.try_send(body) {
-                    assert_eq!(error, SendError::WouldBlock);
-                    thread::yield_now();
-                }
+                until("room", || push.try_send(body).inspect_err(|e| assert_eq!(*e, SendError::WouldBlock)));
             }),
         }
     }

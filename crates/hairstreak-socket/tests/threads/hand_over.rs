@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use hairstreak_socket::{Context, RecvError};
+use hairstreak_testkit::until;
 
 use crate::joined::pull_of;
 use crate::soak::amount;
@@ -72,12 +73,7 @@ fn a_thread_that_polls_drives_nobody_else_out() {
         let rounds = amount(500, 50_000) as u64;
         let polling = thread::spawn(move || {
             for expected in 0..rounds {
-                let message = loop {
-                    if let Ok(message) = polled.try_recv() {
-                        break message;
-                    }
-                    thread::yield_now();
-                };
+                let message = until("a message", || polled.try_recv());
                 assert_eq!(message.body(), expected.to_le_bytes());
                 to_blocked.send_timeout(&expected.to_le_bytes(), LONG).unwrap();
                 to_blocked.flush();

@@ -2,7 +2,8 @@
 
 use std::sync::Barrier;
 
-use hairstreak_socket::{Bytes, Context, Message, Options, Pull, Push, RecvError};
+use hairstreak_socket::{Bytes, Context, Message, Options, Pull, Push};
+use hairstreak_testkit::until;
 
 use crate::joined::joined;
 use crate::soak::amount;
@@ -60,21 +61,11 @@ fn calls_that_never_wait_pass_between_those_that_do() {
                 });
             });
             scope.spawn(|| {
-                (0..count).for_each(|n| {
-                    while quick.try_send(&n.to_be_bytes()).is_err() {
-                        std::thread::yield_now();
-                    }
-                });
+                (0..count).for_each(|n| until("room", || quick.try_send(&n.to_be_bytes())));
             });
             scope.spawn(|| (0..count).for_each(|n| push.send(&n.to_be_bytes()).unwrap()));
             for n in 0..count {
-                let message = loop {
-                    match slow.try_recv() {
-                        Ok(message) => break message,
-                        Err(RecvError::WouldBlock) => std::thread::yield_now(),
-                        Err(error) => panic!("{transport}: {error}"),
-                    }
-                };
+                let message = until("a message", || slow.try_recv());
                 assert_eq!(message.body(), n.to_be_bytes());
             }
         });

@@ -3,9 +3,9 @@
 use std::fs;
 use std::sync::Mutex;
 use std::thread;
-use std::time::Instant;
 
 use hairstreak_socket::{Context, Options, Pull, Push};
+use hairstreak_testkit::until;
 
 use crate::endpoints::endpoint;
 use crate::joined::joined;
@@ -57,9 +57,7 @@ fn one_context_serves_many_threads() {
                 });
                 scope.spawn(|| {
                     let push = Push::new(&context).unwrap();
-                    while places.lock().unwrap().len() < 4 {
-                        thread::yield_now();
-                    }
+                    until("four places", || places.lock().unwrap().len() == 4);
                     places.lock().unwrap().iter().for_each(|place| push.connect(place).unwrap());
                     assert!(push.wait_for_peers(4, LONG));
                     (0..400).for_each(|_| push.send_timeout("in turn", LONG).unwrap());
@@ -85,10 +83,9 @@ fn what_was_opened_by_threads_that_ended_is_given_back() {
             });
             thread.join().unwrap();
         }
-        let since = Instant::now();
-        while descriptor_count() > many {
-            assert!(since.elapsed() < LONG, "{transport}: {} descriptors", descriptor_count());
-            thread::yield_now();
-        }
+        until(&format!("{transport}: at most {many} descriptors"), || match descriptor_count() {
+            count if count <= many => Ok(()),
+            count => Err(count),
+        });
     }
 }

@@ -4,6 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hairstreak_socket::{Context, Options, Pull, Push, RecvError, SendError};
+use hairstreak_testkit::until_eq;
 
 use crate::endpoints::endpoint;
 use crate::joined::{joined, pull_of};
@@ -75,9 +76,7 @@ fn a_send_that_finds_no_room_times_out_and_sends_nothing() {
         }
         push.close();
         (0..sent).for_each(|_| drop(pull.recv_timeout(LONG).unwrap()));
-        while !pull.peers().is_empty() {
-            thread::yield_now();
-        }
+        until_eq("peers", 0, || pull.peers().len());
         assert_eq!(pull.try_recv(), Err(RecvError::WouldBlock), "{transport}");
     }
 }

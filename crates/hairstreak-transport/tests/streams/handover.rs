@@ -4,14 +4,11 @@ use std::io::{ErrorKind, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
 
+use hairstreak_testkit::until;
 use hairstreak_transport::shm::{HandoverError, RING_SIZE_MIN, Refusal, Segment};
 use hairstreak_transport::{ClientLayer, Established, ServerLayer, Stream};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-
-/// Longer than anything here takes.
-const LONG: Duration = Duration::from_secs(60);
 
 const PREAMBLE: &[u8; 16] = b"hsrings\x01\0\0\0\0\0\0\x10\0";
 
@@ -45,14 +42,11 @@ fn pass(stranger: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) {
 /// The error that comes of what the stranger did last. A process that another test is about to start has a copy of the stranger's descriptor for an
 /// instant, so that an end may come late.
 fn error_of(stream: &mut Stream) -> HandoverError {
-    let since = Instant::now();
-    loop {
-        match stream.establish() {
-            Err(error) => return *error.into_inner().unwrap().downcast().unwrap(),
-            Ok(established) => assert!(since.elapsed() < LONG, "{established:?}"),
-        }
-        std::thread::yield_now();
-    }
+    let error = until("an error", || match stream.establish() {
+        Err(error) => Ok(error),
+        Ok(established) => Err(established),
+    });
+    *error.into_inner().unwrap().downcast().unwrap()
 }
 
 fn is_waiting(stream: &mut Stream) -> bool {
@@ -75,14 +69,7 @@ impl Marked {
     /// Whether nobody has it when this side's own is closed, but for a process that is about to start.
     fn sees_the_end(self) -> bool {
         drop(self.descriptor);
-        let since = Instant::now();
-        while since.elapsed() < LONG {
-            if let Ok(count) = (&self.other).read(&mut [0]) {
-                return count == 0;
-            }
-            std::thread::yield_now();
-        }
-        false
+        until("an end", || (&self.other).read(&mut [0])) == 0
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::LazyLock;
 
+use hairstreak_testkit::until;
 use hairstreak_transport::shm::RING_SIZE_MIN;
 use hairstreak_transport::vortex::{Fabric, FabricOptions, VortexAddress};
 use hairstreak_transport::{ClientLayer, Endpoint, IpcAddress, Listener, ServerLayer, Stream};
@@ -70,7 +71,7 @@ impl Kind {
     /// Both ends of a connection, the connecting one first, established.
     pub fn ends(self) -> (End, End) {
         let (mut client, mut server) = self.listen().ends();
-        while !(client.establish().unwrap() & server.establish().unwrap()) {}
+        until("both ends are established", || client.establish().unwrap() & server.establish().unwrap());
         (client, server)
     }
 }
@@ -113,11 +114,7 @@ impl Place {
 
     /// The next connection, which is on its way.
     pub fn accept(&self) -> Stream {
-        loop {
-            if let Some(stream) = self.listener.accept().unwrap() {
-                return stream;
-            }
-        }
+        until("a connection", || self.listener.accept().unwrap())
     }
 
     /// Both ends of a connection, the connecting one first, not established.

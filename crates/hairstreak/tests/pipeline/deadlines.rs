@@ -7,6 +7,7 @@ use std::time::Duration;
 use hairstreak::pipeline::{
     DeadLetter, DeadLetterSink, Finished, PipelineOptions, RefusalCause, Reply, Sink, Task, Worker,
 };
+use hairstreak_testkit::{until, until_at_least};
 
 use hairstreak_socket::RecvError;
 
@@ -111,9 +112,7 @@ fn each_task_has_a_result_or_is_named_though_a_whole_window_is_refused_at_once()
             take();
         }
         // More than a list of the default length would keep: whoever hangs has them all.
-        while take() <= 1_000 {
-            thread::yield_now();
-        }
+        until_at_least("refusals", 1_001, &mut take);
         go_on.send(()).unwrap();
         let finished = ventilator.finish(LONG).unwrap();
         take();
@@ -201,10 +200,10 @@ fn a_result_that_comes_too_late_is_not_delivered() {
         // In order: the sink knows that nothing comes of the first.
         assert_eq!(sink.recv().unwrap().unwrap().message.body(), b"1");
         go_on.send(()).unwrap();
-        while sink.completion().duplicate_count == 0 {
+        until("the late result is known as a duplicate", || {
             assert_eq!(sink.try_recv().unwrap(), None);
-            thread::yield_now();
-        }
+            sink.completion().duplicate_count > 0
+        });
         let results = thread::spawn(move || {
             assert_eq!(sink.recv().unwrap(), None);
             sink.completion()

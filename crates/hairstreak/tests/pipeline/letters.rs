@@ -10,6 +10,7 @@ use hairstreak::pipeline::{
 };
 use hairstreak_socket::settlement::LetterNote;
 use hairstreak_socket::{Context, Pull, Push, RecvError};
+use hairstreak_testkit::{until, until_eq};
 
 use crate::part::{Part, bounded};
 use crate::{LONG, ends, place};
@@ -197,9 +198,10 @@ fn the_ventilator_waits_for_a_dead_letter_sink_that_is_slow() {
                 }
                 (ventilator.finish(LONG).unwrap(), most)
             });
-            while !sender.is_finished() && (ventilator.dead_letter_count() as usize) < limit {
-                thread::yield_now();
-            }
+            until("the limit of letters, or the end", || {
+                let count = ventilator.dead_letter_count() as usize;
+                if sender.is_finished() || count >= limit { Ok(()) } else { Err(count) }
+            });
             let mut letters = DeadLetterSink::bind(&place, &options).unwrap();
             let mut numbers = HashSet::new();
             while !sender.is_finished() {
@@ -244,9 +246,10 @@ fn a_plain_receiver_takes_letters_and_what_is_none_is_rejected() {
         push.connect(&place).unwrap();
         push.send("no letter").unwrap();
         push.flush();
-        while push.unsettled().count > 0 {
+        until_eq("unsettled tasks", 0, || {
             assert_eq!(letters.recv_timeout(Duration::from_millis(10)), Err(RecvError::TimedOut));
-        }
+            push.unsettled().count
+        });
         let refusals = push.take_refusals();
         assert_eq!(refusals[0].cause, RefusalCause::Rejected(b"it is no dead letter".to_vec()));
     });

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use hairstreak::pipeline::{PipelineOptions, Sink};
 use hairstreak_socket::settlement::{Settlement, Settling};
 use hairstreak_socket::{Context, Options, Pull, Push};
+use hairstreak_testkit::until_eq;
 
 use crate::part::{Part, bounded};
 use crate::soak::amount;
@@ -178,11 +179,7 @@ pub fn expire(waves: usize, count: usize, size: usize, say: impl Fn(&str)) {
         (0..count).for_each(|_| push.send_within(&body, SOON).unwrap());
         push.flush();
         (0..=count).for_each(|_| drop(pull.recv_delivery(LONG).unwrap()));
-        let begin = Instant::now();
-        while push.unsettled().count > wave as u64 + 1 {
-            assert!(begin.elapsed() < LONG);
-            std::thread::yield_now();
-        }
+        until_eq("unsettled tasks", wave as u64 + 1, || push.unsettled().count);
         assert_eq!(push.take_refusals().len(), count);
         if wave == 3 {
             before = kib("self", "VmRSS");

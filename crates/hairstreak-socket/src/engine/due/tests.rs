@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hairstreak_testkit::until;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::engine::Engine;
@@ -65,11 +66,7 @@ fn work_does_not_grow_with_idle_connections() {
     // What one of them brings, and the application does not take.
     talkers[0].send_timeout("unread", LONG).unwrap();
     talkers[0].flush();
-    let since = Instant::now();
-    while busy.stats().waiting_age.is_zero() {
-        assert!(since.elapsed() < LONG, "nothing came");
-        std::thread::yield_now();
-    }
+    until("something waits", || !busy.stats().waiting_age.is_zero());
     let mut state = engine.lock();
     assert_eq!((state.read_unattended(engine), state.read_again(engine)), (1, 0));
     drop(state);
